@@ -1,0 +1,49 @@
+# How every target of the project is built: flags, third-party libraries, and the one way to add a room.
+
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(Threads REQUIRED)
+find_package(tl-expected QUIET)
+find_path(TL_EXPECTED_DIR tl/expected.hpp REQUIRED)
+find_path(VERBS_DIR infiniband/verbs.h REQUIRED)
+
+# The release binary must run on machines that have none of our libraries, so the static archive is preferred.
+find_library(YAML_CPP_ARCHIVE libyaml-cpp.a)
+add_library(third_party_yaml INTERFACE)
+if(YAML_CPP_ARCHIVE)
+  target_link_libraries(third_party_yaml INTERFACE ${YAML_CPP_ARCHIVE})
+else()
+  target_link_libraries(third_party_yaml INTERFACE yaml-cpp)
+endif()
+
+add_library(railbed_options INTERFACE)
+target_compile_options(railbed_options INTERFACE -Wall -Wextra -Wpedantic -Werror)
+target_include_directories(railbed_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_include_directories(railbed_options SYSTEM INTERFACE ${TL_EXPECTED_DIR})
+target_link_libraries(railbed_options INTERFACE fmt::fmt-header-only nlohmann_json::nlohmann_json Threads::Threads)
+if(RAILBED_SANITIZE)
+  target_compile_options(railbed_options INTERFACE -fsanitize=${RAILBED_SANITIZE} -fno-omit-frame-pointer
+                                                   -fno-sanitize-recover=all)
+  target_link_options(railbed_options INTERFACE -fsanitize=${RAILBED_SANITIZE})
+endif()
+
+# railbed_room(NAME USES room... LIBRARIES target...): every .cc of the folder that is not a test becomes one
+# static library; every x_test.cc goes into one GoogleTest binary NAME_test.
+function(railbed_room name)
+  cmake_parse_arguments(ROOM "" "" "USES;LIBRARIES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_(test|bench|fuzz)\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  add_library(railbed_${name} STATIC ${sources})
+  list(TRANSFORM ROOM_USES PREPEND railbed_)
+  target_link_libraries(railbed_${name} PUBLIC railbed_options ${ROOM_USES} PRIVATE ${ROOM_LIBRARIES})
+  if(RAILBED_TESTS AND tests)
+    add_executable(${name}_test ${tests})
+    target_link_libraries(${name}_test PRIVATE railbed_${name} ${ROOM_LIBRARIES} GTest::gmock GTest::gtest_main)
+    target_compile_definitions(${name}_test PRIVATE RAILBED_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    set_property(GLOBAL APPEND PROPERTY RAILBED_TEST_TARGETS ${name}_test)
+  endif()
+endfunction()

@@ -1,0 +1,49 @@
+// IP addresses and subnets as values.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace railbed {
+
+// IPv4 addresses are held in IPv4-mapped form (::ffff:a.b.c.d), as RoCE v2 GIDs are.
+class IpAddress {
+ public:
+  IpAddress() = default;
+  explicit IpAddress(const std::array<std::uint8_t, 16>& bytes) : bytes_(bytes) {}
+  // "10.0.0.1", "fe80::1" or the sixteen-byte colon form of /sys/class/infiniband/*/ports/*/gids/*.
+  static std::optional<IpAddress> parse(std::string_view text);
+
+  bool is_v4() const;
+  bool is_link_local() const;
+  bool is_zero() const;  // :: and 0.0.0.0
+  const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }
+  std::string to_text() const;
+  auto operator<=>(const IpAddress&) const = default;
+
+ private:
+  std::array<std::uint8_t, 16> bytes_{};
+};
+
+class Subnet {
+ public:
+  // prefix counts from the address family's own start: 24 in 10.0.0.0/24.
+  static std::optional<Subnet> of(const IpAddress& address, int prefix);
+  static std::optional<Subnet> parse(std::string_view text);  // "10.0.0.0/24"; host bits must be zero
+
+  bool contains(const IpAddress& address) const;
+  const IpAddress& network() const { return network_; }
+  int prefix() const { return prefix_; }
+  std::string to_text() const;
+  auto operator<=>(const Subnet&) const = default;
+
+ private:
+  IpAddress network_;
+  int prefix_ = 0;
+};
+
+}  // namespace railbed

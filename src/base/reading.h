@@ -1,0 +1,78 @@
+// A Reading is one fact: its value and where it was read, or why there is none and where we looked.
+// "Could not look" is never mistaken for "fine": a rule has to ask before it can use the value.
+#pragma once
+
+#include <array>
+#include <cassert>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace railbed {
+
+enum class Missing {
+  kAbsent,       // there is no such file, device or library
+  kDenied,       // it is there, and we may not read it
+  kUnsupported,  // it answered that it does not have this (EINVAL, EOPNOTSUPP, "N/A")
+  kGarbled,      // it answered something that we could not understand
+  kTimeout,      // it did not answer in time
+};
+constexpr auto enum_names(Missing) {
+  return std::array<std::string_view, 5>{"absent", "denied", "unsupported", "garbled", "timeout"};
+}
+
+struct Miss {
+  Missing missing = Missing::kAbsent;
+  std::string why;  // the system's own words, e.g. "Permission denied"
+  bool operator==(const Miss&) const = default;
+};
+
+template <class T>
+class Reading {
+ public:
+  using Value = T;
+
+  Reading() : state_(Miss{Missing::kAbsent, "not collected"}) {}
+  Reading(T value, std::string from) : state_(std::move(value)), from_(std::move(from)) {}
+  Reading(Miss miss, std::string from) : state_(std::move(miss)), from_(std::move(from)) {}
+
+  bool ok() const { return std::holds_alternative<T>(state_); }
+  explicit operator bool() const { return ok(); }
+  const T& value() const {
+    assert(ok());
+    return std::get<T>(state_);
+  }
+  const T& operator*() const { return value(); }
+  const T* operator->() const { return &value(); }
+  T value_or(T fallback) const { return ok() ? value() : std::move(fallback); }
+  const Miss& miss() const {
+    assert(!ok());
+    return std::get<Miss>(state_);
+  }
+  bool absent() const { return !ok() && miss().missing == Missing::kAbsent; }
+
+  // The path, command or library call: "/sys/class/net/ens6/mtu", "ip -j address show", "ibv_query_port".
+  const std::string& from() const { return from_; }
+
+  // Turns Reading<T> into Reading<U>. `parse` answers std::optional<U>; nothing means garbled.
+  template <class Parse>
+  auto parsed(Parse&& parse) const -> Reading<typename decltype(parse(std::declval<T>()))::value_type> {
+    using U = typename decltype(parse(std::declval<T>()))::value_type;
+    if (!ok()) return Reading<U>(miss(), from_);
+    if (auto parsed = parse(value())) return Reading<U>(std::move(*parsed), from_);
+    return Reading<U>(Miss{Missing::kGarbled, "not understood"}, from_);
+  }
+
+  bool operator==(const Reading&) const = default;
+
+ private:
+  std::variant<T, Miss> state_;
+  std::string from_;
+};
+
+// "absent: No such file or directory (/sys/class/net/ens6/mtu)", for people.
+std::string describe(const Miss& miss, std::string_view from);
+
+}  // namespace railbed

@@ -1,0 +1,53 @@
+// Operations that can fail return Result<T>: a value, or an Error that a person can act on.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <utility>
+
+namespace railbed {
+
+enum class ErrorKind {
+  kBadInput,     // the user's file, option or a peer's message is wrong
+  kUnavailable,  // the thing asked for is not here (no device, no permission, no such host)
+  kTimeout,      // it did not answer within its deadline
+  kCancelled,    // Ctrl-C, or the other end went away
+  kInternal,     // a bug of ours, said rather than hidden
+};
+
+struct Error {
+  ErrorKind kind = ErrorKind::kInternal;
+  std::string
+      text;  // what happened, to what, why and what to do next; one or more lines, no trailing newline
+};
+
+template <class T>
+class [[nodiscard]] Result : public tl::expected<T, Error> {
+ public:
+  using tl::expected<T, Error>::expected;
+  // NOLINTNEXTLINE: implicit on purpose, `return fail(...)` must read well.
+  Result(tl::unexpected<Error> error) : tl::expected<T, Error>(std::move(error)) {}
+};
+
+inline tl::unexpected<Error> fail(ErrorKind kind, std::string text) {
+  return tl::unexpected<Error>(Error{kind, std::move(text)});
+}
+
+// Passes an error on, saying first what the caller was doing: "read cluster.yaml: no such file".
+inline tl::unexpected<Error> fail(Error error, std::string_view doing) {
+  error.text = std::string(doing) + ": " + error.text;
+  return tl::unexpected<Error>(std::move(error));
+}
+
+// The process exit code that an error of this kind ends a command with (ARCHITECTURE.md, "Errors").
+int exit_code(ErrorKind kind);
+
+inline constexpr int kExitClean = 0;
+inline constexpr int kExitWarnings = 1;
+inline constexpr int kExitFailures = 2;
+inline constexpr int kExitCouldNotLook = 3;
+inline constexpr int kExitUsage = 64;
+inline constexpr int kExitInternal = 70;
+
+}  // namespace railbed

@@ -1,0 +1,44 @@
+// Small parsing of text that the kernel and tools print. Every function takes text and never fails loudly.
+#pragma once
+
+#include <charconv>
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace railbed {
+
+std::string_view trim(std::string_view text);
+// Splits at every separator; empty pieces are kept.
+std::vector<std::string_view> split(std::string_view text, char separator);
+// Splits at runs of spaces and tabs; no empty pieces.
+std::vector<std::string_view> words(std::string_view text);
+// Lines without their newline; a last empty line is dropped.
+std::vector<std::string_view> lines(std::string_view text);
+// "key<separator>value" → trimmed pair; nothing when the separator is not there.
+std::optional<std::pair<std::string_view, std::string_view>> key_value(std::string_view line, char separator);
+std::string lower(std::string_view text);
+// Edit distance, for "did you mean".
+std::size_t edit_distance(std::string_view a, std::string_view b);
+// The candidate closest to `word`, when it is close enough to be a typing slip.
+std::optional<std::string_view> closest(std::string_view word,
+                                        const std::vector<std::string_view>& candidates);
+
+// The whole (trimmed) text must be the number.
+template <std::integral T>
+std::optional<T> parse_number(std::string_view text, int base = 10) {
+  text = trim(text);
+  if (base == 16 && (text.starts_with("0x") || text.starts_with("0X"))) text.remove_prefix(2);
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+std::optional<double> parse_real(std::string_view text);
+// "0-3,8,10-11" as the kernel prints CPU lists; at most `limit` numbers.
+std::optional<std::vector<int>> parse_list(std::string_view text, std::size_t limit = 65536);
+
+}  // namespace railbed

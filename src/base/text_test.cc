@@ -1,0 +1,53 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+#include "base/units.h"
+
+namespace railbed {
+namespace {
+
+TEST(Text, TrimsSplitsAndCutsLines) {
+  EXPECT_EQ(trim("  a b \n"), "a b");
+  EXPECT_EQ(trim(" \n"), "");
+  EXPECT_EQ(split("a,,b", ',').size(), 3u);
+  EXPECT_EQ(words(" a\t b  ").size(), 2u);
+  EXPECT_EQ(lines("a\r\nb\n"), (std::vector<std::string_view>{"a", "b"}));
+}
+
+TEST(Text, ParsesWholeNumbersOnly) {
+  EXPECT_EQ(parse_number<int>(" 42\n"), 42);
+  EXPECT_EQ(parse_number<int>("0x1f", 16), 31);
+  EXPECT_FALSE(parse_number<int>("42 N/A"));
+  EXPECT_FALSE(parse_number<int>(""));
+  EXPECT_FALSE(parse_number<std::uint8_t>("256"));
+  EXPECT_EQ(parse_real("2.5"), 2.5);
+}
+
+TEST(Text, ParsesCpuLists) {
+  EXPECT_EQ(parse_list("0-2,8"), (std::vector<int>{0, 1, 2, 8}));
+  EXPECT_EQ(parse_list(""), std::vector<int>{});
+  EXPECT_FALSE(parse_list("3-1"));
+  EXPECT_FALSE(parse_list("0-99999999"));
+  EXPECT_FALSE(parse_list("-2147483648-2147483647"));
+}
+
+TEST(Text, FindsTheWordThatWasMeant) {
+  EXPECT_EQ(closest("raisl", {"rails", "nodes"}), "rails");
+  EXPECT_FALSE(closest("quux", {"rails", "nodes"}));
+}
+
+TEST(Units, SpeakTheFieldsUnits) {
+  EXPECT_EQ(to_text(BitRate::gigabits(38.46)), "38.5 Gb/s");
+  EXPECT_EQ(to_text(BitRate{512e6}), "512 Mb/s");
+  EXPECT_EQ(to_text(Nanoseconds(850)), "0.85 µs");
+  EXPECT_EQ(to_text(Nanoseconds(21928)), "21.9 µs");
+  EXPECT_EQ(to_text(Nanoseconds(1.2e6)), "1.20 ms");
+  EXPECT_EQ(to_text(Nanoseconds(40)), "40.0 ns");
+  EXPECT_EQ(to_text(ByteCount{65536}), "64 KiB");
+  EXPECT_EQ(to_text(ByteCount{1000000}), "976.6 KiB");
+  EXPECT_EQ(to_text(ByteCount{2}), "2 B");
+}
+
+}  // namespace
+}  // namespace railbed
