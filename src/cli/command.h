@@ -1,0 +1,40 @@
+// A command is one row: name, one-line help, and a function that declares its options and returns what to
+// run.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+
+namespace CLI {
+class App;
+}
+
+namespace railbed {
+
+// Runs after parsing; returns the exit code (base/result.h).
+using Action = std::function<int()>;
+
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  // Declares options on `app`, bound to state that the returned action owns.
+  Action (*declare)(CLI::App& app);
+};
+
+Action declare_agent(CLI::App& app);
+Action declare_bench(CLI::App& app);
+Action declare_capture(CLI::App& app);
+Action declare_check(CLI::App& app);
+Action declare_completion(CLI::App& app);
+Action declare_explain(CLI::App& app);
+Action declare_facts(CLI::App& app);
+Action declare_init(CLI::App& app);
+Action declare_prove(CLI::App& app);
+Action declare_rules(CLI::App& app);
+Action declare_verify(CLI::App& app);
+
+// All commands, in the order `railbed --help` lists them (cli/main.cc).
+std::span<const Command> all_commands();
+
+}  // namespace railbed

@@ -1,0 +1,79 @@
+#include "cli/terminal.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+namespace railbed {
+namespace {
+
+std::mutex progress_mutex;
+bool progress_shown = false;
+
+int signal_pipe[2] = {-1, -1};
+
+// Only async-signal-safe work here: the thread behind the pipe does the rest.
+void on_signal(int number) {
+  const char byte = static_cast<char>(number);
+  if (write(signal_pipe[1], &byte, 1) != 1) _exit(128 + number);
+  struct sigaction fatal = {};
+  fatal.sa_handler = SIG_DFL;
+  sigaction(number, &fatal, nullptr);
+}
+
+std::stop_source& install_handlers() {
+  static std::stop_source* source = [] {
+    auto* created = new std::stop_source;  // lives as long as the process: a signal may come at any time
+    if (pipe2(signal_pipe, O_CLOEXEC) != 0) return created;
+    std::thread([created] {
+      char byte = 0;
+      while (read(signal_pipe[0], &byte, 1) == 1) created->request_stop();
+    }).detach();
+    struct sigaction action = {};
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART;
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &action, nullptr);
+    return created;
+  }();
+  return *source;
+}
+
+}  // namespace
+
+int report(const Error& error) {
+  clear_progress();
+  fmt::print(stderr, "railbed: {}\n", error.text);
+  return exit_code(error.kind);
+}
+
+bool use_colour(int fd) {
+  const char* no_colour = std::getenv("NO_COLOR");
+  if (no_colour != nullptr && *no_colour != '\0') return false;
+  const char* term = std::getenv("TERM");
+  return isatty(fd) == 1 && term != nullptr && std::string_view(term) != "dumb";
+}
+
+void progress(std::string_view message) {
+  const std::lock_guard lock(progress_mutex);
+  if (isatty(STDERR_FILENO) == 1) {
+    fmt::print(stderr, "\r\x1b[K{}", message);
+    progress_shown = true;
+  } else {
+    fmt::print(stderr, "{}\n", message);
+  }
+}
+
+void clear_progress() {
+  const std::lock_guard lock(progress_mutex);
+  if (progress_shown) fmt::print(stderr, "\r\x1b[K");
+  progress_shown = false;
+}
+
+std::stop_token interrupted() { return install_handlers().get_token(); }
+
+}  // namespace railbed

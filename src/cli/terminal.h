@@ -1,0 +1,28 @@
+// What commands say to a person: errors, progress, colours only on a terminal.
+#pragma once
+
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace railbed {
+
+// Prints "railbed: …" to stderr and returns the exit code of the error's kind.
+int report(const Error& error);
+
+// True when `fd` is a terminal, TERM is not "dumb" and NO_COLOR is unset (no-color.org).
+bool use_colour(int fd);
+
+// A line on stderr that says what is being done now. On a terminal it is rewritten in place; elsewhere each
+// new message is a line of its own. Thread-safe.
+void progress(std::string_view message);
+// Removes the line, so that output can follow.
+void clear_progress();
+
+// Requested at the first SIGINT, SIGTERM or SIGHUP. The handlers are installed on the first call; a second
+// signal ends the process at once.
+std::stop_token interrupted();
+
+}  // namespace railbed

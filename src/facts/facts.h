@@ -1,0 +1,60 @@
+// Everything railbed knows of one node, as one document (`railbed facts --json`).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/result.h"
+#include "facts/gpu.h"
+#include "facts/nccl.h"
+#include "facts/net.h"
+#include "facts/pcie.h"
+#include "facts/rdma.h"
+#include "facts/system.h"
+
+namespace railbed {
+
+inline constexpr int kFactsVersion = 1;
+
+// One collector's own health: a slow or empty one is seen, never guessed.
+struct CollectorRun {
+  std::string name;
+  double milliseconds = 0;
+  static constexpr auto fields() {
+    return std::tuple{field("name", &CollectorRun::name), field("milliseconds", &CollectorRun::milliseconds)};
+  }
+};
+
+struct Facts {
+  int version = kFactsVersion;
+  std::string railbed;                // version of the program that collected them
+  Reading<std::string> collected_at;  // RFC 3339, UTC; Host call "clock"
+  System system;
+  Reading<std::vector<PciDevice>> pci;
+  Net net;
+  Rdma rdma;
+  Gpus gpus;
+  Nccl nccl;
+  std::vector<CollectorRun> collectors;
+  static constexpr auto fields() {
+    return std::tuple{field("version", &Facts::version),
+                      field("railbed", &Facts::railbed),
+                      field("collected_at", &Facts::collected_at),
+                      field("system", &Facts::system),
+                      field("pci", &Facts::pci),
+                      field("net", &Facts::net),
+                      field("rdma", &Facts::rdma),
+                      field("gpus", &Facts::gpus),
+                      field("nccl", &Facts::nccl),
+                      field("collectors", &Facts::collectors)};
+  }
+};
+
+Facts collect_facts(Host& host);
+
+// JSON both ways. Reading accepts untrusted text.
+std::string facts_to_json(const Facts& facts);
+Result<Facts> facts_from_json(std::string_view text);
+
+}  // namespace railbed

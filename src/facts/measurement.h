@@ -1,0 +1,137 @@
+// What an engine measured between two nodes: one number with its spread, its ceiling and its circumstances.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/result.h"
+#include "base/units.h"
+
+namespace railbed {
+
+enum class Engine { kTcp, kRdma };
+constexpr auto enum_names(Engine) { return std::array<std::string_view, 2>{"tcp", "rdma"}; }
+
+enum class Metric { kBandwidth, kLatency };
+constexpr auto enum_names(Metric) { return std::array<std::string_view, 2>{"bandwidth", "latency"}; }
+
+// Bandwidths are bits per second, latencies nanoseconds of half a round trip.
+struct Summary {
+  std::uint64_t samples = 0;
+  double median = 0;
+  double low = 0;  // 95 % confidence interval of the median, by order statistics
+  double high = 0;
+  double mean = 0;
+  double minimum = 0;
+  double maximum = 0;
+  double deviation = 0;
+  // Of latencies; zero for bandwidths.
+  double p99 = 0;
+  double p999 = 0;
+  double p9999 = 0;
+  static constexpr auto fields() {
+    return std::tuple{field("samples", &Summary::samples), field("median", &Summary::median),
+                      field("low", &Summary::low),         field("high", &Summary::high),
+                      field("mean", &Summary::mean),       field("minimum", &Summary::minimum),
+                      field("maximum", &Summary::maximum), field("deviation", &Summary::deviation),
+                      field("p99", &Summary::p99),         field("p999", &Summary::p999),
+                      field("p9999", &Summary::p9999)};
+  }
+};
+
+// One limit on the path: "wire at MTU 4096", "PCIe Gen3 x8 at 0000:02:00.0 of gpu01".
+struct Limit {
+  std::string name;
+  BitRate rate;
+  std::string source;  // where the figure comes from: a file, a table, arithmetic
+  static constexpr auto fields() {
+    return std::tuple{field("name", &Limit::name), field("rate", &Limit::rate),
+                      field("source", &Limit::source)};
+  }
+};
+
+// All limits that could be computed, the binding (lowest) one first. Empty: the link states no speed.
+struct Ceiling {
+  std::vector<Limit> limits;
+  std::string note;      // why there is none, or what makes it nominal (virtual interface)
+  bool nominal = false;  // the speed is a virtual device's claim: shown, never judged
+  static constexpr auto fields() {
+    return std::tuple{field("limits", &Ceiling::limits), field("note", &Ceiling::note),
+                      field("nominal", &Ceiling::nominal)};
+  }
+};
+
+struct Endpoint {
+  std::string node;
+  std::string interface;  // ens6
+  std::string device;     // mlx4_0/1; empty for TCP
+  std::string address;    // IP address used
+  int gid_index = -1;     // RDMA on Ethernet
+  static constexpr auto fields() {
+    return std::tuple{field("node", &Endpoint::node), field("interface", &Endpoint::interface),
+                      field("device", &Endpoint::device), field("address", &Endpoint::address),
+                      field("gid_index", &Endpoint::gid_index)};
+  }
+};
+
+// Why a measurement has no number, or why it ended early.
+struct Failure {
+  std::string stage;   // connect, run, verify
+  std::string cause;   // "no answer over RDMA: transport retries exhausted (IBV_WC_RETRY_EXC_ERR)"
+  std::string remedy;  // what to try next; may be empty
+  static constexpr auto fields() {
+    return std::tuple{field("stage", &Failure::stage), field("cause", &Failure::cause),
+                      field("remedy", &Failure::remedy)};
+  }
+};
+
+struct Measurement {
+  Engine engine = Engine::kTcp;
+  Metric metric = Metric::kBandwidth;
+  std::string rail;
+  Endpoint from;  // the side that sends
+  Endpoint to;
+  std::uint64_t message_bytes = 0;
+  int streams = 1;     // TCP connections or queue pairs
+  int mtu = 0;         // path MTU in bytes: interface MTU for TCP, RDMA MTU for RDMA
+  double seconds = 0;  // measured time, warm-up left out
+  Summary summary;
+  Ceiling ceiling;                  // of bandwidths
+  std::uint64_t packets = 0;        // sent while measuring, where the transport counts them
+  std::uint64_t lost = 0;           // retransmitted while measuring
+  std::uint64_t checked_bytes = 0;  // payload compared with what was sent
+  std::uint64_t wrong_bytes = 0;
+  double cpu_seconds_per_gigabyte = 0;  // both ends together; 0 when not measured
+  std::vector<double> intervals;        // bandwidth per 100 ms, for the sparkline
+  std::map<std::string, std::int64_t>
+      counter_deltas;  // "vm1 rxe0/1 completer_retry_err": what moved meanwhile
+  std::optional<Failure> failure;
+  static constexpr auto fields() {
+    return std::tuple{field("engine", &Measurement::engine),
+                      field("metric", &Measurement::metric),
+                      field("rail", &Measurement::rail),
+                      field("from", &Measurement::from),
+                      field("to", &Measurement::to),
+                      field("message_bytes", &Measurement::message_bytes),
+                      field("streams", &Measurement::streams),
+                      field("mtu", &Measurement::mtu),
+                      field("seconds", &Measurement::seconds),
+                      field("summary", &Measurement::summary),
+                      field("ceiling", &Measurement::ceiling),
+                      field("packets", &Measurement::packets),
+                      field("lost", &Measurement::lost),
+                      field("checked_bytes", &Measurement::checked_bytes),
+                      field("wrong_bytes", &Measurement::wrong_bytes),
+                      field("cpu_seconds_per_gigabyte", &Measurement::cpu_seconds_per_gigabyte),
+                      field("intervals", &Measurement::intervals),
+                      field("counter_deltas", &Measurement::counter_deltas),
+                      field("failure", &Measurement::failure)};
+  }
+};
+
+}  // namespace railbed

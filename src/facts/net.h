@@ -1,0 +1,83 @@
+// Network interfaces: what the kernel and iproute2 say of each.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/ip.h"
+#include "base/reading.h"
+
+namespace railbed {
+
+class Host;
+
+struct InterfaceAddress {
+  IpAddress address;
+  int prefix = 0;
+  static constexpr auto fields() {
+    return std::tuple{field("address", &InterfaceAddress::address),
+                      field("prefix", &InterfaceAddress::prefix)};
+  }
+  bool operator==(const InterfaceAddress&) const = default;
+};
+
+// N = /sys/class/net/NAME
+struct NetInterface {
+  std::string name;
+  Reading<int> mtu;                        // N/mtu
+  Reading<int> speed_mbps;                 // N/speed; unsupported while the link is down (EINVAL or -1)
+  Reading<std::string> operational_state;  // N/operstate: up, down, unknown
+  Reading<bool> carrier;                   // N/carrier; unsupported while administratively down (EINVAL)
+  Reading<std::uint64_t> carrier_changes;  // N/carrier_changes
+  Reading<bool> administratively_up;       // IFF_UP of N/flags
+  Reading<int> link_type;                  // N/type: 1 Ethernet, 32 InfiniBand, 772 loopback
+  Reading<std::string> mac;                // N/address
+  Reading<std::string> driver;             // last part of N/device/driver, resolved
+  Reading<std::string> pci_address;        // from N/device, resolved; absent for virtual interfaces
+  Reading<int> device_port;                // N/dev_port: which port of a multi-port adapter (mlx4)
+  Reading<std::string> master;             // bond or bridge that owns it: last part of N/master, resolved
+  Reading<std::string> bond_mode;          // N/bonding/mode, first word; absent unless it is a bond
+  Reading<std::vector<std::string>> bond_members;    // N/bonding/slaves
+  Reading<std::string> ipoib_mode;                   // N/mode: datagram or connected; absent unless IPoIB
+  Reading<std::vector<InterfaceAddress>> addresses;  // `ip -j address show`
+  Reading<std::uint64_t> receive_errors;             // N/statistics/rx_errors
+  Reading<std::uint64_t> receive_dropped;            // N/statistics/rx_dropped
+  static constexpr auto fields() {
+    return std::tuple{field("name", &NetInterface::name),
+                      field("mtu", &NetInterface::mtu),
+                      field("speed_mbps", &NetInterface::speed_mbps),
+                      field("operational_state", &NetInterface::operational_state),
+                      field("carrier", &NetInterface::carrier),
+                      field("carrier_changes", &NetInterface::carrier_changes),
+                      field("administratively_up", &NetInterface::administratively_up),
+                      field("link_type", &NetInterface::link_type),
+                      field("mac", &NetInterface::mac),
+                      field("driver", &NetInterface::driver),
+                      field("pci_address", &NetInterface::pci_address),
+                      field("device_port", &NetInterface::device_port),
+                      field("master", &NetInterface::master),
+                      field("bond_mode", &NetInterface::bond_mode),
+                      field("bond_members", &NetInterface::bond_members),
+                      field("ipoib_mode", &NetInterface::ipoib_mode),
+                      field("addresses", &NetInterface::addresses),
+                      field("receive_errors", &NetInterface::receive_errors),
+                      field("receive_dropped", &NetInterface::receive_dropped)};
+  }
+};
+
+struct Net {
+  Reading<std::vector<NetInterface>> interfaces;     // names in /sys/class/net
+  Reading<std::vector<std::string>> default_routes;  // interfaces of `ip -j route show default`
+  static constexpr auto fields() {
+    return std::tuple{field("interfaces", &Net::interfaces), field("default_routes", &Net::default_routes)};
+  }
+};
+
+Net collect_net(Host& host);
+
+const NetInterface* find_interface(const Net& net, std::string_view name);
+
+}  // namespace railbed

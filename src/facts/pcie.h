@@ -1,0 +1,73 @@
+// PCI devices that matter to a GPU cluster (GPUs, network adapters, NVMe) and every bridge above them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/reading.h"
+
+namespace railbed {
+
+class Host;
+
+struct PcieLink {
+  double gigatransfers = 0;  // 8.0 is Gen3, 16 Gen4, 32 Gen5
+  int width = 0;             // lanes
+  static constexpr auto fields() {
+    return std::tuple{field("gigatransfers", &PcieLink::gigatransfers), field("width", &PcieLink::width)};
+  }
+  bool operator==(const PcieLink&) const = default;
+};
+
+// D = /sys/bus/pci/devices/ADDRESS
+struct PciDevice {
+  std::string address;            // 0000:02:00.0
+  Reading<std::string> parent;    // address of the bridge above, from the resolved D; absent at a root port
+  Reading<std::uint16_t> vendor;  // D/vendor
+  Reading<std::uint16_t> device;  // D/device
+  Reading<std::uint32_t> class_code;   // D/class: 0x020000 Ethernet, 0x0207.. InfiniBand, 0x03.. display/3D
+  Reading<std::string> driver;         // last part of D/driver, resolved
+  Reading<int> numa_node;              // D/numa_node; -1 when the firmware does not say
+  Reading<PcieLink> link_now;          // D/current_link_speed, D/current_link_width
+  Reading<PcieLink> link_max;          // D/max_link_speed, D/max_link_width
+  Reading<bool> virtual_function;      // D/physfn is there
+  Reading<std::string> iommu_type;     // D/iommu_group/type: identity, DMA, DMA-FQ
+  Reading<std::uint16_t> acs_control;  // extended capability 0x000d, control word of D/config; absent: no ACS
+  Reading<int> max_read_request;       // bytes; PCI Express capability, Device Control
+  Reading<bool> relaxed_ordering;      // likewise
+  static constexpr auto fields() {
+    return std::tuple{field("address", &PciDevice::address),
+                      field("parent", &PciDevice::parent),
+                      field("vendor", &PciDevice::vendor),
+                      field("device", &PciDevice::device),
+                      field("class_code", &PciDevice::class_code),
+                      field("driver", &PciDevice::driver),
+                      field("numa_node", &PciDevice::numa_node),
+                      field("link_now", &PciDevice::link_now),
+                      field("link_max", &PciDevice::link_max),
+                      field("virtual_function", &PciDevice::virtual_function),
+                      field("iommu_type", &PciDevice::iommu_type),
+                      field("acs_control", &PciDevice::acs_control),
+                      field("max_read_request", &PciDevice::max_read_request),
+                      field("relaxed_ordering", &PciDevice::relaxed_ordering)};
+  }
+};
+
+Reading<std::vector<PciDevice>> collect_pcie(Host& host);
+
+inline constexpr std::uint16_t kVendorNvidia = 0x10de;
+inline constexpr std::uint16_t kVendorMellanox = 0x15b3;
+
+// Classes by the PCI Code and ID Assignment Specification.
+bool is_gpu(const PciDevice& device);      // NVIDIA, display controller 0x03xxxx
+bool is_network(const PciDevice& device);  // 0x02xxxx
+bool is_nvme(const PciDevice& device);     // 0x0108xx
+bool is_bridge(const PciDevice& device);   // 0x0604xx
+
+const PciDevice* find_pci(const std::vector<PciDevice>& devices, std::string_view address);
+// From the device up to its root port, the device first.
+std::vector<const PciDevice*> path_to_root(const std::vector<PciDevice>& devices, const PciDevice& device);
+
+}  // namespace railbed

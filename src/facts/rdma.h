@@ -1,0 +1,112 @@
+// RDMA devices: /sys/class/infiniband and, where libibverbs can be opened, what it adds.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/ip.h"
+#include "base/reading.h"
+#include "base/units.h"
+
+namespace railbed {
+
+class Host;
+
+// An entry of the port's GID table that is in use. P = D/ports/N
+struct Gid {
+  int index = 0;
+  Reading<IpAddress> gid;       // P/gids/i
+  Reading<std::string> type;    // P/gid_attrs/types/i: "RoCE v2", "IB/RoCE v1"
+  Reading<std::string> netdev;  // P/gid_attrs/ndevs/i
+  static constexpr auto fields() {
+    return std::tuple{field("index", &Gid::index), field("gid", &Gid::gid), field("type", &Gid::type),
+                      field("netdev", &Gid::netdev)};
+  }
+};
+
+struct RdmaPort {
+  int number = 1;
+  Reading<std::string> state;           // P/state, the word: ACTIVE, DOWN, INIT
+  Reading<std::string> physical_state;  // P/phys_state, the word: LinkUp, Polling, Disabled
+  Reading<std::string> link_layer;      // P/link_layer: Ethernet, InfiniBand
+  Reading<BitRate> rate;                // P/rate: "40 Gb/sec (4X QDR)"
+  Reading<std::string> rate_text;       // what stands in parentheses: "4X QDR"
+  Reading<int> lid;                     // P/lid
+  Reading<int> sm_lid;                  // P/sm_lid
+  Reading<int> active_mtu;              // bytes; ibv_query_port
+  Reading<int> max_mtu;                 // bytes; ibv_query_port
+  Reading<std::vector<Gid>> gids;       // entries that are not zero
+  std::map<std::string, Reading<std::uint64_t>> counters;     // P/counters
+  std::map<std::string, Reading<std::uint64_t>> hw_counters;  // P/hw_counters
+  Reading<int> roce_tos;                                      // configfs rdma_cm/DEV/ports/N/default_roce_tos
+  static constexpr auto fields() {
+    return std::tuple{field("number", &RdmaPort::number),
+                      field("state", &RdmaPort::state),
+                      field("physical_state", &RdmaPort::physical_state),
+                      field("link_layer", &RdmaPort::link_layer),
+                      field("rate", &RdmaPort::rate),
+                      field("rate_text", &RdmaPort::rate_text),
+                      field("lid", &RdmaPort::lid),
+                      field("sm_lid", &RdmaPort::sm_lid),
+                      field("active_mtu", &RdmaPort::active_mtu),
+                      field("max_mtu", &RdmaPort::max_mtu),
+                      field("gids", &RdmaPort::gids),
+                      field("counters", &RdmaPort::counters),
+                      field("hw_counters", &RdmaPort::hw_counters),
+                      field("roce_tos", &RdmaPort::roce_tos)};
+  }
+};
+
+// D = /sys/class/infiniband/NAME
+struct RdmaDevice {
+  std::string name;                // mlx5_0, rocep1s0f0, rxe0
+  Reading<std::string> firmware;   // D/fw_ver
+  Reading<std::string> board_id;   // D/board_id
+  Reading<std::string> hca_type;   // D/hca_type: MT4115
+  Reading<std::string> node_guid;  // D/node_guid
+  Reading<std::string> driver;     // last part of D/device/driver, resolved; "rxe"/"siw" for software devices
+  Reading<std::string> pci_address;      // D/device, resolved; absent for software devices
+  Reading<int> numa_node;                // D/device/numa_node
+  Reading<std::string> parent;           // D/parent: the interface under a software device
+  Reading<bool> user_access;             // a uverbs node in /sys/class/infiniband_verbs names this device
+  Reading<std::vector<RdmaPort>> ports;  // D/ports
+  static constexpr auto fields() {
+    return std::tuple{field("name", &RdmaDevice::name),
+                      field("firmware", &RdmaDevice::firmware),
+                      field("board_id", &RdmaDevice::board_id),
+                      field("hca_type", &RdmaDevice::hca_type),
+                      field("node_guid", &RdmaDevice::node_guid),
+                      field("driver", &RdmaDevice::driver),
+                      field("pci_address", &RdmaDevice::pci_address),
+                      field("numa_node", &RdmaDevice::numa_node),
+                      field("parent", &RdmaDevice::parent),
+                      field("user_access", &RdmaDevice::user_access),
+                      field("ports", &RdmaDevice::ports)};
+  }
+};
+
+struct Rdma {
+  Reading<std::vector<RdmaDevice>>
+      devices;                         // names in /sys/class/infiniband; no such folder: no devices, a value
+  Reading<std::string> verbs_library;  // how libibverbs answered: "libibverbs.so.1"
+  static constexpr auto fields() {
+    return std::tuple{field("devices", &Rdma::devices), field("verbs_library", &Rdma::verbs_library)};
+  }
+};
+
+Rdma collect_rdma(Host& host);
+
+// The device and port whose GID table, parent or PCI function names this interface; {nullptr, nullptr} if
+// none.
+struct RdmaPortRef {
+  const RdmaDevice* device = nullptr;
+  const RdmaPort* port = nullptr;
+  explicit operator bool() const { return port != nullptr; }
+};
+struct Net;
+RdmaPortRef rdma_port_of(const Rdma& rdma, const Net& net, std::string_view interface);
+
+}  // namespace railbed

@@ -1,0 +1,109 @@
+// The cluster as it should be: what a valid cluster.yaml says, every default filled in.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/ip.h"
+#include "base/units.h"
+
+namespace railbed {
+
+enum class Fabric { kRoce, kInfiniband, kEthernet };
+constexpr auto enum_names(Fabric) {
+  return std::array<std::string_view, 3>{"roce", "infiniband", "ethernet"};
+}
+
+enum class Topology { kBackToBack, kSwitch };
+constexpr auto enum_names(Topology) { return std::array<std::string_view, 2>{"back-to-back", "switch"}; }
+
+// What a healthy node shows; nothing where the file does not say. Rules fall back to hardware tables and then
+// to the majority of the fleet.
+struct Expectations {
+  std::optional<int> gpus;
+  std::optional<std::string> gpu_model;        // substring of the model name: "V100", "GB10"
+  std::optional<std::string> driver;           // NVIDIA driver version or its prefix
+  std::optional<std::string> os;               // "ubuntu 22.04"
+  std::optional<ByteCount> memory;             // at least 95 % of it
+  std::optional<int> traffic_class;            // RoCE ToS byte, 104 = DSCP 26
+  std::optional<std::string> governor;         // performance
+  std::optional<std::uint64_t> socket_buffer;  // net.core.{r,w}mem_max at least
+  double fraction_of_ceiling = 0.9;            // measured bandwidth below it fails
+  static constexpr auto fields() {
+    return std::tuple{field("gpus", &Expectations::gpus),
+                      field("gpu_model", &Expectations::gpu_model),
+                      field("driver", &Expectations::driver),
+                      field("os", &Expectations::os),
+                      field("memory", &Expectations::memory),
+                      field("traffic_class", &Expectations::traffic_class),
+                      field("governor", &Expectations::governor),
+                      field("socket_buffer", &Expectations::socket_buffer),
+                      field("fraction_of_ceiling", &Expectations::fraction_of_ceiling)};
+  }
+};
+
+struct Node {
+  std::string name;
+  std::string ssh;                 // ssh destination as the user would type it; empty when local
+  bool local = false;              // the agent is started on this machine, without ssh
+  std::optional<std::string> bmc;  // address of the BMC
+  Expectations expect;             // the cluster's, with the node's own laid over
+  static constexpr auto fields() {
+    return std::tuple{field("name", &Node::name), field("ssh", &Node::ssh), field("local", &Node::local),
+                      field("bmc", &Node::bmc), field("expect", &Node::expect)};
+  }
+};
+
+struct RailPort {
+  std::string node;
+  std::string interface;
+  std::optional<IpAddress> address;  // absent on InfiniBand without IPoIB
+  static constexpr auto fields() {
+    return std::tuple{field("node", &RailPort::node), field("interface", &RailPort::interface),
+                      field("address", &RailPort::address)};
+  }
+};
+
+// A rail: the set of ports, one a node, that reach each other over one subnet.
+struct Rail {
+  std::string name;
+  Fabric fabric = Fabric::kRoce;
+  Topology topology = Topology::kSwitch;
+  std::optional<Subnet> subnet;
+  std::optional<int> mtu;        // of the interface; 9000 on roce unless the file says otherwise
+  std::optional<BitRate> speed;  // of the port, exactly
+  std::string rdma_driver;       // "rxe", "siw" for software RDMA; empty: whatever the adapter has
+  std::vector<RailPort> ports;
+  static constexpr auto fields() {
+    return std::tuple{field("name", &Rail::name),
+                      field("fabric", &Rail::fabric),
+                      field("topology", &Rail::topology),
+                      field("subnet", &Rail::subnet),
+                      field("mtu", &Rail::mtu),
+                      field("speed", &Rail::speed),
+                      field("rdma_driver", &Rail::rdma_driver),
+                      field("ports", &Rail::ports)};
+  }
+};
+
+struct Cluster {
+  std::string name;
+  std::string file;        // where it was read from
+  std::string ssh_config;  // -F for ssh; empty: the user's own
+  std::vector<Node> nodes;
+  std::vector<Rail> rails;
+  static constexpr auto fields() {
+    return std::tuple{field("name", &Cluster::name), field("file", &Cluster::file),
+                      field("ssh_config", &Cluster::ssh_config), field("nodes", &Cluster::nodes),
+                      field("rails", &Cluster::rails)};
+  }
+};
+
+const Node* find_node(const Cluster& cluster, std::string_view name);
+const Rail* find_rail(const Cluster& cluster, std::string_view name);
+const RailPort* find_port(const Rail& rail, std::string_view node);
+
+}  // namespace railbed

@@ -1,0 +1,53 @@
+// What a rule says about one subject.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fields.h"
+
+namespace railbed {
+
+enum class Status { kPass, kWarn, kFail, kUnknown, kNotApplicable };
+constexpr auto enum_names(Status) {
+  return std::array<std::string_view, 5>{"pass", "warn", "fail", "unknown", "n/a"};
+}
+
+struct Remedy {
+  std::string text;                   // one sentence
+  std::vector<std::string> commands;  // to run on the node, in order; may be empty
+  bool needs_reboot = false;
+  bool reversible = true;
+  static constexpr auto fields() {
+    return std::tuple{field("text", &Remedy::text), field("commands", &Remedy::commands),
+                      field("needs_reboot", &Remedy::needs_reboot), field("reversible", &Remedy::reversible)};
+  }
+};
+
+struct Finding {
+  std::string rule;     // rdma.port-down
+  std::string node;     // empty when it concerns the cluster as a whole
+  std::string subject;  // mlx4_0/1, ens6, rail0
+  Status status = Status::kUnknown;
+  std::string message;  // one line: what is wrong, to what ("mlx4_0/1 is DOWN: no cable, or the peer is off")
+  std::string expected;  // "ACTIVE"
+  std::string observed;  // "DOWN (Polling)"
+  std::string evidence;  // the path or call it was read from
+  Remedy remedy;
+  // Things of the node that this finding is about ("netdev:ens6", "rdma:mlx4_0/1", "rail:rail0"): what links
+  // a consequence to its cause.
+  std::vector<std::string> touches;
+  std::optional<std::size_t> caused_by;  // index of the finding in the same list that explains this one
+  static constexpr auto fields() {
+    return std::tuple{field("rule", &Finding::rule),          field("node", &Finding::node),
+                      field("subject", &Finding::subject),    field("status", &Finding::status),
+                      field("message", &Finding::message),    field("expected", &Finding::expected),
+                      field("observed", &Finding::observed),  field("evidence", &Finding::evidence),
+                      field("remedy", &Finding::remedy),      field("touches", &Finding::touches),
+                      field("caused_by", &Finding::caused_by)};
+  }
+};
+
+}  // namespace railbed

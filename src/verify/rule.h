@@ -1,0 +1,32 @@
+// A rule: one row of the table, one function. docs/contributing/add-a-rule.md walks through adding one.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "verify/finding.h"
+#include "verify/verify.h"
+
+namespace railbed {
+
+class Judge;  // verify/judge.h: what a rule function speaks to
+
+struct Rule {
+  std::string_view id;        // area.name: "rdma.port-down"
+  std::string_view title;     // "RDMA port is active"
+  std::string_view why;       // what breaks when it is red, for `railbed explain`
+  std::string_view source;    // where the fact is read
+  std::string_view standard;  // the default expectation and where it comes from
+  std::string_view remedy;    // what to do, in general
+  std::string_view fixture;   // folder under tests/machines in which this rule, and no unrelated one, is red
+  std::vector<std::string_view> explained_by;  // rules whose red finding on the same thing explains this one
+  void (*check)(const Evidence& evidence, Judge& judge);
+};
+
+// Every rule there is, grouped by area, in the order they are listed to people.
+std::span<const Rule> all_rules();
+const Rule* find_rule(std::string_view id);
+
+}  // namespace railbed

@@ -1,0 +1,36 @@
+// Facts, expectations and measurements in; findings out. A pure function of its input.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "facts/facts.h"
+#include "facts/measurement.h"
+#include "inventory/cluster.h"
+#include "verify/finding.h"
+
+namespace railbed {
+
+// A node that gave no facts, and why ("ssh: connect to host gpu07 port 22: No route to host").
+struct Unreachable {
+  std::string node;
+  Error error;
+};
+
+struct Evidence {
+  Cluster cluster;  // empty nodes and rails: nothing is expected, rules use tables and majority
+  std::map<std::string, Facts> nodes;  // by node name
+  std::vector<Unreachable> unreachable;
+  std::vector<Measurement> measurements;
+};
+
+struct Verdict {
+  std::vector<Finding> findings;  // worst first; a root cause stands before what it explains
+  int exit_code() const;          // of ARCHITECTURE.md: 0 clean, 1 warnings, 2 failures, 3 could not look
+};
+
+Verdict verify(const Evidence& evidence);
+
+}  // namespace railbed
