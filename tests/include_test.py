@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Holds every #include under src/ against the table of rooms in ARCHITECTURE.md.
+
+An arrow that points up or sideways, a third-party header outside the files that may hold it, and a literal
+/sys or /proc path outside host/ and facts/ each fail with the file and line.
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SRC = ROOT / "src"
+
+# Third-party headers and the files (patterns under src/) that may include them.
+THIRD_PARTY = {
+    r"nlohmann/": [r"base/json\.h"],
+    r"yaml-cpp/": [r"inventory/[a-z_]+\.cc"],
+    r"CLI/": [r"cli/[a-z_]+\.cc"],
+    r"infiniband/": [r"host/verbs[a-z_]*\.cc", r"bench/verbs[a-z_]*\.(cc|h)"],
+    r"tl/expected": [r"base/result\.h"],
+}
+
+
+def rooms_table():
+    """Room → rooms it may use, from the table in ARCHITECTURE.md (`room/` in the first column, uses in the last)."""
+    table = {}
+    for line in (ROOT / "ARCHITECTURE.md").read_text().splitlines():
+        row = re.match(r"\| `(\w+)/` \|.*\|([^|]*)\|$", line)
+        if row:
+            table[row[1]] = set(re.findall(r"\w+", row[2]))
+    return table
+
+
+def allowed(table, room, target):
+    uses = table[room]
+    return target == room or "all" in uses or target in uses
+
+
+def complaints():
+    table = rooms_table()
+    if "base" not in table:
+        yield "ARCHITECTURE.md: no table of rooms found"
+        return
+    for path in sorted(SRC.rglob("*")):
+        if path.suffix not in (".h", ".cc"):
+            continue
+        name = path.relative_to(SRC).as_posix()
+        room = name.split("/")[0]
+        if room not in table:
+            yield f"src/{name}: the room {room}/ is not in ARCHITECTURE.md's table"
+            continue
+        test = name.endswith(("_test.cc", "_bench.cc"))
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            where = f"src/{name}:{number}"
+            own = re.match(r'#include "(\w+)/', line)
+            if own and not test and own[1] in table and not allowed(table, room, own[1]):
+                yield f"{where}: {room}/ may not use {own[1]}/"
+            for pattern, places in THIRD_PARTY.items():
+                if re.match(rf"#include [<\"]{pattern}", line) and not any(re.fullmatch(p, name) for p in places):
+                    yield f"{where}: {line.split()[1]} belongs in {' or '.join(places)}"
+            code = line.split("//")[0]
+            if not test and room not in ("host", "facts", "verify", "hardware") and re.search(r'"/(sys|proc)/', code):
+                yield f"{where}: a literal /sys or /proc path outside host/ and facts/"
+
+
+def main():
+    found = list(complaints())
+    print("\n".join(found) if found else "every include points the right way")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
