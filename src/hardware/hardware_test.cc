@@ -1,0 +1,43 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "hardware/gpu_model.h"
+#include "hardware/nic.h"
+
+namespace railbed {
+namespace {
+
+TEST(NicTable, EachDeviceStandsOnceAndNoPortOutrunsItsSlotTwice) {
+  std::set<std::uint16_t> devices;
+  for (const NicModel& nic : nic_models()) {
+    EXPECT_TRUE(devices.insert(nic.device).second) << nic.name;
+    const double slot = nic.pcie_gigatransfers * nic.pcie_width;  // Gb/s before encoding
+    EXPECT_LE(nic.ethernet.gigabits(), slot) << nic.name;
+    EXPECT_LE(nic.infiniband.gigabits(), slot) << nic.name;
+    EXPECT_GT(std::max(nic.ethernet, nic.infiniband).gigabits(), slot / 10) << nic.name;
+    EXPECT_FALSE(nic.source.empty()) << nic.name;
+  }
+}
+
+TEST(NicTable, FindsByDeviceId) {
+  ASSERT_NE(find_nic(0x1007), nullptr);
+  EXPECT_EQ(find_nic(0x1007)->name, "ConnectX-3 Pro");
+  EXPECT_TRUE(find_nic(0x1007)->connected_ipoib);
+  EXPECT_FALSE(find_nic(0x1013)->connected_ipoib);
+  EXPECT_EQ(find_nic(0xffff), nullptr);
+}
+
+TEST(GpuTable, TheLongestNameWins) {
+  ASSERT_NE(find_gpu_model("NVIDIA H100 80GB HBM3"), nullptr);
+  EXPECT_TRUE(find_gpu_model("NVIDIA H100 80GB HBM3")->nvswitch);
+  EXPECT_FALSE(find_gpu_model("NVIDIA H100 PCIe")->nvswitch);
+  EXPECT_FALSE(find_gpu_model("NVIDIA H200 NVL")->nvswitch);
+  EXPECT_EQ(find_gpu_model("NVIDIA GeForce RTX 4090")->gpudirect, GpuDirect::kNone);
+  EXPECT_EQ(find_gpu_model("Tesla V100-PCIE-16GB")->gpudirect, GpuDirect::kPeerMemory);
+  EXPECT_EQ(find_gpu_model("Matrox G200"), nullptr);
+}
+
+}  // namespace
+}  // namespace railbed
