@@ -1,0 +1,97 @@
+// Many nodes, asked at once. A Fleet holds one Peer a node; each connects by itself when it is first asked.
+//
+//   fleet::Fleet fleet(fleet::targets_of(cluster), options);
+//   auto answers = fleet::gather(fleet, "facts", "{}", std::chrono::seconds(20), interrupted(),
+//                                [](const auto& step) { progress(step.to_text()); });
+//   for (const fleet::Answer& answer : answers)   // in the order of the targets
+//     answer.result ? use(*answer.result) : complain(answer.node, answer.result.error());
+//
+// A node that is dead, slow, full, of another architecture or that answers nonsense is an Error whose text
+// names it, says why and what to do; it never holds up the others. How the agent gets there and what travels:
+// docs/reference/agent-protocol.md.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/peer.h"
+#include "base/result.h"
+#include "inventory/cluster.h"
+
+namespace railbed::fleet {
+
+struct Target {
+  std::string name;         // how results and errors call the node
+  std::string destination;  // as `ssh` takes it: "gpu07", "user@10.0.0.7", "ssh://gpu07:2222"
+  bool local = false;       // start the agent on this machine, without ssh
+};
+
+Target target_of(const Node& node);
+std::vector<Target> targets_of(const Cluster& cluster);
+
+struct FleetOptions {
+  std::string ssh_config;                // -F for ssh; empty: the user's own
+  std::vector<std::string> ssh_options;  // more words for ssh, before the destination: {"-o", "Port=2222"}
+  std::size_t parallelism = 32;          // nodes worked on at once by gather()
+  std::chrono::milliseconds connect_deadline = std::chrono::seconds(10);  // until sshd has greeted us
+  std::chrono::milliseconds start_deadline = std::chrono::seconds(15);    // until the agent or its absence
+  std::chrono::milliseconds push_deadline = std::chrono::seconds(60);     // to copy the agent, where missing
+  std::string binary;                                 // the agent to push; empty: this very program
+  std::map<std::string, std::string> agent_binaries;  // for other architectures: "aarch64" → path
+  std::string ssh_program = "ssh";
+};
+
+class Fleet {
+ public:
+  Fleet(std::vector<Target> targets, FleetOptions options);
+  // Ends every agent and every ssh of ours, and waits for them (3 s at most).
+  ~Fleet();
+  Fleet(Fleet&&) noexcept;
+  Fleet& operator=(Fleet&&) noexcept;
+
+  std::size_t size() const;
+  std::size_t parallelism() const;
+  // The first call on a peer also connects, which has its own deadlines (FleetOptions); `deadline` is for the
+  // call itself. A connection that failed is not tried again: each later call gets the same Error.
+  Peer& peer(std::size_t index);
+  Peer* find(std::string_view name);  // null when there is no such node
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+struct Answer {
+  std::string node;
+  Result<std::string> result;
+};
+
+struct Step {
+  const Answer& latest;
+  std::size_t done = 0;
+  std::size_t failed = 0;  // of those done
+  std::size_t total = 0;
+  std::string to_text() const;  // "27/32 nodes answered, 2 failed"
+};
+using OnStep = std::function<void(const Step&)>;
+
+// Asks every node, `parallelism` at a time, and returns their answers in the order of the targets. `on_step`
+// is called after each, by one thread at a time. After a stop, nodes not yet asked answer kCancelled.
+std::vector<Answer> gather(Fleet& fleet, std::string_view method, const std::string& params,
+                           std::chrono::milliseconds deadline, std::stop_token stop = {},
+                           const OnStep& on_step = {});
+
+// Runs the agent until `in` ends: answers requests, each in a thread of its own, writes frames to `out` and
+// nothing else. Cancels every handler before it returns, and waits for them `grace` long; answers how many
+// were still running then.
+std::size_t serve(int in, int out, const Handlers& handlers,
+                  std::chrono::milliseconds grace = std::chrono::seconds(5));
+
+}  // namespace railbed::fleet
