@@ -1,0 +1,102 @@
+// Completion scripts, generated from the commands themselves so that they cannot drift.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/result.h"
+#include "cli/app.h"
+#include "cli/command.h"
+
+namespace railbed {
+namespace {
+
+std::string option_words(const CLI::App& command) {
+  std::string words;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) words += (words.empty() ? "--" : " --") + name;
+  return words;
+}
+
+std::string command_words() {
+  std::string words;
+  for (const Command& command : all_commands())
+    words += (words.empty() ? "" : " ") + std::string(command.name);
+  return words;
+}
+
+// What a bare word after this command may be; empty: a file.
+std::string argument_words(std::string_view command) {
+  if (command == "bench") return "tcp rdma";
+  if (command == "completion") return "bash zsh fish";
+  return "";
+}
+
+std::string bash_script(const CLI::App& app) {
+  std::string cases;
+  for (const CLI::App* command : app.get_subcommands({}))
+    cases += fmt::format("    {}) options=\"{}\"; arguments=\"{}\" ;;\n", command->get_name(),
+                         option_words(*command), argument_words(command->get_name()));
+  return fmt::format(R"(# railbed completion for bash:  source <(railbed completion bash)
+_railbed() {{
+  local word=${{COMP_WORDS[COMP_CWORD]}} options="" arguments=""
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W "{} --help --version" -- "$word"))
+    return
+  fi
+  case ${{COMP_WORDS[1]}} in
+{}  esac
+  if [[ $word == -* ]]; then
+    COMPREPLY=($(compgen -W "$options" -- "$word"))
+  elif [ -n "$arguments" ]; then
+    COMPREPLY=($(compgen -W "$arguments" -- "$word"))
+  else
+    COMPREPLY=($(compgen -f -- "$word"))
+  fi
+}}
+complete -o filenames -F _railbed railbed
+)",
+                     command_words(), cases);
+}
+
+// zsh reads bash completions through its own bridge.
+std::string zsh_script(const CLI::App& app) {
+  return "# railbed completion for zsh:  source <(railbed completion zsh)\n"
+         "autoload -U +X compinit && compinit -u\nautoload -U +X bashcompinit && bashcompinit\n" +
+         bash_script(app);
+}
+
+std::string fish_script(const CLI::App& app) {
+  std::string script = "# railbed completion for fish:  railbed completion fish | source\n";
+  for (const CLI::App* command : app.get_subcommands({})) {
+    const std::string name = command->get_name();
+    script += fmt::format("complete -c railbed -n __fish_use_subcommand -f -a {} -d '{}'\n", name,
+                          command->get_description());
+    const std::string when = fmt::format("-n '__fish_seen_subcommand_from {}'", name);
+    for (const CLI::Option* option : command->get_options())
+      for (const std::string& word : option->get_lnames())
+        script += fmt::format("complete -c railbed {} -l {}\n", when, word);
+    if (const std::string words = argument_words(name); !words.empty())
+      script += fmt::format("complete -c railbed {} -f -a '{}'\n", when, words);
+  }
+  return script;
+}
+
+}  // namespace
+
+Action declare_completion(CLI::App& app) {
+  auto shell = std::make_shared<std::string>();
+  app.add_option("SHELL", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  app.footer("\nExample:  source <(railbed completion bash)");
+  return [shell] {
+    Action unused;
+    const auto all = build_app(unused);
+    fmt::print("{}", *shell == "bash"  ? bash_script(*all)
+                     : *shell == "zsh" ? zsh_script(*all)
+                                       : fish_script(*all));
+    return kExitClean;
+  };
+}
+
+}  // namespace railbed
