@@ -34,7 +34,7 @@ Action declare_prove(CLI::App& app);
 Action declare_rules(CLI::App& app);
 Action declare_verify(CLI::App& app);
 
-// All commands, in the order `railbed --help` lists them (cli/main.cc).
+// All commands, in the order `railbed --help` lists them (cli/commands.cc).
 std::span<const Command> all_commands();
 
 }  // namespace railbed

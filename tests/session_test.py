@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Golden command-line sessions: tests/cli/*.session hold commands, what they print and their exit codes.
+"""Golden command-line sessions: tests/sessions/*.session hold commands, what they print and their exit codes.
 
     # a comment
     $ railbed verfy
@@ -51,7 +51,7 @@ def replay(session):
 
 def main():
     failed = 0
-    sessions = sorted((ROOT / "tests/cli").glob("*.session"))
+    sessions = sorted((ROOT / "tests/sessions").glob("*.session"))
     for session in sessions:
         now = replay(session)
         if now == session.read_text():

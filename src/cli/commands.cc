@@ -1,0 +1,15 @@
+// The table of commands. A new command is a file here and a row below.
+#include "cli/command.h"
+
+namespace railbed {
+namespace {
+
+constexpr Command kCommands[] = {
+    {"completion", "print a completion script for bash, zsh or fish", declare_completion},
+};
+
+}  // namespace
+
+std::span<const Command> all_commands() { return kCommands; }
+
+}  // namespace railbed
