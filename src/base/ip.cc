@@ -45,6 +45,18 @@ bool IpAddress::is_zero() const {
   return std::all_of(first, bytes_.end(), [](std::uint8_t byte) { return byte == 0; });
 }
 
+std::optional<IpAddress> IpAddress::plus(std::uint32_t count) const {
+  auto bytes = bytes_;
+  std::uint32_t carry = count;
+  for (std::size_t i = 16; i > (is_v4() ? 12u : 0u) && carry != 0; --i) {
+    const std::uint64_t sum = std::uint64_t{bytes[i - 1]} + carry;
+    bytes[i - 1] = static_cast<std::uint8_t>(sum & 0xff);
+    carry = static_cast<std::uint32_t>(sum >> 8);
+  }
+  if (carry != 0) return std::nullopt;
+  return IpAddress(bytes);
+}
+
 std::string IpAddress::to_text() const {
   char buffer[INET6_ADDRSTRLEN] = {};
   if (is_v4())
@@ -76,6 +88,16 @@ std::optional<Subnet> Subnet::parse(std::string_view text) {
 bool Subnet::contains(const IpAddress& address) const {
   return address.is_v4() == network_.is_v4() &&
          masked(address, prefix_ + (network_.is_v4() ? 96 : 0)) == network_;
+}
+
+IpAddress Subnet::last() const {
+  const int fixed = prefix_ + (network_.is_v4() ? 96 : 0);
+  auto bytes = network_.bytes();
+  for (int i = 0; i < 16; ++i) {
+    const int keep = std::clamp(fixed - i * 8, 0, 8);
+    bytes[static_cast<std::size_t>(i)] |= static_cast<std::uint8_t>(0xff >> keep);
+  }
+  return IpAddress(bytes);
 }
 
 std::string Subnet::to_text() const { return network_.to_text() + "/" + std::to_string(prefix_); }

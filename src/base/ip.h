@@ -21,6 +21,8 @@ class IpAddress {
   bool is_v4() const;
   bool is_link_local() const;
   bool is_zero() const;  // :: and 0.0.0.0
+  // The address `count` further on; nothing past the end of its family.
+  std::optional<IpAddress> plus(std::uint32_t count) const;
   const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }
   std::string to_text() const;
   auto operator<=>(const IpAddress&) const = default;
@@ -37,6 +39,7 @@ class Subnet {
 
   bool contains(const IpAddress& address) const;
   const IpAddress& network() const { return network_; }
+  IpAddress last() const;  // on IPv4 the broadcast address
   int prefix() const { return prefix_; }
   std::string to_text() const;
   auto operator<=>(const Subnet&) const = default;

@@ -31,5 +31,13 @@ TEST(Ip, KnowsWhatASubnetHolds) {
   EXPECT_TRUE(Subnet::parse("fd00:1::/64"));
 }
 
+TEST(Ip, CountsUpAndStopsAtTheEnd) {
+  EXPECT_EQ(IpAddress::parse("10.0.0.250")->plus(10), IpAddress::parse("10.0.1.4"));
+  EXPECT_EQ(IpAddress::parse("fd00::ffff")->plus(1), IpAddress::parse("fd00::1:0"));
+  EXPECT_FALSE(IpAddress::parse("255.255.255.255")->plus(1));
+  EXPECT_EQ(Subnet::parse("10.0.0.0/22")->last(), IpAddress::parse("10.0.3.255"));
+  EXPECT_EQ(Subnet::parse("fd00::/64")->last(), IpAddress::parse("fd00::ffff:ffff:ffff:ffff"));
+}
+
 }  // namespace
 }  // namespace railbed

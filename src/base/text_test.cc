@@ -49,5 +49,19 @@ TEST(Units, SpeakTheFieldsUnits) {
   EXPECT_EQ(to_text(ByteCount{2}), "2 B");
 }
 
+TEST(Units, ReadWhatPeopleWrite) {
+  for (const auto* text : {"40 Gb/s", "40Gb/s", "40G", "40Gbps", "40 Gbit/s", "40000M", "0.04T"})
+    EXPECT_EQ(parse_bit_rate(text), BitRate::gigabits(40)) << text;
+  for (const auto* text : {"40", "40 GB/s", "-40G", "G", "", "40 Gb/s each"})
+    EXPECT_FALSE(parse_bit_rate(text)) << text;
+  EXPECT_EQ(parse_byte_count("64 GiB"), ByteCount{64ull << 30});
+  EXPECT_EQ(parse_byte_count("64K"), ByteCount{65536});
+  EXPECT_EQ(parse_byte_count("64 GB"), ByteCount{64000000000});
+  EXPECT_EQ(parse_byte_count("4096"), ByteCount{4096});
+  EXPECT_EQ(parse_byte_count("1.5 TiB"), ByteCount{1649267441664});
+  for (const auto* text : {"", "-1", "64 Gib", "1e999", "99999999999 TiB"})
+    EXPECT_FALSE(parse_byte_count(text)) << text;
+}
+
 }  // namespace
 }  // namespace railbed

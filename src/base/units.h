@@ -4,7 +4,9 @@
 #include <chrono>
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace railbed {
 
@@ -33,5 +35,10 @@ std::string to_text(BitRate rate);
 std::string to_text(Nanoseconds duration);
 // Binary prefixes: "64 KiB", "1 MiB", "16.0 GiB".
 std::string to_text(ByteCount size);
+
+// What people write: "40 Gb/s", "40Gbit/s", "400G", "2.5 Gbps". The unit must be there.
+std::optional<BitRate> parse_bit_rate(std::string_view text);
+// "64 GiB", "64GB" (decimal), "64K" (binary, as dd and perftest read it), "4096" (bytes).
+std::optional<ByteCount> parse_byte_count(std::string_view text);
 
 }  // namespace railbed
