@@ -1,0 +1,42 @@
+// Findings arranged for people: what explains what, and the same finding on many nodes said once.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "verify/finding.h"
+
+namespace railbed {
+
+// The same finding on one or more nodes.
+struct Folded {
+  const Finding* example = nullptr;
+  std::vector<std::string> nodes;  // empty: it concerns the cluster as a whole
+  std::size_t count = 0;           // findings folded here
+};
+
+// A finding that no other explains, and everything that follows from it.
+struct Cause {
+  Folded root;
+  std::vector<Folded> consequences;  // folded by rule and subject
+  std::size_t explained = 0;         // findings behind `consequences`
+  Status worst = Status::kNotApplicable;
+};
+
+// How urgent: fail, warn, unknown, pass, not applicable count 0 to 4.
+int severity(Status status);
+
+// Every finding is in exactly one cause; causes stand worst first, otherwise in the order of `findings`,
+// which must outlive the answer. A `caused_by` that points nowhere or in a circle makes a root.
+std::vector<Cause> root_causes(const std::vector<Finding>& findings);
+
+// "vm2: eth1 is down", "gpu[001-500]: …"; without a node only the message.
+std::string headline(const Folded& folded);
+
+// How many findings have each status, by the enum's order.
+struct StatusCounts {
+  std::size_t pass = 0, warn = 0, fail = 0, unknown = 0, not_applicable = 0;
+};
+StatusCounts count_statuses(const std::vector<Finding>& findings);
+
+}  // namespace railbed

@@ -1,0 +1,241 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "report/causes.h"
+#include "report/escape.h"
+#include "report/findings.h"
+#include "report/hostlist.h"
+
+namespace railbed {
+namespace {
+
+// Causes of one rule that are written out before the rest is summed up in one line.
+constexpr std::size_t kCausesPerRule = 3;
+constexpr std::size_t kConsequencesShown = 4;
+constexpr std::size_t kMargin = 6;  // "FAIL  "
+
+struct Style {
+  std::string_view word;
+  std::string_view colour;
+};
+
+Style style_of(Status status) {
+  switch (status) {
+    case Status::kFail:
+      return {"FAIL", "\033[1;31m"};
+    case Status::kWarn:
+      return {"WARN", "\033[33m"};
+    case Status::kUnknown:
+      return {"UNKNOWN", "\033[35m"};
+    case Status::kPass:
+      return {"PASS", "\033[32m"};
+    case Status::kNotApplicable:
+      return {"N/A", "\033[2m"};
+  }
+  return {};
+}
+
+// Pieces put on lines with a space between; none is ever broken, so that commands and paths can be copied.
+template <class Pieces>
+std::vector<std::string> fill(const Pieces& pieces, std::size_t width) {
+  std::vector<std::string> filled(1);
+  for (const auto& piece : pieces) {
+    std::string& line = filled.back();
+    if (line.empty())
+      line = piece;
+    else if (columns(line) + 1 + columns(piece) <= width)
+      (line += ' ') += piece;
+    else
+      filled.emplace_back(piece);
+  }
+  return filled;
+}
+
+std::vector<std::string> wrap(std::string_view text, std::size_t width) { return fill(words(text), width); }
+
+// "one · two · three", broken only at the dots.
+std::vector<std::string> wrap_list(std::vector<std::string> items, std::size_t width) {
+  for (std::size_t i = 0; i + 1 < items.size(); ++i) items[i] += " ·";
+  return fill(items, width);
+}
+
+std::string plural(std::size_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+class Writer {
+ public:
+  explicit Writer(const TextOptions& options) : options_(options) {
+    options_.width = std::max<std::size_t>(options_.width, 40);
+  }
+
+  void cause(const Cause& cause);
+  void more_of(const std::vector<const Cause*>& rest);
+  void all_passed(const Run& run, const StatusCounts& counts);
+  void summary(const Run& run, const StatusCounts& counts, const std::vector<Cause>& causes);
+  void blank() { text_ += '\n'; }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string coloured(std::string_view text, std::string_view colour) const {
+    return options_.colour ? fmt::format("{}{}\033[0m", colour, text) : std::string(text);
+  }
+  // "FAIL  vm2: eth1 is down                net.down"
+  void first_lines(const Folded& root);
+  // "      label: text", continued under the text.
+  void detail(std::string_view label, std::string_view text);
+  void detail_lines(std::string_view label, const std::vector<std::string>& lines);
+  std::size_t room_after(std::string_view label) const {
+    return options_.width - kMargin - columns(label) - 2;
+  }
+  void command(std::string_view command, bool is_first);
+  void remedy(const Remedy& remedy);
+  void consequences(const Cause& cause);
+
+  TextOptions options_;
+  std::string text_;
+};
+
+void Writer::first_lines(const Folded& root) {
+  const Style style = style_of(root.example->status);
+  const std::string rule = printable(root.example->rule);
+  const std::size_t hang = std::max(kMargin, style.word.size() + 2);
+  const std::size_t width = options_.width - hang;
+  const auto pieces = wrap(printable(headline(root)), width);
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (i == 0)
+      text_ += coloured(style.word, style.colour) + std::string(hang - style.word.size(), ' ');
+    else
+      text_ += '\n' + std::string(hang, ' ');
+    text_ += pieces[i];
+  }
+  const std::size_t used = columns(pieces.back());
+  if (used + 2 + columns(rule) <= width)
+    text_ += std::string(width - used - columns(rule), ' ');
+  else
+    text_ += '\n' + std::string(hang, ' ');
+  text_ += coloured(rule, "\033[2m") + '\n';
+}
+
+void Writer::detail(std::string_view label, std::string_view text) {
+  detail_lines(label, wrap(printable(text), room_after(label)));
+}
+
+void Writer::detail_lines(std::string_view label, const std::vector<std::string>& lines) {
+  text_ += fmt::format("{:{}}{}: {}\n", "", kMargin, label, lines.front());
+  for (std::size_t i = 1; i < lines.size(); ++i)
+    text_ += fmt::format("{:{}}{}\n", "", kMargin + columns(label) + 2, lines[i]);
+}
+
+// Never wrapped: a command is there to be copied.
+void Writer::command(std::string_view command, bool is_first) {
+  text_ += fmt::format("{:{}}{}{}\n", "", kMargin, is_first ? "do: " : "    ", printable(command));
+}
+
+void Writer::remedy(const Remedy& remedy) {
+  if (remedy.commands.empty()) {
+    if (!remedy.text.empty()) detail("do", remedy.text);
+  } else {
+    for (std::size_t i = 0; i < remedy.commands.size(); ++i) command(remedy.commands[i], i == 0);
+  }
+  if (remedy.needs_reboot) detail("note", "takes effect after a reboot");
+  if (!remedy.reversible) detail("note", "this cannot be undone");
+}
+
+void Writer::consequences(const Cause& cause) {
+  if (cause.consequences.empty()) return;
+  std::vector<std::string> items;
+  for (const Folded& one : cause.consequences) {
+    if (!options_.all && items.size() == kConsequencesShown) {
+      items.push_back(fmt::format("and {} more", cause.consequences.size() - items.size()));
+      break;
+    }
+    std::string item = one.example->rule;
+    if (!one.nodes.empty()) item += ' ' + fold_hosts(one.nodes);
+    if (!one.example->subject.empty()) item += ' ' + one.example->subject;
+    items.push_back(printable(item));
+  }
+  const std::string label = fmt::format("explains {} more", cause.explained);
+  detail_lines(label, wrap_list(std::move(items), room_after(label)));
+}
+
+void Writer::cause(const Cause& cause) {
+  const Finding& finding = *cause.root.example;
+  first_lines(cause.root);
+  const bool red = severity(finding.status) < severity(Status::kPass);
+  if (finding.status == Status::kUnknown && !finding.evidence.empty()) detail("looked at", finding.evidence);
+  if (red) remedy(finding.remedy);
+  consequences(cause);
+}
+
+void Writer::more_of(const std::vector<const Cause*>& rest) {
+  std::vector<std::string> nodes;
+  for (const Cause* one : rest) nodes.insert(nodes.end(), one->root.nodes.begin(), one->root.nodes.end());
+  std::string line =
+      plural(rest.size(), "more", "more") + " of " + printable(rest.front()->root.example->rule);
+  if (!nodes.empty()) line += " on " + printable(fold_hosts(nodes));
+  for (const auto& piece : wrap(line + "; --all shows them", options_.width - kMargin))
+    text_ += fmt::format("{:{}}{}\n", "", kMargin, piece);
+}
+
+void Writer::all_passed(const Run& run, const StatusCounts& counts) {
+  const std::string where = run.cluster.empty() ? "" : printable(run.cluster) + ": ";
+  const std::string what = counts.pass == 0   ? "nothing could be checked here"
+                           : counts.pass == 1 ? "the one check passed"
+                                              : fmt::format("all {} checks passed", counts.pass);
+  const Style style = style_of(counts.pass == 0 ? Status::kUnknown : Status::kPass);
+  text_ += fmt::format("{}  {}{}\n", coloured(style.word, style.colour), where, what);
+}
+
+void Writer::summary(const Run& run, const StatusCounts& counts, const std::vector<Cause>& causes) {
+  std::vector<std::string> parts;
+  std::size_t explained = 0;
+  for (const Cause& cause : causes) explained += cause.explained;
+  if (counts.fail > 0) parts.push_back(plural(counts.fail, "failure", "failures"));
+  if (counts.warn > 0) parts.push_back(plural(counts.warn, "warning", "warnings"));
+  if (counts.unknown > 0) parts.push_back(fmt::format("{} unknown", counts.unknown));
+  if (explained > 0) parts.push_back(fmt::format("{} of them explained by others", explained));
+  parts.push_back(fmt::format("{} passed", counts.pass));
+  if (counts.not_applicable > 0) parts.push_back(fmt::format("{} not applicable", counts.not_applicable));
+  if (run.nodes > 0) parts.push_back(plural(run.nodes, "node", "nodes"));
+  if (run.seconds > 0) parts.push_back(fmt::format("{:.{}f} s", run.seconds, run.seconds < 10 ? 2 : 0));
+  for (const auto& line : wrap_list(std::move(parts), options_.width))
+    text_ += coloured(line, "\033[2m") + '\n';
+}
+
+bool is_shown(const Cause& cause, const TextOptions& options) {
+  return options.all || severity(cause.worst) < severity(Status::kPass);
+}
+
+}  // namespace
+
+std::string render_text(const Verdict& verdict, const Run& run, const TextOptions& options) {
+  Writer writer(options);
+  const auto causes = root_causes(verdict.findings);
+  const StatusCounts counts = count_statuses(verdict.findings);
+  if (counts.fail + counts.warn + counts.unknown == 0) writer.all_passed(run, counts);
+
+  std::map<std::pair<Status, std::string>, std::vector<const Cause*>> of_rule;
+  for (const Cause& cause : causes) of_rule[{cause.worst, cause.root.example->rule}].push_back(&cause);
+  const Cause* previous = nullptr;
+  for (const Cause& cause : causes) {
+    if (!is_shown(cause, options)) continue;
+    const auto& kin = of_rule[{cause.worst, cause.root.example->rule}];
+    const std::size_t shown = options.all || kin.size() <= kCausesPerRule + 1 ? kin.size() : kCausesPerRule;
+    const auto place = static_cast<std::size_t>(std::find(kin.begin(), kin.end(), &cause) - kin.begin());
+    if (place >= shown) continue;
+    if (previous != nullptr && previous->worst != cause.worst) writer.blank();
+    writer.cause(cause);
+    if (place + 1 == shown && shown < kin.size())
+      writer.more_of({kin.begin() + static_cast<std::ptrdiff_t>(shown), kin.end()});
+    previous = &cause;
+  }
+  if (previous != nullptr) writer.blank();
+  writer.summary(run, counts, causes);
+  return writer.take();
+}
+
+}  // namespace railbed
