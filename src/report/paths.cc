@@ -1,0 +1,114 @@
+#include "report/paths.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace railbed {
+namespace {
+
+// Keeps the better of two runs that sent messages of the same size.
+void add_best(std::vector<const Measurement*>& runs, const Measurement& run) {
+  const auto at = std::lower_bound(
+      runs.begin(), runs.end(), run.message_bytes,
+      [](const Measurement* other, std::uint64_t size) { return other->message_bytes < size; });
+  if (at == runs.end() || (*at)->message_bytes != run.message_bytes) {
+    runs.insert(at, &run);
+    return;
+  }
+  const bool is_better = run.metric == Metric::kBandwidth ? run.summary.median > (*at)->summary.median
+                                                          : run.summary.median < (*at)->summary.median;
+  if (is_better) *at = &run;
+}
+
+void add(Path& path, const Measurement& run) {
+  EngineRuns& runs = path.engines[static_cast<std::size_t>(run.engine)];
+  if (run.failure) runs.failures.push_back(&run);
+  if (run.summary.samples == 0) return;
+  add_best(run.metric == Metric::kBandwidth ? runs.bandwidths : runs.latencies, run);
+}
+
+// "wire at MTU 2048" takes an article, "PCIe Gen3 x8" does not.
+std::string with_article(const std::string& name) {
+  const bool is_common = !name.empty() && std::islower(static_cast<unsigned char>(name.front())) != 0;
+  return is_common ? "the " + name : name;
+}
+
+}  // namespace
+
+std::string_view title(Engine engine) { return engine == Engine::kTcp ? "TCP" : "RDMA"; }
+
+const Measurement* EngineRuns::fastest() const {
+  const auto best = std::max_element(
+      bandwidths.begin(), bandwidths.end(),
+      [](const Measurement* a, const Measurement* b) { return a->summary.median < b->summary.median; });
+  return best == bandwidths.end() ? nullptr : *best;
+}
+
+bool Path::has_failure() const {
+  return std::any_of(engines.begin(), engines.end(),
+                     [](const EngineRuns& runs) { return !runs.failures.empty(); });
+}
+
+std::vector<std::uint64_t> Path::bandwidth_sizes() const {
+  std::set<std::uint64_t> sizes;
+  for (const EngineRuns& runs : engines)
+    for (const Measurement* run : runs.bandwidths) sizes.insert(run->message_bytes);
+  return {sizes.begin(), sizes.end()};
+}
+
+std::vector<Path> paths_of(const std::vector<Measurement>& measurements) {
+  std::vector<Path> paths;
+  std::map<std::tuple<std::string, std::string, std::string>, std::size_t> index;
+  for (const Measurement& run : measurements) {
+    const auto [it, is_new] = index.emplace(std::tuple{run.rail, run.from.node, run.to.node}, paths.size());
+    if (is_new) paths.push_back({run.rail, run.from.node, run.to.node, {}});
+    add(paths[it->second], run);
+  }
+  return paths;
+}
+
+std::optional<double> fraction_of_ceiling(const Measurement& measurement) {
+  const Ceiling& ceiling = measurement.ceiling;
+  if (ceiling.nominal || ceiling.limits.empty() || ceiling.limits.front().rate.bits_per_second <= 0)
+    return std::nullopt;
+  return measurement.summary.median / ceiling.limits.front().rate.bits_per_second;
+}
+
+std::string describe_ceiling(const Measurement& measurement) {
+  const Ceiling& ceiling = measurement.ceiling;
+  const std::string note = ceiling.note.empty() ? "" : " (" + ceiling.note + ")";
+  if (ceiling.limits.empty()) return "no ceiling computed" + note;
+  const Limit& limit = ceiling.limits.front();
+  if (const auto fraction = fraction_of_ceiling(measurement))
+    return fmt::format("{:.0f} % of {}, limited by {}", *fraction * 100, to_text(limit.rate),
+                       with_article(limit.name));
+  return fmt::format("ceiling nominal {}{}: shown, not judged", to_text(limit.rate), note);
+}
+
+std::string describe_failure(const Measurement& measurement) {
+  const Failure& failure = *measurement.failure;
+  return failure.stage.empty() ? failure.cause : failure.stage + ": " + failure.cause;
+}
+
+std::vector<std::string> remarks(const Measurement& measurement) {
+  std::vector<std::string> said;
+  if (measurement.wrong_bytes > 0)
+    said.push_back(
+        fmt::format("{} of {} bytes arrived wrong", measurement.wrong_bytes, measurement.checked_bytes));
+  if (measurement.lost > 0)
+    said.push_back(fmt::format("{} of {} packets sent again", measurement.lost, measurement.packets));
+  for (const auto& [name, delta] : measurement.counter_deltas)
+    said.push_back(fmt::format("{} {:+}", name, delta));
+  return said;
+}
+
+const Measurement* smallest_latency(const EngineRuns& runs) {
+  return runs.latencies.empty() ? nullptr : runs.latencies.front();
+}
+
+}  // namespace railbed

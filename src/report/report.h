@@ -1,0 +1,36 @@
+// Everything that one run found out, and the page that shows it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "facts/facts.h"
+#include "facts/measurement.h"
+#include "inventory/cluster.h"
+#include "report/findings.h"
+#include "verify/verify.h"
+
+namespace railbed {
+
+struct Report {
+  Cluster cluster;                     // without nodes: the nodes are those of `facts`
+  std::map<std::string, Facts> facts;  // by node name
+  Verdict verdict;
+  std::vector<Measurement> measurements;
+  std::vector<Unreachable> unreachable;
+  std::string railbed;     // version of the program
+  std::string started_at;  // RFC 3339, UTC
+  double seconds = 0;      // wall time of the run
+};
+
+Run run_of(const Report& report);
+
+// Findings, then measurements.
+std::string render_text(const Report& report, const TextOptions& options = {});
+
+// One page that needs nothing but itself: no network, no script for its content. Whatever came from a node is
+// escaped.
+std::string render_html(const Report& report);
+
+}  // namespace railbed
