@@ -6,6 +6,7 @@
 
 #include "base/fields.h"
 #include "base/reading.h"
+#include "facts/pcie.h"
 
 namespace railbed {
 
@@ -34,6 +35,6 @@ struct Gpus {
   }
 };
 
-Gpus collect_gpus(Host& host);
+Gpus collect_gpus(Host& host, const Reading<std::vector<PciDevice>>& pci);
 
 }  // namespace railbed

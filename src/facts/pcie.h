@@ -66,6 +66,10 @@ bool is_network(const PciDevice& device);  // 0x02xxxx
 bool is_nvme(const PciDevice& device);     // 0x0108xx
 bool is_bridge(const PciDevice& device);   // 0x0604xx
 
+// The last PCI address in a resolved sysfs path; empty when there is none.
+// "/sys/devices/pci0000:00/0000:00:01.0/ 0000:02:00.0/net/ens6" → "0000:02:00.0".
+std::string last_pci_address(std::string_view resolved);
+
 const PciDevice* find_pci(const std::vector<PciDevice>& devices, std::string_view address);
 // From the device up to its root port, the device first.
 std::vector<const PciDevice*> path_to_root(const std::vector<PciDevice>& devices, const PciDevice& device);

@@ -68,10 +68,11 @@ struct RdmaDevice {
   Reading<std::string> hca_type;   // D/hca_type: MT4115
   Reading<std::string> node_guid;  // D/node_guid
   Reading<std::string> driver;     // last part of D/device/driver, resolved; "rxe"/"siw" for software devices
-  Reading<std::string> pci_address;      // D/device, resolved; absent for software devices
-  Reading<int> numa_node;                // D/device/numa_node
-  Reading<std::string> parent;           // D/parent: the interface under a software device
-  Reading<bool> user_access;             // a uverbs node in /sys/class/infiniband_verbs names this device
+  Reading<std::string> pci_address;  // D/device, resolved; absent for software devices
+  Reading<int> numa_node;            // D/device/numa_node
+  Reading<std::string> parent;       // D/parent: the interface under a software device
+  Reading<bool> user_access;         // a uverbs node in /sys/class/infiniband_verbs names this device
+  Reading<bool> management;  // "SW_MNG" in D/device/vpd: manages NVSwitches; its counters are not read
   Reading<std::vector<RdmaPort>> ports;  // D/ports
   static constexpr auto fields() {
     return std::tuple{field("name", &RdmaDevice::name),
@@ -84,6 +85,7 @@ struct RdmaDevice {
                       field("numa_node", &RdmaDevice::numa_node),
                       field("parent", &RdmaDevice::parent),
                       field("user_access", &RdmaDevice::user_access),
+                      field("management", &RdmaDevice::management),
                       field("ports", &RdmaDevice::ports)};
   }
 };

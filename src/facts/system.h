@@ -33,8 +33,8 @@ struct Kernel {
   Reading<std::vector<std::string>> present_modules;  // names in /sys/module: loaded or built in
   Reading<double> uptime_seconds;                     // /proc/uptime
   Reading<std::string> boot_id;                       // /proc/sys/kernel/random/boot_id
-  // Options that matter here (CONFIG_PCI_P2PDMA, CONFIG_DMABUF_...), "y", "m" or "n"; /boot/config-RELEASE,
-  // else /proc/config.gz
+  Reading<bool> clock_synchronised;                   // adjtimex: STA_UNSYNC is not set
+  // Options that matter here (CONFIG_PCI_P2PDMA, ...), "y", "m" or "n"; /boot/config-RELEASE
   Reading<std::map<std::string, std::string>> config;
   static constexpr auto fields() {
     return std::tuple{field("release", &Kernel::release),
@@ -43,6 +43,7 @@ struct Kernel {
                       field("present_modules", &Kernel::present_modules),
                       field("uptime_seconds", &Kernel::uptime_seconds),
                       field("boot_id", &Kernel::boot_id),
+                      field("clock_synchronised", &Kernel::clock_synchronised),
                       field("config", &Kernel::config)};
   }
 };
@@ -119,10 +120,12 @@ struct Service {
   std::string load_state;       // loaded, not-found, masked
   std::string active_state;     // active, inactive, failed
   std::string unit_file_state;  // enabled, disabled, static, ""
+  int main_pid = 0;             // MainPID; 0 while nothing runs
   static constexpr auto fields() {
     return std::tuple{field("name", &Service::name), field("load_state", &Service::load_state),
                       field("active_state", &Service::active_state),
-                      field("unit_file_state", &Service::unit_file_state)};
+                      field("unit_file_state", &Service::unit_file_state),
+                      field("main_pid", &Service::main_pid)};
   }
 };
 

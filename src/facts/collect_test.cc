@@ -1,0 +1,254 @@
+#include <gtest/gtest.h>
+
+#include "facts/facts.h"
+#include "host/tree.h"
+
+namespace railbed {
+namespace {
+
+std::unique_ptr<Host> machine(std::string_view lines) {
+  auto tree =
+      parse_tree("railbed-tree 1\n" + std::string(lines), "test",
+                 [](const std::string&) -> Result<Tree> { return fail(ErrorKind::kBadInput, "no bases"); });
+  EXPECT_TRUE(tree) << tree.error().text;
+  return open_tree(tree ? std::move(*tree) : Tree{});
+}
+
+TEST(CollectRdma, OneOddCounterCostsNoOther) {
+  const auto host = machine(R"(
+/sys/class/infiniband/mlx4_0/ports/1/state = 4: ACTIVE
+/sys/class/infiniband/mlx4_0/ports/1/phys_state = 5: LinkUp
+/sys/class/infiniband/mlx4_0/ports/1/rate = 40 Gb/sec (4X FDR10)
+/sys/class/infiniband/mlx4_0/ports/1/lid = 0x1f
+/sys/class/infiniband/mlx4_0/ports/1/counters/symbol_error = 3
+/sys/class/infiniband/mlx4_0/ports/1/counters/port_xmit_wait = N/A (no PMA)
+/sys/class/infiniband/mlx4_0/ports/1/counters/VL15_dropped ! EINVAL
+/sys/class/infiniband/mlx4_0/ports/1/counters/link_downed = garbage
+)");
+  const Rdma rdma = collect_rdma(*host);
+  const RdmaPort& port = rdma.devices->at(0).ports->at(0);
+  EXPECT_EQ(*port.state, "ACTIVE");
+  EXPECT_EQ(*port.physical_state, "LinkUp");
+  EXPECT_EQ(*port.rate, BitRate::gigabits(40));
+  EXPECT_EQ(*port.rate_text, "4X FDR10");
+  EXPECT_EQ(*port.lid, 31);
+  EXPECT_EQ(*port.counters.at("symbol_error"), 3u);
+  EXPECT_EQ(port.counters.at("port_xmit_wait").miss().missing, Missing::kUnsupported);
+  EXPECT_EQ(port.counters.at("VL15_dropped").miss().missing, Missing::kUnsupported);
+  EXPECT_EQ(port.counters.at("link_downed").miss().missing, Missing::kGarbled);
+  EXPECT_TRUE(port.hw_counters.empty());
+  EXPECT_TRUE(port.gids.absent());
+}
+
+TEST(CollectRdma, LeavesEmptyGidSlotsOut) {
+  const auto host = machine(R"(
+/sys/class/infiniband/rxe0/ports/1/gids/0 = fe80:0000:0000:0000:5054:00ff:fe00:0001
+/sys/class/infiniband/rxe0/ports/1/gids/1 = 0000:0000:0000:0000:0000:ffff:0a00:0001
+/sys/class/infiniband/rxe0/ports/1/gids/2 = 0000:0000:0000:0000:0000:0000:0000:0000
+/sys/class/infiniband/rxe0/ports/1/gids/10 ! EIO
+/sys/class/infiniband/rxe0/ports/1/gid_attrs/types/1 = RoCE v2
+/sys/class/infiniband/rxe0/ports/1/gid_attrs/types/2 ! EINVAL
+/sys/class/infiniband/rxe0/ports/1/gid_attrs/ndevs/1 = eth1
+)");
+  const Rdma rdma = collect_rdma(*host);
+  const auto& gids = *rdma.devices->at(0).ports->at(0).gids;
+  ASSERT_EQ(gids.size(), 3u);
+  EXPECT_EQ(gids[1].gid->to_text(), "10.0.0.1");
+  EXPECT_EQ(*gids[1].type, "RoCE v2");
+  EXPECT_EQ(*gids[1].netdev, "eth1");
+  EXPECT_TRUE(gids[0].type.absent());
+  EXPECT_EQ(gids[2].index, 10);
+  EXPECT_EQ(gids[2].gid.miss().missing, Missing::kUnsupported);
+}
+
+TEST(CollectRdma, NoFolderMeansNoDevices) {
+  const auto host = machine("/etc/hostname = a\n");
+  const Rdma rdma = collect_rdma(*host);
+  EXPECT_TRUE(rdma.devices->empty());
+  EXPECT_TRUE(rdma.verbs_library.absent());
+  const auto denied = machine("/sys/class/infiniband ! EACCES\n");
+  EXPECT_EQ(collect_rdma(*denied).devices.miss().missing, Missing::kDenied);
+}
+
+TEST(CollectRdma, TakesMtuFromVerbs) {
+  const auto host = machine(R"(
+/sys/class/infiniband/rxe0/ports/1/state = 4: ACTIVE
+/sys/class/infiniband/rxe1/ports/1/state = 4: ACTIVE
+/sys/class/infiniband/rxe2/ports/1/state = 4: ACTIVE
+@ verbs <<END
+{"library":"libibverbs.so.1","error":"","devices":[
+ {"name":"rxe0","error":"","ports":[{"number":1,"active_mtu":4096,"max_mtu":4096}]},
+ {"name":"rxe1","error":"Permission denied","ports":[]}]}
+END
+)");
+  const Rdma rdma = collect_rdma(*host);
+  EXPECT_EQ(*rdma.verbs_library, "libibverbs.so.1");
+  EXPECT_EQ(*rdma.devices->at(0).ports->at(0).active_mtu, 4096);
+  EXPECT_EQ(rdma.devices->at(1).ports->at(0).active_mtu.miss().why, "Permission denied");
+  EXPECT_TRUE(rdma.devices->at(2).ports->at(0).active_mtu.absent());
+}
+
+TEST(CollectRdma, DoesNotReadTheCountersOfManagementFunctions) {
+  const auto host = machine(R"(
+/sys/class/infiniband/mlx5_0/device/vpd = hex:535f57535f4d4e4753575f4d4e47
+/sys/class/infiniband/mlx5_0/ports/1/link_layer = InfiniBand
+/sys/class/infiniband/mlx5_0/ports/1/counters/symbol_error = 3
+/sys/class/infiniband/mlx5_1/device/vpd = hex:436f6e6e656374582d37
+/sys/class/infiniband/mlx5_1/ports/1/link_layer = InfiniBand
+/sys/class/infiniband/mlx5_1/ports/1/counters/symbol_error = 3
+)");
+  const Rdma rdma = collect_rdma(*host);
+  EXPECT_TRUE(*rdma.devices->at(0).management);
+  EXPECT_TRUE(rdma.devices->at(0).ports->at(0).counters.empty());
+  EXPECT_FALSE(*rdma.devices->at(1).management);
+  EXPECT_EQ(rdma.devices->at(1).ports->at(0).counters.size(), 1u);
+}
+
+constexpr std::string_view kDualPort = R"(
+/sys/devices/pci0000:00/0000:00:02.0/0000:02:00.0/infiniband/mlx4_0/ports/1/state = 4: ACTIVE
+/sys/devices/pci0000:00/0000:00:02.0/0000:02:00.0/infiniband/mlx4_0/ports/2/state = 1: DOWN
+/sys/class/infiniband/mlx4_0 -> /sys/devices/pci0000:00/0000:00:02.0/0000:02:00.0/infiniband/mlx4_0
+/sys/class/infiniband/mlx4_0/device -> ../..
+/sys/class/infiniband/rxe0/parent = eth1
+/sys/class/infiniband/rxe0/ports/1/state = 4: ACTIVE
+/sys/class/net/ens6/device -> /sys/devices/pci0000:00/0000:00:02.0/0000:02:00.0
+/sys/class/net/ens6/dev_port = 0
+/sys/class/net/ens6d1/device -> /sys/devices/pci0000:00/0000:00:02.0/0000:02:00.0
+/sys/class/net/ens6d1/dev_port = 1
+/sys/class/net/eth1/mtu = 1500
+/sys/class/net/lo/mtu = 65536
+)";
+
+TEST(RdmaPortOf, TellsTwoPortsOfOneFunctionApart) {
+  const auto host = machine(kDualPort);
+  const Rdma rdma = collect_rdma(*host);
+  const Net net = collect_net(*host);
+  EXPECT_EQ(rdma_port_of(rdma, net, "ens6").port->number, 1);
+  EXPECT_EQ(rdma_port_of(rdma, net, "ens6d1").port->number, 2);
+  EXPECT_EQ(rdma_port_of(rdma, net, "ens6d1").device->name, "mlx4_0");
+  EXPECT_EQ(rdma_port_of(rdma, net, "eth1").device->name, "rxe0");
+  EXPECT_FALSE(rdma_port_of(rdma, net, "lo"));
+  EXPECT_FALSE(rdma_port_of(rdma, net, "none"));
+}
+
+TEST(RdmaPortOf, BelievesTheGidTableFirst) {
+  const auto host = machine(std::string(kDualPort) + R"(
+/sys/class/infiniband/mlx4_0/ports/2/gids/0 = 0000:0000:0000:0000:0000:ffff:0a00:0001
+/sys/class/infiniband/mlx4_0/ports/2/gid_attrs/ndevs/0 = bond0
+)");
+  EXPECT_EQ(rdma_port_of(collect_rdma(*host), collect_net(*host), "bond0").port->number, 2);
+}
+
+TEST(CollectNet, ReadsInterfacesAndAddresses) {
+  const auto host = machine(R"(
+/sys/class/net/ens6/mtu = 9000
+/sys/class/net/ens6/speed = 40000
+/sys/class/net/ens6/flags = 0x1003
+/sys/class/net/ens6/carrier = 1
+/sys/class/net/ens6/device -> /sys/devices/pci0000:00/0000:00:02.0/0000:02:00.0
+/sys/devices/pci0000:00/0000:00:02.0/0000:02:00.0/driver -> /sys/bus/pci/drivers/mlx4_core
+/sys/bus/pci/drivers/mlx4_core/
+/sys/class/net/ens7/speed = -1
+/sys/class/net/ens7/flags = 0x1002
+/sys/class/net/ens7/carrier ! EINVAL
+/sys/class/net/bond0/bonding/mode = 802.3ad 4
+/sys/class/net/bond0/bonding/slaves = ens8 ens9
+/sys/class/net/bonding_masters = bond0
+$ ip -j address show <<END
+[{"ifname":"ens6","addr_info":[{"family":"inet","local":"10.0.0.1","prefixlen":24},{"local":"junk"}]},{}]
+END
+$ ip -j route show default <<END
+[{"dst":"default","gateway":"192.0.2.1","dev":"ens7"},{"dst":"default","dev":"ens7"}]
+END
+)");
+  const Net net = collect_net(*host);
+  ASSERT_EQ(net.interfaces->size(), 3u);
+  const NetInterface& ens6 = *find_interface(net, "ens6");
+  EXPECT_EQ(*ens6.speed_mbps, 40000);
+  EXPECT_TRUE(*ens6.administratively_up);
+  EXPECT_EQ(*ens6.driver, "mlx4_core");
+  EXPECT_EQ(*ens6.pci_address, "0000:02:00.0");
+  EXPECT_EQ(*ens6.addresses, (std::vector<InterfaceAddress>{{*IpAddress::parse("10.0.0.1"), 24}}));
+  const NetInterface& ens7 = *find_interface(net, "ens7");
+  EXPECT_EQ(ens7.speed_mbps.miss().missing, Missing::kUnsupported);
+  EXPECT_FALSE(*ens7.administratively_up);
+  EXPECT_EQ(ens7.carrier.miss().missing, Missing::kUnsupported);
+  EXPECT_TRUE(ens7.addresses->empty());
+  EXPECT_EQ(*find_interface(net, "bond0")->bond_mode, "802.3ad");
+  EXPECT_EQ(find_interface(net, "bond0")->bond_members->size(), 2u);
+  EXPECT_EQ(*net.default_routes, std::vector<std::string>{"ens7"});
+}
+
+TEST(CollectNet, AnswersWithoutIproute) {
+  const auto host = machine("/sys/class/net/lo/mtu = 65536\n$ ip -j route show default ! 1 <<END\nEND\n");
+  const Net net = collect_net(*host);
+  EXPECT_EQ(*net.interfaces->at(0).mtu, 65536);
+  EXPECT_TRUE(net.interfaces->at(0).addresses.absent());
+  EXPECT_EQ(net.default_routes.miss().missing, Missing::kUnsupported);
+}
+
+TEST(CollectGpus, ReadsBothDriverFlavours) {
+  const std::string pci = R"(
+/sys/bus/pci/devices/0000:02:00.0/vendor = 0x10de
+/sys/bus/pci/devices/0000:02:00.0/class = 0x030200
+/proc/driver/nvidia/gpus/0000:02:00.0/information <<END
+Model: 		 Tesla V100-PCIE-16GB
+GPU UUID: 	 GPU-8e7c6a7a-b369-507c-d18c-6f863b333027
+END
+/dev/nvidia0/
+/dev/nvidia10/
+/dev/nvidiactl/
+)";
+  const auto open =
+      machine(pci +
+              "/proc/driver/nvidia/version <<END\nNVRM version: NVIDIA UNIX Open Kernel Module for "
+              "x86_64  580.95.05  Release Build  (dvs-builder@U22)\nGCC version: gcc 12.3.0\nEND\n");
+  const Gpus gpus = collect_gpus(*open, collect_pcie(*open));
+  ASSERT_EQ(gpus.devices->size(), 1u);
+  EXPECT_EQ(*gpus.devices->at(0).model, "Tesla V100-PCIE-16GB");
+  EXPECT_EQ(*gpus.devices->at(0).uuid, "GPU-8e7c6a7a-b369-507c-d18c-6f863b333027");
+  EXPECT_EQ(*gpus.driver_version, "580.95.05");
+  EXPECT_TRUE(*gpus.open_module);
+  EXPECT_EQ(*gpus.device_nodes, (std::vector<int>{0, 10}));
+  const auto closed = machine(
+      "/proc/driver/nvidia/version = NVRM version: NVIDIA UNIX x86_64 Kernel Module  "
+      "535.54.03  Tue Jun  6 22:20:39 UTC 2023\n");
+  const Gpus old = collect_gpus(*closed, collect_pcie(*closed));
+  EXPECT_EQ(*old.driver_version, "535.54.03");
+  EXPECT_FALSE(*old.open_module);
+  EXPECT_TRUE(old.devices.absent());
+}
+
+TEST(CollectNccl, TheNearestSettingWins) {
+  const auto host = machine(R"(
+/etc/nccl.conf <<END
+# rails
+NCCL_IB_HCA=mlx4_0
+NCCL_DEBUG=INFO
+NCCL_IB_TC = 104
+NCCL_IB_TC = 106
+END
+/home/ann/.nccl.conf = NCCL_DEBUG=WARN
+/etc/profile.d/nccl.sh <<END
+export NCCL_IB_HCA="=mlx4_0:1"
+PATH=/x
+END
+@ environment NCCL <<END
+{"NCCL_SOCKET_IFNAME":"ens6"}
+END
+@ environment HOME <<END
+{"HOME":"/home/ann"}
+END
+)");
+  const Nccl nccl = collect_nccl(*host);
+  EXPECT_EQ(nccl.system_file->size(), 4u);
+  EXPECT_EQ(*effective(nccl, "NCCL_IB_HCA"),
+            (NcclVariable{"NCCL_IB_HCA", "=mlx4_0:1", "/etc/profile.d/nccl.sh:1"}));
+  EXPECT_EQ(*effective(nccl, "NCCL_DEBUG"), (NcclVariable{"NCCL_DEBUG", "WARN", "/home/ann/.nccl.conf:1"}));
+  EXPECT_EQ(*effective(nccl, "NCCL_IB_TC"), (NcclVariable{"NCCL_IB_TC", "106", "/etc/nccl.conf:5"}));
+  EXPECT_EQ(effective(nccl, "NCCL_SOCKET_IFNAME")->from, "environment");
+  EXPECT_EQ(effective(nccl, "NCCL_ALGO"), nullptr);
+}
+
+}  // namespace
+}  // namespace railbed

@@ -1,0 +1,75 @@
+#include <set>
+
+#include "facts/collectors.h"
+#include "facts/readings.h"
+
+namespace railbed {
+namespace {
+
+const std::string kCpus = "/sys/devices/system/cpu";
+
+Reading<int> count_of(Host& host, const std::string& path) {
+  return host.read_line(path).parsed([](const std::string& line) -> std::optional<int> {
+    const auto numbers = parse_list(line);
+    if (!numbers) return std::nullopt;
+    return static_cast<int>(numbers->size());
+  });
+}
+
+// x86 calls it "model name"; arm64 prints none and lscpu decodes the part number, so the words it has are
+// kept.
+Reading<std::string> model_of(const Reading<std::string>& cpuinfo) {
+  auto model = pick(cpuinfo, ':', "model name");
+  if (model || !cpuinfo) return model;
+  const auto implementer = pick(cpuinfo, ':', "CPU implementer");
+  const auto part = pick(cpuinfo, ':', "CPU part");
+  if (!implementer || !part) return model;
+  return {"implementer " + *implementer + " part " + *part, cpuinfo.from()};
+}
+
+Reading<int> sockets_of(const Reading<std::string>& cpuinfo) {
+  if (!cpuinfo) return {cpuinfo.miss(), cpuinfo.from()};
+  std::set<std::string_view> sockets;
+  for (const auto line : lines(*cpuinfo))
+    if (const auto pair = key_value(line, ':'); pair && pair->first == "physical id")
+      sockets.insert(pair->second);
+  if (sockets.empty()) return {Miss{Missing::kAbsent, "no physical id in it"}, cpuinfo.from()};
+  return {static_cast<int>(sockets.size()), cpuinfo.from()};
+}
+
+Reading<std::map<std::string, int>> governors_of(Host& host) {
+  const std::string folder = kCpus + "/cpufreq";
+  const auto policies = host.list(folder);
+  if (!policies) return {policies.miss(), folder};
+  std::map<std::string, int> count;
+  for (const auto& policy : *policies) {
+    if (!policy.starts_with("policy")) continue;
+    if (const auto governor = host.read_line(folder + "/" + policy + "/scaling_governor")) ++count[*governor];
+  }
+  if (count.empty()) return {Miss{Missing::kAbsent, "no frequency policy in it"}, folder};
+  return {std::move(count), folder + "/policy*/scaling_governor"};
+}
+
+}  // namespace
+
+Cpu collect_cpu(Host& host) {
+  Cpu cpu;
+  const auto cpuinfo = host.read("/proc/cpuinfo");
+  cpu.model = model_of(cpuinfo);
+  cpu.sockets = sockets_of(cpuinfo);
+  cpu.online = count_of(host, kCpus + "/online");
+  cpu.possible = count_of(host, kCpus + "/possible");
+  cpu.governors = governors_of(host);
+  cpu.frequency_driver = host.read_line(kCpus + "/cpufreq/policy0/scaling_driver");
+  cpu.clocksource = host.read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+  const std::string nodes = "/sys/devices/system/node";
+  for (const auto& name : host.list(nodes).value_or({})) {
+    const auto id = name.starts_with("node") ? parse_number<int>(name.substr(4)) : std::nullopt;
+    if (id) cpu.numa_nodes.push_back({*id, host.read_line(nodes + "/" + name + "/cpulist")});
+  }
+  std::sort(cpu.numa_nodes.begin(), cpu.numa_nodes.end(),
+            [](const NumaNode& a, const NumaNode& b) { return a.id < b.id; });
+  return cpu;
+}
+
+}  // namespace railbed

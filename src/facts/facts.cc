@@ -1,0 +1,94 @@
+#include "facts/facts.h"
+
+#include <chrono>
+#include <future>
+
+#include "base/json.h"
+#include "facts/collectors.h"
+#include "host/calls.h"
+#include "host/host.h"
+
+namespace railbed {
+namespace {
+
+// No node's facts come near this; a hostile document must not fill the memory.
+constexpr std::size_t kMaxFactsBytes = 8 << 20;
+
+// Runs one collector and keeps its time.
+template <class Collect>
+auto timed(const char* name, std::vector<CollectorRun>& runs, Collect&& collect) {
+  const auto start = std::chrono::steady_clock::now();
+  auto result = collect();
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+  runs.push_back({name, took.count()});
+  return result;
+}
+
+// One thread's share of the collectors, with their times.
+template <class Part>
+struct Share {
+  Part part;
+  std::vector<CollectorRun> runs;
+};
+
+std::optional<std::string> utc_of(const std::string& answer) {
+  const auto parsed = json::read<ClockAnswer>(answer);
+  if (!parsed) return std::nullopt;
+  return parsed->utc;
+}
+
+// What waits for other programs runs beside the rest.
+Share<Net> collect_net_share(Host& host) {
+  Share<Net> share;
+  share.part = timed("net", share.runs, [&] { return collect_net(host); });
+  return share;
+}
+
+Share<Rdma> collect_rdma_share(Host& host) {
+  Share<Rdma> share;
+  share.part = timed("rdma", share.runs, [&] { return collect_rdma(host); });
+  return share;
+}
+
+}  // namespace
+
+Facts collect_facts(Host& host) {
+  Facts facts;
+  auto& runs = facts.collectors;
+  facts.railbed = RAILBED_VERSION;
+  auto net = std::async(std::launch::async, collect_net_share, std::ref(host));
+  auto rdma = std::async(std::launch::async, collect_rdma_share, std::ref(host));
+  facts.collected_at = host.call("clock").parsed(utc_of);
+  auto& system = facts.system;
+  system.services = timed("services", runs, [&] { return collect_services(host); });
+  system.os = timed("os", runs, [&] { return collect_os(host); });
+  system.kernel = timed("kernel", runs, [&] { return collect_kernel(host); });
+  system.cpu = timed("cpu", runs, [&] { return collect_cpu(host); });
+  system.memory = timed("memory", runs, [&] { return collect_memory(host, system.services); });
+  system.storage = timed("storage", runs, [&] { return collect_storage(host); });
+  system.sysctl = timed("sysctl", runs, [&] { return collect_sysctl(host); });
+  facts.pci = timed("pcie", runs, [&] { return collect_pcie(host); });
+  facts.gpus = timed("gpu", runs, [&] { return collect_gpus(host, facts.pci); });
+  facts.nccl = timed("nccl", runs, [&] { return collect_nccl(host); });
+  auto net_share = net.get();
+  auto rdma_share = rdma.get();
+  facts.net = std::move(net_share.part);
+  facts.rdma = std::move(rdma_share.part);
+  runs.insert(runs.end(), net_share.runs.begin(), net_share.runs.end());
+  runs.insert(runs.end(), rdma_share.runs.begin(), rdma_share.runs.end());
+  return facts;
+}
+
+std::string facts_to_json(const Facts& facts) { return json::dump_pretty(json::encode(facts)); }
+
+Result<Facts> facts_from_json(std::string_view text) {
+  if (text.size() > kMaxFactsBytes) return fail(ErrorKind::kBadInput, "facts larger than 8 MiB");
+  auto facts = json::read<Facts>(text);
+  if (!facts) return fail(facts.error(), "facts");
+  if (facts->version != kFactsVersion)
+    return fail(ErrorKind::kBadInput, "facts of version " + std::to_string(facts->version) +
+                                          ": this railbed reads version " + std::to_string(kFactsVersion));
+  return facts;
+}
+
+}  // namespace railbed

@@ -1,0 +1,152 @@
+#include "facts/net.h"
+
+#include "base/json.h"
+#include "facts/pcie.h"
+#include "facts/readings.h"
+
+namespace railbed {
+namespace {
+
+using Addresses = std::map<std::string, std::vector<InterfaceAddress>, std::less<>>;
+
+// iproute2's JSON, as far as it is used here.
+struct IpAddressInfo {
+  std::string local;
+  int prefixlen = 0;
+  static constexpr auto fields() {
+    return std::tuple{field("local", &IpAddressInfo::local), field("prefixlen", &IpAddressInfo::prefixlen)};
+  }
+};
+struct IpInterface {
+  std::string ifname;
+  std::vector<IpAddressInfo> addr_info;
+  static constexpr auto fields() {
+    return std::tuple{field("ifname", &IpInterface::ifname), field("addr_info", &IpInterface::addr_info)};
+  }
+};
+struct IpRoute {
+  std::string dev;
+  static constexpr auto fields() { return std::tuple{field("dev", &IpRoute::dev)}; }
+};
+
+// Runs a command that prints JSON. iproute2 prints nothing at all where a list is empty.
+template <class T>
+Reading<T> run_json(Host& host, const std::vector<std::string>& words) {
+  const auto output = host.run(words);
+  if (!output) return {output.miss(), output.from()};
+  if (output->exit_code != 0)
+    return {Miss{Missing::kUnsupported, "it ended with " + std::to_string(output->exit_code)}, output.from()};
+  if (trim(output->output).empty()) return {T{}, output.from()};
+  auto parsed = json::read<T>(output->output);
+  if (!parsed) return {Miss{Missing::kGarbled, parsed.error().text}, output.from()};
+  return {std::move(*parsed), output.from()};
+}
+
+Reading<Addresses> collect_addresses(Host& host) {
+  return run_json<std::vector<IpInterface>>(host, {"ip", "-j", "address", "show"})
+      .parsed([](const std::vector<IpInterface>& interfaces) {
+        Addresses addresses;
+        for (const auto& interface : interfaces)
+          for (const auto& info : interface.addr_info)
+            if (const auto address = IpAddress::parse(info.local))
+              addresses[interface.ifname].push_back({*address, info.prefixlen});
+        return std::optional(std::move(addresses));
+      });
+}
+
+Reading<std::vector<std::string>> collect_default_routes(Host& host) {
+  return run_json<std::vector<IpRoute>>(host, {"ip", "-j", "route", "show", "default"})
+      .parsed([](const std::vector<IpRoute>& routes) {
+        std::vector<std::string> interfaces;
+        for (const auto& route : routes)
+          if (!route.dev.empty() &&
+              std::find(interfaces.begin(), interfaces.end(), route.dev) == interfaces.end())
+            interfaces.push_back(route.dev);
+        return std::optional(std::move(interfaces));
+      });
+}
+
+// The kernel answers -1 where the driver does not know (ethtool's SPEED_UNKNOWN).
+Reading<int> read_speed(Host& host, const std::string& path) {
+  const auto speed = read_number<int>(host, path);
+  if (speed && *speed < 0) return {Miss{Missing::kUnsupported, "the driver does not know (-1)"}, path};
+  return speed;
+}
+
+Reading<std::string> read_pci_address(Host& host, const std::string& path) {
+  const auto resolved = host.resolve(path);
+  if (!resolved) return resolved;
+  const std::string address = last_pci_address(*resolved);
+  if (address.empty()) return {Miss{Missing::kAbsent, "not on PCI"}, path};
+  return {address, path};
+}
+
+Reading<bool> read_administratively_up(Host& host, const std::string& path) {
+  constexpr std::uint32_t kUp = 1;  // IFF_UP, include/uapi/linux/if.h
+  return read_number<std::uint32_t>(host, path, 16).parsed([](std::uint32_t flags) {
+    return std::optional((flags & kUp) != 0);
+  });
+}
+
+Reading<std::vector<std::string>> read_words(Host& host, const std::string& path) {
+  return host.read_line(path).parsed([](const std::string& line) {
+    std::vector<std::string> found;
+    for (const auto word : words(line)) found.emplace_back(word);
+    return std::optional(std::move(found));
+  });
+}
+
+NetInterface collect_interface(Host& host, const std::string& name, const Reading<Addresses>& addresses) {
+  const std::string folder = "/sys/class/net/" + name;
+  NetInterface interface;
+  interface.name = name;
+  interface.mtu = read_number<int>(host, folder + "/mtu");
+  interface.speed_mbps = read_speed(host, folder + "/speed");
+  interface.operational_state = host.read_line(folder + "/operstate");
+  interface.carrier = read_flag(host, folder + "/carrier");
+  interface.carrier_changes = read_number<std::uint64_t>(host, folder + "/carrier_changes");
+  interface.administratively_up = read_administratively_up(host, folder + "/flags");
+  interface.link_type = read_number<int>(host, folder + "/type");
+  interface.mac = host.read_line(folder + "/address");
+  interface.driver = read_link_name(host, folder + "/device/driver");
+  interface.pci_address = read_pci_address(host, folder + "/device");
+  interface.device_port = read_number<int>(host, folder + "/dev_port");
+  interface.master = read_link_name(host, folder + "/master");
+  interface.bond_mode = host.read_line(folder + "/bonding/mode").parsed([](const std::string& line) {
+    return std::optional(line.substr(0, line.find(' ')));  // "802.3ad 4"
+  });
+  interface.bond_members = read_words(host, folder + "/bonding/slaves");
+  interface.ipoib_mode = host.read_line(folder + "/mode");
+  interface.receive_errors = read_number<std::uint64_t>(host, folder + "/statistics/rx_errors");
+  interface.receive_dropped = read_number<std::uint64_t>(host, folder + "/statistics/rx_dropped");
+  interface.addresses = addresses.parsed([&](const Addresses& all) {
+    const auto mine = all.find(name);
+    return std::optional(mine == all.end() ? std::vector<InterfaceAddress>{} : mine->second);
+  });
+  return interface;
+}
+
+}  // namespace
+
+Net collect_net(Host& host) {
+  Net net;
+  const auto addresses = collect_addresses(host);
+  net.default_routes = collect_default_routes(host);
+  net.interfaces = host.list("/sys/class/net").parsed([&](const std::vector<std::string>& names) {
+    std::vector<NetInterface> interfaces;
+    for (const auto& name : names)
+      // bonding_masters is a file of the bonding driver, not an interface.
+      if (name != "bonding_masters") interfaces.push_back(collect_interface(host, name, addresses));
+    return std::optional(std::move(interfaces));
+  });
+  return net;
+}
+
+const NetInterface* find_interface(const Net& net, std::string_view name) {
+  if (!net.interfaces) return nullptr;
+  for (const auto& interface : *net.interfaces)
+    if (interface.name == name) return &interface;
+  return nullptr;
+}
+
+}  // namespace railbed

@@ -1,0 +1,223 @@
+#include "facts/rdma.h"
+
+#include "base/json.h"
+#include "facts/net.h"
+#include "facts/pcie.h"
+#include "facts/readings.h"
+#include "host/calls.h"
+
+namespace railbed {
+namespace {
+
+const std::string kClass = "/sys/class/infiniband";
+
+std::vector<int> sorted_numbers(const std::vector<std::string>& names) {
+  std::vector<int> numbers;
+  for (const auto& name : names)
+    if (const auto number = parse_number<int>(name)) numbers.push_back(*number);
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+// "4: ACTIVE", "5: LinkUp" → the word; drivers/infiniband/core/sysfs.c.
+Reading<std::string> read_word(Host& host, const std::string& path) {
+  return host.read_line(path).parsed([](const std::string& line) -> std::optional<std::string> {
+    const auto pair = key_value(line, ':');
+    if (!pair || pair->second.empty()) return std::nullopt;
+    return std::string(pair->second);
+  });
+}
+
+// A counter that the hardware does not have reads "N/A (no PMA)", or fails with EINVAL: it alone is missing.
+std::map<std::string, Reading<std::uint64_t>> read_counters(Host& host, const std::string& folder) {
+  std::map<std::string, Reading<std::uint64_t>> counters;
+  for (const auto& name : host.list(folder).value_or({}))
+    // "lifespan" is the caching interval, not a counter.
+    if (name != "lifespan") counters.emplace(name, read_number<std::uint64_t>(host, folder + "/" + name));
+  return counters;
+}
+
+// Empty slots read as zero and answer EINVAL when asked for their type: they are left out.
+Reading<std::vector<Gid>> read_gids(Host& host, const std::string& port) {
+  const auto names = host.list(port + "/gids");
+  if (!names) return {names.miss(), names.from()};
+  std::vector<Gid> gids;
+  for (const int index : sorted_numbers(*names)) {
+    const std::string number = std::to_string(index);
+    Gid gid;
+    gid.index = index;
+    gid.gid = host.read_line(port + "/gids/" + number).parsed([](const std::string& line) {
+      return IpAddress::parse(line);
+    });
+    if (gid.gid.absent() || (gid.gid && gid.gid->is_zero())) continue;
+    gid.type = host.read_line(port + "/gid_attrs/types/" + number);
+    gid.netdev = host.read_line(port + "/gid_attrs/ndevs/" + number);
+    gids.push_back(std::move(gid));
+  }
+  return {std::move(gids), names.from()};
+}
+
+// "40 Gb/sec (4X QDR)"
+std::optional<BitRate> parse_rate(const std::string& line) {
+  const auto gigabits = parse_real(std::string_view(line).substr(0, line.find(' ')));
+  if (!gigabits || line.find("Gb/sec") == std::string::npos) return std::nullopt;
+  return BitRate::gigabits(*gigabits);
+}
+
+std::optional<std::string> parse_rate_text(const std::string& line) {
+  const auto open = line.find('(');
+  const auto close = line.find(')', open);
+  if (open == std::string::npos || close == std::string::npos) return std::nullopt;
+  return line.substr(open + 1, close - open - 1);
+}
+
+// rdma_cm's setting stands in configfs once someone made the folder; NVIDIA's OFED shows its own under tc/.
+Reading<int> read_tos(Host& host, const std::string& device, int port) {
+  const std::string number = std::to_string(port);
+  auto tos = read_number<int>(
+      host, "/sys/kernel/config/rdma_cm/" + device + "/ports/" + number + "/default_roce_tos");
+  if (!tos.absent()) return tos;
+  const auto ofed = host.read_line(kClass + "/" + device + "/tc/" + number + "/traffic_class");
+  if (!ofed) return tos;
+  // "Global tclass=104"
+  return ofed.parsed([](const std::string& line) {
+    return parse_number<int>(std::string_view(line).substr(line.rfind('=') + 1));
+  });
+}
+
+Reading<int> verbs_mtu(const Reading<VerbsAnswer>& verbs, const std::string& device, int number,
+                       int VerbsPort::*mtu) {
+  const std::string from = "ibv_query_port";
+  if (!verbs) return {verbs.miss(), from};
+  for (const auto& one : verbs->devices) {
+    if (one.name != device) continue;
+    for (const auto& port : one.ports) {
+      if (port.number != number) continue;
+      if (!port.error.empty()) return {Miss{Missing::kUnsupported, port.error}, from};
+      if (port.*mtu == 0) return {Miss{Missing::kGarbled, "not an MTU code"}, from};
+      return {port.*mtu, from};
+    }
+    return {Miss{Missing::kUnsupported, one.error.empty() ? "no such port" : one.error}, from};
+  }
+  return {Miss{Missing::kAbsent, "libibverbs does not list this device"}, from};
+}
+
+RdmaPort collect_port(Host& host, const std::string& device, int number, const Reading<VerbsAnswer>& verbs,
+                      bool with_counters) {
+  const std::string folder = kClass + "/" + device + "/ports/" + std::to_string(number);
+  RdmaPort port;
+  port.number = number;
+  port.state = read_word(host, folder + "/state");
+  port.physical_state = read_word(host, folder + "/phys_state");
+  port.link_layer = host.read_line(folder + "/link_layer");
+  const auto rate = host.read_line(folder + "/rate");
+  port.rate = rate.parsed(parse_rate);
+  port.rate_text = rate.parsed(parse_rate_text);
+  port.lid = read_number<int>(host, folder + "/lid", 16);
+  port.sm_lid = read_number<int>(host, folder + "/sm_lid", 16);
+  port.active_mtu = verbs_mtu(verbs, device, number, &VerbsPort::active_mtu);
+  port.max_mtu = verbs_mtu(verbs, device, number, &VerbsPort::max_mtu);
+  port.gids = read_gids(host, folder);
+  port.roce_tos = read_tos(host, device, number);
+  if (with_counters) {
+    port.counters = read_counters(host, folder + "/counters");
+    port.hw_counters = read_counters(host, folder + "/hw_counters");
+  }
+  return port;
+}
+
+// A software device says "rxe" in its parent's or its own name only; the kernel has no file for it. Its node
+// type tells nothing either, so the resolved path decides: /sys/devices/virtual/infiniband/rxe0.
+Reading<std::string> driver_of(Host& host, const std::string& name, const Reading<std::string>& resolved) {
+  const std::string link = kClass + "/" + name + "/device/driver";
+  auto driver = read_link_name(host, link);
+  if (!driver.absent() || !resolved || resolved->find("/virtual/") == std::string::npos) return driver;
+  for (const std::string_view known : {"rxe", "siw"})
+    if (name.starts_with(known)) return {std::string(known), resolved.from()};
+  return driver;
+}
+
+// ConnectX functions that only manage NVSwitches say SW_MNG in their VPD; each read of their counters makes
+// the firmware log an error (NVIDIA Fabric Manager user guide, "NVLink 5"). VPD is slow, so only InfiniBand
+// asks.
+Reading<bool> read_management(Host& host, const std::string& name) {
+  const std::string folder = kClass + "/" + name;
+  const auto layer = host.read_line(folder + "/ports/1/link_layer");
+  if (!layer || *layer != "InfiniBand") return {false, folder + "/ports/1/link_layer"};
+  const auto vpd = host.read(folder + "/device/vpd", 512);
+  if (!vpd) return {vpd.miss(), vpd.from()};
+  return {vpd->find("SW_MNG") != std::string::npos, vpd.from()};
+}
+
+Reading<bool> user_access(const std::string& name, const Reading<std::vector<std::string>>& claimed) {
+  return claimed.parsed([&](const std::vector<std::string>& names) {
+    return std::optional(std::find(names.begin(), names.end(), name) != names.end());
+  });
+}
+
+RdmaDevice collect_device(Host& host, const std::string& name,
+                          const Reading<std::vector<std::string>>& claimed,
+                          const Reading<VerbsAnswer>& verbs) {
+  const std::string folder = kClass + "/" + name;
+  RdmaDevice device;
+  device.name = name;
+  device.firmware = host.read_line(folder + "/fw_ver");
+  device.board_id = host.read_line(folder + "/board_id");
+  device.hca_type = host.read_line(folder + "/hca_type");
+  device.node_guid = host.read_line(folder + "/node_guid");
+  device.driver = driver_of(host, name, host.resolve(folder));
+  const auto function = host.resolve(folder + "/device");
+  device.pci_address =
+      function.parsed([](const std::string& path) { return std::optional(last_pci_address(path)); });
+  if (device.pci_address && device.pci_address->empty())
+    device.pci_address = {Miss{Missing::kAbsent, "not on PCI"}, function.from()};
+  device.numa_node = host.read_line(folder + "/device/numa_node").parsed([](const std::string& line) {
+    return parse_number<int>(line);
+  });
+  device.parent = host.read_line(folder + "/parent");
+  device.user_access = user_access(name, claimed);
+  device.management = read_management(host, name);
+  device.ports = host.list(folder + "/ports").parsed([&](const std::vector<std::string>& names) {
+    std::vector<RdmaPort> ports;
+    for (const int number : sorted_numbers(names))
+      ports.push_back(collect_port(host, name, number, verbs, !device.management.value_or(false)));
+    return std::optional(std::move(ports));
+  });
+  return device;
+}
+
+// The devices that the uverbs nodes name.
+Reading<std::vector<std::string>> collect_user_nodes(Host& host) {
+  const std::string folder = "/sys/class/infiniband_verbs";
+  return host.list(folder).parsed([&](const std::vector<std::string>& nodes) {
+    std::vector<std::string> devices;
+    for (const auto& node : nodes)
+      if (node.starts_with("uverbs"))
+        if (auto device = host.read_line(folder + "/" + node + "/ibdev")) devices.push_back(*device);
+    return std::optional(std::move(devices));
+  });
+}
+
+}  // namespace
+
+Rdma collect_rdma(Host& host) {
+  Rdma rdma;
+  const auto verbs = host.call("verbs").parsed([](const std::string& answer) -> std::optional<VerbsAnswer> {
+    auto parsed = json::read<VerbsAnswer>(answer);
+    if (!parsed) return std::nullopt;
+    return *parsed;
+  });
+  rdma.verbs_library = verbs.parsed([](const VerbsAnswer& answer) { return std::optional(answer.library); });
+  const auto claimed = collect_user_nodes(host);
+  auto names = host.list(kClass);
+  // Without ib_core the folder is not there: that is a machine without RDMA devices, not one we cannot read.
+  if (names.absent()) names = {std::vector<std::string>{}, kClass};
+  rdma.devices = names.parsed([&](const std::vector<std::string>& found) {
+    std::vector<RdmaDevice> devices;
+    for (const auto& name : found) devices.push_back(collect_device(host, name, claimed, verbs));
+    return std::optional(std::move(devices));
+  });
+  return rdma;
+}
+
+}  // namespace railbed

@@ -1,0 +1,40 @@
+// Which RDMA port carries an interface: the question that every rule about rails starts with.
+#include "facts/net.h"
+#include "facts/rdma.h"
+
+namespace railbed {
+namespace {
+
+bool gid_names(const RdmaPort& port, std::string_view interface) {
+  for (const auto& gid : port.gids.value_or({}))
+    if (gid.netdev && *gid.netdev == interface) return true;
+  return false;
+}
+
+// Both ports of a ConnectX-3 are one PCI function; dev_port then counts them from 0.
+bool shares_function(const RdmaDevice& device, const RdmaPort& port, const NetInterface& interface) {
+  if (!device.pci_address || !interface.pci_address || *device.pci_address != *interface.pci_address)
+    return false;
+  return device.ports->size() == 1 || (interface.device_port && *interface.device_port + 1 == port.number);
+}
+
+}  // namespace
+
+RdmaPortRef rdma_port_of(const Rdma& rdma, const Net& net, std::string_view interface) {
+  if (!rdma.devices) return {};
+  const NetInterface* found = find_interface(net, interface);
+  // The port's own word first; what is only inferred last.
+  RdmaPortRef inferred;
+  for (const auto& device : *rdma.devices) {
+    if (!device.ports) continue;
+    for (const auto& port : *device.ports) {
+      if (gid_names(port, interface)) return {&device, &port};
+      const bool on_it = device.parent && *device.parent == interface;
+      if (!inferred && (on_it || (found != nullptr && shares_function(device, port, *found))))
+        inferred = {&device, &port};
+    }
+  }
+  return inferred;
+}
+
+}  // namespace railbed

@@ -1,0 +1,62 @@
+// Small steps that every collector takes: a file to a typed Reading.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/reading.h"
+#include "base/text.h"
+#include "host/host.h"
+
+namespace railbed {
+
+// The file's first line as a number. Words where a number should stand ("N/A (no PMA)", "Unknown") are the
+// driver's way to say that it has none: unsupported.
+template <std::integral T>
+Reading<T> read_number(Host& host, const std::string& path, int base = 10) {
+  const auto line = host.read_line(path);
+  if (!line) return {line.miss(), line.from()};
+  if (const auto number = parse_number<T>(*line, base)) return {*number, path};
+  const bool words = !line->empty() && ((line->front() >= 'A' && line->front() <= 'Z') || *line == "-1");
+  return {Miss{words ? Missing::kUnsupported : Missing::kGarbled, "it says \"" + line->substr(0, 80) + "\""},
+          path};
+}
+
+inline Reading<bool> read_flag(Host& host, const std::string& path) {
+  return read_number<int>(host, path).parsed([](int value) { return std::optional<bool>(value != 0); });
+}
+
+inline std::string last_part(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
+
+// The name of what a link leads to: /sys/.../device/driver → mlx5_core.
+inline Reading<std::string> read_link_name(Host& host, const std::string& path) {
+  return host.resolve(path).parsed(
+      [](const std::string& target) { return std::optional(last_part(target)); });
+}
+
+// "key<separator>value" lines; quotes around a value removed. The first line with a key wins.
+inline std::map<std::string, std::string, std::less<>> key_values(std::string_view text, char separator) {
+  std::map<std::string, std::string, std::less<>> found;
+  for (const auto line : lines(text)) {
+    const auto pair = key_value(line, separator);
+    if (!pair) continue;
+    auto value = pair->second;
+    if (value.size() >= 2 && (value.front() == '"' || value.front() == '\'') && value.back() == value.front())
+      value = value.substr(1, value.size() - 2);
+    found.emplace(pair->first, value);
+  }
+  return found;
+}
+
+// One key of such a text as a Reading that tells the key apart from the file.
+inline Reading<std::string> pick(const Reading<std::string>& text, char separator, std::string_view key) {
+  if (!text) return text;
+  const auto values = key_values(*text, separator);
+  const auto found = values.find(key);
+  if (found == values.end())
+    return {Miss{Missing::kAbsent, "no " + std::string(key) + " in it"}, text.from()};
+  return {found->second, text.from()};
+}
+
+}  // namespace railbed

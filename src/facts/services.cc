@@ -1,0 +1,71 @@
+#include "facts/collectors.h"
+#include "facts/readings.h"
+
+namespace railbed {
+namespace {
+
+// Units that decide whether a node keeps working after a reboot, and those that start its jobs.
+constexpr std::string_view kUnits[] = {
+    // the fabric: subnet managers, drivers, the guides' own units that restore traffic class and governor
+    "opensm", "opensmd", "openibd", "rdma-load-modules@rdma", "rdma-ndd", "rdma-cm-tos", "rdma-optimize",
+    "disable-unused-nics",
+    // the GPUs
+    "nvidia-persistenced", "nvidia-fabricmanager", "nvidia-dcgm", "nvidia-peermem",
+    // time, power, interrupts
+    "chrony", "chronyd", "systemd-timesyncd", "ntpsec", "tuned", "cpufrequtils", "cpupower", "irqbalance",
+    // firewalls and network configuration
+    "ufw", "firewalld", "nftables", "NetworkManager", "systemd-networkd",
+    // what starts jobs
+    "slurmd", "containerd", "docker", "kubelet", "ssh", "sshd", "unattended-upgrades"};
+
+// Blocks of "Key=value" lines with an empty line between units; systemctl(1), `show`.
+std::vector<Service> parse_units(std::string_view text) {
+  std::vector<Service> services;
+  Service current;
+  const auto keep = [&] {
+    if (!current.name.empty()) services.push_back(current);
+    current = {};
+  };
+  for (const auto line : lines(text)) {
+    const auto pair = key_value(line, '=');
+    if (!pair) {
+      keep();
+      continue;
+    }
+    const auto& [key, value] = *pair;
+    if (key == "Id") current.name = value.ends_with(".service") ? value.substr(0, value.size() - 8) : value;
+    if (key == "LoadState") current.load_state = value;
+    if (key == "ActiveState") current.active_state = value;
+    if (key == "UnitFileState") current.unit_file_state = value;
+    if (key == "MainPID") current.main_pid = parse_number<int>(value).value_or(0);
+  }
+  keep();
+  return services;
+}
+
+}  // namespace
+
+Reading<std::vector<Service>> collect_services(Host& host) {
+  // Debian's systemd leaves this folder as its mark (sd_booted(3)); without it systemctl can only complain.
+  if (const auto booted = host.resolve("/run/systemd/system"); !booted)
+    return {Miss{Missing::kAbsent, "this machine was not booted with systemd"}, "/run/systemd/system"};
+  std::vector<std::string> words{"systemctl", "show",
+                                 "--property=Id,LoadState,ActiveState,UnitFileState,MainPID"};
+  for (const auto unit : kUnits) words.push_back(std::string(unit) + ".service");
+  const auto output = host.run(words);
+  if (!output) return {output.miss(), "systemctl show"};
+  if (output->exit_code != 0)
+    return {Miss{Missing::kUnsupported, "systemctl ended with " + std::to_string(output->exit_code)},
+            "systemctl show"};
+  auto services = parse_units(output->output);
+  // Aliases (ssh and sshd) answer with one name; a unit that is not there tells a rule nothing.
+  std::sort(services.begin(), services.end(),
+            [](const Service& a, const Service& b) { return a.name < b.name; });
+  services.erase(std::unique(services.begin(), services.end(),
+                             [](const Service& a, const Service& b) { return a.name == b.name; }),
+                 services.end());
+  std::erase_if(services, [](const Service& service) { return service.load_state == "not-found"; });
+  return {std::move(services), "systemctl show"};
+}
+
+}  // namespace railbed

@@ -1,0 +1,72 @@
+#include "host/calls.h"
+
+#include <fmt/format.h>
+#include <sys/statvfs.h>
+#include <sys/timex.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <ctime>
+#include <map>
+
+#include "base/json.h"
+#include "host/errno_name.h"
+
+namespace railbed {
+namespace {
+
+template <class Answer>
+Reading<std::string> answered(const Answer& answer, std::string_view name) {
+  return {json::dump(json::encode(answer)), std::string(name)};
+}
+
+Reading<std::string> call_uname(std::string_view name) {
+  utsname answer = {};
+  if (uname(&answer) != 0) return {miss_of(errno), std::string(name)};
+  return answered(UnameAnswer{answer.machine}, name);
+}
+
+Reading<std::string> call_clock(std::string_view name) {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc = {};
+  gmtime_r(&now, &utc);
+  timex state = {};  // modes 0: only asks
+  const bool known = adjtimex(&state) >= 0;
+  const std::string text = fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", utc.tm_year + 1900,
+                                       utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
+  return answered(ClockAnswer{text, known && (state.status & STA_UNSYNC) == 0}, name);
+}
+
+Reading<std::string> call_statvfs(std::string_view name, const std::string& path) {
+  struct statvfs answer = {};
+  if (statvfs(path.c_str(), &answer) != 0) return {miss_of(errno), std::string(name)};
+  return answered(StatvfsAnswer{answer.f_blocks * answer.f_frsize, answer.f_bavail * answer.f_frsize}, name);
+}
+
+Reading<std::string> call_environment(std::string_view name, std::string_view prefix) {
+  std::map<std::string, std::string> found;
+  for (char** one = environ; *one != nullptr; ++one) {
+    const std::string_view variable = *one;
+    const auto equals = variable.find('=');
+    if (equals != std::string_view::npos && variable.substr(0, equals).starts_with(prefix))
+      found.emplace(variable.substr(0, equals), variable.substr(equals + 1));
+  }
+  return answered(found, name);
+}
+
+}  // namespace
+
+Reading<std::string> call_system(std::string_view name) {
+  if (name == "uname") return call_uname(name);
+  if (name == "clock") return call_clock(name);
+  if (name == "verbs") return call_verbs();
+  constexpr std::string_view kStatvfs = "statvfs ";
+  constexpr std::string_view kEnvironment = "environment ";
+  if (name.starts_with(kStatvfs)) return call_statvfs(name, std::string(name.substr(kStatvfs.size())));
+  if (name.starts_with(kEnvironment) && name.size() > kEnvironment.size())
+    return call_environment(name, name.substr(kEnvironment.size()));
+  return {Miss{Missing::kUnsupported, "no such call"}, std::string(name)};
+}
+
+}  // namespace railbed

@@ -1,0 +1,79 @@
+// What a machine says in process, as JSON text: the answers behind Host::call on the live machine.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/reading.h"
+
+namespace railbed {
+
+// "uname"
+struct UnameAnswer {
+  std::string machine;  // x86_64, aarch64
+  static constexpr auto fields() { return std::tuple{field("machine", &UnameAnswer::machine)}; }
+};
+
+// "clock"
+struct ClockAnswer {
+  std::string utc;            // RFC 3339
+  bool synchronised = false;  // adjtimex: STA_UNSYNC is not set
+  static constexpr auto fields() {
+    return std::tuple{field("utc", &ClockAnswer::utc), field("synchronised", &ClockAnswer::synchronised)};
+  }
+};
+
+// "statvfs PATH"; bytes
+struct StatvfsAnswer {
+  std::uint64_t size = 0;
+  std::uint64_t available = 0;  // to users who are not root
+  static constexpr auto fields() {
+    return std::tuple{field("size", &StatvfsAnswer::size), field("available", &StatvfsAnswer::available)};
+  }
+};
+
+// "environment PREFIX" answers an object of strings: the variables whose name starts with PREFIX, never
+// others.
+
+// "verbs": what libibverbs says of each device's ports (ibv_query_port)
+struct VerbsPort {
+  int number = 1;
+  std::string error;   // why this port has no answer; empty otherwise
+  int active_mtu = 0;  // bytes
+  int max_mtu = 0;
+  int gid_table_length = 0;
+  std::string link_layer;  // Ethernet, InfiniBand
+  static constexpr auto fields() {
+    return std::tuple{field("number", &VerbsPort::number),
+                      field("error", &VerbsPort::error),
+                      field("active_mtu", &VerbsPort::active_mtu),
+                      field("max_mtu", &VerbsPort::max_mtu),
+                      field("gid_table_length", &VerbsPort::gid_table_length),
+                      field("link_layer", &VerbsPort::link_layer)};
+  }
+};
+struct VerbsDevice {
+  std::string name;
+  std::string error;  // why it could not be opened; empty otherwise
+  std::vector<VerbsPort> ports;
+  static constexpr auto fields() {
+    return std::tuple{field("name", &VerbsDevice::name), field("error", &VerbsDevice::error),
+                      field("ports", &VerbsDevice::ports)};
+  }
+};
+struct VerbsAnswer {
+  std::string library;  // "libibverbs.so.1"; empty when it could not be opened
+  std::string error;    // the loader's words then
+  std::vector<VerbsDevice> devices;
+  static constexpr auto fields() {
+    return std::tuple{field("library", &VerbsAnswer::library), field("error", &VerbsAnswer::error),
+                      field("devices", &VerbsAnswer::devices)};
+  }
+};
+
+Reading<std::string> call_system(std::string_view name);
+Reading<std::string> call_verbs();
+
+}  // namespace railbed

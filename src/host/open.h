@@ -1,0 +1,31 @@
+// How a Host is had: this machine, a folder that looks like one, or a tree file.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "host/host.h"
+
+namespace railbed {
+
+std::unique_ptr<Host> open_this_machine();
+
+// A folder that looks like `/` (a copied machine, a chroot). Symbolic links are followed inside it, absolute
+// ones as if it were the root, so nothing outside can be read. Commands and calls are absent, except below
+// "/" itself.
+Result<std::unique_ptr<Host>> open_folder(const std::string& root);
+
+// "/", a folder that looks like it, a .tree file, or a fixture folder that holds exactly one.
+Result<std::unique_ptr<Host>> open_root(const std::string& path);
+
+struct NamedHost {
+  std::string node;
+  std::unique_ptr<Host> host;
+};
+// Likewise, but a fixture folder may hold several: each *.tree is a node named by its stem, sorted. A plain
+// folder or one tree file is one node, named by its last part.
+Result<std::vector<NamedHost>> open_nodes(const std::string& path);
+
+}  // namespace railbed

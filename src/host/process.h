@@ -1,0 +1,27 @@
+// Child processes with a deadline.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/reading.h"
+#include "host/host.h"
+
+namespace railbed {
+
+inline constexpr std::size_t kMaxOutput = 4 << 20;
+
+// Runs a program found by PATH and in the sbin folders, without a shell: LC_ALL=C, no input, a process group
+// of its own that is killed at the deadline or when more than kMaxOutput bytes come.
+Reading<CommandOutput> run_program(const std::vector<std::string>& words, std::chrono::milliseconds deadline);
+
+// Runs `answer` in a forked child and returns what it answered: for libraries that may hang in a driver or
+// crash. A child that cannot even be killed is left behind rather than waited for.
+Reading<std::string> ask_in_child(std::string_view name, const std::function<std::string()>& answer,
+                                  std::chrono::milliseconds deadline);
+
+}  // namespace railbed

@@ -1,0 +1,88 @@
+#include "host/recording_host.h"
+
+#include "base/text.h"
+#include "host/errno_name.h"
+#include "host/words.h"
+
+namespace railbed {
+namespace {
+
+using Kind = TreeEntry::Kind;
+
+TreeEntry failure(const Miss& miss) { return {Kind::kFailure, "", error_of(miss)}; }
+
+}  // namespace
+
+// Records every link on the way and answers the path without them.
+std::string RecordingHost::locate(std::string_view path) {
+  if (const auto known = located_.find(path); known != located_.end()) return known->second;
+  const auto slash = path.rfind('/');
+  if (path.empty() || slash == std::string_view::npos) return "";
+  const std::string here = locate(path.substr(0, slash)) + "/" + std::string(path.substr(slash + 1));
+  std::string real = here;
+  if (const auto resolved = inner_.resolve(path); resolved && *resolved != here) {
+    real = *resolved;
+    put(here, {Kind::kLink, real, 0});
+  }
+  located_.emplace(path, real);
+  return real;
+}
+
+// A later, richer answer for the same path wins; a folder never replaces what it holds. What cannot be held
+// by a tree (a file that is also a folder) means that the machine changed under us: the first answer stands.
+void RecordingHost::put(const std::string& real, TreeEntry entry) {
+  const auto known = tree_.entries.find(real);
+  const bool keep = known != tree_.entries.end() && known->second.kind != Kind::kFolder &&
+                    (entry.kind == Kind::kFolder || entry.content.size() < known->second.content.size());
+  if (keep) return;
+  if (auto set = tree_.set(real, std::move(entry)); !set) return;
+}
+
+Reading<std::string> RecordingHost::read(std::string_view path, std::size_t limit) {
+  auto answer = inner_.read(path, limit);
+  if (answer.absent()) return answer;
+  const std::lock_guard lock(mutex_);
+  put(locate(path), answer ? TreeEntry{Kind::kFile, *answer, 0} : failure(answer.miss()));
+  return answer;
+}
+
+Reading<std::vector<std::string>> RecordingHost::list(std::string_view path) {
+  auto answer = inner_.list(path);
+  if (answer.absent()) return answer;
+  const std::lock_guard lock(mutex_);
+  const std::string real = locate(path);
+  put(real, answer ? TreeEntry{} : failure(answer.miss()));
+  if (answer)
+    for (const auto& name : *answer) put(real + "/" + name, {});
+  return answer;
+}
+
+Reading<std::string> RecordingHost::resolve(std::string_view path) {
+  auto answer = inner_.resolve(path);
+  if (!answer) return answer;
+  const std::lock_guard lock(mutex_);
+  put(locate(path), {});
+  return answer;
+}
+
+Reading<CommandOutput> RecordingHost::run(const std::vector<std::string>& words,
+                                          std::chrono::milliseconds deadline) {
+  auto answer = inner_.run(words, deadline);
+  const std::lock_guard lock(mutex_);
+  tree_.commands.insert_or_assign(joined(words), answer);
+  return answer;
+}
+
+Reading<std::string> RecordingHost::call(std::string_view name) {
+  auto answer = inner_.call(name);
+  const std::lock_guard lock(mutex_);
+  tree_.calls.insert_or_assign(std::string(name), answer);
+  return answer;
+}
+
+Tree RecordingHost::tree() const {
+  const std::lock_guard lock(mutex_);
+  return tree_;
+}
+
+}  // namespace railbed

@@ -1,0 +1,254 @@
+// The `.tree` text, both ways. What is read here may come from anybody: every line is checked, every size
+// capped.
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/text.h"
+#include "host/errno_name.h"
+#include "host/tree.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::string_view kHeader = "railbed-tree 1";
+constexpr std::size_t kMaxPath = 4096;
+
+std::optional<std::string> decode_hex(std::string_view text) {
+  if (text.size() % 2 != 0) return std::nullopt;
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    const auto byte = parse_number<std::uint8_t>(text.substr(i, 2), 16);
+    if (!byte || text[i] == ' ' || text[i + 1] == ' ' || text[i + 1] == 'x') return std::nullopt;
+    bytes.push_back(static_cast<char>(*byte));
+  }
+  return bytes;
+}
+
+// Spaces and backslashes in paths are written as in /proc/mounts: \040, \134.
+std::optional<std::string> unescape(std::string_view text) {
+  std::string path;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\') {
+      path.push_back(text[i]);
+      continue;
+    }
+    const auto code = parse_number<std::uint8_t>(text.substr(i + 1, 3), 8);
+    if (!code || *code == 0 || i + 3 >= text.size()) return std::nullopt;
+    path.push_back(static_cast<char>(*code));
+    i += 3;
+  }
+  return path;
+}
+
+bool is_normal_path(std::string_view path) {
+  if (!path.starts_with('/') || path.size() < 2 || path.size() > kMaxPath) return false;
+  for (const auto piece : split(path.substr(1), '/'))
+    if (piece.empty() || piece == "." || piece == "..") return false;
+  return path.find('\0') == std::string_view::npos;
+}
+
+std::optional<Missing> missing_by_name(std::string_view word) {
+  const auto names = enum_names(Missing{});
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (names[i] == word) return static_cast<Missing>(i);
+  return std::nullopt;
+}
+
+class Parser {
+ public:
+  Parser(std::string_view text, std::string_view name, const LoadBase& load_base)
+      : lines_(split(text, '\n')), name_(name), load_base_(load_base) {}
+
+  Result<Tree> parse() {
+    if (lines_.front() != kHeader)
+      return complain(fmt::format("a tree file starts with the line \"{}\"", kHeader));
+    bool first = true;
+    for (at_ = 1; at_ < lines_.size(); ++at_) {
+      const std::string_view line = lines_[at_];
+      if (line.empty() || line.starts_with('#')) continue;
+      if (auto done = parse_line(line, first); !done) return fail(done.error().kind, done.error().text);
+      first = false;
+      if (tree_.entries.size() + tree_.commands.size() + tree_.calls.size() > kMaxTreeEntries)
+        return complain("too many entries");
+    }
+    return std::move(tree_);
+  }
+
+ private:
+  tl::unexpected<Error> complain(std::string_view what) const {
+    return fail(ErrorKind::kBadInput, fmt::format("{}:{}: {}", name_, at_ + 1, what));
+  }
+
+  Result<void> parse_line(std::string_view line, bool first) {
+    if (line.starts_with("base: ")) return first ? parse_base(line.substr(6)) : complain("base: comes first");
+    if (line.starts_with("- ")) return parse_removal(line.substr(2));
+    if (line.starts_with("$ ")) return parse_command(line.substr(2));
+    if (line.starts_with("@ ")) return parse_call(line.substr(2));
+    if (line.starts_with('/')) return parse_entry(line);
+    return complain("expected a path, \"- path\", \"$ command\" or \"@ call\"");
+  }
+
+  Result<void> parse_base(std::string_view base) {
+    const std::size_t line = at_;
+    auto loaded = load_base_(std::string(base));
+    if (!loaded) {
+      at_ = line;
+      return complain("base: " + loaded.error().text);
+    }
+    tree_ = std::move(*loaded);
+    return {};
+  }
+
+  Result<void> parse_removal(std::string_view text) {
+    const auto path = unescape(text);
+    if (!path || !is_normal_path(*path)) return complain("not a path that can be removed");
+    tree_.remove(*path);
+    return {};
+  }
+
+  // PATH/ · PATH = text · PATH = hex:… · PATH -> target · PATH ! ERRNO · PATH <<WORD
+  Result<void> parse_entry(std::string_view line) {
+    const auto space = line.find(' ');
+    auto path = unescape(line.substr(0, space));
+    const bool folder = path && path->ends_with('/');
+    if (folder) path->pop_back();
+    if (!path || !is_normal_path(*path)) return complain("not an absolute path without . and ..");
+    if (folder != (space == std::string_view::npos))
+      return complain(
+          "expected \"PATH = text\", \"PATH -> target\", \"PATH ! ERRNO\", \"PATH <<END\" or \"PATH/\"");
+    TreeEntry entry;
+    if (!folder) {
+      auto parsed = parse_content(line.substr(space + 1));
+      if (!parsed) return fail(parsed.error().kind, parsed.error().text);
+      entry = std::move(*parsed);
+    }
+    if (auto set = tree_.set(*path, std::move(entry)); !set) return complain(set.error().text);
+    return {};
+  }
+
+  Result<TreeEntry> parse_content(std::string_view text) {
+    using Kind = TreeEntry::Kind;
+    if (text == "=") return TreeEntry{Kind::kFile, "", 0};
+    if (text.starts_with("= hex:")) {
+      auto bytes = decode_hex(text.substr(6));
+      if (!bytes) return complain("hex: wants an even number of hexadecimal digits");
+      return TreeEntry{Kind::kFile, std::move(*bytes), 0};
+    }
+    if (text.starts_with("= ")) return TreeEntry{Kind::kFile, std::string(text.substr(2)) + "\n", 0};
+    if (text.starts_with("-> ")) {
+      auto target = unescape(text.substr(3));
+      if (!target || target->empty() || target->size() > kMaxPath) return complain("not a link target");
+      return TreeEntry{Kind::kLink, std::move(*target), 0};
+    }
+    if (text.starts_with("! ")) {
+      const auto error = error_by_name(text.substr(2));
+      if (!error) return complain("not the name of an errno value, such as EINVAL");
+      return TreeEntry{Kind::kFailure, "", *error};
+    }
+    auto block = parse_block(text);
+    if (!block) return fail(block.error().kind, block.error().text);
+    return TreeEntry{Kind::kFile, std::move(*block), 0};
+  }
+
+  // "<<WORD", then lines up to one that is just WORD.
+  Result<std::string> parse_block(std::string_view text) {
+    if (!text.starts_with("<<") || text.size() < 3) return complain("expected <<END and lines up to END");
+    const std::string_view end = text.substr(2);
+    const std::size_t begin = at_;
+    std::string content;
+    for (++at_; at_ < lines_.size(); ++at_) {
+      if (lines_[at_] == end) return content;
+      content.append(lines_[at_]).push_back('\n');
+    }
+    at_ = begin;
+    return complain(fmt::format("no line that is just {} follows", end));
+  }
+
+  // WORDS [! N] <<WORD · WORDS ! missing: why
+  Result<void> parse_command(std::string_view line) {
+    const auto block_at = line.rfind(" <<");
+    const std::string_view head = line.substr(0, block_at);
+    const auto mark = head.rfind(" ! ");
+    const std::string words(head.substr(0, mark));
+    if (trim(words).empty()) return complain("a command needs words");
+    CommandOutput output;
+    if (mark != std::string_view::npos) {
+      const std::string_view why = head.substr(mark + 3);
+      if (block_at == std::string_view::npos) return put_miss(tree_.commands, words, why);
+      const auto code = parse_number<int>(why);
+      if (!code || *code < 0 || *code > 255) return complain("expected an exit code from 0 to 255 after !");
+      output.exit_code = *code;
+    }
+    if (block_at == std::string_view::npos) return complain("expected <<END after the command");
+    auto block = parse_block(line.substr(block_at + 1));
+    if (!block) return fail(block.error().kind, block.error().text);
+    output.output = std::move(*block);
+    tree_.commands.insert_or_assign(words, Reading<CommandOutput>(std::move(output), words));
+    return {};
+  }
+
+  Result<void> parse_call(std::string_view line) {
+    const auto block_at = line.rfind(" <<");
+    if (block_at == std::string_view::npos) {
+      const auto mark = line.find(" ! ");
+      if (mark == std::string_view::npos) return complain("expected <<END after the call's name");
+      return put_miss(tree_.calls, std::string(line.substr(0, mark)), line.substr(mark + 3));
+    }
+    const std::string name(line.substr(0, block_at));
+    auto block = parse_block(line.substr(block_at + 1));
+    if (!block) return fail(block.error().kind, block.error().text);
+    tree_.calls.insert_or_assign(name, Reading<std::string>(std::move(*block), name));
+    return {};
+  }
+
+  template <class T>
+  Result<void> put_miss(std::map<std::string, Reading<T>, std::less<>>& into, const std::string& key,
+                        std::string_view text) {
+    const auto pair = key_value(text, ':');
+    const auto missing = missing_by_name(pair ? pair->first : trim(text));
+    if (!missing) return complain("expected absent, denied, unsupported, garbled or timeout after !");
+    into.insert_or_assign(key, Reading<T>(Miss{*missing, pair ? std::string(pair->second) : ""}, key));
+    return {};
+  }
+
+  std::vector<std::string_view> lines_;
+  std::string name_;
+  const LoadBase& load_base_;
+  std::size_t at_ = 0;
+  Tree tree_;
+};
+
+Result<Tree> read_chain(const std::filesystem::path& file, int bases_left) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(file, error);
+  if (error) return fail(ErrorKind::kUnavailable, file.string() + ": " + error.message());
+  if (size > kMaxTreeBytes) return fail(ErrorKind::kBadInput, file.string() + ": larger than 64 MiB");
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  if (!stream) return fail(ErrorKind::kUnavailable, file.string() + ": cannot be read");
+  return parse_tree(text.str(), file.string(), [&](const std::string& base) -> Result<Tree> {
+    const std::filesystem::path relative(base);
+    if (relative.is_absolute() || relative.extension() != ".tree")
+      return fail(ErrorKind::kBadInput, "expected a path relative to this file that ends in .tree");
+    if (bases_left == 0)
+      return fail(ErrorKind::kBadInput, fmt::format("more than {} trees on top of each other", kMaxBases));
+    return read_chain(file.parent_path() / relative, bases_left - 1);
+  });
+}
+
+}  // namespace
+
+Result<Tree> parse_tree(std::string_view text, std::string_view name, const LoadBase& load_base) {
+  if (text.size() > kMaxTreeBytes)
+    return fail(ErrorKind::kBadInput, std::string(name) + ": larger than 64 MiB");
+  return Parser(text, name, load_base).parse();
+}
+
+Result<Tree> read_tree(const std::string& file) { return read_chain(file, kMaxBases); }
+
+}  // namespace railbed

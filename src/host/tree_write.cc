@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "host/errno_name.h"
+#include "host/tree.h"
+
+namespace railbed {
+namespace {
+
+// Printable UTF-8 with newlines and tabs; anything else is written as hex.
+bool is_text(std::string_view bytes) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(bytes[i]);
+    if (byte < 0x80) {
+      if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f) return false;
+      continue;
+    }
+    const std::size_t more = byte >= 0xf0 ? 3 : byte >= 0xe0 ? 2 : 1;
+    if (byte < 0xc2 || byte > 0xf4 || i + more >= bytes.size()) return false;
+    for (std::size_t k = 0; k < more; ++k)
+      if ((static_cast<unsigned char>(bytes[++i]) & 0xc0) != 0x80) return false;
+  }
+  return true;
+}
+
+std::string escape(std::string_view path) {
+  std::string text;
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte <= ' ' || byte == '\\' || byte >= 0x7f)
+      text += fmt::format("\\{:03o}", byte);
+    else
+      text.push_back(c);
+  }
+  return text;
+}
+
+// "<<END", the lines, and an END that none of the lines is.
+std::string block(std::string_view content) {
+  std::string end = "END";
+  const auto all = split(content, '\n');
+  for (int i = 1; std::find(all.begin(), all.end(), end) != all.end(); ++i) end = fmt::format("END{}", i);
+  return fmt::format("<<{}\n{}{}{}\n", end, content, content.empty() || content.ends_with('\n') ? "" : "\n",
+                     end);
+}
+
+std::string file_text(std::string_view content) {
+  if (!is_text(content)) {
+    std::string hex = "= hex:";
+    for (const char c : content) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
+    return hex + "\n";
+  }
+  if (content.empty()) return "=\n";
+  const auto newline = content.find('\n');
+  const bool one_line = newline == std::string_view::npos || newline + 1 == content.size();
+  if (!one_line || content.starts_with("hex:")) return block(content);
+  return fmt::format("= {}\n", content.substr(0, newline));
+}
+
+std::string entry_text(const std::string& path, const TreeEntry& entry) {
+  switch (entry.kind) {
+    case TreeEntry::Kind::kFolder:
+      return escape(path) + "/\n";
+    case TreeEntry::Kind::kFile:
+      return escape(path) + " " + file_text(entry.content);
+    case TreeEntry::Kind::kLink:
+      return fmt::format("{} -> {}\n", escape(path), escape(entry.content));
+    case TreeEntry::Kind::kFailure:
+      return fmt::format("{} ! {}\n", escape(path), error_name(entry.error));
+  }
+  return {};
+}
+
+std::string miss_text(const Miss& miss) {
+  std::string why = miss.why;
+  std::replace(why.begin(), why.end(), '\n', ' ');
+  return fmt::format("! {}: {}\n", enum_names(miss.missing)[static_cast<std::size_t>(miss.missing)], why);
+}
+
+}  // namespace
+
+std::string write_tree(const Tree& tree) {
+  std::string text = "railbed-tree 1\n";
+  for (const auto& [path, entry] : tree.entries) text += entry_text(path, entry);
+  for (const auto& [words, output] : tree.commands) {
+    text += "$ " + words + " ";
+    if (!output)
+      text += miss_text(output.miss());
+    else
+      text += (output->exit_code != 0 ? fmt::format("! {} ", output->exit_code) : "") + block(output->output);
+  }
+  for (const auto& [name, answer] : tree.calls)
+    text += "@ " + name + " " + (answer ? block(*answer) : miss_text(answer.miss()));
+  return text;
+}
+
+}  // namespace railbed

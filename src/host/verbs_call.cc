@@ -1,0 +1,121 @@
+// libibverbs, opened at run time: what it says of every port.
+#include <dlfcn.h>
+#include <infiniband/verbs.h>
+
+#include <cstring>
+
+#include "base/json.h"
+#include "host/calls.h"
+#include "host/process.h"
+
+namespace railbed {
+namespace {
+
+constexpr const char* kLibrary = "libibverbs.so.1";
+
+// verbs.h makes a macro of the one name whose old form is still the library's symbol.
+#undef ibv_query_port
+
+struct Verbs {
+  decltype(&ibv_get_device_list) get_device_list = nullptr;
+  decltype(&ibv_free_device_list) free_device_list = nullptr;
+  decltype(&ibv_get_device_name) get_device_name = nullptr;
+  decltype(&ibv_open_device) open_device = nullptr;
+  decltype(&ibv_close_device) close_device = nullptr;
+  decltype(&ibv_query_device) query_device = nullptr;
+  decltype(&ibv_query_port) query_port = nullptr;
+};
+
+template <class Function>
+bool bind(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  return function != nullptr;
+}
+
+bool bind_all(void* library, Verbs& verbs) {
+  return bind(library, "ibv_get_device_list", verbs.get_device_list) &&
+         bind(library, "ibv_free_device_list", verbs.free_device_list) &&
+         bind(library, "ibv_get_device_name", verbs.get_device_name) &&
+         bind(library, "ibv_open_device", verbs.open_device) &&
+         bind(library, "ibv_close_device", verbs.close_device) &&
+         bind(library, "ibv_query_device", verbs.query_device) &&
+         bind(library, "ibv_query_port", verbs.query_port);
+}
+
+// enum ibv_mtu: 1 is 256 bytes, 5 is 4096.
+int mtu_bytes(int code) { return code >= 1 && code <= 5 ? 128 << code : 0; }
+
+// Answers 0 and fills `attributes`, or an errno. The library's own symbol fills only the start of today's
+// struct, which holds all that is asked here.
+int query(const Verbs& verbs, ibv_context* context, int number, ibv_port_attr& attributes) {
+  return verbs.query_port(context, static_cast<std::uint8_t>(number),
+                          reinterpret_cast<_compat_ibv_port_attr*>(&attributes));
+}
+
+VerbsPort ask_port(const Verbs& verbs, ibv_context* context, int number) {
+  VerbsPort port;
+  port.number = number;
+  ibv_port_attr attributes = {};
+  if (const int error = query(verbs, context, number, attributes); error != 0) {
+    port.error = std::strerror(error);
+    return port;
+  }
+  port.active_mtu = mtu_bytes(attributes.active_mtu);
+  port.max_mtu = mtu_bytes(attributes.max_mtu);
+  port.gid_table_length = attributes.gid_tbl_len;
+  if (attributes.link_layer == IBV_LINK_LAYER_ETHERNET) port.link_layer = "Ethernet";
+  if (attributes.link_layer == IBV_LINK_LAYER_INFINIBAND) port.link_layer = "InfiniBand";
+  return port;
+}
+
+VerbsDevice ask_device(const Verbs& verbs, ibv_device* handle) {
+  VerbsDevice device;
+  device.name = verbs.get_device_name(handle);
+  errno = 0;
+  ibv_context* context = verbs.open_device(handle);
+  if (context == nullptr) {
+    device.error = errno != 0 ? std::strerror(errno) : "ibv_open_device failed";
+    return device;
+  }
+  ibv_device_attr attributes = {};
+  if (const int error = verbs.query_device(context, &attributes); error != 0)
+    device.error = std::strerror(error);
+  for (int number = 1; number <= attributes.phys_port_cnt; ++number)
+    device.ports.push_back(ask_port(verbs, context, number));
+  verbs.close_device(context);
+  return device;
+}
+
+std::string ask_all() {
+  VerbsAnswer answer;
+  Verbs verbs;
+  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr || !bind_all(library, verbs)) {
+    const char* words = dlerror();
+    answer.error = words != nullptr ? words : "not usable";
+    return json::dump(json::encode(answer));
+  }
+  answer.library = kLibrary;
+  int count = 0;
+  if (ibv_device** devices = verbs.get_device_list(&count); devices != nullptr) {
+    for (int i = 0; i < count; ++i) answer.devices.push_back(ask_device(verbs, devices[i]));
+    verbs.free_device_list(devices);
+  } else {
+    answer.error = "ibv_get_device_list: " + std::string(std::strerror(errno));
+  }
+  return json::dump(json::encode(answer));
+}
+
+}  // namespace
+
+Reading<std::string> call_verbs() {
+  auto answer = ask_in_child("verbs", ask_all, std::chrono::seconds(5));
+  if (!answer) return answer;
+  const auto parsed = json::read<VerbsAnswer>(*answer);
+  if (parsed && parsed->library.empty())
+    return {Miss{Missing::kAbsent, parsed->error + "; install rdma-core (Debian, Ubuntu: libibverbs1)"},
+            "verbs"};
+  return answer;
+}
+
+}  // namespace railbed
