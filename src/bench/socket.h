@@ -1,0 +1,79 @@
+// TCP sockets whose every wait is bounded: by a deadline, by a stall limit, and by a stop request.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ip.h"
+#include "base/result.h"
+
+namespace railbed {
+
+class Socket {
+ public:
+  Socket() = default;
+  explicit Socket(int fd) : fd_(fd) {}
+  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Socket& operator=(Socket&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Socket();
+  int fd() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+// Who may connect: 128 random bits, shown by the connecting side in its first bytes.
+inline constexpr std::size_t kTokenHex = 32;
+
+struct Listener {
+  Socket socket;
+  int port = 0;
+};
+// Bound to this address alone, at a port the kernel picks.
+Result<Listener> listen_on(const IpAddress& address, int backlog);
+
+// Waits for `count` connections that show the token; they come back in the order of the stream number they
+// gave. Others are closed, as are those that say nothing for two seconds.
+Result<std::vector<Socket>> accept_streams(const Listener& listener, std::string_view token, int count,
+                                           std::chrono::milliseconds deadline, std::stop_token stop);
+// Connects from this node's own rail address and shows the token.
+Result<Socket> connect_stream(const IpAddress& from, const IpAddress& to, int port, std::string_view token,
+                              int stream, std::chrono::milliseconds deadline, std::stop_token stop);
+
+// Why a transfer ended before it was through.
+enum class Break { kNone, kClosed, kStalled, kStopped, kError };
+
+// Both move everything or say why not. "Stalled" is no progress at all for `patience`; `errno` is kept for
+// kError.
+Break send_all(int fd, std::span<iovec> parts, std::chrono::nanoseconds patience,
+               const std::stop_token& stop);
+Break receive_all(int fd, std::span<std::byte> into, std::chrono::nanoseconds patience,
+                  const std::stop_token& stop);
+// At least one byte, at most all of `into`; `got` says how many.
+Break receive_some(int fd, std::span<std::byte> into, std::size_t& got, std::chrono::nanoseconds patience,
+                   const std::stop_token& stop);
+
+// The kernel's view of a connection (TCP_INFO).
+struct TcpInfo {
+  std::uint64_t segments_sent = 0;  // with data
+  std::uint64_t retransmitted = 0;  // segments, over the connection's life
+  std::uint32_t unanswered = 0;     // retransmissions in a row without an acknowledgement
+  std::uint32_t probes = 0;         // unanswered probes of a closed receive window
+  double round_trip_us = 0;         // smoothed
+  int mtu = 0;                      // of the path
+};
+TcpInfo read_tcp_info(int fd);
+
+}  // namespace railbed

@@ -1,0 +1,229 @@
+// One thread a stream on both sides; the calling thread keeps the time. The receiver's clock measures what
+// arrived; the sender adds what only it knows: retransmissions, round trips, path MTU.
+#include <sys/socket.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "bench/block.h"
+#include "bench/clock.h"
+#include "bench/tcp.h"
+#include "bench/tcp_common.h"
+
+namespace railbed {
+namespace {
+
+constexpr double kInterval = 0.1;
+// The sender goes on a little longer than it is measured, so that the receiver's last interval is full.
+constexpr double kSlack = 0.15;
+
+// What the threads of one side share.
+class Run {
+ public:
+  explicit Run(std::stop_token outer) : relay_(std::move(outer), [this] { stop_.request_stop(); }) {}
+
+  Phase phase() const { return phase_.load(std::memory_order_relaxed); }
+  void enter(Phase phase) { phase_.store(phase, std::memory_order_relaxed); }
+  std::stop_token stop() const { return stop_.get_token(); }
+
+  // The first failure is the cause; the other streams are told to end.
+  void report(Failure failure) {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::move(failure);
+    stop_.request_stop();
+  }
+  void stream_ended() {
+    const std::lock_guard lock(mutex_);
+    ++ended_;
+    changed_.notify_all();
+  }
+  // Sleeps until `deadline_ns` of our clock; false when a stream ended or a stop was requested before.
+  bool sleep_until(std::uint64_t deadline_ns) {
+    std::unique_lock lock(mutex_);
+    const std::uint64_t now = now_ns();
+    if (deadline_ns <= now) return ended_ == 0 && !stop_.stop_requested();
+    changed_.wait_for(lock, stop_.get_token(), std::chrono::nanoseconds(deadline_ns - now),
+                      [&] { return ended_ > 0; });
+    return ended_ == 0 && !stop_.stop_requested();
+  }
+  // After the threads were joined.
+  std::optional<Failure> failure() const { return failure_; }
+
+ private:
+  std::atomic<Phase> phase_{Phase::kWarmUp};
+  std::stop_source stop_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  int ended_ = 0;
+  std::optional<Failure> failure_;
+  std::stop_callback<std::function<void()>> relay_;
+};
+
+// Sends blocks until the run is over, then says so and waits until the other side has read everything.
+Break send_stream(Run& run, int fd, Blocks& blocks, ThreadMeter& meter) {
+  const std::stop_token stop = run.stop();
+  while (run.phase() != Phase::kOver) {
+    meter.follow(run.phase());
+    if (stop.stop_requested()) return Break::kStopped;
+    if (const Break why = send_all(fd, blocks.next(false), kSenderPatience, stop); why != Break::kNone)
+      return why;
+  }
+  meter.follow(Phase::kOver);
+  if (const Break why = send_all(fd, blocks.next(true), kSenderPatience, stop); why != Break::kNone)
+    return why;
+  shutdown(fd, SHUT_WR);
+  std::byte nothing{};
+  std::size_t got = 0;
+  const Break why = receive_some(fd, {&nothing, 1}, got, kSenderPatience, stop);
+  return why == Break::kClosed ? Break::kNone : why;
+}
+
+void add_tcp_info(TcpSent& sent, const std::vector<Socket>& sockets, int sign) {
+  for (const Socket& socket : sockets) {
+    const TcpInfo info = read_tcp_info(socket.fd());
+    sent.packets += static_cast<std::uint64_t>(sign) * info.segments_sent;
+    sent.lost += static_cast<std::uint64_t>(sign) * info.retransmitted;
+    sent.round_trip_us = info.round_trip_us;
+    sent.mtu = info.mtu;
+  }
+}
+
+// One stream of the receiving side; the counters are read by the thread that keeps the time.
+struct Inbound {
+  alignas(64) std::atomic<std::uint64_t> bytes{0};
+  std::uint64_t checked = 0;
+  std::uint64_t wrong = 0;
+  ThreadMeter meter;
+};
+
+Break receive_stream(Run& run, int fd, Blocks& blocks, Inbound& inbound) {
+  const std::stop_token stop = run.stop();
+  std::vector<std::byte> block(blocks.size());
+  while (true) {
+    for (std::size_t filled = 0; filled < block.size();) {
+      std::size_t got = 0;
+      const Break why = receive_some(fd, std::span(block).subspan(filled), got, kReceiverPatience, stop);
+      if (why != Break::kNone) return why;
+      filled += got;
+      inbound.bytes.fetch_add(got, std::memory_order_relaxed);
+    }
+    const Phase phase = run.phase();
+    inbound.meter.follow(phase);
+    const BlockCheck check = blocks.check(block);
+    inbound.wrong += check.wrong;
+    if (phase == Phase::kMeasuring) inbound.checked += check.checked;
+    if (check.last) return Break::kNone;
+    if (stop.stop_requested()) return Break::kStopped;
+  }
+}
+
+// Reads the streams' counters every 100 ms until the measured time is over or a stream ends.
+void keep_time(Run& run, const TcpPlan& plan, std::deque<Inbound>& inbound, TcpReceived& received) {
+  const auto total = [&] {
+    std::uint64_t sum = 0;
+    for (const Inbound& one : inbound) sum += one.bytes.load(std::memory_order_relaxed);
+    return sum;
+  };
+  bool running = run.sleep_until(now_ns() + to_ns(plan.warmup));
+  run.enter(Phase::kMeasuring);
+  const std::uint64_t start = now_ns();
+  const std::uint64_t end = start + to_ns(plan.seconds);
+  std::uint64_t before_ns = start;
+  std::uint64_t before_bytes = total();
+  while (running && before_ns < end) {
+    running = run.sleep_until(std::min(before_ns + to_ns(kInterval), end));
+    const std::uint64_t now = now_ns();
+    const std::uint64_t bytes = total();
+    // A stub at the end, or an interval cut short by a stream's end, would say nothing of the rate.
+    if (now - before_ns >= to_ns(kInterval / 2)) {
+      received.intervals.push_back(static_cast<double>(bytes - before_bytes) * 8e9 /
+                                   static_cast<double>(now - before_ns));
+      received.bytes += bytes - before_bytes;
+      received.seconds = static_cast<double>(now - start) / 1e9;
+    }
+    before_ns = now;
+    before_bytes = bytes;
+  }
+  run.enter(Phase::kOver);
+}
+
+}  // namespace
+
+TcpSent tcp_send(const TcpTarget& target, const TcpPlan& plan, std::stop_token stop) {
+  TcpSent sent;
+  Run run(stop);
+  std::vector<Socket> sockets;
+  std::deque<Blocks> blocks;
+  for (int i = 0; i < plan.streams; ++i) {
+    auto socket =
+        connect_stream(target.from, target.to, target.port, target.token, i, kConnectDeadline, stop);
+    if (!socket) {
+      sent.failure = connect_failure(target.peer, socket.error().text);
+      return sent;
+    }
+    sockets.push_back(std::move(*socket));
+    blocks.emplace_back(plan.message_bytes, plan.seed, i);
+  }
+  std::vector<ThreadMeter> meters(sockets.size());
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < sockets.size(); ++i)
+      threads.emplace_back([&, i] {
+        const int fd = sockets[i].fd();
+        if (const Break why = send_stream(run, fd, blocks[i], meters[i]); why != Break::kNone)
+          run.report(send_failure(target.peer, why, fd));
+        meters[i].follow(Phase::kOver);
+        run.stream_ended();
+      });
+    const std::uint64_t start = now_ns();
+    if (run.sleep_until(start + to_ns(plan.warmup))) {
+      add_tcp_info(sent, sockets, -1);
+      run.enter(Phase::kMeasuring);
+      run.sleep_until(start + to_ns(plan.warmup + plan.seconds + kSlack));
+      add_tcp_info(sent, sockets, +1);
+    }
+    run.enter(Phase::kOver);
+  }
+  for (const ThreadMeter& meter : meters) sent.cpu_seconds += meter.seconds();
+  sent.failure = run.failure();
+  return sent;
+}
+
+TcpReceived tcp_receive(const TcpDoor& door, const TcpPlan& plan, std::string_view peer,
+                        std::stop_token stop) {
+  TcpReceived received;
+  Run run(stop);
+  auto sockets = accept_streams(door.listener, door.token, plan.streams, kConnectDeadline, stop);
+  if (!sockets) {
+    received.failure = connect_failure(peer, sockets.error().text);
+    return received;
+  }
+  std::deque<Inbound> inbound(sockets->size());
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < sockets->size(); ++i)
+      threads.emplace_back([&, i] {
+        Blocks blocks(plan.message_bytes, plan.seed, static_cast<int>(i));
+        if (const Break why = receive_stream(run, (*sockets)[i].fd(), blocks, inbound[i]);
+            why != Break::kNone)
+          run.report(receive_failure(peer, why));
+        inbound[i].meter.follow(Phase::kOver);
+        run.stream_ended();
+        (*sockets)[i] = Socket();
+      });
+    keep_time(run, plan, inbound, received);
+  }
+  for (const Inbound& one : inbound) {
+    received.cpu_seconds += one.meter.seconds();
+    received.checked_bytes += one.checked;
+    received.wrong_bytes += one.wrong;
+  }
+  received.failure = run.failure();
+  if (received.wrong_bytes > 0) received.failure = verify_failure(peer, received.wrong_bytes);
+  return received;
+}
+
+}  // namespace railbed
