@@ -5,6 +5,7 @@ namespace railbed {
 namespace {
 
 constexpr Command kCommands[] = {
+    {"check", "validate a cluster.yaml and say what it describes", declare_check},
     {"completion", "print a completion script for bash, zsh or fish", declare_completion},
 };
 

@@ -1,0 +1,375 @@
+// A wrong cluster.yaml in, exactly what its author reads out.
+#include <gtest/gtest.h>
+
+#include "inventory/load.h"
+
+namespace railbed {
+namespace {
+
+// Every case begins with the same three lines, so the first line of `rest` is line 4.
+std::string complaints(std::string_view rest,
+                       std::string_view first = "railbed: 1\ncluster: lab\n# nodes and rails\n") {
+  const auto cluster = parse_cluster(std::string(first) + std::string(rest), "cluster.yaml");
+  return cluster ? "no complaint" : "\n" + cluster.error().text + "\n";
+}
+
+TEST(Complaints, MisspeltKeysAndWords) {
+  EXPECT_EQ(complaints(R"(fabric: rocee
+topology: ring
+nodes: [vm1]
+raisl: []
+)"),
+            R"(
+cluster.yaml:4:9: unknown fabric "rocee", did you mean "roce"?
+  fabric: rocee
+          ^~~~~
+cluster.yaml:5:11: unknown topology "ring"; there are back-to-back, switch
+  topology: ring
+            ^~~~
+cluster.yaml:7:1: unknown key "raisl", did you mean "rails"?
+  raisl: []
+  ^~~~~
+)");
+  EXPECT_EQ(complaints(R"(expect: {governor: perfomance, gpu: 8}
+nodes:
+  - {name: vm1, ssh: a, adress: b}
+)"),
+            R"(
+cluster.yaml:4:20: unknown governor "perfomance", did you mean "performance"?
+  expect: {governor: perfomance, gpu: 8}
+                     ^~~~~~~~~~
+cluster.yaml:4:32: unknown key "gpu", did you mean "gpus"?
+  expect: {governor: perfomance, gpu: 8}
+                                 ^~~
+cluster.yaml:6:25: unknown key "adress"; there are name, ssh, local, bmc, expect
+    - {name: vm1, ssh: a, adress: b}
+                          ^~~~~~
+)");
+}
+
+TEST(Complaints, MissingAndRepeatedKeys) {
+  EXPECT_EQ(complaints("cluster: x\n", ""), R"(
+cluster.yaml:1:1: this cluster has no "railbed: 1"
+  cluster: x
+  ^~~~~~~
+cluster.yaml:1:1: this cluster has no "nodes"
+  cluster: x
+  ^~~~~~~
+)");
+  EXPECT_EQ(complaints("cluster: lab\nnodes: [vm1]\nrails:\n  - {name: r0}\n"), R"(
+cluster.yaml:4:1: "cluster" is said twice, first on line 2
+  cluster: lab
+  ^~~~~~~
+cluster.yaml:7:5: this rail has neither "interface" nor "ports"
+    - {name: r0}
+      ^~~~~
+)");
+}
+
+TEST(Complaints, WrongKinds) {
+  EXPECT_EQ(complaints(R"(ssh: ops
+nodes:
+  - [vm1]
+  -
+rails:
+)"),
+            R"(
+cluster.yaml:4:6: "ssh" must be a mapping, not a single value
+  ssh: ops
+       ^~~
+cluster.yaml:6:5: a node must be a mapping, not a list
+    - [vm1]
+      ^~~~
+cluster.yaml:7:3: a node must be a mapping, and it is empty
+    -
+    ^
+cluster.yaml:8:1: "rails" must be a list, and it is empty
+  rails:
+  ^~~~~
+)");
+}
+
+TEST(Complaints, ValuesOutOfBounds) {
+  EXPECT_EQ(complaints(R"(mtu: 900
+speed: 40
+nodes: [vm1]
+expect:
+  gpus: many
+  memory: 64
+  traffic_class: 300
+  fraction_of_ceiling: 90
+)"),
+            R"(
+cluster.yaml:4:6: "mtu" must be a number of bytes from 1280 to 65536, as in "mtu: 9000"
+  mtu: 900
+       ^~~
+cluster.yaml:5:8: "speed" must be a rate with its unit, as in "speed: 40 Gb/s"
+  speed: 40
+         ^~
+cluster.yaml:8:9: "gpus" must be a number from 0 to 1024
+    gpus: many
+          ^~~~
+cluster.yaml:9:11: "memory" must be a size with its unit, as in "64 GiB"
+    memory: 64
+            ^~
+cluster.yaml:10:18: "traffic_class" must be a ToS byte from 0 to 255, as in 104 for DSCP 26
+    traffic_class: 300
+                   ^~~
+cluster.yaml:11:24: "fraction_of_ceiling" must be a number above 0, at most 1
+    fraction_of_ceiling: 90
+                         ^~
+)");
+  EXPECT_EQ(complaints("speed: 40 GB/s\nfabric: infiniband\nmtu: 65536\nnodes: [a]\nrails:\n"
+                       "  - {name: r0, interface: ib0}\n"),
+            R"(
+cluster.yaml:4:8: "speed" must be a rate with its unit, as in "speed: 40 Gb/s"
+  speed: 40 GB/s
+         ^~~~~~~
+cluster.yaml:6:6: an IPoIB interface's MTU is at most 65520
+  mtu: 65536
+       ^~~~~
+)");
+}
+
+TEST(Complaints, Nodes) {
+  EXPECT_EQ(complaints(R"(nodes:
+  - gpu[1-4]
+  - {name: "gpu[3-5]"}
+  - {name: a, local: yes}
+  - {name: b, local: true, ssh: b}
+  - {name: c, ssh: -oProxyCommand=x}
+  - {name: größe}
+  - {name: d, bmc: 10.0.0.9}
+  - {name: e, bmc: 10.0.0.9}
+)"),
+            R"(
+cluster.yaml:6:12: node "gpu3" is named twice, first on line 5
+    - {name: "gpu[3-5]"}
+             ^~~~~~~~~~
+cluster.yaml:7:22: "local" must be true or false
+    - {name: a, local: yes}
+                       ^~~
+cluster.yaml:8:33: a node is either local or reached over ssh
+    - {name: b, local: true, ssh: b}
+                                  ^
+cluster.yaml:9:20: "-oProxyCommand=x" is no ssh destination
+    - {name: c, ssh: -oProxyCommand=x}
+                     ^~~~~~~~~~~~~~~~
+cluster.yaml:10:12: "größe" is no host name: letters, digits, "-", "." and "_"
+    - {name: größe}
+             ^~~~~
+cluster.yaml:12:20: the BMC 10.0.0.9 is given twice, first on line 11
+    - {name: e, bmc: 10.0.0.9}
+                     ^~~~~~~~
+)");
+}
+
+TEST(Complaints, Ranges) {
+  EXPECT_EQ(complaints(R"(nodes:
+  - gpu[64-01]
+  - {name: "n[1-3]", ssh: "s[1-2]", bmc: "b[1-x]"}
+  - {name: "m[1-2]", bmc: ilo}
+  - rack[1-200000]
+)"),
+            R"(
+cluster.yaml:5:9: the range 64-01 runs backwards
+    - gpu[64-01]
+          ^~~~~
+cluster.yaml:6:27: "s[1-2]" is 2 names for 3 nodes
+    - {name: "n[1-3]", ssh: "s[1-2]", bmc: "b[1-x]"}
+                            ^~~~~~~~
+cluster.yaml:6:45: "1-x" is no number and no range like 01-64
+    - {name: "n[1-3]", ssh: "s[1-2]", bmc: "b[1-x]"}
+                                              ^~~
+cluster.yaml:7:27: "ilo" is 1 name for 2 nodes
+    - {name: "m[1-2]", bmc: ilo}
+                            ^~~
+cluster.yaml:8:10: more than 99995 names
+    - rack[1-200000]
+           ^~~~~~~~
+)");
+  EXPECT_EQ(complaints("nodes:\n  - {name: gpu[01-64], ssh: x}\n"), R"(
+cluster.yaml:5:12: inside { } or [ ] a range needs quotes: "gpu[01-64]"
+    - {name: gpu[01-64], ssh: x}
+             ^~~~~~~~~~
+)");
+}
+
+TEST(Complaints, AddressesOfARail) {
+  EXPECT_EQ(complaints(R"(nodes: [vm1, vm2]
+rails:
+  - name: r0
+    subnet: 10.0.0.0/24
+    interface: eth1
+    ports:
+      vm1: {address: 10.0.1.1}
+      vm3: {address: 10.0.0.2}
+  - name: r1
+    subnet: 10.1.0.0/24
+    interface: eth2
+    ports:
+      vm1: {address: 10.1.0.0}
+      vm2: {address: 10.1.0.255}
+  - {name: r2, interface: eth3, subnet: 10.2.0.1/24, first_address: 10.2.0}
+)"),
+            R"(
+cluster.yaml:10:22: 10.0.1.1 is outside of r0's subnet 10.0.0.0/24
+        vm1: {address: 10.0.1.1}
+                       ^~~~~~~~
+cluster.yaml:11:7: unknown node "vm3", did you mean "vm1"?
+        vm3: {address: 10.0.0.2}
+        ^~~
+cluster.yaml:16:22: 10.1.0.0 is the address of the subnet 10.1.0.0/24 itself
+        vm1: {address: 10.1.0.0}
+                       ^~~~~~~~
+cluster.yaml:17:22: 10.1.0.255 is the broadcast address of 10.1.0.0/24
+        vm2: {address: 10.1.0.255}
+                       ^~~~~~~~~~
+cluster.yaml:18:41: "subnet" must be a network with its prefix, as in 10.0.0.0/24
+    - {name: r2, interface: eth3, subnet: 10.2.0.1/24, first_address: 10.2.0}
+                                          ^~~~~~~~~~~
+cluster.yaml:18:69: "first_address" must be an IP address
+    - {name: r2, interface: eth3, subnet: 10.2.0.1/24, first_address: 10.2.0}
+                                                                      ^~~~~~
+)");
+  EXPECT_EQ(complaints("nodes:\n  - gpu[1-300]\nrails:\n"
+                       "  - {name: r0, subnet: 10.0.0.0/24, interface: e, first_address: 10.0.0.1}\n"),
+            R"(
+cluster.yaml:7:66: 10.0.0.255 (gpu255, counted up to 255) is the broadcast address of 10.0.0.0/24
+    - {name: r0, subnet: 10.0.0.0/24, interface: e, first_address: 10.0.0.1}
+                                                                   ^~~~~~~~
+)");
+}
+
+TEST(Complaints, RailsAgainstEachOther) {
+  EXPECT_EQ(complaints(R"(nodes: [vm1, vm2]
+rails:
+  - {name: r0, subnet: 10.0.0.0/24, interface: eth1, first_address: 10.0.0.1}
+  - {name: r1, subnet: 10.0.0.0/16, interface: eth2, first_address: 10.0.9.1}
+  - {name: r2, subnet: 10.2.0.0/24, interface: eth2, first_address: 10.2.0.1}
+  - {name: r3, subnet: 10.0.0.0/24, interface: eth3, first_address: 10.0.0.2, nodes: vm2}
+  - {name: r3, interface: eth4}
+)"),
+            R"(
+cluster.yaml:7:24: 10.0.0.0/16 overlaps 10.0.0.0/24 of r0 on node "vm1": the kernel would answer for either port; give each rail a subnet of its own
+    - {name: r1, subnet: 10.0.0.0/16, interface: eth2, first_address: 10.0.9.1}
+                         ^~~~~~~~~~~
+cluster.yaml:8:5: r1 and r2 are both on one interface of node "vm1"
+    - {name: r2, subnet: 10.2.0.0/24, interface: eth2, first_address: 10.2.0.1}
+      ^~~~~
+cluster.yaml:9:24: 10.0.0.0/24 overlaps 10.0.0.0/24 of r0 on node "vm2": the kernel would answer for either port; give each rail a subnet of its own
+    - {name: r3, subnet: 10.0.0.0/24, interface: eth3, first_address: 10.0.0.2, nodes: vm2}
+                         ^~~~~~~~~~~
+cluster.yaml:9:69: 10.0.0.2 is given twice, first on line 6
+    - {name: r3, subnet: 10.0.0.0/24, interface: eth3, first_address: 10.0.0.2, nodes: vm2}
+                                                                      ^~~~~~~~
+cluster.yaml:10:5: this rail has no "first_address": on roce every port has one
+    - {name: r3, interface: eth4}
+      ^~~~~
+cluster.yaml:10:12: rail "r3" is named twice, first on line 9
+    - {name: r3, interface: eth4}
+             ^~
+)");
+}
+
+TEST(Complaints, ShapesOfARail) {
+  EXPECT_EQ(complaints(R"(topology: back-to-back
+nodes: [a, b, c]
+rails:
+  - {name: r0, subnet: 10.0.0.0/24, interface: eth1, first_address: 10.0.0.1}
+  - {name: r1, fabric: infiniband, interface: ib0, first_address: 10.1.0.1, nodes: [a, b]}
+  - {name: r2, fabric: ethernet, rdma_driver: rxe, interface: e/2, subnet: 10.2.0.0/24, first_address: 10.2.0.1, nodes: [a, a]}
+)"),
+            R"(
+cluster.yaml:7:5: back to back is a cable between two ports; r0 has 3: say "topology: switch", or make each cable a rail
+    - {name: r0, subnet: 10.0.0.0/24, interface: eth1, first_address: 10.0.0.1}
+      ^~~~~
+cluster.yaml:8:5: this rail has addresses and no "subnet"
+    - {name: r1, fabric: infiniband, interface: ib0, first_address: 10.1.0.1, nodes: [a, b]}
+      ^~~~~
+cluster.yaml:9:47: rxe needs "fabric: roce"
+    - {name: r2, fabric: ethernet, rdma_driver: rxe, interface: e/2, subnet: 10.2.0.0/24, first_addres…
+                                                ^~~
+cluster.yaml:9:63: "e/2" is no interface name: at most 15 characters, no "/"
+  …2, fabric: ethernet, rdma_driver: rxe, interface: e/2, subnet: 10.2.0.0/24, first_address: 10.2.0.1,…
+                                                     ^~~
+)");
+}
+
+TEST(Complaints, WhatIsNoYaml) {
+  EXPECT_EQ(complaints("nodes:\n\t- vm1\n"), R"(
+cluster.yaml:5:1: a tab in the indentation: YAML wants spaces
+  	- vm1
+  ^
+)");
+  EXPECT_EQ(complaints("nodes: [vm1, vm2\nrails: []\n"), R"(
+cluster.yaml:5:6: a "]" is missing before this
+  rails: []
+       ^
+)");
+  EXPECT_EQ(complaints("nodes:\n  - name: a\n   ssh: b\n"), R"(
+cluster.yaml:6:4: this is not indented like the items before it
+     ssh: b
+     ^
+)");
+  EXPECT_EQ(complaints("nodes: [vm1]\n---\na: b\n"), R"(
+cluster.yaml:6:1: a second document: a file describes one cluster
+  a: b
+  ^
+)");
+  EXPECT_EQ(complaints("nodes: [gr\xf6\xdf]\n"), R"(
+cluster.yaml:4:11: this is not UTF-8 text
+  nodes: [gr??]
+            ^
+)");
+  EXPECT_EQ(complaints("", ""), "\ncluster.yaml:1:1: the file is empty\n  \n  ^\n");
+}
+
+TEST(Complaints, WhatCouldGrowWithoutBounds) {
+  EXPECT_EQ(complaints("nodes: &n [vm1]\nrails: [*n, *n]\n"), R"(
+cluster.yaml:4:8: anchors and aliases are not used here: say what nodes share once, at the top level, and use ranges
+  nodes: &n [vm1]
+         ^~
+)");
+  EXPECT_EQ(complaints("nodes: " + std::string(20, '[') + std::string(20, ']') + "\n"), R"(
+cluster.yaml:4:23: nested deeper than any cluster needs
+  nodes: [[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]
+                        ^
+)");
+  const std::string endless = complaints(std::string(100'000, '['));
+  EXPECT_NE(endless.find("nested deeper than any cluster needs"), std::string::npos) << endless;
+  const std::string large = complaints(std::string(17 << 20, '#'));
+  EXPECT_NE(large.find("the file is larger than 16 MiB"), std::string::npos) << large.substr(0, 200);
+}
+
+TEST(Complaints, AnotherVersionIsNotJudged) {
+  EXPECT_EQ(complaints("railbed: 2\nwhatever: 1\n", ""), R"(
+cluster.yaml:1:10: this railbed reads version 1 of cluster.yaml: "railbed: 1"
+  railbed: 2
+           ^
+)");
+}
+
+TEST(Complaints, LongLinesAreCutAndLongListsCounted) {
+  std::string many;
+  for (int i = 0; i < 60; ++i) many += "-x, ";
+  const std::string text = complaints("nodes: [" + many + "a]\n");
+  EXPECT_EQ(std::count(text.begin(), text.end(), '^'), 20);
+  EXPECT_NE(text.find("\n… and 40 more\n"), std::string::npos) << text;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = text.find('\n', at);
+    EXPECT_LT(end - at, 120u) << text.substr(at, end - at);
+    at = end + 1;
+  }
+}
+
+TEST(Complaints, CarriageReturnsAndByteOrderMarksDoNotShiftPlaces) {
+  const auto cluster =
+      parse_cluster("\xef\xbb\xbfrailbed: 1\r\ncluster: c\r\nnodes: [a]\r\nraisl: 1\r\n", "c.yaml");
+  ASSERT_FALSE(cluster);
+  EXPECT_EQ(cluster.error().text,
+            "c.yaml:4:1: unknown key \"raisl\", did you mean \"rails\"?\n  raisl: 1\n  ^~~~~");
+}
+
+}  // namespace
+}  // namespace railbed

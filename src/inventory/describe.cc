@@ -1,0 +1,101 @@
+#include "inventory/describe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "inventory/hostlist.h"
+
+namespace railbed {
+namespace {
+
+std::string counted(std::size_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+template <class Enum>
+std::string_view word(Enum value) {
+  return enum_names(value)[static_cast<std::size_t>(value)];
+}
+
+std::string join(const std::vector<std::string>& parts) { return fmt::format("{}", fmt::join(parts, ", ")); }
+
+std::string describe(const Rail& rail) {
+  std::vector<std::string> parts = {fmt::format("{} {}", word(rail.fabric), word(rail.topology))};
+  if (rail.speed) parts.push_back(to_text(*rail.speed));
+  if (rail.mtu) parts.push_back(fmt::format("MTU {}", *rail.mtu));
+  if (rail.subnet) parts.push_back(rail.subnet->to_text());
+  if (!rail.rdma_driver.empty()) parts.push_back("software RDMA " + rail.rdma_driver);
+  std::vector<std::string> interfaces;
+  for (const RailPort& port : rail.ports)
+    if (interfaces.empty() || interfaces.back() != port.interface) interfaces.push_back(port.interface);
+  std::sort(interfaces.begin(), interfaces.end());
+  interfaces.erase(std::unique(interfaces.begin(), interfaces.end()), interfaces.end());
+  parts.push_back(fmt::format("{} on {}", counted(rail.ports.size(), "port"), fold_hostlist(interfaces)));
+  return join(parts);
+}
+
+std::string describe(const Expectations& expect) {
+  std::vector<std::string> parts;
+  if (expect.gpus) parts.push_back(counted(static_cast<std::size_t>(*expect.gpus), "GPU"));
+  if (expect.gpu_model) parts.push_back("GPU model " + *expect.gpu_model);
+  if (expect.driver) parts.push_back("NVIDIA driver " + *expect.driver);
+  if (expect.os) parts.push_back(*expect.os);
+  if (expect.memory) parts.push_back(to_text(*expect.memory) + " of memory");
+  if (expect.traffic_class) parts.push_back(fmt::format("traffic class {}", *expect.traffic_class));
+  if (expect.governor) parts.push_back("governor " + *expect.governor);
+  if (expect.socket_buffer) parts.push_back("socket buffers of " + to_text(ByteCount{*expect.socket_buffer}));
+  parts.push_back(fmt::format("at least {:.0f} % of each ceiling", expect.fraction_of_ceiling * 100));
+  return join(parts);
+}
+
+// Nodes that expect the same, in the order in which the first of each kind comes.
+struct Kind {
+  std::string expectation;
+  std::vector<std::string> nodes;
+};
+
+std::vector<Kind> kinds_of(const Cluster& cluster) {
+  std::vector<Kind> kinds;
+  for (const Node& node : cluster.nodes) {
+    const std::string expectation = describe(node.expect);
+    auto kind = std::find_if(kinds.begin(), kinds.end(),
+                             [&](const Kind& one) { return one.expectation == expectation; });
+    if (kind == kinds.end()) kind = kinds.insert(kinds.end(), {expectation, {}});
+    kind->nodes.push_back(node.name);
+  }
+  return kinds;
+}
+
+// A list that would fill the screen ends in "…".
+std::string shortened(std::string text) {
+  constexpr std::size_t kWidth = 90;
+  if (text.size() <= kWidth) return text;
+  return text.substr(0, std::min(text.rfind(", ", kWidth), kWidth)) + ", …";
+}
+
+}  // namespace
+
+std::string describe(const Cluster& cluster) {
+  constexpr std::size_t kKinds = 8;
+  std::vector<std::pair<std::string, std::string>> rows;
+  std::vector<std::string> names;
+  for (const Node& node : cluster.nodes) names.push_back(node.name);
+  rows.emplace_back("nodes", shortened(fold_hostlist(names)));
+  for (const Rail& rail : cluster.rails) rows.emplace_back(rail.name, describe(rail));
+  const std::vector<Kind> kinds = kinds_of(cluster);
+  for (std::size_t i = 0; i < std::min(kinds.size(), kKinds); ++i)
+    rows.emplace_back(
+        "expected",
+        kinds[i].expectation + (kinds.size() == 1 ? "" : ": " + shortened(fold_hostlist(kinds[i].nodes))));
+  if (kinds.size() > kKinds)
+    rows.emplace_back("", fmt::format("… and {} more", counted(kinds.size() - kKinds, "kind")));
+  std::size_t width = 0;
+  for (const auto& row : rows) width = std::max(width, row.first.size());
+  std::string text = fmt::format("{}: {}, {}\n", cluster.name, counted(cluster.nodes.size(), "node"),
+                                 counted(cluster.rails.size(), "rail"));
+  for (const auto& [name, what] : rows) text += fmt::format("  {:<{}}  {}\n", name, width, what);
+  return text;
+}
+
+}  // namespace railbed

@@ -1,0 +1,35 @@
+// YAML text → a tree of values that know where they stand. Only what a cluster.yaml needs: text, lists and
+// mappings; no anchors, no second document, bounded in size and depth.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "inventory/complaint.h"
+
+namespace railbed {
+
+struct YamlKey {
+  std::string text;
+  Spot spot;
+};
+
+struct YamlValue {
+  enum class Kind { kNothing, kText, kList, kMapping };
+  Kind kind = Kind::kNothing;
+  Spot spot = {};
+  std::string text = {};              // of kText
+  bool literal = false;               // the text stands in the file as it is, from spot.offset + quote
+  std::size_t quote = 0;              // 1 when the text is quoted
+  std::vector<YamlValue> items = {};  // of kList and kMapping
+  std::vector<YamlKey> keys = {};     // of kMapping: one an item
+};
+
+inline constexpr std::size_t kMaxFileBytes = 16 << 20;
+
+// Nothing when the text could not be read at all; the complaints then say why.
+std::optional<YamlValue> parse_yaml(std::string_view text, Complaints& complaints);
+
+}  // namespace railbed

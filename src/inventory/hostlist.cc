@@ -1,0 +1,165 @@
+#include "inventory/hostlist.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::string_view kDigits = "0123456789";
+
+using Names = std::vector<std::string>;
+using Problem = tl::unexpected<HostlistError>;
+
+// "01-64" → 01, 02, … 64. `offset` is where the piece stands in the pattern.
+tl::expected<Names, HostlistError> expand_piece(std::string_view piece, std::size_t offset,
+                                                std::size_t limit) {
+  const auto problem = [&](std::string text) {
+    return Problem({std::move(text), offset, std::max<std::size_t>(piece.size(), 1)});
+  };
+  const auto dash = piece.find('-');
+  const std::string_view from = piece.substr(0, dash);
+  const std::string_view to = dash == std::string_view::npos ? from : piece.substr(dash + 1);
+  const auto is_number = [](std::string_view text) {
+    return !text.empty() && text.find_first_not_of(kDigits) == std::string_view::npos;
+  };
+  if (!is_number(from) || !is_number(to))
+    return problem(fmt::format("\"{}\" is no number and no range like 01-64", piece));
+  const auto first = parse_number<std::uint64_t>(from);
+  const auto last = parse_number<std::uint64_t>(to);
+  if (!first || !last || from.size() > 18 || to.size() > 18) return problem("the number is too long");
+  if (*last < *first) return problem(fmt::format("the range {} runs backwards", piece));
+  if (*last - *first >= limit) return problem(fmt::format("more than {} names", limit));
+  Names numbers;
+  for (std::uint64_t n = *first; n <= *last; ++n) numbers.push_back(fmt::format("{:0{}}", n, from.size()));
+  return numbers;
+}
+
+// What stands between the brackets: "1-4,7".
+tl::expected<Names, HostlistError> expand_bracket(std::string_view inside, std::size_t offset,
+                                                  std::size_t limit) {
+  Names numbers;
+  for (const std::string_view piece : split(inside, ',')) {
+    auto some = expand_piece(piece, offset, limit);
+    if (!some) return some;
+    numbers.insert(numbers.end(), some->begin(), some->end());
+    if (numbers.size() > limit)
+      return Problem({fmt::format("more than {} names", limit), offset, piece.size()});
+    offset += piece.size() + 1;
+  }
+  return numbers;
+}
+
+}  // namespace
+
+tl::expected<Names, HostlistError> expand_hostlist(std::string_view pattern, std::size_t limit) {
+  Names names{""};
+  std::size_t at = 0;
+  while (at < pattern.size()) {
+    const auto special = std::min(pattern.find_first_of("[]", at), pattern.size());
+    for (std::string& name : names) name += pattern.substr(at, special - at);
+    if (special == pattern.size()) break;
+    if (pattern[special] == ']') return Problem({"\"]\" without a \"[\" before it", special, 1});
+    const auto close = pattern.find_first_of("[]", special + 1);
+    if (close == std::string_view::npos || pattern[close] == '[')
+      return Problem({"\"[\" without its \"]\"", special, 1});
+    auto numbers = expand_bracket(pattern.substr(special + 1, close - special - 1), special + 1, limit);
+    if (!numbers) return Problem(numbers.error());
+    if (names.size() > limit / numbers->size())
+      return Problem({fmt::format("more than {} names", limit), special, close - special + 1});
+    Names product;
+    product.reserve(names.size() * numbers->size());
+    for (const std::string& name : names)
+      for (const std::string& number : *numbers) product.push_back(name + number);
+    names = std::move(product);
+    at = close + 1;
+  }
+  return names;
+}
+
+namespace {
+
+// The numbers that `text` may stand for in a bracket: its width counts when it has leading zeros.
+std::optional<std::uint64_t> number_of(std::string_view text) {
+  if (text.empty() || text.size() > 18 || text.find_first_not_of(kDigits) != std::string_view::npos)
+    return std::nullopt;
+  return parse_number<std::uint64_t>(text);
+}
+
+// A line with more than this is no easier to read than two.
+constexpr std::size_t kMaxRuns = 32;
+
+bool padded(std::string_view text) { return text.size() > 1 && text[0] == '0'; }
+
+}  // namespace
+
+bool HostlistFold::choose_number(std::string_view second) {
+  // What the two names share at both ends, kept off the digits that differ.
+  const std::string_view first = first_;
+  const std::size_t shorter = std::min(first.size(), second.size());
+  std::size_t head = 0;
+  while (head < shorter && first[head] == second[head]) ++head;
+  while (head > 0 && kDigits.find(first[head - 1]) != std::string_view::npos) --head;
+  std::size_t tail = 0;
+  while (tail < shorter - head && first[first.size() - 1 - tail] == second[second.size() - 1 - tail]) ++tail;
+  while (tail > 0 && kDigits.find(first[first.size() - tail]) != std::string_view::npos) --tail;
+  const std::string_view number = first.substr(head, first.size() - head - tail);
+  const auto value = number_of(number);
+  if (!value) return false;
+  prefix_ = first.substr(0, head);
+  suffix_ = first.substr(first.size() - tail);
+  const Number start{*value, padded(number) ? number.size() : 0};
+  runs_ = {{start, start}};
+  return true;
+}
+
+bool HostlistFold::add(std::string_view name) {
+  if (!chosen_ && first_.empty()) {
+    first_ = name;
+    return true;
+  }
+  if (!chosen_ && !choose_number(name)) return false;
+  if (name.size() <= prefix_.size() + suffix_.size() || !name.starts_with(prefix_) ||
+      !name.ends_with(suffix_))
+    return false;
+  const auto digits = name.substr(prefix_.size(), name.size() - prefix_.size() - suffix_.size());
+  const auto value = number_of(digits);
+  Run& run = runs_.back();
+  const std::size_t width = run.first.width;
+  // 08, 09, 10 is one range of width 2; 8, 9, 10 is one of no width; 9, 010 is none.
+  const bool fits = width == 0 ? !padded(digits) : fmt::format("{:0{}}", value.value_or(0), width) == digits;
+  if (!value || !fits || *value <= run.last.value) return false;
+  if (*value == run.last.value + 1)
+    run.last.value = *value;
+  else if (runs_.size() < kMaxRuns)
+    runs_.push_back({{*value, width}, {*value, width}});
+  else
+    return false;
+  chosen_ = true;
+  return true;
+}
+
+std::string HostlistFold::pattern() const {
+  if (!chosen_) return first_;
+  std::string inside;
+  for (const Run& run : runs_) {
+    if (!inside.empty()) inside += ",";
+    inside += fmt::format("{:0{}}", run.first.value, run.first.width);
+    if (run.last.value != run.first.value) inside += fmt::format("-{:0{}}", run.last.value, run.first.width);
+  }
+  return prefix_ + "[" + inside + "]" + suffix_;
+}
+
+std::string fold_hostlist(const std::vector<std::string>& names) {
+  std::vector<HostlistFold> folds;
+  for (const std::string& name : names)
+    if (folds.empty() || !folds.back().add(name)) folds.emplace_back().add(name);
+  std::string text;
+  for (const HostlistFold& fold : folds) text += (text.empty() ? "" : ", ") + fold.pattern();
+  return text;
+}
+
+}  // namespace railbed

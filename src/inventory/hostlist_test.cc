@@ -1,0 +1,87 @@
+#include "inventory/hostlist.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace railbed {
+namespace {
+
+using testing::ElementsAre;
+
+std::vector<std::string> names(std::string_view pattern) {
+  const auto expanded = expand_hostlist(pattern, 1000);
+  EXPECT_TRUE(expanded) << expanded.error().text;
+  return expanded.value_or(std::vector<std::string>{});
+}
+
+// "what is wrong @offset+length"
+std::string complaint(std::string_view pattern) {
+  const auto expanded = expand_hostlist(pattern, 1000);
+  if (expanded) return "fine";
+  const HostlistError& error = expanded.error();
+  return error.text + " @" + std::to_string(error.offset) + "+" + std::to_string(error.length);
+}
+
+TEST(Hostlist, ExpandsRanges) {
+  EXPECT_THAT(names("gpu7"), ElementsAre("gpu7"));
+  EXPECT_THAT(names("gpu[08-11]"), ElementsAre("gpu08", "gpu09", "gpu10", "gpu11"));
+  EXPECT_THAT(names("gpu[8-10]"), ElementsAre("gpu8", "gpu9", "gpu10"));
+  EXPECT_THAT(names("gpu[1-3,7].lab"), ElementsAre("gpu1.lab", "gpu2.lab", "gpu3.lab", "gpu7.lab"));
+  EXPECT_THAT(names("r[1-2]n[01-02]"), ElementsAre("r1n01", "r1n02", "r2n01", "r2n02"));
+  EXPECT_THAT(names("[1-2]"), ElementsAre("1", "2"));
+}
+
+TEST(Hostlist, SaysWhichPartIsWrong) {
+  EXPECT_EQ(complaint("gpu[64-01]"), "the range 64-01 runs backwards @4+5");
+  EXPECT_EQ(complaint("gpu[1-4,x]"), "\"x\" is no number and no range like 01-64 @8+1");
+  EXPECT_EQ(complaint("gpu[1-4,]"), "\"\" is no number and no range like 01-64 @8+1");
+  EXPECT_EQ(complaint("gpu[1-2-3]"), "\"1-2-3\" is no number and no range like 01-64 @4+5");
+  EXPECT_EQ(complaint("gpu[1-4"), "\"[\" without its \"]\" @3+1");
+  EXPECT_EQ(complaint("gpu1-4]"), "\"]\" without a \"[\" before it @6+1");
+  EXPECT_EQ(complaint("gpu[1-[2]]"), "\"[\" without its \"]\" @3+1");
+  EXPECT_EQ(complaint("gpu[1-1001]"), "more than 1000 names @4+6");
+  EXPECT_EQ(complaint("r[1-40]n[1-40]"), "more than 1000 names @8+6");
+  EXPECT_EQ(complaint("gpu[1-99999999999999999999]"), "the number is too long @4+22");
+}
+
+std::string folded(const std::vector<std::string>& names) {
+  HostlistFold fold;
+  for (const std::string& name : names)
+    if (!fold.add(name)) return fold.pattern() + " then " + name;
+  return fold.pattern();
+}
+
+TEST(Hostlist, FoldsBack) {
+  EXPECT_EQ(folded({"gpu1"}), "gpu1");
+  EXPECT_EQ(folded({"gpu08", "gpu09", "gpu10"}), "gpu[08-10]");
+  EXPECT_EQ(folded({"gpu8", "gpu9", "gpu10", "gpu12"}), "gpu[8-10,12]");
+  EXPECT_EQ(folded({"r1n1.lab", "r1n2.lab"}), "r1n[1-2].lab");
+  EXPECT_EQ(folded({"r1n1.lab", "r2n1.lab"}), "r[1-2]n1.lab");
+  EXPECT_EQ(folded({"192.168.1.73", "192.168.1.74"}), "192.168.1.[73-74]");
+  EXPECT_EQ(folded({"vm10", "vm11"}), "vm[10-11]");
+}
+
+TEST(Hostlist, DoesNotFoldWhatItCouldNotExpand) {
+  EXPECT_EQ(folded({"gpu9", "gpu010"}), "gpu9 then gpu010");
+  EXPECT_EQ(folded({"gpu2", "gpu1"}), "gpu2 then gpu1");
+  EXPECT_EQ(folded({"r720", "spark-01"}), "r720 then spark-01");
+  EXPECT_EQ(folded({"gpu1", "gpu"}), "gpu1 then gpu");
+  EXPECT_EQ(folded({"gpu1", "gpu1"}), "gpu1 then gpu1");
+  EXPECT_EQ(folded({"gpu01", "gpu02", "gpu3"}), "gpu[01-02] then gpu3");
+}
+
+TEST(Hostlist, ListsForPeople) {
+  EXPECT_EQ(fold_hostlist({"gpu1", "gpu2", "nas", "r720", "r730"}), "gpu[1-2], nas, r[720,730]");
+  EXPECT_EQ(fold_hostlist({}), "");
+}
+
+TEST(Hostlist, FoldAndExpandAreInverse) {
+  for (const auto* pattern : {"n[0-120]", "n[000-120]", "a[1,3,5-9]b2", "7[098-101]", "x[9-11]9"}) {
+    HostlistFold fold;
+    for (const std::string& name : names(pattern)) ASSERT_TRUE(fold.add(name)) << pattern << " " << name;
+    EXPECT_EQ(names(fold.pattern()), names(pattern));
+  }
+}
+
+}  // namespace
+}  // namespace railbed

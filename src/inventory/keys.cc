@@ -1,0 +1,42 @@
+#include "inventory/keys.h"
+
+#include <cassert>
+
+#include "inventory/cluster.h"
+
+namespace railbed {
+namespace {
+
+std::vector<std::string_view> expectation_names() {
+  return std::apply([](const auto&... one) { return std::vector<std::string_view>{one.name...}; },
+                    Expectations::fields());
+}
+
+}  // namespace
+
+std::span<const KeyTable> all_key_tables() {
+  static const std::vector<KeyTable> tables = {
+      {"cluster",
+       {"railbed", "cluster", "ssh", "fabric", "topology", "mtu", "speed", "rdma_driver", "expect", "nodes",
+        "rails"},
+       {"railbed", "cluster", "nodes"}},
+      {"ssh", {"config", "user"}, {}},
+      {"expect", expectation_names(), {}},
+      {"node", {"name", "ssh", "local", "bmc", "expect"}, {"name"}},
+      {"rail",
+       {"name", "fabric", "topology", "subnet", "mtu", "speed", "rdma_driver", "interface", "first_address",
+        "nodes", "ports"},
+       {"name"}},
+      {"port", {"interface", "address"}, {}},
+  };
+  return tables;
+}
+
+const KeyTable& key_table(std::string_view thing) {
+  for (const KeyTable& table : all_key_tables())
+    if (table.thing == thing) return table;
+  assert(false && "no such table");
+  return all_key_tables().front();
+}
+
+}  // namespace railbed

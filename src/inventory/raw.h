@@ -1,0 +1,87 @@
+// What a cluster.yaml said, value by value with its place, before anything is checked against anything else.
+// Private to this room: read.cc fills it, resolve.cc turns it into a Cluster.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "inventory/cluster.h"
+#include "inventory/document.h"
+
+namespace railbed {
+
+template <class T>
+struct Raw {
+  T value{};
+  Spot spot;
+};
+template <class T>
+using Said = std::optional<Raw<T>>;
+
+// Text that may hold ranges; `inside` is where its first character stands, when a caret can point into it.
+struct RawPattern {
+  std::string text;
+  Spot spot;
+  std::optional<std::size_t> inside;
+};
+
+struct RawExpect {
+  Expectations values;
+  bool fraction_said = false;  // fraction_of_ceiling has a default and cannot tell by itself
+};
+
+struct RawNode {
+  RawPattern name;
+  std::optional<RawPattern> ssh;
+  std::optional<RawPattern> bmc;
+  Said<bool> local;
+  RawExpect expect;
+};
+
+struct RawPort {
+  RawPattern nodes;
+  Said<std::string> interface;
+  Said<IpAddress> address;  // of the first node; counts up along the others
+};
+
+// What the top level says for every rail, and a rail may say for itself.
+struct RawLink {
+  std::optional<Fabric> fabric;
+  std::optional<Topology> topology;
+  Said<int> mtu;
+  Said<BitRate> speed;
+  Said<std::string> rdma_driver;
+};
+
+struct RawRail {
+  Spot spot;
+  Raw<std::string> name;
+  RawLink link;
+  Said<Subnet> subnet;
+  Said<std::string> interface;
+  Said<IpAddress> first_address;
+  std::vector<RawPattern> nodes;
+  std::optional<Spot> ports_spot;
+  std::vector<RawPort> ports;
+  bool misread = false;  // something of it was complained of: what is missing now is no news
+};
+
+struct RawCluster {
+  std::string name;
+  std::string ssh_config;
+  std::string ssh_user;
+  RawLink link;
+  RawExpect expect;
+  std::vector<RawNode> nodes;
+  bool nodes_misread = false;
+  std::vector<RawRail> rails;
+};
+
+// Takes what can be taken; complains of the rest.
+RawCluster read_raw(const YamlValue& root, Complaints& complaints);
+// Checks everything against everything. `folder` is what a relative ssh.config starts from.
+Cluster resolve(const RawCluster& raw, std::string_view folder, Complaints& complaints);
+
+}  // namespace railbed

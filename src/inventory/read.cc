@@ -1,0 +1,406 @@
+// YAML tree → RawCluster: keys, kinds and the syntax of single values.
+#include <fmt/format.h>
+
+#include <functional>
+#include <map>
+
+#include "base/text.h"
+#include "inventory/keys.h"
+#include "inventory/raw.h"
+
+namespace railbed {
+namespace {
+
+using Kind = YamlValue::Kind;
+
+constexpr std::size_t kMaxText = 1024;
+
+std::string_view kind_name(Kind kind) {
+  switch (kind) {
+    case Kind::kNothing:
+      return "empty";
+    case Kind::kText:
+      return "a single value";
+    case Kind::kList:
+      return "a list";
+    case Kind::kMapping:
+      return "a mapping";
+  }
+  return "";
+}
+
+// `, did you mean "rails"?`, or else all there is to choose from.
+std::string suggestion(std::string_view word, const std::vector<std::string_view>& candidates) {
+  if (const auto meant = closest(word.substr(0, 64), candidates))
+    return fmt::format(", did you mean \"{}\"?", *meant);
+  return fmt::format("; there are {}", fmt::join(candidates, ", "));
+}
+
+class Reader {
+ public:
+  explicit Reader(Complaints& complaints) : complaints_(complaints) {}
+
+  RawCluster read(const YamlValue& root);
+
+ private:
+  using Visit = std::function<void(std::string_view key, const YamlKey& at, const YamlValue& value)>;
+
+  // Complains unless `value` is of the kind. An empty value is pointed at by its key.
+  bool is(Kind kind, const YamlValue& value, std::string_view what, Spot key_spot);
+  bool is(Kind kind, const YamlValue& value, const YamlKey& key) {
+    return is(kind, value, '"' + key.text + '"', key.spot);
+  }
+  // Calls `visit` for every known key; complains of unknown, repeated and missing ones.
+  void each_key(const YamlValue& mapping, std::string_view thing, const Visit& visit);
+  void complain_of_missing(const YamlValue& mapping, std::string_view thing);
+
+  Said<std::string> text(const YamlKey& key, const YamlValue& value);
+  std::optional<RawPattern> pattern(std::string_view key, Spot key_spot, const YamlValue& value);
+  // A value that `parse` understands; `wanted` completes "must be …".
+  template <class Parse>
+  auto parsed(const YamlKey& key, const YamlValue& value, Parse parse, std::string_view wanted)
+      -> Said<typename decltype(parse(std::string_view()))::value_type>;
+  template <class Enum>
+  std::optional<Enum> word(const YamlKey& key, const YamlValue& value);
+  // A value that is one of `words`.
+  Said<std::string> choice(const YamlKey& key, const YamlValue& value,
+                           const std::vector<std::string_view>& words);
+
+  bool read_link(std::string_view key, const YamlKey& at, const YamlValue& value, RawLink& link);
+  void read_ssh(const YamlKey& at, const YamlValue& value, RawCluster& cluster);
+  RawExpect read_expect(const YamlKey& at, const YamlValue& value);
+  void read_nodes(const YamlKey& at, const YamlValue& value, RawCluster& cluster);
+  std::optional<RawNode> read_node(const YamlValue& value);
+  std::vector<RawRail> read_rails(const YamlKey& at, const YamlValue& value);
+  RawRail read_rail(const YamlValue& value);
+  void read_ports(const YamlKey& at, const YamlValue& value, RawRail& rail);
+
+  Complaints& complaints_;
+};
+
+bool Reader::is(Kind kind, const YamlValue& value, std::string_view what, Spot key_spot) {
+  if (value.kind == kind) return true;
+  complaints_.add(
+      value.kind == Kind::kNothing ? key_spot : value.spot,
+      fmt::format("{} must be {}{}{}", what, kind_name(kind),
+                  value.kind == Kind::kNothing ? ", and it is " : ", not ", kind_name(value.kind)));
+  return false;
+}
+
+void Reader::each_key(const YamlValue& mapping, std::string_view thing, const Visit& visit) {
+  const KeyTable& table = key_table(thing);
+  std::map<std::string_view, Spot> seen;
+  for (std::size_t i = 0; i < mapping.keys.size(); ++i) {
+    const YamlKey& key = mapping.keys[i];
+    if (std::find(table.keys.begin(), table.keys.end(), key.text) == table.keys.end()) {
+      complaints_.add(key.spot,
+                      fmt::format("unknown key \"{}\"{}", key.text, suggestion(key.text, table.keys)));
+    } else if (const auto [first, fresh] = seen.emplace(key.text, key.spot); !fresh) {
+      complaints_.add(key.spot, fmt::format("\"{}\" is said twice, first on line {}", key.text,
+                                            complaints_.line_of(first->second)));
+    } else {
+      visit(key.text, key, mapping.items[i]);
+    }
+  }
+  complain_of_missing(mapping, thing);
+}
+
+void Reader::complain_of_missing(const YamlValue& mapping, std::string_view thing) {
+  const auto said = [&](std::string_view wanted) {
+    // A misspelt key has been complained of already; that it is missing too would be noise.
+    return std::any_of(mapping.keys.begin(), mapping.keys.end(), [&](const YamlKey& key) {
+      return key.text == wanted || (wanted.size() > 3 && edit_distance(key.text.substr(0, 64), wanted) <= 2);
+    });
+  };
+  for (const std::string_view wanted : key_table(thing).required)
+    if (!said(wanted))
+      complaints_.add(mapping.spot, fmt::format("this {} has no \"{}\"", thing,
+                                                wanted == "railbed" ? "railbed: 1" : wanted));
+}
+
+Said<std::string> Reader::text(const YamlKey& key, const YamlValue& value) {
+  if (!is(Kind::kText, value, key)) return std::nullopt;
+  const bool printable = std::none_of(value.text.begin(), value.text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+  });
+  if (!value.text.empty() && value.text.size() <= kMaxText && printable)
+    return Raw<std::string>{value.text, value.spot};
+  complaints_.add(value.spot,
+                  fmt::format("\"{}\" must be {}", key.text,
+                              value.text.empty() ? "something" : "one line of at most 1024 bytes"));
+  return std::nullopt;
+}
+
+std::optional<RawPattern> Reader::pattern(std::string_view key, Spot key_spot, const YamlValue& value) {
+  auto said = text({std::string(key), key_spot}, value);
+  if (!said) return std::nullopt;
+  RawPattern pattern{std::move(said->value), said->spot, std::nullopt};
+  if (value.literal) pattern.inside = value.spot.offset + value.quote;
+  return pattern;
+}
+
+template <class Parse>
+auto Reader::parsed(const YamlKey& key, const YamlValue& value, Parse parse, std::string_view wanted)
+    -> Said<typename decltype(parse(std::string_view()))::value_type> {
+  const auto said = text(key, value);
+  if (!said) return std::nullopt;
+  if (auto result = parse(std::string_view(said->value))) return {{*std::move(result), said->spot}};
+  complaints_.add(said->spot, fmt::format("\"{}\" must be {}", key.text, wanted));
+  return std::nullopt;
+}
+
+template <class Enum>
+std::optional<Enum> Reader::word(const YamlKey& key, const YamlValue& value) {
+  const auto names = enum_names(Enum{});
+  const auto said = choice(key, value, {names.begin(), names.end()});
+  if (!said) return std::nullopt;
+  return static_cast<Enum>(std::find(names.begin(), names.end(), said->value) - names.begin());
+}
+
+std::optional<int> parse_mtu(std::string_view text) {
+  // 1280: below it Linux turns IPv6 off (RFC 8200, 5). 65536: the loopback's, the largest there is.
+  const auto mtu = parse_number<int>(text);
+  return mtu && *mtu >= 1280 && *mtu <= 65536 ? mtu : std::nullopt;
+}
+
+std::optional<BitRate> parse_speed(std::string_view text) {
+  const auto rate = parse_bit_rate(text);
+  return rate && rate->gigabits() <= 100e3 ? rate : std::nullopt;
+}
+
+Said<std::string> Reader::choice(const YamlKey& key, const YamlValue& value,
+                                 const std::vector<std::string_view>& words) {
+  auto said = text(key, value);
+  if (!said || std::find(words.begin(), words.end(), said->value) != words.end()) return said;
+  complaints_.add(said->spot,
+                  fmt::format("unknown {} \"{}\"{}", key.text, said->value, suggestion(said->value, words)));
+  return std::nullopt;
+}
+
+bool Reader::read_link(std::string_view key, const YamlKey& at, const YamlValue& value, RawLink& link) {
+  if (key == "fabric")
+    link.fabric = word<Fabric>(at, value);
+  else if (key == "topology")
+    link.topology = word<Topology>(at, value);
+  else if (key == "mtu")
+    link.mtu = parsed(at, value, parse_mtu, "a number of bytes from 1280 to 65536, as in \"mtu: 9000\"");
+  else if (key == "speed")
+    link.speed = parsed(at, value, parse_speed, "a rate with its unit, as in \"speed: 40 Gb/s\"");
+  else if (key == "rdma_driver")
+    link.rdma_driver = choice(at, value, {"rxe", "siw"});  // kernel modules of software RDMA
+  else
+    return false;
+  return true;
+}
+
+void Reader::read_ssh(const YamlKey& at, const YamlValue& value, RawCluster& cluster) {
+  if (!is(Kind::kMapping, value, at)) return;
+  each_key(value, "ssh", [&](std::string_view key, const YamlKey& key_at, const YamlValue& item) {
+    const auto said = text(key_at, item);
+    if (!said) return;
+    if (key == "config") {
+      cluster.ssh_config = said->value;
+    } else if (said->value.starts_with('-') || said->value.find_first_of("@ \t") != std::string::npos) {
+      complaints_.add(said->spot, fmt::format("\"{}\" is no user name", said->value));
+    } else {
+      cluster.ssh_user = said->value;
+    }
+  });
+}
+
+std::optional<int> parse_count(std::string_view text) {
+  const auto count = parse_number<int>(text);
+  return count && *count >= 0 && *count <= 1024 ? count : std::nullopt;
+}
+
+std::optional<int> parse_tos(std::string_view text) {
+  const auto tos = parse_number<int>(text);
+  return tos && *tos >= 0 && *tos <= 255 ? tos : std::nullopt;
+}
+
+// A bare number would be bytes, which nobody means.
+std::optional<ByteCount> parse_memory(std::string_view text) {
+  const auto size = parse_byte_count(text);
+  return size && size->bytes >= 1 << 20 ? size : std::nullopt;
+}
+
+std::optional<double> parse_fraction(std::string_view text) {
+  const auto fraction = parse_real(text);
+  return fraction && *fraction > 0 && *fraction <= 1 ? fraction : std::nullopt;
+}
+
+template <class T>
+void take(std::optional<T>& target, Said<T> said) {
+  if (said) target = std::move(said->value);
+}
+
+// Documentation/admin-guide/pm/cpufreq.rst, "Generic Scaling Governors".
+const std::vector<std::string_view> kGovernors = {"performance", "powersave",    "schedutil",
+                                                  "ondemand",    "conservative", "userspace"};
+
+RawExpect Reader::read_expect(const YamlKey& at, const YamlValue& value) {
+  RawExpect expect;
+  if (!is(Kind::kMapping, value, at)) return expect;
+  Expectations& values = expect.values;
+  each_key(value, "expect", [&](std::string_view key, const YamlKey& key_at, const YamlValue& item) {
+    constexpr std::string_view kSize = "a size with its unit, as in \"64 GiB\"";
+    if (key == "gpus")
+      take(values.gpus, parsed(key_at, item, parse_count, "a number from 0 to 1024"));
+    else if (key == "gpu_model")
+      take(values.gpu_model, text(key_at, item));
+    else if (key == "driver")
+      take(values.driver, text(key_at, item));
+    else if (key == "os")
+      take(values.os, text(key_at, item));
+    else if (key == "memory")
+      take(values.memory, parsed(key_at, item, parse_memory, kSize));
+    else if (key == "traffic_class")
+      take(values.traffic_class,
+           parsed(key_at, item, parse_tos, "a ToS byte from 0 to 255, as in 104 for DSCP 26"));
+    else if (key == "governor")
+      take(values.governor, choice(key_at, item, kGovernors));
+    else if (key == "socket_buffer") {
+      if (const auto size = parsed(key_at, item, parse_byte_count, kSize))
+        values.socket_buffer = size->value.bytes;
+    } else if (const auto fraction = parsed(key_at, item, parse_fraction, "a number above 0, at most 1")) {
+      values.fraction_of_ceiling = fraction->value;
+      expect.fraction_said = true;
+    }
+  });
+  return expect;
+}
+
+void Reader::read_nodes(const YamlKey& at, const YamlValue& value, RawCluster& cluster) {
+  if (!is(Kind::kList, value, at)) return;
+  if (value.items.empty()) complaints_.add(value.spot, "a cluster has at least one node");
+  for (const YamlValue& item : value.items)
+    if (auto node = read_node(item))
+      cluster.nodes.push_back(std::move(*node));
+    else
+      cluster.nodes_misread = true;
+}
+
+std::optional<RawNode> Reader::read_node(const YamlValue& value) {
+  RawNode node;
+  if (value.kind == Kind::kText) {  // `- gpu[01-64]` is short for `- name: gpu[01-64]`
+    auto name = pattern("name", value.spot, value);
+    if (!name) return std::nullopt;
+    node.name = std::move(*name);
+    return node;
+  }
+  if (!is(Kind::kMapping, value, "a node", value.spot)) return std::nullopt;
+  bool named = false;
+  each_key(value, "node", [&](std::string_view key, const YamlKey& at, const YamlValue& item) {
+    if (key == "name") {
+      if (auto name = pattern(key, at.spot, item)) {
+        node.name = std::move(*name);
+        named = true;
+      }
+    } else if (key == "ssh") {
+      node.ssh = pattern(key, at.spot, item);
+    } else if (key == "bmc") {
+      node.bmc = pattern(key, at.spot, item);
+    } else if (key == "local") {
+      const auto truth = [](std::string_view text) -> std::optional<bool> {
+        if (text == "true" || text == "false") return text == "true";
+        return std::nullopt;
+      };
+      node.local = parsed(at, item, truth, "true or false");
+    } else {
+      node.expect = read_expect(at, item);
+    }
+  });
+  if (!named) return std::nullopt;
+  return node;
+}
+
+std::vector<RawRail> Reader::read_rails(const YamlKey& at, const YamlValue& value) {
+  std::vector<RawRail> rails;
+  if (!is(Kind::kList, value, at)) return rails;
+  for (const YamlValue& item : value.items)
+    if (is(Kind::kMapping, item, "a rail", item.spot)) rails.push_back(read_rail(item));
+  return rails;
+}
+
+RawRail Reader::read_rail(const YamlValue& value) {
+  RawRail rail;
+  rail.spot = value.spot;
+  const std::size_t before = complaints_.count();
+  each_key(value, "rail", [&](std::string_view key, const YamlKey& at, const YamlValue& item) {
+    if (read_link(key, at, item, rail.link)) return;
+    if (key == "name") {
+      if (auto name = text(at, item)) rail.name = std::move(*name);
+    } else if (key == "subnet") {
+      rail.subnet = parsed(at, item, Subnet::parse, "a network with its prefix, as in 10.0.0.0/24");
+    } else if (key == "interface") {
+      rail.interface = text(at, item);
+    } else if (key == "first_address") {
+      rail.first_address = parsed(at, item, IpAddress::parse, "an IP address");
+    } else if (key == "ports") {
+      read_ports(at, item, rail);
+    } else if (item.kind == Kind::kList) {
+      for (const YamlValue& one : item.items)
+        if (auto nodes = pattern(key, at.spot, one)) rail.nodes.push_back(std::move(*nodes));
+    } else if (auto nodes = pattern(key, at.spot, item)) {
+      rail.nodes.push_back(std::move(*nodes));
+    }
+  });
+  rail.misread = complaints_.count() > before;
+  return rail;
+}
+
+void Reader::read_ports(const YamlKey& at, const YamlValue& value, RawRail& rail) {
+  if (!is(Kind::kMapping, value, at)) return;
+  rail.ports_spot = at.spot;
+  for (std::size_t i = 0; i < value.keys.size(); ++i) {
+    const YamlKey& key = value.keys[i];
+    if (!is(Kind::kMapping, value.items[i], key)) continue;
+    RawPort port;
+    port.nodes = {key.text, key.spot, std::nullopt};
+    if (key.spot.length == key.text.size()) port.nodes.inside = key.spot.offset;
+    if (key.spot.length == key.text.size() + 2) port.nodes.inside = key.spot.offset + 1;
+    each_key(value.items[i], "port",
+             [&](std::string_view name, const YamlKey& name_at, const YamlValue& item) {
+               if (name == "interface")
+                 port.interface = text(name_at, item);
+               else
+                 port.address = parsed(name_at, item, IpAddress::parse, "an IP address");
+             });
+    rail.ports.push_back(std::move(port));
+  }
+}
+
+RawCluster Reader::read(const YamlValue& root) {
+  RawCluster cluster;
+  if (!is(Kind::kMapping, root, "cluster.yaml", root.spot)) return cluster;
+  // A file of another version is not judged by this one's rules.
+  for (std::size_t i = 0; i < root.keys.size(); ++i) {
+    const YamlValue& version = root.items[i];
+    if (root.keys[i].text != "railbed" || version.kind != Kind::kText || version.text == "1") continue;
+    complaints_.add(version.spot, "this railbed reads version 1 of cluster.yaml: \"railbed: 1\"");
+    return cluster;
+  }
+  each_key(root, "cluster", [&](std::string_view key, const YamlKey& at, const YamlValue& value) {
+    if (read_link(key, at, value, cluster.link)) return;
+    if (key == "railbed") {
+      is(Kind::kText, value, at);
+    } else if (key == "cluster") {
+      if (auto name = text(at, value)) cluster.name = std::move(name->value);
+    } else if (key == "ssh") {
+      read_ssh(at, value, cluster);
+    } else if (key == "expect") {
+      cluster.expect = read_expect(at, value);
+    } else if (key == "nodes") {
+      read_nodes(at, value, cluster);
+    } else {
+      cluster.rails = read_rails(at, value);
+    }
+  });
+  return cluster;
+}
+
+}  // namespace
+
+RawCluster read_raw(const YamlValue& root, Complaints& complaints) { return Reader(complaints).read(root); }
+
+}  // namespace railbed

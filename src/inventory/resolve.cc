@@ -1,0 +1,414 @@
+// RawCluster → Cluster: ranges expanded, defaults filled in, everything checked against everything.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "inventory/hostlist.h"
+#include "inventory/raw.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::size_t kMaxNodes = 100'000;
+constexpr std::size_t kMaxRails = 256;
+constexpr std::size_t kMaxPorts = 2'000'000;
+constexpr int kMaxIpoibMtu = 65520;  // connected mode; Documentation/infiniband/ipoib.rst
+
+// RFC 1123 names, and the underscore that people use all the same. They end up in ssh's words and in paths.
+bool is_name(std::string_view text) {
+  constexpr std::string_view kFirst = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  return !text.empty() && text.size() <= 253 && kFirst.find(text[0]) != std::string_view::npos &&
+         std::all_of(text.begin(), text.end(), [&](char c) {
+           return kFirst.find(c) != std::string_view::npos || c == '.' || c == '-' || c == '_';
+         });
+}
+
+// What the kernel takes for an interface (dev_valid_name in net/core/dev.c).
+bool is_interface(std::string_view text) {
+  return !text.empty() && text.size() < 16 && text != "." && text != ".." &&
+         text.find_first_of("/: \t\n\v\f\r") == std::string_view::npos;
+}
+
+// Something ssh cannot take for an option, nor a shell for two words.
+bool is_destination(std::string_view text) {
+  return !text.empty() && !text.starts_with('-') &&
+         text.find_first_of(" \t'\"\\;&|<>$`") == std::string_view::npos;
+}
+
+Expectations overlay(const Expectations& below, const RawExpect& above) {
+  Expectations merged = below;
+  const auto lay = [&](const auto& one) {
+    using Member = std::remove_cvref_t<decltype(merged.*(one.member))>;
+    if constexpr (!std::is_same_v<Member, double>)
+      if (above.values.*(one.member)) merged.*(one.member) = above.values.*(one.member);
+  };
+  std::apply([&](const auto&... one) { (lay(one), ...); }, Expectations::fields());
+  if (above.fraction_said) merged.fraction_of_ceiling = above.values.fraction_of_ceiling;
+  return merged;
+}
+
+struct AddressHash {
+  std::size_t operator()(const IpAddress& address) const {
+    const auto& bytes = address.bytes();
+    return std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
+};
+
+class Resolver {
+ public:
+  Resolver(const RawCluster& raw, std::string_view folder, Complaints& complaints)
+      : raw_(raw), folder_(folder), complaints_(complaints) {}
+
+  Cluster resolve();
+
+ private:
+  void complain(Spot spot, std::string text) { complaints_.add(spot, std::move(text)); }
+  // The names of a pattern; empty after a complaint.
+  std::vector<std::string> expand(const RawPattern& pattern, std::size_t limit);
+  // What stands beside a range of nodes: as many names, or one IP address that counts up.
+  std::vector<std::string> expand_beside(const RawPattern& pattern, std::size_t count);
+  std::string ssh_config() const;
+
+  void add_nodes(const RawNode& raw);
+  void check_local(const RawNode& raw);
+  std::string with_user(std::string destination) const;
+
+  // Indices of the nodes that a pattern names.
+  std::vector<std::size_t> nodes_of(const RawPattern& pattern);
+  std::vector<std::size_t> nodes_of(const RawRail& raw);
+  void add_rail(const RawRail& raw);
+  void add_ports(const RawRail& raw, Rail& rail);
+  void add_port_group(const RawRail& raw, Rail& rail, const RawPort& group,
+                      const std::vector<std::size_t>& nodes);
+  bool check_address(const Rail& rail, const IpAddress& address, Spot spot, const std::string& origin);
+  void check_rail(const RawRail& raw, const Rail& rail);
+  void check_against_other_rails();
+  void check_pair(std::size_t earlier, std::size_t later, const std::string& node, bool same_interface);
+
+  const RawCluster& raw_;
+  std::string_view folder_;
+  Complaints& complaints_;
+  Cluster cluster_;
+  std::unordered_map<std::string, std::size_t> node_index_;
+  std::unordered_map<std::string, Spot> node_spots_;
+  std::unordered_map<std::string, Spot> bmc_spots_;
+  std::unordered_map<IpAddress, Spot, AddressHash> address_spots_;
+  std::size_t ports_ = 0;
+  bool nodes_misread_ = false;  // then an unknown node is no news
+};
+
+std::vector<std::string> Resolver::expand(const RawPattern& pattern, std::size_t limit) {
+  auto names = expand_hostlist(pattern.text, limit);
+  if (names) return std::move(*names);
+  const HostlistError& error = names.error();
+  const Spot spot = pattern.inside ? Spot{*pattern.inside + error.offset, error.length} : pattern.spot;
+  complain(spot, error.text);
+  return {};
+}
+
+std::vector<std::string> Resolver::expand_beside(const RawPattern& pattern, std::size_t count) {
+  if (const auto first = IpAddress::parse(pattern.text); first && count > 1) {
+    std::vector<std::string> addresses;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto next = first->plus(static_cast<std::uint32_t>(i));
+      if (!next) break;
+      addresses.push_back(next->to_text());
+    }
+    if (addresses.size() == count) return addresses;
+    complain(pattern.spot, fmt::format("{} addresses do not fit after {}", count, pattern.text));
+    return {};
+  }
+  auto names = expand(pattern, kMaxNodes);
+  if (names.empty() || names.size() == count) return names;
+  complain(pattern.spot, fmt::format("\"{}\" is {} name{} for {} node{}", pattern.text, names.size(),
+                                     names.size() == 1 ? "" : "s", count, count == 1 ? "" : "s"));
+  return {};
+}
+
+std::string Resolver::ssh_config() const {
+  const std::string& config = raw_.ssh_config;
+  if (config.empty()) return config;
+  const char* home = std::getenv("HOME");
+  if (home != nullptr && (config == "~" || config.starts_with("~/"))) return home + config.substr(1);
+  return (std::filesystem::path(folder_) / config).lexically_normal().string();
+}
+
+std::string Resolver::with_user(std::string destination) const {
+  if (raw_.ssh_user.empty() || destination.find('@') != std::string::npos) return destination;
+  constexpr std::string_view kScheme = "ssh://";
+  const std::size_t at = destination.starts_with(kScheme) ? kScheme.size() : 0;
+  return destination.insert(at, raw_.ssh_user + "@");
+}
+
+void Resolver::check_local(const RawNode& raw) {
+  if (raw.local && raw.local->value && raw.ssh)
+    complain(raw.ssh->spot, "a node is either local or reached over ssh");
+}
+
+void Resolver::add_nodes(const RawNode& raw) {
+  const std::size_t room = kMaxNodes - std::min(kMaxNodes, cluster_.nodes.size());
+  if (room == 0) return complain(raw.name.spot, fmt::format("more than {} nodes", kMaxNodes));
+  const auto names = expand(raw.name, room);
+  nodes_misread_ = nodes_misread_ || names.empty() || !is_name(names.front());
+  if (names.empty()) return;
+  check_local(raw);
+  const bool local = raw.local && raw.local->value;
+  const auto destinations = raw.ssh && !local ? expand_beside(*raw.ssh, names.size()) : names;
+  const auto bmcs = raw.bmc ? expand_beside(*raw.bmc, names.size()) : std::vector<std::string>{};
+  const Expectations expect = overlay(overlay({}, raw_.expect), raw.expect);
+  if (!is_name(names.front()))
+    return complain(
+        raw.name.spot,
+        fmt::format("\"{}\" is no host name: letters, digits, \"-\", \".\" and \"_\"", names.front()));
+  if (!destinations.empty() && !is_destination(destinations.front()))
+    return complain(raw.ssh->spot, fmt::format("\"{}\" is no ssh destination", destinations.front()));
+  bool duplicate = false;  // one complaint an entry is enough
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    Node node{.name = names[i], .ssh = {}, .local = local, .bmc = {}, .expect = expect};
+    if (!local && !destinations.empty()) node.ssh = with_user(destinations[i]);
+    if (!bmcs.empty()) node.bmc = bmcs[i];
+    const auto [first, fresh] = node_spots_.emplace(node.name, raw.name.spot);
+    if (!fresh) {
+      if (!std::exchange(duplicate, true))
+        complain(raw.name.spot, fmt::format("node \"{}\" is named twice, first on line {}", node.name,
+                                            complaints_.line_of(first->second)));
+      continue;
+    }
+    if (node.bmc)
+      if (const auto [other, only] = bmc_spots_.emplace(*node.bmc, raw.bmc->spot);
+          !only && !std::exchange(duplicate, true))
+        complain(raw.bmc->spot, fmt::format("the BMC {} is given twice, first on line {}", *node.bmc,
+                                            complaints_.line_of(other->second)));
+    node_index_.emplace(node.name, cluster_.nodes.size());
+    cluster_.nodes.push_back(std::move(node));
+  }
+}
+
+std::vector<std::size_t> Resolver::nodes_of(const RawPattern& pattern) {
+  std::vector<std::size_t> indices;
+  for (const std::string& name : expand(pattern, kMaxNodes)) {
+    const auto found = node_index_.find(name);
+    if (found == node_index_.end()) {
+      if (nodes_misread_) return {};
+      std::string text = fmt::format("unknown node \"{}\"", name);
+      std::vector<std::string_view> names;
+      for (std::size_t i = 0; i < std::min<std::size_t>(cluster_.nodes.size(), 2000); ++i)
+        names.push_back(cluster_.nodes[i].name);
+      if (const auto meant = closest(name, names)) text += fmt::format(", did you mean \"{}\"?", *meant);
+      complain(pattern.spot, text);
+      return {};
+    }
+    indices.push_back(found->second);
+  }
+  return indices;
+}
+
+std::vector<std::size_t> Resolver::nodes_of(const RawRail& raw) {
+  std::vector<std::size_t> indices;
+  for (const RawPattern& pattern : raw.nodes) {
+    const auto some = nodes_of(pattern);
+    indices.insert(indices.end(), some.begin(), some.end());
+  }
+  if (!raw.nodes.empty()) return indices;
+  for (std::size_t i = 0; i < cluster_.nodes.size(); ++i) indices.push_back(i);
+  return indices;
+}
+
+// `origin` says how the address came about when it does not stand in the file.
+bool Resolver::check_address(const Rail& rail, const IpAddress& address, Spot spot,
+                             const std::string& origin) {
+  const std::string text = address.to_text() + origin;
+  if (rail.subnet) {
+    const std::string subnet = rail.subnet->to_text();
+    const bool v4 = address.is_v4();
+    // A /31 or /32 has no network and no broadcast address (RFC 3021).
+    const bool small = rail.subnet->prefix() >= (v4 ? 31 : 127);
+    if (!rail.subnet->contains(address))
+      return complain(spot, fmt::format("{} is outside of {}'s subnet {}", text, rail.name, subnet)), false;
+    if (!small && address == rail.subnet->network())
+      return complain(spot, fmt::format("{} is the address of the subnet {} itself", text, subnet)), false;
+    if (!small && v4 && address == rail.subnet->last())
+      return complain(spot, fmt::format("{} is the broadcast address of {}", text, subnet)), false;
+  }
+  const auto [first, fresh] = address_spots_.emplace(address, spot);
+  if (!fresh)
+    complain(spot,
+             fmt::format("{} is given twice, first on line {}", text, complaints_.line_of(first->second)));
+  return fresh;
+}
+
+void Resolver::add_port_group(const RawRail& raw, Rail& rail, const RawPort& group,
+                              const std::vector<std::size_t>& nodes) {
+  if (raw.misread && !(group.interface || raw.interface)) return;
+  const auto& interface = group.interface ? group.interface : raw.interface;
+  if (!interface) return complain(group.nodes.spot, "this port has no \"interface\"");
+  if (!is_interface(interface->value))
+    return complain(
+        interface->spot,
+        fmt::format("\"{}\" is no interface name: at most 15 characters, no \"/\"", interface->value));
+  const bool ip = rail.fabric != Fabric::kInfiniband;
+  if (!group.address && ip && raw.misread) return;
+  if (!group.address && ip)
+    return complain(group.nodes.spot,
+                    fmt::format("this {}: on {} every port has one",
+                                raw.ports_spot ? "port has no \"address\"" : "rail has no \"first_address\"",
+                                enum_names(Fabric{})[static_cast<std::size_t>(rail.fabric)]));
+  if (group.address && !rail.subnet) return;  // check_rail() complains of that, once
+  if (ports_ + nodes.size() > kMaxPorts)
+    return complain(group.nodes.spot, fmt::format("more than {} ports", kMaxPorts));
+  ports_ += nodes.size();
+  bool fine = true;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    RailPort port{.node = cluster_.nodes[nodes[i]].name, .interface = interface->value, .address = {}};
+    if (group.address && fine) {
+      port.address = group.address->value.plus(static_cast<std::uint32_t>(i));
+      if (port.address)
+        fine = check_address(rail, *port.address, group.address->spot,
+                             i == 0 ? "" : fmt::format(" ({}, counted up to {})", port.node, i + 1));
+      else
+        complain(group.address->spot, "the addresses run out before the nodes do"), fine = false;
+    }
+    rail.ports.push_back(std::move(port));
+  }
+}
+
+void Resolver::add_ports(const RawRail& raw, Rail& rail) {
+  if (!raw.ports_spot) {
+    const auto nodes = nodes_of(raw);
+    RawPort all;
+    all.nodes.spot = raw.spot;
+    all.interface = raw.interface;
+    all.address = raw.first_address;
+    if (!raw.interface && raw.misread) return;
+    if (!raw.interface) return complain(raw.spot, "this rail has neither \"interface\" nor \"ports\"");
+    if (!nodes.empty()) add_port_group(raw, rail, all, nodes);
+    return;
+  }
+  if (raw.first_address)
+    complain(raw.first_address->spot,
+             "\"first_address\" goes with \"interface\"; under \"ports\" say \"address\"");
+  if (!raw.nodes.empty()) complain(raw.nodes.front().spot, "\"ports\" already says which nodes the rail has");
+  for (const RawPort& group : raw.ports) {
+    const auto nodes = nodes_of(group.nodes);
+    if (!nodes.empty()) add_port_group(raw, rail, group, nodes);
+  }
+}
+
+void Resolver::check_rail(const RawRail& raw, const Rail& rail) {
+  const bool addressed =
+      raw.first_address ||
+      std::any_of(raw.ports.begin(), raw.ports.end(), [](const RawPort& port) { return bool(port.address); });
+  if (addressed && !raw.subnet && !raw.misread)
+    complain(raw.spot, "this rail has addresses and no \"subnet\"");
+  const Said<int>& mtu = raw.link.mtu ? raw.link.mtu : raw_.link.mtu;
+  if (rail.fabric == Fabric::kInfiniband && mtu && mtu->value > kMaxIpoibMtu)
+    complain(mtu->spot, fmt::format("an IPoIB interface's MTU is at most {}", kMaxIpoibMtu));
+  const Said<std::string>& driver = raw.link.rdma_driver ? raw.link.rdma_driver : raw_.link.rdma_driver;
+  if (rail.fabric != Fabric::kRoce && raw.link.rdma_driver)
+    complain(driver->spot, fmt::format("{} needs \"fabric: roce\"", driver->value));
+  if (rail.topology == Topology::kBackToBack && rail.ports.size() > 2)
+    complain(raw.spot,
+             fmt::format("back to back is a cable between two ports; {} has {}: say \"topology: switch\", "
+                         "or make each cable a rail",
+                         rail.name, rail.ports.size()));
+  std::unordered_map<std::string_view, int> seen;
+  for (const RailPort& port : rail.ports)
+    if (++seen[port.node] == 2)
+      return complain(raw.spot, fmt::format("{} has two ports of node \"{}\"", rail.name, port.node));
+}
+
+void Resolver::add_rail(const RawRail& raw) {
+  Rail rail;
+  rail.name = raw.name.value;
+  if (!rail.name.empty() && !is_name(rail.name))
+    complain(raw.name.spot,
+             fmt::format("\"{}\" is no name: letters, digits, \"-\", \".\" and \"_\"", rail.name));
+  for (std::size_t i = 0; i < cluster_.rails.size(); ++i)
+    if (cluster_.rails[i].name == rail.name && !rail.name.empty())
+      complain(raw.name.spot, fmt::format("rail \"{}\" is named twice, first on line {}", rail.name,
+                                          complaints_.line_of(raw_.rails[i].name.spot)));
+  const RawLink& own = raw.link;
+  const RawLink& shared = raw_.link;
+  rail.fabric = own.fabric.value_or(shared.fabric.value_or(Fabric::kRoce));
+  rail.topology = own.topology.value_or(shared.topology.value_or(Topology::kSwitch));
+  if (const auto& mtu = own.mtu ? own.mtu : shared.mtu)
+    rail.mtu = mtu->value;
+  else if (rail.fabric == Fabric::kRoce)
+    rail.mtu = 9000;
+  if (const auto& speed = own.speed ? own.speed : shared.speed) rail.speed = speed->value;
+  if (const auto& driver = own.rdma_driver ? own.rdma_driver : shared.rdma_driver;
+      driver && rail.fabric == Fabric::kRoce)
+    rail.rdma_driver = driver->value;
+  if (raw.subnet) rail.subnet = raw.subnet->value;
+  add_ports(raw, rail);
+  check_rail(raw, rail);
+  cluster_.rails.push_back(std::move(rail));
+}
+
+void Resolver::check_pair(std::size_t earlier, std::size_t later, const std::string& node,
+                          bool same_interface) {
+  const Rail& one = cluster_.rails[earlier];
+  const Rail& two = cluster_.rails[later];
+  if (same_interface)
+    return complain(raw_.rails[later].spot, fmt::format("{} and {} are both on one interface of node \"{}\"",
+                                                        one.name, two.name, node));
+  complain(
+      raw_.rails[later].subnet->spot,
+      fmt::format("{} overlaps {} of {} on node \"{}\": the kernel would answer for either port; give each "
+                  "rail a subnet of its own",
+                  two.subnet->to_text(), one.subnet->to_text(), one.name, node));
+}
+
+void Resolver::check_against_other_rails() {
+  struct Seat {
+    std::size_t rail;
+    const std::string* interface;
+  };
+  const auto overlap = [&](std::size_t one, std::size_t two) {
+    const auto& a = cluster_.rails[one].subnet;
+    const auto& b = cluster_.rails[two].subnet;
+    return a && b && (a->contains(b->network()) || b->contains(a->network()));
+  };
+  std::unordered_map<std::string_view, std::vector<Seat>> seats;
+  std::vector<bool> complained(cluster_.rails.size());  // one complaint a rail is enough
+  for (std::size_t rail = 0; rail < cluster_.rails.size(); ++rail) {
+    for (const RailPort& port : cluster_.rails[rail].ports) {
+      auto& taken = seats[port.node];
+      for (const Seat& seat : taken) {
+        if (complained[rail] || seat.rail == rail) break;
+        const bool same_interface = *seat.interface == port.interface;
+        if (!same_interface && !overlap(seat.rail, rail)) continue;
+        check_pair(seat.rail, rail, port.node, same_interface);
+        complained[rail] = true;
+      }
+      taken.push_back({rail, &port.interface});
+    }
+  }
+}
+
+Cluster Resolver::resolve() {
+  cluster_.name = raw_.name;
+  nodes_misread_ = raw_.nodes_misread;
+  cluster_.ssh_config = ssh_config();
+  for (const RawNode& node : raw_.nodes) add_nodes(node);
+  if (raw_.rails.size() > kMaxRails)
+    complain(raw_.rails[kMaxRails].spot, fmt::format("more than {} rails", kMaxRails));
+  // Rails are judged against nodes: without nodes every word of them would be complained of.
+  if (cluster_.nodes.empty()) return std::move(cluster_);
+  for (std::size_t i = 0; i < std::min(raw_.rails.size(), kMaxRails); ++i) add_rail(raw_.rails[i]);
+  check_against_other_rails();
+  return std::move(cluster_);
+}
+
+}  // namespace
+
+Cluster resolve(const RawCluster& raw, std::string_view folder, Complaints& complaints) {
+  return Resolver(raw, folder, complaints).resolve();
+}
+
+}  // namespace railbed

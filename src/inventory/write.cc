@@ -1,0 +1,299 @@
+// Cluster → cluster.yaml, regular nodes and addresses folded back into ranges.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "inventory/hostlist.h"
+#include "inventory/load.h"
+
+namespace railbed {
+namespace {
+
+// So few nodes are easier to read, and to edit, one by one.
+constexpr std::size_t kFew = 4;
+
+// A value as YAML: plain where YAML cannot misread it, between quotes elsewhere.
+std::string quoted(std::string_view text) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/@+- ";
+  const bool word = !text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos &&
+                    std::string_view("._/@+- ").find(text.front()) == std::string_view::npos &&
+                    text.back() != ' ' && text != "null" && text != "Null" && text != "NULL";
+  if (word || (text.starts_with('/') && text.find_first_not_of(kPlain) == std::string_view::npos))
+    return std::string(text);
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + "\"";
+}
+
+// The unit that leaves a whole number.
+std::string exact(ByteCount size) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  while (size.bytes != 0 && size.bytes % 1024 == 0 && unit + 1 < std::size(kUnits)) {
+    size.bytes /= 1024;
+    ++unit;
+  }
+  return fmt::format("{} {}", size.bytes, kUnits[unit]);
+}
+
+std::string text_of(const std::string& text) { return quoted(text); }
+std::string text_of(int number) { return std::to_string(number); }
+std::string text_of(std::uint64_t bytes) { return exact(ByteCount{bytes}); }
+std::string text_of(ByteCount size) { return exact(size); }
+std::string text_of(BitRate rate) { return fmt::format("{} Gb/s", rate.gigabits()); }
+std::string text_of(const Subnet& subnet) { return subnet.to_text(); }
+template <class Enum>
+requires std::is_enum_v<Enum> std::string text_of(Enum value) {
+  return std::string(enum_names(value)[static_cast<std::size_t>(value)]);
+}
+
+// Values by key in the order of Expectations::fields(); what the defaults already say is left out.
+using Settings = std::vector<std::pair<std::string_view, std::string>>;
+
+Settings settings_of(const Expectations& expect) {
+  Settings settings;
+  const auto take = [&](const auto& one) {
+    const auto& value = expect.*(one.member);
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, double>)
+      settings.emplace_back(one.name, fmt::format("{}", value));
+    else if (value)
+      settings.emplace_back(one.name, text_of(*value));
+  };
+  std::apply([&](const auto&... one) { (take(one), ...); }, Expectations::fields());
+  return settings;
+}
+
+std::string flow(const Settings& settings) {
+  std::string text;
+  for (const auto& [key, value] : settings)
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", key, value);
+  return "{" + text + "}";
+}
+
+// The most frequent value of every key that all of them have: it is said once, the rest where it differs.
+Settings common_settings(const std::vector<Settings>& all) {
+  std::map<std::string_view, std::map<std::string, std::size_t>> counts;
+  for (const Settings& settings : all)
+    for (const auto& [key, value] : settings) ++counts[key][value];
+  Settings common;
+  if (all.empty()) return common;
+  for (const auto& [key, value] : all.front()) {
+    std::size_t total = 0;
+    auto most = counts[key].begin();
+    for (auto one = counts[key].begin(); one != counts[key].end(); ++one) {
+      total += one->second;
+      if (one->second > most->second) most = one;
+    }
+    if (total == all.size()) common.emplace_back(key, most->first);
+  }
+  return common;
+}
+
+Settings without(const Settings& settings, const Settings& known) {
+  Settings left;
+  for (const auto& one : settings)
+    if (std::find(known.begin(), known.end(), one) == known.end()) left.push_back(one);
+  return left;
+}
+
+// Consecutive texts that one pattern, or one IP address counting up, stands for.
+class Column {
+ public:
+  bool add(const std::string& text) {
+    const auto address = IpAddress::parse(text);
+    const bool canonical = address && address->to_text() == text;
+    if (count_ == 0) {
+      first_ = canonical ? address : std::nullopt;
+    } else if (first_ ? !canonical || first_->plus(count_) != address : false) {
+      return false;
+    }
+    if (!first_ && !fold_.add(text)) return false;
+    ++count_;
+    return true;
+  }
+  std::string text() const { return quoted(first_ ? first_->to_text() : fold_.pattern()); }
+
+ private:
+  std::uint32_t count_ = 0;
+  std::optional<IpAddress> first_;
+  HostlistFold fold_;
+};
+
+// `destination` without "user@".
+std::string without_user(const std::string& destination, const std::string& user) {
+  if (user.empty() || !destination.starts_with(user + "@")) return destination;
+  return destination.substr(user.size() + 1);
+}
+
+// The user that every node is reached as; empty when they differ, or when ssh chooses.
+std::string common_user(const Cluster& cluster) {
+  std::optional<std::string> user;
+  for (const Node& node : cluster.nodes) {
+    if (node.local) continue;
+    const auto at = node.ssh.find('@');
+    if (at == std::string::npos || node.ssh.find(':') != std::string::npos) return "";
+    const std::string own = node.ssh.substr(0, at);
+    if (user.value_or(own) != own || own.empty()) return "";
+    user = own;
+  }
+  return user.value_or("");
+}
+
+// One entry of `nodes:`, standing for one node or more.
+class NodeEntry {
+ public:
+  NodeEntry(const Node& node, std::string user, Settings own)
+      : local_(node.local), has_bmc_(node.bmc.has_value()), user_(std::move(user)), own_(std::move(own)) {
+    named_ = !local_ && without_user(node.ssh, user_) != node.name;
+  }
+
+  bool add(const Node& node, const Settings& own) {
+    const std::string destination = without_user(node.ssh, user_);
+    if (node.local != local_ || node.bmc.has_value() != has_bmc_ || own != own_) return false;
+    if (!local_ && (destination != node.name) != named_) return false;
+    // All columns or none: a copy is tried first.
+    NodeEntry tried = *this;
+    if (!tried.names_.add(node.name) || (named_ && !tried.destinations_.add(destination)) ||
+        (has_bmc_ && !tried.bmcs_.add(*node.bmc)))
+      return false;
+    *this = std::move(tried);
+    return true;
+  }
+
+  std::string text() const {
+    if (!local_ && !named_ && !has_bmc_ && own_.empty()) return "  - " + quoted(names_.pattern()) + "\n";
+    std::string line = "name: " + quoted(names_.pattern());
+    if (local_) line += ", local: true";
+    if (named_) line += ", ssh: " + destinations_.text();
+    if (has_bmc_) line += ", bmc: " + bmcs_.text();
+    if (!own_.empty()) line += ", expect: " + flow(own_);
+    return "  - {" + line + "}\n";
+  }
+
+ private:
+  bool local_;
+  bool has_bmc_;
+  bool named_ = false;  // the ssh destination is not the name
+  std::string user_;
+  Settings own_;
+  HostlistFold names_;
+  Column destinations_;
+  Column bmcs_;
+};
+
+std::string nodes_text(const Cluster& cluster, const std::string& user, const Settings& common,
+                       const std::vector<Settings>& all) {
+  const bool fold = cluster.nodes.size() > kFew;
+  std::vector<NodeEntry> entries;
+  for (std::size_t i = 0; i < cluster.nodes.size(); ++i) {
+    const Node& node = cluster.nodes[i];
+    const Settings own = without(all[i], common);
+    if (fold && !entries.empty() && entries.back().add(node, own)) continue;
+    entries.emplace_back(node, user, own).add(node, own);
+  }
+  std::string text = "nodes:\n";
+  for (const NodeEntry& entry : entries) text += entry.text();
+  return text;
+}
+
+Settings link_of(const Rail& rail) {
+  Settings link = {{"fabric", text_of(rail.fabric)}, {"topology", text_of(rail.topology)}};
+  if (rail.mtu) link.emplace_back("mtu", text_of(*rail.mtu));
+  if (rail.speed) link.emplace_back("speed", text_of(*rail.speed));
+  if (!rail.rdma_driver.empty()) link.emplace_back("rdma_driver", rail.rdma_driver);
+  return link;
+}
+
+// Consecutive ports with one interface whose nodes fold and whose addresses count up.
+struct PortGroup {
+  std::string interface;
+  std::optional<IpAddress> first_address;
+  std::uint32_t count = 0;
+  HostlistFold nodes;
+
+  bool add(const RailPort& port) {
+    if (count == 0) {
+      interface = port.interface;
+      first_address = port.address;
+    }
+    const auto next = first_address ? first_address->plus(count) : std::nullopt;
+    if (port.interface != interface || port.address != next || !nodes.add(port.node)) return false;
+    ++count;
+    return true;
+  }
+};
+
+// Every node, in order, at one interface, with addresses that count up: `interface` and `first_address` say
+// it.
+bool is_regular(const Cluster& cluster, const Rail& rail) {
+  if (rail.ports.size() <= kFew || rail.ports.size() != cluster.nodes.size()) return false;
+  const RailPort& first = rail.ports.front();
+  for (std::size_t i = 0; i < rail.ports.size(); ++i) {
+    const RailPort& port = rail.ports[i];
+    const auto address = first.address ? first.address->plus(static_cast<std::uint32_t>(i)) : std::nullopt;
+    if (port.node != cluster.nodes[i].name || port.interface != first.interface || port.address != address)
+      return false;
+  }
+  return true;
+}
+
+std::string ports_text(const Rail& rail) {
+  std::vector<PortGroup> groups;
+  for (const RailPort& port : rail.ports)
+    if (rail.ports.size() <= kFew || groups.empty() || !groups.back().add(port))
+      groups.emplace_back().add(port);
+  std::string text = "    ports:\n";
+  for (const PortGroup& group : groups) {
+    Settings port = {{"interface", quoted(group.interface)}};
+    if (group.first_address) port.emplace_back("address", group.first_address->to_text());
+    text += fmt::format("      {}: {}\n", quoted(group.nodes.pattern()), flow(port));
+  }
+  return text;
+}
+
+std::string rail_text(const Cluster& cluster, const Rail& rail, const Settings& common) {
+  Settings settings = {{"name", quoted(rail.name)}};
+  for (auto& one : without(link_of(rail), common)) settings.push_back(std::move(one));
+  if (rail.subnet) settings.emplace_back("subnet", text_of(*rail.subnet));
+  if (is_regular(cluster, rail)) {
+    settings.emplace_back("interface", quoted(rail.ports.front().interface));
+    if (const auto& first = rail.ports.front().address)
+      settings.emplace_back("first_address", first->to_text());
+    return "  - " + flow(settings) + "\n";
+  }
+  std::string text;
+  for (const auto& [key, value] : settings)
+    text += fmt::format("  {} {}: {}\n", text.empty() ? "-" : " ", key, value);
+  return text + ports_text(rail);
+}
+
+}  // namespace
+
+std::string write_cluster(const Cluster& cluster) {
+  const std::string user = common_user(cluster);
+  std::vector<Settings> expectations;
+  std::vector<Settings> links;
+  for (const Node& node : cluster.nodes) expectations.push_back(settings_of(node.expect));
+  for (const Rail& rail : cluster.rails) links.push_back(link_of(rail));
+  const Settings common_expect = common_settings(expectations);
+  const Settings common_link = common_settings(links);
+
+  std::string text = fmt::format("railbed: 1\ncluster: {}\n", quoted(cluster.name));
+  Settings ssh;
+  if (!cluster.ssh_config.empty()) ssh.emplace_back("config", quoted(cluster.ssh_config));
+  if (!user.empty()) ssh.emplace_back("user", quoted(user));
+  if (!ssh.empty()) text += "ssh: " + flow(ssh) + "\n";
+  for (const auto& [key, value] : common_link) text += fmt::format("{}: {}\n", key, value);
+  const Settings expect = without(common_expect, settings_of({}));
+  if (!expect.empty()) text += "expect: " + flow(expect) + "\n";
+  text += "\n" + nodes_text(cluster, user, common_expect, expectations);
+  if (!cluster.rails.empty()) text += "\nrails:\n";
+  for (const Rail& rail : cluster.rails) text += rail_text(cluster, rail, common_link);
+  return text;
+}
+
+}  // namespace railbed
