@@ -94,4 +94,8 @@ std::vector<Answer> gather(Fleet& fleet, std::string_view method, const std::str
 std::size_t serve(int in, int out, const Handlers& handlers,
                   std::chrono::milliseconds grace = std::chrono::seconds(5));
 
+// serve() on this process's own stdin and stdout, which it takes away first: whatever else prints goes to
+// stderr from then on, and whatever else reads finds nothing.
+std::size_t serve_stdio(const Handlers& handlers);
+
 }  // namespace railbed::fleet

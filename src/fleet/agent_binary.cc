@@ -1,0 +1,107 @@
+#include "fleet/agent_binary.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "fleet/child.h"
+#include "fleet/sha256.h"
+
+namespace railbed::fleet {
+namespace {
+
+Result<std::string> read_file(const std::string& path) {
+  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string bytes;
+  char chunk[1 << 16];
+  ssize_t count = file.open() ? 1 : -1;
+  while (count > 0 && (count = read(file.get(), chunk, sizeof chunk)) > 0)
+    bytes.append(chunk, static_cast<std::size_t>(count));
+  if (count < 0)
+    return fail(ErrorKind::kBadInput, fmt::format("agent binary {}: {}", path, std::strerror(errno)));
+  return bytes;
+}
+
+// Everything `words` prints, or nothing when it fails or is silent for 30 s.
+std::string output_of(const std::vector<std::string>& words) {
+  auto child = Child::spawn(words);
+  if (!child) return "";
+  child->in.close();
+  std::string bytes;
+  char chunk[1 << 16];
+  pollfd ready = {child->out.get(), POLLIN, 0};
+  while (poll(&ready, 1, 30'000) > 0) {
+    const ssize_t count = read(child->out.get(), chunk, sizeof chunk);
+    if (count > 0) bytes.append(chunk, static_cast<std::size_t>(count));
+    if (count == 0) return bytes;
+    if (count < 0 && errno != EAGAIN && errno != EINTR) break;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string elf_architecture(std::string_view file) {
+  // elf.h: e_machine at 18, here little-endian (EI_DATA 1); 62 = EM_X86_64, 183 = EM_AARCH64.
+  if (!file.starts_with("\x7f"
+                        "ELF") ||
+      file.size() < 20 || file[5] != 1)
+    return "";
+  const int machine = static_cast<std::uint8_t>(file[18]) | static_cast<std::uint8_t>(file[19]) << 8;
+  return machine == 62 ? "x86_64" : machine == 183 ? "aarch64" : "";
+}
+
+Result<AgentBinaries::Entry> AgentBinaries::load(const std::string& path) const {
+  auto bytes = read_file(path);
+  if (!bytes) return fail(bytes.error().kind, bytes.error().text);
+  Entry entry;
+  entry.known = {elf_architecture(*bytes), sha256_hex(*bytes), bytes->size()};
+  entry.path = path;
+  entry.bytes = std::make_shared<const std::string>(std::move(*bytes));
+  if (entry.known.architecture.empty())
+    return fail(ErrorKind::kBadInput, fmt::format("agent binary {}: not an x86_64 or aarch64 program", path));
+  return entry;
+}
+
+Result<std::vector<AgentBinaries::Known>> AgentBinaries::list() const {
+  std::vector<Known> known;
+  for (const auto& [architecture, entry] : entries_) known.push_back(entry.known);
+  return known;
+}
+
+Result<std::vector<AgentBinaries::Known>> AgentBinaries::known() {
+  const std::lock_guard lock(mutex_);
+  if (loaded_) return list();
+  auto own = load(own_);
+  if (!own) return fail(own.error().kind, own.error().text);
+  entries_.insert_or_assign(own->known.architecture, std::move(*own));
+  for (const auto& [architecture, path] : others_) {
+    auto entry = load(path);
+    if (!entry) return fail(entry.error().kind, entry.error().text);
+    if (entry->known.architecture != architecture)
+      return fail(ErrorKind::kBadInput, fmt::format("agent binary {}: built for {}, not for {}", path,
+                                                    entry->known.architecture, architecture));
+    entries_.insert_or_assign(architecture, std::move(*entry));
+  }
+  loaded_ = true;
+  return list();
+}
+
+AgentBinaries::Payload AgentBinaries::payload(const std::string& architecture, bool gzip) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(architecture);
+  if (found == entries_.end()) return {};
+  Entry& entry = found->second;
+  // Fast rather than small: the first node waits for it.
+  if (gzip && !entry.packed)
+    entry.packed =
+        std::make_shared<const std::string>(output_of({"gzip", "-1", "-c", "-f", "--", entry.path}));
+  if (gzip && !entry.packed->empty()) return {entry.packed, true};
+  return {entry.bytes, false};
+}
+
+}  // namespace railbed::fleet

@@ -1,0 +1,58 @@
+// The agents that can be pushed: this program for its own architecture, others by --agent-binary.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace railbed::fleet {
+
+// "x86_64", "aarch64": as `uname -m` says it, from the ELF header's e_machine; nothing for anything else.
+std::string elf_architecture(std::string_view file);
+
+class AgentBinaries {
+ public:
+  struct Known {
+    std::string architecture;
+    std::string hash;
+    std::size_t size = 0;
+  };
+
+  // `own` is the agent for its own architecture, `others` maps architecture → path.
+  AgentBinaries(std::string own, std::map<std::string, std::string> others)
+      : own_(std::move(own)), others_(std::move(others)) {}
+
+  // Reads and hashes the files at the first call. Thread-safe, as is payload().
+  Result<std::vector<Known>> known();
+  // The bytes to send for a known architecture; packed with gzip when asked for and possible here.
+  struct Payload {
+    std::shared_ptr<const std::string> bytes;
+    bool gzip = false;
+  };
+  Payload payload(const std::string& architecture, bool gzip);
+
+ private:
+  struct Entry {
+    Known known;
+    std::string path;
+    std::shared_ptr<const std::string> bytes;
+    std::shared_ptr<const std::string> packed;  // empty until asked for
+  };
+  Result<std::vector<Known>> list() const;
+  Result<Entry> load(const std::string& path) const;
+
+  std::string own_;
+  std::map<std::string, std::string> others_;
+  std::mutex mutex_;
+  std::map<std::string, Entry> entries_;
+  bool loaded_ = false;
+};
+
+}  // namespace railbed::fleet

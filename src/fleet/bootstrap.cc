@@ -1,0 +1,119 @@
+#include "fleet/bootstrap.h"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include <cstdint>
+
+#include "base/text.h"
+
+namespace railbed::fleet {
+namespace {
+
+// For any POSIX shell with coreutils or busybox. A directory is used only when it is ours, no symbolic link,
+// has room, and may hold programs (no noexec); /dev/shm and /tmp are open to all, hence the first two.
+constexpr std::string_view kScript = R"sh(LC_ALL=C; export LC_ALL; umask 077
+say() { echo "railbed:@NONCE@: $*"; }
+a=$(uname -m)
+case $a in
+@AGENTS@
+*) say architecture "$a"; exit 0 ;;
+esac
+u=$(id -u)
+mine() { [ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ]; }
+intact() {
+  [ -x "$1" ] && [ "$(wc -c <"$1")" -eq "$s" ] || return 1
+  command -v sha256sum >/dev/null 2>&1 || return 0
+  set -- $(sha256sum <"$1")
+  [ "$1" = "$h" ]
+}
+usable() {
+  mkdir -p "$1/agents" || return 1
+  mine "$1" && mine "$1/agents" || { echo "$1: not a directory of our own"; return 1; }
+  chmod 700 "$1" "$1/agents" || return 1
+  v=$(df -Pk "$1/agents" | { read x; read x x x v x; echo "$v"; })
+  [ "${v:-0}" -ge "$((s / 1024 + 16))" ] || { echo "$1: No space left on device, $v KiB free"; return 1; }
+  p=$1/agents/tmp.@NONCE@.sh
+  { echo "#!/bin/sh" >"$p" && chmod 700 "$p" && "$p"; }
+  r=$?
+  rm -f "$p"
+  return $r
+}
+set -- "${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/railbed" "/dev/shm/railbed-$u" "${TMPDIR:-/tmp}/railbed-$u"
+for d do
+  f=$d/agents/$h
+  mine "$d" && mine "$d/agents" && intact "$f/railbed" && { touch "$f" 2>/dev/null; exec "$f/railbed" agent; }
+done
+why=
+b=
+for d do
+  e=$(usable "$d" 2>&1) && { b=$d/agents; break; }
+  why="$why$e; "
+done
+[ -n "$b" ] || { say nowhere $why; exit 0; }
+z=raw; command -v gzip >/dev/null 2>&1 && z=gzip
+say push "$a" "$z"
+read n c || exit 0
+t=$b/tmp.@NONCE@
+trap "rm -f \"$t\"" EXIT
+trap "exit 1" HUP INT TERM
+take() { if [ "$c" = gzip ]; then head -c "$n" | gzip -dc; else head -c "$n"; fi; }
+e=$({ take | dd of="$t" bs=65536 conv=fsync; } 2>&1 >/dev/null) || { say failed $e; exit 0; }
+chmod 700 "$t"
+intact "$t" || { say failed the copy differs from what was sent; exit 0; }
+e=$({ mkdir -p "$b/$h" && mv -f "$t" "$b/$h/railbed"; } 2>&1) || { say failed $e; exit 0; }
+k=0
+for x in $(ls -t "$b"); do
+  [ ${#x} -eq 64 ] && { k=$((k + 1)); [ $k -le 3 ] || rm -rf "$b/$x"; }
+done
+find "$b" -name "tmp.*" -mmin +60 -exec rm -f {} + 2>/dev/null
+exec "$b/$h/railbed" agent
+)sh";
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+}
+
+}  // namespace
+
+std::string shell_quote(std::string_view text) {
+  std::string quoted(text);
+  replace_all(quoted, "'", "'\\''");
+  return "'" + quoted + "'";
+}
+
+std::string bootstrap_command(const std::vector<AgentBinaries::Known>& agents, std::string_view nonce) {
+  std::string arms;
+  for (const AgentBinaries::Known& agent : agents)
+    arms += fmt::format("{}) h={} s={} ;;\n", agent.architecture, agent.hash, agent.size);
+  std::string script(kScript);
+  replace_all(script, "@AGENTS@\n", arms);
+  replace_all(script, "@NONCE@", nonce);
+  return "exec sh -c " + shell_quote(script);
+}
+
+std::optional<BootstrapLine> bootstrap_line(std::string_view noise, std::string_view nonce) {
+  const std::string mark = fmt::format("railbed:{}: ", nonce);
+  const std::size_t at = noise.rfind(mark);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view line = noise.substr(at + mark.size());
+  const std::size_t end = line.find('\n');
+  if (end == std::string_view::npos) return std::nullopt;
+  line = trim(line.substr(0, end));
+  const std::size_t space = std::min(line.find(' '), line.size());
+  return BootstrapLine{std::string(line.substr(0, space)), std::string(trim(line.substr(space)))};
+}
+
+std::string bootstrap_reply(std::size_t bytes, bool gzip) {
+  return fmt::format("{} {}\n", bytes, gzip ? "gzip" : "raw");
+}
+
+std::string make_nonce() {
+  std::uint64_t number = 0;
+  if (getrandom(&number, sizeof number, 0) != sizeof number)
+    number = static_cast<std::uint64_t>(time(nullptr));
+  return fmt::format("{:016x}", number);
+}
+
+}  // namespace railbed::fleet

@@ -1,0 +1,34 @@
+// How an agent gets onto a node: the POSIX shell script that ssh starts there, and what it says to us.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fleet/agent_binary.h"
+
+namespace railbed::fleet {
+
+// The remote command. It starts the agent that the node already has, or says what it needs; see
+// docs/reference/agent-protocol.md. `nonce` marks its lines, so that no greeting can be mistaken for one.
+std::string bootstrap_command(const std::vector<AgentBinaries::Known>& agents, std::string_view nonce);
+
+// "push x86_64 gzip", "architecture riscv64", "nowhere /root/.cache/railbed: No space left on device", …
+struct BootstrapLine {
+  std::string word;
+  std::string rest;
+};
+// The last line of the script's own in `noise`, once it is complete.
+std::optional<BootstrapLine> bootstrap_line(std::string_view noise, std::string_view nonce);
+
+// What the script reads before it takes `bytes` bytes.
+std::string bootstrap_reply(std::size_t bytes, bool gzip);
+
+// 16 hexadecimal digits.
+std::string make_nonce();
+
+// One word for a POSIX shell.
+std::string shell_quote(std::string_view text);
+
+}  // namespace railbed::fleet

@@ -1,0 +1,132 @@
+#include "fleet/diagnose.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "fleet/frame.h"
+
+namespace railbed::fleet {
+namespace {
+
+struct Symptom {
+  std::string_view said;    // part of a line of stderr
+  std::string_view reason;  // {0} is the ssh destination
+  std::string_view remedy;
+  bool passing = false;
+  ErrorKind kind = ErrorKind::kUnavailable;
+};
+
+// The words are OpenSSH's (sshconnect.c, ssh.c, packet.c, clientloop.c of 9.2), strerror(3)'s and ld.so's.
+// The first that fits wins: what is more particular stands higher.
+constexpr Symptom kSymptoms[] = {
+    {"REMOTE HOST IDENTIFICATION HAS CHANGED", "the host key of {0} is not the one that known_hosts has",
+     "find out why; if the machine was reinstalled, remove the old key with ssh-keygen -R"},
+    {"Host key verification failed", "the host key of {0} is not known",
+     "run `ssh {0}` once and accept its key, or add it to known_hosts"},
+    {"Could not resolve hostname", "the name {0} does not resolve",
+     "correct `ssh:` in cluster.yaml, or add the name to DNS, /etc/hosts or ~/.ssh/config"},
+    {"Bad configuration option", "ssh refuses its configuration", "mend the file and line that ssh names"},
+    {"Bad owner or permissions", "ssh refuses its configuration", "chmod 600 the file that ssh names"},
+    {"Can't open user config file", "ssh cannot read its configuration", "correct `ssh_config:`"},
+    {"Too many authentication failures", "{0} refused our keys before the right one came",
+     "name the key by IdentityFile and IdentitiesOnly=yes in ~/.ssh/config"},
+    {"Permission denied (", "{0} does not let us log in",
+     "add your public key to its authorized_keys (ssh-copy-id {0}), or load the key into ssh-agent"},
+    {"Unable to negotiate with", "ssh and {0} have no algorithm in common",
+     "update the older of the two, or allow the algorithm in ~/.ssh/config"},
+    {"Connection timed out during banner exchange", "{0} accepted the connection and then said nothing",
+     "its sshd or the whole machine hangs; look at its console", false, ErrorKind::kTimeout},
+    {"Timeout, server", "{0} stopped answering", "the link or the machine died; look at its console", false,
+     ErrorKind::kTimeout},
+    {"kex_exchange_identification", "{0} closed the connection before greeting us",
+     "its sshd (or the jump host's) is overloaded; raise MaxStartups there, or lower --parallel", true},
+    {"Connection refused", "{0} refused the connection", "start sshd there, or correct the address or port"},
+    {"No route to host", "there is no route to {0}",
+     "check that it is powered, cabled and that the address is right"},
+    {"Network is unreachable", "there is no route to {0}", "check the routes of this machine"},
+    {"Connection timed out", "{0} did not answer", "check that it is powered, cabled and not firewalled",
+     false, ErrorKind::kTimeout},
+    {"Operation timed out", "{0} did not answer", "check that it is powered, cabled and not firewalled",
+     false, ErrorKind::kTimeout},
+    {"Connection reset by", "{0} reset the connection", "look at its sshd's log", true},
+    {"version `GLIBC_", "its C library is older than this railbed needs",
+     "use a distribution of 2021 or later (glibc 2.34), or an agent built for it: --agent-binary"},
+    {"Exec format error", "it cannot run the agent it was given",
+     "give one built for it: --agent-binary ARCH=PATH"},
+    {"No space left on device", "no space left on its disks",
+     "free some space in its home, /dev/shm or /tmp"},
+    {"Disk quota exceeded", "its disk quota is exceeded", "free some space in its home"},
+    {"This account is", "the account has no shell", "use one that may run commands"},
+    {"closed by remote host", "{0} closed the connection",
+     "it is going down, or its sshd ended; look at its console"},
+    {"Broken pipe", "the connection to {0} broke", "look at its console"},
+};
+
+const Symptom* find_symptom(std::string_view said) {
+  const auto found = std::find_if(std::begin(kSymptoms), std::end(kSymptoms), [&](const Symptom& symptom) {
+    return said.find(symptom.said) != std::string_view::npos;
+  });
+  return found == std::end(kSymptoms) ? nullptr : found;
+}
+
+// Only the line that shows the symptom: banners and warnings around it help nobody.
+std::string_view line_with(std::string_view text, std::string_view part) {
+  for (const std::string_view line : lines(text))
+    if (line.find(part) != std::string_view::npos) return line;
+  return text;
+}
+
+std::string fill(std::string_view text, const Target& target) {
+  return fmt::format(fmt::runtime(text), target.local ? "this machine" : target.destination);
+}
+
+std::string quoted_words(const Sighting& sighting) {
+  const std::string errors = printable(sighting.errors);
+  const std::string noise = printable(sighting.noise);
+  if (errors.empty() && noise.empty()) return "it said nothing";
+  if (errors.empty() || noise.empty()) return fmt::format("it said \"{}\"", errors.empty() ? noise : errors);
+  return fmt::format("it said \"{}\" and, on stderr, \"{}\"", noise, errors);
+}
+
+}  // namespace
+
+Diagnosis diagnose(const Target& target, const Sighting& sighting) {
+  if (const Symptom* symptom = find_symptom(sighting.errors)) {
+    const std::string text =
+        fmt::format("{}: {}: {} (\"{}\")", target.name, fill(symptom->reason, target),
+                    fill(symptom->remedy, target), printable(line_with(sighting.errors, symptom->said)));
+    return {Error{symptom->kind, text}, symptom->passing};
+  }
+  if (!sighting.exit_code) {
+    const auto seconds = std::chrono::duration<double>(sighting.waited).count();
+    return {Error{ErrorKind::kTimeout, fmt::format("{}: no answer within {:.3g} s while {}; {}", target.name,
+                                                   seconds, sighting.doing, quoted_words(sighting))}};
+  }
+  // ssh ends with 255 when the connection failed, else with the status of the remote command: ssh(1).
+  const int code = *sighting.exit_code;
+  const std::string_view hint = code == 126 || code == 127
+                                    ? "; is its login shell a POSIX shell, and may its disks hold programs?"
+                                    : "";
+  return {Error{ErrorKind::kUnavailable, fmt::format("{}: ended with status {} while {}; {}{}", target.name,
+                                                     code, sighting.doing, quoted_words(sighting), hint)}};
+}
+
+Error diagnose(const Target& target, const BootstrapLine& line, std::string_view own_architecture) {
+  const std::string rest = printable(line.rest);
+  if (line.word == "architecture")
+    return {ErrorKind::kUnavailable,
+            fmt::format("{0}: it is {1}, this railbed is {2}: give one built for it: --agent-binary {1}=PATH",
+                        target.name, rest, own_architecture)};
+  const bool full =
+      line.rest.find("No space left") != std::string::npos || line.rest.find("quota") != std::string::npos;
+  const std::string_view reason = full
+                                      ? "no space left for the agent: free some in its home, /dev/shm or /tmp"
+                                      : "no directory there can hold the agent";
+  if (line.word == "nowhere" || full)
+    return {ErrorKind::kUnavailable, fmt::format("{}: {} ({})", target.name, reason, rest)};
+  return {ErrorKind::kUnavailable, fmt::format("{}: the agent could not be copied: {}", target.name, rest)};
+}
+
+}  // namespace railbed::fleet

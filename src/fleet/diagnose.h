@@ -1,0 +1,33 @@
+// From what ssh and the node said to what a person can do about it.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "fleet/bootstrap.h"
+#include "fleet/fleet.h"
+
+namespace railbed::fleet {
+
+// What was seen of a node whose agent is not there, or not any more.
+struct Sighting {
+  std::string_view doing;        // "starting the agent"
+  std::string_view errors;       // what ssh, the shell and the agent wrote to stderr
+  std::string_view noise;        // what came on stdout before the agent spoke
+  std::optional<int> exit_code;  // of ssh; nothing: it still ran when its time was over
+  std::chrono::milliseconds waited{0};
+};
+
+struct Diagnosis {
+  Error error;           // its text begins with the node's name
+  bool passing = false;  // the server was only too busy to greet us: worth another try
+};
+
+Diagnosis diagnose(const Target& target, const Sighting& sighting);
+
+// What the bootstrap script reported, unless it is "push".
+Error diagnose(const Target& target, const BootstrapLine& line, std::string_view own_architecture);
+
+}  // namespace railbed::fleet

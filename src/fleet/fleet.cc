@@ -1,0 +1,89 @@
+#include "fleet/fleet.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "fleet/session.h"
+
+namespace railbed::fleet {
+
+struct Fleet::State {
+  std::shared_ptr<FleetContext> context;
+  std::vector<std::unique_ptr<Session>> sessions;
+};
+
+Target target_of(const Node& node) { return {node.name, node.ssh, node.local}; }
+
+std::vector<Target> targets_of(const Cluster& cluster) {
+  std::vector<Target> targets;
+  for (const Node& node : cluster.nodes) targets.push_back(target_of(node));
+  return targets;
+}
+
+Fleet::Fleet(std::vector<Target> targets, FleetOptions options) : state_(std::make_unique<State>()) {
+  // By our process id: gzip, started to pack it, would be "self" to itself.
+  if (options.binary.empty()) options.binary = fmt::format("/proc/{}/exe", getpid());
+  state_->context = std::make_shared<FleetContext>(std::move(options));
+  for (Target& target : targets)
+    state_->sessions.push_back(std::make_unique<Session>(std::move(target), state_->context));
+}
+
+Fleet::~Fleet() {
+  if (!state_) return;
+  for (const auto& session : state_->sessions) session->request_stop();
+}
+
+Fleet::Fleet(Fleet&&) noexcept = default;
+Fleet& Fleet::operator=(Fleet&&) noexcept = default;
+
+std::size_t Fleet::size() const { return state_->sessions.size(); }
+std::size_t Fleet::parallelism() const {
+  return std::max<std::size_t>(1, state_->context->options.parallelism);
+}
+Peer& Fleet::peer(std::size_t index) { return *state_->sessions[index]; }
+
+Peer* Fleet::find(std::string_view name) {
+  for (const auto& session : state_->sessions)
+    if (session->node() == name) return session.get();
+  return nullptr;
+}
+
+std::string Step::to_text() const {
+  const std::string text = fmt::format("{}/{} nodes", done, total);
+  return failed == 0 ? text : fmt::format("{}, {} failed", text, failed);
+}
+
+std::vector<Answer> gather(Fleet& fleet, std::string_view method, const std::string& params,
+                           std::chrono::milliseconds deadline, std::stop_token stop, const OnStep& on_step) {
+  std::vector<std::optional<Answer>> answers(fleet.size());
+  std::atomic<std::size_t> next = 0;
+  std::mutex mutex;
+  std::size_t done = 0, failed = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < fleet.size(); i = next++) {
+      Peer& peer = fleet.peer(i);
+      auto result = stop.stop_requested()
+                        ? Result<std::string>(fail(ErrorKind::kCancelled, peer.node() + ": cancelled"))
+                        : peer.call(method, params, deadline, stop);
+      const std::lock_guard lock(mutex);
+      answers[i].emplace(Answer{peer.node(), std::move(result)});
+      ++done;
+      if (!answers[i]->result) ++failed;
+      if (on_step) on_step({*answers[i], done, failed, fleet.size()});
+    }
+  };
+  std::vector<std::jthread> workers;
+  for (std::size_t i = 0; i < std::min(fleet.parallelism(), fleet.size()); ++i) workers.emplace_back(work);
+  workers.clear();  // joins
+  std::vector<Answer> in_order;
+  for (auto& answer : answers) in_order.push_back(std::move(*answer));
+  return in_order;
+}
+
+}  // namespace railbed::fleet

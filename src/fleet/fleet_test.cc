@@ -1,0 +1,379 @@
+// The fleet against agents of its own making, through a shell script that stands in for ssh: it has the same
+// arguments, streams and exit codes, and can be made to fail as real nodes do. tests/fleet/ has the real
+// ones.
+#include "fleet/fleet.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "base/text.h"
+#include "fleet/sha256.h"
+#include "fleet/start.h"
+
+namespace railbed::fleet {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_program(const fs::path& path, const std::string& text) {
+  std::ofstream(path) << "#!/bin/sh\n" << text;
+  fs::permissions(path, fs::perms::owner_all);
+}
+
+class FleetTest : public testing::Test {
+ protected:
+  FleetTest() {
+    char name[] = "/tmp/railbed_fleet_test.XXXXXX";
+    root_ = mkdtemp(name);
+    fs::create_directories(root_ / "home");
+    fs::create_directories(root_ / "shm");
+    fs::create_directories(root_ / "bin");
+    write_program(root_ / "bin/dd",
+                  "echo pushed >>" + (root_ / "pushes").string() + "\nexec /bin/dd \"$@\"\n");
+    options_.binary = RAILBED_TEST_AGENT;
+    options_.ssh_program = root_ / "ssh";
+    fake_ssh("");
+  }
+  ~FleetTest() override { fs::remove_all(root_); }
+
+  // `before` runs with $destination and $command set; then the command, as the node's login shell would.
+  void fake_ssh(const std::string& before) {
+    write_program(root_ / "ssh", "root=" + root_.string() + R"sh(
+for word; do destination=$command; command=$word; done
+HOME=$root/home TMPDIR=$root PATH=$root/bin:$PATH
+export HOME TMPDIR PATH
+unset XDG_CACHE_HOME
+command=$(printf %s "$command" | sed "s#/dev/shm/#$root/shm/#")
+)sh" + before + "\nexec sh -c \"$command\"\n");
+  }
+  Fleet one() { return Fleet({{"gpu07", "gpu07.lan", false}}, options_); }
+  Result<std::string> ask(const std::string& method, const std::string& params = "{}") {
+    Fleet fleet = one();
+    return fleet.peer(0).call(method, params, seconds(60), {});
+  }
+  std::string error_of(const Result<std::string>& result) {
+    return result ? "no error: " + *result : result.error().text;
+  }
+  fs::path agents() const { return root_ / "home/.cache/railbed/agents"; }
+  fs::path agent() const { return agents() / sha256_hex(read_file(RAILBED_TEST_AGENT)) / "railbed"; }
+  long pushes() const { return std::ranges::count(read_file(root_ / "pushes"), '\n'); }
+  static int pid_of(const std::string& hello) {
+    return parse_number<int>(hello.substr(7, hello.size() - 8)).value_or(0);
+  }
+  // Until the file is there: a handler has come that far.
+  static void await(const fs::path& path) {
+    while (!fs::exists(path)) std::this_thread::sleep_for(milliseconds(2));
+  }
+
+  fs::path root_;
+  FleetOptions options_;
+};
+
+TEST_F(FleetTest, PushesTheAgentOnceAndThenStartsTheCachedOne) {
+  EXPECT_EQ(error_of(ask("echo", "[1]")), "no error: [1]");
+  EXPECT_EQ(pushes(), 1);
+  EXPECT_EQ(read_file(agent()), read_file(RAILBED_TEST_AGENT));
+  EXPECT_EQ(fs::status(agents()).permissions(), fs::perms::owner_all);
+  EXPECT_EQ(fs::status(agent()).permissions(), fs::perms::owner_all);
+  EXPECT_EQ(error_of(ask("echo", "[2]")), "no error: [2]");
+  EXPECT_EQ(pushes(), 1);
+  EXPECT_EQ(std::distance(fs::directory_iterator(agents()), {}), 1) << "no temporary file stays";
+}
+
+TEST_F(FleetTest, PushesWithoutGzipAndChecksumPrograms) {
+  for (const char* tool :
+       {"sh", "uname", "id", "mkdir", "chmod", "df", "rm", "wc", "head", "mv", "ls", "find", "touch"})
+    if (fs::exists("/bin/" + std::string(tool)))
+      fs::create_symlink("/bin/" + std::string(tool), root_ / "bin" / tool);
+  fake_ssh("PATH=$root/bin");
+  EXPECT_EQ(error_of(ask("echo", "[1]")), "no error: [1]");
+  EXPECT_EQ(read_file(agent()), read_file(RAILBED_TEST_AGENT));
+}
+
+TEST_F(FleetTest, WorksInOtherShells) {
+  int tried = 0;
+  for (const char* shell : {"/bin/bash", "/bin/dash", "/bin/busybox", "/usr/bin/busybox"}) {
+    if (!fs::exists(shell)) continue;
+    ++tried;
+    fs::remove_all(agents());
+    fs::remove(root_ / "bin/sh");
+    fs::create_symlink(shell, root_ / "bin/sh");
+    EXPECT_EQ(error_of(ask("echo", "[1]")), "no error: [1]") << shell;
+    EXPECT_EQ(error_of(ask("echo", "[2]")), "no error: [2]") << shell;
+  }
+  EXPECT_GE(tried, 1);
+}
+
+TEST_F(FleetTest, ReplacesADamagedAgent) {
+  ASSERT_TRUE(ask("hello"));
+  std::fstream(agent(), std::ios::in | std::ios::out | std::ios::binary).seekp(5000).put('!');
+  EXPECT_EQ(error_of(ask("echo", "[1]")), "no error: [1]");
+  EXPECT_EQ(pushes(), 2);
+  EXPECT_EQ(read_file(agent()), read_file(RAILBED_TEST_AGENT));
+}
+
+TEST_F(FleetTest, KeepsThreeAgents) {
+  for (const char digit : {'1', '2', '3', '4'}) fs::create_directories(agents() / std::string(64, digit));
+  fs::create_directories(agents() / "not-ours");
+  ASSERT_TRUE(ask("hello"));
+  EXPECT_TRUE(fs::exists(agent()));
+  EXPECT_EQ(std::distance(fs::directory_iterator(agents()), {}), 4) << "three agents, and what is not one";
+}
+
+TEST_F(FleetTest, UsesNoDirectoryThatIsALink) {
+  fs::create_directories(root_ / "trap");
+  fs::create_directories(root_ / "home/.cache");
+  fs::create_symlink(root_ / "trap", root_ / "home/.cache/railbed");
+  write_program(root_ / "bin/df", "echo; echo d 1 1 0 1% /\n");
+  EXPECT_THAT(error_of(ask("hello")), HasSubstr("not a directory of our own"));
+  EXPECT_TRUE(fs::is_empty(root_ / "trap/agents"));
+}
+
+TEST_F(FleetTest, ToleratesGreetings) {
+  fake_ssh("echo Welcome to $destination; echo 'railbed:0: push nonsense'");
+  EXPECT_EQ(error_of(ask("echo", "[1]")), "no error: [1]");
+}
+
+TEST_F(FleetTest, HangingShellIsNamedAndItsProcessEnded) {
+  fake_ssh("echo $$ >$root/pid; echo 'Enter new password:'; exec sleep 1000");
+  options_.start_deadline = milliseconds(500);
+  const auto answer = ask("hello");
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().kind, ErrorKind::kTimeout);
+  EXPECT_THAT(answer.error().text, AllOf(StartsWith("gpu07: no answer"), HasSubstr("Enter new password:")));
+  EXPECT_EQ(kill(parse_number<int>(read_file(root_ / "pid")).value(), 0), -1);
+}
+
+TEST_F(FleetTest, EndlessNonsenseIsQuotedInPart) {
+  fake_ssh("exec yes \"$(printf 'Router\\007 >')\"");
+  EXPECT_THAT(error_of(ask("hello")), AllOf(HasSubstr("gpu07: not a frame"), HasSubstr("Router? >")));
+}
+
+TEST_F(FleetTest, ShortNonsenseIsQuoted) {
+  fake_ssh("echo Invalid command; exit 1");
+  EXPECT_THAT(error_of(ask("hello")),
+              AllOf(HasSubstr("gpu07: ended with status 1"), HasSubstr("Invalid command")));
+}
+
+TEST_F(FleetTest, SshsOwnReasonIsTold) {
+  fake_ssh("echo \"ssh: connect to host $destination port 22: Connection refused\" >&2; exit 255");
+  EXPECT_THAT(error_of(ask("hello")),
+              AllOf(StartsWith("gpu07: gpu07.lan refused the connection"), HasSubstr("start sshd")));
+}
+
+TEST_F(FleetTest, OverloadedServerIsTriedAgain) {
+  fake_ssh(
+      "echo >>$root/tries; [ $(wc -l <$root/tries) -ge 2 ] || {\n"
+      "echo 'kex_exchange_identification: Connection closed by remote host' >&2; exit 255; }");
+  EXPECT_EQ(error_of(ask("echo", "[1]")), "no error: [1]");
+}
+
+TEST_F(FleetTest, FullHomeFallsBackToTheNextDirectory) {
+  write_program(
+      root_ / "bin/df",
+      "case $2 in */home/*) echo; echo tmpfs 10 10 0 100% /home ;; *) exec /bin/df \"$@\" ;; esac\n");
+  EXPECT_EQ(error_of(ask("echo", "[1]")), "no error: [1]");
+  EXPECT_FALSE(fs::exists(agent()));
+  EXPECT_FALSE(fs::is_empty(root_ / "shm"));
+}
+
+TEST_F(FleetTest, NodeWithoutSpaceAnywhereIsNamed) {
+  write_program(root_ / "bin/df", "echo; echo tmpfs 10 10 0 100% /\n");
+  EXPECT_THAT(error_of(ask("hello")), AllOf(StartsWith("gpu07: no space left"), HasSubstr("0 KiB free")));
+}
+
+TEST_F(FleetTest, DiskThatFillsUpWhileCopyingIsNamedAndLeavesNothing) {
+  write_program(root_ / "bin/dd", "echo \"dd: error writing 'x': No space left on device\" >&2; exit 1\n");
+  EXPECT_THAT(error_of(ask("hello")), StartsWith("gpu07: no space left for the agent"));
+  EXPECT_TRUE(fs::is_empty(agents()));
+}
+
+TEST_F(FleetTest, OtherArchitectureIsNamedWithTheOption) {
+  write_program(root_ / "bin/uname", "echo riscv64\n");
+  EXPECT_THAT(error_of(ask("hello")),
+              AllOf(StartsWith("gpu07: it is riscv64"), HasSubstr("--agent-binary riscv64=PATH")));
+}
+
+TEST_F(FleetTest, OtherArchitectureGetsTheBinaryGivenForIt) {
+  const bool arm = elf_architecture(read_file(RAILBED_TEST_AGENT)) == "aarch64";
+  std::string other = read_file(RAILBED_TEST_AGENT);
+  other[18] = static_cast<char>(arm ? 62 : 183);  // e_machine
+  std::ofstream(root_ / "other", std::ios::binary) << other;
+  const std::string architecture = arm ? "x86_64" : "aarch64";
+  write_program(root_ / "bin/uname", "echo " + architecture + "\n");
+  options_.agent_binaries = {{architecture, root_ / "other"}};
+  // It is copied, and being no program for this machine, cannot start.
+  EXPECT_THAT(error_of(ask("hello")),
+              AllOf(StartsWith("gpu07: it cannot run the agent"), HasSubstr("Exec format error")));
+  EXPECT_EQ(read_file(agents() / sha256_hex(other) / "railbed"), other);
+  options_.agent_binaries = {{"riscv64", root_ / "other"}};
+  EXPECT_THAT(error_of(ask("hello")), HasSubstr("built for " + architecture + ", not for riscv64"));
+}
+
+TEST_F(FleetTest, HugeFrameEndsTheSession) {
+  const std::string header = std::string("\0RBF\1\3\0\0\0\0\0\1\x7f\xff\xff\xff", 16);
+  EXPECT_THAT(error_of(ask("write_raw", header)),
+              AllOf(StartsWith("gpu07: "), HasSubstr("more than the limit")));
+}
+
+TEST_F(FleetTest, AgentThatDiesInMidCallIsNamedWithItsLastWords) {
+  Fleet fleet = one();
+  const auto answer = fleet.peer(0).call("die", "{}", seconds(60), {});
+  EXPECT_THAT(error_of(answer),
+              AllOf(StartsWith("gpu07: ended with status 9"), HasSubstr("out of memory, sorry")));
+  EXPECT_EQ(error_of(fleet.peer(0).call("hello", "{}", seconds(60), {})), error_of(answer))
+      << "told again, not tried again";
+}
+
+TEST_F(FleetTest, CallThatTakesTooLongIsCancelledAndTheNextOneServed) {
+  Fleet fleet = one();
+  ASSERT_TRUE(fleet.peer(0).call("hello", "{}", seconds(60), {}));
+  const auto late = fleet.peer(0).call("wait_for_stop", (root_ / "a").string() + " " + (root_ / "b").string(),
+                                       milliseconds(200), {});
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().kind, ErrorKind::kTimeout);
+  EXPECT_THAT(late.error().text, HasSubstr("gpu07: no answer to \"wait_for_stop\" within 0.2 s"));
+  await(root_ / "b");  // the agent was told
+  EXPECT_EQ(error_of(fleet.peer(0).call("echo", "[1]", seconds(60), {})), "no error: [1]");
+}
+
+TEST_F(FleetTest, StopCancelsTheCallAtBothEnds) {
+  Fleet fleet = one();
+  std::stop_source stop;
+  std::jthread other([&] {
+    await(root_ / "a");
+    stop.request_stop();
+  });
+  const auto answer = fleet.peer(0).call(
+      "wait_for_stop", (root_ / "a").string() + " " + (root_ / "b").string(), seconds(60), stop.get_token());
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().kind, ErrorKind::kCancelled);
+  await(root_ / "b");
+}
+
+TEST_F(FleetTest, EndOfTheFleetEndsEvenAStubbornAgent) {
+  int pid = 0;
+  {
+    Fleet fleet = one();
+    const auto hello = fleet.peer(0).call("hello", "{}", seconds(60), {});
+    ASSERT_TRUE(hello) << hello.error().text;
+    pid = pid_of(*hello);
+    EXPECT_FALSE(fleet.peer(0).call("never_end", "{}", milliseconds(50), {}));
+    EXPECT_EQ(kill(pid, 0), 0);
+  }
+  EXPECT_EQ(kill(pid, 0), -1);
+}
+
+TEST_F(FleetTest, EndOfTheFleetWhileConnectingLeavesNothing) {
+  fake_ssh("echo $$ >$root/pid.new; mv $root/pid.new $root/pid; exec sleep 1000");
+  {
+    Fleet fleet = one();
+    std::stop_source stop;
+    std::jthread other([&] {
+      await(root_ / "pid");
+      stop.request_stop();
+    });
+    EXPECT_EQ(fleet.peer(0).call("hello", "{}", seconds(60), stop.get_token()).error().kind,
+              ErrorKind::kCancelled);
+  }
+  EXPECT_EQ(kill(parse_number<int>(read_file(root_ / "pid")).value(), 0), -1);
+}
+
+TEST_F(FleetTest, CallsOverlap) {
+  Fleet fleet = one();
+  std::jthread slow([&] {
+    EXPECT_FALSE(fleet.peer(0).call("wait_for_stop", (root_ / "a").string(), milliseconds(1000), {}));
+  });
+  await(root_ / "a");
+  EXPECT_EQ(error_of(fleet.peer(0).call("echo", "[1]", seconds(60), {})), "no error: [1]");
+}
+
+TEST_F(FleetTest, LocalAgentNeedsNoSsh) {
+  fake_ssh("exit 255");
+  Fleet fleet({{"here", "", true}}, options_);
+  EXPECT_EQ(error_of(fleet.peer(0).call("echo", "[1]", seconds(60), {})), "no error: [1]");
+  // Prints of a handler do not reach the frames, and its reads do not eat them.
+  EXPECT_EQ(error_of(fleet.peer(0).call("chatter", "", seconds(60), {})), "no error: {\"stdin\":-1}");
+  EXPECT_EQ(error_of(fleet.peer(0).call("refuse", "", seconds(60), {})), "here: no such rail");
+  EXPECT_THAT(error_of(fleet.peer(0).call("dance", "", seconds(60), {})), HasSubstr("no method \"dance\""));
+  const auto answer = fleet.peer(0).call("long", "20000000", seconds(60), {});
+  ASSERT_TRUE(answer) << answer.error().text;
+  EXPECT_EQ(answer->size(), 20000000u);
+  EXPECT_THAT(error_of(fleet.peer(0).call("long", "70000000", seconds(60), {})), HasSubstr("too large"));
+  EXPECT_THAT(error_of(fleet.peer(0).call("echo", std::string(kMaxToAgent, ' '), seconds(60), {})),
+              HasSubstr("too large"));
+}
+
+TEST_F(FleetTest, GatherNamesTheSickAndServesTheRestInOrder) {
+  fake_ssh(
+      "case $destination in\n"
+      "dead) echo 'ssh: connect to host dead port 22: No route to host' >&2; exit 255 ;;\n"
+      "hung) exec sleep 1000 ;;\n"
+      "esac");
+  options_.start_deadline = seconds(3);
+  options_.parallelism = 3;
+  Fleet fleet({{"a", "a", false},
+               {"dead", "dead", false},
+               {"b", "b", false},
+               {"hung", "hung", false},
+               {"c", "c", false}},
+              options_);
+  std::vector<std::string> steps;
+  const auto answers = gather(fleet, "echo", "[1]", seconds(60), {},
+                              [&](const Step& step) { steps.push_back(step.to_text()); });
+  std::vector<std::string> texts;
+  for (const Answer& answer : answers)
+    texts.push_back(answer.node + " " + error_of(answer.result).substr(0, 24));
+  EXPECT_THAT(texts, ElementsAre("a no error: [1]", "dead dead: there is no route ", "b no error: [1]",
+                                 "hung hung: no answer within 3", "c no error: [1]"));
+  EXPECT_EQ(steps.size(), 5u);
+  EXPECT_EQ(steps.back(), "5/5 nodes, 2 failed");
+  EXPECT_EQ(fleet.find("c")->node(), "c");
+  EXPECT_EQ(fleet.find("d"), nullptr);
+}
+
+TEST_F(FleetTest, GatherAfterAStopAsksNobody) {
+  std::stop_source stop;
+  stop.request_stop();
+  Fleet fleet = one();
+  const auto answers = gather(fleet, "hello", "{}", seconds(60), stop.get_token());
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(answers[0].result.error().kind, ErrorKind::kCancelled);
+  EXPECT_EQ(pushes(), 0);
+}
+
+TEST(SshWords, RespectTheUserAndNeverWeakenHostKeys) {
+  FleetOptions options;
+  options.ssh_config = "/tmp/config";
+  options.ssh_options = {"-o", "ConnectTimeout=3"};
+  const auto words = ssh_words({"a", "-oProxyCommand=evil", false}, options, "true");
+  const auto at = [&](const std::string& word) { return std::ranges::find(words, word) - words.begin(); };
+  const auto size = static_cast<long>(words.size());
+  EXPECT_LT(at("-F"), size);
+  EXPECT_LT(at("ConnectTimeout=3"), at("ConnectTimeout=10"));
+  EXPECT_LT(at("BatchMode=yes"), size);
+  EXPECT_EQ(at("--"), size - 3) << "a destination is never taken for an option";
+  for (const std::string& word : words) EXPECT_THAT(word, Not(HasSubstr("HostKey")));
+}
+
+}  // namespace
+}  // namespace railbed::fleet

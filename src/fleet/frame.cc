@@ -1,0 +1,155 @@
+#include "fleet/frame.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/json.h"
+
+namespace railbed::fleet {
+namespace {
+
+constexpr std::string_view kMagic("\0RBF", 4);
+
+void put_u32(std::string& out, std::uint32_t value) {
+  for (int shift = 24; shift >= 0; shift -= 8) out.push_back(static_cast<char>(value >> shift));
+}
+
+std::uint32_t get_u32(std::string_view bytes, std::size_t at) {
+  std::uint32_t value = 0;
+  for (std::size_t i = at; i < at + 4; ++i) value = value << 8 | static_cast<std::uint8_t>(bytes[i]);
+  return value;
+}
+
+// Names on the wire; the order is ErrorKind's.
+constexpr std::array<std::string_view, 5> kErrorKinds = {"bad-input", "unavailable", "timeout", "cancelled",
+                                                         "internal"};
+
+}  // namespace
+
+std::string encode_frame(const Frame& frame) {
+  std::string out;
+  out.reserve(kFrameHeader + frame.body.size());
+  out.append(kMagic);
+  out.push_back(static_cast<char>(kProtocolVersion));
+  out.push_back(static_cast<char>(frame.kind));
+  out.append(2, '\0');
+  put_u32(out, frame.id);
+  put_u32(out, static_cast<std::uint32_t>(frame.body.size()));
+  out.append(frame.body);
+  return out;
+}
+
+Result<std::optional<Frame>> FrameDecoder::lost(std::string text) {
+  error_ = Error{ErrorKind::kBadInput, std::move(text)};
+  buffer_.clear();
+  return fail(error_->kind, error_->text);
+}
+
+bool FrameDecoder::skip_noise() {
+  if (in_frames_) return true;
+  const std::size_t at = buffer_.find(kMagic);
+  // The magic may be cut by the end of what has come so far.
+  std::size_t keep = kMagic.size() - 1;
+  while (keep > 0 && !buffer_.ends_with(kMagic.substr(0, keep))) --keep;
+  const std::size_t noise = at != std::string::npos ? at : buffer_.size() - keep;
+  noise_.append(buffer_, 0, std::min(noise, max_noise_ + 1 - noise_.size()));
+  buffer_.erase(0, noise);
+  in_frames_ = at != std::string::npos && noise_.size() <= max_noise_;
+  return in_frames_;
+}
+
+Result<std::optional<Frame>> FrameDecoder::next() {
+  if (error_) return fail(error_->kind, error_->text);
+  if (!skip_noise()) {
+    if (noise_.size() > max_noise_) return lost(fmt::format("not a frame: \"{}\"", printable(noise_)));
+    return std::nullopt;
+  }
+  const std::size_t known = std::min(buffer_.size(), kMagic.size());
+  if (buffer_.compare(0, known, kMagic, 0, known) != 0)
+    return lost(
+        fmt::format("between frames came \"{}\"", printable(std::string_view(buffer_).substr(0, 300))));
+  if (buffer_.size() < kFrameHeader) return std::nullopt;
+  if (const auto version = static_cast<std::uint8_t>(buffer_[4]); version != kProtocolVersion)
+    return lost(
+        fmt::format("the other end speaks protocol {}, this railbed speaks {}", version, kProtocolVersion));
+  const auto kind = static_cast<std::uint8_t>(buffer_[5]);
+  if (kind < 1 || kind > 5 || buffer_[6] != 0 || buffer_[7] != 0)
+    return lost(fmt::format("a frame of unknown kind {}", kind));
+  const std::size_t length = get_u32(buffer_, 12);
+  if (length > max_body_)
+    return lost(fmt::format("a frame of {} bytes, more than the limit of {}", length, max_body_));
+  if (buffer_.size() < kFrameHeader + length) return std::nullopt;
+  Frame frame{static_cast<FrameKind>(kind), get_u32(buffer_, 8), buffer_.substr(kFrameHeader, length)};
+  buffer_.erase(0, kFrameHeader + length);
+  return frame;
+}
+
+std::string encode_request(const Request& request) {
+  json::Value head;
+  head["method"] = request.method;
+  head["deadline_ms"] = request.deadline_ms;
+  // The params follow as they are: a document of megabytes is not parsed only to be carried.
+  return json::dump(head) + "\n" + request.params;
+}
+
+Result<Request> decode_request(std::string_view body) {
+  const std::size_t end = body.find('\n');
+  if (end == std::string_view::npos) return fail(ErrorKind::kBadInput, "a request without a first line");
+  auto head = json::parse(body.substr(0, end));
+  if (!head) return fail(std::move(head.error()), "request");
+  const auto method = head->is_object() ? head->find("method") : head->end();
+  const auto deadline = head->is_object() ? head->find("deadline_ms") : head->end();
+  if (method == head->end() || !method->is_string() || deadline == head->end() ||
+      !deadline->is_number_unsigned())
+    return fail(ErrorKind::kBadInput, "a request without method or deadline_ms");
+  return Request{method->get<std::string>(), deadline->get<std::uint64_t>(),
+                 std::string(body.substr(end + 1))};
+}
+
+std::string encode_error(const Error& error) {
+  json::Value value;
+  value["kind"] = kErrorKinds[static_cast<std::size_t>(error.kind)];
+  value["text"] = error.text;
+  return json::dump(value);
+}
+
+Error decode_error(std::string_view body) {
+  const auto value = json::parse(body);
+  const auto text_of = [&](const char* key) {
+    const auto found = value && value->is_object() ? value->find(key) : json::Value::const_iterator{};
+    return value && value->is_object() && found != value->end() && found->is_string()
+               ? found->get<std::string>()
+               : std::string();
+  };
+  const std::string kind = text_of("kind");
+  const auto found = std::find(kErrorKinds.begin(), kErrorKinds.end(), kind);
+  if (found == kErrorKinds.end())
+    return Error{ErrorKind::kBadInput, "an error that could not be understood: " + printable(body)};
+  return Error{static_cast<ErrorKind>(found - kErrorKinds.begin()), text_of("text")};
+}
+
+std::string printable(std::string_view bytes, std::size_t limit) {
+  std::string out;
+  bool gap = false;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const char c = bytes[i];
+    if (c == '\x1b') {  // CSI sequences end with a letter (ECMA-48, 5.4); of others only ESC is dropped
+      if (i + 1 < bytes.size() && bytes[i + 1] == '[')
+        for (i += 2; i < bytes.size() && (bytes[i] < '@' || bytes[i] > '~');) ++i;
+      continue;
+    }
+    if (c == '\n' || c == '\r' || c == '\t' || c == ' ') {
+      gap = !out.empty();
+      continue;
+    }
+    if (gap) out.push_back(' ');
+    gap = false;
+    out.push_back(c > ' ' && c < '\x7f' ? c : '?');
+  }
+  if (out.size() > limit) out = "..." + out.substr(out.size() - limit + 3);
+  return out;
+}
+
+}  // namespace railbed::fleet

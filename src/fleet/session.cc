@@ -1,0 +1,122 @@
+#include "fleet/session.h"
+
+#include <fmt/format.h>
+
+#include "fleet/diagnose.h"
+#include "fleet/frame.h"
+#include "fleet/start.h"
+
+namespace railbed::fleet {
+namespace {
+
+constexpr auto kGrace = std::chrono::seconds(1);  // for an agent to end by itself
+
+}  // namespace
+
+Session::~Session() {
+  io_.request_stop();
+  if (io_.joinable()) io_.join();
+}
+
+Result<std::string> Session::call(std::string_view method, std::string params,
+                                  std::chrono::milliseconds deadline, std::stop_token stop) {
+  const std::string request =
+      encode_request({std::string(method), static_cast<std::uint64_t>(deadline.count()), std::move(params)});
+  if (request.size() > kMaxToAgent)
+    return fail(ErrorKind::kBadInput,
+                fmt::format("{}: a request of {} bytes is too large", node(), request.size()));
+  std::unique_lock lock(mutex_);
+  if (auto error = wait_until_open(lock, stop)) return fail(error->kind, error->text);
+  const std::uint32_t id = ++last_id_;
+  const auto pending = pending_.emplace(id, std::nullopt).first;
+  outbox_ += encode_frame({FrameKind::kRequest, id, request});
+  waker_.wake();
+  changed_.wait_until(lock, stop, Clock::now() + deadline,
+                      [&] { return pending->second.has_value() || state_ != State::kOpen; });
+  const auto answer = std::move(pending->second);
+  pending_.erase(pending);
+  if (answer) return *answer;
+  if (state_ != State::kOpen) return fail(error_.kind, error_.text);
+  outbox_ += encode_frame({FrameKind::kCancel, id, ""});
+  waker_.wake();
+  if (stop.stop_requested()) return fail(ErrorKind::kCancelled, cancelled(target_).text);
+  const auto seconds = std::chrono::duration<double>(deadline).count();
+  return fail(ErrorKind::kTimeout,
+              fmt::format("{}: no answer to \"{}\" within {:.3g} s; the agent was told to stop it", node(),
+                          method, seconds));
+}
+
+std::optional<Error> Session::wait_until_open(std::unique_lock<std::mutex>& lock,
+                                              const std::stop_token& stop) {
+  if (state_ == State::kNew) {
+    state_ = State::kConnecting;
+    io_ = std::jthread([this](const std::stop_token& token) { run(token); });
+  }
+  changed_.wait(lock, stop, [&] { return state_ != State::kConnecting; });
+  if (state_ == State::kConnecting) return cancelled(target_);
+  if (state_ == State::kFailed) return error_;
+  return std::nullopt;
+}
+
+void Session::run(const std::stop_token& stop) {
+  const std::stop_callback wake(stop, [this] { waker_.wake(); });
+  auto link = start_agent(target_, context_->options, context_->binaries, waker_, stop);
+  if (!link) return become(State::kFailed, std::move(link.error()));
+  become(State::kOpen);
+  Error error = serve_link(*link, stop);
+  // Callers are told at once; the process may need its grace.
+  become(State::kFailed, std::move(error));
+  link->close(kGrace);
+}
+
+Error Session::serve_link(Link& link, const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    {
+      const std::lock_guard lock(mutex_);
+      link.send(outbox_);
+      outbox_.clear();
+    }
+    const Link::Event event = link.pump(Clock::now() + std::chrono::hours(1), waker_);
+    if (auto error = take_frames(link)) return *error;
+    if (event != Link::Event::kEnd) continue;
+    link.close(kGrace);
+    Sighting seen;
+    seen.doing = "at work";
+    seen.errors = link.errors();
+    seen.exit_code = link.exit_code();
+    return diagnose(target_, seen).error;
+  }
+  return cancelled(target_);
+}
+
+std::optional<Error> Session::take_frames(Link& link) {
+  while (true) {
+    auto frame = link.next();
+    if (!frame) return Error{ErrorKind::kUnavailable, node() + ": " + frame.error().text};
+    if (!*frame) return std::nullopt;
+    take(std::move(**frame));
+  }
+}
+
+void Session::take(Frame frame) {
+  const std::lock_guard lock(mutex_);
+  const auto found = pending_.find(frame.id);
+  if (found == pending_.end()) return;  // late: its caller has gone
+  if (frame.kind == FrameKind::kAnswer) {
+    found->second = std::move(frame.body);
+  } else if (frame.kind == FrameKind::kError) {
+    found->second = Result<std::string>(fail(decode_error(frame.body), node()));
+  } else {
+    return;
+  }
+  changed_.notify_all();
+}
+
+void Session::become(State state, Error error) {
+  const std::lock_guard lock(mutex_);
+  state_ = state;
+  error_ = std::move(error);
+  changed_.notify_all();
+}
+
+}  // namespace railbed::fleet

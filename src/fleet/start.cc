@@ -1,0 +1,152 @@
+#include "fleet/start.h"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include "fleet/bootstrap.h"
+#include "fleet/diagnose.h"
+
+namespace railbed::fleet {
+namespace {
+
+constexpr int kAttempts = 3;
+constexpr auto kPause = std::chrono::milliseconds(700);
+
+std::string own_architecture() {
+  utsname name = {};
+  uname(&name);
+  return name.machine;
+}
+
+// One attempt: the waits, in order, and what each may end with.
+class Start {
+ public:
+  Start(const Target& target, const FleetOptions& options, AgentBinaries& binaries, const Waker& waker,
+        std::stop_token stop)
+      : target_(target), options_(options), binaries_(binaries), waker_(waker), stop_(std::move(stop)) {}
+
+  struct Failure {
+    Error error;
+    bool passing = false;
+  };
+  // Either `link` is set and ready, or the failure is returned.
+  std::optional<Failure> run(std::optional<Link>& link) {
+    if (auto failure = spawn(link)) return failure;
+    bool ended = false;
+    while (true) {
+      const auto frame = link->next();
+      if (!frame) return Failure{{ErrorKind::kUnavailable, target_.name + ": " + frame.error().text}};
+      if (*frame && (*frame)->kind == FrameKind::kReady) return std::nullopt;
+      if (*frame) return Failure{{ErrorKind::kUnavailable, target_.name + ": answered before it was asked"}};
+      if (auto failure = answer_bootstrap(*link)) return failure;
+      if (ended) return diagnosed(*link, true);
+      if (stop_.stop_requested()) return Failure{cancelled(target_)};
+      switch (link->pump(deadline_, waker_)) {
+        case Link::Event::kProgress:
+          break;
+        case Link::Event::kTimeout:
+          return diagnosed(*link, false);
+        case Link::Event::kEnd:
+          ended = true;
+      }
+    }
+  }
+
+ private:
+  std::optional<Failure> spawn(std::optional<Link>& link) {
+    std::vector<std::string> words = {options_.binary, "agent"};
+    if (!target_.local) {
+      const auto known = binaries_.known();
+      if (!known) return Failure{known.error()};
+      words = ssh_words(target_, options_, bootstrap_command(*known, nonce_));
+    }
+    auto started = Link::start(words);
+    if (!started) return Failure{{started.error().kind, target_.name + ": " + started.error().text}};
+    link.emplace(std::move(*started));
+    began_ = Clock::now();
+    deadline_ = began_ + options_.start_deadline;
+    return std::nullopt;
+  }
+
+  std::optional<Failure> answer_bootstrap(Link& link) {
+    const auto line = bootstrap_line(link.noise(), nonce_);
+    if (!line || (pushed_ && line->word == "push")) return std::nullopt;
+    if (line->word != "push") return Failure{diagnose(target_, *line, own_architecture())};
+    const std::size_t space = std::min(line->rest.find(' '), line->rest.size());
+    const auto payload = binaries_.payload(line->rest.substr(0, space), line->rest.ends_with(" gzip"));
+    if (!payload.bytes)
+      return Failure{{ErrorKind::kUnavailable, target_.name + ": asked for an unknown agent"}};
+    link.send(bootstrap_reply(payload.bytes->size(), payload.gzip));
+    link.send(*payload.bytes);
+    pushed_ = true;
+    began_ = Clock::now();
+    deadline_ = began_ + options_.push_deadline;
+    return std::nullopt;
+  }
+
+  Failure diagnosed(Link& link, bool ended) {
+    link.close(ended ? std::chrono::seconds(1) : std::chrono::seconds(0));
+    Sighting seen;
+    seen.doing = pushed_ ? "copying the agent" : "connecting and starting the agent";
+    seen.errors = link.errors();
+    seen.noise = link.noise();
+    if (ended) seen.exit_code = link.exit_code();
+    seen.waited = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - began_);
+    Diagnosis diagnosis = diagnose(target_, seen);
+    return {std::move(diagnosis.error), diagnosis.passing && !pushed_};
+  }
+
+  const Target& target_;
+  const FleetOptions& options_;
+  AgentBinaries& binaries_;
+  const Waker& waker_;
+  std::stop_token stop_;
+  const std::string nonce_ = make_nonce();
+  bool pushed_ = false;
+  Clock::time_point began_, deadline_;
+};
+
+}  // namespace
+
+Error cancelled(const Target& target) { return {ErrorKind::kCancelled, target.name + ": cancelled"}; }
+
+std::vector<std::string> ssh_words(const Target& target, const FleetOptions& options,
+                                   const std::string& command) {
+  std::vector<std::string> words = {options.ssh_program};
+  if (!options.ssh_config.empty()) words.insert(words.end(), {"-F", options.ssh_config});
+  // Before ours: ssh keeps the first value it gets (ssh_config(5)).
+  words.insert(words.end(), options.ssh_options.begin(), options.ssh_options.end());
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(options.connect_deadline).count();
+  for (const std::string& option :
+       {std::string("BatchMode=yes"), fmt::format("ConnectTimeout={}", seconds),
+        std::string("ServerAliveInterval=5"), std::string("ServerAliveCountMax=3"),
+        // An existing shared connection is used; none is left behind.
+        std::string("ControlMaster=no"),
+        // A configuration made for logging in must not get in the way of the command.
+        std::string("RemoteCommand=none"), std::string("RequestTTY=no"),
+        std::string("ClearAllForwardings=yes"), std::string("ForwardAgent=no"), std::string("ForwardX11=no"),
+        std::string("PermitLocalCommand=no"),
+        // The reasons of failures are logged at this level.
+        std::string("LogLevel=INFO")})
+    words.insert(words.end(), {"-o", option});
+  words.insert(words.end(), {"--", target.destination, command});
+  return words;
+}
+
+Result<Link> start_agent(const Target& target, const FleetOptions& options, AgentBinaries& binaries,
+                         const Waker& waker, std::stop_token stop) {
+  const auto give_up = Clock::now() + options.start_deadline;
+  for (int attempt = 1;; ++attempt) {
+    std::optional<Link> link;
+    auto failure = Start(target, options, binaries, waker, stop).run(link);
+    if (!failure) return std::move(*link);
+    if (link) link->close(std::chrono::milliseconds(0));
+    const auto next = Clock::now() + attempt * kPause;
+    if (!failure->passing || attempt == kAttempts || next >= give_up)
+      return fail(failure->error.kind, std::move(failure->error.text));
+    waker.wait_until(next, stop);
+    if (stop.stop_requested()) return fail(ErrorKind::kCancelled, cancelled(target).text);
+  }
+}
+
+}  // namespace railbed::fleet

@@ -1,0 +1,82 @@
+// An agent for the fleet's tests, whose methods are slow, stubborn, chatty or mortal on demand.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "base/text.h"
+#include "fleet/fleet.h"
+
+namespace railbed {
+namespace {
+
+using std::chrono::milliseconds;
+
+Result<std::string> hello(std::string_view, std::stop_token) {
+  return fmt::format("{{\"pid\":{}}}", getpid());
+}
+
+// Params: a file to create when it starts, and one to create when it was told to stop: "started stopped".
+Result<std::string> wait_for_stop(std::string_view params, std::stop_token stop) {
+  const auto files = words(params);
+  const auto touch = [&](std::size_t i) {
+    if (i < files.size()) close(open(std::string(files[i]).c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  };
+  touch(0);
+  while (!stop.stop_requested()) std::this_thread::sleep_for(milliseconds(2));
+  touch(1);
+  return fail(ErrorKind::kCancelled, "stopped");
+}
+
+Result<std::string> never_end(std::string_view, std::stop_token) {
+  while (true) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
+Result<std::string> write_raw(std::string_view params, std::stop_token) {
+  // serve_stdio() has moved its streams up: input to 3, output to what follows.
+  for (int fd = 4; fd < 10; ++fd)
+    if (write(fd, params.data(), params.size()) > 0) break;
+  return "{}";
+}
+
+Result<std::string> die(std::string_view, std::stop_token) {
+  std::fprintf(stderr, "out of memory, sorry\n");
+  std::fflush(stderr);
+  _exit(9);
+}
+
+Result<std::string> chatter(std::string_view, std::stop_token) {
+  std::puts("a library that prints");
+  std::fflush(stdout);
+  return fmt::format("{{\"stdin\":{}}}", std::getchar());
+}
+
+}  // namespace
+}  // namespace railbed
+
+int main(int argc, char** argv) {
+  using namespace railbed;
+  if (argc != 2 || std::string_view(argv[1]) != "agent") return kExitUsage;
+  const Handlers handlers = {
+      {"hello", hello},
+      {"echo",
+       [](std::string_view params, std::stop_token) { return Result<std::string>(std::string(params)); }},
+      {"refuse",
+       [](std::string_view, std::stop_token) -> Result<std::string> {
+         return fail(ErrorKind::kBadInput, "no such rail");
+       }},
+      {"long",
+       [](std::string_view params, std::stop_token) {
+         return Result<std::string>(std::string(parse_number<std::size_t>(params).value_or(0), 'x'));
+       }},
+      {"wait_for_stop", wait_for_stop},
+      {"never_end", never_end},
+      {"write_raw", write_raw},
+      {"die", die},
+      {"chatter", chatter},
+  };
+  _exit(fleet::serve_stdio(handlers) == 0 ? 0 : 1);
+}
