@@ -6,6 +6,7 @@ namespace {
 
 constexpr Command kCommands[] = {
     {"check", "validate a cluster.yaml and say what it describes", declare_check},
+    {"agent", "answer a controller on stdin and stdout; started by other commands", declare_agent},
     {"completion", "print a completion script for bash, zsh or fish", declare_completion},
 };
 

@@ -1,10 +1,11 @@
 #include "fleet/fleet.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
+#include <sys/auxv.h>
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -12,6 +13,19 @@
 #include "fleet/session.h"
 
 namespace railbed::fleet {
+
+namespace {
+
+// The file this process was started from: execve's pathname, which the kernel leaves in the auxiliary vector
+// (getauxval(3)), made independent of the working folder.
+std::string own_program() {
+  const auto* started_as = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  std::error_code failure;
+  const auto path = std::filesystem::canonical(started_as, failure);
+  return failure ? started_as : path.string();
+}
+
+}  // namespace
 
 struct Fleet::State {
   std::shared_ptr<FleetContext> context;
@@ -27,8 +41,7 @@ std::vector<Target> targets_of(const Cluster& cluster) {
 }
 
 Fleet::Fleet(std::vector<Target> targets, FleetOptions options) : state_(std::make_unique<State>()) {
-  // By our process id: gzip, started to pack it, would be "self" to itself.
-  if (options.binary.empty()) options.binary = fmt::format("/proc/{}/exe", getpid());
+  if (options.binary.empty()) options.binary = own_program();
   state_->context = std::make_shared<FleetContext>(std::move(options));
   for (Target& target : targets)
     state_->sessions.push_back(std::make_unique<Session>(std::move(target), state_->context));

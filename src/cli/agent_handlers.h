@@ -1,0 +1,11 @@
+// What an agent can be asked: the methods of the rooms, put together.
+#pragma once
+
+#include "base/peer.h"
+
+namespace railbed {
+
+// hello → {"version", "architecture", "pid", "node"}: who answers.
+Handlers agent_handlers();
+
+}  // namespace railbed

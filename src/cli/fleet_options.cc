@@ -1,0 +1,48 @@
+#include "cli/fleet_options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace railbed {
+
+void add_fleet_options(CLI::App& app, fleet::FleetOptions& options) {
+  app.add_option("--parallel", options.parallelism, "nodes worked on at once")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str()
+      ->group("Reaching the nodes");
+  app.add_option_function<int>(
+         "--connect-timeout",
+         [&options](int seconds) {
+           options.connect_deadline = std::chrono::seconds(seconds);
+           options.start_deadline = std::chrono::seconds(seconds + 5);
+         },
+         "seconds that a node may take to greet us (default 10)")
+      ->check(CLI::Range(1, 600))
+      ->type_name("SECONDS")
+      ->group("Reaching the nodes");
+  app.add_option_function<std::vector<std::string>>(
+         "--ssh-option",
+         [&options](const std::vector<std::string>& values) {
+           for (const std::string& value : values)
+             options.ssh_options.insert(options.ssh_options.end(), {"-o", value});
+         },
+         "an option for ssh as in ssh_config(5), e.g. Port=2222; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false)
+      ->group("Reaching the nodes");
+  app.add_option_function<std::vector<std::string>>(
+         "--agent-binary",
+         [&options](const std::vector<std::string>& values) {
+           for (const std::string& value : values) {
+             const std::size_t sign = value.find('=');
+             if (sign == std::string::npos)
+               throw CLI::ValidationError("--agent-binary", "expected ARCH=PATH");
+             options.agent_binaries[value.substr(0, sign)] = value.substr(sign + 1);
+           }
+         },
+         "railbed built for nodes of another architecture, e.g. aarch64=railbed-arm64; may be repeated")
+      ->type_name("ARCH=PATH")
+      ->allow_extra_args(false)
+      ->group("Reaching the nodes");
+}
+
+}  // namespace railbed

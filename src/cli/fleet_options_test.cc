@@ -1,0 +1,38 @@
+#include "cli/fleet_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+
+namespace railbed {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+TEST(FleetOptions, AreReadFromTheCommandLine) {
+  CLI::App app;
+  fleet::FleetOptions options;
+  add_fleet_options(app, options);
+  app.parse(
+      "--parallel 8 --connect-timeout 3 --ssh-option Port=2222 --ssh-option User=root "
+      "--agent-binary aarch64=/opt/railbed");
+  EXPECT_EQ(options.parallelism, 8u);
+  EXPECT_EQ(options.connect_deadline, std::chrono::seconds(3));
+  EXPECT_EQ(options.start_deadline, std::chrono::seconds(8));
+  EXPECT_THAT(options.ssh_options, ElementsAre("-o", "Port=2222", "-o", "User=root"));
+  EXPECT_THAT(options.agent_binaries, ElementsAre(Pair("aarch64", "/opt/railbed")));
+}
+
+TEST(FleetOptions, NonsenseIsRefused) {
+  for (const char* line : {"--parallel 0", "--connect-timeout 0", "--agent-binary aarch64"}) {
+    CLI::App app;
+    fleet::FleetOptions options;
+    add_fleet_options(app, options);
+    EXPECT_THROW(app.parse(line), CLI::ParseError) << line;
+  }
+}
+
+}  // namespace
+}  // namespace railbed
