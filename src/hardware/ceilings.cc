@@ -1,0 +1,236 @@
+#include "hardware/ceilings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "facts/facts.h"
+
+namespace railbed {
+namespace {
+
+// IEEE 802.3: preamble 7 and start delimiter 1, frame check sequence 4, inter-packet gap 12 (clause 4.4.2).
+constexpr Header kPreamble{"preamble", 8};
+constexpr Header kEthernet{"Ethernet", 14};
+constexpr Header kFcs{"FCS", 4};
+constexpr Header kGap{"gap", 12};
+constexpr Header kIpv4{"IPv4", 20};  // RFC 791, without options
+constexpr Header kIpv6{"IPv6", 40};  // RFC 8200
+constexpr Header kTcp{"TCP", 20};    // RFC 9293
+// RFC 7323: ten bytes, padded to twelve; Linux sends them unless net.ipv4.tcp_timestamps is 0.
+constexpr Header kTimestamps{"timestamps", 12};
+constexpr Header kUdp{"UDP", 8};  // RFC 768
+// InfiniBand Architecture Specification, volume 1, chapter 9 and annexes A16 (RoCE), A17 (RoCE v2).
+constexpr Header kLrh{"LRH", 8};
+constexpr Header kGrh{"GRH", 40};
+constexpr Header kBth{"BTH", 12};
+constexpr Header kIcrc{"ICRC", 4};
+constexpr Header kVcrc{"VCRC", 2};
+// Once a message, in its first packet: address, key and length of the write.
+constexpr int kReth = 16;
+
+constexpr std::array kTcpIpv4Headers{kPreamble, kEthernet, kIpv4, kTcp, kTimestamps, kFcs, kGap};
+constexpr std::array kTcpIpv6Headers{kPreamble, kEthernet, kIpv6, kTcp, kTimestamps, kFcs, kGap};
+constexpr std::array kRoceV2Ipv4Headers{kPreamble, kEthernet, kIpv4, kUdp, kBth, kIcrc, kFcs, kGap};
+constexpr std::array kRoceV2Ipv6Headers{kPreamble, kEthernet, kIpv6, kUdp, kBth, kIcrc, kFcs, kGap};
+constexpr std::array kRoceV1Headers{kPreamble, kEthernet, kGrh, kBth, kIcrc, kFcs, kGap};
+constexpr std::array kInfinibandHeaders{kLrh, kBth, kIcrc, kVcrc};
+
+bool is_tcp(Wire wire) { return wire == Wire::kTcpIpv4 || wire == Wire::kTcpIpv6; }
+
+// What of the headers the interface's MTU counts in.
+int headers_inside_mtu(Wire wire) {
+  if (!is_tcp(wire)) return 0;
+  return (wire == Wire::kTcpIpv4 ? kIpv4 : kIpv6).bytes + kTcp.bytes + kTimestamps.bytes;
+}
+
+// PCI Express Base Specification 6.0: encoding 8b/10b below 8 GT/s, 128b/130b to 32 GT/s (4.2), 236 TLP bytes
+// of each 256-byte flit above. A memory write TLP has a 16-byte header (64-bit address), sequence number 2
+// and LCRC 4, framed by 4 bytes (2 below 8 GT/s); flits need neither framing nor LCRC per packet.
+struct PcieCoding {
+  double encoding = 0;
+  int packet_overhead = 0;
+};
+PcieCoding coding_of(double gigatransfers) {
+  if (gigatransfers < 8) return {0.8, 24};
+  if (gigatransfers <= 32) return {128.0 / 130.0, 26};
+  return {236.0 / 256.0, 16};
+}
+constexpr double kMaxPayload = 256;
+
+// The rate of data that InfiniBand's sysfs "rate" stands for. It states signalling rates for the old speeds:
+// 8b/10b up to QDR, 64b/66b for FDR's 14.0625 Gb/s lanes; FDR10 and EDR onwards are given as data rates
+// (drivers/infiniband/core/sysfs.c, rate_show; InfiniBand specification, volume 2, chapter 5).
+BitRate data_rate(const RdmaPort& port) {
+  const std::string text = port.rate_text.value_or("");
+  const auto ends = [&](std::string_view speed) { return std::string_view(text).ends_with(speed); };
+  if (port.link_layer.value_or("") != "InfiniBand") return *port.rate;
+  if (ends(" SDR") || ends(" DDR") || ends(" QDR")) return *port.rate * 0.8;
+  if (ends(" FDR")) return *port.rate * (54.5454 / 56.0);
+  return *port.rate;
+}
+
+struct LinkRate {
+  BitRate rate;
+  std::string from;
+};
+
+std::optional<LinkRate> link_rate(const CeilingEnd& end, Wire wire) {
+  if (is_tcp(wire)) {
+    const NetInterface* interface = find_interface(end.facts->net, end.interface);
+    if (interface == nullptr || !interface->speed_mbps || *interface->speed_mbps <= 0) return std::nullopt;
+    return LinkRate{{*interface->speed_mbps * 1e6}, interface->speed_mbps.from()};
+  }
+  const RdmaPortRef found = rdma_port_of(end.facts->rdma, end.facts->net, end.interface);
+  if (!found || !found.port->rate) return std::nullopt;
+  return LinkRate{data_rate(*found.port), found.port->rate.from()};
+}
+
+std::string where(const CeilingEnd& end) { return fmt::format("{} of {}", end.interface, end.node); }
+
+// Why this end's stated speed binds nothing real; empty for an adapter on PCIe.
+std::string virtual_note(const CeilingEnd& end) {
+  const NetInterface* interface = find_interface(end.facts->net, end.interface);
+  const RdmaPortRef rdma = rdma_port_of(end.facts->rdma, end.facts->net, end.interface);
+  if (interface == nullptr) return rdma ? "" : fmt::format("{} was not found", where(end));
+  const std::string driver = interface->driver.value_or("");
+  if (driver == "virtio_net" || driver == "vmxnet3" || driver == "hv_netvsc")
+    return fmt::format("{} is virtual ({}): its speed is a claim", where(end), driver);
+  if (!interface->pci_address && driver.empty())
+    return fmt::format("{} is virtual: its speed is a claim", where(end));
+  return "";
+}
+
+std::string terms(Wire wire) {
+  std::string text;
+  for (const Header& header : headers_of(wire))
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", header.name, header.bytes);
+  return text;
+}
+
+Limit wire_limit(const LinkRate& rate, const std::string& whose, Wire wire, int mtu,
+                 std::uint64_t message_bytes) {
+  const double efficiency = wire_efficiency(wire, mtu, message_bytes);
+  return {fmt::format("wire, {} at MTU {}{}", to_text(rate.rate), mtu, whose), rate.rate * efficiency,
+          fmt::format("{} × {:.4f} ({} a packet)", rate.from, efficiency, terms(wire))};
+}
+
+void add_wire(Ceiling& ceiling, const CeilingEnd& a, const CeilingEnd& b, Wire wire, int mtu,
+              std::uint64_t message_bytes) {
+  const auto rate_a = link_rate(a, wire);
+  const auto rate_b = link_rate(b, wire);
+  for (const auto& [rate, end] : {std::pair{&rate_a, &a}, std::pair{&rate_b, &b}})
+    if (!*rate && ceiling.note.empty()) ceiling.note = fmt::format("{} states no speed", where(*end));
+  if (!rate_a && !rate_b) return;
+  const bool differ = rate_a && rate_b && rate_a->rate != rate_b->rate;
+  const bool first = rate_a && (!rate_b || rate_a->rate <= rate_b->rate);
+  const std::string whose = differ ? fmt::format(", the slower link: {}", where(first ? a : b)) : "";
+  ceiling.limits.push_back(wire_limit(first ? *rate_a : *rate_b, whose, wire, mtu, message_bytes));
+}
+
+std::optional<std::string> pci_address(const CeilingEnd& end) {
+  if (const NetInterface* interface = find_interface(end.facts->net, end.interface))
+    if (interface->pci_address) return *interface->pci_address;
+  if (const RdmaPortRef rdma = rdma_port_of(end.facts->rdma, end.facts->net, end.interface))
+    if (rdma.device->pci_address) return *rdma.device->pci_address;
+  return std::nullopt;
+}
+
+// The narrowest hop from the adapter to the root.
+void add_pcie(Ceiling& ceiling, const CeilingEnd& end) {
+  const auto address = pci_address(end);
+  if (!address || !end.facts->pci) return;
+  const PciDevice* device = find_pci(*end.facts->pci, *address);
+  if (device == nullptr) return;
+  const PciDevice* narrowest = nullptr;
+  for (const PciDevice* hop : path_to_root(*end.facts->pci, *device))
+    if (hop->link_now && hop->link_now->width > 0 &&
+        (narrowest == nullptr || pcie_rate(*hop->link_now) < pcie_rate(*narrowest->link_now)))
+      narrowest = hop;
+  if (narrowest == nullptr) return;
+  ceiling.limits.push_back(
+      {fmt::format("{} at {} of {}", describe_link(*narrowest->link_now), narrowest->address, end.node),
+       pcie_rate(*narrowest->link_now),
+       fmt::format("{}, less encoding and TLP headers at 256 bytes of payload", narrowest->link_now.from())});
+}
+
+}  // namespace
+
+std::span<const Header> headers_of(Wire wire) {
+  switch (wire) {
+    case Wire::kTcpIpv4:
+      return kTcpIpv4Headers;
+    case Wire::kTcpIpv6:
+      return kTcpIpv6Headers;
+    case Wire::kRoceV2Ipv4:
+      return kRoceV2Ipv4Headers;
+    case Wire::kRoceV2Ipv6:
+      return kRoceV2Ipv6Headers;
+    case Wire::kRoceV1:
+      return kRoceV1Headers;
+    case Wire::kInfiniband:
+      return kInfinibandHeaders;
+  }
+  return {};
+}
+
+int overhead_of(Wire wire) {
+  const auto headers = headers_of(wire);
+  return std::accumulate(headers.begin(), headers.end(), 0,
+                         [](int sum, const Header& header) { return sum + header.bytes; });
+}
+
+double wire_efficiency(Wire wire, int mtu, std::uint64_t message_bytes) {
+  const int payload = mtu - headers_inside_mtu(wire);
+  if (payload <= 0) return 0;
+  if (is_tcp(wire) || message_bytes == 0)
+    return static_cast<double>(payload) / static_cast<double>(payload + overhead_of(wire));
+  const auto message = static_cast<double>(message_bytes);
+  const double packets = std::ceil(message / payload);
+  return message / (message + packets * overhead_of(wire) + kReth);
+}
+
+BitRate pcie_rate(const PcieLink& link) {
+  const PcieCoding coding = coding_of(link.gigatransfers);
+  return BitRate::gigabits(link.gigatransfers * link.width * coding.encoding * kMaxPayload /
+                           (kMaxPayload + coding.packet_overhead));
+}
+
+std::string describe_link(const PcieLink& link) {
+  constexpr std::array<double, 6> kGenerations{2.5, 5, 8, 16, 32, 64};
+  for (std::size_t i = 0; i < kGenerations.size(); ++i)
+    if (link.gigatransfers == kGenerations[i]) return fmt::format("PCIe Gen{} x{}", i + 1, link.width);
+  return fmt::format("PCIe {} GT/s x{}", link.gigatransfers, link.width);
+}
+
+Ceiling path_ceiling(const CeilingEnd& a, const CeilingEnd& b, Wire wire, int mtu,
+                     std::uint64_t message_bytes) {
+  Ceiling ceiling;
+  if (a.facts == nullptr || b.facts == nullptr) {
+    ceiling.note = "without the facts of both ends";
+    return ceiling;
+  }
+  if (a.node == b.node) {
+    ceiling.nominal = true;
+    ceiling.note = "both ends are one machine: no wire, memory and processor bind";
+    return ceiling;
+  }
+  for (const CeilingEnd* end : {&a, &b}) {
+    const std::string note = virtual_note(*end);
+    if (note.empty()) continue;
+    ceiling.nominal = true;
+    if (ceiling.note.empty()) ceiling.note = note;
+  }
+  add_wire(ceiling, a, b, wire, mtu, message_bytes);
+  add_pcie(ceiling, a);
+  add_pcie(ceiling, b);
+  std::stable_sort(ceiling.limits.begin(), ceiling.limits.end(),
+                   [](const Limit& x, const Limit& y) { return x.rate < y.rate; });
+  return ceiling;
+}
+
+}  // namespace railbed

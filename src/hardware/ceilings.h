@@ -1,0 +1,48 @@
+// The most that a path can carry, from what its parts state: arithmetic on facts, nothing measured.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/units.h"
+#include "facts/measurement.h"
+#include "facts/pcie.h"
+
+namespace railbed {
+
+struct Facts;
+
+// What wraps the payload of one packet.
+enum class Wire { kTcpIpv4, kTcpIpv6, kRoceV2Ipv4, kRoceV2Ipv6, kRoceV1, kInfiniband };
+
+struct Header {
+  std::string_view name;
+  int bytes = 0;
+};
+// Everything on the wire that is not payload, in order, gaps included.
+std::span<const Header> headers_of(Wire wire);
+int overhead_of(Wire wire);
+// The part of the line rate left for payload. `mtu` is the interface's for TCP and the path MTU for RDMA, as
+// each counts it. `message_bytes` 0 stands for messages so long that their length does not matter; TCP joins
+// what is written, so it is heeded for RDMA only.
+double wire_efficiency(Wire wire, int mtu, std::uint64_t message_bytes = 0);
+
+// The rate left for data on a PCIe link after encoding and packet headers at a maximum payload of 256 bytes.
+BitRate pcie_rate(const PcieLink& link);
+// "PCIe Gen3 x8"
+std::string describe_link(const PcieLink& link);
+
+struct CeilingEnd {
+  std::string_view node;
+  std::string_view interface;
+  const Facts* facts = nullptr;
+};
+
+// Every limit of the path between two ends, the binding one first: the slower link's rate at this MTU and,
+// for each end, the narrowest PCIe hop between adapter and memory. Virtual devices make it nominal.
+Ceiling path_ceiling(const CeilingEnd& a, const CeilingEnd& b, Wire wire, int mtu,
+                     std::uint64_t message_bytes = 0);
+
+}  // namespace railbed
