@@ -30,7 +30,7 @@ class Initramfs:
         self.root, self.folder = root, folder
         self.entries = {}  # path in the guest, without leading slash: (mode, bytes)
         self.libraries = next((root / 'usr/lib').glob('*-linux-gnu'))
-        self.loader = (root / 'lib64/ld-linux-x86-64.so.2').resolve()
+        self.loader = self.libraries / 'ld-linux-x86-64.so.2'  # the one in lib64 may be an absolute link
         versions = sorted(p.name for p in (root / 'usr/lib/modules').iterdir() if (p / 'kernel').is_dir())
         if len(versions) != 1:
             raise LabError(f'one kernel expected under {root}/lib/modules, found {versions}')
@@ -144,8 +144,8 @@ class Initramfs:
             except LabError:
                 pass
         for line in lines:
-            if line.startswith('insmod'):
-                relative = line.split()[1].split(f'/modules/{self.release}/')[1]
+            if line.startswith('insmod '):
+                relative = line.strip().split(f'/modules/{self.release}/')[1]
                 self.copy(tree / relative, f'usr/lib/modules/{self.release}/{relative}')
         for name in ('modules.order', 'modules.builtin', 'modules.builtin.modinfo'):
             self.copy(tree / name)

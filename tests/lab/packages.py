@@ -71,7 +71,8 @@ class Apt:
                 continue
             file = line.split()[1]
             package, version, _ = file.split('_', 2)
-            if not UNUSED_PACKAGES.match(package):
+            # QEMU must run with the C library that this host has already loaded it by.
+            if not UNUSED_PACKAGES.match(package) and not (installed and package in ('libc6', 'libc-bin')):
                 files.append((package, urllib.parse.unquote(version), file))
         return files
 
