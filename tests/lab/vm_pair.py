@@ -57,7 +57,7 @@ class Pair:
         with self.exclusive():
             guest_image.build(self.folder)
             if self.locked():
-                self.wait_for_ssh(20)
+                self.wait_for_ssh(45)
                 return time.monotonic() - began, 'were up'
             how = self.bring_up(max_minutes, fresh)
             self.write_cluster()
@@ -79,7 +79,7 @@ class Pair:
         try:
             how = self.start(max_minutes, fresh)
             try:
-                self.wait_for_ssh(20 if how == 'resumed' else BOOT_SECONDS)
+                self.wait_for_ssh(45 if how == 'resumed' else BOOT_SECONDS)
             except LabError as error:
                 if how != 'resumed':
                     raise

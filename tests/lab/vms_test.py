@@ -22,7 +22,8 @@ from initramfs import NODES  # noqa: E402
 from vm_pair import Pair  # noqa: E402
 
 PAIR = Pair(os.environ.get('RAILBED_LAB_DIR', HERE.parent.parent / 'build/lab'))
-PATIENCE = 60  # seconds until a wait gives up; nothing is expected to take as long
+PATIENCE = 30  # seconds until a wait gives up; nothing is expected to take as long
+MINUTES = 10  # should this process be killed, its guests end by themselves
 
 
 def setUpModule():
@@ -67,7 +68,7 @@ class Lifecycle(unittest.TestCase):
         PAIR.down()
 
     def test_down_leaves_no_process(self):
-        PAIR.up()
+        PAIR.up(MINUTES)
         pids = processes()
         self.assertEqual(len(alive(pids)), 3)
         self.assertTrue(PAIR.down())
@@ -76,7 +77,7 @@ class Lifecycle(unittest.TestCase):
         self.assertFalse((PAIR.run / 'state.json').exists())
 
     def test_guests_do_not_outlive_a_killed_supervisor(self):
-        PAIR.up()
+        PAIR.up(MINUTES)
         supervisor, *guests = processes()
         os.kill(supervisor, signal.SIGKILL)
         self.assertTrue(eventually(lambda: not alive(guests)))
@@ -100,7 +101,7 @@ class Lifecycle(unittest.TestCase):
 class Nodes(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        PAIR.up()
+        PAIR.up(MINUTES)
         cls.scratch = tempfile.mkdtemp(prefix='lab')  # short: a socket path has 108 bytes
         cls.addClassCleanup(shutil.rmtree, cls.scratch)
         for node in NODES:
@@ -214,16 +215,15 @@ class Nodes(unittest.TestCase):
         }
         self.assertEqual(set(cases), set(faults.FAULTS) - {'clear'})
         for name, (argument, healthy, unharmed) in cases.items():
-            with self.subTest(fault=name):
-                self.assertTrue(eventually(healthy), 'before')
-                PAIR.fault('vm1', name, argument)
-                self.assertTrue(eventually(lambda: not healthy()), 'broken')
-                if unharmed:
-                    self.assertTrue(unharmed(), 'what the fault must leave alone')
-                self.assertIn(name, self.output('vm1', 'cat /run/lab-faults'))
-                PAIR.fault('vm1', 'clear')
-                self.assertTrue(eventually(healthy), 'after')
-                self.assertFalse(self.succeeds('vm1', 'cat /run/lab-faults'))
+            self.assertTrue(eventually(healthy), f'{name}: before')
+            PAIR.fault('vm1', name, argument)
+            self.assertTrue(eventually(lambda: not healthy()), f'{name}: broken')
+            if unharmed:
+                self.assertTrue(unharmed(), f'{name}: what it must leave alone')
+            self.assertIn(name, self.output('vm1', 'cat /run/lab-faults'))
+            PAIR.fault('vm1', 'clear')
+            self.assertTrue(eventually(healthy), f'{name}: cleared')
+            self.assertFalse(self.succeeds('vm1', 'cat /run/lab-faults'))
 
     def test_up_is_content_when_the_pair_is_up(self):
         pids = processes()
