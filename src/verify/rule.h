@@ -2,16 +2,15 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "verify/finding.h"
-#include "verify/verify.h"
 
 namespace railbed {
 
-class Judge;  // verify/judge.h: what a rule function speaks to
+class Judge;    // verify/judge.h: what a rule function speaks to
+struct Survey;  // verify/survey.h: what it walks over
 
 struct Rule {
   std::string_view id;        // area.name: "rdma.port-down"
@@ -21,8 +20,9 @@ struct Rule {
   std::string_view standard;  // the default expectation and where it comes from
   std::string_view remedy;    // what to do, in general
   std::string_view fixture;   // folder under tests/machines in which this rule, and no unrelated one, is red
-  std::vector<std::string_view> explained_by;  // rules whose red finding on the same thing explains this one
-  void (*check)(const Evidence& evidence, Judge& judge);
+  // Rules whose red finding on the same thing explains this one, the likeliest first. The graph has no cycle.
+  std::vector<std::string_view> explained_by;
+  void (*check)(const Survey& survey, Judge& judge);
 };
 
 // Every rule there is, grouped by area, in the order they are listed to people.

@@ -1,0 +1,22 @@
+// The rule table, area by area. Each function returns rows that stand beside their functions in its file.
+#pragma once
+
+#include <span>
+
+#include "verify/rule.h"
+
+namespace railbed {
+
+std::span<const Rule> node_rules();      // rules_node.cc: does it answer, is its system fit
+std::span<const Rule> module_rules();    // rules_module.cc: kernel modules and the devices they bring
+std::span<const Rule> link_rules();      // rules_link.cc: interface and cable
+std::span<const Rule> address_rules();   // rules_address.cc: MTU, addresses, GIDs
+std::span<const Rule> port_rules();      // rules_port.cc: RDMA ports
+std::span<const Rule> counter_rules();   // rules_counter.cc: error counters
+std::span<const Rule> pcie_rules();      // rules_pcie.cc
+std::span<const Rule> gpu_rules();       // rules_gpu.cc
+std::span<const Rule> nccl_rules();      // rules_nccl.cc
+std::span<const Rule> fleet_rules();     // rules_fleet.cc: nodes compared with each other
+std::span<const Rule> measured_rules();  // rules_measured.cc
+
+}  // namespace railbed

@@ -1,0 +1,51 @@
+#include "verify/judge.h"
+
+namespace railbed {
+
+Case::Case(const Rule& rule, std::vector<Finding>& findings, std::string node, std::string subject,
+           std::vector<std::string> touches)
+    : rule_(rule), findings_(findings) {
+  finding_.rule = rule.id;
+  finding_.node = std::move(node);
+  finding_.subject = std::move(subject);
+  finding_.touches = std::move(touches);
+}
+
+void Case::add_evidence(std::string_view from) {
+  if (from.empty() || finding_.evidence.find(from) != std::string::npos) return;
+  if (!finding_.evidence.empty()) finding_.evidence += ", ";
+  finding_.evidence += from;
+}
+
+bool Case::lacks_interface(const RailEnd& end) {
+  if (end.interface != nullptr) return false;
+  if (end.facts->net.interfaces.ok())
+    not_applicable("there is no such interface");
+  else
+    (void)read(end.facts->net.interfaces);
+  return true;
+}
+
+void Case::pass(std::string observed) {
+  finding_.observed = std::move(observed);
+  end(Status::kPass, std::string(rule_.title));
+}
+
+void Case::red(Status status, Complaint complaint) {
+  finding_.expected = std::move(complaint.expected);
+  finding_.observed = std::move(complaint.observed);
+  finding_.remedy = std::move(complaint.remedy);
+  end(status, std::move(complaint.message));
+}
+
+void Case::unknown(std::string why) { end(Status::kUnknown, "could not look: " + why); }
+
+void Case::not_applicable(std::string why) { end(Status::kNotApplicable, std::move(why)); }
+
+void Case::end(Status status, std::string message) {
+  finding_.status = status;
+  finding_.message = std::move(message);
+  findings_.push_back(std::move(finding_));
+}
+
+}  // namespace railbed

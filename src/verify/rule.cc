@@ -1,0 +1,27 @@
+#include "verify/rule.h"
+
+#include <algorithm>
+
+#include "verify/areas.h"
+
+namespace railbed {
+
+std::span<const Rule> all_rules() {
+  static const std::vector<Rule> rules = [] {
+    std::vector<Rule> all;
+    for (const auto& area :
+         {node_rules(), module_rules(), link_rules(), address_rules(), port_rules(), counter_rules(),
+          pcie_rules(), gpu_rules(), nccl_rules(), fleet_rules(), measured_rules()})
+      all.insert(all.end(), area.begin(), area.end());
+    return all;
+  }();
+  return rules;
+}
+
+const Rule* find_rule(std::string_view id) {
+  const auto rules = all_rules();
+  const auto found = std::ranges::find(rules, id, &Rule::id);
+  return found == rules.end() ? nullptr : &*found;
+}
+
+}  // namespace railbed

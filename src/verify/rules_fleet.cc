@@ -1,0 +1,277 @@
+// Nodes compared with each other: what should be equal, and who is the odd one out.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "verify/areas.h"
+#include "verify/judge.h"
+
+namespace railbed {
+namespace {
+
+struct Vote {
+  const NodeView* node;
+  std::string value;
+  std::string from;
+};
+
+struct Uniformity {
+  std::string_view subject;  // "kernel"
+  std::string_view why;      // ends the message: "drivers are built per kernel"
+  Status status = Status::kWarn;
+  Remedy remedy;
+  bool touches_gpus = false;
+};
+
+std::string nodes_text(const std::vector<const Vote*>& votes) {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < votes.size() && i < 4; ++i) names.push_back(*votes[i]->node->name);
+  const std::string text = fmt::format("{}", fmt::join(names, ", "));
+  return votes.size() > 4 ? fmt::format("{} and {} more", text, votes.size() - 4) : text;
+}
+
+// With a majority each odd node gets its own finding; without one the cluster gets a single finding.
+void compare(Judge& judge, const std::vector<Vote>& votes, const Uniformity& what) {
+  std::map<std::string, std::vector<const Vote*>> groups;
+  for (const Vote& vote : votes) groups[vote.value].push_back(&vote);
+  Case all = judge.on_cluster(std::string(what.subject));
+  if (votes.size() < 2) {
+    all.not_applicable("fewer than two nodes to compare");
+    return;
+  }
+  if (groups.size() == 1) {
+    all.pass(votes.front().value);
+    return;
+  }
+  const auto most =
+      std::ranges::max_element(groups, {}, [](const auto& group) { return group.second.size(); });
+  if (most->second.size() * 2 <= votes.size()) {
+    std::vector<std::string> texts;
+    for (const auto& [value, members] : groups) {
+      texts.push_back(fmt::format("{} on {}", value, nodes_text(members)));
+      all.add_evidence(members.front()->from);
+      for (const Vote* vote : members) all.touch("node:" + *vote->node->name);
+    }
+    all.red(what.status,
+            {.message = fmt::format("{} differs: {}; {}", what.subject, fmt::join(texts, ", "), what.why),
+             .expected = "the same on every node",
+             .observed = fmt::format("{}", fmt::join(texts, ", ")),
+             .remedy = what.remedy});
+    return;
+  }
+  for (const auto& [value, members] : groups) {
+    if (value == most->first) continue;
+    for (const Vote* vote : members) {
+      std::vector<std::string> touches;
+      if (what.touches_gpus) touches.emplace_back("gpus");
+      Case one = judge.on(*vote->node, std::string(what.subject), std::move(touches));
+      one.add_evidence(vote->from);
+      one.red(what.status, {.message = fmt::format("{} of {} is {}, {} of {} nodes have {}: {}", what.subject,
+                                                   *vote->node->name, value, most->second.size(),
+                                                   votes.size(), most->first, what.why),
+                            .expected = most->first,
+                            .observed = value,
+                            .remedy = what.remedy});
+    }
+  }
+}
+
+// Groups votes by a key and compares within each group.
+using Grouped = std::map<std::string, std::vector<Vote>>;
+void compare_groups(Judge& judge, const Grouped& grouped, const Uniformity& what) {
+  if (grouped.empty()) compare(judge, {}, what);
+  for (const auto& [key, votes] : grouped) {
+    Uniformity each = what;
+    const std::string subject =
+        key.empty() ? std::string(what.subject) : fmt::format("{} ({})", what.subject, key);
+    each.subject = subject;
+    compare(judge, votes, each);
+  }
+}
+
+std::string os_of(const NodeView& node) {
+  const Os& os = node.facts->system.os;
+  return os.id.value_or("?") + " " + os.version.value_or("?");
+}
+
+void os_uniform(const Survey& survey, Judge& judge) {
+  std::vector<Vote> votes;
+  for (const NodeView& node : survey.nodes)  // a node with an expectation of its own is judged by that
+    if (node.facts->system.os.id.ok() && !node.expect().os)
+      votes.push_back({&node, os_of(node), node.facts->system.os.id.from()});
+  compare(judge, votes,
+          {.subject = "operating system",
+           .why = "drivers and libraries come in other versions",
+           .remedy = {"Install one release everywhere, or state each node's in cluster.yaml (expect.os)."}});
+}
+
+void kernel_uniform(const Survey& survey, Judge& judge) {
+  Grouped groups;
+  for (const NodeView& node : survey.nodes)
+    if (const auto& release = node.facts->system.kernel.release; release.ok())
+      groups[os_of(node)].push_back({&node, *release, release.from()});
+  compare_groups(judge, groups,
+                 {.subject = "kernel",
+                  .why = "drivers are built per kernel",
+                  .remedy = {"Install the same kernel and reboot.", {"uname -r"}, true}});
+}
+
+void driver_uniform(const Survey& survey, Judge& judge) {
+  std::vector<Vote> votes;
+  for (const NodeView& node : survey.nodes)
+    if (const auto& version = node.facts->gpus.driver_version; version.ok() && !node.expect().driver)
+      votes.push_back({&node, *version, version.from()});
+  compare(judge, votes,
+          {.subject = "NVIDIA driver",
+           .why = "NCCL and CUDA must agree across nodes",
+           .remedy = {"Install one version everywhere and reboot.", {}, true},
+           .touches_gpus = true});
+}
+
+void gpus_uniform(const Survey& survey, Judge& judge) {
+  std::vector<Vote> votes;
+  for (const NodeView& node : survey.nodes)
+    if (node.facts->pci.ok() && !node.expect().gpus)
+      votes.push_back({&node, std::to_string(node.gpus().size()), node.facts->pci.from()});
+  compare(judge, votes,
+          {.subject = "number of GPUs",
+           .why = "a node that lost one holds up the job",
+           .status = Status::kFail,
+           .remedy = {"Reseat the card, or state each node's number in cluster.yaml (expect.gpus)."},
+           .touches_gpus = true});
+}
+
+void firmware_uniform(const Survey& survey, Judge& judge) {
+  Grouped groups;
+  for (const NodeView& node : survey.nodes) {
+    std::vector<std::string> seen;
+    for (const RdmaDevice& device : node.facts->rdma.devices.value_or({})) {
+      if (!device.board_id.ok() || !device.firmware.ok() || device.firmware->empty()) continue;
+      const std::string pair = *device.board_id + *device.firmware;
+      if (std::ranges::find(seen, pair) != seen.end()) continue;  // one vote a node and version
+      seen.push_back(pair);
+      groups[*device.board_id].push_back({&node, *device.firmware, device.firmware.from()});
+    }
+  }
+  compare_groups(judge, groups,
+                 {.subject = "adapter firmware",
+                  .why = "old firmware has its own faults and settings",
+                  .remedy = {"Flash the same version and reset the adapter.",
+                             {"mstflint -d ADDRESS query", "mstflint -d ADDRESS -i FILE burn"},
+                             true,
+                             false}});
+}
+
+void adapters_uniform(const Survey& survey, Judge& judge) {
+  std::vector<Vote> votes;
+  for (const NodeView& node : survey.nodes) {
+    if (!node.facts->pci.ok()) continue;
+    std::map<std::string, int> kinds;
+    for (const PciDevice* adapter : node.adapters()) {
+      const NicModel* model = find_nic(adapter->device.value_or(0));
+      ++kinds[model == nullptr ? "unknown adapter" : std::string(model->name)];
+    }
+    std::vector<std::string> texts;
+    for (const auto& [name, number] : kinds) texts.push_back(fmt::format("{} × {}", number, name));
+    votes.push_back(
+        {&node, texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", ")), node.facts->pci.from()});
+  }
+  compare(judge, votes,
+          {.subject = "RDMA adapters",
+           .why = "rails need an equal port on every node",
+           .remedy = {"Look for the card that is missing or unseated.", {"lspci -nn -d 15b3:"}}});
+}
+
+void memory_uniform(const Survey& survey, Judge& judge) {
+  constexpr double kTolerance = 0.05;  // firmware and integrated graphics take unequal shares
+  std::vector<Vote> votes;
+  std::vector<double> sizes;
+  for (const NodeView& node : survey.nodes)
+    if (const auto& total = node.facts->system.memory.total; total.ok() && !node.expect().memory) {
+      const double size = static_cast<double>(total->bytes);
+      const auto same = std::ranges::find_if(
+          sizes, [&](double other) { return std::abs(other - size) <= kTolerance * std::max(other, size); });
+      const double shown = same == sizes.end() ? size : *same;
+      if (same == sizes.end()) sizes.push_back(size);
+      votes.push_back({&node, to_text(ByteCount{static_cast<std::uint64_t>(shown)}), total.from()});
+    }
+  compare(
+      judge, votes,
+      {.subject = "memory",
+       .why = "a module is missing, or cluster.yaml should state each node's",
+       .remedy = {"Compare the modules with the other nodes'.", {"dmidecode -t memory | grep Size"}, true}});
+}
+
+}  // namespace
+
+std::span<const Rule> fleet_rules() {
+  static const Rule kRules[] = {
+      {.id = "fleet.os",
+       .title = "nodes run one operating system",
+       .why = "The same job meets other drivers and libraries on the odd node.",
+       .source = "/etc/os-release of every node",
+       .standard = "equal, or each node's own expect.os in cluster.yaml",
+       .remedy = "One release everywhere.",
+       .fixture = "v100-fleet-os",
+       .explained_by = {},
+       .check = os_uniform},
+      {.id = "fleet.kernel",
+       .title = "nodes run one kernel",
+       .why = "An unattended upgrade on one node changes its RDMA stack and may drop the GPU driver.",
+       .source = "/proc/sys/kernel/osrelease of every node",
+       .standard = "equal among nodes of the same operating system",
+       .remedy = "Install the same kernel, reboot.",
+       .fixture = "r730-fleet-kernel",
+       .explained_by = {"fleet.os"},
+       .check = kernel_uniform},
+      {.id = "fleet.driver",
+       .title = "nodes run one NVIDIA driver",
+       .why = "CUDA and NCCL features are agreed between nodes; the oldest driver decides, or the job fails.",
+       .source = "/proc/driver/nvidia/version of every node",
+       .standard = "equal, or expect.driver in cluster.yaml",
+       .remedy = "One version everywhere.",
+       .fixture = "r730-fleet-driver",
+       .explained_by = {"fleet.os"},
+       .check = driver_uniform},
+      {.id = "fleet.gpus",
+       .title = "nodes have equally many GPUs",
+       .why = "Launchers start one rank a GPU; a node that lost one ends the job before it begins.",
+       .source = "/sys/bus/pci/devices of every node",
+       .standard = "equal, or each node's own expect.gpus in cluster.yaml",
+       .remedy = "Find the lost GPU.",
+       .fixture = "r730-fleet-gpus",
+       .explained_by = {},
+       .check = gpus_uniform},
+      {.id = "fleet.firmware",
+       .title = "adapters of one kind have one firmware",
+       .why = "Settings and faults differ by version: one node then behaves unlike the others under load.",
+       .source = "/sys/class/infiniband/*/{fw_ver,board_id} of every node",
+       .standard = "equal among boards of the same id",
+       .remedy = "Flash the same version.",
+       .fixture = "r730-fleet-firmware",
+       .explained_by = {},
+       .check = firmware_uniform},
+      {.id = "fleet.adapters",
+       .title = "nodes have the same RDMA adapters",
+       .why = "A rail is as fast as its slowest end.",
+       .source = "/sys/bus/pci/devices of every node",
+       .standard = "equal in kind and number",
+       .remedy = "Find the missing card.",
+       .fixture = "r730-fleet-adapters",
+       .explained_by = {},
+       .check = adapters_uniform},
+      {.id = "fleet.memory",
+       .title = "nodes have the same memory",
+       .why = "Data loaders sized for one node are killed on the smaller one.",
+       .source = "MemTotal of /proc/meminfo of every node",
+       .standard = "within 5 %, or each node's own expect.memory in cluster.yaml",
+       .remedy = "Find the missing module.",
+       .fixture = "v100-fleet-memory",
+       .explained_by = {"host.memory-expected"},
+       .check = memory_uniform},
+  };
+  return kRules;
+}
+
+}  // namespace railbed

@@ -1,0 +1,379 @@
+// GPUs as PCI and the driver show them, and the route from their memory to the network.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "hardware/gpu_model.h"
+#include "verify/areas.h"
+#include "verify/judge.h"
+
+namespace railbed {
+namespace {
+
+std::vector<std::string> touches_gpus(const NodeView& node) {
+  std::vector<std::string> touches = {"gpus"};
+  for (const PciDevice* gpu : node.gpus()) touches.push_back("pci:" + gpu->address);
+  return touches;
+}
+
+void count(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    Case one = judge.on(node, "GPUs", touches_gpus(node));
+    if (!node.expect().gpus) {
+      one.not_applicable("cluster.yaml states no number of GPUs");
+      continue;
+    }
+    const auto* pci = one.read(node.facts->pci);
+    if (pci == nullptr) continue;
+    const int want = *node.expect().gpus;
+    const int have = static_cast<int>(node.gpus().size());
+    if (have == want) {
+      one.pass(std::to_string(have));
+      continue;
+    }
+    one.fail({.message = fmt::format(
+                  "{} shows {} of {} GPUs on PCI: {}", *node.name, have, want,
+                  have < want ? "one is unseated, without power or dead" : "cluster.yaml is out of date"),
+              .expected = std::to_string(want),
+              .observed = std::to_string(have),
+              .remedy = {have < want ? "Power the node off fully, reseat the card and its power cables."
+                                     : "Correct expect.gpus in cluster.yaml.",
+                         {"lspci -nn -d 10de:"},
+                         have < want}});
+  }
+}
+
+void driver_loaded(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    Case one = judge.on(node, "NVIDIA driver", touches_gpus(node));
+    if (node.gpus().empty()) {
+      one.not_applicable("no NVIDIA GPU on PCI");
+      continue;
+    }
+    const Reading<std::string>& version = node.facts->gpus.driver_version;
+    if (!version.absent()) {
+      if (const std::string* text = one.read(version)) one.pass(*text);
+      continue;
+    }
+    one.seen(version);
+    one.fail(
+        {.message = fmt::format("{} has {} GPUs and no NVIDIA driver loaded", *node.name, node.gpus().size()),
+         .expected = "the nvidia module",
+         .observed = "not loaded",
+         .remedy = {"Load it; when that fails, install the driver for this kernel (a kernel upgrade may have "
+                    "dropped it).",
+                    {"modprobe nvidia", "dkms status", "dmesg | grep -i -e nvidia -e nvrm -e nouveau"}}});
+  }
+}
+
+void device_nodes(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    Case one = judge.on(node, "/dev/nvidia*", touches_gpus(node));
+    const std::size_t want = node.gpus().size();
+    if (want == 0) {
+      one.not_applicable("no NVIDIA GPU on PCI");
+      continue;
+    }
+    const auto* nodes = one.read(node.facts->gpus.device_nodes);
+    if (nodes == nullptr) continue;
+    if (nodes->size() >= want) {
+      one.pass(std::to_string(nodes->size()));
+      continue;
+    }
+    one.fail(
+        {.message =
+             fmt::format("{} has {} GPUs on PCI and {} device nodes: the driver does not serve all of them",
+                         *node.name, want, nodes->size()),
+         .expected = std::to_string(want),
+         .observed = std::to_string(nodes->size()),
+         .remedy = {
+             "Let nvidia-smi make them; then read the kernel log for the GPU that is missing (Xid 79: it "
+             "fell off the bus, reboot).",
+             {"nvidia-smi -L", "dmesg | grep -i xid"}}});
+  }
+}
+
+void model_expected(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    if (!node.expect().gpu_model) continue;
+    if (!node.facts->gpus.devices.ok()) continue;  // said by gpu.count
+    for (const Gpu& gpu : *node.facts->gpus.devices) {
+      Case one = judge.on(node, gpu.pci_address, {"gpus", "pci:" + gpu.pci_address});
+      const std::string* model = one.read_if_there(gpu.model, "the driver does not name it (gpu.driver)");
+      if (model == nullptr) continue;
+      if (lower(*model).find(lower(*node.expect().gpu_model)) != std::string::npos) {
+        one.pass(*model);
+        continue;
+      }
+      one.fail(
+          {.message = fmt::format("GPU {} of {} is a {}, expected {}", gpu.pci_address, *node.name, *model,
+                                  *node.expect().gpu_model),
+           .expected = *node.expect().gpu_model,
+           .observed = *model,
+           .remedy = {"Correct expect.gpu_model in cluster.yaml, or swap the card.", {"nvidia-smi -L"}}});
+    }
+  }
+}
+
+void driver_expected(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    Case one = judge.on(node, "NVIDIA driver", touches_gpus(node));
+    if (!node.expect().driver || node.gpus().empty()) {
+      one.not_applicable("no driver version is expected");
+      continue;
+    }
+    const std::string* have =
+        one.read_if_there(node.facts->gpus.driver_version, "no driver is loaded (gpu.driver)");
+    if (have == nullptr) continue;
+    const std::string& want = *node.expect().driver;
+    if (*have == want || have->starts_with(want + ".")) {
+      one.pass(*have);
+      continue;
+    }
+    one.fail(
+        {.message = fmt::format("{} runs NVIDIA driver {}, expected {}", *node.name, *have, want),
+         .expected = want,
+         .observed = *have,
+         .remedy = {"Install the expected driver, then reboot.",
+                    {fmt::format("apt-get install nvidia-driver-{0} || dnf module install nvidia-driver:{0}",
+                                 split(want, '.').front())},
+                    true}});
+  }
+}
+
+// The longest list of GPUs for which the reason holds.
+std::string why_no_gpudirect(const NodeView& node) {
+  bool any_adapter = false;
+  for (const RailEnd& end : node.ends)
+    any_adapter = any_adapter || (end.model != nullptr && end.model->gpudirect);
+  if (!any_adapter) {
+    for (const RailEnd& end : node.ends)
+      if (end.model != nullptr) return fmt::format("{} cannot reach GPU memory", end.model->name);
+    return "no rail on a known RDMA adapter";
+  }
+  for (const Gpu& gpu : node.facts->gpus.devices.value_or({})) {
+    const GpuModel* model = gpu.model.ok() ? find_gpu_model(*gpu.model) : nullptr;
+    if (model == nullptr || model->gpudirect != GpuDirect::kNone) return {};
+  }
+  return "this GPU's memory cannot be reached by adapters: NCCL stages through host memory";
+}
+
+void gpudirect_possible(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    std::vector<std::string> touches = touches_gpus(node);
+    touches.emplace_back("nccl");
+    Case one = judge.on(node, "GPUDirect RDMA", std::move(touches));
+    if (node.gpus().empty()) {
+      one.not_applicable("no NVIDIA GPU on PCI");
+      continue;
+    }
+    const std::string why = why_no_gpudirect(node);
+    if (why.empty()) {
+      one.pass("possible");
+      continue;
+    }
+    const NcclVariable* level = effective(node.facts->nccl, "NCCL_NET_GDR_LEVEL");
+    if (level == nullptr || level->value == "LOC" || level->value == "0") {
+      one.not_applicable(why);
+      continue;
+    }
+    one.add_evidence(level->from);
+    one.warn({.message = fmt::format("NCCL on {} is told to use GPUDirect RDMA ({}={}), which cannot be: {}",
+                                     *node.name, level->name, level->value, why),
+              .expected = level->name + " unset",
+              .observed = level->value,
+              .remedy = {fmt::format("Take the line out of {}.", level->from)}});
+  }
+}
+
+bool kernel_at_least(std::string_view release, int major, int minor) {
+  const auto parts = split(release, '.');
+  const int have_major = parts.empty() ? 0 : parse_number<int>(parts[0]).value_or(0);
+  const int have_minor = parts.size() < 2 ? 0 : parse_number<int>(split(parts[1], '-').front()).value_or(0);
+  return have_major > major || (have_major == major && have_minor >= minor);
+}
+
+// Why DMA-BUF does not work here; empty when it should.
+std::string why_no_dma_buf(const NodeView& node) {
+  const Facts& facts = *node.facts;
+  if (!facts.gpus.open_module.value_or(false)) return "the driver is not the open kernel module";
+  for (const Gpu& gpu : facts.gpus.devices.value_or({})) {
+    const GpuModel* model = gpu.model.ok() ? find_gpu_model(*gpu.model) : nullptr;
+    if (model != nullptr && model->gpudirect == GpuDirect::kPeerMemory)
+      return fmt::format("{} does it only by nvidia-peermem", model->name);
+  }
+  const std::string release = facts.system.kernel.release.value_or("0");
+  if (!kernel_at_least(release, 5, 12)) return fmt::format("kernel {} is older than 5.12", release);
+  if (facts.system.kernel.config.ok()) {
+    const auto option = facts.system.kernel.config->find("CONFIG_PCI_P2PDMA");
+    if (option == facts.system.kernel.config->end() || option->second != "y")
+      return "the kernel is built without CONFIG_PCI_P2PDMA";
+  }
+  return {};
+}
+
+void gpudirect_route(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    Case one = judge.on(node, "GPUDirect RDMA", touches_gpus(node));
+    if (node.gpus().empty() || !why_no_gpudirect(node).empty()) {
+      one.not_applicable(node.gpus().empty() ? "no NVIDIA GPU on PCI" : why_no_gpudirect(node));
+      continue;
+    }
+    if (node.facts->gpus.driver_version.absent()) {
+      one.not_applicable("no driver is loaded (gpu.driver)");
+      continue;
+    }
+    one.seen(node.facts->gpus.peer_memory);
+    one.seen(node.facts->gpus.open_module);
+    const bool peer_memory = node.facts->gpus.peer_memory.ok();
+    const std::string no_dma_buf = why_no_dma_buf(node);
+    if (peer_memory != no_dma_buf.empty()) {
+      one.pass(peer_memory ? "nvidia-peermem" : "DMA-BUF");
+      continue;
+    }
+    if (peer_memory) {
+      one.warn({.message =
+                    fmt::format("{} has both GPUDirect routes, DMA-BUF and nvidia-peermem: which one is used "
+                                "depends on the program",
+                                *node.name),
+                .expected = "DMA-BUF alone",
+                .observed = "both",
+                .remedy = {
+                    "Unload nvidia-peermem and keep it from loading; DMA-BUF is the route NVIDIA recommends.",
+                    {"modprobe -r nvidia-peermem",
+                     "echo 'blacklist nvidia-peermem' > /etc/modprobe.d/nvidia-peermem.conf"}}});
+    } else {
+      one.fail(
+          {.message =
+               fmt::format("{} has no GPUDirect route: nvidia-peermem is not loaded, and DMA-BUF is out "
+                           "because {}",
+                           *node.name, no_dma_buf),
+           .expected = "DMA-BUF or nvidia-peermem",
+           .observed = "neither",
+           .remedy = {"Load nvidia-peermem, or install the open kernel module on a kernel of 6.2 or newer.",
+                      {"modprobe nvidia-peermem",
+                       "echo nvidia-peermem > /etc/modules-load.d/nvidia-peermem.conf"}}});
+    }
+  }
+}
+
+void fabric_manager(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    Case one = judge.on(node, "nvidia-fabricmanager", touches_gpus(node));
+    const auto gpus = node.facts->gpus.devices.value_or({});
+    const bool board = gpus.size() >= 8 && std::ranges::all_of(gpus, [](const Gpu& gpu) {
+                         const GpuModel* model = gpu.model.ok() ? find_gpu_model(*gpu.model) : nullptr;
+                         return model != nullptr && model->nvswitch;
+                       });
+    if (!board) {
+      one.not_applicable("no NVSwitch board");
+      continue;
+    }
+    const auto* services = one.read_if_there(node.facts->system.services, "no systemd here");
+    if (services == nullptr) continue;
+    const auto found = std::ranges::find(*services, "nvidia-fabricmanager", &Service::name);
+    const std::string state = found == services->end() ? "not installed" : found->active_state;
+    if (state == "active") {
+      one.pass(state);
+      continue;
+    }
+    one.fail({.message =
+                  fmt::format("nvidia-fabricmanager on {} is {}: CUDA will not start on GPUs behind NVSwitch",
+                              *node.name, state),
+              .expected = "active",
+              .observed = state,
+              .remedy = {"Install the version that equals the driver's, and start it.",
+                         {"systemctl enable --now nvidia-fabricmanager",
+                          "journalctl -u nvidia-fabricmanager -n 50"}}});
+  }
+}
+
+}  // namespace
+
+std::span<const Rule> gpu_rules() {
+  static const Rule kRules[] = {
+      {.id = "gpu.count",
+       .title = "all GPUs are on PCI",
+       .why = "A GPU that PCI does not show is a matter of seat, power or death; no driver can help.",
+       .source = "/sys/bus/pci/devices: vendor 10de, class 03",
+       .standard = "expect.gpus of cluster.yaml; not judged without it",
+       .remedy = "Power off fully, reseat; else replace.",
+       .fixture = "h100-gpu-lost",
+       .explained_by = {},
+       .check = count},
+      {.id = "gpu.driver",
+       .title = "NVIDIA driver is loaded",
+       .why = "Without it nothing on the node can use a GPU; after a kernel upgrade the module is often "
+              "missing.",
+       .source = "/proc/driver/nvidia/version",
+       .standard = "loaded where PCI shows an NVIDIA GPU",
+       .remedy = "modprobe nvidia; else install it for this kernel.",
+       .fixture = "v100-nvidia-missing",
+       .explained_by = {},
+       .check = driver_loaded},
+      {.id = "gpu.device-nodes",
+       .title = "driver serves every GPU",
+       .why = "A GPU without a device node failed to start, or fell off the bus later.",
+       .source = "/dev/nvidia[0-9]*",
+       .standard = "as many as GPUs on PCI",
+       .remedy = "nvidia-smi; then Xid messages in the kernel log.",
+       .fixture = "h100-device-node-missing",
+       .explained_by = {"gpu.driver"},
+       .check = device_nodes},
+      {.id = "gpu.model",
+       .title = "GPU model as expected",
+       .why = "One slower or smaller card sets the pace of all.",
+       .source = "/proc/driver/nvidia/gpus/*/information",
+       .standard = "expect.gpu_model of cluster.yaml is part of the name; not judged without it",
+       .remedy = "Swap the card, or correct cluster.yaml.",
+       .fixture = "v100-gpu-model",
+       .explained_by = {"gpu.driver"},
+       .check = model_expected},
+      {.id = "gpu.driver-expected",
+       .title = "NVIDIA driver version as expected",
+       .why = "CUDA and NCCL need a minimum; unequal versions on two nodes fail in odd ways.",
+       .source = "/proc/driver/nvidia/version",
+       .standard = "expect.driver of cluster.yaml, whole or as a prefix; not judged without it",
+       .remedy = "Install it, then reboot.",
+       .fixture = "v100-driver-version",
+       .explained_by = {"gpu.driver"},
+       .check = driver_expected},
+      {.id = "gpu.gpudirect-possible",
+       .title = "GPUDirect RDMA is asked for only where it can be",
+       .why = "ConnectX-3, GeForce and GB10 have no GPUDirect RDMA: data is staged through host memory. A "
+              "setting "
+              "that asks for it hides this, it does not change it.",
+       .source = "src/hardware tables, NCCL_NET_GDR_LEVEL",
+       .standard = "NCCL_NET_GDR_LEVEL unset where adapter or GPU cannot",
+       .remedy = "Remove the setting.",
+       .fixture = "spark-gdr-asked",
+       .explained_by = {"nccl.gdr-level"},
+       .check = gpudirect_possible},
+      {.id = "gpu.gpudirect-route",
+       .title = "one GPUDirect route is there",
+       .why = "Without a route every transfer makes a detour through host memory at less than half the "
+              "speed; with two "
+              "it is unclear which one is measured.",
+       .source =
+           "/sys/module/nvidia_peermem, /proc/driver/nvidia/version, kernel release and CONFIG_PCI_P2PDMA",
+       .standard = "DMA-BUF (open module, kernel ≥ 5.12) or nvidia-peermem, not both",
+       .remedy = "Load nvidia-peermem, or use the open module.",
+       .fixture = "h100-gpudirect-none",
+       .explained_by = {"gpu.driver"},
+       .check = gpudirect_route},
+      {.id = "gpu.fabric-manager",
+       .title = "fabric manager runs behind NVSwitch",
+       .why = "GPUs joined by NVSwitch wait for it: nvidia-smi is green while CUDA says \"system not yet "
+              "initialized\".",
+       .source = "systemctl show nvidia-fabricmanager",
+       .standard = "active on boards with NVSwitch",
+       .remedy = "Start it; its version must equal the driver's.",
+       .fixture = "h100-fabric-manager-down",
+       .explained_by = {"gpu.driver"},
+       .check = fabric_manager},
+  };
+  return kRules;
+}
+
+}  // namespace railbed

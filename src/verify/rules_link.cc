@@ -1,0 +1,350 @@
+// The interface of each rail and the cable behind it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "verify/areas.h"
+#include "verify/judge.h"
+
+namespace railbed {
+namespace {
+
+std::string speed_text(double mbps) { return to_text(BitRate{mbps * 1e6}); }
+
+void interface_exists(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes)
+    for (const RailEnd& end : node.ends) {
+      if (end.port == nullptr) continue;
+      Case one = judge.on(end);
+      if (one.read(node.facts->net.interfaces) == nullptr) continue;
+      if (end.interface != nullptr) {
+        one.pass(end.name);
+        continue;
+      }
+      std::vector<std::string_view> names;
+      for (const NetInterface& interface : *node.facts->net.interfaces) names.push_back(interface.name);
+      one.fail(
+          {.message = fmt::format("{} has no interface {} (it has {})", *node.name, end.name,
+                                  fmt::join(names, ", ")),
+           .expected = end.name,
+           .observed = fmt::format("{}", fmt::join(names, " ")),
+           .remedy = {"If it was renamed, correct cluster.yaml; else look for the adapter and its driver.",
+                      {"ip -brief link", "lspci -nn | grep -i -e mellanox -e ethernet"}}});
+    }
+}
+
+void admin_up(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes)
+    for (const RailEnd& end : node.ends) {
+      Case one = judge.on(end);
+      if (one.lacks_interface(end)) continue;
+      const bool* up = one.read(end.interface->administratively_up);
+      if (up == nullptr) continue;
+      if (*up) {
+        one.pass("up");
+        continue;
+      }
+      one.fail(
+          {.message = fmt::format("{} of {} is switched off (administratively down)", end.name, *node.name),
+           .expected = "up",
+           .observed = "down",
+           .remedy = {"Switch it on, and see to it that the network configuration does so at boot.",
+                      {fmt::format("ip link set {} up", end.name)}}});
+    }
+}
+
+void carrier(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes)
+    for (const RailEnd& end : node.ends) {
+      Case one = judge.on(end);
+      // A cable between two nodes is dead at both ends when one of them switches its port off.
+      if (end.rail != nullptr && end.rail->topology == Topology::kBackToBack)
+        for (const RailPort& other : end.rail->ports)
+          if (other.node != *node.name) one.touch("node:" + other.node);
+      if (end.infiniband()) {
+        one.not_applicable("on InfiniBand the port's state tells");
+        continue;
+      }
+      if (one.lacks_interface(end)) continue;
+      if (!end.interface->administratively_up.value_or(true)) {
+        one.fail(
+            {.message = fmt::format("{} of {} has no link: it is switched off", end.name, *node.name),
+             .expected = "link",
+             .observed = "switched off",
+             .remedy = {"Switch the interface on first.", {fmt::format("ip link set {} up", end.name)}}});
+        continue;
+      }
+      const bool* link = one.read(end.interface->carrier);
+      if (link == nullptr) continue;
+      if (*link) {
+        one.pass("link");
+        continue;
+      }
+      one.fail(
+          {.message = fmt::format("{} of {} has no link: no cable, a dead cable, or the other end is off",
+                                  end.name, *node.name),
+           .expected = "link",
+           .observed = "no carrier",
+           .remedy = {"Reseat the cable at both ends, try another one, check the port of the switch or peer.",
+                      {fmt::format("ethtool {}", end.name), fmt::format("ethtool -m {}", end.name)}}});
+    }
+}
+
+std::optional<int> usual_speed(const Survey& survey, const RailEnd& end) {
+  if (end.rail == nullptr) return std::nullopt;
+  std::map<int, int> votes;
+  int all = 0;
+  for (const RailEnd* other : survey.ends_of(*end.rail))
+    if (other->interface != nullptr && other->interface->speed_mbps.ok()) {
+      ++votes[*other->interface->speed_mbps];
+      ++all;
+    }
+  for (const auto& [speed, count] : votes)
+    if (count * 2 > all && all > 2) return speed;
+  return std::nullopt;
+}
+
+struct SpeedGoal {
+  double mbps;
+  Status status;
+  std::string_view from;
+};
+// What cluster.yaml says, else what most nodes of the rail run at, else what the adapter can do.
+std::optional<SpeedGoal> speed_goal(const Survey& survey, const RailEnd& end) {
+  if (end.rail != nullptr && end.rail->speed)
+    return SpeedGoal{end.rail->speed->bits_per_second / 1e6, Status::kFail, "cluster.yaml"};
+  if (const auto usual = usual_speed(survey, end))
+    return SpeedGoal{static_cast<double>(*usual), Status::kFail, "the other nodes of this rail"};
+  if (end.model != nullptr && end.model->ethernet.bits_per_second > 0)
+    return SpeedGoal{end.model->ethernet.bits_per_second / 1e6, Status::kWarn, end.model->name};
+  return std::nullopt;
+}
+
+void speed(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes)
+    for (const RailEnd& end : node.ends) {
+      Case one = judge.on(end);
+      if (end.infiniband()) {
+        one.not_applicable("on InfiniBand the port's rate tells");
+        continue;
+      }
+      if (one.lacks_interface(end)) continue;
+      const auto goal = speed_goal(survey, end);
+      if (!goal) {
+        one.not_applicable("no speed is expected, and a virtual link has none of its own");
+        continue;
+      }
+      if (!end.interface->carrier.value_or(false)) {
+        one.not_applicable("the link is down");
+        continue;
+      }
+      const int* mbps = one.read(end.interface->speed_mbps);
+      if (mbps == nullptr) continue;
+      if (*mbps == goal->mbps) {
+        one.pass(speed_text(*mbps));
+        continue;
+      }
+      const bool slow = *mbps < goal->mbps;
+      one.red(
+          goal->status,
+          {.message = fmt::format("{} of {} runs at {}, expected {} ({}): {}", end.name, *node.name,
+                                  speed_text(*mbps), speed_text(goal->mbps), goal->from,
+                                  slow ? "bad cable or failed negotiation" : "cluster.yaml is out of date"),
+           .expected = speed_text(goal->mbps),
+           .observed = speed_text(*mbps),
+           .remedy = {slow ? "Swap the cable for one rated for the speed; then check that both ends offer it."
+                           : "Correct the rail's speed in cluster.yaml.",
+                      {fmt::format("ethtool {}", end.name), fmt::format("ethtool -m {}", end.name)}}});
+    }
+}
+
+void flaps(const Survey& survey, Judge& judge) {
+  constexpr double kLossesPerDay = 5;  // gpud's threshold for a flapping port
+  for (const NodeView& node : survey.nodes)
+    for (const RailEnd& end : node.ends) {
+      Case one = judge.on(end);
+      if (one.lacks_interface(end)) continue;
+      const std::uint64_t* changes = one.read(end.interface->carrier_changes);
+      if (changes == nullptr) continue;
+      const double* uptime = one.read(node.facts->system.kernel.uptime_seconds);
+      if (uptime == nullptr) continue;
+      const double days = std::max(1.0, *uptime / 86400);
+      const double losses = static_cast<double>(*changes) / 2;  // each loss is a change down and a change up
+      if (losses / days < kLossesPerDay) {
+        one.pass(fmt::format("{} changes", *changes));
+        continue;
+      }
+      one.warn({.message = fmt::format(
+                    "{} of {} lost its link {:.0f} times in {:.1f} days: a cable or port is failing",
+                    end.name, *node.name, losses, days),
+                .expected = fmt::format("fewer than {} a day", kLossesPerDay),
+                .observed = fmt::format("{:.1f} a day", losses / days),
+                .remedy = {"Clean and reseat, then swap the cable; look at the optics' levels.",
+                           {fmt::format("ethtool -m {}", end.name),
+                            fmt::format("journalctl -k | grep {}", end.name)}}});
+    }
+}
+
+void receive_errors(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes)
+    for (const RailEnd& end : node.ends) {
+      Case one = judge.on(end);
+      if (one.lacks_interface(end)) continue;
+      const std::uint64_t* errors = one.read(end.interface->receive_errors);
+      if (errors == nullptr) continue;
+      if (*errors == 0) {
+        one.pass("0");
+        continue;
+      }
+      one.warn({.message =
+                    fmt::format("{} of {} received {} broken frames: the cable or a transceiver damages them",
+                                end.name, *node.name, *errors),
+                .expected = "0",
+                .observed = std::to_string(*errors),
+                .remedy = {"See which counter grows under load, then swap the cable.",
+                           {fmt::format("ethtool -S {} | grep -i -e err -e crc -e oversize", end.name)}}});
+    }
+}
+
+void unused_adapters(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    if (survey.evidence.cluster.rails.empty() || !node.facts->net.interfaces.ok()) continue;
+    for (const NetInterface& interface : *node.facts->net.interfaces) {
+      const bool rail =
+          std::ranges::any_of(node.ends, [&](const RailEnd& end) { return end.name == interface.name; });
+      if (rail || !rdma_port_of(node.facts->rdma, node.facts->net, interface.name)) continue;
+      Case one = judge.on(node, interface.name, {"netdev:" + interface.name});
+      const bool* up = one.read(interface.administratively_up);
+      if (up == nullptr) continue;
+      const bool used = interface.addresses.ok() &&
+                        std::ranges::any_of(*interface.addresses,
+                                            [](const auto& each) { return !each.address.is_link_local(); });
+      if (!*up || used || interface.master.ok()) {
+        one.pass(used ? "has an address" : *up ? "member of " + *interface.master : "down");
+        continue;
+      }
+      one.warn(
+          {.message = fmt::format("{} of {} belongs to no rail and is switched on: NCCL may pick it and hang",
+                                  interface.name, *node.name),
+           .expected = "down",
+           .observed = "up",
+           .remedy = {"Switch it off now and at boot, or make it a rail.",
+                      {fmt::format("ip link set {} down", interface.name)}}});
+    }
+  }
+}
+
+void bond_under_rdma(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes)
+    for (const RailEnd& end : node.ends) {
+      Case one = judge.on(end);
+      if (one.lacks_interface(end)) continue;
+      if (!end.wants_rdma()) {
+        one.not_applicable("the rail is plain Ethernet");
+        continue;
+      }
+      const bool is_bond = end.interface->bond_mode.ok();
+      const bool is_member = end.interface->master.ok();
+      one.seen(is_bond ? end.interface->bond_mode : end.interface->master);
+      if (!is_bond && !is_member) {
+        one.pass("no bond");
+        continue;
+      }
+      const std::string what = is_bond ? fmt::format("is a bond ({})", *end.interface->bond_mode)
+                                       : fmt::format("is a member of {}", *end.interface->master);
+      one.warn(
+          {.message = fmt::format("{} of {} {}: one RDMA connection is one flow and uses one member only",
+                                  end.name, *node.name, what),
+           .expected = "one rail per port, each in its own subnet",
+           .observed = what,
+           .remedy = {"Take the bond apart and make each port a rail of its own."}});
+    }
+}
+
+}  // namespace
+
+std::span<const Rule> link_rules() {
+  static const Rule kRules[] = {
+      {.id = "net.interface",
+       .title = "rail interface exists",
+       .why = "cluster.yaml names an interface that the node does not have: it was renamed by a firmware or "
+              "udev "
+              "change, or its adapter is gone.",
+       .source = "/sys/class/net",
+       .standard = "the interface that cluster.yaml names",
+       .remedy = "Correct cluster.yaml, or bring the adapter back.",
+       .fixture = "v100-interface-renamed",
+       .explained_by = {"rdma.adapter-modules", "rdma.os-supports-adapter"},
+       .check = interface_exists},
+      {.id = "net.admin-up",
+       .title = "rail interface is switched on",
+       .why = "An interface that is switched off has no link, no RDMA port and no GID.",
+       .source = "IFF_UP in /sys/class/net/*/flags",
+       .standard = "up",
+       .remedy = "ip link set up; check the network configuration.",
+       .fixture = "v100-interface-off",
+       .explained_by = {"net.interface"},
+       .check = admin_up},
+      {.id = "net.carrier",
+       .title = "rail interface has a link",
+       .why = "No carrier means no light or no signal: nothing else on this rail can work.",
+       .source = "/sys/class/net/*/carrier",
+       .standard = "1",
+       .remedy = "Cable, transceiver, the port at the other end.",
+       .fixture = "v100-cable-out",
+       .explained_by = {"net.admin-up", "net.interface"},
+       .check = carrier},
+      {.id = "net.speed",
+       .title = "rail interface runs at its speed",
+       .why =
+           "A poor cable makes the ports settle for less, often a quarter: 40G cards at 10 Gb/s pass every "
+           "ping and give 1.1 GB/s.",
+       .source = "/sys/class/net/*/speed",
+       .standard = "the rail's speed in cluster.yaml, else most nodes of the rail, else the adapter's table",
+       .remedy = "Another cable; then the port settings of both ends.",
+       .fixture = "v100-40g-at-10g",
+       .explained_by = {"net.carrier"},
+       .check = speed},
+      {.id = "net.flaps",
+       .title = "link does not come and go",
+       .why = "Each loss breaks every connection on the rail and stops the whole training job.",
+       .source = "/sys/class/net/*/carrier_changes, /proc/uptime",
+       .standard = "fewer than 5 losses a day (gpud)",
+       .remedy = "Clean, reseat, swap the cable.",
+       .fixture = "h100-link-flaps",
+       .explained_by = {},
+       .check = flaps},
+      {.id = "net.receive-errors",
+       .title = "rail receives no broken frames",
+       .why = "Frames with a bad checksum are dropped; RDMA then resends whole windows.",
+       .source = "/sys/class/net/*/statistics/rx_errors",
+       .standard = "0 since boot",
+       .remedy = "Swap the cable; compare the MTU at both ends when oversize frames are counted.",
+       .fixture = "v100-receive-errors",
+       .explained_by = {"net.mtu-equal"},
+       .check = receive_errors},
+      {.id = "net.unused-adapter",
+       .title = "RDMA interfaces outside the rails are off",
+       .why = "NCCL uses every active RDMA port it finds. One that leads nowhere makes it hang or fall back.",
+       .source = "/sys/class/net/*/flags",
+       .standard = "down, or with an address of its own",
+       .remedy = "ip link set down, now and at boot.",
+       .fixture = "spark-unused-nic-up",
+       .explained_by = {},
+       .check = unused_adapters},
+      {.id = "net.bond-under-rdma",
+       .title = "no bond under RDMA",
+       .why = "A bond spreads flows, not packets: one RDMA connection uses one member, so two ports give the "
+              "bandwidth of one. NCCL spreads over rails by itself.",
+       .source = "/sys/class/net/*/bonding/mode, /sys/class/net/*/master",
+       .standard = "each port its own rail in its own subnet",
+       .remedy = "Take the bond apart.",
+       .fixture = "v100-bond",
+       .explained_by = {},
+       .check = bond_under_rdma},
+  };
+  return kRules;
+}
+
+}  // namespace railbed

@@ -1,0 +1,270 @@
+// What the engines measured between nodes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "verify/areas.h"
+#include "verify/floor.h"
+#include "verify/judge.h"
+
+namespace railbed {
+namespace {
+
+std::string path_text(const Measurement& one) {
+  return fmt::format("{} → {} on {}", one.from.node, one.to.node, one.rail);
+}
+
+std::string_view engine_text(Engine engine) { return engine == Engine::kRdma ? "RDMA" : "TCP"; }
+
+std::string what_text(const Measurement& one) {
+  return fmt::format("{} {} {}", engine_text(one.engine),
+                     one.metric == Metric::kBandwidth ? "bandwidth" : "latency", path_text(one));
+}
+
+Case about(Judge& judge, const Measurement& one) {
+  return judge.on_cluster(what_text(one),
+                          {"rail:" + one.rail, "node:" + one.from.node, "node:" + one.to.node});
+}
+
+// The best of each metric, engine and direction: small messages are measured too, and prove nothing.
+struct Path {
+  std::string rail, from, to;
+  auto operator<=>(const Path&) const = default;
+};
+using Best = std::map<std::tuple<Path, Engine, Metric>, const Measurement*>;
+
+Best best_of(const std::vector<Measurement>& measurements) {
+  Best best;
+  for (const Measurement& one : measurements) {
+    if (one.failure || one.summary.samples == 0) continue;
+    const Measurement*& kept = best[{{one.rail, one.from.node, one.to.node}, one.engine, one.metric}];
+    const bool better =
+        kept == nullptr || (one.metric == Metric::kBandwidth ? one.summary.median > kept->summary.median
+                                                             : one.summary.median < kept->summary.median);
+    if (better) kept = &one;
+  }
+  return best;
+}
+
+void failed(const Survey& survey, Judge& judge) {
+  for (const Measurement& one : survey.evidence.measurements) {
+    Case each = about(judge, one);
+    if (!one.failure) {
+      each.pass("measured");
+      continue;
+    }
+    Remedy remedy{one.failure->remedy.empty() ? "Run it again; then look at both ends' kernel logs."
+                                              : one.failure->remedy,
+                  {fmt::format("railbed bench {} {} {}", one.engine == Engine::kRdma ? "rdma" : "tcp",
+                               one.from.node, one.to.node)}};
+    each.fail(
+        {.message = fmt::format("{} failed ({}): {}", what_text(one), one.failure->stage, one.failure->cause),
+         .expected = "a number",
+         .observed = one.failure->cause,
+         .remedy = std::move(remedy)});
+  }
+}
+
+void data_intact(const Survey& survey, Judge& judge) {
+  for (const Measurement& one : survey.evidence.measurements) {
+    if (one.failure) continue;
+    Case each = about(judge, one);
+    if (one.checked_bytes == 0) {
+      each.not_applicable("no data was compared");
+    } else if (one.wrong_bytes == 0) {
+      each.pass(fmt::format("{} compared", to_text(ByteCount{one.checked_bytes})));
+    } else {
+      each.fail(
+          {.message = fmt::format("{}: {} of {} compared bytes arrived wrong", what_text(one),
+                                  one.wrong_bytes, one.checked_bytes),
+           .expected = "0 wrong bytes",
+           .observed = std::to_string(one.wrong_bytes),
+           .remedy = {
+               "Take the path out of service; test memory, then swap adapter and cable one at a time."}});
+    }
+  }
+}
+
+void bandwidth(const Survey& survey, Judge& judge) {
+  for (const auto& [key, one] : best_of(survey.evidence.measurements)) {
+    if (one->metric != Metric::kBandwidth) continue;
+    Case each = about(judge, *one);
+    if (one->engine == Engine::kTcp) {
+      each.not_applicable("one TCP stream is bound by a processor core, not by the path");
+      continue;
+    }
+    if (one->ceiling.nominal || one->ceiling.limits.empty()) {
+      each.not_applicable(one->ceiling.note.empty() ? "no ceiling is known" : one->ceiling.note);
+      continue;
+    }
+    const NodeView* node = survey.find(one->from.node);
+    const Node* wanted = find_node(survey.evidence.cluster, one->from.node);
+    const double fraction = wanted != nullptr ? wanted->expect.fraction_of_ceiling
+                            : node != nullptr ? node->expect().fraction_of_ceiling
+                                              : Expectations{}.fraction_of_ceiling;
+    const auto floor = bandwidth_floor(one->ceiling, fraction);
+    if (!floor) {
+      each.unknown(floor.error().text);
+      continue;
+    }
+    const BitRate have{one->summary.median};
+    const Limit& binding = *std::ranges::min_element(one->ceiling.limits, {}, &Limit::rate);
+    each.add_evidence(binding.source);
+    if (have >= *floor) {
+      each.pass(fmt::format("{} of {}", to_text(have), to_text(binding.rate)));
+      continue;
+    }
+    each.fail(
+        {.message = fmt::format("{} is {}, {:.0f} % of the {} that {} allows", what_text(*one), to_text(have),
+                                100 * (have / binding.rate), to_text(binding.rate), binding.name),
+         .expected = fmt::format("at least {} ({:.0f} % of {})", to_text(*floor), 100 * fraction,
+                                 to_text(binding.rate)),
+         .observed = to_text(have),
+         .remedy = {
+             "Look at PCIe, NUMA placement and error counters of both ends; measure the two nodes alone.",
+             {fmt::format("railbed bench rdma {} {}", one->from.node, one->to.node)}}});
+  }
+}
+
+void rdma_beats_tcp(const Survey& survey, Judge& judge) {
+  const Best best = best_of(survey.evidence.measurements);
+  for (const auto& [key, rdma] : best) {
+    const auto& [path, engine, metric] = key;
+    if (engine != Engine::kRdma) continue;
+    const auto found = best.find({path, Engine::kTcp, metric});
+    if (found == best.end()) continue;
+    const Measurement& tcp = *found->second;
+    Case each = about(judge, *rdma);
+    const Rail* rail = find_rail(survey.evidence.cluster, rdma->rail);
+    if (rail != nullptr && !rail->rdma_driver.empty()) {
+      each.not_applicable("software RDMA runs on the same processor as TCP");
+      continue;
+    }
+    const bool faster = metric == Metric::kBandwidth ? rdma->summary.median >= tcp.summary.median
+                                                     : rdma->summary.median <= tcp.summary.median;
+    const auto text = [&](double value) {
+      return metric == Metric::kBandwidth ? to_text(BitRate{value}) : to_text(Nanoseconds{value});
+    };
+    if (faster) {
+      each.pass(fmt::format("RDMA {}, TCP {}", text(rdma->summary.median), text(tcp.summary.median)));
+      continue;
+    }
+    each.fail(
+        {.message = fmt::format("RDMA is slower than TCP {}: {} against {}", path_text(*rdma),
+                                text(rdma->summary.median), text(tcp.summary.median)),
+         .expected = "RDMA at least as good as TCP",
+         .observed = fmt::format("RDMA {}, TCP {}", text(rdma->summary.median), text(tcp.summary.median)),
+         .remedy = {"Check the RDMA MTU, packet loss, and that the port in use is the rail's."}});
+  }
+}
+
+void loss(const Survey& survey, Judge& judge) {
+  for (const Measurement& one : survey.evidence.measurements) {
+    if (one.failure) continue;
+    Case each = about(judge, one);
+    if (one.packets == 0) {
+      each.not_applicable("packets were not counted");
+      continue;
+    }
+    const double share = static_cast<double>(one.lost) / static_cast<double>(one.packets);
+    if (share <= kLossWarns) {
+      each.pass(fmt::format("{} of {}", one.lost, one.packets));
+      continue;
+    }
+    for (const auto& [counter, delta] : one.counter_deltas)
+      if (delta != 0) each.add_evidence(fmt::format("{} +{}", counter, delta));
+    each.red(
+        share > kLossFails ? Status::kFail : Status::kWarn,
+        {.message = fmt::format("{}: {} of {} packets were lost and sent again ({:.2g} %)", what_text(one),
+                                one.lost, one.packets, 100 * share),
+         .expected = fmt::format("below {} %", 100 * kLossWarns),
+         .observed = fmt::format("{:.2g} %", 100 * share),
+         .remedy = {
+             "Read the error counters of both ends under load: cable, then congestion (PFC, ECN), then MTU.",
+             {fmt::format("ethtool -S {} | grep -i -e drop -e discard -e err", one.from.interface),
+              "rdma statistic show"}}});
+  }
+}
+
+}  // namespace
+
+std::span<const Rule> measured_rules() {
+  // What keeps a path from working at all, the likeliest first.
+  static const std::vector<std::string_view> kPathBroken = {"node.reachable",
+                                                            "rdma.software-module",
+                                                            "rdma.adapter-modules",
+                                                            "rdma.core-modules",
+                                                            "net.interface",
+                                                            "net.admin-up",
+                                                            "net.carrier",
+                                                            "rdma.rail-device",
+                                                            "rdma.user-access",
+                                                            "rdma.subnet-manager",
+                                                            "rdma.port-state",
+                                                            "net.subnet",
+                                                            "net.address",
+                                                            "net.duplicate-address",
+                                                            "rdma.gid",
+                                                            "rdma.gid-interface",
+                                                            "rdma.lid",
+                                                            "net.mtu",
+                                                            "net.mtu-equal",
+                                                            "rdma.link-layer",
+                                                            "net.one-subnet"};
+  static const Rule kRules[] = {
+      {.id = "measured.failed",
+       .title = "measurement ran",
+       .why = "A path that cannot be measured cannot be used either.",
+       .source = "the engines of railbed bench",
+       .standard = "each measurement ends with a number",
+       .remedy = "The finding names the stage and cause.",
+       .fixture = "measured-failed",
+       .explained_by = kPathBroken,
+       .check = failed},
+      {.id = "measured.data",
+       .title = "data arrived as it was sent",
+       .why = "Wrong bytes mean a broken adapter, memory or bus: training would diverge silently.",
+       .source = "patterns compared on the timed transfers",
+       .standard = "0 wrong bytes",
+       .remedy = "Out of service; swap parts one at a time.",
+       .fixture = "measured-data-wrong",
+       .explained_by = {"host.memory-errors"},
+       .check = data_intact},
+      {.id = "measured.loss",
+       .title = "path loses no packets",
+       .why = "RoCE resends all that follows a lost packet: one in ten thousand halves the bandwidth.",
+       .source = "retransmissions counted while measuring",
+       .standard = "at most 1 in 1,000,000 (warns), 1 in 10,000 (fails)",
+       .remedy = "Counters of both ends, cable, flow control.",
+       .fixture = "measured-loss",
+       .explained_by = {"net.mtu-equal", "net.receive-errors", "rdma.signal-quality", "rdma.packet-loss",
+                        "net.carrier", "net.duplicate-address"},
+       .check = loss},
+      {.id = "measured.bandwidth",
+       .title = "RDMA bandwidth is near its ceiling",
+       .why = "The ceiling is computed for this very path; what is missing is being lost somewhere on it.",
+       .source = "railbed bench rdma; the binding limit stands beside the number",
+       .standard = "90 % of the ceiling, or expect.fraction_of_ceiling; virtual links are not judged",
+       .remedy = "PCIe, NUMA, counters; then each node against others.",
+       .fixture = "measured-bandwidth-low",
+       .explained_by = {"net.speed", "rdma.rate", "net.mtu", "rdma.active-mtu", "measured.loss",
+                        "pcie.adapter-link", "pcie.slot-limits-adapter", "rdma.signal-quality",
+                        "rdma.packet-loss", "pcie.read-request"},
+       .check = bandwidth},
+      {.id = "measured.rdma-beats-tcp",
+       .title = "RDMA beats TCP",
+       .why = "RDMA that is slower than TCP on the same wire is misconfigured: wrong port, tiny packets, or "
+              "loss.",
+       .source = "railbed bench tcp and rdma on the same rail",
+       .standard = "bandwidth not lower, latency not higher; software RDMA is not judged",
+       .remedy = "RDMA MTU, loss, the port in use.",
+       .fixture = "measured-rdma-slower",
+       .explained_by = {"measured.bandwidth", "measured.loss", "rdma.active-mtu"},
+       .check = rdma_beats_tcp},
+  };
+  return kRules;
+}
+
+}  // namespace railbed

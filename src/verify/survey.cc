@@ -1,0 +1,110 @@
+#include "verify/survey.h"
+
+#include <algorithm>
+
+namespace railbed {
+namespace {
+
+const std::vector<PciDevice> kNoDevices;
+const Expectations kNoExpectations;
+
+bool has_address(const NetInterface& interface) {
+  return interface.addresses.ok() &&
+         std::ranges::any_of(*interface.addresses,
+                             [](const InterfaceAddress& one) { return !one.address.is_link_local(); });
+}
+
+RailEnd make_end(const NodeView& node, const Rail* rail, const RailPort* port, std::string name) {
+  RailEnd end{.node = node.name, .facts = node.facts, .rail = rail, .port = port, .name = std::move(name)};
+  end.interface = find_interface(node.facts->net, end.name);
+  end.rdma = rdma_port_of(node.facts->rdma, node.facts->net, end.name);
+  end.touches.push_back("netdev:" + end.name);
+  if (rail != nullptr) end.touches.push_back("rail:" + rail->name);
+  if (end.rdma) end.touches.push_back("rdma:" + end.rdma_name());
+  if (end.interface != nullptr && end.interface->pci_address.ok()) {
+    end.touches.push_back("pci:" + *end.interface->pci_address);
+    end.adapter = find_pci(node.pci(), *end.interface->pci_address);
+  }
+  if (end.adapter != nullptr && end.adapter->vendor.value_or(0) == kVendorMellanox)
+    end.model = find_nic(end.adapter->device.value_or(0));
+  return end;
+}
+
+void add_ends(NodeView& node, const Cluster& cluster) {
+  for (const Rail& rail : cluster.rails)
+    for (const RailPort& port : rail.ports)
+      if (port.node == *node.name) node.ends.push_back(make_end(node, &rail, &port, port.interface));
+  if (!cluster.rails.empty() || !node.facts->net.interfaces.ok()) return;
+  for (const NetInterface& interface : *node.facts->net.interfaces)
+    if (has_address(interface) && rdma_port_of(node.facts->rdma, node.facts->net, interface.name))
+      node.ends.push_back(make_end(node, nullptr, nullptr, interface.name));
+}
+
+}  // namespace
+
+bool RailEnd::infiniband() const {
+  if (rail != nullptr) return rail->fabric == Fabric::kInfiniband;
+  return rdma && rdma.port->link_layer.value_or("") == "InfiniBand";
+}
+
+std::string RailEnd::rdma_name() const { return rdma.device->name + "/" + std::to_string(rdma.port->number); }
+
+const Expectations& NodeView::expect() const { return wanted == nullptr ? kNoExpectations : wanted->expect; }
+
+const std::vector<PciDevice>& NodeView::pci() const { return facts->pci.ok() ? *facts->pci : kNoDevices; }
+
+std::vector<const PciDevice*> NodeView::gpus() const {
+  std::vector<const PciDevice*> found;
+  for (const PciDevice& device : pci())
+    if (is_gpu(device)) found.push_back(&device);
+  return found;
+}
+
+std::vector<const PciDevice*> NodeView::adapters() const {
+  std::vector<const PciDevice*> found;
+  for (const PciDevice& device : pci())
+    if (is_network(device) && device.vendor.value_or(0) == kVendorMellanox &&
+        !device.virtual_function.value_or(false))
+      found.push_back(&device);
+  return found;
+}
+
+std::vector<std::string> NodeView::touches_of(const PciDevice& device) const {
+  std::vector<std::string> touches = {"pci:" + device.address};
+  for (const RailEnd& end : ends)
+    if (end.adapter == &device) touches.insert(touches.end(), end.touches.begin(), end.touches.end());
+  return touches;
+}
+
+Survey::Survey(const Evidence& all) : evidence(all) {
+  nodes.reserve(all.nodes.size());
+  for (const auto& [name, facts] : all.nodes) {
+    NodeView node{.name = &name, .facts = &facts, .wanted = find_node(all.cluster, name)};
+    add_ends(node, all.cluster);
+    nodes.push_back(std::move(node));
+  }
+}
+
+const NodeView* Survey::find(std::string_view node) const {
+  const auto found = std::ranges::lower_bound(nodes, node, {}, [](const NodeView& one) -> std::string_view {
+    return *one.name;  // in the order of Evidence::nodes, a sorted map
+  });
+  return found != nodes.end() && *found->name == node ? &*found : nullptr;
+}
+
+std::vector<const RailEnd*> Survey::ends_of(const Rail& rail) const {
+  std::vector<const RailEnd*> found;
+  for (const NodeView& node : nodes)
+    for (const RailEnd& end : node.ends)
+      if (end.rail == &rail) found.push_back(&end);
+  return found;
+}
+
+bool module_present(const Facts& facts, std::string_view module) {
+  const auto listed = [&](const Reading<std::vector<std::string>>& modules) {
+    return modules.ok() && std::ranges::find(*modules, module) != modules->end();
+  };
+  return listed(facts.system.kernel.loaded_modules) || listed(facts.system.kernel.present_modules);
+}
+
+}  // namespace railbed

@@ -1,0 +1,61 @@
+// What the rules walk over: the evidence with expectation and fact of each rail end brought together once.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "facts/facts.h"
+#include "hardware/nic.h"
+#include "inventory/cluster.h"
+#include "verify/verify.h"
+
+namespace railbed {
+
+// One node's end of one rail. Without a cluster.yaml: an RDMA interface that has an address, `rail` null.
+struct RailEnd {
+  const std::string* node = nullptr;
+  const Facts* facts = nullptr;
+  const Rail* rail = nullptr;
+  const RailPort* port = nullptr;           // null with rail
+  std::string name;                         // of the interface
+  const NetInterface* interface = nullptr;  // null: there is no such interface
+  RdmaPortRef rdma;                         // empty: no RDMA device behind it
+  const PciDevice* adapter = nullptr;       // null: virtual, or PCI could not be read
+  const NicModel* model = nullptr;          // null: not in the table
+  std::vector<std::string> touches;         // of every finding about this end
+
+  bool infiniband() const;
+  bool software_rdma() const { return rail != nullptr && !rail->rdma_driver.empty(); }
+  bool wants_rdma() const { return rail == nullptr || rail->fabric != Fabric::kEthernet; }
+  std::string rdma_name() const;  // "mlx5_0/1"; only when rdma is set
+};
+
+struct NodeView {
+  const std::string* name = nullptr;
+  const Facts* facts = nullptr;
+  const Node* wanted = nullptr;  // null: cluster.yaml does not know the node
+  std::vector<RailEnd> ends;
+
+  // It has a GPU or an RDMA adapter on PCI: a real machine whose tuning matters.
+  bool has_accelerators() const { return !gpus().empty() || !adapters().empty(); }
+  const Expectations& expect() const;
+  const std::vector<PciDevice>& pci() const;       // empty when it could not be read
+  std::vector<const PciDevice*> gpus() const;      // on PCI
+  std::vector<const PciDevice*> adapters() const;  // Mellanox physical functions on PCI
+  // "pci:ADDRESS" and all that the ends on this adapter touch.
+  std::vector<std::string> touches_of(const PciDevice& device) const;
+};
+
+struct Survey {
+  explicit Survey(const Evidence& all);
+  const Evidence& evidence;
+  std::vector<NodeView> nodes;
+  const NodeView* find(std::string_view node) const;
+  // All ends of a rail that gave facts.
+  std::vector<const RailEnd*> ends_of(const Rail& rail) const;
+};
+
+bool module_present(const Facts& facts, std::string_view module);
+
+}  // namespace railbed
