@@ -16,8 +16,8 @@ constexpr auto enum_names(Status) {
 }
 
 struct Remedy {
-  std::string text;                   // one sentence
-  std::vector<std::string> commands;  // to run on the node, in order; may be empty
+  std::string text;                        // one sentence
+  std::vector<std::string> commands = {};  // to run on the node, in order; may be empty
   bool needs_reboot = false;
   bool reversible = true;
   static constexpr auto fields() {

@@ -82,9 +82,8 @@ class Judge {
   Case on(const NodeView& node, std::string subject, std::vector<std::string> touches = {}) {
     return Case(*rule_, findings_, *node.name, std::move(subject), std::move(touches));
   }
-  Case on(const Node& node, std::string subject) {
-    return Case(*rule_, findings_, node.name, std::move(subject), {"node:" + node.name});
-  }
+  // About a whole node, which may have given no facts.
+  Case on_node(const std::string& node) { return Case(*rule_, findings_, node, node, {"node:" + node}); }
   // About the cluster, a rail or a measurement rather than one node.
   Case on_cluster(std::string subject, std::vector<std::string> touches = {}) {
     return Case(*rule_, findings_, {}, std::move(subject), std::move(touches));

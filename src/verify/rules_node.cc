@@ -13,7 +13,7 @@ namespace {
 void reachable(const Survey& survey, Judge& judge) {
   const Evidence& all = survey.evidence;
   for (const auto& [name, error] : all.unreachable) {
-    Case one = judge.on(Node{.name = name}, name);
+    Case one = judge.on_node(name);
     one.fail({.message = fmt::format("{} gave no facts: {}", name, error.text),
               .expected = "answers",
               .observed = error.text,
@@ -22,7 +22,7 @@ void reachable(const Survey& survey, Judge& judge) {
   }
   for (const Node& node : all.cluster.nodes) {
     if (std::ranges::find(all.unreachable, node.name, &Unreachable::node) != all.unreachable.end()) continue;
-    Case one = judge.on(node, node.name);
+    Case one = judge.on_node(node.name);
     if (all.nodes.contains(node.name))
       one.pass("facts read");
     else

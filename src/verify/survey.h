@@ -18,12 +18,12 @@ struct RailEnd {
   const Facts* facts = nullptr;
   const Rail* rail = nullptr;
   const RailPort* port = nullptr;           // null with rail
-  std::string name;                         // of the interface
+  std::string name = {};                    // of the interface
   const NetInterface* interface = nullptr;  // null: there is no such interface
-  RdmaPortRef rdma;                         // empty: no RDMA device behind it
+  RdmaPortRef rdma = {};                    // empty: no RDMA device behind it
   const PciDevice* adapter = nullptr;       // null: virtual, or PCI could not be read
   const NicModel* model = nullptr;          // null: not in the table
-  std::vector<std::string> touches;         // of every finding about this end
+  std::vector<std::string> touches = {};    // of every finding about this end
 
   bool infiniband() const;
   bool software_rdma() const { return rail != nullptr && !rail->rdma_driver.empty(); }
@@ -35,7 +35,7 @@ struct NodeView {
   const std::string* name = nullptr;
   const Facts* facts = nullptr;
   const Node* wanted = nullptr;  // null: cluster.yaml does not know the node
-  std::vector<RailEnd> ends;
+  std::vector<RailEnd> ends = {};
 
   // It has a GPU or an RDMA adapter on PCI: a real machine whose tuning matters.
   bool has_accelerators() const { return !gpus().empty() || !adapters().empty(); }
