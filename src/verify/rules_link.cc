@@ -116,7 +116,10 @@ std::optional<SpeedGoal> speed_goal(const Survey& survey, const RailEnd& end) {
     return SpeedGoal{end.rail->speed->bits_per_second / 1e6, Status::kFail, "cluster.yaml"};
   if (const auto usual = usual_speed(survey, end))
     return SpeedGoal{static_cast<double>(*usual), Status::kFail, "the other nodes of this rail"};
-  if (end.model != nullptr && end.model->ethernet.bits_per_second > 0)
+  // A card with fewer lanes than its table row (each half of a DGX Spark's port) is another card.
+  const bool whole = end.adapter != nullptr && end.adapter->link_max.ok() && end.model != nullptr &&
+                     end.adapter->link_max->width == end.model->pcie_width;
+  if (whole && end.model->ethernet.bits_per_second > 0)
     return SpeedGoal{end.model->ethernet.bits_per_second / 1e6, Status::kWarn, end.model->name};
   return std::nullopt;
 }

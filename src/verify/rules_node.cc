@@ -245,37 +245,28 @@ void hugepages(const Survey& survey, Judge& judge) {
   }
 }
 
-// The likely names of one service on different systems: any of them active is enough.
-constexpr std::string_view kTimeServices[] = {"chrony", "chronyd", "systemd-timesyncd",
-                                              "ntp",    "ntpd",    "ntpsec"};
-
-void time_service(const Survey& survey, Judge& judge) {
+void clock_synchronised(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
     Case one = judge.on(node, "clock");
-    const auto* services = one.read_if_there(node.facts->system.services, "no systemd here");
-    if (services == nullptr) continue;
-    const auto known = [](const Service& service) {
-      return std::ranges::find(kTimeServices, service.name) != std::end(kTimeServices);
-    };
-    if (std::ranges::none_of(*services, known)) {
-      one.not_applicable("no time service was asked about");
+    if (!node.has_accelerators()) {
+      one.not_applicable("no GPU and no RDMA adapter on PCI");
       continue;
     }
-    const auto active = std::ranges::find_if(*services, [&](const Service& service) {
-      return known(service) && service.active_state == "active";
-    });
-    if (active != services->end()) {
-      one.pass(active->name);
+    const bool* synchronised = one.read(node.facts->system.kernel.clock_synchronised);
+    if (synchronised == nullptr) continue;
+    if (*synchronised) {
+      one.pass("synchronised");
       continue;
     }
-    one.warn(
-        {.message = fmt::format("no service keeps the clock of {}: its logs cannot be laid beside those of "
-                                "other nodes, and certificates may fail",
-                                *node.name),
-         .expected = "chrony or systemd-timesyncd active",
-         .observed = "none active",
-         .remedy = {"Start a time service.",
-                    {"systemctl enable --now chrony || systemctl enable --now systemd-timesyncd"}}});
+    one.warn({.message =
+                  fmt::format("nothing keeps the clock of {}: its logs cannot be laid beside those of other "
+                              "nodes, and certificates may fail",
+                              *node.name),
+              .expected = "synchronised",
+              .observed = "not synchronised",
+              .remedy = {"Start a time service and let it settle.",
+                         {"systemctl enable --now chrony || systemctl enable --now systemd-timesyncd",
+                          "timedatectl"}}});
   }
 }
 
@@ -372,15 +363,15 @@ std::span<const Rule> node_rules() {
        .fixture = "v100-hugepages-short",
        .explained_by = {},
        .check = hugepages},
-      {.id = "host.time-service",
-       .title = "a service keeps the clock",
+      {.id = "host.clock",
+       .title = "clock is synchronised",
        .why = "Logs of several nodes can only be laid side by side when their clocks agree.",
-       .source = "systemctl show chrony systemd-timesyncd …",
-       .standard = "one of chrony, systemd-timesyncd or ntp is active",
+       .source = "adjtimex: STA_UNSYNC",
+       .standard = "synchronised, on nodes with GPUs or RDMA adapters",
        .remedy = "Enable chrony or systemd-timesyncd.",
-       .fixture = "v100-time-unsynchronised",
+       .fixture = "v100-clock-unsynchronised",
        .explained_by = {},
-       .check = time_service},
+       .check = clock_synchronised},
   };
   return kRules;
 }

@@ -333,8 +333,7 @@ void traffic_class_service(const Survey& survey, Judge& judge) {
       one.pass("enabled, active");
       continue;
     }
-    const std::string have = found == services->end() ? "not asked about"
-                             : found->load_state == "not-found"
+    const std::string have = found == services->end()
                                  ? "not installed"
                                  : fmt::format("{}, {}", found->unit_file_state, found->active_state);
     one.warn(
