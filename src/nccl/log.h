@@ -1,0 +1,321 @@
+// What a NCCL_DEBUG=INFO log says of a run: who took part, over what they talk, what went wrong and why, and
+// where each rank stood when the log ended. Reads NCCL 2.18 to 2.30, and the lines PyTorch adds.
+// The input is untrusted: it may be cut anywhere, mixed, huge, or no log at all.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fields.h"
+
+namespace railbed::nccl {
+
+struct LogState;  // nccl/log_state.h
+
+enum class Severity { kNote, kWarning, kError };
+constexpr auto enum_names(Severity) { return std::array<std::string_view, 3>{"note", "warning", "error"}; }
+
+// How far a rank came. NCCL 2.22 and newer connect at the first operation, so after initialisation.
+enum class Step {
+  kStarted,       // its process printed something
+  kNetwork,       // chose a network
+  kInit,          // began ncclCommInitRank
+  kBootstrap,     // exchanged addresses with the other ranks
+  kTopology,      // compared topologies: knows how many nodes there are
+  kGraph,         // computed rings and trees
+  kConnecting,    // opens connections
+  kConnected,     // all rings connected
+  kReady,         // ncclCommInitRank complete
+  kConnectingOn,  // opens connections at the first operation
+  kConnectedOn,
+  kOperation,  // runs operations
+  kDestroyed,  // communicator destroyed or aborted
+};
+constexpr auto enum_names(Step) {
+  return std::array<std::string_view, 13>{
+      "started",   "network", "init",          "bootstrap",    "topology",  "graph",    "connecting",
+      "connected", "ready",   "connecting-on", "connected-on", "operation", "destroyed"};
+}
+std::string_view describe(Step step);
+
+struct LogRank {
+  int rank = 0;
+  std::string host = {};
+  int process = 0;
+  int device = -1;          // CUDA device, as the process counts them
+  std::string bus_id = {};  // "60" is PCI 0000:00:06.0 without its dots
+  Step step = Step::kInit;
+  std::uint64_t last_line = 0;
+  std::optional<std::uint64_t> operations = {};  // how many it has called; only with NCCL_DEBUG_SUBSYS=COLL
+  std::string last_operation = {};               // AllReduce
+  bool gpudirect_send = false;
+  bool gpudirect_receive = false;
+  bool network_used = false;  // at least one connection through the network
+  static constexpr auto fields() {
+    return std::tuple{field("rank", &LogRank::rank),
+                      field("host", &LogRank::host),
+                      field("process", &LogRank::process),
+                      field("device", &LogRank::device),
+                      field("bus_id", &LogRank::bus_id),
+                      field("step", &LogRank::step),
+                      field("last_line", &LogRank::last_line),
+                      field("operations", &LogRank::operations),
+                      field("last_operation", &LogRank::last_operation),
+                      field("gpudirect_send", &LogRank::gpudirect_send),
+                      field("gpudirect_receive", &LogRank::gpudirect_receive),
+                      field("network_used", &LogRank::network_used)};
+  }
+};
+
+// A group of connections of one kind: "NET/IB", "P2P/CUMEM", "SHM/direct".
+struct LogConnections {
+  std::string via = {};
+  std::uint64_t count = 0;
+  std::uint64_t gpudirect = 0;  // of them, how many through GPUDirect RDMA
+  static constexpr auto fields() {
+    return std::tuple{field("via", &LogConnections::via), field("count", &LogConnections::count),
+                      field("gpudirect", &LogConnections::gpudirect)};
+  }
+};
+
+struct LogCommunicator {
+  std::string id = {};  // commId; of a split "PARENT/COLOUR"
+  int size = 0;         // nranks
+  int nodes = 0;        // 0: not said
+  int completed = 0;
+  int collective_channels = 0;
+  int nvls_channels = 0;
+  int p2p_channels = 0;
+  bool collnet = false;         // a CollNet plugin (SHARP) is connected
+  std::string local_path = {};  // the best between GPUs of a node: NVL, PIX, PHB (NCCL_DEBUG_SUBSYS=GRAPH)
+  std::vector<std::string> rings = {};  // "0 1 2 3", each order once
+  int ring_count = 0;
+  std::vector<std::string> trees = {};  // of one rank: "1/-1/-1->0->-1", each once
+  std::vector<LogConnections> connections = {};
+  double slowest_init_seconds = 0;
+  std::string slowest_init = {};  // "rank 3: kernels 0.43, bootstrap 0.01, …"
+  std::vector<LogRank> ranks = {};
+  static constexpr auto fields() {
+    return std::tuple{field("id", &LogCommunicator::id),
+                      field("size", &LogCommunicator::size),
+                      field("nodes", &LogCommunicator::nodes),
+                      field("completed", &LogCommunicator::completed),
+                      field("collective_channels", &LogCommunicator::collective_channels),
+                      field("nvls_channels", &LogCommunicator::nvls_channels),
+                      field("p2p_channels", &LogCommunicator::p2p_channels),
+                      field("collnet", &LogCommunicator::collnet),
+                      field("local_path", &LogCommunicator::local_path),
+                      field("rings", &LogCommunicator::rings),
+                      field("ring_count", &LogCommunicator::ring_count),
+                      field("trees", &LogCommunicator::trees),
+                      field("connections", &LogCommunicator::connections),
+                      field("slowest_init_seconds", &LogCommunicator::slowest_init_seconds),
+                      field("slowest_init", &LogCommunicator::slowest_init),
+                      field("ranks", &LogCommunicator::ranks)};
+  }
+};
+
+// A NCCL variable that the log says was set, and in how many processes.
+struct LogVariable {
+  std::string name;
+  std::string value;
+  std::uint64_t processes = 0;
+  static constexpr auto fields() {
+    return std::tuple{field("name", &LogVariable::name), field("value", &LogVariable::value),
+                      field("processes", &LogVariable::processes)};
+  }
+};
+
+struct LogNic {
+  std::string host;
+  int index = 0;
+  std::string device;     // mlx5_0, or the merged mlx5_0+mlx5_1
+  int port = 1;           // 0 for a merged one
+  std::string link;       // RoCE, IB; empty when not said
+  double gigabits = 0;    // 0: not said (needs NCCL_DEBUG_SUBSYS=NET)
+  std::string gpudirect;  // "enabled", "disabled"; empty when not said
+  static constexpr auto fields() {
+    return std::tuple{field("host", &LogNic::host),          field("index", &LogNic::index),
+                      field("device", &LogNic::device),      field("port", &LogNic::port),
+                      field("link", &LogNic::link),          field("gigabits", &LogNic::gigabits),
+                      field("gpudirect", &LogNic::gpudirect)};
+  }
+};
+
+// An interface that carries NCCL's TCP connections: all of them on a Socket network, else the first contact.
+struct LogInterface {
+  std::string host;
+  std::string name;
+  std::string address;
+  bool data = false;  // true: NET/Socket carries the data over it
+  static constexpr auto fields() {
+    return std::tuple{field("host", &LogInterface::host), field("name", &LogInterface::name),
+                      field("address", &LogInterface::address), field("data", &LogInterface::data)};
+  }
+};
+
+struct LogNetwork {
+  std::string name;             // IB, Socket, or a plugin's own: AWS Libfabric, IBext_v8
+  std::uint64_t processes = 0;  // how many chose it
+  static constexpr auto fields() {
+    return std::tuple{field("name", &LogNetwork::name), field("processes", &LogNetwork::processes)};
+  }
+};
+
+// Between two sizes, what NCCL chose (NCCL_DEBUG_SUBSYS=TUNING).
+struct LogChoice {
+  std::string function = {};  // AllReduce
+  std::uint64_t from_bytes = 0;
+  std::uint64_t to_bytes = 0;
+  std::string algorithm = {};  // RING, TREE, NVLS
+  std::string protocol = {};   // LL, LL128, SIMPLE
+  int channels = 0;            // the most
+  std::uint64_t count = 0;
+  static constexpr auto fields() {
+    return std::tuple{field("function", &LogChoice::function), field("from_bytes", &LogChoice::from_bytes),
+                      field("to_bytes", &LogChoice::to_bytes), field("algorithm", &LogChoice::algorithm),
+                      field("protocol", &LogChoice::protocol), field("channels", &LogChoice::channels),
+                      field("count", &LogChoice::count)};
+  }
+};
+
+struct LogProblem {
+  std::string id;  // "retry-exceeded"
+  Severity severity = Severity::kWarning;
+  bool consequence = false;  // usually the echo of another problem
+  std::string title;         // one line
+  std::string message;       // the first such line, as NCCL printed it
+  std::uint64_t line = 0;    // where
+  std::uint64_t count = 0;
+  std::vector<int> ranks;
+  std::vector<std::string> hosts;
+  std::string cause;
+  std::string remedy;
+  std::string source;
+  static constexpr auto fields() {
+    return std::tuple{field("id", &LogProblem::id),
+                      field("severity", &LogProblem::severity),
+                      field("consequence", &LogProblem::consequence),
+                      field("title", &LogProblem::title),
+                      field("message", &LogProblem::message),
+                      field("line", &LogProblem::line),
+                      field("count", &LogProblem::count),
+                      field("ranks", &LogProblem::ranks),
+                      field("hosts", &LogProblem::hosts),
+                      field("cause", &LogProblem::cause),
+                      field("remedy", &LogProblem::remedy),
+                      field("source", &LogProblem::source)};
+  }
+};
+
+// PyTorch's own count of one rank's work.
+struct TorchRank {
+  int rank = 0;
+  std::int64_t enqueued = -1;
+  std::int64_t completed = -1;
+  std::int64_t timed_out = -1;  // sequence number of the operation its watchdog gave up on
+  std::string operation;        // ALLREDUCE
+  static constexpr auto fields() {
+    return std::tuple{field("rank", &TorchRank::rank), field("enqueued", &TorchRank::enqueued),
+                      field("completed", &TorchRank::completed), field("timed_out", &TorchRank::timed_out),
+                      field("operation", &TorchRank::operation)};
+  }
+};
+
+struct Hang {
+  std::string communicator = {};
+  std::string text = {};             // "rank 1 did not join AllReduce number 5; rank 0 waits in it"
+  std::vector<int> behind = {};      // ranks that the others wait for
+  std::vector<int> never_came = {};  // ranks of which there is no line
+  static constexpr auto fields() {
+    return std::tuple{field("communicator", &Hang::communicator), field("text", &Hang::text),
+                      field("behind", &Hang::behind), field("never_came", &Hang::never_came)};
+  }
+};
+
+struct LogVerdict {
+  Severity severity = Severity::kNote;
+  std::string text = {};              // the one line a person wants
+  std::vector<std::string> why = {};  // what in the log says so
+  std::string cause = {};
+  std::string remedy = {};
+  static constexpr auto fields() {
+    return std::tuple{field("severity", &LogVerdict::severity), field("text", &LogVerdict::text),
+                      field("why", &LogVerdict::why), field("cause", &LogVerdict::cause),
+                      field("remedy", &LogVerdict::remedy)};
+  }
+};
+
+struct Log {
+  LogVerdict verdict;
+  std::uint64_t lines = 0;
+  std::uint64_t nccl_lines = 0;       // 0: not a NCCL log, or NCCL_DEBUG was not set
+  std::vector<std::string> versions;  // "2.28.9+cuda13.0"; more than one is a problem
+  std::vector<std::string> drivers;   // CUDA driver: "13.0"
+  std::vector<std::string> hosts;
+  std::uint64_t processes = 0;
+  std::vector<LogNetwork> networks;
+  std::vector<LogNic> nics;
+  std::vector<LogInterface> interfaces;
+  std::string gpudirect;                   // "on", "off", "partly"; empty: no network connection, or not said
+  std::string gpudirect_route;             // "DMA-BUF", "peermem"; empty: not said
+  std::vector<std::string> gpudirect_why;  // what the log says of it being off
+  std::vector<LogVariable> variables;
+  std::vector<LogChoice> choices;
+  std::vector<LogProblem> problems;  // worst and most telling first
+  std::vector<TorchRank> torch;
+  std::optional<Hang> hang;
+  std::vector<LogCommunicator> communicators;  // largest first
+  static constexpr auto fields() {
+    return std::tuple{field("verdict", &Log::verdict),
+                      field("lines", &Log::lines),
+                      field("nccl_lines", &Log::nccl_lines),
+                      field("versions", &Log::versions),
+                      field("drivers", &Log::drivers),
+                      field("hosts", &Log::hosts),
+                      field("processes", &Log::processes),
+                      field("networks", &Log::networks),
+                      field("nics", &Log::nics),
+                      field("interfaces", &Log::interfaces),
+                      field("gpudirect", &Log::gpudirect),
+                      field("gpudirect_route", &Log::gpudirect_route),
+                      field("gpudirect_why", &Log::gpudirect_why),
+                      field("variables", &Log::variables),
+                      field("choices", &Log::choices),
+                      field("problems", &Log::problems),
+                      field("torch", &Log::torch),
+                      field("hang", &Log::hang),
+                      field("communicators", &Log::communicators)};
+  }
+};
+
+// Reads a log piece by piece, so that a file of any size needs little memory and a pipe can be followed.
+class LogReader {
+ public:
+  LogReader();
+  ~LogReader();
+  LogReader(LogReader&&) noexcept;
+  LogReader& operator=(LogReader&&) noexcept;
+
+  void feed(std::string_view piece);  // need not end at a line
+  Log finish();                       // call once, at the end
+
+ private:
+  std::unique_ptr<LogState> state_;
+};
+
+Log read_log(std::string_view text);
+
+// For people: the first line is the verdict. At most a screen for a healthy run.
+std::string to_text(const Log& log);
+std::string to_json(const Log& log);
+
+// "0-3, 7"
+std::string rank_list(const std::vector<int>& ranks);
+
+}  // namespace railbed::nccl

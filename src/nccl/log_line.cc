@@ -1,0 +1,124 @@
+#include "nccl/log_line.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/text.h"
+
+namespace railbed::nccl {
+namespace {
+
+constexpr std::string_view kInfoMark = " NCCL INFO ";
+constexpr std::string_view kWarnMark = " NCCL WARN ";
+constexpr std::string_view kVersionMark = "NCCL version ";
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_host_character(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' || c == '_';
+}
+
+// Takes a number off the end of `text`; nothing when there is none.
+std::optional<int> take_number(std::string_view& text) {
+  std::size_t begin = text.size();
+  while (begin > 0 && is_digit(text[begin - 1])) --begin;
+  const auto number = parse_number<int>(text.substr(begin));
+  if (number) text = text.substr(0, begin);
+  return number;
+}
+
+bool take(std::string_view& text, char c) {
+  if (text.empty() || text.back() != c) return false;
+  text.remove_suffix(1);
+  return true;
+}
+
+// Reads "HOST:PID:TID [DEVICE]" from the end of `before`, which becomes what stood in front of it.
+bool take_origin(std::string_view& before, LogLine& record) {
+  if (!take(before, ']')) return false;
+  const auto device = take_number(before);
+  if (!device) return false;
+  const bool negative = take(before, '-');
+  if (!take(before, '[') || !take(before, ' ')) return false;
+  const auto thread = take_number(before);
+  if (!thread || !take(before, ':')) return false;
+  const auto process = take_number(before);
+  if (!process || !take(before, ':')) return false;
+  std::size_t begin = before.size();
+  while (begin > 0 && is_host_character(before[begin - 1])) --begin;
+  record.host = before.substr(begin);
+  before = before.substr(0, begin);
+  record.process = *process;
+  record.thread = *thread;
+  record.device = negative ? -*device : *device;
+  return true;
+}
+
+// A warning names its source between the origin and the mark: "misc/socket.cc:72", since 2.30 also
+// "(function)".
+std::string_view take_place(std::string_view& before) {
+  const std::size_t bracket = before.rfind("] ");
+  if (bracket == std::string_view::npos) return {};
+  const std::string_view place = before.substr(bracket + 2);
+  before = before.substr(0, bracket + 1);
+  return place;
+}
+
+struct Mark {
+  std::size_t at = std::string_view::npos;
+  Level level = Level::kInfo;
+};
+
+Mark next_mark(std::string_view line, std::size_t from) {
+  for (;;) {
+    const std::size_t at = line.find(" NCCL ", from);
+    if (at == std::string_view::npos) return {};
+    const std::string_view rest = line.substr(at);
+    if (rest.starts_with(kInfoMark)) return {at, Level::kInfo};
+    if (rest.starts_with(kWarnMark)) return {at, Level::kWarn};
+    from = at + 1;
+  }
+}
+
+}  // namespace
+
+std::vector<LogLine> parse_log_line(std::string_view line) {
+  std::vector<LogLine> records;
+  std::size_t start = 0;
+  for (Mark mark = next_mark(line, 0); mark.at != std::string_view::npos;
+       mark = next_mark(line, mark.at + kInfoMark.size())) {
+    LogLine record{.level = mark.level};
+    std::string_view before = line.substr(start, mark.at - start);
+    if (mark.level == Level::kWarn) record.place = take_place(before);
+    if (!take_origin(before, record)) continue;
+    if (!records.empty()) records.back().text = trim(before);
+    start = mark.at + kInfoMark.size();
+    record.text = line.substr(start);
+    records.push_back(record);
+  }
+  if (!records.empty()) return records;
+  // Level VERSION prints no origin. "run with NCCL version" of an error message is not it.
+  if (const std::size_t at = line.find(kVersionMark); at != std::string_view::npos) {
+    const std::string_view number = line.substr(at + kVersionMark.size());
+    if (number.starts_with("2.") && (at == 0 || !line.substr(0, at).ends_with(", ")))
+      records.push_back({.level = Level::kVersion, .text = line.substr(at)});
+  }
+  return records;
+}
+
+std::string_view plain(std::string_view line, std::string& buffer) {
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  if (line.find('\033') == std::string_view::npos) return line;
+  buffer.clear();
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] != '\033') {
+      buffer.push_back(line[i]);
+      continue;
+    }
+    if (i + 1 >= line.size() || line[i + 1] != '[') continue;
+    i += 2;  // parameters, then one final byte
+    while (i < line.size() && (line[i] < '@' || line[i] > '~')) ++i;
+  }
+  return buffer;
+}
+
+}  // namespace railbed::nccl

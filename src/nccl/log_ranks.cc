@@ -1,0 +1,278 @@
+// Communicators: their ranks, how far each came, rings, trees, connections, and the operations they ran.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "nccl/log_state.h"
+#include "nccl/scan.h"
+
+namespace railbed::nccl {
+namespace {
+
+constexpr std::size_t kMostCommunicators = 1 << 16;
+constexpr std::size_t kMostRanks = 1 << 20;
+constexpr std::size_t kMostShapes = 64;
+constexpr std::size_t kMostChoices = 4096;
+
+// "comm 0x2f33a2b0" → the pointer's text.
+std::string_view pointer_of(std::string_view text) { return word_after(text, "comm "); }
+
+// The same for every rank: the commId, or for a split what it was split from. Empty when the line has
+// neither.
+std::string identity(const LogState& state, const LogProcess& process, std::string_view text) {
+  if (const std::string_view id = word_after(text, "commId "); !id.empty()) return std::string(id);
+  const std::string_view parent = word_after(text, "parent ");
+  if (parent.empty()) return "";
+  const auto found = process.pointers.find(std::string(parent));
+  const std::string from =
+      found == process.pointers.end() ? "?" : state.log.communicators[found->second.communicator].id;
+  return fmt::format("{}/{}.{}", from, number_after(text, "splitCount ").value_or(0),
+                     number_after(text, "color ").value_or(0));
+}
+
+std::optional<RankPlace> place_rank(LogState& state, LogProcess& process, const LogLine& line) {
+  const auto rank = number_after(line.text, " rank ");
+  const auto size = number_after(line.text, " nranks ");
+  const std::string id = identity(state, process, line.text);
+  if (!rank || !size || id.empty() || *rank < 0 || *size < 1 || *rank >= *size) return std::nullopt;
+  auto& communicators = state.log.communicators;
+  const auto [found, added] = state.communicator_places.try_emplace(id, communicators.size());
+  if (added) {
+    if (communicators.size() >= kMostCommunicators) {
+      state.communicator_places.erase(found);
+      return std::nullopt;
+    }
+    communicators.push_back({.id = id, .size = *size});
+    state.rank_places.emplace_back();
+  }
+  LogCommunicator& communicator = communicators[found->second];
+  const auto [at, is_new] = state.rank_places[found->second].try_emplace(*rank, communicator.ranks.size());
+  const RankPlace place{found->second, at->second};
+  if (is_new) {
+    if (communicator.ranks.size() >= kMostRanks) {
+      state.rank_places[found->second].erase(at);
+      return std::nullopt;
+    }
+    communicator.ranks.push_back({.rank = *rank,
+                                  .host = process.host,
+                                  .process = process.id,
+                                  .device = number_after(line.text, "cudaDev ").value_or(line.device),
+                                  .bus_id = std::string(word_after(line.text, "busId "))});
+    process.ranks.push_back(place);
+  }
+  process.threads[line.thread] = place;
+  process.pointers[std::string(pointer_of(line.text))] = place;
+  return place;
+}
+
+LogConnections& connections_of(LogCommunicator& communicator, std::string_view via) {
+  for (LogConnections& one : communicator.connections)
+    if (one.via == via) return one;
+  if (communicator.connections.size() >= kMostShapes) return communicator.connections.back();
+  return communicator.connections.emplace_back(LogConnections{.via = std::string(via)});
+}
+
+// "NET/IB/0/GDRDMA/Shared" → "NET/IB"; "P2P/CUMEM/read" → "P2P/CUMEM"; "P2P/direct pointer"; "SHM/direct".
+std::string_view kind_of(std::string_view via) {
+  const std::size_t first = via.find('/');
+  if (first == std::string_view::npos) return via;
+  return via.substr(0, via.find('/', first + 1));
+}
+
+}  // namespace
+
+bool LogState::read_communicator(LogProcess& process, const LogLine& line) {
+  const std::string_view text = line.text;
+  if (text.ends_with("Init START") || text.ends_with("Init COMPLETE")) {
+    const auto place = place_rank(*this, process, line);
+    if (!place) return false;
+    LogRank& rank = at(*place);
+    if (text.ends_with("START")) {
+      advance(rank, Step::kInit);
+    } else {
+      if (rank.step < Step::kReady) ++log.communicators[place->communicator].completed;
+      advance(rank, Step::kReady);
+    }
+    return true;
+  }
+  if (text.starts_with("comm ")) {
+    const auto found = process.pointers.find(std::string(pointer_of(text)));
+    if (found == process.pointers.end()) return false;
+    LogRank& rank = at(found->second);
+    if (const auto nodes = number_after(text, " nNodes ")) {
+      log.communicators[found->second.communicator].nodes = *nodes;
+      process.threads[line.thread] = found->second;
+      advance(rank, Step::kTopology);
+      return true;
+    }
+    if (!text.ends_with("Destroy COMPLETE") && !text.ends_with("Abort COMPLETE")) return false;
+    advance(rank, Step::kDestroyed);
+    return true;
+  }
+  if (text.starts_with("Bootstrap timings total")) {
+    if (LogRank* const rank = rank_of(process, line)) advance(*rank, Step::kBootstrap);
+    return true;
+  }
+  if (!text.starts_with("Init timings")) return false;
+  RankPlace place;
+  LogRank* const rank = rank_of(process, line, &place);
+  const auto total = [&]() -> std::optional<double> {
+    Scan scan(text);
+    return scan.skip_past(" total ") ? scan.real() : std::nullopt;
+  }();
+  if (rank == nullptr || !total) return true;
+  LogCommunicator& communicator = log.communicators[place.communicator];
+  if (*total <= communicator.slowest_init_seconds) return true;
+  communicator.slowest_init_seconds = *total;
+  const std::size_t open = text.find('(');
+  if (open != std::string_view::npos && text.ends_with(')'))
+    communicator.slowest_init =
+        fmt::format("rank {}: {}", rank->rank, text.substr(open + 1, text.size() - open - 2));
+  return true;
+}
+
+// "Channel 00/0 : 1[1] -> 0[0] [receive] via NET/Socket/0", "Channel 03 : 0[0] -> 1[1] via SHM/direct/direct"
+bool LogState::read_connection(LogProcess& process, const LogLine& line) {
+  if (!line.text.starts_with("Channel ") && !line.text.starts_with("CollNet ")) return false;
+  Scan scan(line.text);
+  if (!scan.skip_past(" via ")) return false;
+  const std::string_view via = scan.rest();
+  const std::string_view ends = line.text.substr(0, line.text.size() - via.size());
+  const bool receives = ends.find("[receive]") != std::string_view::npos;
+  RankPlace place;
+  LogRank* rank = rank_of(process, line, &place);
+  // The line itself names the rank: the receiver, else the one it comes from.
+  const auto own = receives ? number_after(ends, "-> ") : number_after(ends, " : ");
+  if (own && (rank == nullptr || rank->rank != *own))
+    for (const RankPlace other : process.ranks)
+      if (at(other).rank == *own) rank = &at(place = other);
+  if (rank == nullptr) return true;
+  const bool network = via.starts_with("NET/");
+  const bool gpudirect = via.find("/GDRDMA") != std::string_view::npos;
+  if (via.starts_with("COLLNET/")) log.communicators[place.communicator].collnet = true;
+  LogConnections& kind = connections_of(log.communicators[place.communicator], kind_of(via));
+  ++kind.count;
+  kind.gpudirect += gpudirect;
+  if (network) {
+    rank->network_used = true;
+    bool& direction = receives ? rank->gpudirect_receive : rank->gpudirect_send;
+    direction = direction || gpudirect;
+  }
+  advance(*rank, Step::kConnecting);
+  return true;
+}
+
+bool LogState::read_shape(LogProcess& process, const LogLine& line) {
+  const std::string_view text = line.text;
+  const bool ring = text.starts_with("Channel ");  // "Channel 00/24 : 0 1 2 3"
+  const bool tree = text.starts_with("Trees ");    // "Trees [0] 1/-1/-1->0->-1 [1] …"
+  const bool connected = text.starts_with("Connected all rings");
+  const bool pattern =
+      text.starts_with("Pattern ");  // "Pattern 4, crossNic 0, …, type NVL/PIX, sameChannels 1"
+  const auto channels = number_after(text.substr(0, text.find(" coll channels")), "");
+  const bool counts = text.find(" coll channels, ") != std::string_view::npos && channels;
+  if (!ring && !tree && !connected && !counts && !pattern) return false;
+  RankPlace place;
+  LogRank* const rank = rank_of(process, line, &place);
+  if (rank == nullptr) return true;
+  LogCommunicator& communicator = log.communicators[place.communicator];
+  if (connected) {
+    advance(*rank, Step::kConnected);
+    return true;
+  }
+  if (pattern) {
+    const std::string_view path = word_after(text, "type ");
+    if (communicator.local_path.empty()) communicator.local_path = path.substr(0, path.find('/'));
+    return true;
+  }
+  advance(*rank, Step::kGraph);
+  if (counts) {
+    communicator.collective_channels = std::max(communicator.collective_channels, *channels);
+    const std::size_t nvls = text.find(" nvls channels");
+    if (nvls != std::string_view::npos)
+      communicator.nvls_channels =
+          parse_number<int>(text.substr(text.rfind(' ', nvls - 1) + 1, nvls - text.rfind(' ', nvls - 1) - 1))
+              .value_or(0);
+    communicator.p2p_channels = number_after(text, "nvls channels, ").value_or(0);
+  } else if (ring) {
+    const auto pair = key_value(text, ':');
+    if (!pair) return true;
+    std::string order;
+    for (const std::string_view one : words(pair->second))
+      order += (order.empty() ? "" : " ") + std::string(one);
+    ++communicator.ring_count;
+    add_once(communicator.rings, order, kMostShapes);
+  } else {
+    for (const std::string_view word : words(text))
+      if (word.find("->") != std::string_view::npos) add_once(communicator.trees, word, kMostShapes);
+  }
+  return true;
+}
+
+namespace {
+
+constexpr std::string_view kAlgorithms[] = {"TREE",      "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS",
+                                            "NVLS_TREE", "PAT"};
+constexpr std::string_view kProtocols[] = {"LL", "LL128", "SIMPLE"};
+
+// Names since 2.22; before, their numbers.
+template <std::size_t N>
+std::string name_of(std::string_view word, const std::string_view (&names)[N]) {
+  const auto number = parse_number<std::size_t>(word);
+  return std::string(number && *number < N ? names[*number] : word);
+}
+
+void add_choice(std::vector<LogChoice>& choices, const LogChoice& one) {
+  for (LogChoice& other : choices) {
+    if (other.function != one.function || other.algorithm != one.algorithm || other.protocol != one.protocol)
+      continue;
+    other.from_bytes = std::min(other.from_bytes, one.from_bytes);
+    other.to_bytes = std::max(other.to_bytes, one.to_bytes);
+    other.channels = std::max(other.channels, one.channels);
+    other.count += 1;
+    return;
+  }
+  if (choices.size() < kMostChoices) choices.push_back(one);
+}
+
+}  // namespace
+
+// "AllReduce: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}", before 2.22 "8 Bytes -> Algo 1 proto 0
+// time 7.2"; "AllReduce: opCount 4 sendbuff … comm 0x1ad567e0 [nranks=2] stream (nil)"
+bool LogState::read_operation(LogProcess& process, const LogLine& line) {
+  Scan scan(line.text);
+  const std::size_t chosen = line.text.find(" Bytes -> Algo ");
+  if (chosen != std::string_view::npos) {
+    LogChoice one{.count = 1};
+    if (const std::size_t colon = line.text.find(": "); colon < chosen) {
+      one.function = line.text.substr(0, colon);
+      scan.take(line.text.substr(0, colon + 2));
+    }
+    const auto bytes = scan.number<std::uint64_t>();
+    if (!bytes) return false;
+    one.from_bytes = one.to_bytes = *bytes;
+    one.algorithm = name_of(word_after(line.text, "Algo "), kAlgorithms);
+    one.protocol = name_of(word_after(line.text, "proto "), kProtocols);
+    const auto low = number_after(line.text, "={");
+    Scan range(line.text);
+    if (low && range.skip_past("={") && range.skip_past("..")) {
+      const auto last = range.number();
+      if (last && *last >= *low) one.channels = *last - *low + 1;
+    }
+    add_choice(log.choices, one);
+    return true;
+  }
+  const std::string_view function = scan.until(":");
+  if (!scan.take(": opCount ")) return false;
+  const auto number = scan.number<std::uint64_t>(16);
+  const auto found = process.pointers.find(std::string(pointer_of(line.text)));
+  if (!number || found == process.pointers.end()) return true;
+  LogRank& rank = at(found->second);
+  rank.operations = std::max(rank.operations.value_or(0), *number + 1);
+  rank.last_operation = function;
+  advance(rank, Step::kOperation);
+  return true;
+}
+
+}  // namespace railbed::nccl

@@ -1,0 +1,159 @@
+#include <algorithm>
+
+#include "base/text.h"
+#include "nccl/log.h"
+#include "nccl/log_state.h"
+#include "nccl/scan.h"
+
+namespace railbed::nccl {
+namespace {
+
+// A log is untrusted: what is kept of it is bounded.
+constexpr std::size_t kLongestLine = 1 << 16;
+constexpr std::size_t kMostProcesses = 1 << 17;
+constexpr std::size_t kMostVariables = 4096;
+
+}  // namespace
+
+void add_once(std::vector<std::string>& list, std::string_view value, std::size_t limit) {
+  if (list.size() < limit && std::ranges::find(list, value) == list.end()) list.emplace_back(value);
+}
+
+LogProcess& LogState::process_of(const LogLine& line) {
+  if (!processes.empty()) {
+    LogProcess& last = processes[last_process];
+    if (last.id == line.process && last.host == line.host) return last;
+  }
+  // Text that a program left on the line without a newline is glued to the host: "-1node0" is node0.
+  std::string_view host = line.host;
+  for (const LogProcess& process : processes) {
+    if (process_places.size() > 4096) break;  // the search is for small logs; large ones have clean prefixes
+    if (process.id == line.process && process.host.size() < host.size() && host.ends_with(process.host)) {
+      host = process.host;
+      break;
+    }
+  }
+  std::string key(host);
+  key += ':';
+  key += std::to_string(line.process);
+  const auto [found, added] = process_places.try_emplace(std::move(key), processes.size());
+  if (added) {
+    if (processes.size() >= kMostProcesses) {
+      process_places.erase(found);
+      last_process = 0;
+      return processes.front();
+    }
+    processes.push_back({.host = std::string(host), .id = line.process});
+    add_once(log.hosts, host, kMostProcesses);
+  }
+  last_process = found->second;
+  return processes[last_process];
+}
+
+LogRank* LogState::rank_of(LogProcess& process, const LogLine& line, RankPlace* place) {
+  const auto answer = [&](RankPlace found) {
+    if (place != nullptr) *place = found;
+    return &at(found);
+  };
+  if (const auto thread = process.threads.find(line.thread); thread != process.threads.end())
+    return answer(thread->second);
+  if (process.ranks.size() == 1) return answer(process.ranks.front());
+  for (auto found = process.ranks.rbegin(); found != process.ranks.rend(); ++found)
+    if (at(*found).device == line.device) return answer(*found);
+  return nullptr;
+}
+
+void LogState::advance(LogRank& rank, Step step) {
+  if (step == Step::kConnecting && rank.step >= Step::kReady) step = Step::kConnectingOn;
+  if (step == Step::kConnected && rank.step >= Step::kReady) step = Step::kConnectedOn;
+  rank.step = std::max(rank.step, step);
+  rank.last_line = log.lines;
+}
+
+bool LogState::read_versions(const LogLine& line) {
+  Scan scan(line.text);
+  if (scan.take("NCCL version ")) {
+    add_once(log.versions, scan.until(" "), 16);
+    return true;
+  }
+  if (!scan.take("cudaDriverVersion ")) return false;
+  if (const auto number = scan.number())
+    add_once(log.drivers, std::to_string(*number / 1000) + "." + std::to_string(*number % 1000 / 10), 16);
+  return true;
+}
+
+bool LogState::read_variable(LogProcess& process, const LogLine& line) {
+  if (!line.text.starts_with("NCCL_")) return false;
+  Scan scan(line.text);
+  const std::string_view name = scan.until(" ");
+  if (!scan.take(" set by environment to ") && !scan.take(" set to ")) return false;
+  std::string_view value = trim(scan.rest());
+  // Numbers are printed with a full stop behind them.
+  if (value.ends_with('.') && parse_number<long long>(value.substr(0, value.size() - 1)))
+    value.remove_suffix(1);
+  if (variables.size() < kMostVariables)
+    variables[{std::string(name), std::string(value)}].insert(last_process);
+  if (name == "NCCL_IB_DISABLE" && value != "0") process.disabled_ib = true;
+  return true;
+}
+
+void LogState::read_record(const LogLine& line) {
+  ++log.nccl_lines;
+  if (line.level == Level::kVersion) {
+    read_versions(line);
+    return;
+  }
+  LogProcess& process = process_of(line);
+  if (line.level == Level::kInfo) {
+    const bool known = read_versions(line) || read_variable(process, line) || read_network(process, line) ||
+                       read_communicator(process, line) || read_connection(process, line) ||
+                       read_shape(process, line) || read_operation(process, line);
+    if (known) return;
+  }
+  read_symptom(line.text, &process, rank_of(process, line), line.level == Level::kWarn);
+}
+
+void LogState::read_line(std::string_view line) {
+  ++log.lines;
+  line = plain(line.substr(0, kLongestLine), uncoloured);
+  if (line.find("NCCL ") != std::string_view::npos) {
+    const auto records = parse_log_line(line);
+    for (const LogLine& record : records) read_record(record);
+    if (!records.empty()) return;
+  }
+  read_torch(line);
+}
+
+LogReader::LogReader() : state_(std::make_unique<LogState>()) {}
+LogReader::~LogReader() = default;
+LogReader::LogReader(LogReader&&) noexcept = default;
+LogReader& LogReader::operator=(LogReader&&) noexcept = default;
+
+void LogReader::feed(std::string_view piece) {
+  for (std::size_t end = piece.find('\n'); end != std::string_view::npos; end = piece.find('\n')) {
+    const std::string_view line = piece.substr(0, end);
+    piece.remove_prefix(end + 1);
+    if (state_->partial.empty()) {
+      state_->read_line(line);
+    } else {
+      state_->partial.append(line.substr(0, kLongestLine));
+      state_->read_line(state_->partial);
+      state_->partial.clear();
+    }
+  }
+  if (state_->partial.size() < kLongestLine) state_->partial.append(piece.substr(0, kLongestLine));
+}
+
+Log LogReader::finish() {
+  if (!state_->partial.empty()) state_->read_line(state_->partial);
+  conclude(*state_);
+  return std::move(state_->log);
+}
+
+Log read_log(std::string_view text) {
+  LogReader reader;
+  reader.feed(text);
+  return reader.finish();
+}
+
+}  // namespace railbed::nccl

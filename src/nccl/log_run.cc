@@ -1,0 +1,233 @@
+// The verdict: the one line a person wants of a run, and what in the log says so.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "nccl/log_state.h"
+
+namespace railbed::nccl {
+namespace {
+
+std::string value_of(const Log& log, std::string_view name) {
+  for (const LogVariable& variable : log.variables)
+    if (variable.name == name) return variable.value;
+  return "";
+}
+
+std::uint64_t connections(const LogCommunicator& communicator, std::string_view prefix) {
+  std::uint64_t count = 0;
+  for (const LogConnections& one : communicator.connections)
+    if (one.via.starts_with(prefix)) count += one.count;
+  return count;
+}
+
+std::string where(const LogProblem& problem) {
+  std::string hosts;
+  for (std::size_t i = 0; i < problem.hosts.size() && i < 3; ++i) hosts += (i ? ", " : "") + problem.hosts[i];
+  if (problem.hosts.size() > 3) hosts += fmt::format(" and {} more", problem.hosts.size() - 3);
+  if (problem.ranks.empty()) return hosts.empty() ? "" : fmt::format(" ({})", hosts);
+  return fmt::format(" (rank{} {} on {})", problem.ranks.size() == 1 ? "" : "s", rank_list(problem.ranks),
+                     hosts);
+}
+
+LogVerdict of_problem(const LogProblem& problem) {
+  return {.severity = problem.severity,
+          .text = problem.title + where(problem),
+          .why = {fmt::format("line {}: {}", problem.line, problem.message)},
+          .cause = problem.cause,
+          .remedy = problem.remedy};
+}
+
+// A connection was closed: the ranks that say so live, so the silent ones that did not finish are suspects.
+LogVerdict of_lost_peer(const Log& log, const LogProblem& problem) {
+  LogVerdict verdict = of_problem(problem);
+  if (log.communicators.empty()) return verdict;
+  std::set<int> speaking;
+  for (const LogProblem& one : log.problems) speaking.insert(one.ranks.begin(), one.ranks.end());
+  std::vector<int> silent;
+  std::string host;
+  for (const LogRank& rank : log.communicators.front().ranks) {
+    if (speaking.contains(rank.rank) || rank.step == Step::kDestroyed) continue;
+    silent.push_back(rank.rank);
+    host = rank.host;
+  }
+  if (silent.empty() || speaking.empty()) return verdict;
+  verdict.text =
+      silent.size() == 1
+          ? fmt::format("Rank {} on {} went away: others found its connection closed", silent.front(), host)
+          : fmt::format("A rank went away, one of {}: others found its connection closed", rank_list(silent));
+  verdict.remedy =
+      "Look at the last lines of that rank's own output; dmesg | grep -i -e oom -e xid on its host; the "
+      "scheduler's record of the job.";
+  return verdict;
+}
+
+// Why NCCL fell back to sockets, in its own order of decisions.
+LogVerdict of_sockets(const LogState& state, const LogCommunicator& communicator) {
+  const Log& log = state.log;
+  LogVerdict verdict{.severity = Severity::kWarning};
+  std::string reason = "the log does not say why";
+  verdict.remedy = "Run with NCCL_DEBUG=INFO from the start of the job; check NCCL_NET and the NET/ lines.";
+  std::set<std::string> disabled, library, device;
+  for (const LogProcess& process : state.processes) {
+    if (process.disabled_ib) disabled.insert(process.host);
+    if (process.no_verbs_library) library.insert(process.host);
+    if (process.no_rdma_device) device.insert(process.host);
+  }
+  if (!disabled.empty()) {
+    reason = fmt::format("NCCL_IB_DISABLE={} switches it off", value_of(log, "NCCL_IB_DISABLE"));
+    verdict.remedy = "Remove NCCL_IB_DISABLE from the environment, profile and nccl.conf.";
+  } else if (value_of(log, "NCCL_NET") == "Socket") {
+    reason = "NCCL_NET=Socket asks for TCP";
+    verdict.remedy = "Remove NCCL_NET from the environment, profile and nccl.conf.";
+  } else if (!library.empty()) {
+    reason = fmt::format("libibverbs could not be opened on {}", *library.begin());
+    verdict.remedy = "Install libibverbs1 and ibverbs-providers (rdma-core), in the container too.";
+  } else if (!device.empty()) {
+    reason = fmt::format("NCCL found no active RDMA port on {}", *device.begin());
+    verdict.why.push_back("\"NET/IB : No device found.\"");
+    const std::string filter = value_of(log, "NCCL_IB_HCA");
+    if (!filter.empty())
+      verdict.why.push_back(fmt::format("NCCL_IB_HCA={} may match no device there", filter));
+    verdict.remedy =
+        "Check `ibv_devinfo` on that node: a port must be PORT_ACTIVE; a container needs /dev/infiniband. "
+        "`railbed verify` names the cause.";
+  }
+  std::string carried;
+  for (const LogInterface& one : log.interfaces)
+    if (one.data && carried.find(one.name) == std::string::npos)
+      carried += (carried.empty() ? "" : ", ") + one.name;
+  verdict.text = fmt::format("RDMA is not used: {}; {} nodes talk over TCP{}", reason, communicator.nodes,
+                             carried.empty() ? "" : fmt::format(" ({})", carried));
+  return verdict;
+}
+
+std::string local_path(const LogCommunicator& communicator, const Log& log) {
+  if (communicator.nvls_channels > 0) return "NVLink with NVLS";
+  if (connections(communicator, "P2P/MNNVL") > 0) return "multi-node NVLink";
+  if (connections(communicator, "P2P/") > 0) {
+    if (communicator.local_path == "NVL") return "NVLink";
+    return communicator.local_path.empty() ? "P2P (NVLink or PCIe)" : "P2P (PCIe)";
+  }
+  if (connections(communicator, "SHM/") > 0)
+    return value_of(log, "NCCL_P2P_DISABLE") == "1" ? "host memory, since NCCL_P2P_DISABLE=1"
+                                                    : "host memory (SHM)";
+  if (connections(communicator, "NET/Socket") > 0) return "TCP sockets";
+  if (connections(communicator, "NET/") > 0) return "RDMA";
+  return "";
+}
+
+std::string ranks_up(const LogCommunicator& communicator) {
+  if (communicator.size == 1) return "The one rank is up";
+  if (communicator.completed >= communicator.size)
+    return fmt::format("All {} ranks are up", communicator.size);
+  return fmt::format("{} of {} ranks are up in this log", communicator.completed, communicator.size);
+}
+
+LogVerdict of_one_node(const Log& log, const LogCommunicator& communicator) {
+  const std::string path = local_path(communicator, log);
+  LogVerdict verdict{.text = ranks_up(communicator) + (path.empty() ? "" : " over " + path) + " on one node"};
+  const bool p2p_off = value_of(log, "NCCL_P2P_DISABLE") == "1" || value_of(log, "NCCL_P2P_LEVEL") == "LOC";
+  if (connections(communicator, "P2P/") == 0 && p2p_off && communicator.size > 1) {
+    verdict.severity = Severity::kWarning;
+    verdict.why.push_back("P2P between GPUs is switched off by a variable");
+    verdict.remedy = "Remove NCCL_P2P_DISABLE and NCCL_P2P_LEVEL.";
+  } else if (connections(communicator, "NET/Socket") > 0) {
+    verdict.severity = Severity::kWarning;
+    verdict.why.push_back("GPUs of one node reach each other neither by P2P nor by shared memory");
+    verdict.remedy =
+        "Remove NCCL_SHM_DISABLE and NCCL_P2P_DISABLE; share /dev/shm between containers (--ipc=host).";
+  }
+  return verdict;
+}
+
+LogVerdict of_rdma(const Log& log, const LogCommunicator& communicator) {
+  std::string network;
+  for (const LogNetwork& one : log.networks) network += (network.empty() ? "" : ", ") + one.name;
+  std::vector<std::string> links;
+  for (const LogNic& nic : log.nics)
+    if (!nic.link.empty()) add_once(links, nic.link);
+  std::string kind;
+  for (const std::string& link : links) kind += (kind.empty() ? "" : " and ") + link;
+  LogVerdict verdict;
+  const std::string over =
+      fmt::format("{} on {} nodes over {}{}", ranks_up(communicator), communicator.nodes,
+                  network.empty() ? "the network" : network, kind.empty() ? "" : fmt::format(" ({})", kind));
+  if (log.gpudirect == "on") {
+    verdict.text = fmt::format("{} with GPUDirect RDMA{}", over,
+                               log.gpudirect_route.empty() ? "" : fmt::format(" ({})", log.gpudirect_route));
+  } else if (log.gpudirect.empty()) {
+    verdict.text = over;
+  } else {
+    verdict.severity = Severity::kWarning;
+    verdict.text =
+        log.gpudirect == "off"
+            ? fmt::format("RDMA is used, GPUDirect is not: GPU data goes through host memory. {}", over)
+            : fmt::format("GPUDirect RDMA is used by some connections only. {}", over);
+    verdict.why = log.gpudirect_why;
+    verdict.remedy =
+        "Load nvidia-peermem or use the open NVIDIA modules with DMA-BUF; pair each GPU with a NIC under the "
+        "same "
+        "PCIe switch. `railbed nccl` shows the distances.";
+  }
+  return verdict;
+}
+
+// Set only when the log has NCCL lines and no problem decides.
+LogVerdict of_healthy(const LogState& state) {
+  const Log& log = state.log;
+  if (log.communicators.empty())
+    return {.severity = Severity::kNote,
+            .text = "NCCL was started, but no communicator was created in this log",
+            .remedy = "Run with NCCL_DEBUG=INFO and keep the output of all ranks."};
+  const LogCommunicator& largest = log.communicators.front();
+  if (log.networks.size() > 1 && largest.nodes > 1) {
+    std::string names;
+    for (const LogNetwork& one : log.networks)
+      names += fmt::format("{}{} ({} processes)", names.empty() ? "" : ", ", one.name, one.processes);
+    return {.severity = Severity::kError,
+            .text = fmt::format("Ranks chose different networks: {}", names),
+            .remedy = "A port is down or a library missing on some nodes: compare their \"NET/IB\" lines."};
+  }
+  // Without shared memory NCCL counts every process as a node.
+  std::set<std::string> hosts;
+  for (const LogRank& rank : largest.ranks) hosts.insert(rank.host);
+  const bool all_here = hosts.size() == 1 && std::ssize(largest.ranks) == largest.size;
+  if (all_here && value_of(log, "NCCL_SHM_DISABLE") == "1") return of_one_node(log, largest);
+  if (connections(largest, "NET/Socket") > 0 && largest.nodes > 1) return of_sockets(state, largest);
+  const bool sockets_only = log.networks.size() == 1 && log.networks.front().name == "Socket";
+  if (largest.nodes > 1) return sockets_only ? of_sockets(state, largest) : of_rdma(log, largest);
+  return of_one_node(log, largest);
+}
+
+}  // namespace
+
+void judge_run(LogState& state) {
+  Log& log = state.log;
+  const auto decides = std::ranges::find_if(log.problems, [](const LogProblem& problem) {
+    return problem.severity == Severity::kError && !problem.consequence;
+  });
+  if (decides != log.problems.end()) {
+    log.verdict = of_problem(*decides);
+  } else if (log.hang) {
+    log.verdict = {
+        .severity = Severity::kError,
+        .text = "Hang: " + log.hang->text,
+        .remedy =
+            "Look at what the ranks that are behind were doing (py-spy dump, cuda-gdb, their own log)."};
+  } else if (!log.problems.empty() && log.problems.front().severity == Severity::kError) {
+    const LogProblem& first = log.problems.front();
+    log.verdict = first.id == "peer-closed" ? of_lost_peer(log, first) : of_problem(first);
+  } else if (log.nccl_lines == 0) {
+    log.verdict = {.severity = Severity::kWarning,
+                   .text = "There is no line of NCCL in this log",
+                   .remedy =
+                       "Run the job with NCCL_DEBUG=INFO and keep the output of all ranks; NCCL_DEBUG_FILE "
+                       "sends it elsewhere."};
+  } else {
+    log.verdict = of_healthy(state);
+  }
+}
+
+}  // namespace railbed::nccl

@@ -1,0 +1,79 @@
+// What the log reader keeps between lines.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "nccl/log.h"
+#include "nccl/log_line.h"
+
+namespace railbed::nccl {
+
+// A rank of a communicator, by their places in Log::communicators and LogCommunicator::ranks.
+struct RankPlace {
+  std::size_t communicator = 0;
+  std::size_t rank = 0;
+};
+
+struct LogProcess {
+  std::string host = {};
+  int id = 0;
+  std::vector<RankPlace> ranks = {};                // in the order they were created
+  std::unordered_map<int, RankPlace> threads = {};  // the rank that a thread last spoke for
+  std::unordered_map<std::string, RankPlace> pointers =
+      {};  // "0x2f33a2b0", NCCL's own name of the communicator
+  std::set<std::string> networks = {};
+  bool no_rdma_device = false;
+  bool disabled_ib = false;
+  bool no_verbs_library = false;
+};
+
+struct LogState {
+  Log log;
+  std::string partial;  // an unfinished last line
+  std::string uncoloured;
+  std::unordered_map<std::string, std::size_t> process_places;  // "host:pid" → processes
+  std::vector<LogProcess> processes;
+  std::size_t last_process = 0;
+  std::unordered_map<std::string, std::size_t> communicator_places;
+  std::vector<std::unordered_map<int, std::size_t>> rank_places;  // per communicator: rank → place
+  std::map<std::pair<std::string, std::string>, std::set<std::size_t>> variables;
+  std::map<std::string, std::size_t> problem_places;
+  std::map<int, TorchRank> torch;
+  std::map<std::pair<std::string, std::string>, LogNic> nics;  // host, device:port
+  bool dma_buf = false;
+  bool network_lines = false;  // NCCL_DEBUG_SUBSYS held NET
+  std::string pointer;         // reused for look-ups
+
+  void read_line(std::string_view line);
+  void read_record(const LogLine& line);
+  LogProcess& process_of(const LogLine& line);
+  // Null when the log has not said which rank this is.
+  LogRank* rank_of(LogProcess& process, const LogLine& line, RankPlace* place = nullptr);
+  LogRank& at(RankPlace place) { return log.communicators[place.communicator].ranks[place.rank]; }
+  void advance(LogRank& rank, Step step);
+
+  // Each looks at one kind of message and says whether it was one (log_*.cc).
+  bool read_versions(const LogLine& line);
+  bool read_variable(LogProcess& process, const LogLine& line);
+  bool read_network(LogProcess& process, const LogLine& line);
+  bool read_communicator(LogProcess& process, const LogLine& line);
+  bool read_connection(LogProcess& process, const LogLine& line);
+  bool read_shape(LogProcess& process, const LogLine& line);
+  bool read_operation(LogProcess& process, const LogLine& line);
+  void read_torch(std::string_view line);
+  void read_symptom(std::string_view text, const LogProcess* process, const LogRank* rank, bool warning);
+};
+
+// Adds `value` when it is not there yet, up to `limit`.
+void add_once(std::vector<std::string>& list, std::string_view value, std::size_t limit = 1000);
+
+// What follows from the whole log.
+void conclude(LogState& state);    // log_verdict.cc: all of it
+void judge_hang(LogState& state);  // log_hang.cc: who was waited for
+void judge_run(LogState& state);   // log_run.cc: the verdict
+
+}  // namespace railbed::nccl

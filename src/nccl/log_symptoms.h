@@ -1,0 +1,34 @@
+// What NCCL prints when something is wrong, what it means and what to do: one row a symptom.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "nccl/log.h"
+
+namespace railbed::nccl {
+
+enum class Said {
+  kWarning,  // only as NCCL WARN
+  kNccl,     // as NCCL WARN or INFO
+  kAnyone,   // also by the program (PyTorch, nccl-tests)
+};
+
+struct Symptom {
+  std::string_view id;
+  Severity severity;
+  bool consequence;  // usually the echo of another rank's or an earlier problem
+  Said said;
+  // All must occur in the text, in any order. "<status 12>" stands for a completion with that ibv_wc_status,
+  // which NCCL has written in three ways.
+  std::string_view words[3];
+  std::string_view title;
+  std::string_view cause;
+  std::string_view remedy;
+  std::string_view source;
+};
+
+// The most telling first: of several problems in a log, the first row is the verdict.
+std::span<const Symptom> all_symptoms();
+
+}  // namespace railbed::nccl

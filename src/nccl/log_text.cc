@@ -1,0 +1,165 @@
+// The log's content for people and programs.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "nccl/log.h"
+
+namespace railbed::nccl {
+namespace {
+
+constexpr std::size_t kShown = 8;
+
+void row(std::string& out, std::string_view name, std::string_view text) {
+  fmt::format_to(std::back_inserter(out), "{:<13}{}\n", name, text);
+}
+
+template <class List, class Show>
+std::string joined(const List& list, std::string_view separator, Show show) {
+  std::string out;
+  std::size_t shown = 0;
+  for (const auto& one : list) {
+    if (shown == kShown) return out + fmt::format("{}… ({} in all)", separator, list.size());
+    if (shown++ > 0) out += separator;
+    out += show(one);
+  }
+  return out;
+}
+
+std::string joined(const std::vector<std::string>& list) {
+  return joined(list, ", ", [](const std::string& one) { return one; });
+}
+
+std::string nic_text(const LogNic& nic) {
+  std::string out =
+      fmt::format("{}:{}{}", nic.host, nic.device, nic.port ? fmt::format(":{}", nic.port) : "");
+  if (!nic.link.empty()) out += " " + nic.link;
+  if (nic.gigabits > 0) out += " " + to_text(BitRate::gigabits(nic.gigabits));
+  if (!nic.gpudirect.empty()) out += " GPUDirect " + nic.gpudirect;
+  return out;
+}
+
+std::string connection_text(const LogConnections& one) {
+  return fmt::format("{} × {}{}", one.count, one.via,
+                     one.gpudirect ? fmt::format(" ({} GPUDirect)", one.gpudirect) : "");
+}
+
+void write_problem(std::string& out, const LogProblem& problem, bool told) {
+  std::string where;
+  if (!problem.ranks.empty())
+    where = fmt::format(", rank{} {}", problem.ranks.size() == 1 ? "" : "s", rank_list(problem.ranks));
+  fmt::format_to(std::back_inserter(out), "  {}: {}\n    line {}, {} time{}{}: {}\n",
+                 enum_names(Severity{})[static_cast<std::size_t>(problem.severity)], problem.title,
+                 problem.line, problem.count, problem.count == 1 ? "" : "s", where, problem.message);
+  if (told || problem.id == "other") return;
+  fmt::format_to(std::back_inserter(out), "    cause   {}\n    remedy  {}\n", problem.cause, problem.remedy);
+}
+
+void write_communicator(std::string& out, const Log& log) {
+  const LogCommunicator& largest = log.communicators.front();
+  row(out, "Communicator",
+      fmt::format(
+          "{} rank{}{}, {} complete{}", largest.size, largest.size == 1 ? "" : "s",
+          largest.nodes ? fmt::format(" on {} node{}", largest.nodes, largest.nodes == 1 ? "" : "s") : "",
+          largest.completed,
+          log.communicators.size() > 1 ? fmt::format("; the largest of {}", log.communicators.size()) : ""));
+  if (largest.collective_channels > 0)
+    row(out, "Channels",
+        fmt::format("{} collective, {} P2P{}{}", largest.collective_channels, largest.p2p_channels,
+                    largest.nvls_channels ? fmt::format(", {} NVLS", largest.nvls_channels) : "",
+                    largest.collnet ? ", CollNet (SHARP)" : ""));
+  if (!largest.rings.empty())
+    row(out, "Rings", fmt::format("{} ({})", largest.ring_count, joined(largest.rings)));
+  if (!largest.connections.empty())
+    row(out, "Connections", joined(largest.connections, ", ", connection_text));
+  if (largest.slowest_init_seconds > 0)
+    row(out, "Init",
+        fmt::format("{:.2f} s at the slowest ({})", largest.slowest_init_seconds, largest.slowest_init));
+  if (!log.hang) return;
+  out += "Ranks\n";
+  std::size_t shown = 0;
+  for (const LogRank& rank : largest.ranks) {
+    if (++shown > 64) {
+      fmt::format_to(std::back_inserter(out), "  … {} more\n", largest.ranks.size() - 64);
+      break;
+    }
+    fmt::format_to(std::back_inserter(out), "  {:>4}  {}:{} GPU {}  {}{}\n", rank.rank, rank.host,
+                   rank.process, rank.device, describe(rank.step),
+                   rank.operations
+                       ? fmt::format(", {} operations, last {}", *rank.operations, rank.last_operation)
+                       : "");
+  }
+}
+
+void write_choices(std::string& out, const std::vector<LogChoice>& choices) {
+  if (choices.empty()) return;
+  out += "Algorithms\n";
+  for (const LogChoice& one : choices)
+    fmt::format_to(
+        std::back_inserter(out), "  {:<14}{:>10} – {:<10} {} {}{}\n", one.function,
+        to_text(ByteCount{one.from_bytes}), to_text(ByteCount{one.to_bytes}), one.algorithm, one.protocol,
+        one.channels ? fmt::format(", up to {} channel{}", one.channels, one.channels == 1 ? "" : "s") : "");
+}
+
+}  // namespace
+
+std::string rank_list(const std::vector<int>& ranks) {
+  std::vector<int> sorted = ranks;
+  std::ranges::sort(sorted);
+  std::string out;
+  for (std::size_t i = 0; i < sorted.size();) {
+    std::size_t last = i;
+    while (last + 1 < sorted.size() && sorted[last + 1] <= sorted[last] + 1) ++last;
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", sorted[i]);
+    if (sorted[last] > sorted[i])
+      out += fmt::format("{}{}", sorted[last] == sorted[i] + 1 ? ", " : "-", sorted[last]);
+    i = last + 1;
+  }
+  return out;
+}
+
+std::string to_text(const Log& log) {
+  std::string out = log.verdict.text + "\n";
+  for (const std::string& why : log.verdict.why)
+    fmt::format_to(std::back_inserter(out), "  why     {}\n", why);
+  if (!log.verdict.cause.empty())
+    fmt::format_to(std::back_inserter(out), "  cause   {}\n", log.verdict.cause);
+  if (!log.verdict.remedy.empty())
+    fmt::format_to(std::back_inserter(out), "  remedy  {}\n", log.verdict.remedy);
+  if (log.nccl_lines == 0 && log.problems.empty()) return out;
+  out += "\n";
+  if (!log.versions.empty())
+    row(out, "NCCL",
+        joined(log.versions) + (log.drivers.empty() ? "" : ", driver for CUDA " + joined(log.drivers)));
+  if (!log.hosts.empty())
+    row(out, "Hosts",
+        fmt::format("{} ({} process{})", joined(log.hosts), log.processes, log.processes == 1 ? "" : "es"));
+  if (!log.networks.empty())
+    row(out, "Network", joined(log.networks, ", ", [](const LogNetwork& one) { return one.name; }));
+  if (!log.nics.empty()) row(out, "RDMA ports", joined(log.nics, ", ", nic_text));
+  if (!log.interfaces.empty())
+    row(out, "IP", joined(log.interfaces, ", ", [](const LogInterface& one) {
+          return fmt::format("{}:{} {}{}", one.host, one.name, one.address,
+                             one.data ? "" : " (first contact only)");
+        }));
+  if (!log.gpudirect.empty())
+    row(out, "GPUDirect",
+        log.gpudirect + (log.gpudirect_route.empty() ? "" : fmt::format(" ({})", log.gpudirect_route)));
+  if (!log.communicators.empty()) write_communicator(out, log);
+  write_choices(out, log.choices);
+  if (!log.variables.empty())
+    row(out, "Variables", joined(log.variables, ", ", [](const LogVariable& one) {
+          return fmt::format("{}={}", one.name, one.value);
+        }));
+  if (log.problems.empty()) return out;
+  out += "Problems\n";
+  for (const LogProblem& problem : log.problems)
+    write_problem(out, problem, problem.cause == log.verdict.cause);
+  return out;
+}
+
+std::string to_json(const Log& log) { return json::dump_pretty(json::encode(log)); }
+
+}  // namespace railbed::nccl

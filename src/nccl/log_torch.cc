@@ -1,0 +1,51 @@
+// The lines of PyTorch's process group: which operation a rank waited for, and what the others had done
+// (torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp prints them).
+#include "base/text.h"
+#include "nccl/log_state.h"
+#include "nccl/scan.h"
+
+namespace railbed::nccl {
+namespace {
+
+constexpr std::size_t kMostTorchRanks = 1 << 20;
+
+TorchRank* torch_rank(std::map<int, TorchRank>& ranks, int rank) {
+  if (rank < 0 || (ranks.size() >= kMostTorchRanks && !ranks.contains(rank))) return nullptr;
+  TorchRank& found = ranks[rank];
+  found.rank = rank;
+  return &found;
+}
+
+}  // namespace
+
+void LogState::read_torch(std::string_view line) {
+  if (line.find("Watchdog caught collective operation timeout") != std::string_view::npos) {
+    const auto rank = number_after(line, "[Rank ");
+    if (TorchRank* const found = rank ? torch_rank(torch, *rank) : nullptr) {
+      found->timed_out = number_after<std::int64_t>(line, "SeqNum=").value_or(-1);
+      found->operation = word_after(line, "OpType=");
+    }
+    read_symptom(line, nullptr, nullptr, false);
+  } else if (line.find("ast enqueued ") != std::string_view::npos) {
+    // "… Rank 1] … Last enqueued NCCL work: 4, last completed NCCL work: 4."
+    const auto rank = number_after(line, " Rank ");
+    if (TorchRank* const found = rank ? torch_rank(torch, *rank) : nullptr) {
+      for (const std::string_view words : {"ast enqueued NCCL work: ", "last enqueued work: "})
+        if (const auto number = number_after<std::int64_t>(line, words)) found->enqueued = *number;
+      for (const std::string_view words : {"last completed NCCL work: ", "last completed work: "})
+        if (const auto number = number_after<std::int64_t>(line, words)) found->completed = *number;
+    }
+  } else if (line.find("] finished collective #") != std::string_view::npos) {
+    // "[1] finished collective #4, but didn't join collective #5"
+    const auto rank = number_after(line, "[");
+    const auto number = number_after<std::int64_t>(line, "finished collective #");
+    if (TorchRank* const found = rank && number ? torch_rank(torch, *rank) : nullptr) {
+      found->enqueued = found->completed = *number;
+    }
+  } else if (line.find("nccl") != std::string_view::npos || line.find("NCCL") != std::string_view::npos ||
+             line.find("libibverbs") != std::string_view::npos) {
+    read_symptom(line, nullptr, nullptr, false);
+  }
+}
+
+}  // namespace railbed::nccl

@@ -1,0 +1,184 @@
+// From what was read to what a person is told: problems in order, where it hung, the verdict.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "nccl/log_state.h"
+#include "nccl/log_symptoms.h"
+#include "nccl/scan.h"
+
+namespace railbed::nccl {
+namespace {
+
+constexpr std::size_t kMostProblems = 256;
+constexpr std::size_t kMostRanksNamed = 1 << 16;
+
+// The ibv_wc_status of "status=12", "error 12," or "status=IBV_WC_RETRY_EXC_ERR(12)".
+std::optional<int> completion_status(std::string_view text) {
+  Scan scan(text);
+  if (!scan.skip_past("Got completion")) return std::nullopt;
+  if (scan.skip_past("status=IBV_")) return number_after(scan.rest(), "(");
+  if (scan.skip_past("status=") || scan.skip_past("error ")) return scan.number();
+  return std::nullopt;
+}
+
+bool matches(const Symptom& symptom, std::string_view text, const std::string& status) {
+  for (const std::string_view word : symptom.words) {
+    if (word.empty()) continue;
+    if (word.starts_with('<') ? word != status : text.find(word) == std::string_view::npos) return false;
+  }
+  return true;
+}
+
+std::size_t order_of(const LogProblem& problem) {
+  const auto symptoms = all_symptoms();
+  for (std::size_t i = 0; i < symptoms.size(); ++i)
+    if (symptoms[i].id == problem.id) return i;
+  return symptoms.size();
+}
+
+void sort_problems(std::vector<LogProblem>& problems) {
+  for (LogProblem& problem : problems) {
+    std::ranges::sort(problem.ranks);
+    std::ranges::sort(problem.hosts);
+  }
+  std::ranges::stable_sort(problems, [](const LogProblem& a, const LogProblem& b) {
+    if (a.severity != b.severity) return a.severity > b.severity;
+    if (a.consequence != b.consequence) return b.consequence;
+    return order_of(a) < order_of(b);
+  });
+}
+
+}  // namespace
+
+void LogState::read_symptom(std::string_view text, const LogProcess* process, const LogRank* rank,
+                            bool warning) {
+  const auto status_number = completion_status(text);
+  const std::string status = status_number ? fmt::format("<status {}>", *status_number) : "";
+  const Symptom* found = nullptr;
+  for (const Symptom& symptom : all_symptoms()) {
+    if (symptom.said == Said::kWarning && !warning) continue;
+    if (symptom.said == Said::kNccl && process == nullptr) continue;
+    if (!matches(symptom, text, status)) continue;
+    found = &symptom;
+    break;
+  }
+  if (found == nullptr && !warning) return;
+  const std::string id =
+      found != nullptr ? std::string(found->id) : "other: " + std::string(text.substr(0, 60));
+  const auto [place, added] = problem_places.try_emplace(id, log.problems.size());
+  if (added) {
+    if (log.problems.size() >= kMostProblems) {
+      problem_places.erase(place);
+      return;
+    }
+    LogProblem& problem = log.problems.emplace_back();
+    problem.id = found != nullptr ? found->id : "other";
+    problem.message = trim(text);
+    problem.line = log.lines;
+    problem.severity = Severity::kNote;
+    if (found != nullptr) {
+      problem.consequence = found->consequence;
+      problem.title = found->title;
+      problem.cause = found->cause;
+      problem.remedy = found->remedy;
+      problem.source = found->source;
+    } else {
+      problem.title = problem.message;
+    }
+  }
+  LogProblem& problem = log.problems[place->second];
+  ++problem.count;
+  // What NCCL says as INFO it still tries to get over ("retrying").
+  const Severity whole = found != nullptr ? found->severity : Severity::kWarning;
+  const Severity now = warning || process == nullptr ? whole : std::min(whole, Severity::kWarning);
+  problem.severity = std::max(problem.severity, now);
+  if (process != nullptr) add_once(problem.hosts, process->host, kMostRanksNamed);
+  if (rank != nullptr && problem.ranks.size() < kMostRanksNamed &&
+      std::ranges::find(problem.ranks, rank->rank) == problem.ranks.end())
+    problem.ranks.push_back(rank->rank);
+}
+
+namespace {
+
+// What was counted while reading becomes the lists of the result.
+void gather(LogState& state) {
+  Log& log = state.log;
+  log.processes = state.processes.size();
+  std::map<std::string, std::uint64_t> networks;
+  for (const LogProcess& process : state.processes)
+    for (const std::string& name : process.networks) ++networks[name];
+  for (const auto& [name, count] : networks) log.networks.push_back({name, count});
+  for (const auto& [key, processes] : state.variables)
+    log.variables.push_back({key.first, key.second, processes.size()});
+  for (auto& [key, nic] : state.nics) log.nics.push_back(std::move(nic));
+  std::ranges::stable_sort(log.nics, [](const LogNic& a, const LogNic& b) {
+    return std::pair(a.host, a.index) < std::pair(b.host, b.index);
+  });
+  for (auto& [number, rank] : state.torch) log.torch.push_back(std::move(rank));
+  std::ranges::sort(log.choices, [](const LogChoice& a, const LogChoice& b) {
+    return std::pair(a.function, a.from_bytes) < std::pair(b.function, b.from_bytes);
+  });
+  for (LogCommunicator& communicator : log.communicators)
+    std::ranges::sort(communicator.ranks, {}, &LogRank::rank);
+  std::ranges::stable_sort(log.communicators, std::ranges::greater(), &LogCommunicator::size);
+  sort_problems(log.problems);
+}
+
+void judge_gpudirect(LogState& state) {
+  Log& log = state.log;
+  std::uint64_t through_rdma = 0;
+  std::uint64_t direct = 0;
+  for (const LogCommunicator& communicator : log.communicators)
+    for (const LogConnections& one : communicator.connections) {
+      if (!one.via.starts_with("NET/") || one.via == "NET/Socket") continue;
+      through_rdma += one.count;
+      direct += one.gpudirect;
+    }
+  if (through_rdma == 0) return;
+  log.gpudirect = direct == 0 ? "off" : direct == through_rdma ? "on" : "partly";
+  // NCCL's own IB network says at INFO when it can use DMA-BUF; a plugin does as it likes.
+  const bool internal = log.networks.size() == 1 && log.networks.front().name == "IB";
+  if (direct > 0 && (state.dma_buf || internal)) log.gpudirect_route = state.dma_buf ? "DMA-BUF" : "peermem";
+  if (log.gpudirect == "on") log.gpudirect_why.clear();
+  for (const LogVariable& variable : log.variables)
+    if (log.gpudirect != "on" &&
+        (variable.name == "NCCL_NET_GDR_LEVEL" || variable.name == "NCCL_NET_GDR_READ" ||
+         variable.name == "NCCL_DMABUF_ENABLE"))
+      log.gpudirect_why.push_back(fmt::format("{}={} is set", variable.name, variable.value));
+  if (log.gpudirect != "on" && log.gpudirect_why.empty() && !state.network_lines)
+    log.gpudirect_why.push_back("the log does not say why: run with NCCL_DEBUG_SUBSYS=INIT,NET,GRAPH");
+}
+
+// Ranks wait for the last one in the first exchange of addresses.
+void judge_start(Log& log) {
+  constexpr double kLateSeconds = 10;
+  for (const LogCommunicator& communicator : log.communicators) {
+    Scan scan(communicator.slowest_init);
+    const auto waited = scan.skip_past("bootstrap ") ? scan.real() : std::nullopt;
+    if (!waited || *waited < kLateSeconds) continue;
+    LogProblem& problem = log.problems.emplace_back();
+    problem.id = "late-rank";
+    problem.severity = Severity::kNote;
+    problem.title = fmt::format("Ranks arrived up to {:.0f} s apart", *waited);
+    problem.message = communicator.slowest_init;
+    problem.count = 1;
+    problem.cause = "A rank came late to ncclCommInitRank: slow start, slow data loading, or a slow host.";
+    problem.remedy = "Compare when each rank's first NCCL line appears.";
+    problem.source = "NCCL \"Init timings\" (2.22)";
+    return;
+  }
+}
+
+}  // namespace
+
+void conclude(LogState& state) {
+  gather(state);
+  judge_gpudirect(state);
+  judge_start(state.log);
+  judge_hang(state);  // log_hang.cc
+  judge_run(state);   // log_run.cc
+}
+
+}  // namespace railbed::nccl
