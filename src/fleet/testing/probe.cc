@@ -1,0 +1,43 @@
+// Asks every node one method and prints "NODE ok ANSWER" or "NODE failed REASON", a line each: what the tests
+// with real sshds (tests/fleet/) run, so that they need no other room.
+//
+//   fleet_probe AGENT SSH_CONFIG DEADLINE_MS METHOD PARAMS NODE...
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <thread>
+
+#include "base/text.h"
+#include "fleet/fleet.h"
+
+int main(int argc, char** argv) {
+  using namespace railbed;
+  if (argc < 7) return kExitUsage;
+  // Blocked here and in all threads, taken by the one below: as a program with Ctrl-C handling does it.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::stop_source stop;
+  std::thread([signals, stop]() mutable {
+    int number = 0;
+    sigwait(&signals, &number);
+    stop.request_stop();
+  }).detach();
+
+  fleet::FleetOptions options;
+  options.binary = argv[1];
+  options.ssh_config = argv[2];
+  const std::chrono::milliseconds deadline(parse_number<int>(argv[3]).value_or(0));
+  std::vector<fleet::Target> targets;
+  for (int i = 6; i < argc; ++i) targets.push_back({argv[i], argv[i], false});
+  fleet::Fleet fleet(std::move(targets), options);
+  bool failed = false;
+  for (const auto& answer : fleet::gather(fleet, argv[4], argv[5], deadline, stop.get_token())) {
+    fmt::print("{} {} {}\n", answer.node, answer.result ? "ok" : "failed",
+               answer.result ? *answer.result : answer.result.error().text);
+    failed |= !answer.result;
+  }
+  std::fflush(stdout);
+  return failed ? kExitCouldNotLook : kExitClean;
+}

@@ -1,0 +1,189 @@
+"""Nodes to reach over real ssh, on one machine: each is a network namespace with its own sshd, mounts, host name
+and process ids, joined by a bridge in a namespace of its own. Needs root; touches nothing outside what it makes.
+
+    with SshdFleet({"node01": {}, "node02": {"home": "full"}, "node03": {"state": "refusing"}}) as fleet:
+        fleet.run(["ssh", "-F", fleet.ssh_config, "node01", "hostname"])
+"""
+import contextlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+NETWORK = "10.77.0."
+# Accepts connections and never says a word.
+HANGING = "import socket,sys,time; s=socket.create_server((sys.argv[1],22)); k=[]\nwhile True: k.append(s.accept())"
+SSHD = """Port 22
+HostKey {lab}/host_key
+AuthorizedKeysFile {lab}/id.pub
+PidFile none
+UsePAM no
+StrictModes no
+PermitRootLogin prohibit-password
+PasswordAuthentication no
+MaxStartups 200
+"""
+SSH = """Host *
+  User root
+  IdentityFile {lab}/id
+  IdentitiesOnly yes
+  UserKnownHostsFile {lab}/known_hosts
+  GlobalKnownHostsFile /dev/null
+  StrictHostKeyChecking yes
+"""
+
+
+def missing():
+    """Why the fleet cannot be had here, or nothing."""
+    if os.geteuid() != 0:
+        return "needs root, for network namespaces"
+    for program in ("ip", "sshd", "ssh", "ssh-keygen", "unshare", "mount"):
+        if not shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin:/sbin"):
+            return f"needs {program}"
+    with tempfile.TemporaryDirectory() as folder:
+        name = "rbf-try-" + pathlib.Path(folder).name[-8:]
+        made = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True)
+        if made.returncode == 0:
+            made = subprocess.run(["ip", "netns", "exec", name, "unshare", "--mount", "--uts", "--pid", "--fork", "true"],
+                                  capture_output=True, text=True)
+            subprocess.run(["ip", "netns", "del", name])
+    return f"cannot make namespaces: {made.stderr.strip()}" if made.returncode else None
+
+
+class SshdFleet:
+    """`nodes`: name → {"state": "up" | "refusing" | "unplugged" | "absent" | "hanging",
+    "home": "plain" | "full" | "noexec", "bashrc": text}."""
+
+    def __init__(self, nodes):
+        self.nodes = nodes
+        self.mark = f"rbf{os.getpid()}"
+        self.lab = None
+        self.processes = {}
+        self.namespaces = []
+
+    def __enter__(self):
+        # Not under /tmp or /root: nodes have their own.
+        self.lab = pathlib.Path(tempfile.mkdtemp(prefix="railbed-fleet-", dir="/var/tmp"))
+        try:
+            self._write_files()
+            self._add_namespace("hub")
+            self._ip("hub", "link add br0 type bridge")
+            self._ip("hub", f"addr add {NETWORK}254/24 dev br0")
+            self._ip("hub", "link set br0 up")
+            for number, (name, node) in enumerate(self.nodes.items(), 1):
+                self._start(number, name, node)
+            self._await_servers()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for process in self.processes.values():
+            process.kill()  # and with it, by --kill-child, everything on that node; unshare heeds no SIGTERM
+        for process in self.processes.values():
+            process.wait()
+        for namespace in self.namespaces:
+            subprocess.run(["ip", "netns", "del", namespace])
+        shutil.rmtree(self.lab, ignore_errors=True)
+
+    @property
+    def ssh_config(self):
+        return str(self.lab / "ssh_config")
+
+    def address(self, name):
+        return NETWORK + str(list(self.nodes).index(name) + 1)
+
+    def inside(self, words):
+        """The words, as a command in the controller's namespace."""
+        return ["ip", "netns", "exec", self.mark + "hub", *words]
+
+    def run(self, words, **options):
+        return subprocess.run(self.inside(words), capture_output=True, text=True, **options)
+
+    def unplug(self, name):
+        self._ip("hub", f"link set v{list(self.nodes).index(name) + 1} down")
+
+    def plug(self, name):
+        self._ip("hub", f"link set v{list(self.nodes).index(name) + 1} up")
+
+    def home(self, name):
+        return self.lab / "home" / name
+
+    def processes_with(self, text):
+        """Command lines on this machine, nodes included, that hold the text: leftovers."""
+        found = []
+        for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                if text in line and path.parent.name != str(os.getpid()):
+                    found.append(line)
+        return found
+
+    def _write_files(self):
+        for key in ("host_key", "id"):
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.lab / key], check=True)
+        host_key = (self.lab / "host_key.pub").read_text()
+        names = ",".join(self.address(name) for name in self.nodes)
+        (self.lab / "known_hosts").write_text(f"{names} {host_key}")
+        (self.lab / "sshd_config").write_text(SSHD.format(lab=self.lab))
+        hosts = [f"Host {name}\n  HostName {self.address(name)}\n" for name in self.nodes]
+        (self.lab / "ssh_config").write_text("".join(hosts) + SSH.format(lab=self.lab))
+        pathlib.Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # sshd's own, for separated privileges
+
+    def _add_namespace(self, name):
+        subprocess.run(["ip", "netns", "add", self.mark + name], check=True)
+        self.namespaces.append(self.mark + name)
+        self._ip(name, "link set lo up")
+
+    def _ip(self, namespace, words):
+        subprocess.run(["ip", "-n", self.mark + namespace, *words.split()], check=True)
+
+    def _start(self, number, name, node):
+        state = node.get("state", "up")
+        if state == "absent":
+            return
+        self._add_namespace(name)
+        self._ip("hub", f"link add v{number} type veth peer name eth0 netns {self.mark + name}")
+        self._ip("hub", f"link set v{number} master br0 up")
+        self._ip(name, f"addr add {self.address(name)}/24 dev eth0")
+        self._ip(name, "link set eth0 up")
+        if state == "unplugged":
+            self._ip(name, "link set eth0 down")
+        if state == "hanging":
+            words = [sys.executable, "-c", HANGING, self.address(name)]
+        elif state == "up":
+            words = ["sh", "-ec", self._node_script(name, node)]
+        else:
+            return
+        self.home(name).mkdir(parents=True)
+        (self.home(name) / ".bashrc").write_text(node.get("bashrc", ""))
+        with open(self.lab / f"{name}.log", "wb") as log:
+            # With its own process ids, everything that a node started ends with it.
+            self.processes[name] = subprocess.Popen(
+                ["ip", "netns", "exec", self.mark + name, "unshare", "--mount", "--uts", "--pid", "--fork",
+                 "--kill-child", "--mount-proc", *words], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def _node_script(self, name, node):
+        home = node.get("home", "plain")
+        script = f"hostname {name}; mount -t tmpfs tmpfs /dev/shm; "
+        if home == "plain":
+            script += f"mount --bind {self.home(name)} /root; "
+        elif home == "noexec":
+            script += "mount -t tmpfs -o noexec tmpfs /root; "
+        elif home == "full":
+            for folder in ("/root", "/tmp", "/dev/shm"):
+                script += f"mount -t tmpfs -o size=64k tmpfs {folder}; head -c 65536 /dev/zero >{folder}/full || :; "
+        return script + f"exec /usr/sbin/sshd -D -e -f {self.lab}/sshd_config -o ListenAddress={self.address(name)}"
+
+    def _await_servers(self):
+        for name, process in self.processes.items():
+            probe = ["ip", "netns", "exec", self.mark + name, "ss", "-Hltn", "sport", "=", ":22"]
+            until = time.monotonic() + 30
+            while not subprocess.run(probe, capture_output=True, text=True).stdout.strip():
+                if process.poll() is not None or time.monotonic() > until:
+                    raise RuntimeError(f"{name} did not come up: {(self.lab / f'{name}.log').read_text()}")
+                time.sleep(0.05)
