@@ -1,4 +1,6 @@
 // Whatever an agent, a shell or a stranger sends: frames or an Error, never a crash, never unbounded memory.
+//
+// Rooms: fleet
 #include <cstdint>
 #include <cstdlib>
 
