@@ -1,5 +1,6 @@
-// Any bytes as a cluster.yaml: complaints or a cluster, never a crash; and what is read survives being
-// written.
+// Any bytes as a cluster.yaml: complaints or a cluster, never a crash; what was read survives writing.
+//
+// Rooms: inventory
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -5,6 +5,7 @@ namespace railbed {
 namespace {
 
 constexpr Command kCommands[] = {
+    {"init", "look at live hosts and write a first cluster.yaml", declare_init},
     {"check", "validate a cluster.yaml and say what it describes", declare_check},
     {"agent", "answer a controller on stdin and stdout; started by other commands", declare_agent},
     {"completion", "print a completion script for bash, zsh or fish", declare_completion},

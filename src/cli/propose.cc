@@ -1,0 +1,288 @@
+#include "cli/propose.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+namespace railbed {
+namespace {
+
+constexpr int kInfinibandLink = 32;  // ARPHRD_INFINIBAND of linux/if_arp.h
+constexpr int kLoopbackLink = 772;   // ARPHRD_LOOPBACK
+
+// An interface that could be a port of a rail.
+struct Candidate {
+  std::size_t node = 0;
+  const NetInterface* interface = nullptr;
+  RdmaPortRef rdma;
+  std::optional<IpAddress> address;
+  std::optional<Subnet> subnet;
+};
+
+// Candidates that reach each other, one a node.
+struct Group {
+  std::optional<Subnet> subnet;
+  std::vector<Candidate> ports;
+  bool rdma() const { return !ports.empty() && static_cast<bool>(ports.front().rdma); }
+};
+
+// Members of bonds and bridges, loopback and the bridges of container engines are no rails.
+bool may_carry_a_rail(const NetInterface& interface, const Net& net) {
+  const auto routes = net.default_routes.value_or({});
+  const bool management = std::find(routes.begin(), routes.end(), interface.name) != routes.end();
+  const bool virtual_bridge = interface.name.starts_with("docker") || interface.name.starts_with("veth") ||
+                              interface.name.starts_with("virbr") || interface.name.starts_with("br-");
+  return !management && !virtual_bridge && !interface.master.ok() &&
+         interface.link_type.value_or(1) != kLoopbackLink;
+}
+
+// The address that rails are built from: global IPv4 before IPv6 before link-local.
+const InterfaceAddress* rail_address(const std::vector<InterfaceAddress>& addresses) {
+  const auto rank = [](const InterfaceAddress& one) {
+    if (one.address.is_link_local()) return one.address.is_v4() ? 2 : 3;
+    return one.address.is_v4() ? 0 : 1;
+  };
+  const InterfaceAddress* best = nullptr;
+  for (const InterfaceAddress& one : addresses)
+    if (best == nullptr || rank(one) < rank(*best)) best = &one;
+  // Every interface has an IPv6 link-local address; it says nothing of who can be reached.
+  return best != nullptr && rank(*best) < 3 ? best : nullptr;
+}
+
+std::vector<Candidate> candidates_of(std::size_t node, const Facts& facts) {
+  std::vector<Candidate> found;
+  if (!facts.net.interfaces) return found;
+  for (const NetInterface& interface : *facts.net.interfaces) {
+    if (!may_carry_a_rail(interface, facts.net)) continue;
+    Candidate candidate{node, &interface, rdma_port_of(facts.rdma, facts.net, interface.name), {}, {}};
+    if (interface.addresses)
+      if (const InterfaceAddress* chosen = rail_address(*interface.addresses)) {
+        candidate.address = chosen->address;
+        candidate.subnet = Subnet::of(chosen->address, chosen->prefix);
+      }
+    found.push_back(std::move(candidate));
+  }
+  return found;
+}
+
+// Ports by subnet, RDMA-capable and not apart, in the order in which the first of each is seen. A node that
+// has two interfaces in one subnet gives its first: two would be one too many, and a finding of its own.
+std::vector<Group> group_by_subnet(const std::vector<Candidate>& candidates, std::vector<std::string>& notes,
+                                   const std::vector<Node>& nodes) {
+  std::vector<Group> groups;
+  for (const Candidate& candidate : candidates) {
+    if (!candidate.subnet) continue;
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& one) {
+      return one.subnet == candidate.subnet && one.rdma() == static_cast<bool>(candidate.rdma);
+    });
+    if (group == groups.end()) group = groups.insert(groups.end(), {candidate.subnet, {}});
+    const auto there = std::find_if(group->ports.begin(), group->ports.end(), [&](const Candidate& one) {
+      return one.node == candidate.node || one.address == candidate.address;
+    });
+    if (there == group->ports.end())
+      group->ports.push_back(candidate);
+    else if (there->node == candidate.node)
+      notes.push_back(fmt::format("{}: {} and {} are both in {}; only the first is on the rail",
+                                  nodes[candidate.node].name, there->interface->name,
+                                  candidate.interface->name, candidate.subnet->to_text()));
+    else
+      notes.push_back(fmt::format("{} is on {} and on {}; only the first is on the rail",
+                                  candidate.address->to_text(), nodes[there->node].name,
+                                  nodes[candidate.node].name));
+  }
+  return groups;
+}
+
+// InfiniBand ports without addresses: the n-th of every node is a rail.
+std::vector<Group> group_bare_infiniband(const std::vector<Candidate>& candidates) {
+  std::vector<Group> groups;
+  std::map<std::size_t, std::size_t> position;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.subnet || !candidate.rdma || candidate.interface->link_type.value_or(0) != kInfinibandLink)
+      continue;
+    const std::size_t n = position[candidate.node]++;
+    if (groups.size() <= n) groups.resize(n + 1);
+    groups[n].ports.push_back(candidate);
+  }
+  return groups;
+}
+
+// The value that every item has; nothing when one differs or does not say.
+template <class Items, class Value>
+auto shared(const Items& items, Value value) -> decltype(value(*items.begin())) {
+  decltype(value(*items.begin())) common;
+  for (const auto& item : items) {
+    const auto own = value(item);
+    if (!own || (common && *common != *own)) return std::nullopt;
+    common = own;
+  }
+  return common;
+}
+
+template <class T>
+std::optional<T> optional_of(const Reading<T>& reading) {
+  if (!reading.ok()) return std::nullopt;
+  return reading.value();
+}
+
+Fabric fabric_of(const Group& group) {
+  const Candidate& first = group.ports.front();
+  const bool infiniband = first.interface->link_type.value_or(1) == kInfinibandLink ||
+                          (first.rdma && first.rdma.port->link_layer.value_or("") == "InfiniBand");
+  if (infiniband) return Fabric::kInfiniband;
+  return first.rdma ? Fabric::kRoce : Fabric::kEthernet;
+}
+
+std::optional<BitRate> speed_of(const Candidate& port, bool virtual_speed) {
+  if (virtual_speed) return std::nullopt;  // a software device's speed is only a claim
+  if (port.rdma && port.rdma.port->rate.value_or({}).bits_per_second > 0) return *port.rdma.port->rate;
+  const int mbps = port.interface->speed_mbps.value_or(0);
+  if (mbps <= 0 || !port.interface->pci_address.ok()) return std::nullopt;
+  return BitRate{mbps * 1e6};
+}
+
+// "rxe" and "siw" as src/facts/rdma.h has it; empty for hardware.
+std::string software_driver(const Candidate& port) {
+  const std::string driver = port.rdma ? port.rdma.device->driver.value_or("") : "";
+  return driver == "rxe" || driver == "siw" ? driver : "";
+}
+
+Rail rail_of(const Group& group, std::string name, const std::vector<Node>& nodes) {
+  Rail rail;
+  rail.name = std::move(name);
+  rail.fabric = fabric_of(group);
+  rail.rdma_driver = rail.fabric == Fabric::kRoce ? software_driver(group.ports.front()) : "";
+  rail.subnet = group.subnet;
+  // Two ports are most often a cable; the facts cannot tell, and nothing depends on it but the picture.
+  rail.topology =
+      nodes.size() == 2 && rail.fabric != Fabric::kInfiniband ? Topology::kBackToBack : Topology::kSwitch;
+  const auto mtu =
+      shared(group.ports, [](const Candidate& port) { return optional_of(port.interface->mtu); });
+  if (mtu && *mtu >= 1280 && *mtu <= 65520) rail.mtu = mtu;
+  rail.speed = shared(group.ports,
+                      [&](const Candidate& port) { return speed_of(port, !software_driver(port).empty()); });
+  for (const Candidate& port : group.ports)
+    rail.ports.push_back({nodes[port.node].name, port.interface->name, port.address});
+  return rail;
+}
+
+// Groups that are rails: RDMA where there is any, and on more than one node where there are several.
+std::vector<Group> choose(std::vector<Group> groups, std::size_t nodes) {
+  std::erase_if(groups, [&](const Group& group) { return nodes > 1 && group.ports.size() < 2; });
+  if (std::any_of(groups.begin(), groups.end(), [](const Group& group) { return group.rdma(); }))
+    std::erase_if(groups, [](const Group& group) { return !group.rdma(); });
+  else if (nodes == 1)
+    groups.clear();  // an ordinary interface of a lone machine is no rail
+  return groups;
+}
+
+bool overlap(const Group& one, const Group& two) {
+  if (!one.subnet || !two.subnet ||
+      !(one.subnet->contains(two.subnet->network()) || two.subnet->contains(one.subnet->network())))
+    return false;
+  return std::any_of(one.ports.begin(), one.ports.end(), [&](const Candidate& port) {
+    return std::any_of(two.ports.begin(), two.ports.end(),
+                       [&](const Candidate& other) { return other.node == port.node; });
+  });
+}
+
+// Of rails whose subnets overlap on a node, the first stays: the kernel would mix them up.
+std::vector<Group> without_overlaps(std::vector<Group> groups, std::vector<std::string>& notes) {
+  std::vector<Group> kept;
+  for (Group& group : groups) {
+    const auto in_the_way =
+        std::find_if(kept.begin(), kept.end(), [&](const Group& one) { return overlap(one, group); });
+    if (in_the_way == kept.end())
+      kept.push_back(std::move(group));
+    else
+      notes.push_back(fmt::format("{} overlaps {} and was left out", group.subnet->to_text(),
+                                  in_the_way->subnet->to_text()));
+  }
+  return kept;
+}
+
+std::string model_of(const Facts& facts) {
+  std::set<std::string> models;
+  for (const Gpu& gpu : facts.gpus.devices.value_or({}))
+    if (gpu.model.ok()) models.insert(*gpu.model);
+  return models.size() == 1 ? *models.begin() : "";
+}
+
+std::optional<std::string> governor_of(const Facts& facts) {
+  const auto governors = facts.system.cpu.governors.value_or({});
+  if (governors.size() != 1 || governors.begin()->first != "performance") return std::nullopt;
+  return governors.begin()->first;
+}
+
+// What a node shows now that it should go on showing.
+Expectations expectations_of(const Facts& facts) {
+  Expectations expect;
+  if (const auto devices = facts.gpus.devices; devices.ok() && !devices->empty())
+    expect.gpus = static_cast<int>(devices->size());
+  if (const std::string model = model_of(facts); !model.empty()) expect.gpu_model = model;
+  if (facts.gpus.driver_version.ok()) expect.driver = *facts.gpus.driver_version;
+  if (facts.system.os.id.ok() && facts.system.os.version.ok())
+    expect.os = *facts.system.os.id + " " + *facts.system.os.version;
+  expect.governor = governor_of(facts);
+  return expect;
+}
+
+void note_what_differs(const std::vector<Node>& nodes, std::vector<std::string>& notes) {
+  const auto differs = [&](std::string_view what, auto member) {
+    const bool same = std::all_of(nodes.begin(), nodes.end(), [&](const Node& node) {
+      return node.expect.*member == nodes.front().expect.*member;
+    });
+    if (!same) notes.push_back(fmt::format("nodes differ in {}: each is expected to stay as it is", what));
+  };
+  if (nodes.empty()) return;
+  differs("their number of GPUs", &Expectations::gpus);
+  differs("their GPU model", &Expectations::gpu_model);
+  differs("their NVIDIA driver", &Expectations::driver);
+  differs("their operating system", &Expectations::os);
+}
+
+void note_mtu(const Group& group, const Rail& rail, std::vector<std::string>& notes) {
+  if (rail.mtu || rail.fabric == Fabric::kInfiniband) return;
+  std::vector<std::string> seen;
+  for (const Candidate& port : group.ports) seen.push_back(std::to_string(port.interface->mtu.value_or(0)));
+  notes.push_back(fmt::format("{}: the ports' MTUs differ ({}); the rail expects {}", rail.name,
+                              fmt::join(seen, ", "), rail.fabric == Fabric::kRoce ? "9000" : "none"));
+}
+
+}  // namespace
+
+Proposal propose_cluster(std::vector<Node> nodes, const std::map<std::string, Facts>& facts) {
+  Proposal proposal;
+  std::vector<Candidate> candidates;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto found = facts.find(nodes[i].name);
+    if (found == facts.end()) continue;
+    nodes[i].expect = expectations_of(found->second);
+    for (Candidate& candidate : candidates_of(i, found->second)) candidates.push_back(std::move(candidate));
+  }
+  std::vector<Group> groups = group_by_subnet(candidates, proposal.notes, nodes);
+  for (Group& bare : group_bare_infiniband(candidates)) groups.push_back(std::move(bare));
+  groups = without_overlaps(choose(std::move(groups), nodes.size()), proposal.notes);
+  for (const Group& group : groups) {
+    Rail rail = rail_of(group, fmt::format("rail{}", proposal.cluster.rails.size()), nodes);
+    note_mtu(group, rail, proposal.notes);
+    if (group.ports.size() < nodes.size())
+      proposal.notes.push_back(fmt::format("{} ({}): {} of {} nodes are on it", rail.name,
+                                           rail.subnet ? rail.subnet->to_text() : "no addresses",
+                                           group.ports.size(), nodes.size()));
+    if (!rail.mtu && rail.fabric == Fabric::kRoce) rail.mtu = 9000;
+    proposal.cluster.rails.push_back(std::move(rail));
+  }
+  if (groups.empty())
+    proposal.notes.push_back(
+        nodes.size() == 1
+            ? "no RDMA port with an address was found: there is no rail"
+            : "no two nodes share a subnet beside the one of the default route: there is no rail");
+  note_what_differs(nodes, proposal.notes);
+  proposal.cluster.nodes = std::move(nodes);
+  return proposal;
+}
+
+}  // namespace railbed
