@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""`railbed prove` on the emulated pair: healthy, and with each fault named as the root cause in its first line.
+
+The binary is found in RAILBED. Needs what tests/lab/vms needs.
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from vm_pair import Pair  # noqa: E402
+
+ROOT = HERE.parent.parent
+RAILBED = os.environ.get('RAILBED', str(ROOT / 'build/release/railbed'))
+PAIR = Pair(os.environ.get('RAILBED_LAB', ROOT / 'build/lab'))
+SECONDS = '0.4'  # a number: what is asserted does not depend on how long it is measured
+
+
+def prove(folder, *options, on_progress=None):
+    """Runs prove; on_progress gets each line of stderr. Answers the finished process."""
+    argv = [RAILBED, 'prove', str(PAIR.cluster), '-o', f'{folder}/report.html', '--seconds', SECONDS,
+            '--measurements', f'{folder}/measurements.json', *options]
+    process = subprocess.Popen(argv, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    said = []
+
+    def listen():
+        for line in process.stderr:
+            said.append(line)
+            if on_progress:
+                on_progress(line)
+
+    listener = threading.Thread(target=listen)
+    listener.start()
+    stdout = process.stdout.read()
+    process.wait(180)
+    listener.join()
+    return subprocess.CompletedProcess(argv, process.returncode, stdout, ''.join(said))
+
+
+class ProveTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.was_up = PAIR.locked()
+        PAIR.up()
+
+    @classmethod
+    def tearDownClass(cls):
+        if not cls.was_up:
+            PAIR.down()
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        for node in ('vm1', 'vm2'):
+            self.addCleanup(PAIR.fault, node, 'clear')
+
+    def measurements(self):
+        return json.loads(pathlib.Path(self.folder, 'measurements.json').read_text())
+
+    def assert_named(self, done, rule, node, remedy):
+        """The first line names the rule and the node, the remedy follows, the exit code says failures."""
+        what = f'{done.stdout}\n{done.stderr}'
+        first = done.stdout.splitlines()[0]
+        self.assertEqual(done.returncode, 2, what)
+        self.assertTrue(first.startswith('FAIL'), what)
+        self.assertIn(node, first, what)
+        self.assertRegex(first, rf'\b{re.escape(rule)}\b', what)
+        before_next = done.stdout.split('\nFAIL')[0]
+        self.assertRegex(before_next, remedy, what)
+
+    def test_healthy_pair_has_rdma_and_tcp_side_by_side(self):
+        done = prove(self.folder)
+        self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
+        seen = {(m['engine'], m['metric']) for m in self.measurements() if m['summary']['median'] > 0}
+        self.assertEqual(seen, {(e, m) for e in ('tcp', 'rdma') for m in ('bandwidth', 'latency')})
+        for m in self.measurements():
+            self.assertIsNone(m['failure'], m)
+            self.assertEqual(m['wrong_bytes'], 0, m)
+            if m['metric'] == 'bandwidth':
+                self.assertGreater(m['checked_bytes'], 0, m)
+        page = pathlib.Path(self.folder, 'report.html').read_text()
+        for word in ('vm1', 'vm2', 'rail0', 'rxe0', 'TCP', 'RDMA'):
+            self.assertIn(word, page)
+        self.assertNotRegex(page, r'(src|href)="https?:')
+
+    def test_mtu_lowered_on_one_node(self):
+        PAIR.fault('vm2', 'mtu', '1500')
+        self.assert_named(prove(self.folder), 'net.mtu', 'vm2', r'mtu 9000')
+
+    def test_rail_without_a_gid(self):
+        PAIR.fault('vm2', 'no-gid')
+        self.assert_named(prove(self.folder), 'net.address', 'vm2', r'ip address add 10\.77\.0\.2/24 dev eth1')
+
+    def test_rail_address_in_the_wrong_subnet(self):
+        PAIR.fault('vm2', 'wrong-subnet')
+        self.assert_named(prove(self.folder), 'net.subnet', 'vm2', r'10\.77\.0\.2/24')
+
+    def test_module_missing(self):
+        PAIR.fault('vm1', 'no-module')
+        self.assert_named(prove(self.folder), 'rdma.software-module', 'vm1', r'modprobe rdma_rxe')
+
+    def test_one_per_cent_loss(self):
+        PAIR.fault('vm1', 'loss', '1%')
+        done = prove(self.folder)
+        self.assert_named(done, 'measured.loss', 'rail0', r'cable|congest')
+
+    def test_link_cut_in_mid_run(self):
+        cut = threading.Event()
+
+        def on_progress(line):
+            if 'rdma bandwidth' in line and not cut.is_set():
+                cut.set()
+                threading.Timer(0.3, PAIR.fault, ('vm2', 'cut')).start()
+
+        done = prove(self.folder, '--seconds', '5', on_progress=on_progress)
+        self.assertTrue(cut.is_set(), done.stderr)
+        self.assert_named(done, 'net.admin-up', 'vm2', r'ip link set (dev )?eth1 up')
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=2)
