@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "bench/handlers.h"
+#include "facts/facts.h"
+#include "host/open.h"
 
 namespace railbed {
 namespace {
@@ -19,9 +22,19 @@ Result<std::string> hello(std::string_view, std::stop_token) {
   return json::dump(answer);
 }
 
+Result<std::string> facts(std::string_view, std::stop_token) {
+  const auto machine = open_this_machine();
+  return facts_to_json(collect_facts(*machine));
+}
+
 }  // namespace
 
 // A room that answers on nodes adds its methods here.
-Handlers agent_handlers() { return {{"hello", hello}}; }
+Handlers agent_handlers() {
+  Handlers handlers = bench_handlers();
+  handlers["hello"] = hello;
+  handlers["facts"] = facts;
+  return handlers;
+}
 
 }  // namespace railbed

@@ -1,4 +1,4 @@
-// What every command that talks to a cluster's nodes shares: its flags, the fleet, and everybody's facts.
+// What every command that talks to a cluster's nodes shares: the fleet, and everybody's facts.
 #pragma once
 
 #include <map>
@@ -6,26 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
 #include "facts/facts.h"
 #include "fleet/fleet.h"
 #include "inventory/cluster.h"
 #include "verify/verify.h"
 
-namespace CLI {
-class App;
-}
-
 namespace railbed {
 
-struct NodeFlags {
-  std::size_t parallel = 32;
-  double connect_seconds = 10;
-  std::vector<std::string> agent_binaries;  // ARCH=PATH
-};
-void declare_node_flags(CLI::App& app, NodeFlags& flags);
-
-Result<fleet::Fleet> open_fleet(const Cluster& cluster, const NodeFlags& flags);
+// The cluster's nodes; `options` as add_fleet_options() declared them, the cluster's ssh configuration laid
+// over.
+fleet::Fleet open_fleet(const Cluster& cluster, fleet::FleetOptions options);
 
 struct Surveyed {
   std::map<std::string, Facts> facts;    // by node name

@@ -13,6 +13,7 @@
 #include "bench/measure.h"
 #include "cli/command.h"
 #include "cli/files.h"
+#include "cli/fleet_options.h"
 #include "cli/nodes.h"
 #include "cli/pairs.h"
 #include "cli/terminal.h"
@@ -33,7 +34,7 @@ struct ProveFlags {
   bool all = false;
   bool no_measure = false;
   double seconds = 2;
-  NodeFlags nodes;
+  fleet::FleetOptions fleet;
 };
 
 bool measurable(const Surveyed& surveyed, const Pair& pair) {
@@ -113,12 +114,11 @@ Result<Report> prove(const ProveFlags& flags, std::stop_token stop) {
   auto cluster = load_cluster(flags.cluster_file);
   if (!cluster) return fail(cluster.error().kind, cluster.error().text);
   report.cluster = std::move(*cluster);
-  auto fleet = open_fleet(report.cluster, flags.nodes);
-  if (!fleet) return fail(fleet.error().kind, fleet.error().text);
+  fleet::Fleet fleet = open_fleet(report.cluster, flags.fleet);
 
-  Surveyed surveyed = survey_nodes(*fleet, stop);
-  if (!flags.no_measure) report.measurements = measure_rails(*fleet, report.cluster, surveyed, flags, stop);
-  look_again(*fleet, report.measurements, surveyed, stop);
+  Surveyed surveyed = survey_nodes(fleet, stop);
+  if (!flags.no_measure) report.measurements = measure_rails(fleet, report.cluster, surveyed, flags, stop);
+  look_again(fleet, report.measurements, surveyed, stop);
   if (stop.stop_requested()) return fail(ErrorKind::kCancelled, "interrupted: nothing was written");
 
   report.verdict = verify({report.cluster, surveyed.facts, surveyed.unreachable, report.measurements});
@@ -161,7 +161,7 @@ Action declare_prove(CLI::App& app) {
   app.add_option("--measurements", flags->measurements_file, "also write the measurements as JSON");
   app.add_flag("--json", flags->json, "findings as JSON on standard output");
   app.add_flag("--all", flags->all, "also show what passed");
-  declare_node_flags(app, flags->nodes);
+  add_fleet_options(app, flags->fleet);
   app.footer(
       "\nVerifies every node, measures TCP and RDMA on every rail between neighbouring nodes, and writes one "
       "page\n"
