@@ -22,7 +22,7 @@ add_library(railbed_options INTERFACE)
 target_compile_options(railbed_options INTERFACE -Wall -Wextra -Wpedantic -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 warns falsely about `"text" + std::string` when it optimizes (GCC bug 105651).
-  target_compile_options(railbed_options INTERFACE -Wno-restrict)
+  target_compile_options(railbed_options INTERFACE $<$<CONFIG:Release>:-Wno-restrict>)
 endif()
 target_include_directories(railbed_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_include_directories(railbed_options SYSTEM INTERFACE ${TL_EXPECTED_DIR})
