@@ -1,0 +1,27 @@
+// Made-up reports for tests. Nothing in them was measured.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/report.h"
+
+namespace railbed {
+
+struct Sample {
+  std::string name;  // of its file
+  Report report;
+};
+
+Report healthy_pair();      // two nodes, four GPUs and two rails each
+Report emulated_pair();     // two virtual machines: no GPU, software RDMA, nominal ceilings
+Report broken_pair();       // one interface down and all that follows
+Report dense_pair();        // eight GPUs and eight rails a node
+Report infiniband_three();  // three nodes on a switch, one warning
+Report switched_eight();    // eight nodes on two switches, one unreachable
+Report fleet(int nodes);    // four rails; a few nodes broken, slow or gone
+Report hostile();           // every text tries to break out
+
+std::vector<Sample> all_samples();
+
+}  // namespace railbed

@@ -1,0 +1,305 @@
+#include "report/scene.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "report/paths.h"
+
+namespace railbed {
+namespace {
+
+Health health_of(Status status) {
+  switch (status) {
+    case Status::kFail:
+      return Health::kBad;
+    case Status::kWarn:
+      return Health::kWarn;
+    case Status::kUnknown:
+      return Health::kUnknown;
+    case Status::kPass:
+    case Status::kNotApplicable:
+      return Health::kGood;
+  }
+  return Health::kGood;
+}
+
+// What to say of a finding: the message of what explains it, if anything does.
+std::string cause_of(const Finding& finding, const std::vector<Finding>& findings) {
+  if (!finding.caused_by || *finding.caused_by >= findings.size()) return finding.message;
+  const Finding& cause = findings[*finding.caused_by];
+  const bool is_elsewhere = cause.node != finding.node && !cause.node.empty();
+  return is_elsewhere ? cause.node + ": " + cause.message : cause.message;
+}
+
+// The worst that is said of each node and of each thing that findings touch. Root causes stand before their
+// consequences, so the first of equals says most.
+class Troubles {
+ public:
+  explicit Troubles(const std::vector<Finding>& findings) {
+    for (const Finding& finding : findings) {
+      const Trouble trouble{health_of(finding.status), cause_of(finding, findings)};
+      if (trouble.health == Health::kGood) continue;
+      take({finding.node, ""}, trouble);
+      for (const auto& thing : finding.touches) take({finding.node, thing}, trouble);
+      if (finding.node.empty()) take_named_nodes(finding, trouble);
+    }
+  }
+  Trouble of_node(const std::string& node) const { return at({node, ""}); }
+  Trouble of(const std::string& node, std::initializer_list<std::string> things) const {
+    Trouble worst;
+    for (const auto& thing : things)
+      if (const Trouble trouble = at({node, thing}); trouble.health > worst.health) worst = trouble;
+    return worst;
+  }
+
+ private:
+  using Key = std::pair<std::string, std::string>;  // node, thing
+  // A finding about a rail that names nodes is about their ports on it.
+  void take_named_nodes(const Finding& finding, const Trouble& trouble) {
+    for (const std::string_view touched : finding.touches) {
+      if (!touched.starts_with("node:")) continue;
+      for (const auto& thing : finding.touches)
+        if (thing.starts_with("rail:")) take({std::string(touched.substr(5)), thing}, trouble);
+    }
+  }
+  void take(const Key& key, const Trouble& trouble) {
+    Trouble& known = worst_[key];
+    if (trouble.health > known.health) known = trouble;
+  }
+  Trouble at(const Key& key) const {
+    const auto found = worst_.find(key);
+    return found == worst_.end() ? Trouble{} : found->second;
+  }
+
+  std::map<Key, Trouble> worst_;
+};
+
+template <class Item>
+const std::vector<Item>& items(const Reading<std::vector<Item>>& reading) {
+  static const std::vector<Item> kNone;
+  return reading ? *reading : kNone;
+}
+
+// Transfer rates by generation: PCI Express Base Specification, 1.0 to 6.0.
+std::string link_text(const PcieLink& link) {
+  constexpr double kRates[] = {2.5, 5, 8, 16, 32, 64};
+  for (std::size_t i = 0; i < std::size(kRates); ++i)
+    if (link.gigatransfers == kRates[i]) return fmt::format("PCIe Gen{} x{}", i + 1, link.width);
+  return fmt::format("PCIe {} GT/s x{}", link.gigatransfers, link.width);
+}
+
+std::string attach_of(const Facts& facts, const std::string& address) {
+  const PciDevice* device = find_pci(items(facts.pci), address);
+  if (device == nullptr || !device->link_now) return "";
+  return link_text(*device->link_now);
+}
+
+std::string model_of(const Gpu& gpu) {
+  if (!gpu.model) return gpu.pci_address;
+  std::string model = *gpu.model;
+  for (const std::string_view brand : {"NVIDIA ", "Tesla "})
+    if (model.starts_with(brand)) model.erase(0, brand.size());
+  return model;
+}
+
+void add_port_facts(ScenePort& port, const Facts& facts) {
+  const NetInterface* interface = find_interface(facts.net, port.interface);
+  std::string pci;
+  if (interface != nullptr) {
+    if (interface->mtu) port.mtu = fmt::format("{}", *interface->mtu);
+    if (interface->speed_mbps && *interface->speed_mbps > 0)
+      port.speed = to_text(BitRate{*interface->speed_mbps * 1e6});
+    pci = interface->pci_address.value_or("");
+    port.attach = interface->driver.value_or("");
+  }
+  if (const RdmaPortRef rdma = rdma_port_of(facts.rdma, facts.net, port.interface)) {
+    port.device = fmt::format("{}/{}", rdma.device->name, rdma.port->number);
+    if (port.speed.empty() && rdma.port->rate) port.speed = to_text(*rdma.port->rate);
+    if (pci.empty()) pci = rdma.device->pci_address.value_or("");
+  }
+  if (const std::string link = attach_of(facts, pci); !link.empty()) port.attach = link;
+}
+
+ScenePort view_port(const std::string& rail, const RailPort& rail_port, const Facts* facts,
+                    const Troubles& troubles) {
+  ScenePort port;
+  port.present = true;
+  port.interface = rail_port.interface;
+  if (facts != nullptr) add_port_facts(port, *facts);
+  const std::string device = port.device.substr(0, port.device.find('/'));
+  port.trouble = troubles.of(
+      rail_port.node, {"netdev:" + port.interface, "rdma:" + port.device, "rdma:" + device, "rail:" + rail});
+  return port;
+}
+
+// Without rails in the inventory, what is shown are the node's RDMA ports.
+std::vector<ScenePort> rdma_ports(const std::string& node, const Facts& facts, const Troubles& troubles) {
+  std::vector<ScenePort> ports;
+  for (const NetInterface& interface : items(facts.net.interfaces))
+    if (rdma_port_of(facts.rdma, facts.net, interface.name))
+      ports.push_back(view_port("", {node, interface.name, {}}, &facts, troubles));
+  return ports;
+}
+
+std::string join(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const auto& part : parts)
+    if (!part.empty()) (text += text.empty() ? "" : " · ") += part;
+  return text;
+}
+
+// "Intel(R) Xeon(R) CPU E5-2690 v4 @ 2.60GHz" → "Intel Xeon E5-2690 v4".
+std::string short_model(std::string model) {
+  model = model.substr(0, model.find(" @ "));
+  for (const std::string_view noise : {"(R)", "(TM)", "(tm)", " CPU", " Processor"})
+    for (auto at = model.find(noise); at != std::string::npos; at = model.find(noise))
+      model.erase(at, noise.size());
+  return model;
+}
+
+void add_node_facts(SceneNode& view, const Facts& facts, const Troubles& troubles) {
+  const System& system = facts.system;
+  view.system = join({system.os.name.value_or(""), system.kernel.release.value_or("")});
+  const std::string cpus = system.cpu.online ? fmt::format("{} CPUs", *system.cpu.online) : "";
+  const std::string memory = system.memory.total ? to_text(*system.memory.total) : "";
+  view.machine = join({cpus, memory, short_model(system.cpu.model.value_or(""))});
+  for (const Gpu& gpu : items(facts.gpus.devices))
+    view.gpus.push_back({model_of(gpu), attach_of(facts, gpu.pci_address),
+                         troubles.of(view.name, {"gpu:" + gpu.pci_address, "pci:" + gpu.pci_address})});
+}
+
+std::string kind_of(Fabric fabric) {
+  switch (fabric) {
+    case Fabric::kRoce:
+      return "RoCE";
+    case Fabric::kInfiniband:
+      return "InfiniBand";
+    case Fabric::kEthernet:
+      return "Ethernet";
+  }
+  return "";
+}
+
+std::string listed(const std::set<std::string>& values) {
+  std::string text;
+  for (const auto& value : values) (text += text.empty() ? "" : " and ") += value;
+  return values.size() > 3 ? fmt::format("{} different values", values.size()) : text;
+}
+
+std::string measured_on(const std::string& rail, const std::vector<Path>& paths) {
+  std::vector<std::string> parts;
+  for (const Engine engine : {Engine::kRdma, Engine::kTcp}) {
+    double slowest = std::numeric_limits<double>::infinity();
+    for (const Path& path : paths)
+      if (const Measurement* fastest = path.of(engine).fastest(); fastest != nullptr && path.rail == rail)
+        slowest = std::min(slowest, fastest->summary.median);
+    if (slowest != std::numeric_limits<double>::infinity())
+      parts.push_back(fmt::format("{} {}", title(engine), to_text(BitRate{slowest})));
+  }
+  return join(parts);
+}
+
+SceneRail view_rail(const Rail& rail, const std::vector<SceneNode>& nodes, std::size_t index,
+                    const Troubles& troubles) {
+  SceneRail view;
+  view.name = rail.name;
+  view.kind = kind_of(rail.fabric);
+  view.has_switch = rail.topology == Topology::kSwitch;
+  view.trouble = troubles.of("", {"rail:" + rail.name});
+  std::set<std::string> speeds;
+  std::set<std::string> mtus;
+  for (const SceneNode& node : nodes) {
+    const ScenePort& port = node.ports[index];
+    if (!port.present) continue;
+    if (!port.speed.empty()) speeds.insert(port.speed);
+    if (!port.mtu.empty()) mtus.insert(port.mtu);
+    if (port.trouble.health > view.trouble.health)
+      view.trouble = {port.trouble.health, node.name + ": " + port.trouble.text};
+  }
+  view.speed = speeds.empty() && rail.speed ? to_text(*rail.speed) : listed(speeds);
+  if (mtus.empty() && rail.mtu) mtus.insert(fmt::format("{}", *rail.mtu));
+  if (!mtus.empty()) view.mtu = "MTU " + listed(mtus);
+  return view;
+}
+
+// The inventory's nodes in its order; without an inventory those that were looked at.
+std::vector<std::string> names_of(const Report& report) {
+  std::vector<std::string> names;
+  for (const Node& node : report.cluster.nodes) names.push_back(node.name);
+  if (!names.empty()) return names;
+  for (const auto& [name, facts] : report.facts) names.push_back(name);
+  for (const Unreachable& unreachable : report.unreachable) names.push_back(unreachable.node);
+  return names;
+}
+
+SceneNode view_node(const std::string& name, const Report& report, const Troubles& troubles) {
+  SceneNode view;
+  view.name = name;
+  view.trouble = troubles.of_node(name);
+  const auto found = report.facts.find(name);
+  const Facts* facts = found == report.facts.end() ? nullptr : &found->second;
+  if (facts != nullptr) {
+    add_node_facts(view, *facts, troubles);
+  } else {
+    const auto unreachable = std::find_if(report.unreachable.begin(), report.unreachable.end(),
+                                          [&](const Unreachable& one) { return one.node == name; });
+    view.trouble = {Health::kUnreachable,
+                    unreachable == report.unreachable.end() ? "not looked at" : unreachable->error.text};
+  }
+  for (const Rail& rail : report.cluster.rails) {
+    const RailPort* port = find_port(rail, name);
+    view.ports.push_back(port == nullptr ? ScenePort{} : view_port(rail.name, *port, facts, troubles));
+    if (facts == nullptr && port != nullptr) view.ports.back().trouble = view.trouble;
+  }
+  if (report.cluster.rails.empty() && facts != nullptr) view.ports = rdma_ports(name, *facts, troubles);
+  return view;
+}
+
+}  // namespace
+
+std::string_view word(Health health) {
+  constexpr std::string_view kWords[] = {"healthy", "could not look", "warning", "broken", "no answer"};
+  return kWords[static_cast<std::size_t>(health)];
+}
+
+std::string_view css_class(Health health) {
+  constexpr std::string_view kClasses[] = {"good", "unknown", "warn", "bad", "gone"};
+  return kClasses[static_cast<std::size_t>(health)];
+}
+
+Scene scene_of(const Report& report) {
+  const Troubles troubles(report.verdict.findings);
+  const std::vector<Path> paths = paths_of(report.measurements);
+  Scene scene;
+  for (const auto& name : names_of(report)) scene.nodes.push_back(view_node(name, report, troubles));
+  for (std::size_t i = 0; i < report.cluster.rails.size(); ++i) {
+    scene.rails.push_back(view_rail(report.cluster.rails[i], scene.nodes, i, troubles));
+    scene.rails.back().measured = measured_on(scene.rails.back().name, paths);
+  }
+  return scene;
+}
+
+std::string summarise(const std::vector<SceneGpu>& gpus) {
+  if (gpus.empty()) return "no GPU";
+  std::vector<std::pair<std::string, int>> models;
+  for (const SceneGpu& gpu : gpus) {
+    const auto found =
+        std::find_if(models.begin(), models.end(), [&](const auto& m) { return m.first == gpu.model; });
+    if (found == models.end())
+      models.emplace_back(gpu.model, 1);
+    else
+      ++found->second;
+  }
+  std::string text;
+  for (const auto& [model, count] : models) {
+    text += text.empty() ? "" : ", ";
+    text += count == 1 ? model : fmt::format("{} × {}", count, model);
+  }
+  return text;
+}
+
+}  // namespace railbed

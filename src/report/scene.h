@@ -1,0 +1,66 @@
+// What the cluster picture shows, taken from inventory, facts, findings and measurements: text and health, no
+// geometry.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/report.h"
+
+namespace railbed {
+
+enum class Health { kGood, kUnknown, kWarn, kBad, kUnreachable };  // in rising order of concern
+std::string_view word(Health health);       // "healthy", "could not look", "warning", "broken", "no answer"
+std::string_view css_class(Health health);  // "good", …
+
+struct Trouble {
+  Health health = Health::kGood;
+  std::string text;  // the message that says most; empty when healthy
+};
+
+struct ScenePort {
+  bool present = false;   // the node has a port on this rail
+  std::string interface;  // ens6
+  std::string device;     // mlx4_0/1; empty without RDMA
+  std::string attach;     // "PCIe Gen3 x8", else the driver
+  std::string speed;      // as the port states it; empty when it does not
+  std::string mtu;        // of the interface
+  Trouble trouble;
+};
+
+struct SceneGpu {
+  std::string model;   // "V100-SXM2-16GB", else the PCI address
+  std::string attach;  // "PCIe Gen3 x16"
+  Trouble trouble;
+};
+
+struct SceneNode {
+  std::string name;
+  std::string system;   // "Debian GNU/Linux 12 · 6.1.0-21-amd64"
+  std::string machine;  // "Xeon E5-2690 v4 · 28 CPUs · 128 GiB"
+  std::vector<SceneGpu> gpus;
+  std::vector<ScenePort> ports;  // one a rail, in the order of Scene::rails
+  Trouble trouble;               // of the node as a whole; for an unreachable one, why
+};
+
+struct SceneRail {
+  std::string name;
+  std::string kind;   // "RoCE", "InfiniBand", "Ethernet"
+  std::string speed;  // what its ports state, else what cluster.yaml says; "10.0 to 40.0 Gb/s" when unequal
+  std::string mtu;    // "MTU 9000", "MTU 1500 and 9000"
+  std::string measured;  // "RDMA 35.0 Gb/s · TCP 21.5 Gb/s"; the slowest path of each
+  bool has_switch = false;
+  Trouble trouble;  // the worst of its ports and of findings about the rail
+};
+
+struct Scene {
+  std::vector<SceneRail> rails;
+  std::vector<SceneNode> nodes;
+};
+
+Scene scene_of(const Report& report);
+
+// "8 × H100 80GB HBM3", "2 × V100, A100"; "no GPU".
+std::string summarise(const std::vector<SceneGpu>& gpus);
+
+}  // namespace railbed
