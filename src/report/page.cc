@@ -12,9 +12,9 @@ constexpr std::string_view kPolicy =
     "'sha256-dlwncVsSpYWf7vEp7gybN89pa0ErvvTGVXo14R/37Dk='; base-uri 'none'; "
     "form-action 'none'";
 
-Html draw_picture(const Report& report) {
+Html draw_picture(const Scene& scene) {
   return html(R"(<section aria-labelledby="cluster"><h2 id="cluster">Cluster</h2>{}</section>)",
-              draw_cluster(scene_of(report)));
+              draw_cluster(scene));
 }
 
 }  // namespace
@@ -22,10 +22,11 @@ Html draw_picture(const Report& report) {
 std::string render_html(const Report& report) {
   const std::string name = report.cluster.name.empty() ? "railbed" : report.cluster.name;
   Html body = draw_header(report);
-  body += draw_picture(report);
+  const Scene scene = scene_of(report);
+  body += draw_picture(scene);
   body += draw_findings(report);
   body += draw_measurements(report);
-  body += draw_nodes(report);
+  body += draw_nodes(report, scene);
   body += draw_methods(report);
   return html(
              "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"

@@ -151,8 +151,7 @@ Html fleet_table(const std::vector<SceneNode>& nodes) {
 
 }  // namespace
 
-Html draw_nodes(const Report& report) {
-  Scene scene = scene_of(report);
+Html draw_nodes(const Report& report, Scene scene) {
   if (scene.nodes.empty()) return {};
   Html all;
   std::size_t detailed = scene.nodes.size();

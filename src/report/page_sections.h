@@ -12,7 +12,7 @@ std::string verdict_sentence(const Report& report);
 Html draw_header(const Report& report);
 Html draw_findings(const Report& report);
 Html draw_measurements(const Report& report);
-Html draw_nodes(const Report& report);
+Html draw_nodes(const Report& report, Scene scene);
 Html draw_methods(const Report& report);
 
 // A table in a box of its own that scrolls sideways where the page is too narrow.

@@ -22,6 +22,6 @@ Report switched_eight();    // eight nodes on two switches, one unreachable
 Report fleet(int nodes);    // four rails; a few nodes broken, slow or gone
 Report hostile();           // every text tries to break out
 
-std::vector<Sample> all_samples();
+const std::vector<Sample>& all_samples();
 
 }  // namespace railbed

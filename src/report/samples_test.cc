@@ -432,16 +432,17 @@ Report hostile() {
   return report;
 }
 
-std::vector<Sample> all_samples() {
-  return {{"healthy-pair", healthy_pair()},
-          {"emulated-pair", emulated_pair()},
-          {"broken-pair", broken_pair()},
-          {"dense-pair", dense_pair()},
-          {"infiniband-three", infiniband_three()},
-          {"switched-eight", switched_eight()},
-          {"fleet-32", fleet(32)},
-          {"fleet-1000", fleet(1000)},
-          {"hostile", hostile()}};
+const std::vector<Sample>& all_samples() {
+  static const std::vector<Sample> kSamples{{"healthy-pair", healthy_pair()},
+                                            {"emulated-pair", emulated_pair()},
+                                            {"broken-pair", broken_pair()},
+                                            {"dense-pair", dense_pair()},
+                                            {"infiniband-three", infiniband_three()},
+                                            {"switched-eight", switched_eight()},
+                                            {"fleet-32", fleet(32)},
+                                            {"fleet-1000", fleet(1000)},
+                                            {"hostile", hostile()}};
+  return kSamples;
 }
 
 namespace {
