@@ -1,5 +1,7 @@
 #include "report/causes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -94,8 +96,12 @@ std::vector<Cause> root_causes(const std::vector<Finding>& findings) {
 }
 
 std::string headline(const Folded& folded) {
+  constexpr std::size_t kLongest = 48;
   const std::string& message = folded.example->message;
-  return folded.nodes.empty() ? message : fold_hosts(folded.nodes) + ": " + message;
+  if (folded.nodes.empty()) return message;
+  const std::string hosts = fold_hosts(folded.nodes);
+  if (folded.nodes.size() == 1 || hosts.size() <= kLongest) return hosts + ": " + message;
+  return fmt::format("{} nodes ({} first): {}", folded.nodes.size(), folded.nodes.front(), message);
 }
 
 StatusCounts count_statuses(const std::vector<Finding>& findings) {

@@ -30,7 +30,8 @@ int severity(Status status);
 // which must outlive the answer. A `caused_by` that points nowhere or in a circle makes a root.
 std::vector<Cause> root_causes(const std::vector<Finding>& findings);
 
-// "vm2: eth1 is down", "gpu[001-500]: …"; without a node only the message.
+// "vm2: eth1 is down", "gpu[001-500]: …"; without a node only the message. A list that would take more than a
+// line is "77 nodes (gpu0009 first)".
 std::string headline(const Folded& folded);
 
 // How many findings have each status, by the enum's order.

@@ -106,6 +106,16 @@ TEST(FindingsText, TheSameFindingOnManyNodesIsOneLine) {
 )");
 }
 
+TEST(FindingsText, ALongListOfNodesIsCountedUnlessAllIsAsked) {
+  Verdict verdict;
+  for (int i = 0; i < 40; ++i)
+    verdict.findings.push_back(
+        finding(Status::kFail, "net.mtu", fmt::format("n{:02}", 2 * i), "eth1", "MTU is 1500"));
+  EXPECT_THAT(render_text(verdict, {}), HasSubstr("FAIL  40 nodes (n00 first): MTU is 1500"));
+  EXPECT_THAT(render_text(verdict, {}), Not(HasSubstr("n[00,02,04")));
+  EXPECT_THAT(render_text(verdict, {}, {.all = true}), HasSubstr("      on: n[00,02,04"));
+}
+
 TEST(FindingsText, ManyVariantsOfOneRuleAreSummedUp) {
   Verdict verdict;
   for (int i = 1; i <= 9; ++i)

@@ -167,6 +167,9 @@ void Writer::cause(const Cause& cause) {
   first_lines(cause.root);
   const bool red = severity(finding.status) < severity(Status::kPass);
   if (finding.status == Status::kUnknown && !finding.evidence.empty()) detail("looked at", finding.evidence);
+  const std::string hosts = fold_hosts(cause.root.nodes);
+  if (options_.all && cause.root.nodes.size() > 1 && headline(cause.root).find(hosts) == std::string::npos)
+    detail("on", hosts);
   if (red) remedy(finding.remedy);
   consequences(cause);
 }

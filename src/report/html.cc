@@ -11,9 +11,10 @@ double width_of(char c) {
   if (byte >= 0xC0) return 0.84;
   if (byte >= 0x80) return 0;
   constexpr std::string_view kNarrow = "iljI|'!.,:;()[] tf-/\\r\"`*";
-  constexpr std::string_view kWide = "mMW@%w+=<>~#GOQ&";
+  constexpr std::string_view kWide = "mMW@%w+=<>~#GOQ&_";
   if (kNarrow.find(c) != std::string_view::npos) return 0.4;
-  if (kWide.find(c) != std::string_view::npos) return 0.9;
+  if (c == 'W' || c == 'M' || c == '@' || c == '%' || c == 'm') return 1;
+  if (kWide.find(c) != std::string_view::npos) return 0.85;
   return c >= 'A' && c <= 'Z' ? 0.7 : 0.62;
 }
 

@@ -140,7 +140,7 @@ class Matrix {
   Matrix(const Scene& scene, double page, std::size_t columns, std::string_view pattern)
       : scene_(scene), page_(page), columns_(columns), pattern_(pattern) {
     cells_ = static_cast<double>(std::max<std::size_t>(scene.rails.size(), 1));
-    top_ = static_cast<double>(scene.rails.size()) * 20 + 34;
+    top_ = static_cast<double>(scene.rails.size()) * 20 + 40;
     cell_ = (page - kLabel) / static_cast<double>(columns);
   }
   double height() const { return row_y(scene_.nodes.size() - 1) + cells_ * cell_ + 8; }
@@ -151,6 +151,10 @@ class Matrix {
         R"(<rect width="{3:.3f}" height="{3:.3f}" rx="1.5" class="cell good"/></pattern>{4}</defs>)",
         pattern_, cell_, kLabel, cell_ * 0.86, stamps());
     all += legend(scene_, page_, 20);
+    all +=
+        svg::text(0, top_ - 14, page_, svg::kTiny,
+                  "a column is a node, a row a rail · × broken · ! warning · ? could not look · – no answer",
+                  Anchor::kStart, "quiet");
     for (std::size_t first = 0; first < scene_.nodes.size(); first += columns_) {
       const std::size_t count = std::min(columns_, scene_.nodes.size() - first);
       all += svg::text(kLabel - 8, row_y(first) + cell_ * 0.75, kLabel - 10, svg::kTiny,
@@ -172,12 +176,14 @@ class Matrix {
 
   Html troubled(std::size_t i) const {
     const SceneNode& node = scene_.nodes[i];
+    Health worst_port = Health::kGood;
+    for (const ScenePort& port : node.ports) worst_port = std::max(worst_port, port.trouble.health);
     Html cells;
     for (std::size_t r = 0; r < static_cast<std::size_t>(cells_); ++r) {
       const bool has_port = r < node.ports.size() && node.ports[r].present;
       Trouble trouble = has_port ? node.ports[r].trouble : Trouble{};
       // What is wrong with the node but with none of its ports is shown on its first cell.
-      if (r == 0 && trouble.health == Health::kGood) trouble = node.trouble;
+      if (r == 0 && worst_port < node.trouble.health) trouble = node.trouble;
       if (trouble.health != Health::kGood) cells += cell(i, r, trouble);
     }
     return cells.empty() ? cells : svg::group("", node.name + ": " + node.trouble.text, cells);
@@ -215,8 +221,8 @@ class Matrix {
 Html draw_grid(const Scene& scene, Width width) {
   const bool is_wide = width == Width::kWide;
   const Grid grid(scene, is_wide ? 1000 : 390, is_wide ? 8 : 3);
-  return svg::picture(is_wide ? 1000 : 390, grid.height(), is_wide ? "wide" : "narrow", headline(scene),
-                      describe(scene), grid.draw());
+  return svg::picture(is_wide ? 1000 : 390, grid.height(), is_wide ? "wide fine" : "narrow fine",
+                      headline(scene), describe(scene), grid.draw());
 }
 
 Html draw_matrix(const Scene& scene, Width width) {

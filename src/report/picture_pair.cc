@@ -10,7 +10,7 @@ using svg::Anchor;
 using svg::Box;
 
 constexpr double kHeader = 88;
-constexpr double kPortPitch = 78;
+constexpr double kPortPitch = 88;
 constexpr double kPortHeight = 60;
 constexpr double kGpuPitch = 52;
 constexpr double kGpuHeight = 42;

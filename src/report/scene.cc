@@ -118,7 +118,8 @@ void add_port_facts(ScenePort& port, const Facts& facts) {
   }
   if (const RdmaPortRef rdma = rdma_port_of(facts.rdma, facts.net, port.interface)) {
     port.device = fmt::format("{}/{}", rdma.device->name, rdma.port->number);
-    if (port.speed.empty() && rdma.port->rate) port.speed = to_text(*rdma.port->rate);
+    if (port.speed.empty() && rdma.port->rate && rdma.port->rate->bits_per_second > 0)
+      port.speed = to_text(*rdma.port->rate);
     if (pci.empty()) pci = rdma.device->pci_address.value_or("");
   }
   if (const std::string link = attach_of(facts, pci); !link.empty()) port.attach = link;
@@ -164,7 +165,9 @@ std::string short_model(std::string model) {
 void add_node_facts(SceneNode& view, const Facts& facts, const Troubles& troubles) {
   const System& system = facts.system;
   view.system = join({system.os.name.value_or(""), system.kernel.release.value_or("")});
-  const std::string cpus = system.cpu.online ? fmt::format("{} CPUs", *system.cpu.online) : "";
+  const std::string cpus =
+      system.cpu.online ? fmt::format("{} {}", *system.cpu.online, *system.cpu.online == 1 ? "CPU" : "CPUs")
+                        : "";
   const std::string memory = system.memory.total ? to_text(*system.memory.total) : "";
   view.machine = join({cpus, memory, short_model(system.cpu.model.value_or(""))});
   for (const Gpu& gpu : items(facts.gpus.devices))
@@ -217,6 +220,8 @@ SceneRail view_rail(const Rail& rail, const std::vector<SceneNode>& nodes, std::
     if (!port.present) continue;
     if (!port.speed.empty()) speeds.insert(port.speed);
     if (!port.mtu.empty()) mtus.insert(port.mtu);
+    // A switch carries the others on when one node is gone.
+    if (port.trouble.health == Health::kUnreachable && nodes.size() > 2) continue;
     if (port.trouble.health > view.trouble.health)
       view.trouble = {port.trouble.health, node.name + ": " + port.trouble.text};
   }

@@ -7,7 +7,8 @@ Html text(double x, double y, double width, Face face, std::string_view content,
   if (content.empty()) return {};
   constexpr std::string_view kAnchors[] = {"start", "middle", "end"};
   return html(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}" class="{} {}">{}</text>)", x, y,
-              kAnchors[static_cast<std::size_t>(anchor)], face.css, more_css, fit(content, width, face.size));
+              kAnchors[static_cast<std::size_t>(anchor)], face.css, more_css,
+              fit(content, width, face.size * face.weight));
 }
 
 Html rect(const Box& box, double radius, std::string_view css) {

@@ -25,9 +25,10 @@ enum class Anchor { kStart, kMiddle, kEnd };
 struct Face {
   std::string_view css;
   double size = 12;
+  double weight = 1;  // how much wider than regular letters
 };
-inline constexpr Face kName{"name", 16};
-inline constexpr Face kLabel{"label", 13};
+inline constexpr Face kName{"name", 16, 1.15};
+inline constexpr Face kLabel{"label", 13, 1.13};
 inline constexpr Face kNote{"note", 11.5};
 inline constexpr Face kTiny{"tiny", 10};
 
