@@ -5,7 +5,8 @@
 
 namespace railbed {
 
-// hello → {"version", "architecture", "pid", "node"}: who answers.
+// hello → {"version", "architecture", "pid", "node"}: who answers. facts → facts/facts.h of this machine.
+// bench.…: bench/handlers.h.
 Handlers agent_handlers();
 
 }  // namespace railbed

@@ -67,14 +67,14 @@ class SshdFleetTest(unittest.TestCase):
         self.assertEqual(self.fleet.processes_with(text), [])
 
     def test_a_healthy_and_sick_fleet(self):
-        for run in ("pushing the agent", "agent cached"):
-            answers, seconds = self.ask("hello", "{}", NAMES)
-            print(f"32 nodes, five sick, {run}: {seconds:.1f} s", flush=True)
+        for method, run in (("hello", "pushing the agent"), ("facts", "agent cached")):
+            answers, seconds = self.ask(method, "{}", NAMES)
+            print(f"32 nodes, five sick, {method}, {run}: {seconds:.1f} s", flush=True)
             self.assertEqual(list(answers), NAMES)
             self.assertEqual([name for name, (ok, _) in answers.items() if ok], FINE,
                              [text for ok, text in answers.values() if not ok])
             for name in FINE:
-                self.assertIn(f'"node":"{name}"', answers[name][1])
+                self.assertIn(f'"{name}"', answers[name][1])
             for name, (_, reason) in SICK.items():
                 self.assertIn(f"{name}: ", answers[name][1])
                 self.assertIn(reason, answers[name][1])

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "base/text.h"
@@ -34,8 +35,9 @@ int main(int argc, char** argv) {
   fleet::Fleet fleet(std::move(targets), options);
   bool failed = false;
   for (const auto& answer : fleet::gather(fleet, argv[4], argv[5], deadline, stop.get_token())) {
-    fmt::print("{} {} {}\n", answer.node, answer.result ? "ok" : "failed",
-               answer.result ? *answer.result : answer.result.error().text);
+    std::string text = answer.result ? *answer.result : answer.result.error().text;
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    fmt::print("{} {} {}\n", answer.node, answer.result ? "ok" : "failed", text);
     failed |= !answer.result;
   }
   std::fflush(stdout);
