@@ -5,6 +5,7 @@ FLEET_PROBE and FLEET_TEST_AGENT name the test programs, RAILBED the binary.
 """
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import time
@@ -41,10 +42,14 @@ class SshdFleetTest(unittest.TestCase):
         cls.fleet = SshdFleet(NODES)
         cls.fleet.__enter__()
         cls.addClassCleanup(cls.fleet.__exit__)
+        # A debug build is ten times the size of what users push.
+        cls.railbed = str(cls.fleet.lab / "railbed")
+        shutil.copy(RAILBED, cls.railbed)
+        subprocess.run(["strip", cls.railbed], check=True)
 
-    def probe_words(self, method, params, names, agent=RAILBED, deadline_ms=10000, config=None):
+    def probe_words(self, method, params, names, agent=None, deadline_ms=10000, config=None):
         return self.fleet.inside(
-            [PROBE, agent, config or self.fleet.ssh_config, str(deadline_ms), method, params, *names])
+            [PROBE, agent or self.railbed, config or self.fleet.ssh_config, str(deadline_ms), method, params, *names])
 
     def ask(self, method, params, names, **options):
         """Node → (answered, text), and the seconds it took."""
