@@ -72,7 +72,8 @@ Html article(const Cause& cause) {
   Html facts = pair("Expected", html("{}", finding.expected));
   facts += pair("Observed", html("{}", finding.observed));
   facts += pair("Read from", code(finding.evidence));
-  if (cause.root.nodes.size() > 1) facts += pair("On", html("{}", fold_hosts(cause.root.nodes)));
+  const std::string hosts = fold_hosts(cause.root.nodes);
+  if (headline(cause.root).find(hosts) == std::string::npos) facts += pair("On", html("{}", hosts));
   if (!facts.empty()) facts = html("<dl>{}</dl>", facts);
   return html(
       R"(<article class="finding {}"><p class="status"><span class="sign" aria-hidden="true">{}</span> {} )"

@@ -190,16 +190,17 @@ Html draw_rail(const SceneRail& rail, double left, double right, double y) {
   Html inside = svg::line(left, y, right, y, "wire");
   if (rail.has_switch) {
     const Box box{centre - 34, y - 11, 68, 22};
-    inside += svg::rect(box, 5, "switch");
-    inside += svg::text(centre, y + 4, 60, svg::kNote, "switch", Anchor::kMiddle);
+    inside += svg::group(
+        "", "",
+        svg::rect(box, 5, "switch") + svg::text(centre, y + 4, 60, svg::kNote, "switch", Anchor::kMiddle));
   }
   if (rail.trouble.health != Health::kGood)
     inside += svg::mark(rail.has_switch ? centre + 50 : centre, y, 9, rail.trouble.health);
   const std::string first = listed({rail.name, rail.speed});
   inside += svg::text(centre, y - (rail.has_switch ? 19 : 11), room, svg::kLabel, first, Anchor::kMiddle);
-  inside += svg::text(centre, y + (rail.has_switch ? 27 : 19), room, svg::kNote,
+  inside += svg::text(centre, y + (rail.has_switch ? 27 : 22), room, svg::kNote,
                       listed({rail.kind, rail.mtu}), Anchor::kMiddle, "quiet");
-  inside += svg::text(centre, y + (rail.has_switch ? 42 : 35), room, svg::kNote, second_line(rail),
+  inside += svg::text(centre, y + (rail.has_switch ? 42 : 37), room, svg::kNote, second_line(rail),
                       Anchor::kMiddle, is_broken(rail) ? "bad" : "");
   return svg::group(rail_css(rail), rail.trouble.text, inside);
 }
