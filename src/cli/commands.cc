@@ -6,7 +6,9 @@ namespace {
 
 constexpr Command kCommands[] = {
     {"init", "look at live hosts and write a first cluster.yaml", declare_init},
+    {"facts", "what this machine is: everything the rules know, as text or JSON", declare_facts},
     {"check", "validate a cluster.yaml and say what it describes", declare_check},
+    {"capture", "pack what railbed reads of this machine into one file", declare_capture},
     {"agent", "answer a controller on stdin and stdout; started by other commands", declare_agent},
     {"completion", "print a completion script for bash, zsh or fish", declare_completion},
 };

@@ -7,6 +7,8 @@ namespace railbed {
 
 Os collect_os(Host& host);
 Kernel collect_kernel(Host& host);
+// The lines of a kernel configuration that collect_kernel() looks at.
+std::string used_config(std::string_view text);
 Cpu collect_cpu(Host& host);
 // Service limits are read from the main process of those services that run.
 Memory collect_memory(Host& host, const Reading<std::vector<Service>>& services);

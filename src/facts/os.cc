@@ -26,6 +26,15 @@ Reading<std::map<std::string, std::string>> collect_config(Host& host, const Rea
 
 }  // namespace
 
+std::string used_config(std::string_view text) {
+  std::string used;
+  for (const auto line : lines(text))
+    for (const auto option : kOptions)
+      if (line.starts_with(option) && line.substr(option.size()).starts_with('='))
+        used += std::string(line) + "\n";
+  return used;
+}
+
 Os collect_os(Host& host) {
   Os os;
   os.hostname = host.read_line("/proc/sys/kernel/hostname");

@@ -1,0 +1,85 @@
+#include "facts/capture.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "facts/mask.h"
+#include "host/errno_name.h"
+#include "host/fd.h"
+#include "host/open.h"
+
+namespace railbed {
+namespace {
+
+struct Options {
+  std::string output;
+  std::string root = "/";
+  bool mask = false;
+  bool force = false;
+};
+
+// Private from the first byte on: what was read may be nobody else's business.
+Result<void> write_file(const Options& options, std::string_view text) {
+  const int exclusive = options.force ? O_TRUNC : O_EXCL;
+  const bool to_stdout = options.output == "-";
+  Fd fd(to_stdout ? dup(STDOUT_FILENO)
+                  : open(options.output.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | exclusive, 0600));
+  if (!fd && errno == EEXIST)
+    return fail(ErrorKind::kBadInput,
+                options.output + " exists already: choose another name, or add --force");
+  if (!fd) return fail(ErrorKind::kUnavailable, options.output + ": " + miss_of(errno).why);
+  if (!to_stdout && fchmod(fd.get(), 0600) != 0)
+    return fail(ErrorKind::kUnavailable, options.output + ": " + miss_of(errno).why);
+  while (!text.empty()) {
+    const ssize_t put = write(fd.get(), text.data(), text.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return fail(ErrorKind::kUnavailable, options.output + ": " + miss_of(errno).why);
+    text.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return {};
+}
+
+int run_capture(const Options& options) {
+  auto host = open_root(options.root);
+  if (!host) return report(host.error());
+  Tree tree = capture(**host);
+  if (options.mask) {
+    Mask mask;
+    tree = masked(tree, mask);
+  }
+  if (const auto written = write_file(options, write_tree(tree)); !written) return report(written.error());
+  if (options.output != "-")
+    fmt::print("{}: {} files, {} commands{}\nLook at it:  railbed facts --root {}\n", options.output,
+               tree.entries.size(), tree.commands.size(),
+               options.mask ? ", names and addresses masked" : "; not masked: it names this machine",
+               options.output);
+  return kExitClean;
+}
+
+}  // namespace
+
+Action declare_capture(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("-o,--output", options->output, "the .tree file to write; - for standard output")
+      ->required();
+  app.add_flag(
+      "--mask", options->mask,
+      "hide MAC and public IP addresses, GUIDs, UUIDs, serial numbers, host and user names, secrets");
+  app.add_flag("--force", options->force, "overwrite the file");
+  app.add_option("--root", options->root, "pack a captured machine again instead of this one");
+  app.footer(
+      "\nPacks exactly what `railbed facts` reads into one text file (docs/reference/tree-format.md), so "
+      "that\n"
+      "this machine's problem can be looked at elsewhere, and become a test.\n\n"
+      "Example:  railbed capture --mask -o gpu01.tree");
+  return [options] { return run_capture(*options); };
+}
+
+}  // namespace railbed

@@ -1,0 +1,42 @@
+// Hides who and where a machine is, and keeps what it is: a masked capture gives the same facts but for
+// names.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "host/tree.h"
+
+namespace railbed {
+
+// Replaces in any text: MAC addresses, GUIDs and the GIDs and IPv6 addresses made from them, UUIDs, public IP
+// addresses, /home/NAME, values of keys that sound like secrets, and the names told to hide(). The same input
+// gives the same placeholder of the same shape as long as the Mask lives, so equality survives; so do private
+// addresses, and subnets of public ones (IPv4 up to /22, IPv6 up to /64).
+class Mask {
+ public:
+  void hide(std::string_view name);
+  std::string operator()(std::string_view text);
+
+ private:
+  std::string token(std::string_view run);
+  bool take_home(std::string_view text, std::size_t& at, std::string& out) const;
+  bool take_address(std::string_view text, std::size_t& at, std::string& out);
+  bool take_name(std::string_view text, std::size_t& at, std::string& out) const;
+  std::string uuid(std::string_view text);
+  std::string ipv4(std::string_view text);
+  std::string ipv6(std::string_view text);
+  std::uint64_t interface_id(std::uint64_t id);
+  std::uint64_t mac_number(std::uint64_t mac);
+  std::uint64_t numbered(std::string_view kind, const std::string& key);
+
+  std::map<std::string, std::map<std::string, std::uint64_t>, std::less<>>
+      numbers_;  // kind → what → its number
+  std::map<std::string, std::string, std::less<>> names_;
+};
+
+// Files that hold serial numbers or other people's settings are cut down to what the collectors use.
+Tree masked(const Tree& tree, Mask& mask);
+
+}  // namespace railbed

@@ -1,0 +1,86 @@
+#include "base/text.h"
+#include "facts/mask.h"
+#include "facts/pci_config.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::string_view kHostname = "/proc/sys/kernel/hostname";
+
+// The lines that set NCCL's variables; the others are emptied, so that line numbers stay.
+std::string only_nccl(std::string_view text) {
+  std::string kept;
+  for (const auto line : lines(text)) {
+    auto name = trim(line);
+    if (name.starts_with("export ")) name = trim(name.substr(7));
+    if (name.starts_with("NCCL_")) kept += line;
+    kept.push_back('\n');
+  }
+  return kept;
+}
+
+// The Device Serial Number capability is the adapter's GUID.
+std::string without_serial_number(std::string config) {
+  constexpr std::uint16_t kSerialNumber = 0x0003;
+  const auto at = find_extended_capability(config, kSerialNumber);
+  if (at && *at + 12 <= config.size()) config.replace(*at + 4, 8, 8, '\0');
+  return config;
+}
+
+// VPD holds serial and part numbers; one mark in it is a fact (rdma.h, management).
+std::string only_mark(std::string_view vpd) {
+  constexpr std::string_view kMark = "SW_MNG";
+  return vpd.find(kMark) == std::string_view::npos ? "\n" : std::string(kMark) + "\n";
+}
+
+bool is_users_file(std::string_view path) {
+  if (path == "/etc/os-release") return false;
+  return !path.starts_with("/sys/") && !path.starts_with("/proc/") && !path.starts_with("/usr/lib/") &&
+         !path.starts_with("/boot/");
+}
+
+std::string masked_file(const std::string& path, const std::string& content, Mask& mask) {
+  if (path.ends_with("/vpd")) return only_mark(content);
+  if (path.ends_with("/config")) return without_serial_number(content);
+  // Versions look like addresses and words like hostnames: what these files hold is public.
+  if (path.ends_with("/os-release") || path.starts_with("/boot/")) return content;
+  return mask(is_users_file(path) ? only_nccl(content) : content);
+}
+
+// An ARM board's serial number stands at the end of /proc/cpuinfo.
+std::string without_serial_line(const std::string& cpuinfo) {
+  std::string kept;
+  for (const auto line : lines(cpuinfo))
+    kept += std::string(line.starts_with("Serial") ? "Serial\t\t: masked" : line) + "\n";
+  return kept;
+}
+
+}  // namespace
+
+Tree masked(const Tree& tree, Mask& mask) {
+  if (const auto hostname = tree.entries.find(kHostname); hostname != tree.entries.end()) {
+    const auto name = trim(hostname->second.content);
+    mask.hide(name.substr(0, name.find('.')));
+    mask.hide(name);
+  }
+  Tree hidden;
+  for (const auto& [path, entry] : tree.entries) {
+    TreeEntry kept = entry;
+    if (entry.kind == TreeEntry::Kind::kFile) kept.content = masked_file(path, entry.content, mask);
+    if (path == "/proc/cpuinfo") kept.content = without_serial_line(entry.content);
+    const bool home = path.starts_with("/home/");
+    hidden.entries.emplace(home ? mask(path) : path, std::move(kept));
+  }
+  for (const auto& [words, output] : tree.commands)
+    hidden.commands.emplace(words, output.parsed([&](CommandOutput seen) {
+      seen.output = mask(seen.output);
+      seen.error_output.clear();
+      return std::optional(std::move(seen));
+    }));
+  for (const auto& [name, answer] : tree.calls)
+    hidden.calls.emplace(name,
+                         answer.parsed([&](const std::string& text) { return std::optional(mask(text)); }));
+  return hidden;
+}
+
+}  // namespace railbed
