@@ -210,17 +210,21 @@ bool Mask::take_name(std::string_view text, std::size_t& at, std::string& out) c
   return false;
 }
 
-std::string Mask::operator()(std::string_view whole) {
+std::string Mask::replaced(std::string_view whole, bool names) {
   const std::string text = without_secrets(whole);
   std::string out;
   std::size_t at = 0;
   while (at < text.size()) {
     const bool starts = at == 0 || !is_word(text[at - 1]);
-    if (starts && (take_home(text, at, out) || take_address(text, at, out) || take_name(text, at, out)))
-      continue;
-    out.push_back(text[at++]);
+    const bool taken = starts && (take_home(text, at, out) || take_address(text, at, out) ||
+                                  (names && take_name(text, at, out)));
+    if (!taken) out.push_back(text[at++]);
   }
   return out;
 }
+
+std::string Mask::operator()(std::string_view text) { return replaced(text, true); }
+
+std::string Mask::addresses(std::string_view text) { return replaced(text, false); }
 
 }  // namespace railbed

@@ -18,8 +18,11 @@ class Mask {
  public:
   void hide(std::string_view name);
   std::string operator()(std::string_view text);
+  // Likewise but for hidden names: in what the kernel prints, a module may be called as the host is.
+  std::string addresses(std::string_view text);
 
  private:
+  std::string replaced(std::string_view text, bool names);
   std::string token(std::string_view run);
   bool take_home(std::string_view text, std::size_t& at, std::string& out) const;
   bool take_address(std::string_view text, std::size_t& at, std::string& out);

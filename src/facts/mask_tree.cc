@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/text.h"
 #include "facts/mask.h"
 #include "facts/pci_config.h"
@@ -33,6 +35,57 @@ std::string only_mark(std::string_view vpd) {
   return vpd.find(kMark) == std::string_view::npos ? "\n" : std::string(kMark) + "\n";
 }
 
+// Parameters that say how the kernel treats hardware; whatever else a site passes to its kernel and its init
+// is its own business, and no fact is made of it.
+std::string only_known_parameters(std::string_view line) {
+  constexpr std::string_view kKnown[] = {"iommu",
+                                         "intel_iommu",
+                                         "amd_iommu",
+                                         "pci",
+                                         "pcie",
+                                         "mlx",
+                                         "nvidia",
+                                         "nouveau",
+                                         "rd.driver",
+                                         "modprobe",
+                                         "module_blacklist",
+                                         "nomodule",
+                                         "hugepages",
+                                         "default_hugepagesz",
+                                         "hugepagesz",
+                                         "transparent_hugepage",
+                                         "numa",
+                                         "isolcpus",
+                                         "nohz",
+                                         "rcu_nocbs",
+                                         "irqaffinity",
+                                         "mitigations",
+                                         "processor.",
+                                         "intel_idle",
+                                         "intel_pstate",
+                                         "amd_pstate",
+                                         "cpufreq",
+                                         "idle",
+                                         "clocksource",
+                                         "tsc",
+                                         "console",
+                                         "quiet",
+                                         "ro",
+                                         "rw",
+                                         "root",
+                                         "crashkernel",
+                                         "ipv6"};
+  std::string kept;
+  for (const auto word : words(line.substr(0, line.find(" -- ")))) {
+    const auto name = word.substr(0, word.find('='));
+    const bool known = std::any_of(std::begin(kKnown), std::end(kKnown), [&](std::string_view one) {
+      return one.size() < 4 ? name == one : name.starts_with(one);
+    });
+    kept += (kept.empty() ? "" : " ") + std::string(known ? word : "masked");
+  }
+  return kept + "\n";
+}
+
 bool is_users_file(std::string_view path) {
   if (path == "/etc/os-release") return false;
   return !path.starts_with("/sys/") && !path.starts_with("/proc/") && !path.starts_with("/usr/lib/") &&
@@ -44,7 +97,9 @@ std::string masked_file(const std::string& path, const std::string& content, Mas
   if (path.ends_with("/config")) return without_serial_number(content);
   // Versions look like addresses and words like hostnames: what these files hold is public.
   if (path.ends_with("/os-release") || path.starts_with("/boot/")) return content;
-  return mask(is_users_file(path) ? only_nccl(content) : content);
+  if (path == kHostname) return "host1\n";
+  if (path == "/proc/cmdline") return mask(only_known_parameters(content));
+  return is_users_file(path) ? mask(only_nccl(content)) : mask.addresses(content);
 }
 
 // An ARM board's serial number stands at the end of /proc/cpuinfo.

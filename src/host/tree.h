@@ -47,7 +47,8 @@ struct Tree {
 // Turns the text of a `base:` line into that tree.
 using LoadBase = std::function<Result<Tree>(const std::string& base)>;
 
-// Untrusted text; `name` stands before the line number in complaints.
+// Untrusted text; `name` stands before the line number in complaints. Without `load_base`, base: is one of
+// them.
 Result<Tree> parse_tree(std::string_view text, std::string_view name, const LoadBase& load_base);
 // Reads a file and, through `base:`, at most kMaxBases others.
 Result<Tree> read_tree(const std::string& file);

@@ -93,6 +93,7 @@ class Parser {
   }
 
   Result<void> parse_base(std::string_view base) {
+    if (!load_base_) return complain("base: is not allowed here");
     const std::size_t line = at_;
     auto loaded = load_base_(std::string(base));
     if (!loaded) {

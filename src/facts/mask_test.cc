@@ -1,0 +1,104 @@
+#include "facts/mask.h"
+
+#include <gtest/gtest.h>
+
+#include "base/ip.h"
+
+namespace railbed {
+namespace {
+
+TEST(Mask, HidesMacsGuidsAndTheAddressesMadeFromThemAlike) {
+  Mask mask;
+  EXPECT_EQ(mask("52:54:00:12:34:56"), "02:00:00:00:00:01");
+  EXPECT_EQ(mask("52:54:00:12:34:57 52:54:00:12:34:56"), "02:00:00:00:00:02 02:00:00:00:00:01");
+  // The EUI-64 of the first address: as link-local address, as GID, as GUID, as an octet string.
+  EXPECT_EQ(mask("fe80::5054:ff:fe12:3456/64"), "fe80::ff:fe00:1/64");
+  EXPECT_EQ(mask("fe80:0000:0000:0000:5054:00ff:fe12:3456"), "fe80:0000:0000:0000:0000:00ff:fe00:0001");
+  EXPECT_EQ(mask("5054:00ff:fe12:3456"), "0000:00ff:fe00:0001");
+  EXPECT_EQ(mask("50:54:00:ff:fe:12:34:56"), "00:00:00:ff:fe:00:00:01");
+  EXPECT_EQ(mask("00:00:00:00:00:00 ff:ff:ff:ff:ff:ff"), "00:00:00:00:00:00 ff:ff:ff:ff:ff:ff");
+}
+
+TEST(Mask, HidesGuidsOfAdaptersInEveryForm) {
+  Mask mask;
+  const std::string guid = mask("248a:0703:00a8:1234");
+  EXPECT_EQ(guid, "0200:0001:0000:0001");
+  EXPECT_EQ(mask("fe80:0000:0000:0000:248a:0703:00a8:1234"), "fe80:0000:0000:0000:0200:0001:0000:0001");
+  EXPECT_EQ(mask("20:00:10:8b:fe:80:00:00:00:00:00:00:24:8a:07:03:00:a8:12:34"),
+            "20:00:10:8b:fe:80:00:00:00:00:00:00:02:00:00:01:00:00:00:01");
+}
+
+TEST(Mask, KeepsPrivateAddressesAndTheSubnetsOfPublicOnes) {
+  Mask mask;
+  for (const char* kept :
+       {"10.0.0.1", "192.168.1.7/24", "172.16.0.1", "127.0.0.1", "169.254.1.1", "224.0.0.1", "0.0.0.0", "::1",
+        "::", "fd00:1::5", "2001:db8::1", "100.64.0.1", "0000:0000:0000:0000:0000:ffff:0a00:0001"})
+    EXPECT_EQ(mask(kept), kept);
+  const auto a = IpAddress::parse(mask("8.8.4.4"));
+  const auto b = IpAddress::parse(mask("8.8.5.5"));
+  const auto c = IpAddress::parse(mask("9.9.9.9"));
+  ASSERT_TRUE(a && b && c);
+  EXPECT_NE(a->to_text(), "8.8.4.4");
+  EXPECT_EQ(Subnet::of(*a, 22), Subnet::of(*b, 22));
+  EXPECT_NE(Subnet::of(*a, 24), Subnet::of(*b, 24));
+  EXPECT_NE(Subnet::of(*a, 22), Subnet::of(*c, 22));
+  EXPECT_EQ(mask("::ffff:8.8.4.4"), "::ffff:" + a->to_text());
+  EXPECT_EQ(IpAddress::parse(mask("0000:0000:0000:0000:0000:ffff:0808:0404")), a);
+  EXPECT_EQ(mask("2a01:4f8:1:2::1"), "2001:db8:0:1::1");
+  EXPECT_EQ(mask("2a01:4f8:1:2::3"), "2001:db8:0:1::3");
+}
+
+TEST(Mask, HidesUuidsSecretsHomesAndNames) {
+  Mask mask;
+  mask.hide("gpu01");
+  mask.hide("gpu01.example.org");
+  EXPECT_EQ(mask("GPU-8e7c6a7a-b369-507c-d18c-6f863b333027"), "GPU-00000000-0000-4000-8000-000000000001");
+  EXPECT_EQ(mask("root=UUID=8E7C6A7A-b369-507c-d18c-6f863b333027 ro"),
+            "root=UUID=00000000-0000-4000-8000-000000000001 ro");
+  EXPECT_EQ(mask("quiet ks.token=abc123 luks_password=x y"), "quiet ks.token=masked luks_password=masked y");
+  EXPECT_EQ(mask("/home/ann.lee/.nccl.conf"), "/home/user/.nccl.conf");
+  EXPECT_EQ(mask("gpu01 gpu01.example.org gpu010 xgpu01"), "host1 host2 gpu010 xgpu01");
+}
+
+TEST(Mask, LeavesWhatOnlyLooksSimilar) {
+  Mask mask;
+  for (const char* kept : {"0000:02:00.0", "12:34:56", "2.42.5000", "580.159.04", "4X FDR10",
+                           "6.1.0-31-amd64", "NCCL_IB_HCA=mlx5_0:1,mlx5_1:1", "aa:bb:cc:dd:ee",
+                           "aa:bb:cc:dd:ee:ff:11", "deadbeef", "0x15b3", "00ff", "2026-11-21T06:00:00Z"})
+    EXPECT_EQ(mask(kept), kept);
+}
+
+TEST(MaskTree, CutsFilesThatHoldMoreThanFacts) {
+  Tree tree;
+  const auto put = [&](const std::string& path, std::string text) {
+    ASSERT_TRUE(tree.set(path, {TreeEntry::Kind::kFile, std::move(text), 0}));
+  };
+  put("/proc/sys/kernel/hostname", "gpu01.example.org\n");
+  put("/proc/cmdline", "root=/dev/sda1 iommu=pt ip=10.0.0.1 console=gpu01 -- --key x\n");
+  put("/proc/modules", "gpu01 16384 0 - Live\n");
+  put("/etc/environment", "PATH=/bin\nMY_SECRET=abc\nNCCL_IB_HCA=mlx5_0\n");
+  put("/proc/cpuinfo", "model name\t: X\nSerial\t\t: 100000001234\n");
+  put("/sys/devices/a/vpd", "SN 12345 SW_MNG");
+  put("/sys/devices/b/vpd", "SN 12345");
+  std::string config(4096, '\0');
+  const std::string capability("\x03\x00\x01\x00\x11\x22\x33\x44\x55\x66\x77\x88", 12);
+  config.replace(0x100, capability.size(), capability);
+  put("/sys/devices/a/config", config);
+  tree.calls.emplace("environment HOME", Reading<std::string>(R"({"HOME":"/home/ann"})", "environment HOME"));
+  Mask mask;
+  const Tree hidden = masked(tree, mask);
+  const auto content = [&](const char* path) { return hidden.entries.find(path)->second.content; };
+  EXPECT_EQ(content("/proc/sys/kernel/hostname"), "host1\n");
+  EXPECT_EQ(content("/proc/cmdline"), "root=/dev/sda1 iommu=pt masked console=host1\n");
+  EXPECT_EQ(content("/proc/modules"), "gpu01 16384 0 - Live\n");
+  EXPECT_EQ(content("/etc/environment"), "\n\nNCCL_IB_HCA=mlx5_0\n");
+  EXPECT_EQ(content("/proc/cpuinfo"), "model name\t: X\nSerial\t\t: masked\n");
+  EXPECT_EQ(content("/sys/devices/a/vpd"), "SW_MNG\n");
+  EXPECT_EQ(content("/sys/devices/b/vpd"), "\n");
+  EXPECT_EQ(content("/sys/devices/a/config").substr(0x100, 12),
+            capability.substr(0, 4) + std::string(8, '\0'));
+  EXPECT_EQ(hidden.calls.find("environment HOME")->second.value(), R"({"HOME":"/home/user"})");
+}
+
+}  // namespace
+}  // namespace railbed
