@@ -135,7 +135,7 @@ body{font-size:10.5pt}main{max-width:none;padding:0}
 .picture.wide{display:block}.picture.narrow,.commands button{display:none}
 details::details-content{content-visibility:visible;display:block;height:auto}
 .finding,.panel,.figures,.picture,.spark,tr{break-inside:avoid}h2,h3,h4,summary,caption{break-after:avoid}
-.scroll{overflow:visible}th,td{white-space:normal;padding-right:8pt}pre{white-space:pre-wrap}
+.scroll{overflow:visible}.scroll th,.scroll td{white-space:normal;padding-right:8pt}pre{white-space:pre-wrap}
 @page{margin:16mm 14mm}}
 )css";
 }
