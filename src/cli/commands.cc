@@ -9,6 +9,7 @@ constexpr Command kCommands[] = {
     {"facts", "what this machine is: everything the rules know, as text or JSON", declare_facts},
     {"check", "validate a cluster.yaml and say what it describes", declare_check},
     {"capture", "pack what railbed reads of this machine into one file", declare_capture},
+    {"nccl", "lint NCCL variables, predict its choices, explain its log", declare_nccl},
     {"agent", "answer a controller on stdin and stdout; started by other commands", declare_agent},
     {"completion", "print a completion script for bash, zsh or fish", declare_completion},
 };

@@ -12,13 +12,11 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "nccl/severity.h"
 
 namespace railbed::nccl {
 
 struct LogState;  // nccl/log_state.h
-
-enum class Severity { kNote, kWarning, kError };
-constexpr auto enum_names(Severity) { return std::array<std::string_view, 3>{"note", "warning", "error"}; }
 
 // How far a rank came. NCCL 2.22 and newer connect at the first operation, so after initialisation.
 enum class Step {

@@ -1,0 +1,85 @@
+// railbed nccl: what is wrong with this node's NCCL variables, what NCCL will choose, what its log says.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/json.h"
+#include "cli/command.h"
+#include "cli/nccl_log.h"
+#include "cli/terminal.h"
+#include "facts/facts.h"
+#include "host/open.h"
+#include "nccl/choice.h"
+#include "nccl/lint.h"
+#include "nccl/node_text.h"
+
+namespace railbed {
+namespace {
+
+struct NcclOptions {
+  std::string root = "/";
+  std::string log;
+  std::string version;
+  std::optional<int> traffic_class;
+  bool rails = false;
+  bool json = false;
+};
+
+int exit_code(const std::vector<nccl::Complaint>& complaints) {
+  if (complaints.empty() || complaints.front().severity == nccl::Severity::kNote) return kExitClean;
+  return complaints.front().severity == nccl::Severity::kError ? kExitFailures : kExitWarnings;
+}
+
+int look_at_node(const NcclOptions& options) {
+  nccl::Expectation expected{
+      .version = {}, .traffic_class = options.traffic_class, .separate_rails = options.rails};
+  if (!options.version.empty()) {
+    expected.version = nccl::Version::parse(options.version);
+    if (!expected.version)
+      return report(
+          {ErrorKind::kBadInput, fmt::format("--nccl-version {}: write it as 2.28.9", options.version)});
+  }
+  const auto host = open_root(options.root);
+  if (!host) return report(host.error());
+  const Facts facts = collect_facts(**host);
+  const auto complaints = nccl::lint(facts, expected);
+  const auto choices = nccl::predict(facts, expected.version);
+  if (options.json) {
+    json::Value document;
+    document["complaints"] = json::encode(complaints);
+    document["choices"] = json::encode(choices);
+    fmt::print("{}", json::dump_pretty(document));
+  } else {
+    fmt::print("{}", complaints.empty() ? "Nothing is wrong with the NCCL variables of this node.\n"
+                                        : nccl::to_text(complaints));
+    fmt::print("\nNCCL {} will choose:\n{}", expected.version.value_or(nccl::kNewestKnown).to_text(),
+               nccl::to_text(choices));
+  }
+  return exit_code(complaints);
+}
+
+}  // namespace
+
+Action declare_nccl(CLI::App& app) {
+  auto options = std::make_shared<NcclOptions>();
+  app.add_option("--root", options->root, "look at this folder or .tree file instead of this machine");
+  app.add_option("--log", options->log, "explain this NCCL_DEBUG=INFO log instead; - reads standard input");
+  app.add_option("--nccl-version", options->version,
+                 "the NCCL that will run, for variables that came or went");
+  app.add_option("--traffic-class", options->traffic_class, "what NCCL_IB_TC should be: 104 is DSCP 26");
+  app.add_flag("--rails", options->rails, "each NIC of a node has a switch of its own");
+  app.add_flag("--json", options->json, "print JSON");
+  app.footer(R"(
+Examples:
+  railbed nccl                         this node: what is set wrongly, what NCCL will choose and why
+  railbed nccl --root node.tree        a captured machine
+  NCCL_DEBUG=INFO python train.py 2>&1 | tee log; railbed nccl --log log
+
+A log says most with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,GRAPH,TUNING,ENV and all ranks in one file.)");
+  return [options] {
+    return options->log.empty() ? look_at_node(*options) : explain_nccl_log(options->log, options->json);
+  };
+}
+
+}  // namespace railbed

@@ -1,0 +1,42 @@
+#include "hardware/pci_path.h"
+
+#include <algorithm>
+
+namespace railbed {
+namespace {
+
+// "0000:17" of "0000:17:00.0": root ports on one bus belong to one host bridge.
+std::string_view bus(const PciDevice& device) {
+  const std::string_view address = device.address;
+  return address.substr(0, address.rfind(':'));
+}
+
+bool same_slot(const PciDevice& a, const PciDevice& b) {
+  const auto slot = [](std::string_view address) { return address.substr(0, address.rfind('.')); };
+  return slot(a.address) == slot(b.address);
+}
+
+}  // namespace
+
+std::string_view to_text(PathClass path) { return enum_names(path)[static_cast<std::size_t>(path)]; }
+
+PathClass path_between(const std::vector<PciDevice>& devices, const PciDevice& a, const PciDevice& b) {
+  if (same_slot(a, b)) return PathClass::kPix;
+  const auto above_a = path_to_root(devices, a);
+  const auto above_b = path_to_root(devices, b);
+  for (std::size_t i = 1; i < above_a.size(); ++i) {
+    const auto met = std::ranges::find(above_b, above_a[i]);
+    if (met == above_b.end()) continue;
+    // A switch is a pair of bridges, upstream and downstream: one switch leaves one bridge on either side
+    // below the one where the paths meet.
+    const auto below_b = static_cast<std::size_t>(met - above_b.begin());
+    return i <= 2 && below_b <= 2 ? PathClass::kPix : PathClass::kPxb;
+  }
+  const int node_a = a.numa_node.value_or(-1);
+  const int node_b = b.numa_node.value_or(-1);
+  if (node_a >= 0 && node_b >= 0 && node_a != node_b) return PathClass::kSys;
+  const bool known = !above_a.empty() && !above_b.empty();
+  return known && bus(*above_a.back()) == bus(*above_b.back()) ? PathClass::kPhb : PathClass::kNode;
+}
+
+}  // namespace railbed

@@ -1,0 +1,279 @@
+#include "nccl/choice.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "hardware/gpu_model.h"
+#include "hardware/nic.h"
+#include "hardware/pci_path.h"
+#include "nccl/settings.h"
+
+namespace railbed::nccl {
+namespace {
+
+constexpr std::size_t kMostDevices = 32;  // NCCL user guide, NCCL_IB_HCA
+
+struct Predictor {
+  const Facts& facts;
+  Version version;
+  Settings settings;
+  Choices out;
+  std::vector<const RdmaDevice*> used_devices;  // beside out.ports, for the used ones
+
+  void choose_ports();
+  void fuse();
+  void choose_network();
+  void choose_interfaces();
+  void choose_route();
+  void choose_pairs();
+};
+
+// Since 2.29.7 NCCL sorts by PCI address; before, it takes libibverbs' order, which follows the names.
+std::vector<const RdmaDevice*> in_order(const Facts& facts, bool by_pci) {
+  std::vector<const RdmaDevice*> devices;
+  if (!facts.rdma.devices.ok()) return devices;
+  for (const RdmaDevice& device : *facts.rdma.devices) devices.push_back(&device);
+  if (by_pci)
+    std::ranges::stable_sort(devices, [](const RdmaDevice* a, const RdmaDevice* b) {
+      // Devices without PCI address come last.
+      const std::string left = a->pci_address.value_or("~");
+      const std::string right = b->pci_address.value_or("~");
+      return left < right;
+    });
+  return devices;
+}
+
+void Predictor::choose_ports() {
+  const NameList list = NameList::parse(settings.value("NCCL_IB_HCA"));
+  const bool by_pci =
+      version >= Version{2, 29, 7} && settings.number("NCCL_IB_DEVICE_PCI_ORDER").value_or(1) != 0;
+  std::vector<PortChoice> left_out;
+  for (const RdmaDevice* const device : in_order(facts, by_pci)) {
+    if (!device->ports.ok()) continue;
+    for (const RdmaPort& port : *device->ports) {
+      PortChoice one{.device = device->name, .port = port.number, .link = "", .why = ""};
+      const std::string layer = port.link_layer.value_or("");
+      one.link = layer == "Ethernet" ? "RoCE" : "IB";
+      one.rate = port.rate.value_or({});
+      const std::string state = port.state.value_or("unknown");
+      if (state != "ACTIVE")
+        one.why = fmt::format("state {}", state);
+      else if (!list.selects(device->name, port.number))
+        one.why = "left out by NCCL_IB_HCA";
+      else if (out.ports.size() >= kMostDevices)
+        one.why = fmt::format("NCCL takes {} devices at most", kMostDevices);
+      else
+        one.used = true;
+      if (!one.used) {
+        left_out.push_back(std::move(one));
+        continue;
+      }
+      one.why = list.entries.empty() ? "active" : "active, and selected by NCCL_IB_HCA";
+      if (one.link == "RoCE") {
+        const GidChoice gid = choose_gid(port, settings, version < Version{2, 21, 0});
+        one.gid_index = gid.index;
+        one.gid = gid.gid != nullptr && gid.gid->gid.ok() ? gid.gid->gid->to_text() : "";
+        one.gid_why = gid.why;
+      }
+      out.ports.push_back(std::move(one));
+      used_devices.push_back(device);
+    }
+  }
+  std::ranges::move(left_out, std::back_inserter(out.ports));
+}
+
+// Ports of one card: their PCI addresses differ in the function only.
+bool same_card(const std::string& a, const std::string& b) {
+  return !a.empty() && a.substr(0, a.rfind('.')) == b.substr(0, b.rfind('.'));
+}
+
+void Predictor::fuse() {
+  const bool on = version >= Version{2, 20, 0} && settings.number("NCCL_IB_MERGE_NICS").value_or(1) != 0 &&
+                  settings.value("NCCL_NET_MERGE_LEVEL") != "LOC";
+  const std::size_t most = version >= Version{2, 24, 0} ? 4 : 2;
+  std::vector<std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < used_devices.size(); ++i) {
+    const std::string address = used_devices[i]->pci_address.value_or("");
+    const auto joins = std::ranges::find_if(groups, [&](const std::vector<std::size_t>& group) {
+      const std::size_t first = group.front();
+      return on && group.size() < most && same_card(used_devices[first]->pci_address.value_or(""), address) &&
+             out.ports[first].link == out.ports[i].link;
+    });
+    if (joins != groups.end())
+      joins->push_back(i);
+    else
+      groups.push_back({i});
+  }
+  for (const auto& group : groups) {
+    NicChoice nic{.name = "",
+                  .rate = {},
+                  .pci_address = used_devices[group.front()]->pci_address.value_or(""),
+                  .why = ""};
+    for (const std::size_t i : group) {
+      const PortChoice& port = out.ports[i];
+      nic.name += (nic.name.empty() ? "" : "+") + port.device;
+      nic.rate.bits_per_second += port.rate.bits_per_second;
+    }
+    if (group.size() > 1) nic.why = "ports of one card are fused since 2.20 (NCCL_IB_MERGE_NICS)";
+    out.nics.push_back(std::move(nic));
+  }
+}
+
+void Predictor::choose_network() {
+  const std::string wanted = lower(settings.value("NCCL_NET"));
+  const bool rdma = !used_devices.empty();
+  if (settings.number("NCCL_IB_DISABLE").value_or(0) != 0) {
+    out.network = wanted == "ib" ? "" : "Socket";
+    out.network_why = "NCCL_IB_DISABLE switches RDMA off";
+  } else if (wanted == "socket") {
+    out.network = "Socket";
+    out.network_why = "NCCL_NET=Socket";
+  } else if (!wanted.empty() && wanted != "ib") {
+    out.network = settings.value("NCCL_NET");
+    out.network_why = "NCCL_NET asks for this plugin; NCCL does not start without it";
+  } else if (rdma) {
+    out.network = "IB";
+    out.network_why =
+        fmt::format("{} active RDMA port{}", used_devices.size(), used_devices.size() == 1 ? "" : "s");
+  } else if (wanted == "ib") {
+    out.network_why = "NCCL_NET=IB, and no RDMA port can be used: \"Failed to initialize any NET plugin\"";
+  } else {
+    out.network = "Socket";
+    out.network_why = out.ports.empty() ? "no RDMA device" : "no RDMA port can be used";
+  }
+}
+
+// NCCL asks getifaddrs for interfaces that are running and have an address of the family.
+std::vector<std::string> running(const Net& net, const NameList& list, const std::string& family) {
+  std::vector<std::string> names;
+  if (!net.interfaces.ok()) return names;
+  for (const NetInterface& one : *net.interfaces) {
+    if (!list.selects(one.name)) continue;
+    if (one.operational_state.value_or("up") == "down" || !one.carrier.value_or(true)) continue;
+    if (!one.addresses.ok()) continue;
+    const bool fits = std::ranges::any_of(*one.addresses, [&](const InterfaceAddress& address) {
+      return family.empty() || address.address.is_v4() == (family == "AF_INET");
+    });
+    if (fits) names.push_back(one.name);
+  }
+  return names;
+}
+
+void Predictor::choose_interfaces() {
+  const std::string family = settings.value("NCCL_SOCKET_FAMILY");
+  const std::string wanted = settings.value("NCCL_SOCKET_IFNAME");
+  if (wanted.size() > 1) {
+    out.interfaces = running(facts.net, NameList::parse(wanted), family);
+    out.interfaces_why = out.interfaces.empty()
+                             ? fmt::format("NCCL_SOCKET_IFNAME={} matches none: NCCL does not start", wanted)
+                             : fmt::format("NCCL_SOCKET_IFNAME={}", wanted);
+    return;
+  }
+  // NCCL's own order: ib*, then all but docker*, lo*, virbr*, then those.
+  constexpr std::pair<std::string_view, std::string_view> kOrder[] = {
+      {"ib", "interfaces named ib* come first"},
+      {"^docker,lo,virbr", "all but docker, loopback and virtual bridges"},
+      {"docker", "nothing else is up"},
+      {"lo", "nothing else is up: other nodes cannot be reached"},
+      {"virbr", "nothing else is up"}};
+  for (const auto& [names, why] : kOrder) {
+    out.interfaces = running(facts.net, NameList::parse(names), family);
+    out.interfaces_why = why;
+    if (!out.interfaces.empty()) return;
+  }
+  out.interfaces_why = "no interface is up: \"no socket interface found\"";
+}
+
+// "5.15.0-91-generic" → at least 5.12, where DMA-BUF support for RDMA arrived.
+bool kernel_has_dma_buf(const std::string& release) {
+  const auto version = Version::parse(release);
+  return version && *version >= Version{5, 12, 0};
+}
+
+void Predictor::choose_route() {
+  if (facts.gpus.peer_memory.ok()) {
+    out.gpudirect_route = "peermem";
+    out.gpudirect_why = "nvidia-peermem is loaded";
+  }
+  const bool allowed = settings.number("NCCL_DMABUF_ENABLE").value_or(1) != 0 && version >= Version{2, 13, 0};
+  const bool possible =
+      facts.gpus.open_module.value_or(false) && kernel_has_dma_buf(facts.system.kernel.release.value_or(""));
+  if (allowed && possible) {
+    out.gpudirect_route = "DMA-BUF";
+    out.gpudirect_why = "open NVIDIA module and a kernel of 5.12 or newer; the NIC driver has the last word";
+  } else if (out.gpudirect_route.empty()) {
+    out.gpudirect_why =
+        fmt::format("nvidia-peermem is not loaded, and DMA-BUF {}",
+                    allowed ? "needs the open NVIDIA module and kernel 5.12" : "is switched off");
+  }
+}
+
+// NCCL's order of distances; PHB covers all host bridges of a node.
+int distance(std::string_view level) {
+  constexpr std::string_view kOrder[] = {"LOC", "NVL", "NVB", "C2C", "PIX",
+                                         "PXB", "P2C", "PXN", "PHB", "SYS"};
+  const auto found = std::ranges::find(kOrder, level);
+  return found == std::end(kOrder) ? -1 : static_cast<int>(found - std::begin(kOrder));
+}
+
+void Predictor::choose_pairs() {
+  if (!facts.pci.ok() || !facts.gpus.devices.ok()) return;
+  std::string level = settings.value("NCCL_NET_GDR_LEVEL");
+  if (const auto number = parse_number<std::size_t>(level)) {
+    constexpr std::string_view kByInteger[] = {"LOC", "PIX", "PXB", "PHB", "SYS"};
+    level = kByInteger[std::min<std::size_t>(*number, 4)];
+  }
+  const bool by_user = distance(level) >= 0;
+  if (!by_user) level = "PXB";
+  for (const Gpu& gpu : *facts.gpus.devices) {
+    const PciDevice* const gpu_pci = find_pci(*facts.pci, gpu.pci_address);
+    if (gpu_pci == nullptr) continue;
+    const GpuModel* const model = find_gpu_model(gpu.model.value_or(""));
+    const std::size_t first = out.pairs.size();
+    PathClass best = PathClass::kSys;
+    std::vector<PathClass> paths;
+    for (const NicChoice& nic : out.nics) {
+      const PciDevice* const nic_pci = find_pci(*facts.pci, nic.pci_address);
+      if (nic_pci == nullptr) continue;
+      const PathClass path = path_between(*facts.pci, *gpu_pci, *nic_pci);
+      const NicModel* const card = find_nic(nic_pci->device.value_or(0));
+      PairChoice pair{.gpu = gpu.pci_address, .nic = nic.name, .path = std::string(to_text(path)), .why = ""};
+      const std::string_view near = path == PathClass::kNode ? "PHB" : to_text(path);
+      if (model != nullptr && model->gpudirect == GpuDirect::kNone)
+        pair.why = fmt::format("{} has no GPUDirect RDMA", model->name);
+      else if (card != nullptr && !card->gpudirect)
+        pair.why = fmt::format("{} has no GPUDirect RDMA", card->name);
+      else if (out.gpudirect_route.empty())
+        pair.why = out.gpudirect_why;
+      else if (distance(near) > distance(level))
+        pair.why = fmt::format("{} is farther than {} ({})", pair.path, level,
+                               by_user ? "NCCL_NET_GDR_LEVEL" : "NCCL's default");
+      else
+        pair.gpudirect = true;
+      if (pair.gpudirect)
+        pair.why = fmt::format("within {} ({})", level, by_user ? "NCCL_NET_GDR_LEVEL" : "NCCL's default");
+      best = std::min(best, path);
+      paths.push_back(path);
+      out.pairs.push_back(std::move(pair));
+    }
+    for (std::size_t i = 0; i < paths.size(); ++i) out.pairs[first + i].nearest = paths[i] == best;
+  }
+}
+
+}  // namespace
+
+Choices predict(const Facts& facts, std::optional<Version> version) {
+  Predictor predictor{facts, version.value_or(kNewestKnown), Settings(facts.nccl), {}, {}};
+  predictor.choose_ports();
+  predictor.fuse();
+  predictor.choose_network();
+  predictor.choose_interfaces();
+  predictor.choose_route();
+  predictor.choose_pairs();
+  return std::move(predictor.out);
+}
+
+}  // namespace railbed::nccl

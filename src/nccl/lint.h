@@ -1,0 +1,45 @@
+// What is wrong with the NCCL variables of a node: a pure function of its facts.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fields.h"
+#include "facts/facts.h"
+#include "nccl/severity.h"
+#include "nccl/version.h"
+
+namespace railbed::nccl {
+
+struct Expectation {
+  std::optional<Version> version;    // the NCCL that will run; unknown: only what holds for all is said
+  std::optional<int> traffic_class;  // what the switches' lossless class wants: 104 is DSCP 26
+  bool separate_rails = false;       // each NIC of a node has a switch of its own
+};
+
+struct Complaint {
+  std::string id;  // "hca-prefix"; one word per kind of complaint
+  Severity severity = Severity::kWarning;
+  std::string variable;
+  std::string value;  // empty when it is not set
+  std::string from;   // "/etc/nccl.conf:3", "environment"; empty when it is not set
+  std::string message;
+  std::string remedy;
+  std::string source;
+  static constexpr auto fields() {
+    return std::tuple{field("id", &Complaint::id),
+                      field("severity", &Complaint::severity),
+                      field("variable", &Complaint::variable),
+                      field("value", &Complaint::value),
+                      field("from", &Complaint::from),
+                      field("message", &Complaint::message),
+                      field("remedy", &Complaint::remedy),
+                      field("source", &Complaint::source)};
+  }
+};
+
+// Worst first.
+std::vector<Complaint> lint(const Facts& facts, const Expectation& expected);
+
+}  // namespace railbed::nccl

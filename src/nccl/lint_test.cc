@@ -1,0 +1,268 @@
+#include "nccl/lint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "nccl/choice.h"
+#include "nccl/settings.h"
+#include "nccl/variables.h"
+
+namespace railbed::nccl {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+template <class T>
+Reading<T> have(T value) {
+  return {std::move(value), "test"};
+}
+
+Gid gid(int index, std::string_view address, std::string type) {
+  return {index, have(*IpAddress::parse(address)), have(std::move(type)), have(std::string("ens1"))};
+}
+
+RdmaDevice roce(std::string name, std::string pci, std::string state = "ACTIVE") {
+  RdmaPort port;
+  port.state = have(std::move(state));
+  port.link_layer = have(std::string("Ethernet"));
+  port.rate = have(BitRate::gigabits(200));
+  port.gids = have(std::vector<Gid>{gid(0, "fe80::1", "IB/RoCE v1"), gid(1, "fe80::1", "RoCE v2"),
+                                    gid(2, "10.2.0.1", "IB/RoCE v1"), gid(3, "10.2.0.1", "RoCE v2")});
+  RdmaDevice device;
+  device.name = std::move(name);
+  device.pci_address = have(std::move(pci));
+  device.ports = have(std::vector<RdmaPort>{port});
+  return device;
+}
+
+NetInterface interface(std::string name, std::string_view address) {
+  NetInterface one;
+  one.name = std::move(name);
+  one.operational_state = have(std::string("up"));
+  one.carrier = have(true);
+  one.addresses = have(std::vector<InterfaceAddress>{{*IpAddress::parse(address), 24}});
+  return one;
+}
+
+// A node with two RoCE ports of one card, one more card with a name that mlx5_1 begins, and two interfaces.
+Facts node(const std::vector<NcclVariable>& variables) {
+  Facts facts;
+  facts.rdma.devices =
+      have(std::vector<RdmaDevice>{roce("mlx5_0", "0000:17:00.0"), roce("mlx5_1", "0000:17:00.1"),
+                                   roce("mlx5_10", "0000:65:00.0", "DOWN")});
+  facts.net.interfaces =
+      have(std::vector<NetInterface>{interface("lo", "127.0.0.1"), interface("ens1", "10.1.0.1"),
+                                     interface("ens10", "10.3.0.1"), interface("docker0", "172.17.0.1")});
+  facts.nccl.system_file = have(variables);
+  return facts;
+}
+
+std::vector<std::string> ids(const std::vector<Complaint>& complaints) {
+  std::vector<std::string> found;
+  for (const Complaint& one : complaints) found.push_back(one.id);
+  return found;
+}
+
+Expectation at(int major, int minor, int patch) {
+  Expectation expected;
+  expected.version = Version{major, minor, patch};
+  return expected;
+}
+
+std::vector<std::string> lint_of(std::string name, std::string value, Expectation expected = {}) {
+  return ids(lint(node({{std::move(name), std::move(value), "/etc/nccl.conf:1"}}), expected));
+}
+
+TEST(Lint, HealthyNodeHasNothing) {
+  EXPECT_THAT(ids(lint(node({}), {})), IsEmpty());
+  EXPECT_THAT(ids(lint(node({{"NCCL_IB_HCA", "=mlx5_0,mlx5_1", "/etc/nccl.conf:1"},
+                             {"NCCL_SOCKET_IFNAME", "=ens1", "/etc/nccl.conf:2"},
+                             {"NCCL_IB_TC", "104", "/etc/nccl.conf:3"},
+                             {"NCCL_NET_GDR_LEVEL", "PXB", "/etc/nccl.conf:4"},
+                             {"NCCL_IB_TIMEOUT", "22", "/etc/nccl.conf:5"},
+                             {"NCCL_DEBUG", "warn", "/etc/nccl.conf:6"}}),
+                       {.version = Version{2, 28, 9}, .traffic_class = 106, .separate_rails = true})),
+              IsEmpty());
+}
+
+struct Row {
+  const char* name;
+  const char* value;
+  const char* id;
+};
+
+class EachLint : public testing::TestWithParam<Row> {};
+
+TEST_P(EachLint, IsSaid) {
+  EXPECT_THAT(lint_of(GetParam().name, GetParam().value), ElementsAre(GetParam().id));
+}
+
+constexpr Row kRows[] = {
+    {"NCCL_SOCKET_INAME", "ens1", "unknown"},
+    {"NCCL_BLOCKING_WAIT", "1", "not-nccl"},
+    {"NCCL_LL_THRESHOLD", "0", "removed"},
+    {"NCCL_MAX_NCHANNELS", "8", "deprecated"},
+    {"NCCL_IB_MERGE_NICS", "true", "not-a-number"},
+    {"NCCL_IB_RETRY_CNT", "8", "out-of-range"},
+    {"NCCL_IB_QPS_PER_CONNECTION", "500", "out-of-range"},
+    {"NCCL_SOCKET_FAMILY", "AF_INTE6", "unknown-word"},
+    {"NCCL_NET_GDR_LEVEL", "3", "level-integer"},
+    {"NCCL_NET_GDR_LEVEL", "pix", "unknown-word"},
+    {"NCCL_ALGO", "Rings", "unknown-word"},
+    {"NCCL_PROTO", "^LL128", "forced-choice"},
+    {"NCCL_IB_SL", "\"1\"", "quoted"},
+    {"NCCL_IB_HCA", "=mlx5_7", "no-such-device"},
+    {"NCCL_IB_HCA", "=mlx5_0:2", "no-such-device"},
+    {"NCCL_IB_HCA", "=mlx5_0,mlx5_10", "port-down"},
+    {"NCCL_IB_HCA", "^mlx5", "nothing-left"},
+    {"NCCL_SOCKET_IFNAME", "ens1", "prefix"},
+    {"NCCL_SOCKET_IFNAME", "ib0", "no-interface"},
+    {"NCCL_SOCKET_IFNAME", "=ens1,ens7", "no-such-interface"},
+    {"NCCL_SOCKET_IFNAME", "=lo", "loopback"},
+    {"NCCL_SOCKET_IFNAME", "docker", "local-interface"},
+    {"NCCL_IB_GID_INDEX", "3", "gid-pinned"},
+    {"NCCL_IB_ADDR_RANGE", "10.2.0.0", "bad-range"},
+    {"NCCL_IB_ADDR_RANGE", "fd00::/64", "bad-range"},
+    {"NCCL_CONF_FILE", "/etc/other.conf", "conf-in-conf"},
+    {"NCCL_IB_DISABLE", "1", "rdma-off"},
+    {"NCCL_NET", "Socket", "rdma-off"},
+    {"NCCL_DEBUG", "INFO", "debug-on"},
+    {"NCCL_P2P_DISABLE", "1", "path-off"},
+    {"NCCL_IB_TC", "107", "ecn-bits"},
+    {"NCCL_IB_TIMEOUT", "5", "timeout"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Rows, EachLint, testing::ValuesIn(kRows));
+
+TEST(Lint, GidPinnedToLinkLocalEmptyOrV1) {
+  for (const char* index : {"0", "1", "2", "7"})
+    EXPECT_THAT(lint_of("NCCL_IB_GID_INDEX", index), ElementsAre("gid-wrong", "gid-wrong")) << index;
+}
+
+TEST(Lint, GidRangeWithoutAnAddress) {
+  EXPECT_THAT(lint_of("NCCL_IB_ADDR_RANGE", "10.9.0.0/16"), ElementsAre("no-gid-in-range"));
+  EXPECT_THAT(lint_of("NCCL_IB_ADDR_RANGE", "10.2.0.0/16"), IsEmpty());
+}
+
+TEST(Lint, PrefixOfHca) {
+  const auto complaints = lint(node({{"NCCL_IB_HCA", "mlx5_0,mlx5_1", "/etc/nccl.conf:1"}}), {});
+  ASSERT_FALSE(complaints.empty());
+  EXPECT_EQ(complaints[0].id, "prefix");
+  EXPECT_THAT(complaints[0].message, HasSubstr("mlx5_1 matches mlx5_1, mlx5_10"));
+  EXPECT_THAT(complaints[0].remedy, HasSubstr("=mlx5_0,mlx5_1"));
+}
+
+TEST(Lint, Versions) {
+  EXPECT_THAT(lint_of("NCCL_IB_ADDR_FAMILY", "AF_INET", at(2, 20, 5)), ElementsAre("too-new"));
+  EXPECT_THAT(lint_of("NCCL_IB_ADDR_FAMILY", "AF_INET", at(2, 21, 5)), IsEmpty());
+  EXPECT_THAT(lint_of("NCCL_WORK_FIFO_DEPTH", "1024", at(2, 21, 5)), IsEmpty());
+  EXPECT_THAT(lint_of("NCCL_WORK_FIFO_DEPTH", "1024", at(2, 22, 3)), ElementsAre("removed"));
+  EXPECT_THAT(lint_of("NCCL_IB_GID_INDEX", "3", at(2, 20, 5)), IsEmpty());
+}
+
+TEST(Lint, TrafficClassAndRails) {
+  EXPECT_THAT(ids(lint(node({}), {.version = {}, .traffic_class = 104, .separate_rails = false})),
+              ElementsAre("traffic-class"));
+  EXPECT_THAT(lint_of("NCCL_IB_TC", "96", {.version = {}, .traffic_class = 104, .separate_rails = false}),
+              ElementsAre("traffic-class"));
+  EXPECT_THAT(lint_of("NCCL_CROSS_NIC", "1", {.version = {}, .traffic_class = {}, .separate_rails = true}),
+              ElementsAre("crosses-rails"));
+  EXPECT_THAT(lint_of("NCCL_CROSS_NIC", "1"), IsEmpty());
+}
+
+TEST(Lint, SetTwice) {
+  Facts facts = node({{"NCCL_IB_SL", "1", "/etc/nccl.conf:1"}});
+  facts.nccl.environment = have(std::vector<NcclVariable>{{"NCCL_IB_SL", "2", "environment"}});
+  const auto complaints = lint(facts, {});
+  ASSERT_THAT(ids(complaints), ElementsAre("set-twice"));
+  EXPECT_EQ(complaints[0].value, "2");
+  EXPECT_THAT(complaints[0].message, HasSubstr("/etc/nccl.conf:1"));
+}
+
+TEST(Lint, ForcedRdmaWithoutAPort) {
+  Facts facts = node({{"NCCL_NET", "IB", "/etc/nccl.conf:1"}});
+  facts.rdma.devices = have(std::vector<RdmaDevice>{});
+  EXPECT_THAT(ids(lint(facts, {})), ElementsAre("no-rdma"));
+}
+
+TEST(Settings, FilesLetTheFirstWinShellsTheLast) {
+  Nccl nccl;
+  nccl.system_file =
+      have(std::vector<NcclVariable>{{"A", "1", "/etc/nccl.conf:1"}, {"A", "2", "/etc/nccl.conf:2"}});
+  EXPECT_EQ(Settings(nccl).value("A"), "1");
+  nccl.profile = have(
+      std::vector<NcclVariable>{{"A", "3", "/etc/profile.d/a.sh:1"}, {"A", "4", "/etc/profile.d/a.sh:2"}});
+  EXPECT_EQ(Settings(nccl).value("A"), "4");
+}
+
+TEST(Variables, SortedAndFound) {
+  EXPECT_TRUE(std::ranges::is_sorted(all_variables(), {}, &Variable::name));
+  ASSERT_NE(find_variable("NCCL_IB_HCA"), nullptr);
+  EXPECT_EQ(find_variable("NCCL_IB_HC"), nullptr);
+  for (const Variable& one : all_variables())
+    EXPECT_TRUE(one.until == Version{} || one.since < one.until) << one.name;
+}
+
+TEST(Choice, PortsGidsAndFusing) {
+  const Choices choices = predict(node({}), Version{2, 28, 9});
+  EXPECT_EQ(choices.network, "IB");
+  ASSERT_EQ(choices.ports.size(), 3u);
+  EXPECT_EQ(choices.ports[0].device, "mlx5_0");
+  EXPECT_EQ(choices.ports[0].gid_index, 3);
+  EXPECT_EQ(choices.ports[0].gid, "10.2.0.1");
+  EXPECT_FALSE(choices.ports[2].used);
+  ASSERT_EQ(choices.nics.size(), 1u);
+  EXPECT_EQ(choices.nics[0].name, "mlx5_0+mlx5_1");
+  EXPECT_EQ(choices.nics[0].rate, BitRate::gigabits(400));
+  EXPECT_THAT(choices.interfaces, ElementsAre("ens1", "ens10"));
+}
+
+TEST(Choice, OlderVersions) {
+  const Choices choices = predict(node({}), Version{2, 19, 3});
+  EXPECT_EQ(choices.ports[0].gid_index, 0);
+  EXPECT_EQ(choices.nics.size(), 2u);
+}
+
+TEST(Choice, Sockets) {
+  const Choices off = predict(node({{"NCCL_IB_DISABLE", "1", "environment"}}), {});
+  EXPECT_EQ(off.network, "Socket");
+  EXPECT_THAT(off.network_why, HasSubstr("NCCL_IB_DISABLE"));
+  const Choices none = predict(node({{"NCCL_SOCKET_IFNAME", "ib0", "environment"}}), {});
+  EXPECT_THAT(none.interfaces, IsEmpty());
+}
+
+TEST(Choice, GpuDirectByDistance) {
+  Facts facts = node({});
+  const auto pci = [](std::string address, std::string parent) {
+    PciDevice one;
+    one.address = std::move(address);
+    if (!parent.empty()) one.parent = have(parent);
+    one.numa_node = have(0);
+    return one;
+  };
+  facts.pci = have(std::vector<PciDevice>{
+      pci("0000:00:01.0", ""), pci("0000:15:00.0", "0000:00:01.0"), pci("0000:16:00.0", "0000:15:00.0"),
+      pci("0000:16:01.0", "0000:15:00.0"), pci("0000:17:00.0", "0000:16:00.0"),
+      pci("0000:18:00.0", "0000:16:01.0"), pci("0000:00:02.0", ""), pci("0000:40:00.0", "0000:00:02.0")});
+  Gpu near, far;
+  near.pci_address = "0000:18:00.0";
+  far.pci_address = "0000:40:00.0";
+  facts.gpus.devices = have(std::vector<Gpu>{near, far});
+  EXPECT_FALSE(predict(facts, {}).pairs.at(0).gpudirect);  // no route
+  facts.gpus.peer_memory = have(std::string("1.0"));
+  Choices choices = predict(facts, {});
+  ASSERT_EQ(choices.pairs.size(), 2u);
+  EXPECT_EQ(choices.pairs[0].path, "PIX");
+  EXPECT_TRUE(choices.pairs[0].gpudirect);
+  EXPECT_EQ(choices.pairs[1].path, "PHB");
+  EXPECT_FALSE(choices.pairs[1].gpudirect);
+  facts.nccl.environment = have(std::vector<NcclVariable>{{"NCCL_NET_GDR_LEVEL", "PHB", "environment"}});
+  EXPECT_TRUE(predict(facts, {}).pairs[1].gpudirect);
+}
+
+}  // namespace
+}  // namespace railbed::nccl

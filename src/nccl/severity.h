@@ -1,0 +1,12 @@
+// How bad something is.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace railbed::nccl {
+
+enum class Severity { kNote, kWarning, kError };
+constexpr auto enum_names(Severity) { return std::array<std::string_view, 3>{"note", "warning", "error"}; }
+
+}  // namespace railbed::nccl
