@@ -1,4 +1,5 @@
 // How long it takes to know a machine: the collectors on this one, and the same from a captured tree.
+
 // Rooms: facts
 #include <benchmark/benchmark.h>
 

@@ -1,12 +1,13 @@
-// Facts come from other nodes: whatever they send is facts, or an Error. What is accepted goes through JSON unchanged.
-// Rooms: report facts
+// Facts come from other nodes: whatever they send is facts, or an Error. What is accepted goes through JSON
+// unchanged.
+
+// Rooms: facts
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
 #include "facts/facts.h"
 #include "facts/net.h"
-#include "report/facts_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace railbed;
@@ -16,7 +17,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto again = facts_from_json(text);
   if (!again || facts_to_json(*again) != text) std::abort();
   // What is asked of foreign facts everywhere must end, whatever they say.
-  render_facts(*facts);
   for (const auto& interface : facts->net.interfaces.value_or({}))
     rdma_port_of(facts->rdma, facts->net, interface.name);
   for (const auto& device : facts->pci.value_or({})) path_to_root(*facts->pci, device);

@@ -1,5 +1,6 @@
-// A tree file may come from anybody: it is a machine, or an Error that names the line. What is accepted is written
-// and read again unchanged, collected from, and masked.
+// A tree file may come from anybody: it is a machine, or an Error that names the line. What is accepted is
+// written and read again unchanged, collected from, and masked.
+
 // Rooms: facts
 #include <cstdint>
 #include <cstdlib>

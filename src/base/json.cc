@@ -1,9 +1,12 @@
 #include "base/json.h"
 
+#include <array>
+
 namespace railbed::json {
 namespace {
 
 constexpr std::size_t kMaxDepth = 64;
+constexpr std::size_t kMaxMembers = 4096;
 
 std::string place_of(const std::string& what) {
   // nlohmann prefixes "[json.exception.parse_error.101] "; the rest is written for people.
@@ -11,8 +14,10 @@ std::string place_of(const std::string& what) {
   return end == std::string::npos ? what : what.substr(end + 2);
 }
 
-// Depth by scanning, so that hostile nesting is refused before anything recursive sees it.
-bool too_deep(std::string_view text) {
+// By scanning, so that a hostile document is refused before anything recursive or quadratic sees it: an
+// object keeps its members in order, and looks through all of them for each new one.
+std::string_view unreasonable(std::string_view text) {
+  std::array<std::size_t, kMaxDepth + 1> members{};
   std::size_t depth = 0;
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -23,18 +28,21 @@ bool too_deep(std::string_view text) {
     } else if (c == '"') {
       in_string = true;
     } else if (c == '[' || c == '{') {
-      if (++depth > kMaxDepth) return true;
+      if (++depth > kMaxDepth) return "JSON nested deeper than 64 levels";
+      members[depth] = 0;
     } else if ((c == ']' || c == '}') && depth > 0) {
       --depth;
+    } else if (c == ':' && ++members[depth] > kMaxMembers) {
+      return "JSON object with more than 4096 members";
     }
   }
-  return false;
+  return "";
 }
 
 }  // namespace
 
 Result<Value> parse(std::string_view text) {
-  if (too_deep(text)) return fail(ErrorKind::kBadInput, "JSON nested deeper than 64 levels");
+  if (const auto why = unreasonable(text); !why.empty()) return fail(ErrorKind::kBadInput, std::string(why));
   // The one place where the library may throw; it says where the text is wrong, which is worth keeping.
   try {
     return Value::parse(text);

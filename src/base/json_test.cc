@@ -78,6 +78,17 @@ TEST(Json, RefusesDeepNestingAndTrailingText) {
   EXPECT_TRUE(json::parse("[\"" + std::string(100, '[') + "\"]"));
 }
 
+TEST(Json, RefusesObjectsThatWouldTakeForEver) {
+  const auto object = [](int members) {
+    std::string text = "{";
+    for (int i = 0; i < members; ++i) text += (i > 0 ? ",\"" : "\"") + std::to_string(i) + "\":0";
+    return text + "}";
+  };
+  EXPECT_TRUE(json::parse(object(4096)));
+  EXPECT_FALSE(json::parse(object(4097)));
+  EXPECT_TRUE(json::parse("[" + object(4096) + "," + object(4096) + "]"));
+}
+
 TEST(Json, DumpsBytesThatAreNotUtf8) { EXPECT_EQ(json::dump(json::Value("a\xff")), "\"a\xEF\xBF\xBD\""); }
 
 }  // namespace

@@ -137,6 +137,8 @@ TEST(Tree, ComplainsWithTheLine) {
   EXPECT_EQ(complaint("railbed-tree 1\n/a = 1\nbase: x.tree\n"), "t.tree:3: base: comes first");
   EXPECT_EQ(complaint("railbed-tree 1\n$ ip ! 300 <<END\nEND\n"),
             "t.tree:2: expected an exit code from 0 to 255 after !");
+  EXPECT_EQ(complaint("railbed-tree 1\n$ a ! b ! 0 <<END\nEND\n"), "t.tree:2: expected a command's words");
+  EXPECT_EQ(complaint(std::string_view("railbed-tree 1\n/a -> b\0c\n", 24)), "t.tree:2: not a link target");
   EXPECT_EQ(complaint("railbed-tree 1\nbase: x\n"), "t.tree:2: base: no bases here: x");
 }
 

@@ -51,6 +51,12 @@ bool is_normal_path(std::string_view path) {
   return path.find('\0') == std::string_view::npos;
 }
 
+// A command's words or a call's name: what could be taken for a mark behind it would not be read back.
+bool is_plain_name(std::string_view name) {
+  return !trim(name).empty() && name.find(" ! ") == std::string_view::npos && !name.ends_with(" !") &&
+         name.find("<<") == std::string_view::npos;
+}
+
 std::optional<Missing> missing_by_name(std::string_view word) {
   const auto names = enum_names(Missing{});
   for (std::size_t i = 0; i < names.size(); ++i)
@@ -142,7 +148,8 @@ class Parser {
     if (text.starts_with("= ")) return TreeEntry{Kind::kFile, std::string(text.substr(2)) + "\n", 0};
     if (text.starts_with("-> ")) {
       auto target = unescape(text.substr(3));
-      if (!target || target->empty() || target->size() > kMaxPath) return complain("not a link target");
+      if (!target || target->empty() || target->size() > kMaxPath || target->find('\0') != std::string::npos)
+        return complain("not a link target");
       return TreeEntry{Kind::kLink, std::move(*target), 0};
     }
     if (text.starts_with("! ")) {
@@ -175,7 +182,7 @@ class Parser {
     const std::string_view head = line.substr(0, block_at);
     const auto mark = head.rfind(" ! ");
     const std::string words(head.substr(0, mark));
-    if (trim(words).empty()) return complain("a command needs words");
+    if (!is_plain_name(words)) return complain("expected a command's words");
     CommandOutput output;
     if (mark != std::string_view::npos) {
       const std::string_view why = head.substr(mark + 3);
@@ -197,9 +204,12 @@ class Parser {
     if (block_at == std::string_view::npos) {
       const auto mark = line.find(" ! ");
       if (mark == std::string_view::npos) return complain("expected <<END after the call's name");
-      return put_miss(tree_.calls, std::string(line.substr(0, mark)), line.substr(mark + 3));
+      const std::string name(line.substr(0, mark));
+      if (!is_plain_name(name)) return complain("expected a call's name");
+      return put_miss(tree_.calls, name, line.substr(mark + 3));
     }
     const std::string name(line.substr(0, block_at));
+    if (!is_plain_name(name)) return complain("expected a call's name");
     auto block = parse_block(line.substr(block_at + 1));
     if (!block) return fail(block.error().kind, block.error().text);
     tree_.calls.insert_or_assign(name, Reading<std::string>(std::move(*block), name));

@@ -73,7 +73,8 @@ std::string entry_text(const std::string& path, const TreeEntry& entry) {
 
 std::string miss_text(const Miss& miss) {
   std::string why = miss.why;
-  std::replace(why.begin(), why.end(), '\n', ' ');
+  for (char& c : why)
+    if (c == '\n' || c == '<') c = ' ';  // "<<" would open a block
   return fmt::format("! {}: {}\n", enum_names(miss.missing)[static_cast<std::size_t>(miss.missing)], why);
 }
 
