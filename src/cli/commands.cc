@@ -10,6 +10,9 @@ constexpr Command kCommands[] = {
     {"check", "validate a cluster.yaml and say what it describes", declare_check},
     {"capture", "pack what railbed reads of this machine into one file", declare_capture},
     {"nccl", "lint NCCL variables, predict its choices, explain its log", declare_nccl},
+    {"verify", "what is wrong with this machine or cluster, and how to mend it", declare_verify},
+    {"rules", "list every rule that verify applies", declare_rules},
+    {"explain", "what one rule looks at, why, and what to do", declare_explain},
     {"agent", "answer a controller on stdin and stdout; started by other commands", declare_agent},
     {"completion", "print a completion script for bash, zsh or fish", declare_completion},
 };

@@ -1,0 +1,79 @@
+#include "cli/evidence.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/json.h"
+#include "host/open.h"
+#include "inventory/load.h"
+
+namespace railbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf()))
+    return fail(ErrorKind::kBadInput, fmt::format("cannot read {}", path));
+  return std::move(text).str();
+}
+
+bool is_fixture(const fs::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored))
+    if (entry.path().extension() == ".tree") return true;
+  return false;
+}
+
+}  // namespace
+
+Result<void> add_root(const std::string& root, Evidence& evidence) {
+  auto hosts = open_nodes(root);
+  if (!hosts) return fail(std::move(hosts.error()), "--root");
+  for (NamedHost& one : *hosts) evidence.nodes.emplace(one.node, collect_facts(*one.host));
+  const fs::path folder(root);
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored) || !is_fixture(folder)) return {};
+  if (fs::exists(folder / "cluster.yaml", ignored)) {
+    auto cluster = load_cluster(folder / "cluster.yaml");
+    if (!cluster) return fail(cluster.error().kind, cluster.error().text);
+    evidence.cluster = std::move(*cluster);
+    for (const Node& node : evidence.cluster.nodes)
+      if (!evidence.nodes.contains(node.name))
+        evidence.unreachable.push_back({node.name, {ErrorKind::kUnavailable, "there is no tree of it"}});
+  }
+  if (fs::exists(folder / "measurements.json", ignored))
+    return add_measurements_file(folder / "measurements.json", evidence);
+  return {};
+}
+
+Result<void> add_facts_file(const std::string& file, Evidence& evidence) {
+  const auto text = read_file(file);
+  if (!text) return fail(text.error().kind, text.error().text);
+  auto facts = facts_from_json(*text);
+  if (!facts) return fail(std::move(facts.error()), file);
+  const std::string name = facts->system.os.hostname.value_or(fs::path(file).stem());
+  if (!evidence.nodes.emplace(name, std::move(*facts)).second)
+    return fail(ErrorKind::kBadInput, fmt::format("{}: facts of {} were given twice", file, name));
+  return {};
+}
+
+Result<void> add_measurements_file(const std::string& file, Evidence& evidence) {
+  const auto text = read_file(file);
+  if (!text) return fail(text.error().kind, text.error().text);
+  auto document = json::parse(*text);
+  if (!document) return fail(std::move(document.error()), file);
+  const bool wrapped = document->is_object() && document->contains("measurements");
+  auto measurements =
+      json::decode<std::vector<Measurement>>(wrapped ? (*document)["measurements"] : *document);
+  if (!measurements) return fail(std::move(measurements.error()), file);
+  for (Measurement& one : *measurements) evidence.measurements.push_back(std::move(one));
+  return {};
+}
+
+}  // namespace railbed

@@ -1,0 +1,24 @@
+// Evidence from files: what `railbed verify --root`, `--facts` and `--measurements` read.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "verify/verify.h"
+
+namespace railbed {
+
+// Adds the facts of every node under `root` (a folder that looks like /, a .tree file, or a folder of .tree
+// files). A folder of trees may bring its own cluster.yaml and measurements.json; then a node that
+// cluster.yaml names and no tree holds counts as unreachable.
+Result<void> add_root(const std::string& root, Evidence& evidence);
+
+// Adds what `railbed facts --json` printed. The node is named by its host name, or by the file when the facts
+// have none.
+Result<void> add_facts_file(const std::string& file, Evidence& evidence);
+
+// Adds an array of measurements, or a document that holds one under "measurements" (`railbed bench --json`).
+Result<void> add_measurements_file(const std::string& file, Evidence& evidence);
+
+}  // namespace railbed

@@ -1,0 +1,47 @@
+// railbed rules: everything that verify looks at.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/json.h"
+#include "cli/command.h"
+#include "verify/rule.h"
+
+namespace railbed {
+namespace {
+
+json::Value describe(const Rule& rule) {
+  json::Value one = json::Value::object();
+  one["id"] = rule.id;
+  one["title"] = rule.title;
+  one["why"] = rule.why;
+  one["source"] = rule.source;
+  one["standard"] = rule.standard;
+  one["remedy"] = rule.remedy;
+  one["fixture"] = rule.fixture;
+  one["explained_by"] = rule.explained_by;
+  return one;
+}
+
+int run(bool as_json) {
+  if (as_json) {
+    json::Value rules = json::Value::array();
+    for (const Rule& rule : all_rules()) rules.push_back(describe(rule));
+    fmt::print("{}", json::dump_pretty(rules));
+    return 0;
+  }
+  for (const Rule& rule : all_rules()) fmt::print("{:<28}{}\n", rule.id, rule.title);
+  fmt::print("\n{} rules. `railbed explain RULE` tells what one looks at and why.\n", all_rules().size());
+  return 0;
+}
+
+}  // namespace
+
+Action declare_rules(CLI::App& app) {
+  auto as_json = std::make_shared<bool>(false);
+  app.add_flag("--json", *as_json, "print the whole table as a JSON array");
+  return [as_json] { return run(*as_json); };
+}
+
+}  // namespace railbed

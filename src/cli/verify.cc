@@ -1,0 +1,131 @@
+// railbed verify: what is wrong with this machine or cluster, and how to mend it.
+#include "verify/verify.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "cli/command.h"
+#include "cli/evidence.h"
+#include "cli/nodes.h"
+#include "cli/terminal.h"
+#include "host/open.h"
+#include "inventory/load.h"
+#include "report/findings.h"
+
+namespace railbed {
+namespace {
+
+struct Options {
+  std::string cluster;
+  std::string root;
+  std::vector<std::string> facts;
+  std::vector<std::string> measurements;
+  std::string form;  // json, junit, prom; empty: text
+  bool all = false;
+  NodeFlags nodes;
+};
+
+// Asks the nodes of the cluster, or looks at this machine where there is none.
+std::optional<Error> look(const Options& options, Evidence& evidence) {
+  if (evidence.cluster.nodes.empty()) {
+    progress("looking at this machine");
+    Facts facts = collect_facts(*open_this_machine());
+    const std::string name = facts.system.os.hostname.value_or("localhost");
+    evidence.nodes.emplace(name, std::move(facts));
+    return std::nullopt;
+  }
+  auto fleet = open_fleet(evidence.cluster, options.nodes);
+  if (!fleet) return fleet.error();
+  Surveyed surveyed = survey_nodes(*fleet, interrupted());
+  evidence.nodes = std::move(surveyed.facts);
+  evidence.unreachable = std::move(surveyed.unreachable);
+  return std::nullopt;
+}
+
+std::optional<Error> gather_evidence(const Options& options, Evidence& evidence) {
+  if (!options.cluster.empty()) {
+    auto cluster = load_cluster(options.cluster);
+    if (!cluster) return cluster.error();
+    evidence.cluster = std::move(*cluster);
+  }
+  if (!options.root.empty())
+    if (const auto added = add_root(options.root, evidence); !added) return added.error();
+  for (const std::string& file : options.facts)
+    if (const auto added = add_facts_file(file, evidence); !added) return added.error();
+  for (const std::string& file : options.measurements)
+    if (const auto added = add_measurements_file(file, evidence); !added) return added.error();
+  if (options.root.empty() && options.facts.empty()) return look(options, evidence);
+  return std::nullopt;
+}
+
+std::size_t terminal_width() {
+  winsize size = {};
+  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40;
+  return known ? size.ws_col : TextOptions{}.width;
+}
+
+int run(const Options& options) {
+  Evidence evidence;
+  const auto begin = std::chrono::steady_clock::now();
+  Run about;
+  // Files say the same tomorrow: only a look at real machines is dated.
+  if (options.root.empty() && options.facts.empty())
+    about.started_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  if (const auto error = gather_evidence(options, evidence)) return report(*error);
+  const Verdict verdict = verify(evidence);
+  clear_progress();
+  about.cluster = evidence.cluster.name;
+  about.nodes = evidence.nodes.size() + evidence.unreachable.size();
+  if (!about.started_at.empty())
+    about.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (options.form == "json")
+    fmt::print("{}", render_json(verdict, about));
+  else if (options.form == "junit")
+    fmt::print("{}", render_junit(verdict, about));
+  else if (options.form == "prom")
+    fmt::print("{}", render_prometheus(verdict, about));
+  else
+    fmt::print("{}", render_text(verdict, about, {use_colour(STDOUT_FILENO), terminal_width(), options.all}));
+  return verdict.exit_code();
+}
+
+}  // namespace
+
+Action declare_verify(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("cluster.yaml", options->cluster,
+                 "look at every node it names; without it, at this machine");
+  app.add_option("--root", options->root,
+                 "look at a captured machine instead: a folder like /, a .tree file, or a folder of them");
+  app.add_option("--facts", options->facts, "judge facts that `railbed facts --json` printed");
+  app.add_option("--measurements", options->measurements, "judge what `railbed bench --json` printed, too");
+  const auto form = [&](const std::string& flag, const std::string& name, const std::string& help) {
+    return app.add_flag_callback(
+        flag, [options, name] { options->form = name; }, help);
+  };
+  auto* json = form("--json", "json", "print one JSON document");
+  auto* junit = form("--junit", "junit", "print JUnit XML, for CI");
+  auto* prometheus = form("--prom", "prom", "print Prometheus text, for node_exporter's textfile collector");
+  json->excludes(junit)->excludes(prometheus);
+  junit->excludes(prometheus);
+  app.add_flag("--all", options->all, "list what passed and what does not apply, too");
+  declare_node_flags(app, options->nodes);
+  app.footer(
+      "\nNothing is changed on any machine. Each finding names what it read; `railbed explain RULE` says why "
+      "it\n"
+      "matters. Examples:\n"
+      "  railbed verify\n"
+      "  railbed verify cluster.yaml\n"
+      "  railbed verify --root tests/machines/v100-40g-at-10g\n\n"
+      "Exit codes: 0 clean, 1 warnings, 2 failures found, 3 could not look.");
+  return [options] { return run(*options); };
+}
+
+}  // namespace railbed

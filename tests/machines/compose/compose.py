@@ -1,0 +1,464 @@
+#!/usr/bin/env python3
+"""Writes the composed machines of tests/machines: healthy nodes that nobody here could capture.
+
+Names, addresses, models and versions are those of the guides where they state them; the layout is the kernel's
+(Documentation/ABI/stable/sysfs-class-infiniband, testing/sysfs-class-net, testing/sysfs-bus-pci). Everything else
+(serial-like ids, counters, file system sizes) is made up to be plausible, and marked so at the head of each tree.
+
+    python3 tests/machines/compose/compose.py          # from the repository root
+"""
+import json
+import pathlib
+import re
+import struct
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+MACHINES = ROOT / "tests/machines"
+
+
+def known_units():
+    """The units that railbed asks systemctl for, in its own order: the recorded command must match to the letter."""
+    source = (ROOT / "src/facts/services.cc").read_text()
+    table = source[source.index("kUnits[] = {"):]
+    return re.findall(r'"([^"]+)"', table[:table.index("};")])
+
+
+class Tree:
+    def __init__(self, comment):
+        self.lines = ["railbed-tree 1"] + [("# " + line).rstrip() for line in comment.strip().splitlines()]
+
+    def file(self, path, value):
+        self.lines.append(f"{path} = {value}")
+
+    def files(self, folder, **values):
+        for name, value in values.items():
+            self.file(f"{folder}/{name}", value)
+
+    def block(self, path, text):
+        self.lines += [f"{path} <<END", text.strip("\n"), "END"]
+
+    def link(self, path, target):
+        """A link as sysfs writes it: relative to the folder it stands in."""
+        up = "../" * (path.count("/") - 1)
+        self.lines.append(f"{path} -> {up}{target.lstrip('/')}")
+
+    def fails(self, path, errno):
+        self.lines.append(f"{path} ! {errno}")
+
+    def folder(self, path):
+        self.lines.append(path + "/")
+
+    def command(self, words, text):
+        self.lines += [f"$ {words} <<END", text.strip("\n"), "END"]
+
+    def call(self, name, answer):
+        self.lines += [f"@ {name} <<END", json.dumps(answer, separators=(",", ":")), "END"]
+
+    def write(self, path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(self.lines) + "\n")
+
+
+def config_space(read_request=4096, acs=None):
+    """4096 bytes would do no more than these: header, PCI Express capability, and ACS where asked for."""
+    space = bytearray(0x108)
+    struct.pack_into("<H", space, 0x06, 0x0010)  # status: has a capability list
+    space[0x34] = 0x60
+    space[0x60] = 0x10  # PCI Express capability, last of its list
+    code = {128: 0, 256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5}[read_request]
+    struct.pack_into("<H", space, 0x68, code << 12 | 0x0930)  # relaxed ordering, 256-byte payload, no snoop
+    if acs is not None:
+        struct.pack_into("<I", space, 0x100, 0x0001000D)  # extended capability 0x000d, version 1, last
+        struct.pack_into("<HH", space, 0x104, 0x001F, acs)
+    return "hex:" + space.hex()
+
+
+GENERATION = {1: "2.5 GT/s PCIe", 2: "5.0 GT/s PCIe", 3: "8.0 GT/s PCIe", 4: "16.0 GT/s PCIe", 5: "32.0 GT/s PCIe"}
+
+
+class Machine(Tree):
+    def __init__(self, comment, hostname, arch="x86_64"):
+        super().__init__(comment)
+        self.hostname, self.arch = hostname, arch
+        self.interfaces, self.verbs, self.services, self.modules = [], [], {}, []
+        self.gpu_count = 0
+        self.where = {}
+
+    # --- PCI ---
+    def pci(self, path, vendor, device, code, driver, numa, now, most=None, config=None):
+        """`path` runs from the root port to the device; its bridges are added on the way by the caller."""
+        bus = path[0]
+        address = path[-1].split("/")[-1]
+        folder = f"/sys/devices/pci{bus}/" + "/".join(path[1:])
+        self.where[address] = folder
+        self.link(f"/sys/bus/pci/devices/{address}", folder)
+        self.files(folder, vendor=f"0x{vendor:04x}", device=f"0x{device:04x}", **{"class": f"0x{code:06x}"})
+        self.file(f"{folder}/numa_node", numa)
+        if driver:
+            self.link(f"{folder}/driver", f"/sys/bus/pci/drivers/{driver}")
+            self.folder(f"/sys/bus/pci/drivers/{driver}")
+        if now:
+            most = most or now
+            self.files(folder, current_link_speed=GENERATION[now[0]], current_link_width=now[1],
+                       max_link_speed=GENERATION[most[0]], max_link_width=most[1])
+        if config:
+            self.file(f"{folder}/config", config)
+        return folder
+
+    def bridge(self, path, numa, now, config=None):
+        return self.pci(path, 0x8086, 0x2F04, 0x060400, "pcieport", numa, now, config=config)
+
+    # --- GPU ---
+    def gpu(self, path, device, model, numa, now):
+        self.pci(path, 0x10DE, device, 0x030200, "nvidia", numa, now)
+        address = path[-1]
+        index = self.gpu_count
+        self.gpu_count += 1
+        uuid = f"GPU-00000000-0000-4000-8000-{index:012x}"
+        self.block(f"/proc/driver/nvidia/gpus/{address}/information",
+                   f"Model: \t\t {model}\nGPU UUID: \t {uuid}\nBus Location: \t {address}")
+        self.file(f"/dev/nvidia{index}", "")
+
+    def nvidia(self, version, opened):
+        kind = f"Open Kernel Module for {self.arch}" if opened else f"{self.arch} Kernel Module"
+        self.block("/proc/driver/nvidia/version",
+                   f"NVRM version: NVIDIA UNIX {kind}  {version}  Release Build  (composed)\nGCC version:  composed")
+        self.modules += ["nvidia", "nvidia_uvm", "nvidia_modeset"]
+
+    # --- network ---
+    def interface(self, name, device, mac, *, mtu=1500, speed=None, up=True, carrier=True, kind=1, dev_port=0,
+                  driver="", addresses=(), ipoib=None, changes=2):
+        folder = f"{self.where[device]}/net/{name}"
+        self.link(f"/sys/class/net/{name}", folder)
+        self.link(f"{folder}/device", self.where[device])
+        flags = "0x1003" if up else "0x1002"
+        self.files(folder, mtu=mtu, operstate="up" if up and carrier else "down", carrier_changes=changes, flags=flags,
+                   type=kind, address=mac, dev_port=dev_port)
+        if up:
+            self.file(f"{folder}/carrier", 1 if carrier else 0)
+        else:
+            self.fails(f"{folder}/carrier", "EINVAL")
+        if up and carrier and speed is not None:
+            self.file(f"{folder}/speed", speed)
+        else:
+            self.fails(f"{folder}/speed", "EINVAL")
+        if ipoib:
+            self.file(f"{folder}/mode", ipoib)
+        self.files(f"{folder}/statistics", rx_errors=0, rx_dropped=0)
+        self.interfaces.append({"ifname": name, "addr_info": [
+            {"family": "inet6" if ":" in one else "inet", "local": one.split("/")[0], "prefixlen": int(one.split("/")[1])}
+            for one in addresses]})
+
+    def loopback(self):
+        folder = "/sys/devices/virtual/net/lo"
+        self.link("/sys/class/net/lo", folder)
+        self.files(folder, mtu=65536, operstate="unknown", carrier=1, carrier_changes=0, flags="0x9", type=772,
+                   address="00:00:00:00:00:00", dev_port=0)
+        self.fails(f"{folder}/speed", "EINVAL")
+        self.files(f"{folder}/statistics", rx_errors=0, rx_dropped=0)
+        self.interfaces.append({"ifname": "lo", "addr_info": [{"family": "inet", "local": "127.0.0.1", "prefixlen": 8}]})
+
+    def rdma(self, name, device, *, index, firmware, board, hca, guid, ports, hw_counters=None):
+        folder = f"{self.where[device]}/infiniband/{name}"
+        self.link(f"/sys/class/infiniband/{name}", folder)
+        self.link(f"{folder}/device", self.where[device])
+        self.files(folder, fw_ver=firmware, board_id=board, hca_type=hca, node_guid=guid, node_type="1: CA")
+        self.file(f"/sys/class/infiniband_verbs/uverbs{index}/ibdev", name)
+        answers = []
+        for number, port in enumerate(ports, 1):
+            self.rdma_port(f"{folder}/ports/{number}", name, number, port, hw_counters)
+            answers.append({"number": number, "active_mtu": port["mtu"], "max_mtu": 4096, "gid_table_length": 256,
+                            "link_layer": port.get("layer", "Ethernet")})
+        self.verbs.append({"name": name, "ports": answers})
+
+    def rdma_port(self, folder, name, number, port, hw_counters):
+        layer = port.get("layer", "Ethernet")
+        up = port.get("up", True)
+        self.files(folder, state="4: ACTIVE" if up else "1: DOWN", phys_state="5: LinkUp" if up else "3: Disabled",
+                   link_layer=layer, rate=port["rate"], lid=port.get("lid", "0x0"), sm_lid=port.get("sm_lid", "0x0"))
+        for index, (gid, kind) in enumerate(port["gids"]):
+            self.file(f"{folder}/gids/{index}", gid)
+            self.file(f"{folder}/gid_attrs/types/{index}", kind)
+            if layer == "Ethernet":
+                self.file(f"{folder}/gid_attrs/ndevs/{index}", port["netdev"])
+            else:
+                self.fails(f"{folder}/gid_attrs/ndevs/{index}", "EINVAL")
+        empty = len(port["gids"])
+        self.file(f"{folder}/gids/{empty}", "0000:0000:0000:0000:0000:0000:0000:0000")
+        self.fails(f"{folder}/gid_attrs/types/{empty}", "EINVAL")
+        self.fails(f"{folder}/gid_attrs/ndevs/{empty}", "EINVAL")
+        self.files(f"{folder}/counters", link_downed=0, link_error_recovery=0, symbol_error=0,
+                   local_link_integrity_errors=0, port_rcv_errors=0, excessive_buffer_overrun_errors=0, VL15_dropped=0,
+                   port_rcv_data=1024, port_xmit_data=1024, port_xmit_wait=0)
+        if hw_counters:
+            self.files(f"{folder}/hw_counters", lifespan=10, **{counter: 0 for counter in hw_counters})
+        if "tos" in port:
+            self.file(f"/sys/kernel/config/rdma_cm/{name}/ports/{number}/default_roce_tos", port["tos"])
+
+    # --- system ---
+    def system(self, *, os_release, kernel, cmdline, cpu, sockets, cores, memory_kib, governor="performance",
+               clocksource="tsc", p2pdma=True, disk=200 << 30):
+        self.file("/proc/sys/kernel/hostname", self.hostname)
+        self.block("/etc/os-release", os_release)
+        self.file("/proc/sys/kernel/osrelease", kernel)
+        self.file("/proc/cmdline", cmdline)
+        self.file("/proc/uptime", "864000.00 0.00")
+        self.file("/proc/sys/kernel/random/boot_id", "00000000-0000-4000-8000-000000000000")
+        self.file("/proc/sys/net/core/rmem_max", 268435456)
+        self.file("/proc/sys/net/core/wmem_max", 268435456)
+        if self.arch == "x86_64":
+            processors = [f"processor\t: {i}\nmodel name\t: {cpu}\nphysical id\t: {i}" for i in range(sockets)]
+        else:
+            processors = ["processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd85"]
+        self.block("/proc/cpuinfo", "\n\n".join(processors))
+        total = sockets * cores
+        for name in ("online", "possible"):
+            self.file(f"/sys/devices/system/cpu/{name}", f"0-{total - 1}")
+        self.files("/sys/devices/system/cpu/cpufreq/policy0", scaling_governor=governor,
+                   scaling_driver="intel_pstate" if self.arch == "x86_64" else "cppc_cpufreq")
+        self.file("/sys/devices/system/clocksource/clocksource0/current_clocksource", clocksource)
+        for node in range(sockets):
+            self.file(f"/sys/devices/system/node/node{node}/cpulist", f"{node * cores}-{(node + 1) * cores - 1}")
+            if self.arch == "x86_64":
+                self.files(f"/sys/devices/system/edac/mc/mc{node}", ue_count=0, ce_count=0)
+        self.block("/proc/meminfo", f"MemTotal:       {memory_kib} kB\nMemAvailable:   {memory_kib * 9 // 10} kB\n"
+                                    "SwapTotal:      0 kB\nHugePages_Total:       0\nHugePages_Free:        0\n"
+                                    "Hugepagesize:       2048 kB")
+        self.limits("/proc/self/limits", "unlimited")
+        self.block(f"/boot/config-{kernel}", f"CONFIG_PCI_P2PDMA={'y' if p2pdma else 'n'}\nCONFIG_INFINIBAND=m")
+        self.call("uname", {"machine": self.arch})
+        self.call("clock", {"utc": "2026-01-19T12:00:00Z", "synchronised": True})
+        for path in ("/", "/tmp"):
+            self.call(f"statvfs {path}", {"size": disk, "available": disk * 7 // 10})
+        self.call("environment NCCL", {})
+        self.call("environment HOME", {"HOME": "/root"})
+
+    def limits(self, path, value):
+        self.block(path, "Limit                     Soft Limit           Hard Limit           Units\n"
+                         f"Max locked memory         {value:<20} {value:<20} bytes")
+
+    def finish(self):
+        self.block("/proc/modules", "\n".join(f"{name} 16384 0 - Live 0x0000000000000000" for name in self.modules))
+        for name in self.modules:
+            self.folder(f"/sys/module/{name}") if name != "nvidia_peermem" else None
+        self.folder("/run/systemd/system")
+        blocks = []
+        for unit in known_units():
+            state = self.services.get(unit)
+            pid, load, active, enabled = (state + ("loaded", "active", "enabled"))[:4] if state else (0, "not-found", "inactive", "")
+            blocks.append(f"MainPID={pid}\nId={unit}.service\nLoadState={load}\nActiveState={active}\nUnitFileState={enabled}")
+        words = " ".join(unit + ".service" for unit in known_units())
+        self.command(f"systemctl show --property=Id,LoadState,ActiveState,UnitFileState,MainPID {words}", "\n\n".join(blocks))
+        self.command("ip -j address show", json.dumps(self.interfaces, separators=(",", ":")))
+        self.command("ip -j route show default", json.dumps([{"dst": "default", "dev": self.interfaces[1]["ifname"]}]))
+        self.call("verbs", {"library": "libibverbs.so.1", "error": "", "devices": self.verbs})
+
+
+UBUNTU_2204 = 'ID=ubuntu\nVERSION_ID="22.04"\nPRETTY_NAME="Ubuntu 22.04.5 LTS"'
+UBUNTU_2404 = 'ID=ubuntu\nVERSION_ID="24.04"\nPRETTY_NAME="Ubuntu 24.04.3 LTS"'
+RHEL_101 = 'ID="rhel"\nVERSION_ID="10.1"\nPRETTY_NAME="Red Hat Enterprise Linux 10.1 (Coughlan)"'
+
+RDMA_MODULES = ["ib_core", "ib_uverbs", "ib_cm", "iw_cm", "rdma_cm", "rdma_ucm"]
+MLX5_COUNTERS = ["out_of_sequence", "packet_seq_err", "local_ack_timeout_err", "rx_icrc_encapsulated", "out_of_buffer",
+                 "rnr_nak_retry_err", "np_cnp_sent", "np_ecn_marked_roce_packets", "rp_cnp_handled", "rp_cnp_ignored",
+                 "roce_adp_retrans", "roce_slow_restart"]
+
+
+def roce_gids(mac_like, ipv4):
+    """In the kernel's order (drivers/infiniband/core/roce_gid_mgmt.c): each address once for each RoCE version."""
+    link_local = f"fe80:0000:0000:0000:{mac_like}"
+    a, b, c, d = (int(part) for part in ipv4.split("."))
+    mapped = f"0000:0000:0000:0000:0000:ffff:{a:02x}{b:02x}:{c:02x}{d:02x}"
+    return [(link_local, "IB/RoCE v1"), (link_local, "RoCE v2"), (mapped, "IB/RoCE v1"), (mapped, "RoCE v2")]
+
+
+def v100(index):
+    host = f"gpuserver{index}"
+    one = Machine(f"""
+Composed, not captured: {host} of the V100 guide. From the guide: two V100-PCIE-16GB at 02:00.0 and 03:00.0, driver
+580.126.09, ConnectX-3 Pro 40GbE mlx4_0 with ports ens6 and ens6d1, addresses, MTU 9000, Ubuntu 22.04.5, kernel 5.15,
+64 GB, dual Xeon, two I210, node GUID of gpuserver1. From the kernel's documentation: the layout. Made up: bus 04 of the
+adapter, firmware, MACs, uptime. The GID order is the kernel's, so the RoCE v2 IPv4 GID is index 3; the guide pins 2.
+""", host)
+    for port, bus, width in (("00:01.0", "02", 16), ("00:02.0", "03", 16), ("00:03.0", "04", 8)):
+        one.bridge(["0000:00", f"0000:{port}"], 0, (3, width))
+    one.gpu(["0000:00", "0000:00:01.0", "0000:02:00.0"], 0x1DB4, "Tesla V100-PCIE-16GB", 0, (3, 16))
+    one.gpu(["0000:00", "0000:00:02.0", "0000:03:00.0"], 0x1DB4, "Tesla V100-PCIE-16GB", 0, (3, 16))
+    one.pci(["0000:00", "0000:00:03.0", "0000:04:00.0"], 0x15B3, 0x1007, 0x020000, "mlx4_core", 0, (3, 8))
+    for bus, root in (("05", "1c.0"), ("06", "1c.1")):
+        one.bridge(["0000:00", f"0000:00:{root}"], 0, (1, 1))
+        one.pci(["0000:00", f"0000:00:{root}", f"0000:{bus}:00.0"], 0x8086, 0x1533, 0x020000, "igb", 0, (1, 1))
+    one.nvidia("580.126.09", opened=False)
+    one.loopback()
+    one.interface("enp5s0", "0000:05:00.0", f"02:00:00:05:00:0{index}", speed=1000,
+                  addresses=[f"192.168.1.{73 if index == 1 else 71}/24"])
+    one.interface("enp6s0", "0000:06:00.0", f"02:00:00:06:00:0{index}", carrier=False)
+    ports = []
+    for number, (name, subnet) in enumerate((("ens6", "10.0.1"), ("ens6d1", "10.0.0"))):
+        address = f"{subnet}.{index}"
+        one.interface(name, "0000:04:00.0", f"24:8a:07:52:aa:{index}{number}", mtu=9000, speed=40000, dev_port=number,
+                      addresses=[f"{address}/24", f"fe80::268a:7ff:fe52:aa{index}{number}/64"])
+        ports.append({"rate": "40 Gb/sec (4X QDR)", "mtu": 4096, "netdev": name,
+                      "gids": roce_gids(f"268a:07ff:fe52:aa{index}{number}", address)})
+    one.rdma("mlx4_0", "0000:04:00.0", index=0, firmware="2.42.5000", board="MT_1090111019", hca="MT4103",
+             guid=f"248a:0703:0052:aab{index - 1}", ports=ports)
+    one.modules += RDMA_MODULES + ["mlx4_core", "mlx4_en", "mlx4_ib"]
+    one.services = {"ssh": (900,), "systemd-timesyncd": (700,), "systemd-networkd": (600,)}
+    one.system(os_release=UBUNTU_2204, kernel="5.15.0-164-generic", cmdline="root=/dev/nvme0n1p2 ro console=tty0 console=ttyS1,9600n8",
+               cpu="Intel(R) Xeon(R) CPU E5-2699 v3 @ 2.30GHz", sockets=2, cores=18, memory_kib=65_700_000)
+    one.finish()
+    one.write(MACHINES / "v100-cx3pro" / f"{host}.tree")
+
+
+def spark(index):
+    host = f"spark-0{index}"
+    one = Machine(f"""
+Composed, not captured: {host} of the DGX Spark guide. From the guide: one GB10, ConnectX-7 with four functions of which
+roceP2p1s0f0 / enP2p1s0f0np0 carries 192.168.100.{index}, MTU 9000, socket buffers 268435456, unused interfaces down, arm64,
+Ubuntu 24.04, CUDA 13.0. From NVIDIA's DGX Spark user guide: each port is two PCIe x4 functions. Made up: driver build,
+firmware, MACs, the management adapter.
+""", host, arch="aarch64")
+    one.bridge(["000f:00", "000f:00:00.0"], 0, None)
+    one.gpu(["000f:00", "000f:00:00.0", "000f:01:00.0"], 0x2E12, "NVIDIA GB10", 0, None)
+    one.bridge(["0007:00", "0007:00:00.0"], 0, (3, 1))
+    one.pci(["0007:00", "0007:00:00.0", "0007:01:00.0"], 0x10EC, 0x8127, 0x020000, "r8127", 0, (3, 1))
+    one.nvidia("580.95.05", opened=True)
+    one.loopback()
+    one.interface("enP7s7", "0007:01:00.0", f"02:00:00:07:07:0{index}", speed=1000, addresses=[f"10.0.0.{index}/24"])
+    number = 0
+    for domain, letter in (("0000", ""), ("0002", "P2")):
+        one.bridge([f"{domain}:00", f"{domain}:00:00.0"], 0, (5, 4))
+        for function in (0, 1):
+            address = f"{domain}:01:00.{function}"
+            one.pci([f"{domain}:00", f"{domain}:00:00.0", address], 0x15B3, 0x1021, 0x020000, "mlx5_core", 0, (5, 4),
+                    config=config_space())
+            name, device = f"en{letter}p1s0f{function}np{function}", f"roce{letter}p1s0f{function}"
+            used = name == "enP2p1s0f0np0"
+            mac = f"4c:bb:47:00:{index}{number}:01"
+            suffix = f"4ebb:47ff:fe00:{index}{number}01"
+            one.interface(name, address, mac, mtu=9000 if used else 1500, speed=200000 if used else None, up=used,
+                          addresses=[f"192.168.100.{index}/24"] if used else [])
+            gids = roce_gids(suffix, f"192.168.100.{index}") if used else []
+            one.rdma(device, address, index=number, firmware="28.45.4028", board="NVD0000000087", hca="MT4129",
+                     guid=f"4cbb:4700:0300:{index}{number}01", hw_counters=MLX5_COUNTERS,
+                     ports=[{"rate": "200 Gb/sec (4X HDR)" if used else "40 Gb/sec (4X QDR)", "mtu": 4096 if used else 1024,
+                             "netdev": name, "gids": gids, "up": used}])
+            number += 1
+    one.modules += RDMA_MODULES + ["mlx5_core", "mlx5_ib"]
+    one.services = {"ssh": (900,), "NetworkManager": (600,), "disable-unused-nics": (0,), "rdma-optimize": (0,)}
+    one.block("/etc/profile.d/nccl-env.sh",
+              "# NCCL for the mesh\nexport NCCL_IB_HCA==roceP2p1s0f0\nexport NCCL_SOCKET_IFNAME==enP2p1s0f0np0")
+    one.system(os_release=UBUNTU_2404, kernel="6.14.0-1013-nvidia", cmdline="root=/dev/nvme0n1p2 ro", cpu="", sockets=1, cores=20,
+               memory_kib=125_000_000, clocksource="arch_sys_counter", disk=3800 << 30)
+    one.finish()
+    one.write(MACHINES / "spark-cx7" / f"{host}.tree")
+
+
+def r730(index):
+    letter = "abc"[index - 1]
+    host = f"r730-{letter}"
+    memory = (256, 768, 128)[index - 1]
+    one = Machine(f"""
+Composed, not captured: a Dell R730 of the InfiniBand guide. From the guide: MCX455A-ECAT (ConnectX-4, one port) on a QDR
+switch without subnet manager, so 40 Gb/s and opensm on one host, Tesla T4, RHEL 10.1, two Xeon E5 v4, {memory} GB. The guide's
+third server is an R720 on RHEL 9; here all three are alike. Datagram mode and MTU 4092 as ConnectX-4 has them. Made up:
+bus numbers, LIDs, addresses 10.10.10.{index}, firmware, driver build.
+""", host)
+    for root, width in (("00:02.0", 16), ("00:03.0", 16), ("00:01.0", 8)):
+        one.bridge(["0000:00", f"0000:{root}"], 0, (3, width))
+    one.gpu(["0000:00", "0000:00:02.0", "0000:03:00.0"], 0x1EB8, "Tesla T4", 0, (3, 16))
+    one.pci(["0000:00", "0000:00:03.0", "0000:04:00.0"], 0x15B3, 0x1013, 0x020700, "mlx5_core", 0, (3, 16))
+    one.pci(["0000:00", "0000:00:01.0", "0000:01:00.0"], 0x14E4, 0x168E, 0x020000, "bnx2x", 0, (2, 8))
+    one.nvidia("580.95.05", opened=False)
+    one.file("/sys/module/nvidia_peermem/version", "580.95.05")
+    one.loopback()
+    one.interface("eno1", "0000:01:00.0", f"02:00:00:01:00:0{index}", speed=1000, addresses=[f"192.168.10.{10 + index}/24"])
+    one.interface("ib0", "0000:04:00.0", f"00:00:10:29:fe:80:00:00:00:00:00:00:e4:1d:2d:03:00:00:00:0{index}", mtu=4092,
+                  speed=40000, kind=32, ipoib="datagram", addresses=[f"10.10.10.{index}/24"])
+    one.rdma("mlx5_0", "0000:04:00.0", index=0, firmware="12.28.2006", board="MT_2180110032", hca="MT4115",
+             guid=f"e41d:2d03:0000:000{index}", hw_counters=MLX5_COUNTERS,
+             ports=[{"layer": "InfiniBand", "rate": "40 Gb/sec (4X QDR)", "mtu": 4096, "lid": f"0x{index}", "sm_lid": "0x1",
+                     "gids": [(f"fe80:0000:0000:0000:e41d:2d03:0000:000{index}", "IB/RoCE v1")]}])
+    one.modules += RDMA_MODULES + ["mlx5_core", "mlx5_ib", "ib_umad", "ib_ipoib", "nvidia_peermem"]
+    one.services = {"sshd": (900,), "chronyd": (700,), "NetworkManager": (600,)}
+    if index == 1:
+        one.services["opensm"] = (1200,)
+    one.system(os_release=RHEL_101, kernel="6.12.0-124.8.1.el10_1.x86_64", cmdline="root=/dev/mapper/rhel-root ro",
+               cpu="Intel(R) Xeon(R) CPU E5-2690 v4 @ 2.40GHz", sockets=2, cores=14, memory_kib=(memory << 20) - 4_000_000)
+    one.finish()
+    one.write(MACHINES / "r730-cx4" / f"{host}.tree")
+
+
+def h100(index):
+    host = f"gpu0{index}"
+    one = Machine(f"""
+Composed, not captured: an 8-GPU H100 node with eight 400 Gb/s ports. From the verification guide: Ubuntu 24.04, kernel 6.8,
+driver 570.124.06 open, H100 80GB HBM3 with the first at 17:00.0, RoCE traffic class 104, rdma-cm-tos, NCCL_IB_TC=104 in
+/etc/profile.d. From NVIDIA's HGX documentation: four PCIe switches, each with two GPUs and two adapters, so that a GPU reaches
+its adapter without the processor. Made up: the other bus numbers, names, addresses 10.N.0.{index}, firmware, storage adapters
+mlx5_8 to mlx5_10.
+""", host)
+    device = 0
+    later = []
+    for switch, bus in enumerate((0x14, 0x38, 0x84, 0xB8)):
+        numa = 0 if switch < 2 else 1
+        domain = f"0000:{bus:02x}"
+        root = f"0000:{bus:02x}:01.0"
+        upstream = f"0000:{bus + 1:02x}:00.0"
+        one.bridge([domain, root], numa, (5, 16))
+        one.bridge([domain, root, upstream], numa, (5, 16))
+        for slot in range(4):
+            downstream = f"0000:{bus + 2:02x}:0{slot}.0"
+            address = f"0000:{bus + 3 + slot:02x}:00.0"
+            one.bridge([domain, root, upstream, downstream], numa, (5, 16), config=config_space(acs=0))
+            path = [domain, root, upstream, downstream, address]
+            if slot < 2:
+                one.gpu(path, 0x2330, "NVIDIA H100 80GB HBM3", numa, (5, 16))
+            else:
+                one.pci(path, 0x15B3, 0x1021, 0x020000, "mlx5_core", numa, (5, 16), config=config_space())
+                later.append((device, address))
+                device += 1
+    one.bridge(["0000:00", "0000:00:05.0"], 0, (4, 16))
+    for function in range(3):
+        address = f"0000:01:00.{function}"
+        one.pci(["0000:00", "0000:00:05.0", address], 0x15B3, 0x101D, 0x020000, "mlx5_core", 0, (4, 16), config=config_space())
+        later.append((8 + function, address))
+    one.nvidia("570.124.06", opened=True)
+    one.loopback()
+    one.bridge(["0000:00", "0000:00:1c.0"], 0, (1, 1))
+    one.pci(["0000:00", "0000:00:1c.0", "0000:02:00.0"], 0x8086, 0x1533, 0x020000, "igb", 0, (1, 1))
+    one.interface("eno1", "0000:02:00.0", f"02:00:00:02:00:0{index}", speed=1000, addresses=[f"192.168.0.{index}/24"])
+    for number, address in later:
+        rail = number < 8
+        name = f"ens{11 + number}np0" if rail else f"enp1s0f{number - 8}np{number - 8}"
+        up = number != 9
+        ipv4 = f"10.{number}.0.{index}"
+        one.interface(name, address, f"94:6d:ae:00:{index:02x}:{number:02x}", mtu=9000 if rail else 1500,
+                      speed=(400000 if rail else 100000) if up else None, up=up, addresses=[f"{ipv4}/24"] if up else [])
+        port = {"rate": ("400 Gb/sec (4X NDR)" if rail else "100 Gb/sec (4X EDR)") if up else "40 Gb/sec (4X QDR)",
+                "mtu": 4096 if rail else 1024, "netdev": name, "up": up,
+                "gids": roce_gids(f"966d:aeff:fe00:{index:02x}{number:02x}", ipv4) if up else []}
+        if rail:
+            port["tos"] = 104
+        one.rdma(f"mlx5_{number}", address, index=number, firmware="28.43.2026" if rail else "22.43.2026",
+                 board="MT_0000000838" if rail else "MT_0000000359", hca="MT4129" if rail else "MT4125",
+                 guid=f"946d:ae03:00{index:02x}:{number:04x}", ports=[port], hw_counters=MLX5_COUNTERS)
+    one.modules += RDMA_MODULES + ["mlx5_core", "mlx5_ib"]
+    one.services = {"ssh": (900,), "chrony": (700,), "systemd-networkd": (600,), "rdma-cm-tos": (0,),
+                    "nvidia-fabricmanager": (1500,), "nvidia-persistenced": (1400,), "slurmd": (2000,)}
+    one.limits("/proc/2000/limits", "unlimited")
+    hcas = ",".join(f"mlx5_{number}" for number in range(8))
+    one.block("/etc/profile.d/nccl-rdma.sh",
+              f"export NCCL_IB_DISABLE=0\nexport NCCL_IB_TC=104\nexport NCCL_NET_GDR_LEVEL=SYS\nexport NCCL_IB_HCA=={hcas}")
+    one.system(os_release=UBUNTU_2404, kernel="6.8.0-87-generic", cmdline="root=/dev/nvme0n1p2 ro iommu=pt",
+               cpu="Intel(R) Xeon(R) Platinum 8480C", sockets=2, cores=56, memory_kib=(2048 << 20) - 30_000_000, disk=1700 << 30)
+    one.finish()
+    one.write(MACHINES / "h100-cx7" / f"{host}.tree")
+
+
+for number in (1, 2):
+    v100(number)
+    spark(number)
+    h100(number)
+for number in (1, 2, 3):
+    r730(number)
