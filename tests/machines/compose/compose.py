@@ -456,7 +456,40 @@ mlx5_8 to mlx5_10.
     one.write(MACHINES / "h100-cx7" / f"{host}.tree")
 
 
+def rxe(index):
+    host = f"vm{index}"
+    one = Machine(f"""
+Composed: a virtual machine with software RDMA, after the two of tests/lab: Debian 12, virtio-net, rxe0 on eth1, addresses
+10.77.0.{index}, MTU 9000, no PCI Express link, no frequency scaling, no systemd.
+""", host)
+    for slot, name, subnet in (("01", "eth0", "10.0.2"), ("02", "eth1", "10.77.0")):
+        address = f"0000:00:{slot}.0"
+        one.pci(["0000:00", address], 0x1AF4, 0x1000, 0x020000, "virtio-pci", -1, None)
+        host_part = 15 if name == "eth0" else index
+        one.interface(name, address, f"52:54:00:77:{slot}:0{index}", mtu=9000 if name == "eth1" else 1500, speed=-1,
+                      addresses=[f"{subnet}.{host_part}/24"])
+    one.loopback()
+    folder = "/sys/devices/virtual/infiniband/rxe0"
+    one.link("/sys/class/infiniband/rxe0", folder)
+    one.files(folder, fw_ver="", node_guid=f"5054:00ff:fe77:000{index}", parent="eth1")
+    one.file("/sys/class/infiniband_verbs/uverbs0/ibdev", "rxe0")
+    gids = [(f"fe80:0000:0000:0000:5054:00ff:fe77:000{index}", "RoCE v2"), (f"0000:0000:0000:0000:0000:ffff:0a4d:000{index}", "RoCE v2")]
+    one.rdma_port(f"{folder}/ports/1", "rxe0", 1, {"rate": "2.5 Gb/sec (1X SDR)", "gids": gids, "netdev": "eth1"},
+                  ["sent_pkts", "rcvd_pkts", "completer_retry_err"])
+    one.lines = [line for line in one.lines if "/ports/1/counters/" not in line]  # rxe has none
+    one.verbs.append({"name": "rxe0", "ports": [{"number": 1, "active_mtu": 4096, "max_mtu": 4096, "gid_table_length": 1024,
+                                                 "link_layer": "Ethernet"}]})
+    one.modules += RDMA_MODULES + ["rdma_rxe"]
+    one.system(os_release='ID=debian\nVERSION_ID="12"\nPRETTY_NAME="Debian GNU/Linux 12 (bookworm)"', kernel="6.1.0-41-amd64",
+               cmdline="console=ttyS0", cpu="QEMU TCG CPU version 2.5+", sockets=1, cores=2, memory_kib=470_000, clocksource="hpet")
+    one.lines = [line for line in one.lines if "cpufreq" not in line and "/edac/" not in line]
+    one.finish()
+    one.lines = [line for line in one.lines if line != "/run/systemd/system/"]
+    one.write(MACHINES / "rxe-pair" / f"{host}.tree")
+
+
 for number in (1, 2):
+    rxe(number)
     v100(number)
     spark(number)
     h100(number)

@@ -1,0 +1,162 @@
+// The proof behind the rule table: every rule has a machine on which it, and no unrelated rule, turns red;
+// and on sound machines none does. findings.txt beside each machine is the golden; UPDATE_GOLDEN=1 rewrites
+// it.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "cli/evidence.h"
+#include "verify/rule.h"
+#include "verify/verify.h"
+
+namespace railbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kMachines = fs::path(RAILBED_SOURCE_DIR) / "tests/machines";
+
+// Each machine is read and judged once, however many tests look at it.
+const Verdict& judge(const fs::path& folder) {
+  static std::map<fs::path, Verdict> verdicts;
+  const auto [found, fresh] = verdicts.try_emplace(folder);
+  if (fresh) {
+    Evidence evidence;
+    const auto added = add_root(folder, evidence);
+    EXPECT_TRUE(added) << (added ? "" : added.error().text);
+    found->second = verify(evidence);
+  }
+  return found->second;
+}
+
+bool is_red(const Finding& one) { return one.status == Status::kWarn || one.status == Status::kFail; }
+
+// The rule itself and all that it can explain, directly or through others.
+std::set<std::string_view> reach(std::string_view id) {
+  std::set<std::string_view> found = {id};
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (const Rule& rule : all_rules())
+      if (std::ranges::any_of(rule.explained_by,
+                              [&](std::string_view cause) { return found.contains(cause); }))
+        grew = found.insert(rule.id).second || grew;
+  }
+  return found;
+}
+
+std::string as_text(const Verdict& verdict) {
+  std::string text;
+  for (const Finding& one : verdict.findings) {
+    if (one.status == Status::kPass || one.status == Status::kNotApplicable) continue;
+    const auto status = enum_names(Status{})[static_cast<std::size_t>(one.status)];
+    text += fmt::format("{}{} {} {} {}: {}\n", one.caused_by ? "  caused: " : "", status, one.rule,
+                        one.node.empty() ? "-" : one.node, one.subject, one.message);
+  }
+  return text;
+}
+
+std::vector<fs::path> machine_folders() {
+  std::vector<fs::path> folders;
+  for (const auto& folder : fs::directory_iterator(kMachines)) {
+    if (!folder.is_directory()) continue;
+    for (const auto& file : fs::directory_iterator(folder))
+      if (file.path().extension() == ".tree") {
+        folders.push_back(folder);
+        break;
+      }
+  }
+  std::ranges::sort(folders);
+  return folders;
+}
+
+class RuleFixture : public testing::TestWithParam<const Rule*> {};
+
+TEST_P(RuleFixture, TurnsThisRuleRedAndNoUnrelatedOne) {
+  const Rule& rule = *GetParam();
+  ASSERT_FALSE(rule.fixture.empty());
+  ASSERT_TRUE(fs::exists(kMachines / rule.fixture)) << "no folder " << rule.fixture;
+  const Verdict& verdict = judge(kMachines / rule.fixture);
+  ASSERT_FALSE(verdict.findings.empty());
+  EXPECT_EQ(verdict.findings.front().rule, rule.id) << "the first line must be the true cause:\n"
+                                                    << as_text(verdict);
+  const auto related = reach(rule.id);
+  bool red = false;
+  for (const Finding& one : verdict.findings) {
+    EXPECT_NE(one.status, Status::kUnknown) << one.rule << ": " << one.message;
+    if (!is_red(one)) continue;
+    red = red || one.rule == rule.id;
+    EXPECT_TRUE(related.contains(one.rule)) << one.rule << " is red, too: " << one.message;
+    EXPECT_TRUE(one.rule == rule.id || one.caused_by) << one.rule << " is not folded under its cause";
+    EXPECT_FALSE(one.remedy.text.empty()) << one.rule;
+    EXPECT_FALSE(one.observed.empty()) << one.rule;
+  }
+  EXPECT_TRUE(red);
+}
+
+std::vector<const Rule*> rule_pointers() {
+  std::vector<const Rule*> rules;
+  for (const Rule& rule : all_rules()) rules.push_back(&rule);
+  return rules;
+}
+
+INSTANTIATE_TEST_SUITE_P(AllRules, RuleFixture, testing::ValuesIn(rule_pointers()), [](const auto& info) {
+  std::string name(info.param->id);
+  std::ranges::replace_if(
+      name, [](char c) { return c == '.' || c == '-'; }, '_');
+  return name;
+});
+
+class SoundMachine : public testing::TestWithParam<const char*> {};
+
+TEST_P(SoundMachine, RaisesNoAlarm) {
+  const Verdict& verdict = judge(kMachines / GetParam());
+  EXPECT_EQ(as_text(verdict), "");
+  EXPECT_EQ(verdict.exit_code(), 0);
+  const auto passed = std::ranges::count(verdict.findings, Status::kPass, &Finding::status);
+  EXPECT_GT(passed, 50) << "a healthy machine is one that was looked at";
+}
+
+INSTANTIATE_TEST_SUITE_P(Composed, SoundMachine,
+                         testing::Values("v100-cx3pro", "spark-cx7", "r730-cx4", "h100-cx7",
+                                         "measured-healthy"));
+
+TEST(Machines, SayWhatTheirGoldenSays) {
+  const char* update = std::getenv("UPDATE_GOLDEN");
+  for (const fs::path& folder : machine_folders()) {
+    const std::string now = as_text(judge(folder));
+    if (update != nullptr && std::string_view(update) == "1") {
+      std::ofstream(folder / "findings.txt") << now;
+      continue;
+    }
+    std::ifstream file(folder / "findings.txt");
+    EXPECT_TRUE(file.is_open()) << folder << " has no findings.txt: UPDATE_GOLDEN=1";
+    std::ostringstream golden;
+    golden << file.rdbuf();
+    EXPECT_EQ(now, golden.str()) << folder;
+  }
+}
+
+// Chains that a measurement must be folded under: the first line is the root, the failure is a consequence.
+TEST(Machines, AFailedMeasurementIsFoldedUnderItsRoot) {
+  for (const auto& [fixture, root] : {std::pair{"measured-failed-module", "rdma.adapter-modules"},
+                                      std::pair{"measured-failed-interface", "net.admin-up"}}) {
+    const Verdict& verdict = judge(kMachines / fixture);
+    EXPECT_EQ(verdict.findings.front().rule, root) << as_text(verdict);
+    const auto failed = std::ranges::find(verdict.findings, "measured.failed", &Finding::rule);
+    ASSERT_NE(failed, verdict.findings.end());
+    ASSERT_TRUE(failed->caused_by) << as_text(verdict);
+    EXPECT_EQ(verdict.findings[*failed->caused_by].rule, root);
+    EXPECT_EQ(verdict.exit_code(), 2);
+  }
+}
+
+}  // namespace
+}  // namespace railbed

@@ -1,0 +1,93 @@
+#include "verify/causes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace railbed {
+namespace {
+
+Finding red(std::string rule, std::string node, std::vector<std::string> touches,
+            Status status = Status::kFail) {
+  Finding one;
+  one.rule = std::move(rule);
+  one.node = std::move(node);
+  one.subject = "x";
+  one.touches = std::move(touches);
+  one.status = status;
+  return one;
+}
+
+std::string root_of(const std::vector<Finding>& findings, std::size_t index) {
+  const auto cause = findings[index].caused_by;
+  return cause ? findings[*cause].rule + "@" + findings[*cause].node : "";
+}
+
+TEST(LinkCauses, FollowsAChainToItsEnd) {
+  std::vector<Finding> findings = {
+      red("rdma.gid", "a", {"netdev:eth1", "rail:r"}),
+      red("rdma.port-state", "a", {"netdev:eth1", "rail:r"}),
+      red("net.admin-up", "a", {"netdev:eth1", "rail:r"}),
+      red("measured.failed", "", {"rail:r", "node:a", "node:b"}),
+  };
+  link_causes(findings);
+  EXPECT_EQ(root_of(findings, 0), "net.admin-up@a");
+  EXPECT_EQ(root_of(findings, 1), "net.admin-up@a");
+  EXPECT_EQ(root_of(findings, 2), "");
+  EXPECT_EQ(root_of(findings, 3), "net.admin-up@a");
+}
+
+TEST(LinkCauses, KeepsApartWhatSharesNothing) {
+  std::vector<Finding> findings = {
+      red("net.admin-up", "a", {"netdev:eth1", "rail:r"}),
+      red("rdma.port-state", "a", {"netdev:eth2", "rail:s"}),      // another interface
+      red("rdma.port-state", "b", {"netdev:eth1", "rail:r"}),      // another node
+      red("measured.failed", "", {"rail:r", "node:d", "node:e"}),  // the rail, between other nodes
+  };
+  link_causes(findings);
+  for (std::size_t i = 1; i < findings.size(); ++i) EXPECT_EQ(root_of(findings, i), "") << i;
+}
+
+TEST(LinkCauses, AWholeNodeExplainsWhatNamesIt) {
+  std::vector<Finding> findings = {
+      red("node.reachable", "b", {"node:b"}),
+      red("measured.failed", "", {"rail:r", "node:a", "node:b"}),
+      red("measured.failed", "", {"rail:r", "node:a", "node:c"}),
+  };
+  link_causes(findings);
+  EXPECT_EQ(root_of(findings, 1), "node.reachable@b");
+  EXPECT_EQ(root_of(findings, 2), "");
+}
+
+TEST(LinkCauses, OnlyARedFindingExplains) {
+  std::vector<Finding> findings = {
+      red("net.admin-up", "a", {"netdev:eth1"}, Status::kPass),
+      red("rdma.port-state", "a", {"netdev:eth1"}),
+  };
+  link_causes(findings);
+  EXPECT_EQ(root_of(findings, 1), "");
+}
+
+TEST(PutInOrder, WorstFirstRootsBeforeConsequencesThenByNodes) {
+  std::vector<Finding> findings = {
+      red("host.swap", "a", {}, Status::kWarn),
+      red("host.disk-space", "a", {}, Status::kUnknown),
+      red("gpu.count", "a", {"gpus"}),
+      red("gpu.driver", "a", {"gpus"}),
+      red("gpu.driver", "b", {"gpus"}),
+      red("rdma.port-state", "c", {"netdev:eth1"}),
+      red("net.admin-up", "c", {"netdev:eth1"}, Status::kWarn),
+      red("host.swap", "b", {}, Status::kPass),
+  };
+  link_causes(findings);
+  put_in_order(findings);
+  std::vector<std::string> order;
+  for (const Finding& one : findings) order.push_back(one.rule + "@" + one.node);
+  // The warning stands first: it explains a failure. The driver is missing on two nodes, the GPU on one.
+  EXPECT_THAT(order,
+              testing::ElementsAre("net.admin-up@c", "rdma.port-state@c", "gpu.driver@a", "gpu.driver@b",
+                                   "gpu.count@a", "host.swap@a", "host.disk-space@a", "host.swap@b"));
+  EXPECT_EQ(findings[1].caused_by, 0U);
+}
+
+}  // namespace
+}  // namespace railbed

@@ -1,0 +1,148 @@
+// Laws of the rule table.
+#include "verify/rule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <set>
+
+#include "hardware/nic.h"
+#include "verify/floor.h"
+#include "verify/verify.h"
+
+namespace railbed {
+namespace {
+
+TEST(RuleTable, HasAtLeastFortyFiveRulesEachWithEveryWord) {
+  EXPECT_GE(all_rules().size(), 45U);
+  std::set<std::string_view> ids, fixtures;
+  for (const Rule& rule : all_rules()) {
+    EXPECT_TRUE(ids.insert(rule.id).second) << rule.id << " stands twice";
+    EXPECT_TRUE(fixtures.insert(rule.fixture).second) << rule.fixture << " serves two rules";
+    for (const std::string_view text :
+         {rule.title, rule.why, rule.source, rule.standard, rule.remedy, rule.fixture})
+      EXPECT_FALSE(text.empty()) << rule.id;
+    EXPECT_NE(rule.check, nullptr) << rule.id;
+    EXPECT_NE(rule.id.find('.'), std::string_view::npos) << rule.id;
+    EXPECT_EQ(find_rule(rule.id), &rule);
+  }
+  EXPECT_EQ(find_rule("no.such-rule"), nullptr);
+}
+
+TEST(RuleTable, CausesExistAndFormNoCycle) {
+  enum class Mark { kNew, kOpen, kDone };
+  std::map<std::string_view, Mark> marks;
+  std::function<void(const Rule&)> visit = [&](const Rule& rule) {
+    Mark& mark = marks[rule.id];
+    ASSERT_NE(mark, Mark::kOpen) << rule.id << " explains itself";
+    if (mark == Mark::kDone) return;
+    mark = Mark::kOpen;
+    for (const std::string_view cause : rule.explained_by) {
+      ASSERT_NE(find_rule(cause), nullptr) << rule.id << " is explained by " << cause << ", which is no rule";
+      visit(*find_rule(cause));
+    }
+    marks[rule.id] = Mark::kDone;
+  };
+  for (const Rule& rule : all_rules()) visit(rule);
+}
+
+Ceiling ceiling_of(BitRate rate) {
+  return {.limits = {{"wire", rate, "test"}}, .note = {}, .nominal = false};
+}
+
+// A floor above the ceiling fails every link, one under a tenth of it none: neither may be had.
+TEST(Floors, LieBetweenATenthAndTheCeiling) {
+  const Ceiling ceiling = ceiling_of(BitRate::gigabits(40));
+  for (const double bad : {1.01, 0.1, 0.0, -1.0, 50.0, std::numeric_limits<double>::quiet_NaN()})
+    EXPECT_FALSE(bandwidth_floor(ceiling, bad)) << bad;
+  for (const double good : {0.11, 0.5, Expectations{}.fraction_of_ceiling, 1.0}) {
+    const auto floor = bandwidth_floor(ceiling, good);
+    ASSERT_TRUE(floor) << good;
+    EXPECT_LE(*floor, BitRate::gigabits(40));
+    EXPECT_GT(*floor, BitRate::gigabits(4));
+  }
+  EXPECT_FALSE(bandwidth_floor({}, 0.9)) << "no limit is known";
+}
+
+TEST(Floors, FollowTheBindingLimit) {
+  Ceiling ceiling = ceiling_of(BitRate::gigabits(200));
+  ceiling.limits.push_back({"PCIe Gen3 x16", BitRate::gigabits(126), "test"});
+  EXPECT_NEAR(bandwidth_floor(ceiling, 0.5)->gigabits(), 63, 1e-9);
+}
+
+TEST(Floors, LossWarnsBeforeItFailsAndNeitherIsOutOfReach) {
+  EXPECT_LT(kLossWarns, kLossFails);
+  EXPECT_GT(kLossWarns, 0);
+  EXPECT_LT(kLossFails, 0.01);
+}
+
+Measurement measured(BitRate median) {
+  Measurement one;
+  one.engine = Engine::kRdma;
+  one.rail = "rail0";
+  one.from.node = "a";
+  one.to.node = "b";
+  one.message_bytes = 65536;
+  one.summary.samples = 10;
+  one.summary.median = median.bits_per_second;
+  one.ceiling = ceiling_of(BitRate::gigabits(40));
+  return one;
+}
+
+Status bandwidth_status(const Evidence& evidence) {
+  for (const Finding& one : verify(evidence).findings)
+    if (one.rule == "measured.bandwidth") return one.status;
+  return Status::kNotApplicable;
+}
+
+TEST(Measured, JudgesTheBestSizeAgainstTheFloor) {
+  Evidence evidence;
+  evidence.measurements = {measured(BitRate::gigabits(1)), measured(BitRate::gigabits(37))};
+  EXPECT_EQ(bandwidth_status(evidence), Status::kPass);
+  evidence.measurements[1] = measured(BitRate::gigabits(35.9));
+  EXPECT_EQ(bandwidth_status(evidence), Status::kFail);
+  evidence.measurements[1].ceiling.nominal = true;
+  EXPECT_EQ(bandwidth_status(evidence), Status::kNotApplicable);
+}
+
+TEST(Measured, AFractionThatJudgesNothingIsUnknownNotPassed) {
+  Evidence evidence;
+  evidence.cluster.nodes.resize(1);
+  evidence.cluster.nodes[0].name = "a";
+  evidence.cluster.nodes[0].expect.fraction_of_ceiling = 0.001;
+  evidence.measurements = {measured(BitRate::gigabits(37))};
+  EXPECT_EQ(bandwidth_status(evidence), Status::kUnknown);
+}
+
+TEST(Verdict, ExitCodeIsTheWorst) {
+  const auto code = [](std::vector<Status> statuses) {
+    Verdict verdict;
+    for (const Status status : statuses) {
+      Finding one;
+      one.status = status;
+      verdict.findings.push_back(one);
+    }
+    return verdict.exit_code();
+  };
+  EXPECT_EQ(code({}), 0);
+  EXPECT_EQ(code({Status::kPass, Status::kNotApplicable}), 0);
+  EXPECT_EQ(code({Status::kPass, Status::kWarn}), 1);
+  EXPECT_EQ(code({Status::kWarn, Status::kUnknown}), 3);
+  EXPECT_EQ(code({Status::kUnknown, Status::kFail}), 2);
+}
+
+TEST(Verify, SaysUnknownOfFactsThatWereNotCollected) {
+  Evidence evidence;
+  evidence.nodes["a"] = Facts{};
+  const Verdict verdict = verify(evidence);
+  for (const Finding& one : verdict.findings) EXPECT_NE(one.status, Status::kFail) << one.rule << one.message;
+  const auto unknown = [](const Finding& one) {
+    return one.status == Status::kUnknown && one.rule == "host.hugepages";
+  };
+  EXPECT_TRUE(std::ranges::any_of(verdict.findings, unknown));
+}
+
+}  // namespace
+}  // namespace railbed
