@@ -13,6 +13,7 @@
 
 #include "cli/command.h"
 #include "cli/evidence.h"
+#include "cli/fleet_options.h"
 #include "cli/nodes.h"
 #include "cli/terminal.h"
 #include "host/open.h"
@@ -29,24 +30,22 @@ struct Options {
   std::vector<std::string> measurements;
   std::string form;  // json, junit, prom; empty: text
   bool all = false;
-  NodeFlags nodes;
+  fleet::FleetOptions fleet;
 };
 
 // Asks the nodes of the cluster, or looks at this machine where there is none.
-std::optional<Error> look(const Options& options, Evidence& evidence) {
+void look(const Options& options, Evidence& evidence) {
   if (evidence.cluster.nodes.empty()) {
     progress("looking at this machine");
     Facts facts = collect_facts(*open_this_machine());
     const std::string name = facts.system.os.hostname.value_or("localhost");
     evidence.nodes.emplace(name, std::move(facts));
-    return std::nullopt;
+    return;
   }
-  auto fleet = open_fleet(evidence.cluster, options.nodes);
-  if (!fleet) return fleet.error();
-  Surveyed surveyed = survey_nodes(*fleet, interrupted());
+  fleet::Fleet fleet = open_fleet(evidence.cluster, options.fleet);
+  Surveyed surveyed = survey_nodes(fleet, interrupted());
   evidence.nodes = std::move(surveyed.facts);
   evidence.unreachable = std::move(surveyed.unreachable);
-  return std::nullopt;
 }
 
 std::optional<Error> gather_evidence(const Options& options, Evidence& evidence) {
@@ -61,7 +60,7 @@ std::optional<Error> gather_evidence(const Options& options, Evidence& evidence)
     if (const auto added = add_facts_file(file, evidence); !added) return added.error();
   for (const std::string& file : options.measurements)
     if (const auto added = add_measurements_file(file, evidence); !added) return added.error();
-  if (options.root.empty() && options.facts.empty()) return look(options, evidence);
+  if (options.root.empty() && options.facts.empty()) look(options, evidence);
   return std::nullopt;
 }
 
@@ -116,7 +115,7 @@ Action declare_verify(CLI::App& app) {
   json->excludes(junit)->excludes(prometheus);
   junit->excludes(prometheus);
   app.add_flag("--all", options->all, "list what passed and what does not apply, too");
-  declare_node_flags(app, options->nodes);
+  add_fleet_options(app, options->fleet);
   app.footer(
       "\nNothing is changed on any machine. Each finding names what it read; `railbed explain RULE` says why "
       "it\n"

@@ -177,13 +177,13 @@ void one_interface_a_subnet(const Survey& survey, Judge& judge) {
       }
       std::vector<std::string_view> names;
       for (const NetInterface* member : members) names.push_back(member->name);
-      one.fail({.message = fmt::format(
-                    "{} of {} share {}: the kernel answers for both on one of them, and RDMA "
-                    "leaves by the wrong port",
-                    fmt::join(names, " and "), *node.name, net.to_text()),
-                .expected = "one interface in each subnet",
-                .observed = fmt::format("{}", fmt::join(names, " ")),
-                .remedy = {"Give each rail a subnet of its own, in cluster.yaml and on every node."}});
+      one.fail(
+          {.message = fmt::format("{} of {} share {}: the kernel answers for both on one of them, and RDMA "
+                                  "leaves by the wrong port",
+                                  fmt::join(names, " and "), *node.name, net.to_text()),
+           .expected = "one interface in each subnet",
+           .observed = fmt::format("{}", fmt::join(names, " ")),
+           .remedy = {"Give each rail a subnet of its own, in cluster.yaml and on every node."}});
     }
   }
 }

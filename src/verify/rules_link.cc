@@ -91,11 +91,11 @@ void carrier(const Survey& survey, Judge& judge) {
     }
 }
 
-std::optional<int> usual_speed(const Survey& survey, const RailEnd& end) {
-  if (end.rail == nullptr) return std::nullopt;
+// What more than half of at least three ends run at.
+std::optional<int> usual_speed(const Survey& survey, const Rail& rail) {
   std::map<int, int> votes;
   int all = 0;
-  for (const RailEnd* other : survey.ends_of(*end.rail))
+  for (const RailEnd* other : survey.ends_of(rail))
     if (other->interface != nullptr && other->interface->speed_mbps.ok()) {
       ++votes[*other->interface->speed_mbps];
       ++all;
@@ -111,11 +111,10 @@ struct SpeedGoal {
   std::string_view from;
 };
 // What cluster.yaml says, else what most nodes of the rail run at, else what the adapter can do.
-std::optional<SpeedGoal> speed_goal(const Survey& survey, const RailEnd& end) {
+std::optional<SpeedGoal> speed_goal(const RailEnd& end, std::optional<int> usual) {
   if (end.rail != nullptr && end.rail->speed)
     return SpeedGoal{end.rail->speed->bits_per_second / 1e6, Status::kFail, "cluster.yaml"};
-  if (const auto usual = usual_speed(survey, end))
-    return SpeedGoal{static_cast<double>(*usual), Status::kFail, "the other nodes of this rail"};
+  if (usual) return SpeedGoal{static_cast<double>(*usual), Status::kFail, "the other nodes of this rail"};
   // A card with fewer lanes than its table row (each half of a DGX Spark's port) is another card.
   const bool whole = end.adapter != nullptr && end.adapter->link_max.ok() && end.model != nullptr &&
                      end.adapter->link_max->width == end.model->pcie_width;
@@ -125,6 +124,8 @@ std::optional<SpeedGoal> speed_goal(const Survey& survey, const RailEnd& end) {
 }
 
 void speed(const Survey& survey, Judge& judge) {
+  std::map<const Rail*, std::optional<int>> usual;
+  for (const Rail& rail : survey.evidence.cluster.rails) usual[&rail] = usual_speed(survey, rail);
   for (const NodeView& node : survey.nodes)
     for (const RailEnd& end : node.ends) {
       Case one = judge.on(end);
@@ -133,7 +134,7 @@ void speed(const Survey& survey, Judge& judge) {
         continue;
       }
       if (one.lacks_interface(end)) continue;
-      const auto goal = speed_goal(survey, end);
+      const auto goal = speed_goal(end, usual[end.rail]);
       if (!goal) {
         one.not_applicable("no speed is expected, and a virtual link has none of its own");
         continue;

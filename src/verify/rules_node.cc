@@ -270,6 +270,31 @@ void clock_synchronised(const Survey& survey, Judge& judge) {
   }
 }
 
+void automatic_upgrades(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    Case one = judge.on(node, "unattended-upgrades");
+    if (node.gpus().empty()) {
+      one.not_applicable("no NVIDIA GPU on PCI");
+      continue;
+    }
+    const auto* services = one.read_if_there(node.facts->system.services, "no systemd here");
+    if (services == nullptr) continue;
+    const auto found = std::ranges::find(*services, "unattended-upgrades", &Service::name);
+    if (found == services->end() || found->active_state != "active") {
+      one.pass("not active");
+      continue;
+    }
+    one.warn({.message =
+                  fmt::format("{} upgrades itself: a new kernel at night may leave it without GPU driver in "
+                              "the morning",
+                              *node.name),
+              .expected = "not active",
+              .observed = "active",
+              .remedy = {"Switch it off and upgrade all nodes together.",
+                         {"systemctl disable --now unattended-upgrades"}}});
+  }
+}
+
 }  // namespace
 
 std::span<const Rule> node_rules() {
@@ -372,6 +397,15 @@ std::span<const Rule> node_rules() {
        .fixture = "v100-clock-unsynchronised",
        .explained_by = {},
        .check = clock_synchronised},
+      {.id = "host.automatic-upgrades",
+       .title = "node does not upgrade itself",
+       .why = "An upgrade of one node's kernel drops its GPU driver or makes it unlike the others.",
+       .source = "systemctl show unattended-upgrades",
+       .standard = "not active on nodes with GPUs",
+       .remedy = "Disable it; upgrade all nodes together.",
+       .fixture = "h100-automatic-upgrades",
+       .explained_by = {},
+       .check = automatic_upgrades},
   };
   return kRules;
 }

@@ -83,6 +83,8 @@ Survey::Survey(const Evidence& all) : evidence(all) {
     add_ends(node, all.cluster);
     nodes.push_back(std::move(node));
   }
+  for (const NodeView& node : nodes)
+    for (const RailEnd& end : node.ends) ends_[end.rail].push_back(&end);
 }
 
 const NodeView* Survey::find(std::string_view node) const {
@@ -92,12 +94,10 @@ const NodeView* Survey::find(std::string_view node) const {
   return found != nodes.end() && *found->name == node ? &*found : nullptr;
 }
 
-std::vector<const RailEnd*> Survey::ends_of(const Rail& rail) const {
-  std::vector<const RailEnd*> found;
-  for (const NodeView& node : nodes)
-    for (const RailEnd& end : node.ends)
-      if (end.rail == &rail) found.push_back(&end);
-  return found;
+const std::vector<const RailEnd*>& Survey::ends_of(const Rail& rail) const {
+  static const std::vector<const RailEnd*> kNone;
+  const auto found = ends_.find(&rail);
+  return found == ends_.end() ? kNone : found->second;
 }
 
 bool module_present(const Facts& facts, std::string_view module) {

@@ -1,6 +1,7 @@
 // What the rules walk over: the evidence with expectation and fact of each rail end brought together once.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,7 +54,10 @@ struct Survey {
   std::vector<NodeView> nodes;
   const NodeView* find(std::string_view node) const;
   // All ends of a rail that gave facts.
-  std::vector<const RailEnd*> ends_of(const Rail& rail) const;
+  const std::vector<const RailEnd*>& ends_of(const Rail& rail) const;
+
+ private:
+  std::map<const Rail*, std::vector<const RailEnd*>> ends_;
 };
 
 bool module_present(const Facts& facts, std::string_view module);
