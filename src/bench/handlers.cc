@@ -2,8 +2,11 @@
 
 namespace railbed {
 
-Handlers tcp_handlers();  // tcp_handlers.cc
-
-Handlers bench_handlers() { return tcp_handlers(); }
+Handlers bench_handlers(std::shared_ptr<Host> host) {
+  Handlers all = tcp_handlers();
+  all.merge(rdma_handlers(host));
+  all.merge(link_handlers(host));
+  return all;
+}
 
 }  // namespace railbed

@@ -1,10 +1,20 @@
-// The engines as an agent offers them: methods "bench.…" with JSON both ways (bench/protocol.h).
+// The engines as an agent offers them: methods "bench.…" with JSON both ways (bench/protocol.h,
+// bench/rdma.h).
 #pragma once
 
+#include <memory>
+
 #include "base/peer.h"
+#include "host/host.h"
 
 namespace railbed {
 
-Handlers bench_handlers();
+Handlers tcp_handlers();
+// `host` tells of the adapters: which one carries a rail, its GIDs and counters.
+Handlers rdma_handlers(std::shared_ptr<Host> host);
+// The state of an interface, asked for after a failure.
+Handlers link_handlers(std::shared_ptr<Host> host);
+// All of them, for this machine.
+Handlers bench_handlers(std::shared_ptr<Host> host);
 
 }  // namespace railbed

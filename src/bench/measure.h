@@ -34,6 +34,7 @@ struct BenchPlan {
   double seconds = 3;  // measured, for each number
   double warmup = 0.5;
   int streams = 0;         // TCP connections, queue pairs; 0: default_streams()
+  int traffic_class = 0;   // of RoCE: the ToS byte, 104 = DSCP 26
   bool both_ways = false;  // bandwidth from b to a too, after the one from a to b
 };
 

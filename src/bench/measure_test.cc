@@ -8,6 +8,7 @@
 #include "bench/both.h"
 #include "bench/handlers.h"
 #include "bench/local_peer.h"
+#include "host/open.h"
 
 namespace railbed {
 namespace {
@@ -30,8 +31,8 @@ BenchPlan short_plan() {
 PairEnd end_of(Peer& peer) { return {&peer, "lo", kLoopback, nullptr}; }
 
 TEST(MeasurePair, MeasuresEverySizeAndTheLatency) {
-  LocalPeer a("a", bench_handlers());
-  LocalPeer b("b", bench_handlers());
+  LocalPeer a("a", bench_handlers(open_this_machine()));
+  LocalPeer b("b", bench_handlers(open_this_machine()));
   std::vector<std::string> said;
   const auto measurements = measure_pair(end_of(a), end_of(b), "rail0", short_plan(),
                                          [&](std::string_view text) { said.emplace_back(text); }, {});
@@ -58,8 +59,8 @@ TEST(MeasurePair, MeasuresEverySizeAndTheLatency) {
 }
 
 TEST(MeasurePair, BothWaysTurnsTheEndsAround) {
-  LocalPeer a("a", bench_handlers());
-  LocalPeer b("b", bench_handlers());
+  LocalPeer a("a", bench_handlers(open_this_machine()));
+  LocalPeer b("b", bench_handlers(open_this_machine()));
   BenchPlan plan = short_plan();
   plan.latency = false;
   plan.sizes = {65536};
@@ -71,8 +72,8 @@ TEST(MeasurePair, BothWaysTurnsTheEndsAround) {
 }
 
 TEST(MeasurePair, PortWithoutAddressIsAFailureWithARemedy) {
-  LocalPeer a("a", bench_handlers());
-  LocalPeer b("b", bench_handlers());
+  LocalPeer a("a", bench_handlers(open_this_machine()));
+  LocalPeer b("b", bench_handlers(open_this_machine()));
   PairEnd bare = end_of(b);
   bare.address.reset();
   bare.interface = "ens6";
@@ -87,7 +88,7 @@ TEST(MeasurePair, PortWithoutAddressIsAFailureWithARemedy) {
 class DyingPeer : public LocalPeer {
  public:
   DyingPeer(std::string node, std::string last_method)
-      : LocalPeer(std::move(node), bench_handlers()), last_(std::move(last_method)) {}
+      : LocalPeer(std::move(node), bench_handlers(open_this_machine())), last_(std::move(last_method)) {}
   Result<std::string> call(std::string_view method, std::string params, milliseconds deadline,
                            std::stop_token stop) override {
     if (method == last_) return fail(ErrorKind::kUnavailable, "the agent ended: killed by signal 9");
@@ -114,8 +115,8 @@ TEST(MeasurePair, AgentThatDiesIsTheCauseWhicheverSideItIsOn) {
 }
 
 TEST(MeasurePair, StopEndsTheRun) {
-  LocalPeer a("a", bench_handlers());
-  LocalPeer b("b", bench_handlers());
+  LocalPeer a("a", bench_handlers(open_this_machine()));
+  LocalPeer b("b", bench_handlers(open_this_machine()));
   BenchPlan plan = short_plan();
   plan.seconds = 600;
   std::stop_source stop;

@@ -1,6 +1,7 @@
 // The requests that the controller sends to the two agents of a pair. Answers are the engines' own results.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/fields.h"
@@ -44,6 +45,24 @@ struct TcpCall {
   TcpPlan plan;
   static constexpr auto fields() {
     return std::tuple{field("target", &TcpCall::target), field("plan", &TcpCall::plan)};
+  }
+};
+
+// What an interface is like now, to explain a failure: LinkQuestion → LinkState.
+inline constexpr std::string_view kLink = "bench.link";
+
+struct LinkQuestion {
+  std::string interface;
+  std::optional<IpAddress> address;  // that it should have
+  static constexpr auto fields() {
+    return std::tuple{field("interface", &LinkQuestion::interface), field("address", &LinkQuestion::address)};
+  }
+};
+struct LinkState {
+  std::string trouble;  // "eth1 is down", "eth1 has no carrier"; empty: none seen
+  std::string remedy;
+  static constexpr auto fields() {
+    return std::tuple{field("trouble", &LinkState::trouble), field("remedy", &LinkState::remedy)};
   }
 };
 

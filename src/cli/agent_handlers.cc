@@ -31,7 +31,7 @@ Result<std::string> facts(std::string_view, std::stop_token) {
 
 // A room that answers on nodes adds its methods here.
 Handlers agent_handlers() {
-  Handlers handlers = bench_handlers();
+  Handlers handlers = bench_handlers(open_this_machine());
   handlers["hello"] = hello;
   handlers["facts"] = facts;
   return handlers;

@@ -8,6 +8,7 @@ constexpr Command kCommands[] = {
     {"init", "look at live hosts and write a first cluster.yaml", declare_init},
     {"facts", "what this machine is: everything the rules know, as text or JSON", declare_facts},
     {"check", "validate a cluster.yaml and say what it describes", declare_check},
+    {"bench", "measure TCP or RDMA between two nodes, beside the ceiling of the path", declare_bench},
     {"capture", "pack what railbed reads of this machine into one file", declare_capture},
     {"nccl", "lint NCCL variables, predict its choices, explain its log", declare_nccl},
     {"verify", "what is wrong with this machine or cluster, and how to mend it", declare_verify},

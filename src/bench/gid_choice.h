@@ -1,0 +1,45 @@
+// Which GID each end uses on an Ethernet rail. Both ends offer what they have and one place decides: ends
+// that choose alone pick GIDs of different types or subnets, the classic failure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/ip.h"
+#include "base/result.h"
+
+namespace railbed {
+
+// An entry of a port's GID table.
+struct GidOffer {
+  int index = 0;
+  IpAddress gid;
+  std::string type;    // as the kernel words it: "RoCE v2", "IB/RoCE v1"
+  std::string netdev;  // the interface it belongs to; empty when the kernel does not say
+  int prefix = -1;     // of this address on that interface; -1 when the interface does not have it
+  static constexpr auto fields() {
+    return std::tuple{field("index", &GidOffer::index), field("gid", &GidOffer::gid),
+                      field("type", &GidOffer::type), field("netdev", &GidOffer::netdev),
+                      field("prefix", &GidOffer::prefix)};
+  }
+};
+
+struct GidSide {
+  std::string node;
+  std::string interface;  // of the rail: VLANs and bonds on the same port have GIDs too
+  std::vector<GidOffer> offers;
+};
+
+struct GidPair {
+  GidOffer a;
+  GidOffer b;
+  std::string doubt;  // why the pair may not work though it is the best there is; empty when there is none
+};
+
+// RoCE v2 before v1; one subnet before others; IPv4 before IPv6; link-local only where there is nothing else.
+// The error says which side lacks what.
+Result<GidPair> choose_gids(const GidSide& a, const GidSide& b);
+
+}  // namespace railbed

@@ -1,0 +1,182 @@
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "bench/handlers.h"
+#include "bench/port_counters.h"
+#include "bench/rdma_session.h"
+#include "bench/sessions.h"
+#include "bench/typed.h"
+#include "facts/collectors.h"
+#include "facts/net.h"
+#include "facts/rdma.h"
+#include "host/host.h"
+
+namespace railbed {
+namespace {
+
+constexpr int kMostQueuePairs = 64;
+constexpr int kDeepest = 4096;
+constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 30;
+
+// A session and the port that it uses.
+struct Open {
+  std::shared_ptr<RdmaSession> engine;
+  std::string device;
+  int port = 1;
+};
+using Opens = Sessions<Open>;
+
+int prefix_of(const Net& net, const std::string& interface, const IpAddress& address) {
+  const NetInterface* found = find_interface(net, interface);
+  if (found == nullptr || !found->addresses) return -1;
+  for (const InterfaceAddress& own : *found->addresses)
+    if (own.address == address) return own.prefix;
+  return -1;
+}
+
+std::vector<GidOffer> gid_offers(const RdmaPort& port, const Net& net) {
+  std::vector<GidOffer> offers;
+  for (const Gid& gid : port.gids.value_or({})) {
+    if (!gid.gid || !gid.type) continue;
+    const std::string netdev = gid.netdev.value_or("");
+    offers.push_back({gid.index, *gid.gid, *gid.type, netdev, prefix_of(net, netdev, *gid.gid)});
+  }
+  return offers;
+}
+
+std::vector<int> cpus_near(Host& host, const RdmaDevice& device) {
+  const int node = device.numa_node.value_or(-1);
+  if (node < 0) return {};
+  const Cpu cpu = collect_cpu(host);
+  for (const NumaNode& one : cpu.numa_nodes)
+    if (one.id == node && one.cpus) return parse_list(*one.cpus).value_or(std::vector<int>{});
+  return {};
+}
+
+RdmaOpened refused(std::string cause, std::string remedy) {
+  RdmaOpened answer;
+  answer.failure = Failure{"connect", std::move(cause), std::move(remedy)};
+  return answer;
+}
+
+Result<RdmaOpened> open(Opens& opens, Host& host, const RdmaOpen& request) {
+  if (request.queue_pairs < 1 || request.queue_pairs > kMostQueuePairs || request.depth < 1 ||
+      request.depth > kDeepest || request.half_bytes < 4096 || request.half_bytes > kMostMemory)
+    return fail(ErrorKind::kBadInput, "queue pairs, depth or memory out of range");
+  const Net net = collect_net(host);
+  const Rdma rdma = collect_rdma(host);
+  const RdmaPortRef found = rdma_port_of(rdma, net, request.interface);
+  if (!found)
+    return refused(fmt::format("{} has no RDMA device", request.interface),
+                   "load the adapter's RDMA driver (mlx5_ib, rdma_rxe …): `rdma link` must list it");
+  const std::string state = found.port->state.value_or("unknown");
+  if (state != "ACTIVE")
+    return refused(fmt::format("port {}/{} under {} is {}, not ACTIVE", found.device->name,
+                               found.port->number, request.interface, state),
+                   "bring the link up; on InfiniBand a subnet manager must run");
+  auto engine = RdmaSession::open({found.device->name, found.port->number, request.half_bytes,
+                                   request.queue_pairs, request.depth, cpus_near(host, *found.device)});
+  if (!engine) return refused(engine.error().text, "");
+  RdmaOpened answer;
+  answer.device = found.device->name;
+  answer.port = found.port->number;
+  answer.link_layer = found.port->link_layer.value_or("");
+  answer.active_mtu = found.port->active_mtu.value_or(0);
+  answer.inline_bytes = (*engine)->inline_bytes();
+  answer.end = (*engine)->end();
+  answer.end.lid = found.port->lid.value_or(0);
+  answer.gids = gid_offers(*found.port, net);
+  answer.session = opens.add(std::make_shared<Open>(Open{std::move(*engine), answer.device, answer.port}));
+  return answer;
+}
+
+// A step of an open session: Function takes (Open, Request, stop).
+template <class Request, class Function>
+Handler step(std::shared_ptr<Opens> opens, Function function) {
+  return typed_handler<Request>(
+      [opens, function](const Request& request,
+                        std::stop_token stop) -> decltype(function(std::declval<Open&>(), request, stop)) {
+        auto open = opens->find(request.session);
+        if (!open) return fail(open.error().kind, open.error().text);
+        return function(**open, request, std::move(stop));
+      });
+}
+
+// A step that runs what was prepared.
+template <class Answer, class Function>
+Handler run_step(std::shared_ptr<Opens> opens, Function function) {
+  return step<RdmaRun>(std::move(opens),
+                       [function](Open& open, const RdmaRun& run, std::stop_token stop) -> Result<Answer> {
+                         if (!open.engine->is_prepared_for(run))
+                           return fail(ErrorKind::kBadInput, "the run was not prepared");
+                         return function(*open.engine, run, std::move(stop));
+                       });
+}
+
+Result<RdmaDone> done_or_failure(Result<void> result, const std::string& stage) {
+  RdmaDone done;
+  if (!result) done.failure = Failure{stage, result.error().text, ""};
+  return done;
+}
+
+Result<RdmaCounters> counters(Host& host, const Open& open) {
+  const Rdma rdma = collect_rdma(host);
+  for (const RdmaDevice& device : rdma.devices.value_or({}))
+    for (const RdmaPort& port : device.ports.value_or({}))
+      if (device.name == open.device && port.number == open.port) return read_counters(port);
+  return fail(ErrorKind::kUnavailable, open.device + " is gone");
+}
+
+}  // namespace
+
+Handlers rdma_handlers(std::shared_ptr<Host> host) {
+  auto opens = std::make_shared<Opens>();
+  Handlers all;
+  all.emplace(kRdmaOpen, typed_handler<RdmaOpen>([opens, host](const RdmaOpen& request, std::stop_token) {
+                return open(*opens, *host, request);
+              }));
+  all.emplace(kRdmaConnect,
+              step<RdmaConnect>(opens, [](Open& open, const RdmaConnect& request, std::stop_token) {
+                return done_or_failure(open.engine->connect(request), "connect");
+              }));
+  all.emplace(kRdmaPrepare, step<RdmaRun>(opens, [](Open& open, const RdmaRun& run, std::stop_token) {
+                return done_or_failure(open.engine->prepare(run), "connect");
+              }));
+  all.emplace(kRdmaWrite,
+              run_step<RdmaWritten>(opens, [](RdmaSession& engine, const RdmaRun& run, std::stop_token stop) {
+                return engine.write(run, std::move(stop));
+              }));
+  all.emplace(kRdmaPing,
+              run_step<RdmaPinged>(opens, [](RdmaSession& engine, const RdmaRun& run, std::stop_token stop) {
+                return engine.ping(run, std::move(stop));
+              }));
+  all.emplace(kRdmaEcho,
+              run_step<RdmaDone>(opens, [](RdmaSession& engine, const RdmaRun& run, std::stop_token stop) {
+                return engine.echo(run, std::move(stop));
+              }));
+  all.emplace(kRdmaCheck,
+              step<RdmaCheck>(
+                  opens, [](Open& open, const RdmaCheck& request, std::stop_token) -> Result<RdmaChecked> {
+                    if (!open.engine->is_prepared_for(request.run))
+                      return fail(ErrorKind::kBadInput, "the run was not prepared");
+                    return open.engine->check(request);
+                  }));
+  all.emplace(kRdmaWatch,
+              step<RdmaSessionName>(
+                  opens, [](Open& open, const RdmaSessionName&, std::stop_token stop) -> Result<RdmaDone> {
+                    return open.engine->watch(std::move(stop));
+                  }));
+  all.emplace(kRdmaCounters,
+              step<RdmaSessionName>(opens, [host](Open& open, const RdmaSessionName&, std::stop_token) {
+                return counters(*host, open);
+              }));
+  all.emplace(kRdmaClose,
+              step<RdmaSessionName>(
+                  opens, [opens](Open&, const RdmaSessionName& request, std::stop_token) -> Result<RdmaDone> {
+                    opens->remove(request.session);
+                    return RdmaDone{};
+                  }));
+  return all;
+}
+
+}  // namespace railbed

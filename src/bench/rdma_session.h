@@ -1,0 +1,52 @@
+// One end of an RDMA measurement: device, memory and queue pairs, from open to close.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "bench/rdma.h"
+
+namespace railbed {
+
+struct RdmaSetUp {
+  std::string device;
+  int port = 1;
+  std::size_t half_bytes = 0;
+  int queue_pairs = 1;
+  int depth = 128;
+  std::vector<int> cpus;  // of the adapter's NUMA node; engines run there. Empty: anywhere
+};
+
+class RdmaSession {
+ public:
+  // Errors say what to do: no library, no such device, locked-memory limit …
+  static Result<std::shared_ptr<RdmaSession>> open(const RdmaSetUp& set_up);
+  ~RdmaSession();
+
+  RdmaEnd end() const;
+  int inline_bytes() const;
+  Result<void> connect(const RdmaConnect& request);
+
+  // Fills the half that is sent from and poisons the half that is received into.
+  Result<void> prepare(const RdmaRun& run);
+  // The others refuse nothing: ask this first.
+  bool is_prepared_for(const RdmaRun& run) const;
+  RdmaWritten write(const RdmaRun& run, std::stop_token stop);
+  RdmaChecked check(const RdmaCheck& check) const;
+  RdmaPinged ping(const RdmaRun& run, std::stop_token stop);
+  RdmaDone echo(const RdmaRun& run, std::stop_token stop);
+  // Until stopped, or until the adapter tells of trouble: its port went down, the device died.
+  RdmaDone watch(std::stop_token stop) const;
+
+  struct State;  // verbs_state.h
+
+ private:
+  explicit RdmaSession(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace railbed

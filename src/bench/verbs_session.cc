@@ -1,0 +1,263 @@
+#include <fmt/format.h>
+#include <poll.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "bench/clock.h"
+#include "bench/pattern.h"
+#include "bench/rdma_session.h"
+#include "bench/verbs_state.h"
+
+namespace railbed {
+namespace {
+
+// 4.096 µs × 2^16 = 0.27 s until a packet is sent again, seven times over: a dead path ends in two seconds
+// (the specification lets adapters take up to four times as long). Never 7: rxe takes it for "for ever".
+constexpr std::uint8_t kAckTimeout = 16;
+constexpr std::uint8_t kRetries = 6;
+constexpr std::uint8_t kRnrTimer = 12;
+constexpr std::uint8_t kHopLimit = 255;
+constexpr std::uint32_t kWantedInline = 220;
+
+tl::unexpected<Error> failed(std::string_view what, int error) {
+  std::string text = fmt::format("{}: {}", what, std::strerror(error));
+  if (error == ENOMEM)
+    text +=
+        "; raise the limit of locked memory: ulimit -l unlimited, or LimitMEMLOCK=infinity of the service";
+  return fail(ErrorKind::kUnavailable, std::move(text));
+}
+
+Result<void> open_device(RdmaSession::State& state) {
+  int count = 0;
+  ibv_device** devices = state.verbs->get_device_list(&count);
+  if (devices == nullptr) return failed("ibv_get_device_list", errno);
+  ibv_device* found = nullptr;
+  for (int i = 0; i < count; ++i)
+    if (state.set_up.device == state.verbs->get_device_name(devices[i])) found = devices[i];
+  errno = 0;
+  if (found != nullptr) state.context = state.verbs->open_device(found);
+  const int error = errno;
+  state.verbs->free_device_list(devices);
+  if (found == nullptr)
+    return fail(ErrorKind::kUnavailable,
+                fmt::format("libibverbs does not list {}: is its provider installed (ibverbs-providers) and "
+                            "ib_uverbs loaded?",
+                            state.set_up.device));
+  if (state.context == nullptr) return failed("ibv_open_device " + state.set_up.device, error);
+  return {};
+}
+
+Result<void> register_memory(RdmaSession::State& state) {
+  auto memory = PinnedMemory::map(2 * state.set_up.half_bytes);
+  if (!memory) return fail(memory.error().kind, memory.error().text);
+  state.memory = std::move(*memory);
+  const auto bytes = state.memory.bytes();
+  constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+  if (state.verbs->reg_mr_iova2 != nullptr)
+    state.mr = state.verbs->reg_mr_iova2(state.pd, bytes.data(), bytes.size(),
+                                         reinterpret_cast<std::uint64_t>(bytes.data()),
+                                         kAccess | IBV_ACCESS_RELAXED_ORDERING);
+  if (state.mr == nullptr) state.mr = state.verbs->reg_mr(state.pd, bytes.data(), bytes.size(), kAccess);
+  if (state.mr == nullptr) return failed(fmt::format("ibv_reg_mr of {} MiB", bytes.size() >> 20), errno);
+  return {};
+}
+
+// Adapters differ in how much they take inline: ask for less until one agrees.
+ibv_qp* create_queue_pair(RdmaSession::State& state) {
+  for (std::uint32_t wanted = kWantedInline;; wanted = wanted > 16 ? wanted / 2 : 0) {
+    ibv_qp_init_attr attributes{};
+    attributes.send_cq = attributes.recv_cq = state.cq;
+    attributes.qp_type = IBV_QPT_RC;
+    attributes.cap.max_send_wr = static_cast<std::uint32_t>(state.set_up.depth) + 1;
+    attributes.cap.max_recv_wr = 1;
+    attributes.cap.max_send_sge = attributes.cap.max_recv_sge = 1;
+    attributes.cap.max_inline_data = wanted;
+    if (ibv_qp* queue_pair = state.verbs->create_qp(state.pd, &attributes)) {
+      state.inline_bytes = attributes.cap.max_inline_data;
+      return queue_pair;
+    }
+    if (wanted == 0) return nullptr;
+  }
+}
+
+Result<void> create_queues(RdmaSession::State& state) {
+  const int completions = state.set_up.queue_pairs * (state.set_up.depth + 1);
+  state.cq = state.verbs->create_cq(state.context, completions, nullptr, nullptr, 0);
+  if (state.cq == nullptr) return failed("ibv_create_cq", errno);
+  for (int i = 0; i < state.set_up.queue_pairs; ++i) {
+    ibv_qp* queue_pair = create_queue_pair(state);
+    if (queue_pair == nullptr) return failed("ibv_create_qp", errno);
+    state.queue_pairs.push_back(queue_pair);
+    state.psns.push_back(static_cast<std::uint32_t>(random_seed() & 0xffffff));
+    ibv_qp_attr attributes{};
+    attributes.qp_state = IBV_QPS_INIT;
+    attributes.port_num = static_cast<std::uint8_t>(state.set_up.port);
+    attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+    if (const int error = state.verbs->modify_qp(
+            queue_pair, &attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS))
+      return failed("queue pair to INIT", error);
+  }
+  return {};
+}
+
+ibv_mtu mtu_code(int bytes) {
+  int code = IBV_MTU_256;
+  while (code < IBV_MTU_4096 && (128 << (code + 1)) <= bytes) ++code;
+  return static_cast<ibv_mtu>(code);
+}
+
+Result<void> connect_one(RdmaSession::State& state, std::size_t index, const RdmaConnect& request) {
+  const QueuePairName& other = request.end.queue_pairs[index];
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_RTR;
+  attributes.path_mtu = mtu_code(request.mtu);
+  attributes.dest_qp_num = other.number;
+  attributes.rq_psn = other.psn;
+  attributes.max_dest_rd_atomic = 1;
+  attributes.min_rnr_timer = kRnrTimer;
+  attributes.ah_attr.port_num = static_cast<std::uint8_t>(state.set_up.port);
+  attributes.ah_attr.dlid = static_cast<std::uint16_t>(request.end.lid);
+  if (request.gid_index >= 0) {
+    attributes.ah_attr.is_global = 1;
+    std::memcpy(attributes.ah_attr.grh.dgid.raw, request.gid.bytes().data(), 16);
+    attributes.ah_attr.grh.sgid_index = static_cast<std::uint8_t>(request.gid_index);
+    attributes.ah_attr.grh.hop_limit = kHopLimit;
+    attributes.ah_attr.grh.traffic_class = static_cast<std::uint8_t>(request.traffic_class);
+    // Differs by queue pair, so that switches spread them over equal paths.
+    attributes.ah_attr.grh.flow_label = static_cast<std::uint32_t>(scramble(other.number) & 0xfffff);
+  }
+  ibv_qp* queue_pair = state.queue_pairs[index];
+  if (const int error =
+          state.verbs->modify_qp(queue_pair, &attributes,
+                                 IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                                     IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER))
+    return failed(fmt::format("queue pair to RTR, towards {} of {}", request.gid.to_text(), request.peer),
+                  error);
+  attributes = {};
+  attributes.qp_state = IBV_QPS_RTS;
+  attributes.sq_psn = state.psns[index];
+  attributes.timeout = kAckTimeout;
+  attributes.retry_cnt = kRetries;
+  attributes.rnr_retry = kRetries;
+  attributes.max_rd_atomic = 1;
+  if (const int error =
+          state.verbs->modify_qp(queue_pair, &attributes,
+                                 IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                                     IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC))
+    return failed("queue pair to RTS", error);
+  return {};
+}
+
+}  // namespace
+
+RdmaSession::State::~State() {
+  for (ibv_qp* queue_pair : queue_pairs) verbs->destroy_qp(queue_pair);
+  if (cq != nullptr) verbs->destroy_cq(cq);
+  if (mr != nullptr) verbs->dereg_mr(mr);
+  if (pd != nullptr) verbs->dealloc_pd(pd);
+  if (context != nullptr) verbs->close_device(context);
+}
+
+RdmaSession::RdmaSession(std::unique_ptr<State> state) : state_(std::move(state)) {}
+RdmaSession::~RdmaSession() = default;
+
+Result<std::shared_ptr<RdmaSession>> RdmaSession::open(const RdmaSetUp& set_up) {
+  const auto verbs = verbs_library();
+  if (!verbs) return fail(verbs.error().kind, verbs.error().text);
+  auto state = std::make_unique<State>();
+  state->verbs = *verbs;
+  state->set_up = set_up;
+  pin_to(set_up.cpus);  // memory is touched here first
+  if (auto done = open_device(*state); !done) return fail(done.error().kind, done.error().text);
+  state->pd = state->verbs->alloc_pd(state->context);
+  if (state->pd == nullptr) return failed("ibv_alloc_pd", errno);
+  if (auto done = register_memory(*state); !done) return fail(done.error().kind, done.error().text);
+  if (auto done = create_queues(*state); !done) return fail(done.error().kind, done.error().text);
+  return std::shared_ptr<RdmaSession>(new RdmaSession(std::move(state)));
+}
+
+RdmaEnd RdmaSession::end() const {
+  RdmaEnd end;
+  for (std::size_t i = 0; i < state_->queue_pairs.size(); ++i)
+    end.queue_pairs.push_back({state_->queue_pairs[i]->qp_num, state_->psns[i]});
+  end.address = reinterpret_cast<std::uint64_t>(state_->incoming().data());
+  end.key = state_->mr->rkey;
+  return end;
+}
+
+int RdmaSession::inline_bytes() const { return static_cast<int>(state_->inline_bytes); }
+
+Result<void> RdmaSession::connect(const RdmaConnect& request) {
+  if (request.end.queue_pairs.size() != state_->queue_pairs.size())
+    return fail(ErrorKind::kBadInput, "both ends need as many queue pairs");
+  if (request.mtu < 256 || request.mtu > 4096 || request.gid_index > 255)
+    return fail(ErrorKind::kBadInput, "MTU 256 to 4096, GID index at most 255");
+  for (std::size_t i = 0; i < state_->queue_pairs.size(); ++i)
+    if (auto done = connect_one(*state_, i, request); !done)
+      return fail(done.error().kind, done.error().text);
+  state_->remote = request.end;
+  state_->peer = request.peer;
+  state_->mtu = request.mtu;
+  return {};
+}
+
+Result<void> RdmaSession::prepare(const RdmaRun& run) {
+  if (run.message_bytes < 1 || !(run.warmup >= 0 && run.seconds > 0 && run.warmup + run.seconds <= 3600))
+    return fail(ErrorKind::kBadInput, "a message of at least one byte, more than 0 and at most 3600 s");
+  if (state_->mtu == 0) return fail(ErrorKind::kBadInput, "the session is not connected");
+  if (run.message_bytes + kSignalRoom > state_->set_up.half_bytes ||
+      state_->slots(state_->outgoing(), run).count() == 0)
+    return fail(ErrorKind::kBadInput, "messages larger than the session's memory");
+  state_->slots(state_->outgoing(), run).fill();
+  state_->slots(state_->incoming(), run).poison();
+  state_->clear_signals(run.message_bytes);
+  state_->prepared = run;
+  return {};
+}
+
+bool RdmaSession::is_prepared_for(const RdmaRun& run) const {
+  const RdmaRun& prepared = state_->prepared;
+  return run.message_bytes > 0 && run.message_bytes == prepared.message_bytes && run.seed == prepared.seed &&
+         run.warmup == prepared.warmup && run.seconds == prepared.seconds;
+}
+
+RdmaChecked RdmaSession::check(const RdmaCheck& check) const {
+  const auto found = state_->slots(state_->incoming(), check.run).check(check.messages);
+  return {found.checked, found.wrong};
+}
+
+std::optional<Failure> adapter_trouble(const RdmaSession::State& state, int wait_ms) {
+  pollfd waiting{state.context->async_fd, POLLIN, 0};
+  while (poll(&waiting, 1, wait_ms) > 0) {
+    ibv_async_event event{};
+    if (state.verbs->get_async_event(state.context, &event) != 0) return std::nullopt;
+    state.verbs->ack_async_event(&event);
+    if (event.event_type == IBV_EVENT_PORT_ERR)
+      return Failure{"run", fmt::format("port {}/{} went down", state.set_up.device, state.set_up.port),
+                     "look at the cable, the switch port and `ip link` of its interface"};
+    if (event.event_type == IBV_EVENT_DEVICE_FATAL)
+      return Failure{"run", fmt::format("{} failed (IBV_EVENT_DEVICE_FATAL)", state.set_up.device),
+                     "the adapter or its driver failed: see dmesg"};
+  }
+  return std::nullopt;
+}
+
+RdmaDone RdmaSession::watch(std::stop_token stop) const {
+  while (!stop.stop_requested())
+    if (auto trouble = adapter_trouble(*state_, 50)) return {std::move(trouble)};
+  return {};
+}
+
+void pin_to(const std::vector<int>& cpus) {
+  if (cpus.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : cpus)
+    if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_SET(cpu, &set);
+  sched_setaffinity(0, sizeof set, &set);
+}
+
+}  // namespace railbed

@@ -1,0 +1,173 @@
+// railbed bench: TCP and RDMA between two nodes, each number beside the most that the path can carry.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "base/json.h"
+#include "bench/measure.h"
+#include "cli/bench_ends.h"
+#include "cli/bench_table.h"
+#include "cli/command.h"
+#include "cli/fleet_options.h"
+#include "cli/terminal.h"
+#include "fleet/fleet.h"
+#include "inventory/load.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::chrono::seconds kFactsDeadline{15};
+
+struct Options {
+  std::string engine;
+  std::string a;
+  std::string b;
+  std::string cluster;
+  std::string rail;
+  std::string sizes;
+  bool bandwidth_only = false;
+  bool latency_only = false;
+  bool json = false;
+  BenchPlan plan;
+  fleet::FleetOptions fleet;
+};
+
+struct Output {
+  int version = 1;
+  std::vector<Measurement> measurements;
+  static constexpr auto fields() {
+    return std::tuple{field("version", &Output::version), field("measurements", &Output::measurements)};
+  }
+};
+
+bool is_local(std::string_view name) { return name == "localhost" || name == "local"; }
+
+// The fleet's targets: one, when both ends are the same node.
+Result<std::vector<fleet::Target>> targets(const Options& options, const Cluster* cluster) {
+  std::vector<fleet::Target> targets;
+  for (const std::string& name : {options.a, options.b}) {
+    if (!targets.empty() && targets.front().name == name) continue;
+    if (cluster == nullptr) {
+      targets.push_back({name, is_local(name) ? "" : name, is_local(name)});
+      continue;
+    }
+    const Node* node = find_node(*cluster, name);
+    if (node == nullptr)
+      return fail(ErrorKind::kBadInput, fmt::format("{} has no node \"{}\"", cluster->file, name));
+    targets.push_back(fleet::target_of(*node));
+  }
+  return targets;
+}
+
+Result<Facts> facts_of(Peer& peer) {
+  progress("looking at " + peer.node());
+  auto text = peer.call("facts", "{}", kFactsDeadline, interrupted());
+  if (!text) return fail(text.error().kind, text.error().text);
+  return facts_from_json(*text);
+}
+
+Result<std::vector<BenchPath>> paths(const Options& options, const Cluster* cluster, const Facts& a,
+                                     const Facts& b) {
+  if (options.a == options.b) return std::vector{loopback_path()};
+  if (cluster != nullptr) return rails_between(*cluster, options.a, options.b, options.rail);
+  auto path = path_between(a, options.a, b, options.b, options.rail);
+  if (!path) return fail(path.error().kind, path.error().text);
+  return std::vector{*path};
+}
+
+void print(const std::vector<Measurement>& measurements, bool json) {
+  clear_progress();
+  if (json)
+    fmt::print("{}", json::dump_pretty(json::encode(Output{1, measurements})));
+  else
+    fmt::print("{}", bench_table(measurements));
+}
+
+int measure(const Options& options, const Cluster* cluster) {
+  auto nodes = targets(options, cluster);
+  if (!nodes) return report(nodes.error());
+  fleet::FleetOptions fleet_options = options.fleet;
+  if (cluster != nullptr) fleet_options.ssh_config = cluster->ssh_config;
+  fleet::Fleet fleet(std::move(*nodes), std::move(fleet_options));
+  Peer& peer_a = fleet.peer(0);
+  Peer& peer_b = fleet.peer(fleet.size() - 1);
+  const auto facts_a = facts_of(peer_a);
+  if (!facts_a) return clear_progress(), report(facts_a.error());
+  const auto facts_b = &peer_a == &peer_b ? facts_a : facts_of(peer_b);
+  if (!facts_b) return clear_progress(), report(facts_b.error());
+  const auto ways = paths(options, cluster, *facts_a, *facts_b);
+  if (!ways) return clear_progress(), report(ways.error());
+  std::vector<Measurement> all;
+  for (const BenchPath& way : *ways) {
+    auto measured = measure_pair({&peer_a, way.a.interface, way.a.address, &*facts_a},
+                                 {&peer_b, way.b.interface, way.b.address, &*facts_b}, way.rail, options.plan,
+                                 progress, interrupted());
+    std::move(measured.begin(), measured.end(), std::back_inserter(all));
+  }
+  print(all, options.json);
+  if (interrupted().stop_requested()) return kExitCouldNotLook;
+  const bool failed =
+      std::any_of(all.begin(), all.end(), [](const Measurement& one) { return one.failure.has_value(); });
+  return failed ? kExitFailures : kExitClean;
+}
+
+int run(Options& options) {
+  options.plan.engines = {options.engine == "tcp" ? Engine::kTcp : Engine::kRdma};
+  options.plan.bandwidth = !options.latency_only;
+  options.plan.latency = !options.bandwidth_only;
+  if (!options.sizes.empty()) {
+    auto sizes = parse_sizes(options.sizes);
+    if (!sizes) return report(sizes.error());
+    options.plan.sizes = std::move(*sizes);
+  }
+  if (options.cluster.empty()) return measure(options, nullptr);
+  const auto cluster = load_cluster(options.cluster);
+  if (!cluster) return report(cluster.error());
+  return measure(options, &*cluster);
+}
+
+void declare_options(CLI::App& app, Options& options) {
+  app.add_option("engine", options.engine, "tcp or rdma")->required()->check(CLI::IsMember({"tcp", "rdma"}));
+  app.add_option("A", options.a, "the node that sends: an ssh destination, a node of --cluster, or localhost")
+      ->required();
+  app.add_option("B", options.b, "the node that receives")->required();
+  app.add_option("--cluster", options.cluster, "cluster.yaml that describes both nodes and their rails");
+  app.add_option("--rail", options.rail, "this rail only; without --cluster, this interface of A");
+  app.add_option("--sizes", options.sizes,
+                 "message sizes, e.g. 4K,64K,1M (default: tcp 256K; rdma 4K,64K,1M)");
+  app.add_option("--latency-size", options.plan.latency_bytes, "message size of the latency run (default 8)")
+      ->check(CLI::Range(1, 65536));
+  app.add_option("--seconds", options.plan.seconds, "measured time of each number (default 3)")
+      ->check(CLI::Range(0.1, 3000.0));
+  app.add_option("--warm-up", options.plan.warmup, "seconds before each that are not counted (default 0.5)")
+      ->check(CLI::Range(0.0, 600.0));
+  app.add_option("--streams", options.plan.streams, "connections or queue pairs (default: tcp 4, rdma 2)")
+      ->check(CLI::Range(1, 64));
+  app.add_option("--traffic-class", options.plan.traffic_class, "RoCE ToS byte, e.g. 104 for DSCP 26")
+      ->check(CLI::Range(0, 255));
+  app.add_flag("--both-ways", options.plan.both_ways, "bandwidth from B to A as well, one after the other");
+  auto* bandwidth = app.add_flag("--bandwidth-only", options.bandwidth_only, "leave out the latency");
+  app.add_flag("--latency-only", options.latency_only, "leave out the bandwidth")->excludes(bandwidth);
+  app.add_flag("--json", options.json, "machine-readable (docs/reference/bench.md)");
+}
+
+}  // namespace
+
+Action declare_bench(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  declare_options(app, *options);
+  add_fleet_options(app, options->fleet);
+  app.footer(
+      "\nrailbed bench tcp localhost localhost           this machine with itself\n"
+      "railbed bench rdma gpu01 gpu02                  over the fastest subnet they share\n"
+      "railbed bench rdma gpu01 gpu02 --cluster cluster.yaml --rail rail0 --json\n\n"
+      "Nothing has to run on the nodes and no port has to be opened by hand. Data is checked while it is "
+      "timed;\n"
+      "every bandwidth stands beside the ceiling computed for its path. Exit code 2: a measurement failed.\n"
+      "How it is measured: docs/reference/bench.md.");
+  return [options] { return run(*options); };
+}
+
+}  // namespace railbed

@@ -1,0 +1,121 @@
+#include "cli/bench_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+
+namespace railbed {
+namespace {
+
+std::string name_of(Engine engine) { return engine == Engine::kTcp ? "TCP" : "RDMA write"; }
+
+std::string end_text(const Endpoint& end) {
+  std::string text = fmt::format("{} {}", end.node, end.interface);
+  if (!end.device.empty()) text += ' ' + end.device;
+  if (!end.address.empty()) text += ' ' + end.address;
+  if (end.gid_index >= 0) text += fmt::format(" (GID {})", end.gid_index);
+  return text;
+}
+
+// "1.2 %" of the median, or nothing where there is no interval.
+std::string spread(const Summary& summary) {
+  if (summary.median <= 0) return "";
+  return fmt::format("±{:.1f} %", (summary.high - summary.low) / 2 / summary.median * 100);
+}
+
+std::string share(const Measurement& run) {
+  if (run.ceiling.limits.empty()) return "-";
+  const double part = run.summary.median / run.ceiling.limits.front().rate.bits_per_second;
+  return run.ceiling.nominal ? "nominal" : fmt::format("{:.0f} %", part * 100);
+}
+
+std::string bandwidth_row(const Measurement& run) {
+  return fmt::format(
+      "  {:>9} {:>7} {:>12} {:>9} {:>9} {:>8} {:>9} {:>6}\n", to_text(ByteCount{run.message_bytes}),
+      run.streams, to_text(BitRate{run.summary.median}), spread(run.summary), share(run), run.lost,
+      run.cpu_seconds_per_gigabyte > 0 ? fmt::format("{:.2f}", run.cpu_seconds_per_gigabyte) : "-", run.mtu);
+}
+
+std::string latency_row(const Measurement& run) {
+  const auto text = [](double ns) { return to_text(Nanoseconds{ns}); };
+  const Summary& summary = run.summary;
+  // "µ" is two bytes and one column: no padding by width here, tabs are not columns either.
+  std::string row = fmt::format("  {:>9}", to_text(ByteCount{run.message_bytes}));
+  for (const double value :
+       {summary.minimum, summary.median, summary.p99, summary.p999, summary.p9999, summary.maximum}) {
+    const std::string word = text(value);
+    const auto columns = static_cast<std::size_t>(std::count_if(
+        word.begin(), word.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+    row += std::string(columns < 11 ? 11 - columns : 1, ' ') + word;
+  }
+  return row + fmt::format(" {:>9}\n", summary.samples);
+}
+
+void add_ceiling(std::string& text, const Measurement& run) {
+  const Ceiling& ceiling = run.ceiling;
+  for (std::size_t i = 0; i < ceiling.limits.size(); ++i)
+    text += fmt::format("  {} {}: {} = {}\n", i == 0 ? "ceiling" : "       ", to_text(ceiling.limits[i].rate),
+                        ceiling.limits[i].name, ceiling.limits[i].source);
+  if (!ceiling.note.empty())
+    text += fmt::format("  {}{}\n", ceiling.limits.empty() ? "no ceiling: " : "", ceiling.note);
+}
+
+void add_notes(std::string& text, const Measurement& run) {
+  if (run.checked_bytes > 0 && run.wrong_bytes == 0)
+    text += fmt::format("  data checked: {}\n", to_text(ByteCount{run.checked_bytes}));
+  for (const auto& [name, delta] : run.counter_deltas) text += fmt::format("  {} {:+}\n", name, delta);
+}
+
+void add_failure(std::string& text, const Measurement& run) {
+  if (!run.failure) return;
+  text += fmt::format("  {} FAILED ({}): {}\n", to_text(ByteCount{run.message_bytes}), run.failure->stage,
+                      run.failure->cause);
+  if (!run.failure->remedy.empty()) text += fmt::format("    do: {}\n", run.failure->remedy);
+}
+
+bool same_table(const Measurement& a, const Measurement& b) {
+  return a.engine == b.engine && a.metric == b.metric && a.rail == b.rail && a.from.node == b.from.node &&
+         a.to.node == b.to.node;
+}
+
+std::string head(const Measurement& run) {
+  std::string text =
+      fmt::format("{} {}, {}: {} → {}\n", name_of(run.engine),
+                  run.metric == Metric::kBandwidth ? "bandwidth" : "latency (half a round trip)", run.rail,
+                  end_text(run.from), end_text(run.to));
+  if (run.metric == Metric::kBandwidth)
+    text += fmt::format("  {:>9} {:>7} {:>12} {:>8} {:>9} {:>8} {:>9} {:>6}\n", "size", "streams", "median",
+                        "95 %", "ceiling", "resent", "CPU s/GB", "MTU");
+  else
+    text += fmt::format("  {:>9}{:>11}{:>11}{:>11}{:>11}{:>11}{:>11} {:>9}\n", "size", "min", "median", "p99",
+                        "p99.9", "p99.99", "max", "samples");
+  return text;
+}
+
+}  // namespace
+
+std::string bench_table(const std::vector<Measurement>& measurements) {
+  std::string text;
+  for (std::size_t i = 0; i < measurements.size();) {
+    if (i > 0) text += '\n';
+    text += head(measurements[i]);
+    const std::size_t first = i;
+    const Measurement* last_good = nullptr;
+    for (; i < measurements.size() && same_table(measurements[first], measurements[i]); ++i) {
+      const Measurement& run = measurements[i];
+      if (run.summary.samples > 0) {
+        text += run.metric == Metric::kBandwidth ? bandwidth_row(run) : latency_row(run);
+        last_good = &run;
+      }
+      add_failure(text, run);
+    }
+    if (last_good == nullptr) continue;
+    if (last_good->metric == Metric::kBandwidth) add_ceiling(text, *last_good);
+    add_notes(text, *last_good);
+  }
+  return text;
+}
+
+}  // namespace railbed
