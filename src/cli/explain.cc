@@ -1,4 +1,4 @@
-// railbed explain RULE: teaches one rule.
+// railbed explain: teaches one rule, or what a NCCL log says.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/nccl_log.h"
 #include "cli/terminal.h"
 #include "verify/rule.h"
 
@@ -65,10 +66,25 @@ int run(const std::string& id) {
 }  // namespace
 
 Action declare_explain(CLI::App& app) {
-  auto id = std::make_shared<std::string>();
-  app.add_option("RULE", *id, "a rule's name, as `railbed verify` and `railbed rules` print it")->required();
-  app.footer("\nExample: railbed explain rdma.gid");
-  return [id] { return run(*id); };
+  struct Options {
+    std::string rule;
+    std::string nccl_log;
+    bool json = false;
+  };
+  auto options = std::make_shared<Options>();
+  auto* const rule = app.add_option("RULE", options->rule,
+                                    "a rule's name, as `railbed verify` and `railbed rules` print it");
+  auto* const log = app.add_option("--nccl-log", options->nccl_log,
+                                   "explain this NCCL_DEBUG=INFO log instead; - reads standard input");
+  app.add_flag("--json", options->json, "print the log's explanation as JSON")->needs(log);
+  log->excludes(rule);
+  app.footer("\nExamples: railbed explain rdma.gid\n          railbed explain --nccl-log train.log");
+  return [options] {
+    if (!options->nccl_log.empty()) return explain_nccl_log(options->nccl_log, options->json);
+    if (!options->rule.empty()) return run(options->rule);
+    return report(
+        {ErrorKind::kBadInput, "explain what? Name a RULE, or a log with --nccl-log\nSee: railbed rules"});
+  };
 }
 
 }  // namespace railbed
