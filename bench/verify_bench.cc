@@ -1,5 +1,6 @@
-// How long a verdict takes over N nodes of eight rails: the 8×H100 machine of tests/machines, renamed N
-// times. Rooms: verify host facts inventory
+// How long a verdict takes over N nodes of eight rails: the 8×H100 machine of tests/machines, N times.
+
+// Rooms: verify host facts inventory
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
