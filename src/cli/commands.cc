@@ -5,6 +5,7 @@ namespace railbed {
 namespace {
 
 constexpr Command kCommands[] = {
+    {"prove", "verify, measure between neighbours, and write one page that shows it all", declare_prove},
     {"init", "look at live hosts and write a first cluster.yaml", declare_init},
     {"facts", "what this machine is: everything the rules know, as text or JSON", declare_facts},
     {"check", "validate a cluster.yaml and say what it describes", declare_check},
