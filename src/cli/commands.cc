@@ -5,16 +5,16 @@ namespace railbed {
 namespace {
 
 constexpr Command kCommands[] = {
-    {"prove", "verify, measure between neighbours, and write one page that shows it all", declare_prove},
-    {"init", "look at live hosts and write a first cluster.yaml", declare_init},
-    {"facts", "what this machine is: everything the rules know, as text or JSON", declare_facts},
-    {"check", "validate a cluster.yaml and say what it describes", declare_check},
-    {"bench", "measure TCP or RDMA between two nodes, beside the ceiling of the path", declare_bench},
-    {"capture", "pack what railbed reads of this machine into one file", declare_capture},
-    {"nccl", "lint NCCL variables, predict its choices, explain its log", declare_nccl},
     {"verify", "what is wrong with this machine or cluster, and how to mend it", declare_verify},
+    {"prove", "verify, measure between neighbours, and write one page that shows it all", declare_prove},
+    {"bench", "measure TCP or RDMA between two nodes, beside the ceiling of the path", declare_bench},
+    {"init", "look at live hosts and write a first cluster.yaml", declare_init},
+    {"check", "validate a cluster.yaml and say what it describes", declare_check},
+    {"facts", "what this machine is: everything the rules know, as text or JSON", declare_facts},
+    {"capture", "pack what railbed reads of this machine into one file", declare_capture},
     {"rules", "list every rule that verify applies", declare_rules},
     {"explain", "what one rule looks at, why, and what to do", declare_explain},
+    {"nccl", "lint NCCL variables, predict its choices, explain its log", declare_nccl},
     {"agent", "answer a controller on stdin and stdout; started by other commands", declare_agent},
     {"completion", "print a completion script for bash, zsh or fish", declare_completion},
 };
