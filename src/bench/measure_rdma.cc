@@ -170,10 +170,8 @@ void RdmaPair::add_counters(const Side& side, bool sender, const std::optional<R
   if (!before) return;
   const auto after = count(side, stop);
   if (!after) return;
-  if (sender) {
-    measurement.packets = after->packets - before->packets;
-    measurement.lost = after->resent - before->resent;
-  }
+  if (sender) measurement.packets = after->packets - before->packets;
+  measurement.lost += after->lost - before->lost;
   for (const auto& [name, value] : after->troubles) {
     const auto old = before->troubles.find(name);
     const auto moved = static_cast<std::int64_t>(value) -

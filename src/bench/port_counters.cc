@@ -9,7 +9,7 @@ namespace {
 
 enum class Meaning {
   kPackets,  // this end sent
-  kResent,   // a time that this end had to send again; a trouble too
+  kLost,     // a packet that got lost, as the end that noticed counts it; a trouble too
   kTrouble,
 };
 struct Row {
@@ -18,16 +18,18 @@ struct Row {
 };
 
 // rxe: drivers/infiniband/sw/rxe/rxe_hw_counters.c. mlx5: NVIDIA's "Understanding mlx5 Linux Counters and
-// Status Parameters". The rest is the InfiniBand PortCounters attribute (specification, volume 1, 16.1.3.5).
+// Status Parameters". Of rxe it is the receiver's gaps that count as losses: its retries also come from a
+// peer whose processor was busy. The rest is the InfiniBand PortCounters attribute (specification, volume
+// 1, 16.1.3.5).
 constexpr std::array kRows{
     Row{"sent_pkts", Meaning::kPackets},
     Row{"port_xmit_packets", Meaning::kPackets},
-    Row{"completer_retry_err", Meaning::kResent},
-    Row{"packet_seq_err", Meaning::kResent},
-    Row{"local_ack_timeout_err", Meaning::kResent},
-    Row{"implied_nak_seq_err", Meaning::kResent},
-    Row{"roce_adp_retrans", Meaning::kResent},
-    Row{"out_of_seq_request", Meaning::kTrouble},
+    Row{"completer_retry_err", Meaning::kTrouble},
+    Row{"packet_seq_err", Meaning::kLost},
+    Row{"local_ack_timeout_err", Meaning::kLost},
+    Row{"implied_nak_seq_err", Meaning::kLost},
+    Row{"roce_adp_retrans", Meaning::kLost},
+    Row{"out_of_seq_request", Meaning::kLost},
     Row{"duplicate_request", Meaning::kTrouble},
     Row{"rcvd_seq_err", Meaning::kTrouble},
     Row{"retry_exceeded_err", Meaning::kTrouble},
@@ -67,7 +69,7 @@ RdmaCounters read_counters(const RdmaPort& port) {
         result.packets = std::max(result.packets, *value);
       else
         result.troubles[name] = *value;
-      if (row->meaning == Meaning::kResent) result.resent += *value;
+      if (row->meaning == Meaning::kLost) result.lost += *value;
     }
   return result;
 }

@@ -172,10 +172,10 @@ struct RdmaDone {
 // What the port counts: packets sent, and every event that tells of trouble.
 struct RdmaCounters {
   std::uint64_t packets = 0;
-  std::uint64_t resent = 0;  // times that this end had to send again
+  std::uint64_t lost = 0;  // packets that this end noticed to be lost
   std::map<std::string, std::uint64_t> troubles;
   static constexpr auto fields() {
-    return std::tuple{field("packets", &RdmaCounters::packets), field("resent", &RdmaCounters::resent),
+    return std::tuple{field("packets", &RdmaCounters::packets), field("lost", &RdmaCounters::lost),
                       field("troubles", &RdmaCounters::troubles)};
   }
 };

@@ -156,6 +156,7 @@ Action declare_prove(CLI::App& app) {
   app.add_option("CLUSTER", flags->cluster_file, "the description: cluster.yaml")->required();
   app.add_option("-o,--output", flags->output, "where the page goes (default report.html)");
   app.add_option("--seconds", flags->seconds, "how long each number is measured (default 2)")
+      ->take_last()
       ->check(CLI::Range(0.2, 600.0));
   app.add_flag("--no-measure", flags->no_measure, "look and judge only");
   app.add_option("--measurements", flags->measurements_file, "also write the measurements as JSON");

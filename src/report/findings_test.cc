@@ -51,7 +51,8 @@ const Run kPairRun{"lab", "2031-05-04T10:00:00Z", 8.25, 2};
 TEST(FindingsText, SaysFirstWhatIsBrokenAndWhatToDo) {
   EXPECT_EQ(render_text(broken_pair(), kPairRun),
             R"(FAIL  vm2: eth1 is down (administratively)                              net.down
-      do: ip link set eth1 up
+      do: Bring the interface up.
+        $ ip link set eth1 up
       explains 3 more: rdma.port-down vm2 rxe0/1 · gid.missing vm2 rxe0/1 ·
                        measured.failed rail0
 
@@ -90,7 +91,7 @@ TEST(FindingsText, TheSameFindingOnManyNodesIsOneLine) {
   for (int i = 1; i <= 500; ++i) {
     verdict.findings.push_back(
         finding(Status::kFail, "net.mtu", fmt::format("gpu{:03}", i), "eth1", "eth1 has MTU 1500, not 9000"));
-    verdict.findings.back().remedy.commands = {"ip link set eth1 mtu 9000"};
+    verdict.findings.back().remedy = {"Raise the MTU.", {"ip link set eth1 mtu 9000"}};
     Finding slow =
         finding(Status::kWarn, "gid.mtu", fmt::format("gpu{:03}", i), "mlx5_0/1", "path MTU is 1024");
     slow.caused_by = verdict.findings.size() - 1;
@@ -98,7 +99,8 @@ TEST(FindingsText, TheSameFindingOnManyNodesIsOneLine) {
   }
   EXPECT_EQ(render_text(verdict, {"", "", 0, 500}),
             R"(FAIL  gpu[001-500]: eth1 has MTU 1500, not 9000                          net.mtu
-      do: ip link set eth1 mtu 9000
+      do: Raise the MTU.
+        $ ip link set eth1 mtu 9000
       explains 500 more: gid.mtu gpu[001-500] mlx5_0/1
 
 500 failures · 500 warnings · 500 of them explained by others · 0 passed ·

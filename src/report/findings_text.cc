@@ -91,7 +91,7 @@ class Writer {
   std::size_t room_after(std::string_view label) const {
     return options_.width - kMargin - columns(label) - 2;
   }
-  void command(std::string_view command, bool is_first);
+  void command(std::string_view command);
   void remedy(const Remedy& remedy);
   void consequences(const Cause& cause);
 
@@ -131,16 +131,13 @@ void Writer::detail_lines(std::string_view label, const std::vector<std::string>
 }
 
 // Never wrapped: a command is there to be copied.
-void Writer::command(std::string_view command, bool is_first) {
-  text_ += fmt::format("{:{}}{}{}\n", "", kMargin, is_first ? "do: " : "    ", printable(command));
+void Writer::command(std::string_view command) {
+  text_ += fmt::format("{:{}}  $ {}\n", "", kMargin, printable(command));
 }
 
 void Writer::remedy(const Remedy& remedy) {
-  if (remedy.commands.empty()) {
-    if (!remedy.text.empty()) detail("do", remedy.text);
-  } else {
-    for (std::size_t i = 0; i < remedy.commands.size(); ++i) command(remedy.commands[i], i == 0);
-  }
+  if (!remedy.text.empty()) detail("do", remedy.text);
+  for (const std::string& one : remedy.commands) command(one);
   if (remedy.needs_reboot) detail("note", "takes effect after a reboot");
   if (!remedy.reversible) detail("note", "this cannot be undone");
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -160,31 +161,75 @@ void rdma_beats_tcp(const Survey& survey, Judge& judge) {
   }
 }
 
-void loss(const Survey& survey, Judge& judge) {
-  for (const Measurement& one : survey.evidence.measurements) {
+struct Losses {
+  std::uint64_t packets = 0;
+  std::uint64_t lost = 0;
+  std::string evidence;
+
+  // What the loss rate surely exceeds (99 %): one lost packet of a few hundred proves nothing yet. The lower
+  // limit of a Poisson count, by Wilson and Hilferty's approximation.
+  double share() const {
+    if (lost == 0) return 0;
+    const auto n = static_cast<double>(lost);
+    const double root = 1 - 1 / (9 * n) - 2.326 / (3 * std::sqrt(n));
+    return n * std::pow(std::max(root, 0.0), 3) / static_cast<double>(packets);
+  }
+  std::string to_text(std::string_view engine) const {
+    return fmt::format("{} of {} {} packets ({:.2g} %)", lost, packets, engine,
+                       100.0 * static_cast<double>(lost) / static_cast<double>(packets));
+  }
+};
+using PathLosses = std::map<Engine, Losses>;
+
+std::map<Path, PathLosses> losses_of(const std::vector<Measurement>& measurements) {
+  std::map<Path, PathLosses> all;
+  for (const Measurement& one : measurements) {
     if (one.failure) continue;
-    Case each = about(judge, one);
-    if (one.packets == 0) {
+    Losses& losses = all[{one.rail, one.from.node, one.to.node}][one.engine];
+    losses.packets += one.packets;
+    losses.lost += one.lost;
+    for (const auto& [counter, delta] : one.counter_deltas)
+      if (delta != 0)
+        losses.evidence += fmt::format("{}{} +{}", losses.evidence.empty() ? "" : ", ", counter, delta);
+  }
+  return all;
+}
+
+// One finding a path: a bad cable shows in every number that was measured over it.
+void loss(const Survey& survey, Judge& judge) {
+  for (const auto& [path, engines] : losses_of(survey.evidence.measurements)) {
+    Case each = judge.on_cluster(fmt::format("{} → {} on {}", path.from, path.to, path.rail),
+                                 {"rail:" + path.rail, "node:" + path.from, "node:" + path.to});
+    double worst = 0;
+    std::uint64_t counted = 0;
+    std::vector<std::string> observed;
+    for (const auto& [engine, losses] : engines) {
+      counted += losses.packets;
+      if (losses.packets == 0) continue;
+      if (losses.lost > 0) observed.push_back(losses.to_text(engine_text(engine)));
+      if (!losses.evidence.empty()) each.add_evidence(losses.evidence);
+      worst = std::max(worst, losses.share());
+    }
+    if (counted == 0) {
       each.not_applicable("packets were not counted");
       continue;
     }
-    const double share = static_cast<double>(one.lost) / static_cast<double>(one.packets);
-    if (share <= kLossWarns) {
-      each.pass(fmt::format("{} of {}", one.lost, one.packets));
+    if (worst <= kLossWarns) {
+      each.pass(observed.empty() ? "none lost" : fmt::format("{}", fmt::join(observed, ", ")));
       continue;
     }
-    for (const auto& [counter, delta] : one.counter_deltas)
-      if (delta != 0) each.add_evidence(fmt::format("{} +{}", counter, delta));
+    const RailPort* port = nullptr;
+    if (const Rail* rail = find_rail(survey.evidence.cluster, path.rail)) port = find_port(*rail, path.to);
     each.red(
-        share > kLossFails ? Status::kFail : Status::kWarn,
-        {.message = fmt::format("{}: {} of {} packets were lost and sent again ({:.2g} %)", what_text(one),
-                                one.lost, one.packets, 100 * share),
+        worst > kLossFails ? Status::kFail : Status::kWarn,
+        {.message = fmt::format("{} loses packets between {} and {}: {} lost and sent again", path.rail,
+                                path.from, path.to, fmt::join(observed, ", ")),
          .expected = fmt::format("below {} %", 100 * kLossWarns),
-         .observed = fmt::format("{:.2g} %", 100 * share),
-         .remedy = {
-             "Read the error counters of both ends under load: cable, then congestion (PFC, ECN), then MTU.",
-             {fmt::format("ethtool -S {} | grep -i -e drop -e discard -e err", one.from.interface),
-              "rdma statistic show"}}});
+         .observed = fmt::format("{}", fmt::join(observed, ", ")),
+         .remedy = {"Swap the cable; if it stays, look for congestion (PFC, ECN) and for drops at both ends.",
+                    {fmt::format("ethtool -S {} | grep -i -e drop -e discard -e err",
+                                 port != nullptr ? port->interface : "INTERFACE"),
+                     "rdma statistic show"}}});
   }
 }
 
