@@ -27,21 +27,21 @@ def prove(folder, *options, on_progress=None):
     """Runs prove; on_progress gets each line of stderr. Answers the finished process."""
     argv = [RAILBED, 'prove', str(PAIR.cluster), '-o', f'{folder}/report.html', '--seconds', SECONDS,
             '--measurements', f'{folder}/measurements.json', *options]  # the last --seconds counts
-    process = subprocess.Popen(argv, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE)
     said = []
+    with subprocess.Popen(argv, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as process:
 
-    def listen():
-        for line in process.stderr:
-            said.append(line)
-            if on_progress:
-                on_progress(line)
+        def listen():
+            for line in process.stderr:
+                said.append(line)
+                if on_progress:
+                    on_progress(line)
 
-    listener = threading.Thread(target=listen)
-    listener.start()
-    stdout = process.stdout.read()
-    process.wait(180)
-    listener.join()
+        listener = threading.Thread(target=listen)
+        listener.start()
+        stdout = process.stdout.read()
+        process.wait(180)
+        listener.join()
     return subprocess.CompletedProcess(argv, process.returncode, stdout, ''.join(said))
 
 
