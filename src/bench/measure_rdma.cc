@@ -207,10 +207,10 @@ bool RdmaPair::run_write(const Side& from, const Side& to, const RdmaRun& run, M
   measurement.failure = cause_of(from_node, written, to.end->peer->node(), watched);
   // What the other adapter tells of is why the writes failed.
   if (watched && watched->failure) {
-    const std::string seen = measurement.failure->cause;
     measurement.failure = watched->failure;
     measurement.failure->cause = fmt::format("{}: {}", to.end->peer->node(), watched->failure->cause);
-    if (seen != watched->failure->cause) measurement.failure->cause += "; " + from_node + " saw " + seen;
+    if (written && written->failure)
+      measurement.failure->cause += fmt::format("; {}: {}", from_node, written->failure->cause);
   }
   if (!written) return false;
   measurement.intervals = written->intervals;

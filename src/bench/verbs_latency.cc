@@ -21,6 +21,7 @@ constexpr std::uint64_t kEchoPatience = 6'000'000'000;
 constexpr std::uint64_t kSignal = 32;
 constexpr std::uint64_t kSpinsToYield = 64;
 constexpr std::uint64_t kSpinsToLook = 1024;
+constexpr std::uint64_t kSpinsToClock = 64 * kSpinsToLook;
 
 class Player {
  public:
@@ -58,6 +59,7 @@ class Player {
       if (spins % kSpinsToLook != 0) continue;
       if (over()) return false;
       if (!completions_.poll(done_)) return broken_ = true, false;
+      if (spins % kSpinsToClock != 0) continue;
       if (since == 0) since = now_ns();
       if (now_ns() - since > patience_) return silent_ = true, false;
     }

@@ -214,6 +214,8 @@ Result<void> RdmaSession::prepare(const RdmaRun& run) {
   state_->slots(state_->outgoing(), run).fill();
   state_->slots(state_->incoming(), run).poison();
   state_->clear_signals(run.message_bytes);
+  while (adapter_trouble(*state_, 0)) {
+  }  // what happened before this run is no news
   state_->prepared = run;
   return {};
 }

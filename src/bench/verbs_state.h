@@ -86,6 +86,7 @@ class Completions {
   std::uint64_t silent_ns_ = 0;
   std::optional<ibv_wc_status> status_;
   std::uint32_t vendor_error_ = 0;
+  std::optional<Failure> trouble_;
 };
 
 // Below this many processors a spinning thread takes time from the very network stack that it waits for (in

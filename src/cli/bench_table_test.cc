@@ -1,0 +1,71 @@
+#include "cli/bench_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace railbed {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Measurement bandwidth() {
+  Measurement one;
+  one.engine = Engine::kRdma;
+  one.rail = "rail0";
+  one.from = {"gpu01", "ens6", "mlx5_0/1", "10.0.0.1", 3};
+  one.to = {"gpu02", "ens6", "mlx5_0/1", "10.0.0.2", 3};
+  one.message_bytes = 65536;
+  one.mtu = 4096;
+  one.summary.samples = 30;
+  one.summary.median = 49e9;
+  one.summary.low = 48.51e9;
+  one.summary.high = 49.49e9;
+  one.checked_bytes = 1 << 20;
+  one.ceiling.limits = {{"wire, 100 Gb/s at MTU 4096", BitRate::gigabits(98), "rate × 0.98"}};
+  return one;
+}
+
+TEST(BenchTable, NumberStandsBesideItsCeilingAndHowItWasComputed) {
+  const std::string text = bench_table({bandwidth()});
+  EXPECT_THAT(text, HasSubstr("RDMA write bandwidth, rail0: gpu01 ens6 mlx5_0/1 10.0.0.1 (GID 3) → gpu02"));
+  EXPECT_THAT(text, HasSubstr("49.0 Gb/s"));
+  EXPECT_THAT(text, HasSubstr("±1.0 %"));
+  EXPECT_THAT(text, HasSubstr("50 %"));
+  EXPECT_THAT(text, HasSubstr("ceiling 98.0 Gb/s: wire, 100 Gb/s at MTU 4096 = rate × 0.98"));
+  EXPECT_THAT(text, HasSubstr("data checked: 1 MiB"));
+}
+
+TEST(BenchTable, NominalCeilingIsNotAShare) {
+  Measurement one = bandwidth();
+  one.ceiling.nominal = true;
+  one.ceiling.note = "ens6 of gpu02 is virtual";
+  const std::string text = bench_table({one});
+  EXPECT_THAT(text, HasSubstr("nominal"));
+  EXPECT_THAT(text, Not(HasSubstr("50 %")));
+  EXPECT_THAT(text, HasSubstr("ens6 of gpu02 is virtual"));
+}
+
+TEST(BenchTable, FailureSaysCauseAndRemedy) {
+  Measurement one = bandwidth();
+  one.summary = {};
+  one.failure = Failure{"run", "gpu02: ens6 is down", "ip link set ens6 up"};
+  const std::string text = bench_table({one});
+  EXPECT_THAT(text, HasSubstr("64 KiB FAILED (run): gpu02: ens6 is down"));
+  EXPECT_THAT(text, HasSubstr("do: ip link set ens6 up"));
+  EXPECT_THAT(text, Not(HasSubstr("data checked")));
+}
+
+TEST(BenchTable, LatencyShowsItsTail) {
+  Measurement one = bandwidth();
+  one.metric = Metric::kLatency;
+  one.summary.median = 850;
+  one.summary.p9999 = 12'300;
+  const std::string text = bench_table({bandwidth(), one});
+  EXPECT_THAT(text, HasSubstr("latency (half a round trip)"));
+  EXPECT_THAT(text, HasSubstr("0.85 µs"));
+  EXPECT_THAT(text, HasSubstr("12.3 µs"));
+}
+
+}  // namespace
+}  // namespace railbed

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""RDMA between the two guests: numbers with checked data, and runs that are broken on the way end and say why.
+
+Usage: rdma_bench_test.py RAILBED. Uses the pair in RAILBED_LAB_DIR (default: build/lab); brings it up, and takes it
+down again, unless it was up. No number is judged: every speed here is an emulator's.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from vm_pair import Pair  # noqa: E402
+
+PAIR = Pair(os.environ.get('RAILBED_LAB_DIR', HERE.parent.parent / 'build/lab'))
+RAILBED = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else os.environ['RAILBED']).resolve()
+WAS_UP = False
+# Until a broken run must have ended by itself. Two seconds of retries are expected; the host may be busy.
+PATIENCE = 90
+
+
+def setUpModule():
+    global WAS_UP
+    WAS_UP = PAIR.locked()
+    PAIR.up()
+    for node in ('vm1', 'vm2'):
+        PAIR.fault(node, 'clear')
+
+
+def tearDownModule():
+    if not WAS_UP:
+        PAIR.down()
+
+
+def start(*words):
+    return subprocess.Popen([str(RAILBED), 'bench', 'rdma', 'vm1', 'vm2', '--cluster', str(PAIR.cluster), '--json',
+                             *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True)
+
+
+def result(run):
+    out, err = run.communicate(timeout=PATIENCE)
+    assert run.returncode in (0, 2), f'exit {run.returncode}: {err}'
+    return run.returncode, json.loads(out)['measurements']
+
+
+def until_it_measures(run):
+    for line in run.stderr:
+        if line.startswith('rdma '):
+            time.sleep(4)  # set-up is over and writes are under way, or nearly: both must end well
+            return
+    raise AssertionError(f'ended before it measured: {run.stdout.read()}')
+
+
+class Sound(unittest.TestCase):
+    def test_bandwidth_and_latency_with_checked_data(self):
+        code, measurements = result(start('--sizes', '4K,64K', '--seconds', '1', '--both-ways'))
+        self.assertEqual(code, 0, measurements)
+        self.assertEqual([(one['metric'], one['message_bytes'], one['from']['node']) for one in measurements],
+                         [('bandwidth', 4096, 'vm1'), ('bandwidth', 65536, 'vm1'), ('bandwidth', 4096, 'vm2'),
+                          ('bandwidth', 65536, 'vm2'), ('latency', 8, 'vm1')])
+        for one in measurements:
+            self.assertIsNone(one['failure'])
+            self.assertGreater(one['summary']['median'], 0)
+            self.assertGreater(one['checked_bytes'], 0)
+            self.assertEqual(one['wrong_bytes'], 0)
+            self.assertEqual(one['mtu'], 4096)
+            self.assertEqual(one['from']['gid_index'], 1)
+            self.assertEqual(one['from']['device'], 'rxe0/1')
+        for one in measurements[:-1]:
+            self.assertGreater(one['packets'], 0)
+            self.assertTrue(one['ceiling']['nominal'])
+
+
+class Broken(unittest.TestCase):
+    def tearDown(self):
+        for node in ('vm1', 'vm2'):
+            PAIR.fault(node, 'clear')
+
+    def broken_by(self, breaking, *words):
+        run = start('--sizes', '64K', '--seconds', '600', *words)
+        self.addCleanup(run.kill)
+        until_it_measures(run)
+        breaking()
+        code, measurements = result(run)
+        self.assertEqual(code, 2)
+        self.assertEqual(len(measurements), 1, measurements)
+        failure = measurements[0]['failure']
+        self.assertIsNotNone(failure)
+        self.assertTrue(failure['remedy'], failure)
+        print(f'{self.id().split(".")[-1]}: {failure["cause"]}', file=sys.stderr)
+        return failure['cause']
+
+    def test_cut_on_the_receiving_side(self):
+        self.assertIn('vm2: eth1 is down', self.broken_by(lambda: PAIR.fault('vm2', 'cut'), '--bandwidth-only'))
+
+    def test_cut_on_the_sending_side(self):
+        self.assertIn('vm1: eth1 is down', self.broken_by(lambda: PAIR.fault('vm1', 'cut'), '--bandwidth-only'))
+
+    def test_blackhole(self):
+        cause = self.broken_by(lambda: PAIR.fault('vm2', 'blackhole'), '--bandwidth-only')
+        self.assertIn('IBV_WC_RETRY_EXC_ERR: no acknowledgement from vm2', cause)
+
+    def test_blackhole_while_pinging(self):
+        cause = self.broken_by(lambda: PAIR.fault('vm2', 'blackhole'), '--latency-only')
+        self.assertIn('vm2', cause)
+
+    def test_killed_agent_of_the_receiver(self):
+        kill = 'for p in /proc/[0-9]*; do case $(readlink $p/exe) in */agents/*/railbed) kill -9 ${p#/proc/};; esac; done'
+        cause = self.broken_by(lambda: PAIR.ssh('vm2', kill), '--bandwidth-only')
+        self.assertIn('the agent on vm2', cause)
+
+    def test_no_gid_is_said_before_anything_runs(self):
+        PAIR.fault('vm2', 'no-module')
+        code, measurements = result(start('--sizes', '64K', '--seconds', '1', '--bandwidth-only'))
+        self.assertEqual(code, 2)
+        self.assertIn('vm2: eth1 has no RDMA device', measurements[0]['failure']['cause'])
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=2)
