@@ -50,6 +50,7 @@ BenchPlan plan_for(const Rail& rail, const ProveFlags& flags) {
   BenchPlan plan;
   if (rail.fabric == Fabric::kEthernet) plan.engines = {Engine::kTcp};
   plan.seconds = flags.seconds;
+  plan.sizes = {4 << 10, 64 << 10, 1 << 20};  // the same for both engines, so that they stand side by side
   return plan;
 }
 
