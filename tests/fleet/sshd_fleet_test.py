@@ -3,6 +3,7 @@
 
 FLEET_PROBE and FLEET_TEST_AGENT name the test programs, RAILBED the binary.
 """
+import json
 import os
 import pathlib
 import shutil
@@ -85,6 +86,25 @@ class SshdFleetTest(unittest.TestCase):
                 self.assertIn(reason, answers[name][1])
         self.assert_nothing_left("/railbed/agents/")
         self.assert_nothing_left(self.fleet.ssh_config)
+
+    def test_verify_judges_the_rest_and_names_the_five(self):
+        cluster = self.fleet.lab / "cluster.yaml"
+        cluster.write_text(f"railbed: 1\ncluster: fleet\nfabric: ethernet\nssh:\n  config: {self.fleet.ssh_config}\n"
+                           "nodes:\n  - {name: 'node[01-32]', ssh: 'node[01-32]'}\n")
+        start = time.monotonic()
+        done = subprocess.run(self.fleet.inside([self.railbed, "verify", str(cluster), "--json"]), timeout=120,
+                              capture_output=True, text=True)
+        print(f"32 nodes, five sick, railbed verify: {time.monotonic() - start:.1f} s", flush=True)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        findings = json.loads(done.stdout)["findings"]
+        gone = {one["node"]: one["message"] for one in findings
+                if one["rule"] == "node.reachable" and one["status"] == "fail"}
+        self.assertEqual(sorted(gone), sorted(SICK))
+        for name, (_, reason) in SICK.items():
+            self.assertIn(reason, gone[name])
+        judged = {one["node"] for one in findings if one["status"] == "pass"}
+        self.assertEqual(sorted(judged & set(NAMES)), FINE)
+        self.assert_nothing_left("/railbed/agents/")
 
     def test_one_node(self):
         for run in ("pushing the agent", "agent cached"):
