@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "cli/app.h"
 #include "cli/command.h"
+#include "verify/rule.h"
 
 namespace railbed {
 namespace {
@@ -24,8 +25,15 @@ std::string command_words() {
   return words;
 }
 
+std::string rule_words() {
+  std::string words;
+  for (const Rule& rule : all_rules()) words += (words.empty() ? "" : " ") + std::string(rule.id);
+  return words;
+}
+
 // What a bare word after this command may be; empty: a file.
 std::string argument_words(std::string_view command) {
+  if (command == "explain") return rule_words();
   if (command == "bench") return "tcp rdma";
   if (command == "completion") return "bash zsh fish";
   return "";

@@ -72,6 +72,11 @@ void mtu_equal(const Survey& survey, Judge& judge) {
   }
 }
 
+bool is_loopback(const NetInterface& interface) {
+  constexpr int kArphrdLoopback = 772;  // linux/if_arp.h
+  return interface.link_type.value_or(0) == kArphrdLoopback;
+}
+
 std::string addresses_text(const std::vector<InterfaceAddress>& addresses) {
   std::vector<std::string> texts;
   for (const InterfaceAddress& one : addresses)
@@ -81,6 +86,16 @@ std::string addresses_text(const std::vector<InterfaceAddress>& addresses) {
 }
 
 int prefix_of(const Rail& rail) { return rail.subnet ? rail.subnet->prefix() : 24; }
+
+// A loopback interface answers for the whole subnet of each address it has: 127.0.0.2 needs no adding.
+bool holds(const NetInterface& interface, const std::vector<InterfaceAddress>& addresses,
+           const IpAddress& wanted) {
+  return std::ranges::any_of(addresses, [&](const InterfaceAddress& one) {
+    if (one.address == wanted) return true;
+    const auto subnet = Subnet::of(one.address, one.prefix);
+    return is_loopback(interface) && subnet && subnet->contains(wanted);
+  });
+}
 
 void address(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes)
@@ -94,7 +109,7 @@ void address(const Survey& survey, Judge& judge) {
       if (one.lacks_interface(end)) continue;
       const auto* addresses = one.read(end.interface->addresses);
       if (addresses == nullptr) continue;
-      if (std::ranges::find(*addresses, *end.port->address, &InterfaceAddress::address) != addresses->end()) {
+      if (holds(*end.interface, *addresses, *end.port->address)) {
         one.pass(end.port->address->to_text());
         continue;
       }
@@ -196,7 +211,7 @@ void duplicate_address(const Survey& survey, Judge& judge) {
   std::map<IpAddress, std::vector<Holder>> holders;
   for (const NodeView& node : survey.nodes)
     for (const RailEnd& end : node.ends)
-      if (end.interface != nullptr && end.interface->addresses.ok())
+      if (end.interface != nullptr && end.interface->addresses.ok() && !is_loopback(*end.interface))
         for (const InterfaceAddress& each : *end.interface->addresses)
           if (!each.address.is_link_local()) holders[each.address].push_back({&node, &end});
   for (const auto& [ip, users] : holders) {

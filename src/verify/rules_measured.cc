@@ -186,6 +186,7 @@ std::map<Path, PathLosses> losses_of(const std::vector<Measurement>& measurement
   for (const Measurement& one : measurements) {
     if (one.failure) continue;
     Losses& losses = all[{one.rail, one.from.node, one.to.node}][one.engine];
+    if (one.from.interface == "lo") continue;  // what is sent again there only waited for a processor
     losses.packets += one.packets;
     losses.lost += one.lost;
     for (const auto& [counter, delta] : one.counter_deltas)
@@ -211,7 +212,7 @@ void loss(const Survey& survey, Judge& judge) {
       worst = std::max(worst, losses.share());
     }
     if (counted == 0) {
-      each.not_applicable("packets were not counted");
+      each.not_applicable("packets were not counted, or never left the machine");
       continue;
     }
     if (worst <= kLossWarns) {
