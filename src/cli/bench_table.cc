@@ -87,7 +87,7 @@ std::string head(const Measurement& run) {
                   end_text(run.from), end_text(run.to));
   if (run.metric == Metric::kBandwidth)
     text += fmt::format("  {:>9} {:>7} {:>12} {:>8} {:>9} {:>8} {:>9} {:>6}\n", "size", "streams", "median",
-                        "95 %", "ceiling", "resent", "CPU s/GB", "MTU");
+                        "95 %", "ceiling", "lost", "CPU s/GB", "MTU");
   else
     text += fmt::format("  {:>9}{:>11}{:>11}{:>11}{:>11}{:>11}{:>11} {:>9}\n", "size", "min", "median", "p99",
                         "p99.9", "p99.99", "max", "samples");
