@@ -10,12 +10,12 @@ Reading<std::uint64_t> count(std::uint64_t value) { return {value, ""}; }
 TEST(PortCounters, RxeAndMlx5WordsMeanTheSame) {
   RdmaPort rxe;
   rxe.hw_counters = {
-      {"sent_pkts", count(100)}, {"completer_retry_err", count(3)}, {"out_of_seq_request", count(4)}};
+      {"sent_pkts", count(100)}, {"completer_retry_err", count(3)}, {"out_of_seq_request", count(2)}};
   const RdmaCounters soft = read_counters(rxe);
   EXPECT_EQ(soft.packets, 100u);
-  EXPECT_EQ(soft.lost, 4u);
+  EXPECT_EQ(soft.lost, 2u) << "retries also come from a busy peer; a gap at the receiver is a loss";
   EXPECT_EQ(soft.troubles,
-            (std::map<std::string, std::uint64_t>{{"completer_retry_err", 3}, {"out_of_seq_request", 4}}));
+            (std::map<std::string, std::uint64_t>{{"completer_retry_err", 3}, {"out_of_seq_request", 2}}));
 
   RdmaPort mlx5;
   mlx5.counters = {{"port_xmit_packets", count(200)}, {"symbol_error", count(1)}};
