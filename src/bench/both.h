@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/result.h"
+#include "bench/chained_stop.h"
 #include "facts/measurement.h"
 
 namespace railbed {
@@ -30,8 +31,7 @@ template <class A, class B>
 std::pair<Result<A>, Result<B>> ask_both(const std::function<Result<A>(std::stop_token)>& ask_a,
                                          const std::function<Result<B>(std::stop_token)>& ask_b,
                                          std::stop_token stop, std::chrono::milliseconds grace = kGrace) {
-  std::stop_source inner;
-  const std::stop_callback relay(stop, [&] { inner.request_stop(); });
+  ChainedStop inner(std::move(stop));
   std::mutex mutex;
   std::condition_variable changed;
   std::optional<Result<A>> a;
@@ -41,14 +41,14 @@ std::pair<Result<A>, Result<B>> ask_both(const std::function<Result<A>(std::stop
     slot.emplace(std::move(answer));
     changed.notify_all();
   };
-  const std::jthread thread_a([&] { put(a, ask_a(inner.get_token())); });
-  const std::jthread thread_b([&] { put(b, ask_b(inner.get_token())); });
+  const std::jthread thread_a([&] { put(a, ask_a(inner.token())); });
+  const std::jthread thread_b([&] { put(b, ask_b(inner.token())); });
   std::unique_lock lock(mutex);
   changed.wait(lock, [&] { return (a && (b || went_wrong(*a))) || (b && went_wrong(*b)); });
   const bool gone = (a && !*a) || (b && !*b);
   if (!changed.wait_for(lock, gone ? std::chrono::milliseconds(0) : grace, [&] { return a && b; })) {
     lock.unlock();
-    inner.request_stop();
+    inner.request();
     lock.lock();
     changed.wait(lock, [&] { return a && b; });
   }

@@ -1,9 +1,10 @@
 #include "bench/local_peer.h"
 
 #include <condition_variable>
-#include <functional>
 #include <mutex>
 #include <thread>
+
+#include "bench/chained_stop.h"
 
 namespace railbed {
 
@@ -11,8 +12,7 @@ Result<std::string> LocalPeer::call(std::string_view method, std::string params,
                                     std::chrono::milliseconds deadline, std::stop_token stop) {
   const auto handler = handlers_.find(method);
   if (handler == handlers_.end()) return fail(ErrorKind::kBadInput, "no method " + std::string(method));
-  std::stop_source inner;
-  const std::stop_callback relay(stop, [&] { inner.request_stop(); });
+  ChainedStop inner(stop);
   // Handlers return soon after a stop request, so a timer that requests it is all that a deadline needs.
   std::mutex mutex;
   std::condition_variable_any changed;
@@ -22,9 +22,9 @@ Result<std::string> LocalPeer::call(std::string_view method, std::string params,
     changed.wait_for(lock, done, deadline, [] { return false; });
     if (done.stop_requested()) return;
     late = true;
-    inner.request_stop();
+    inner.request();
   });
-  auto answer = handler->second(params, inner.get_token());
+  auto answer = handler->second(params, inner.token());
   timer.request_stop();
   timer.join();
   if (late) return fail(ErrorKind::kTimeout, node_ + " did not answer in time");

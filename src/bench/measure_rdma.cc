@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "bench/both.h"
+#include "bench/chained_stop.h"
 #include "bench/pattern.h"
 #include "bench/statistics.h"
 #include "bench/typed.h"
@@ -185,20 +186,19 @@ void RdmaPair::add_counters(const Side& side, bool sender, const std::optional<R
 // The writing end works, the other only watches its adapter: it has no part in a write.
 bool RdmaPair::run_write(const Side& from, const Side& to, const RdmaRun& run, Measurement& measurement,
                          const std::stop_token& stop) {
-  std::stop_source written_stop;
+  ChainedStop written_stop(stop);  // ends the watch when the writing has
   RdmaRun request = run;
   request.session = from.opened.session;
   const auto [written, watched] = ask_both<RdmaWritten, RdmaDone>(
       [&](std::stop_token inner) {
         auto answer =
             ask<RdmaWritten>(*from.end->peer, kRdmaWrite, request, run_deadline(run), std::move(inner));
-        written_stop.request_stop();
+        written_stop.request();
         return answer;
       },
-      [&](std::stop_token inner) -> Result<RdmaDone> {
-        const std::stop_callback relay(inner, [&] { written_stop.request_stop(); });
+      [&](const std::stop_token&) -> Result<RdmaDone> {
         auto answer = ask<RdmaDone>(*to.end->peer, kRdmaWatch, RdmaSessionName{to.opened.session},
-                                    run_deadline(run), written_stop.get_token());
+                                    run_deadline(run), written_stop.token());
         if (!answer && answer.error().kind == ErrorKind::kCancelled) return RdmaDone{};
         return answer;
       },

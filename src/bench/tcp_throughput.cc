@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "bench/block.h"
+#include "bench/chained_stop.h"
 #include "bench/clock.h"
 #include "bench/tcp.h"
 #include "bench/tcp_common.h"
@@ -23,17 +24,17 @@ constexpr double kSlack = 0.15;
 // What the threads of one side share.
 class Run {
  public:
-  explicit Run(std::stop_token outer) : relay_(std::move(outer), [this] { stop_.request_stop(); }) {}
+  explicit Run(std::stop_token outer) : stop_(std::move(outer)) {}
 
   Phase phase() const { return phase_.load(std::memory_order_relaxed); }
   void enter(Phase phase) { phase_.store(phase, std::memory_order_relaxed); }
-  std::stop_token stop() const { return stop_.get_token(); }
+  std::stop_token stop() const { return stop_.token(); }
 
   // The first failure is the cause; the other streams are told to end.
   void report(Failure failure) {
     const std::lock_guard lock(mutex_);
     if (!failure_) failure_ = std::move(failure);
-    stop_.request_stop();
+    stop_.request();
   }
   void stream_ended() {
     const std::lock_guard lock(mutex_);
@@ -44,22 +45,21 @@ class Run {
   bool sleep_until(std::uint64_t deadline_ns) {
     std::unique_lock lock(mutex_);
     const std::uint64_t now = now_ns();
-    if (deadline_ns <= now) return ended_ == 0 && !stop_.stop_requested();
-    changed_.wait_for(lock, stop_.get_token(), std::chrono::nanoseconds(deadline_ns - now),
+    if (deadline_ns <= now) return ended_ == 0 && !stop_.requested();
+    changed_.wait_for(lock, stop_.token(), std::chrono::nanoseconds(deadline_ns - now),
                       [&] { return ended_ > 0; });
-    return ended_ == 0 && !stop_.stop_requested();
+    return ended_ == 0 && !stop_.requested();
   }
   // After the threads were joined.
   std::optional<Failure> failure() const { return failure_; }
 
  private:
   std::atomic<Phase> phase_{Phase::kWarmUp};
-  std::stop_source stop_;
+  ChainedStop stop_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   int ended_ = 0;
   std::optional<Failure> failure_;
-  std::stop_callback<std::function<void()>> relay_;
 };
 
 // Sends blocks until the run is over, then says so and waits until the other side has read everything.
