@@ -1,6 +1,7 @@
 // An agent for the fleet's tests, whose methods are slow, stubborn, chatty or mortal on demand.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -35,10 +36,16 @@ Result<std::string> never_end(std::string_view, std::stop_token) {
   while (true) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
+// What standard output was when the program started: serve_stdio() moves it to another descriptor.
+struct stat first_output;
+
 Result<std::string> write_raw(std::string_view params, std::stop_token) {
-  // serve_stdio() has moved its streams up: input to 3, output to what follows.
-  for (int fd = 4; fd < 10; ++fd)
+  for (int fd = 3; fd < 256; ++fd) {
+    struct stat here;
+    if (fstat(fd, &here) != 0 || here.st_dev != first_output.st_dev || here.st_ino != first_output.st_ino)
+      continue;
     if (write(fd, params.data(), params.size()) > 0) break;
+  }
   return "{}";
 }
 
@@ -78,5 +85,6 @@ int main(int argc, char** argv) {
       {"die", die},
       {"chatter", chatter},
   };
+  fstat(STDOUT_FILENO, &first_output);
   _exit(fleet::serve_stdio(handlers) == 0 ? 0 : 1);
 }
