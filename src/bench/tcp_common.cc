@@ -17,6 +17,15 @@ constexpr std::uint64_t kLargestMessage = 4 << 20;
 constexpr std::string_view kLinkRemedy =
     "look at both ends' link (ip -s link), cable and switch port, and ping one end from the other";
 
+// Every way that a connection breaks off but by silence, which each side sees differently. Reads errno.
+Failure broken_off(std::string_view peer, Break why, std::string_view doing) {
+  if (why == Break::kClosed)
+    return {"run", fmt::format("{} closed the connection before the end", peer),
+            fmt::format("see whether the railbed agent on {} was killed", peer)};
+  if (why == Break::kStopped) return {"run", "stopped on request", ""};
+  return {"run", fmt::format("{} {}: {}", doing, peer, std::strerror(errno)), std::string(kLinkRemedy)};
+}
+
 }  // namespace
 
 Failure connect_failure(std::string_view peer, const std::string& text) {
@@ -26,47 +35,22 @@ Failure connect_failure(std::string_view peer, const std::string& text) {
 }
 
 Failure send_failure(std::string_view peer, Break why, int fd) {
-  Failure failure{"run", "", ""};
+  if (why != Break::kStalled) return broken_off(peer, why, "sending to");
   const auto seconds = std::chrono::duration<double>(kSenderPatience).count();
-  if (why == Break::kStalled) {
-    const TcpInfo info = read_tcp_info(fd);
-    if (info.unanswered > 0) {
-      failure.cause = fmt::format("no acknowledgement from {} for {} s ({} retransmissions unanswered)", peer,
-                                  seconds, info.unanswered);
-      failure.remedy = kLinkRemedy;
-    } else {
-      failure.cause =
-          fmt::format("{} stopped reading for {} s: its receive window stayed closed", peer, seconds);
-      failure.remedy = fmt::format("see whether {} is overloaded or its railbed agent is stopped", peer);
-    }
-  } else if (why == Break::kClosed) {
-    failure.cause = fmt::format("{} closed the connection before the end", peer);
-    failure.remedy = fmt::format("see whether the railbed agent on {} was killed", peer);
-  } else if (why == Break::kStopped) {
-    failure.cause = "stopped on request";
-  } else {
-    failure.cause = fmt::format("sending to {}: {}", peer, std::strerror(errno));
-    failure.remedy = kLinkRemedy;
-  }
-  return failure;
+  const TcpInfo info = read_tcp_info(fd);
+  if (info.unanswered > 0)
+    return {"run",
+            fmt::format("no acknowledgement from {} for {} s ({} retransmissions unanswered)", peer, seconds,
+                        info.unanswered),
+            std::string(kLinkRemedy)};
+  return {"run", fmt::format("{} stopped reading for {} s: its receive window stayed closed", peer, seconds),
+          fmt::format("see whether {} is overloaded or its railbed agent is stopped", peer)};
 }
 
 Failure receive_failure(std::string_view peer, Break why) {
-  Failure failure{"run", "", ""};
-  if (why == Break::kStalled) {
-    failure.cause = fmt::format("no data from {} for {} s", peer,
-                                std::chrono::duration<double>(kReceiverPatience).count());
-    failure.remedy = kLinkRemedy;
-  } else if (why == Break::kClosed) {
-    failure.cause = fmt::format("{} closed the connection before the end", peer);
-    failure.remedy = fmt::format("see whether the railbed agent on {} was killed", peer);
-  } else if (why == Break::kStopped) {
-    failure.cause = "stopped on request";
-  } else {
-    failure.cause = fmt::format("receiving from {}: {}", peer, std::strerror(errno));
-    failure.remedy = kLinkRemedy;
-  }
-  return failure;
+  if (why != Break::kStalled) return broken_off(peer, why, "receiving from");
+  const auto seconds = std::chrono::duration<double>(kReceiverPatience).count();
+  return {"run", fmt::format("no data from {} for {} s", peer, seconds), std::string(kLinkRemedy)};
 }
 
 Failure verify_failure(std::string_view peer, std::uint64_t wrong_bytes) {

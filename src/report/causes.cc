@@ -53,22 +53,6 @@ class Causes {
 
 }  // namespace
 
-int severity(Status status) {
-  switch (status) {
-    case Status::kFail:
-      return 0;
-    case Status::kWarn:
-      return 1;
-    case Status::kUnknown:
-      return 2;
-    case Status::kPass:
-      return 3;
-    case Status::kNotApplicable:
-      return 4;
-  }
-  return 4;
-}
-
 std::vector<Cause> root_causes(const std::vector<Finding>& findings) {
   Causes causes;
   using Kin = decltype(kinship(std::declval<const Finding&>()));

@@ -23,9 +23,6 @@ struct Cause {
   Status worst = Status::kNotApplicable;
 };
 
-// How urgent: fail, warn, unknown, pass, not applicable count 0 to 4.
-int severity(Status status);
-
 // Every finding is in exactly one cause; causes stand worst first, otherwise in the order of `findings`,
 // which must outlive the answer. A `caused_by` that points nowhere or in a circle makes a root.
 std::vector<Cause> root_causes(const std::vector<Finding>& findings);

@@ -85,22 +85,6 @@ class CauseFinder {
   std::map<std::string, std::vector<std::string_view>> ancestors_;
 };
 
-int severity(Status status) {
-  switch (status) {
-    case Status::kFail:
-      return 0;
-    case Status::kWarn:
-      return 1;
-    case Status::kUnknown:
-      return 2;
-    case Status::kPass:
-      return 3;
-    case Status::kNotApplicable:
-      return 4;
-  }
-  return 5;
-}
-
 struct Rank {
   int worst;           // of the finding and all that it explains
   int alone;           // 0 when it explains others

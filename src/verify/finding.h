@@ -15,6 +15,23 @@ constexpr auto enum_names(Status) {
   return std::array<std::string_view, 5>{"pass", "warn", "fail", "unknown", "n/a"};
 }
 
+// The order in which people want to see them: what failed first (0), what does not apply last.
+constexpr int severity(Status status) {
+  switch (status) {
+    case Status::kFail:
+      return 0;
+    case Status::kWarn:
+      return 1;
+    case Status::kUnknown:
+      return 2;
+    case Status::kPass:
+      return 3;
+    case Status::kNotApplicable:
+      return 4;
+  }
+  return 4;
+}
+
 struct Remedy {
   std::string text;                        // one sentence
   std::vector<std::string> commands = {};  // to run on the node, in order; may be empty
