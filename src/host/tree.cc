@@ -97,7 +97,7 @@ Result<void> Tree::set(std::string_view path, TreeEntry entry) {
 
 void Tree::remove(std::string_view path) {
   const auto placed = place(path);
-  if (!placed) return;
+  if (!placed || *placed == "/" || !has(*placed)) return;
   entries.erase(*placed);
   const auto first = entries.lower_bound(*placed + "/");
   auto last = first;

@@ -170,5 +170,11 @@ TEST(RecordingHost, GivesTheSameAnswersAgain) {
   EXPECT_TRUE(parse_tree(write_tree(recorded), "t", no_base));
 }
 
+// Found by the fuzzer: a removal of what was not there left folders behind, one inside the other.
+TEST(TreeText, RemovingWhatIsNotThereChangesNothing) {
+  const Tree tree = parsed("railbed-tree 1\n- /sys/class/nvme/nvme0\n- /sys/class/infiniband/mlx4_0\n- /etc\n");
+  EXPECT_TRUE(tree.entries.empty());
+}
+
 }  // namespace
 }  // namespace railbed
