@@ -22,9 +22,11 @@ Result<std::string> hello(std::string_view, std::stop_token) {
   return json::dump(answer);
 }
 
-Result<std::string> facts(std::string_view, std::stop_token) {
+Result<std::string> facts(std::string_view payload, std::stop_token) {
+  const auto options = json::read<CollectOptions>(payload);
+  if (!options) return fail(options.error(), "facts");
   const auto machine = open_this_machine();
-  return facts_to_json(collect_facts(*machine));
+  return facts_to_json(collect_facts(*machine, *options));
 }
 
 }  // namespace

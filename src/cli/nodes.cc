@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "base/json.h"
 #include "cli/terminal.h"
 
 namespace railbed {
@@ -16,9 +17,10 @@ fleet::Fleet open_fleet(const Cluster& cluster, fleet::FleetOptions options) {
   return fleet::Fleet(fleet::targets_of(cluster), std::move(options));
 }
 
-Surveyed survey_nodes(fleet::Fleet& fleet, std::stop_token stop) {
+Surveyed survey_nodes(fleet::Fleet& fleet, std::stop_token stop, const CollectOptions& options) {
   Surveyed surveyed;
-  auto answers = fleet::gather(fleet, "facts", "{}", kFactsDeadline, stop,
+  const auto deadline = kFactsDeadline + std::chrono::seconds(options.load_seconds.value_or(0));
+  auto answers = fleet::gather(fleet, "facts", json::dump(json::encode(options)), deadline, stop,
                                [](const fleet::Step& step) { progress("looking: " + step.to_text()); });
   for (fleet::Answer& answer : answers) {
     if (!answer.result) {

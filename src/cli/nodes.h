@@ -23,6 +23,6 @@ struct Surveyed {
 };
 // Asks every node for its facts, with progress on stderr. Nodes that do not answer, or answer nonsense, are
 // named with the reason.
-Surveyed survey_nodes(fleet::Fleet& fleet, std::stop_token stop);
+Surveyed survey_nodes(fleet::Fleet& fleet, std::stop_token stop, const CollectOptions& options = {});
 
 }  // namespace railbed

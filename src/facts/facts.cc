@@ -52,7 +52,7 @@ Share<Rdma> collect_rdma_share(Host& host) {
 
 }  // namespace
 
-Facts collect_facts(Host& host) {
+Facts collect_facts(Host& host, const CollectOptions& /*options*/) {
   Facts facts;
   auto& runs = facts.collectors;
   facts.railbed = RAILBED_VERSION;

@@ -1,6 +1,7 @@
 // Everything railbed knows of one node, as one document (`railbed facts --json`).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,7 +52,18 @@ struct Facts {
   }
 };
 
-Facts collect_facts(Host& host);
+// What a look at a machine may do beyond reading what lies there. Sent to agents as JSON.
+struct CollectOptions {
+  std::optional<int> load_seconds;  // put the machine under load for so long, and see what changes
+  std::string log_since;            // kernel log from then on ("2026-11-21T08:00:00Z"); empty: since boot
+  std::string venv;                 // Python environment whose PyTorch is tried; empty: none is
+  static constexpr auto fields() {
+    return std::tuple{field("load_seconds", &CollectOptions::load_seconds),
+                      field("log_since", &CollectOptions::log_since), field("venv", &CollectOptions::venv)};
+  }
+};
+
+Facts collect_facts(Host& host, const CollectOptions& options = {});
 
 // JSON both ways. Reading accepts untrusted text.
 std::string facts_to_json(const Facts& facts);
