@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 
 #include "verify/rule.h"
 
@@ -52,9 +53,9 @@ std::vector<std::string_view> ancestors_of(std::string_view id) {
 
 class CauseFinder {
  public:
-  explicit CauseFinder(const std::vector<Finding>& findings) : findings_(findings) {
+  explicit CauseFinder(const FindingList& findings) : findings_(findings) {
     for (std::size_t i = 0; i < findings.size(); ++i)
-      if (is_red(findings[i])) by_rule_and_node_[{findings[i].rule, findings[i].node}].push_back(i);
+      if (is_red(*findings[i])) by_rule_and_node_[{findings[i]->rule, findings[i]->node}].push_back(i);
   }
 
   std::optional<std::size_t> direct_cause(const Finding& effect) {
@@ -66,7 +67,7 @@ class CauseFinder {
         const auto candidates = by_rule_and_node_.find({std::string(rule), node});
         if (candidates == by_rule_and_node_.end()) continue;
         for (const std::size_t candidate : candidates->second)
-          if (belongs_to(effect, findings_[candidate])) return candidate;
+          if (belongs_to(effect, *findings_[candidate])) return candidate;
       }
     return std::nullopt;
   }
@@ -80,7 +81,7 @@ class CauseFinder {
     return nodes;
   }
 
-  const std::vector<Finding>& findings_;
+  const FindingList& findings_;
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> by_rule_and_node_;
   std::map<std::string, std::vector<std::string_view>> ancestors_;
 };
@@ -96,63 +97,111 @@ struct Rank {
   auto operator<=>(const Rank&) const = default;
 };
 
-std::vector<Rank> rank(const std::vector<Finding>& findings) {
-  std::map<std::string_view, std::ptrdiff_t> rows;
-  for (const Rule& rule : all_rules()) rows.emplace(rule.id, static_cast<std::ptrdiff_t>(rows.size()));
+// The row of each finding's rule; neighbours mostly share theirs.
+class Rows {
+ public:
+  Rows() {
+    for (const Rule& rule : all_rules()) rows_.emplace(rule.id, static_cast<std::ptrdiff_t>(rows_.size()));
+  }
+  std::ptrdiff_t of(std::string_view rule) {
+    if (rule == last_rule_) return last_row_;
+    last_rule_ = rule;
+    return last_row_ = rows_.try_emplace(rule, 0).first->second;
+  }
+  std::size_t count() const { return rows_.size(); }
+
+ private:
+  std::map<std::string_view, std::ptrdiff_t> rows_;
+  std::string_view last_rule_;
+  std::ptrdiff_t last_row_ = 0;
+};
+
+// Findings that ask for attention, in the order of their ranks.
+std::vector<std::size_t> ranked(const FindingList& findings, const std::vector<std::size_t>& urgent) {
+  Rows rows;
   std::map<std::pair<std::string_view, Status>, std::set<std::string_view>> nodes;
-  for (const Finding& one : findings)
-    if (!one.caused_by && is_red(one)) nodes[{one.rule, one.status}].insert(one.node);
-  std::vector<Rank> ranks(findings.size());
-  for (std::size_t i = 0; i < findings.size(); ++i) {
-    const Finding& one = findings[i];
+  for (const std::size_t i : urgent)
+    if (const Finding& one = *findings[i]; !one.caused_by && is_red(one))
+      nodes[{one.rule, one.status}].insert(one.node);
+  std::unordered_map<std::size_t, Rank> ranks;
+  ranks.reserve(urgent.size());
+  for (const std::size_t i : urgent) {
+    const Finding& one = *findings[i];
     const int own = severity(one.status);
     const auto found = nodes.find({one.rule, one.status});
     const int count = found == nodes.end() ? 0 : static_cast<int>(found->second.size());
-    ranks[i] = {own, 1, -count, rows[one.rule], i, 0, own};
+    ranks[i] = {own, 1, -count, rows.of(one.rule), i, 0, own};
   }
-  for (std::size_t i = 0; i < findings.size(); ++i) {
-    if (!findings[i].caused_by) continue;
-    Rank& root = ranks[*findings[i].caused_by];
+  for (const std::size_t i : urgent) {
+    if (!findings[i]->caused_by) continue;
+    Rank& root = ranks[*findings[i]->caused_by];
     root.worst = std::min(root.worst, ranks[i].own);
     root.alone = 0;
   }
-  for (std::size_t i = 0; i < findings.size(); ++i) {
-    if (!findings[i].caused_by) continue;
-    const Rank& root = ranks[*findings[i].caused_by];
+  for (const std::size_t i : urgent) {
+    if (!findings[i]->caused_by) continue;
+    const Rank root = ranks[*findings[i]->caused_by];
     ranks[i] = {root.worst, root.alone, root.fewer_nodes, root.row, root.group, 1, ranks[i].own};
   }
-  return ranks;
+  std::vector<std::size_t> order = urgent;
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) -> const Rank& { return ranks.find(i)->second; });
+  return order;
+}
+
+// What is fine or does not apply: by status, then in the table's order. There may be millions, so they are
+// counted into place.
+void append_calm(const FindingList& findings, const std::vector<std::size_t>& calm,
+                 std::vector<std::size_t>& order) {
+  Rows rows;
+  const auto bucket = [&](std::size_t i) {
+    const std::size_t row = static_cast<std::size_t>(rows.of(findings[i]->rule));
+    return row + (findings[i]->status == Status::kPass ? 0 : rows.count() + 1);
+  };
+  std::vector<std::size_t> start(2 * rows.count() + 3);
+  for (const std::size_t i : calm) ++start[bucket(i) + 1];
+  std::partial_sum(start.begin(), start.end(), start.begin());
+  const std::size_t before = order.size();
+  order.resize(before + calm.size());
+  for (const std::size_t i : calm) order[before + start[bucket(i)]++] = i;
 }
 
 }  // namespace
 
-void link_causes(std::vector<Finding>& findings) {
+void link_causes(const FindingList& findings) {
   CauseFinder finder(findings);
   std::vector<std::optional<std::size_t>> direct(findings.size());
   for (std::size_t i = 0; i < findings.size(); ++i)
-    if (is_red(findings[i]) || findings[i].status == Status::kUnknown)
-      direct[i] = finder.direct_cause(findings[i]);
+    if (is_red(*findings[i]) || findings[i]->status == Status::kUnknown)
+      direct[i] = finder.direct_cause(*findings[i]);
   for (std::size_t i = 0; i < findings.size(); ++i) {
     std::optional<std::size_t> root = direct[i];
     while (root && direct[*root]) root = direct[*root];
-    findings[i].caused_by = root;
+    findings[i]->caused_by = root;
   }
 }
 
-void put_in_order(std::vector<Finding>& findings) {
-  const std::vector<Rank> ranks = rank(findings);
-  std::vector<std::size_t> order(findings.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) -> const Rank& { return ranks[i]; });
-  std::vector<std::size_t> place(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+std::vector<Finding> put_in_order(const FindingList& findings) {
+  std::vector<bool> is_cause(findings.size());
+  for (const Finding* one : findings)
+    if (one->caused_by) is_cause[*one->caused_by] = true;
+  std::vector<std::size_t> urgent;
+  std::vector<std::size_t> calm;
+  calm.reserve(findings.size());
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    const bool matters = severity(findings[i]->status) < severity(Status::kPass);
+    (matters || findings[i]->caused_by || is_cause[i] ? urgent : calm).push_back(i);
+  }
+  std::vector<std::size_t> order = ranked(findings, urgent);
+  append_calm(findings, calm, order);
+  std::unordered_map<std::size_t, std::size_t> place;  // of causes, which are urgent
+  for (std::size_t k = 0; k < urgent.size(); ++k) place.emplace(order[k], k);
   std::vector<Finding> sorted;
   sorted.reserve(findings.size());
   for (const std::size_t i : order) {
-    sorted.push_back(std::move(findings[i]));
-    if (sorted.back().caused_by) sorted.back().caused_by = place[*sorted.back().caused_by];
+    sorted.push_back(std::move(*findings[i]));
+    if (auto& cause = sorted.back().caused_by) cause = place.at(*cause);
   }
-  findings = std::move(sorted);
+  return sorted;
 }
 
 }  // namespace railbed

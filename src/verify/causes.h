@@ -7,14 +7,17 @@
 
 namespace railbed {
 
+// Findings where they lie; caused_by counts places in this list.
+using FindingList = std::vector<Finding*>;
+
 // Sets caused_by of every red or unknown finding that a red finding of an earlier rule explains. The chain is
 // followed to its end: caused_by is always a finding that nothing explains. Two findings belong together when
 // they share a thing of the same node ("netdev:ens6"), or a rail ("rail:rail0") of which the consequence
 // names the cause's node ("node:gpu01"), or when the cause concerns the whole node ("node:gpu01" on gpu01).
-void link_causes(std::vector<Finding>& findings);
+void link_causes(const FindingList& findings);
 
-// Worst first; in a status those that explain others, then those on most nodes, then in the table's order.
-// What a finding explains follows it at once.
-void put_in_order(std::vector<Finding>& findings);
+// The findings, moved out of where they lay. Worst first; in a status those that explain others, then those
+// on most nodes, then in the table's order. What a finding explains follows it at once.
+std::vector<Finding> put_in_order(const FindingList& findings);
 
 }  // namespace railbed

@@ -17,6 +17,12 @@ Finding red(std::string rule, std::string node, std::vector<std::string> touches
   return one;
 }
 
+FindingList list_of(std::vector<Finding>& findings) {
+  FindingList list;
+  for (Finding& one : findings) list.push_back(&one);
+  return list;
+}
+
 std::string root_of(const std::vector<Finding>& findings, std::size_t index) {
   const auto cause = findings[index].caused_by;
   return cause ? findings[*cause].rule + "@" + findings[*cause].node : "";
@@ -29,7 +35,7 @@ TEST(LinkCauses, FollowsAChainToItsEnd) {
       red("net.admin-up", "a", {"netdev:eth1", "rail:r"}),
       red("measured.failed", "", {"rail:r", "node:a", "node:b"}),
   };
-  link_causes(findings);
+  link_causes(list_of(findings));
   EXPECT_EQ(root_of(findings, 0), "net.admin-up@a");
   EXPECT_EQ(root_of(findings, 1), "net.admin-up@a");
   EXPECT_EQ(root_of(findings, 2), "");
@@ -43,7 +49,7 @@ TEST(LinkCauses, KeepsApartWhatSharesNothing) {
       red("rdma.port-state", "b", {"netdev:eth1", "rail:r"}),      // another node
       red("measured.failed", "", {"rail:r", "node:d", "node:e"}),  // the rail, between other nodes
   };
-  link_causes(findings);
+  link_causes(list_of(findings));
   for (std::size_t i = 1; i < findings.size(); ++i) EXPECT_EQ(root_of(findings, i), "") << i;
 }
 
@@ -53,7 +59,7 @@ TEST(LinkCauses, AWholeNodeExplainsWhatNamesIt) {
       red("measured.failed", "", {"rail:r", "node:a", "node:b"}),
       red("measured.failed", "", {"rail:r", "node:a", "node:c"}),
   };
-  link_causes(findings);
+  link_causes(list_of(findings));
   EXPECT_EQ(root_of(findings, 1), "node.reachable@b");
   EXPECT_EQ(root_of(findings, 2), "");
 }
@@ -63,7 +69,7 @@ TEST(LinkCauses, OnlyARedFindingExplains) {
       red("net.admin-up", "a", {"netdev:eth1"}, Status::kPass),
       red("rdma.port-state", "a", {"netdev:eth1"}),
   };
-  link_causes(findings);
+  link_causes(list_of(findings));
   EXPECT_EQ(root_of(findings, 1), "");
 }
 
@@ -78,8 +84,8 @@ TEST(PutInOrder, WorstFirstRootsBeforeConsequencesThenByNodes) {
       red("net.admin-up", "c", {"netdev:eth1"}, Status::kWarn),
       red("host.swap", "b", {}, Status::kPass),
   };
-  link_causes(findings);
-  put_in_order(findings);
+  link_causes(list_of(findings));
+  findings = put_in_order(list_of(findings));
   std::vector<std::string> order;
   for (const Finding& one : findings) order.push_back(one.rule + "@" + one.node);
   // The warning stands first: it explains a failure. The driver is missing on two nodes, the GPU on one.

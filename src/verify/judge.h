@@ -77,6 +77,8 @@ class Case {
 class Judge {
  public:
   void start(const Rule& rule) { rule_ = &rule; }
+  // Room for so many findings; more may come.
+  void expect(std::size_t findings) { findings_.reserve(findings); }
 
   Case on(const RailEnd& end) { return Case(*rule_, findings_, *end.node, end.name, end.touches); }
   Case on(const NodeView& node, std::string subject, std::vector<std::string> touches = {}) {

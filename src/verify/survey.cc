@@ -1,6 +1,7 @@
 #include "verify/survey.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace railbed {
 namespace {
@@ -12,6 +13,11 @@ bool has_address(const NetInterface& interface) {
   return interface.addresses.ok() &&
          std::ranges::any_of(*interface.addresses,
                              [](const InterfaceAddress& one) { return !one.address.is_link_local(); });
+}
+
+bool is_adapter(const PciDevice& device) {
+  return is_network(device) && device.vendor.value_or(0) == kVendorMellanox &&
+         !device.virtual_function.value_or(false);
 }
 
 RailEnd make_end(const NodeView& node, const Rail* rail, const RailPort* port, std::string name) {
@@ -30,10 +36,24 @@ RailEnd make_end(const NodeView& node, const Rail* rail, const RailPort* port, s
   return end;
 }
 
-void add_ends(NodeView& node, const Cluster& cluster) {
+// What cluster.yaml says of one node, found without walking all ports of all rails for each.
+struct Wanted {
+  const Node* node = nullptr;
+  std::vector<std::pair<const Rail*, const RailPort*>> ports = {};
+};
+
+std::unordered_map<std::string_view, Wanted> by_node(const Cluster& cluster) {
+  std::unordered_map<std::string_view, Wanted> wanted;
+  wanted.reserve(cluster.nodes.size());
+  for (const Node& node : cluster.nodes) wanted[node.name].node = &node;
   for (const Rail& rail : cluster.rails)
-    for (const RailPort& port : rail.ports)
-      if (port.node == *node.name) node.ends.push_back(make_end(node, &rail, &port, port.interface));
+    for (const RailPort& port : rail.ports) wanted[port.node].ports.emplace_back(&rail, &port);
+  return wanted;
+}
+
+void add_ends(NodeView& node, const Cluster& cluster, const Wanted& wanted) {
+  for (const auto& [rail, port] : wanted.ports)
+    node.ends.push_back(make_end(node, rail, port, port->interface));
   if (!cluster.rails.empty() || !node.facts->net.interfaces.ok()) return;
   for (const NetInterface& interface : *node.facts->net.interfaces)
     if (has_address(interface) && rdma_port_of(node.facts->rdma, node.facts->net, interface.name))
@@ -53,22 +73,6 @@ const Expectations& NodeView::expect() const { return wanted == nullptr ? kNoExp
 
 const std::vector<PciDevice>& NodeView::pci() const { return facts->pci.ok() ? *facts->pci : kNoDevices; }
 
-std::vector<const PciDevice*> NodeView::gpus() const {
-  std::vector<const PciDevice*> found;
-  for (const PciDevice& device : pci())
-    if (is_gpu(device)) found.push_back(&device);
-  return found;
-}
-
-std::vector<const PciDevice*> NodeView::adapters() const {
-  std::vector<const PciDevice*> found;
-  for (const PciDevice& device : pci())
-    if (is_network(device) && device.vendor.value_or(0) == kVendorMellanox &&
-        !device.virtual_function.value_or(false))
-      found.push_back(&device);
-  return found;
-}
-
 std::vector<std::string> NodeView::touches_of(const PciDevice& device) const {
   std::vector<std::string> touches = {"pci:" + device.address};
   for (const RailEnd& end : ends)
@@ -77,10 +81,18 @@ std::vector<std::string> NodeView::touches_of(const PciDevice& device) const {
 }
 
 Survey::Survey(const Evidence& all) : evidence(all) {
+  static const Wanted kNothing;
   nodes.reserve(all.nodes.size());
+  const auto wanted = by_node(all.cluster);
   for (const auto& [name, facts] : all.nodes) {
-    NodeView node{.name = &name, .facts = &facts, .wanted = find_node(all.cluster, name)};
-    add_ends(node, all.cluster);
+    const auto found = wanted.find(name);
+    const Wanted& own = found == wanted.end() ? kNothing : found->second;
+    NodeView node{.name = &name, .facts = &facts, .wanted = own.node};
+    add_ends(node, all.cluster, own);
+    for (const PciDevice& device : node.pci()) {
+      if (is_gpu(device)) node.gpus_on_pci.push_back(&device);
+      if (is_adapter(device)) node.adapters_on_pci.push_back(&device);
+    }
     nodes.push_back(std::move(node));
   }
   for (const NodeView& node : nodes)

@@ -37,13 +37,16 @@ struct NodeView {
   const Facts* facts = nullptr;
   const Node* wanted = nullptr;  // null: cluster.yaml does not know the node
   std::vector<RailEnd> ends = {};
+  std::vector<const PciDevice*> gpus_on_pci = {};  // looked up once: half of all rules ask
+  std::vector<const PciDevice*> adapters_on_pci = {};
 
   // It has a GPU or an RDMA adapter on PCI: a real machine whose tuning matters.
   bool has_accelerators() const { return !gpus().empty() || !adapters().empty(); }
   const Expectations& expect() const;
-  const std::vector<PciDevice>& pci() const;       // empty when it could not be read
-  std::vector<const PciDevice*> gpus() const;      // on PCI
-  std::vector<const PciDevice*> adapters() const;  // Mellanox physical functions on PCI
+  const std::vector<PciDevice>& pci() const;  // empty when it could not be read
+  const std::vector<const PciDevice*>& gpus() const { return gpus_on_pci; }
+  // Mellanox physical functions.
+  const std::vector<const PciDevice*>& adapters() const { return adapters_on_pci; }
   // "pci:ADDRESS" and all that the ends on this adapter touch.
   std::vector<std::string> touches_of(const PciDevice& device) const;
 };
