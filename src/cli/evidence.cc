@@ -35,7 +35,9 @@ bool is_fixture(const fs::path& folder) {
 Result<void> add_root(const std::string& root, Evidence& evidence) {
   auto hosts = open_nodes(root);
   if (!hosts) return fail(std::move(hosts.error()), "--root");
-  for (NamedHost& one : *hosts) evidence.nodes.emplace(one.node, collect_facts(*one.host));
+  // A load window that was recorded costs nothing to look at.
+  const CollectOptions options{.load_seconds = kLoadSeconds, .log_since = {}, .venv = {}};
+  for (NamedHost& one : *hosts) evidence.nodes.emplace(one.node, collect_facts(*one.host, options));
   const fs::path folder(root);
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored) || !is_fixture(folder)) return {};

@@ -20,8 +20,10 @@ fleet::Fleet open_fleet(const Cluster& cluster, fleet::FleetOptions options) {
 Surveyed survey_nodes(fleet::Fleet& fleet, std::stop_token stop, const CollectOptions& options) {
   Surveyed surveyed;
   const auto deadline = kFactsDeadline + std::chrono::seconds(options.load_seconds.value_or(0));
-  auto answers = fleet::gather(fleet, "facts", json::dump(json::encode(options)), deadline, stop,
-                               [](const fleet::Step& step) { progress("looking: " + step.to_text()); });
+  auto answers = fleet::gather(
+      fleet, "facts", json::dump(json::encode(options)), deadline, stop, [&](const fleet::Step& step) {
+        progress((options.load_seconds ? "looking, under load: " : "looking: ") + step.to_text());
+      });
   for (fleet::Answer& answer : answers) {
     if (!answer.result) {
       surveyed.unreachable.push_back({answer.node, answer.result.error()});

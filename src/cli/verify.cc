@@ -16,6 +16,7 @@
 #include "cli/fleet_options.h"
 #include "cli/nodes.h"
 #include "cli/terminal.h"
+#include "host/calls.h"
 #include "host/open.h"
 #include "inventory/load.h"
 #include "report/findings.h"
@@ -30,20 +31,23 @@ struct Options {
   std::vector<std::string> measurements;
   std::string form;  // json, junit, prom; empty: text
   bool all = false;
+  CollectOptions collect;
   fleet::FleetOptions fleet;
 };
 
 // Asks the nodes of the cluster, or looks at this machine where there is none.
 void look(const Options& options, Evidence& evidence) {
   if (evidence.cluster.nodes.empty()) {
-    progress("looking at this machine");
-    Facts facts = collect_facts(*open_this_machine());
+    progress(options.collect.load_seconds ? fmt::format("looking at this machine, {} s of it under load",
+                                                        *options.collect.load_seconds)
+                                          : "looking at this machine");
+    Facts facts = collect_facts(*open_this_machine(), options.collect);
     const std::string name = facts.system.os.hostname.value_or("localhost");
     evidence.nodes.emplace(name, std::move(facts));
     return;
   }
   fleet::Fleet fleet = open_fleet(evidence.cluster, options.fleet);
-  Surveyed surveyed = survey_nodes(fleet, interrupted());
+  Surveyed surveyed = survey_nodes(fleet, interrupted(), options.collect);
   evidence.nodes = std::move(surveyed.facts);
   evidence.unreachable = std::move(surveyed.unreachable);
 }
@@ -114,6 +118,12 @@ Action declare_verify(CLI::App& app) {
   auto* prometheus = form("--prom", "prom", "print Prometheus text, for node_exporter's textfile collector");
   json->excludes(junit)->excludes(prometheus);
   junit->excludes(prometheus);
+  app.add_option("--load", options->collect.load_seconds,
+                 "put the GPUs under load and judge what error counters do meanwhile, for so many seconds "
+                 "(default 10)")
+      ->expected(0, 1)
+      ->default_str(std::to_string(kLoadSeconds))
+      ->check(CLI::Range(1, kMaxLoadSeconds));
   app.add_flag("--all", options->all, "list what passed and what does not apply, too");
   add_fleet_options(app, options->fleet);
   app.footer(

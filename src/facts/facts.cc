@@ -52,7 +52,7 @@ Share<Rdma> collect_rdma_share(Host& host) {
 
 }  // namespace
 
-Facts collect_facts(Host& host, const CollectOptions& /*options*/) {
+Facts collect_facts(Host& host, const CollectOptions& options) {
   Facts facts;
   auto& runs = facts.collectors;
   facts.railbed = RAILBED_VERSION;
@@ -76,6 +76,8 @@ Facts collect_facts(Host& host, const CollectOptions& /*options*/) {
   facts.rdma = std::move(rdma_share.part);
   runs.insert(runs.end(), net_share.runs.begin(), net_share.runs.end());
   runs.insert(runs.end(), rdma_share.runs.begin(), rdma_share.runs.end());
+  if (options.load_seconds)
+    facts.load = timed("load", runs, [&] { return collect_load(host, *options.load_seconds); });
   return facts;
 }
 

@@ -8,6 +8,7 @@
 #include "base/fields.h"
 #include "base/result.h"
 #include "facts/gpu.h"
+#include "facts/load.h"
 #include "facts/nccl.h"
 #include "facts/net.h"
 #include "facts/pcie.h"
@@ -37,6 +38,7 @@ struct Facts {
   Rdma rdma;
   Gpus gpus;
   Nccl nccl;
+  Reading<Load> load;  // absent unless it was asked for
   std::vector<CollectorRun> collectors;
   static constexpr auto fields() {
     return std::tuple{field("version", &Facts::version),
@@ -48,6 +50,7 @@ struct Facts {
                       field("rdma", &Facts::rdma),
                       field("gpus", &Facts::gpus),
                       field("nccl", &Facts::nccl),
+                      field("load", &Facts::load),
                       field("collectors", &Facts::collectors)};
   }
 };

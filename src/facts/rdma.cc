@@ -5,6 +5,7 @@
 #include "facts/pcie.h"
 #include "facts/readings.h"
 #include "host/calls.h"
+#include "host/management.h"
 
 namespace railbed {
 namespace {
@@ -137,18 +138,6 @@ Reading<std::string> driver_of(Host& host, const std::string& name, const Readin
   return driver;
 }
 
-// ConnectX functions that only manage NVSwitches say SW_MNG in their VPD; each read of their counters makes
-// the firmware log an error (NVIDIA Fabric Manager user guide, "NVLink 5"). VPD is slow, so only InfiniBand
-// asks.
-Reading<bool> read_management(Host& host, const std::string& name) {
-  const std::string folder = kClass + "/" + name;
-  const auto layer = host.read_line(folder + "/ports/1/link_layer");
-  if (!layer || *layer != "InfiniBand") return {false, folder + "/ports/1/link_layer"};
-  const auto vpd = host.read(folder + "/device/vpd", 512);
-  if (!vpd) return {vpd.miss(), vpd.from()};
-  return {vpd->find("SW_MNG") != std::string::npos, vpd.from()};
-}
-
 Reading<bool> user_access(const std::string& name, const Reading<std::vector<std::string>>& claimed) {
   return claimed.parsed([&](const std::vector<std::string>& names) {
     return std::optional(std::find(names.begin(), names.end(), name) != names.end());
@@ -176,7 +165,7 @@ RdmaDevice collect_device(Host& host, const std::string& name,
   });
   device.parent = host.read_line(folder + "/parent");
   device.user_access = user_access(name, claimed);
-  device.management = read_management(host, name);
+  device.management = manages_nvswitches(host, name);
   device.ports = host.list(folder + "/ports").parsed([&](const std::vector<std::string>& names) {
     std::vector<RdmaPort> ports;
     for (const int number : sorted_numbers(names))

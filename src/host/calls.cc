@@ -11,6 +11,7 @@
 #include <map>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "host/errno_name.h"
 
 namespace railbed {
@@ -61,6 +62,11 @@ Reading<std::string> call_system(std::string_view name) {
   if (name == "uname") return call_uname(name);
   if (name == "clock") return call_clock(name);
   if (name == "verbs") return call_verbs();
+  constexpr std::string_view kLoad = "load ";
+  if (name.starts_with(kLoad)) {
+    const auto seconds = parse_number<int>(name.substr(kLoad.size()));
+    if (seconds && *seconds >= 1 && *seconds <= kMaxLoadSeconds) return call_load(*seconds);
+  }
   constexpr std::string_view kStatvfs = "statvfs ";
   constexpr std::string_view kEnvironment = "environment ";
   if (name.starts_with(kStatvfs)) return call_statvfs(name, std::string(name.substr(kStatvfs.size())));

@@ -1,6 +1,9 @@
 // What a machine says in process, as JSON text: the answers behind Host::call on the live machine.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,7 +76,55 @@ struct VerbsAnswer {
   }
 };
 
+// "load SECONDS": how counters moved while so many seconds passed. A counter that cannot be read, or that was
+// reset meanwhile, is left out and costs no other.
+using Moved = std::map<std::string, std::uint64_t>;
+struct PortMoved {
+  std::string device;
+  int number = 1;
+  Moved counters;     // /sys/class/infiniband/DEV/ports/N/counters
+  Moved hw_counters;  // .../hw_counters
+  static constexpr auto fields() {
+    return std::tuple{field("device", &PortMoved::device), field("number", &PortMoved::number),
+                      field("counters", &PortMoved::counters), field("hw_counters", &PortMoved::hw_counters)};
+  }
+};
+struct InterfaceMoved {
+  std::string name;
+  Moved statistics;  // /sys/class/net/IF/statistics, and carrier_changes
+  Moved driver;      // ETHTOOL_GSTATS, those that are not of a single queue
+  static constexpr auto fields() {
+    return std::tuple{field("name", &InterfaceMoved::name), field("statistics", &InterfaceMoved::statistics),
+                      field("driver", &InterfaceMoved::driver)};
+  }
+};
+struct PciMoved {
+  std::string address;
+  Moved errors;  // /sys/bus/pci/devices/ADDRESS/aer_dev_*: correctable, nonfatal, fatal
+  static constexpr auto fields() {
+    return std::tuple{field("address", &PciMoved::address), field("errors", &PciMoved::errors)};
+  }
+};
+struct LoadAnswer {
+  double seconds = 0;  // that really passed
+  std::vector<PortMoved> ports;
+  std::vector<InterfaceMoved> interfaces;  // those on PCI
+  std::vector<PciMoved> pci;
+  static constexpr auto fields() {
+    return std::tuple{field("seconds", &LoadAnswer::seconds), field("ports", &LoadAnswer::ports),
+                      field("interfaces", &LoadAnswer::interfaces), field("pci", &LoadAnswer::pci)};
+  }
+};
+// How far a counter went. Nothing when it was reset: it went back, and not round the end of 32 bits.
+std::optional<std::uint64_t> moved(std::uint64_t before, std::uint64_t after);
+
 Reading<std::string> call_system(std::string_view name);
 Reading<std::string> call_verbs();
+// `seconds` from 1 to kMaxLoadSeconds.
+Reading<std::string> call_load(int seconds);
+inline constexpr int kMaxLoadSeconds = 600;
+
+// What the driver counts for an interface (ETHTOOL_GSTATS); empty where it counts nothing.
+std::map<std::string, std::uint64_t> ethtool_statistics(const std::string& interface);
 
 }  // namespace railbed

@@ -6,6 +6,8 @@
 
 #include "base/json.h"
 #include "host/calls.h"
+#include "host/management.h"
+#include "host/open.h"
 #include "host/process.h"
 
 namespace railbed {
@@ -86,8 +88,14 @@ VerbsDevice ask_device(const Verbs& verbs, ibv_device* handle) {
   return device;
 }
 
+// Functions that manage NVSwitches are not even opened.
+bool is_left_alone(Host& machine, const std::string& device) {
+  return manages_nvswitches(machine, device).value_or(false);
+}
+
 std::string ask_all() {
   VerbsAnswer answer;
+  const auto machine = open_this_machine();
   Verbs verbs;
   void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr || !bind_all(library, verbs)) {
@@ -98,7 +106,9 @@ std::string ask_all() {
   answer.library = kLibrary;
   int count = 0;
   if (ibv_device** devices = verbs.get_device_list(&count); devices != nullptr) {
-    for (int i = 0; i < count; ++i) answer.devices.push_back(ask_device(verbs, devices[i]));
+    for (int i = 0; i < count; ++i)
+      if (!is_left_alone(*machine, verbs.get_device_name(devices[i])))
+        answer.devices.push_back(ask_device(verbs, devices[i]));
     verbs.free_device_list(devices);
   } else {
     answer.error = "ibv_get_device_list: " + std::string(std::strerror(errno));

@@ -1,0 +1,75 @@
+// The load window (`railbed verify --load`): what moved on the machine while its GPUs were busy.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/reading.h"
+#include "facts/pcie.h"
+
+namespace railbed {
+
+class Host;
+
+// How far each counter went during the window. What the machine does not count, or reset, is not in it.
+using CounterMoves = std::map<std::string, std::uint64_t>;
+
+struct PortLoad {
+  std::string device;  // mlx5_0
+  int number = 1;
+  CounterMoves counters;     // P/counters
+  CounterMoves hw_counters;  // P/hw_counters
+  static constexpr auto fields() {
+    return std::tuple{field("device", &PortLoad::device), field("number", &PortLoad::number),
+                      field("counters", &PortLoad::counters), field("hw_counters", &PortLoad::hw_counters)};
+  }
+};
+
+struct InterfaceLoad {
+  std::string name;
+  CounterMoves statistics;  // N/statistics, and N/carrier_changes
+  CounterMoves driver;      // `ethtool -S`, without those of single queues
+  static constexpr auto fields() {
+    return std::tuple{field("name", &InterfaceLoad::name), field("statistics", &InterfaceLoad::statistics),
+                      field("driver", &InterfaceLoad::driver)};
+  }
+};
+
+struct PciLoad {
+  std::string address;
+  CounterMoves errors;  // D/aer_dev_*: correctable, nonfatal, fatal
+  static constexpr auto fields() {
+    return std::tuple{field("address", &PciLoad::address), field("errors", &PciLoad::errors)};
+  }
+};
+
+// A GPU while it worked. Host call "gpu-load SECONDS"
+struct GpuLoad {
+  std::string pci_address;
+  static constexpr auto fields() { return std::tuple{field("pci_address", &GpuLoad::pci_address)}; }
+};
+
+// Host call "load SECONDS"
+struct Load {
+  double seconds = 0;  // that really passed
+  std::vector<PortLoad> ports;
+  std::vector<InterfaceLoad> interfaces;  // those on PCI
+  std::vector<PciLoad> pci;
+  Reading<std::vector<GpuLoad>> gpus;
+  static constexpr auto fields() {
+    return std::tuple{field("seconds", &Load::seconds), field("ports", &Load::ports),
+                      field("interfaces", &Load::interfaces), field("pci", &Load::pci),
+                      field("gpus", &Load::gpus)};
+  }
+};
+
+// The window of `verify --load` when it is given no number, and the one that captured trees replay.
+inline constexpr int kLoadSeconds = 10;
+
+// Takes `seconds`: the GPUs work while the counters run.
+Reading<Load> collect_load(Host& host, int seconds);
+
+}  // namespace railbed

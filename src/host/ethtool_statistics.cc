@@ -1,0 +1,71 @@
+// Driver statistics of an interface, over the ioctl that `ethtool -S` uses (include/uapi/linux/ethtool.h).
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <cstring>
+
+#include "base/text.h"
+#include "host/calls.h"
+#include "host/fd.h"
+
+namespace railbed {
+namespace {
+
+// A driver says how many counters it has; more than this is nonsense.
+constexpr std::uint32_t kMaxStatistics = 65536;
+
+bool ask(const Fd& fd, const std::string& interface, void* request) {
+  ifreq asked = {};
+  if (interface.size() >= sizeof asked.ifr_name) return false;
+  std::memcpy(asked.ifr_name, interface.data(), interface.size());
+  asked.ifr_data = static_cast<char*>(request);
+  return ioctl(fd.get(), SIOCETHTOOL, &asked) == 0;
+}
+
+std::uint32_t count_of(const Fd& fd, const std::string& interface) {
+  alignas(ethtool_sset_info) char buffer[sizeof(ethtool_sset_info) + sizeof(std::uint32_t)] = {};
+  auto* info = reinterpret_cast<ethtool_sset_info*>(buffer);
+  info->cmd = ETHTOOL_GSSET_INFO;
+  info->sset_mask = 1ULL << ETH_SS_STATS;
+  if (!ask(fd, interface, buffer) || info->sset_mask == 0) return 0;
+  std::uint32_t count = 0;
+  std::memcpy(&count, buffer + sizeof(ethtool_sset_info), sizeof count);
+  return count <= kMaxStatistics ? count : 0;
+}
+
+}  // namespace
+
+std::map<std::string, std::uint64_t> ethtool_statistics(const std::string& interface) {
+  const Fd fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!fd) return {};
+  const std::uint32_t count = count_of(fd, interface);
+  if (count == 0) return {};
+  // Drivers may write what they count now, not what they said before: room for twice as many.
+  std::vector<std::uint64_t> names(1 + 2 * std::size_t{count} * ETH_GSTRING_LEN / sizeof(std::uint64_t) + 2);
+  auto* strings = reinterpret_cast<ethtool_gstrings*>(names.data());
+  strings->cmd = ETHTOOL_GSTRINGS;
+  strings->string_set = ETH_SS_STATS;
+  strings->len = count;
+  std::vector<std::uint64_t> values(1 + 2 * std::size_t{count});
+  auto* numbers = reinterpret_cast<ethtool_stats*>(values.data());
+  numbers->cmd = ETHTOOL_GSTATS;
+  numbers->n_stats = count;
+  if (!ask(fd, interface, strings) || !ask(fd, interface, numbers)) return {};
+  if (strings->len != count || numbers->n_stats != count) return {};
+  std::map<std::string, std::uint64_t> found;
+  const char* text = reinterpret_cast<const char*>(names.data()) + sizeof(ethtool_gstrings);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const char* name = text + std::size_t{i} * ETH_GSTRING_LEN;
+    // Some drivers pad their names with spaces.
+    const std::string_view trimmed = trim(std::string_view(name, strnlen(name, ETH_GSTRING_LEN)));
+    std::uint64_t value = 0;
+    std::memcpy(&value, values.data() + 1 + i, sizeof value);
+    if (!trimmed.empty()) found.emplace(trimmed, value);
+  }
+  return found;
+}
+
+}  // namespace railbed

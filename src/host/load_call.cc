@@ -1,0 +1,139 @@
+// The load window: counters before and after. Who puts the machine under load meanwhile is not asked here.
+#include <algorithm>
+#include <thread>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "host/calls.h"
+#include "host/management.h"
+#include "host/open.h"
+
+namespace railbed {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A counter that says "N/A (no PMA)" (mlx4) or fails alone is simply not in the snapshot.
+void read_folder(Host& machine, const std::string& folder, Moved& into) {
+  for (const auto& name : machine.list(folder).value_or({}))
+    if (name != "lifespan")
+      if (const auto line = machine.read_line(folder + "/" + name))
+        if (const auto value = parse_number<std::uint64_t>(*line)) into.emplace(name, *value);
+}
+
+std::vector<PortMoved> read_ports(Host& machine) {
+  const std::string kClass = "/sys/class/infiniband";
+  std::vector<PortMoved> ports;
+  for (const auto& device : machine.list(kClass).value_or({})) {
+    if (manages_nvswitches(machine, device).value_or(false)) continue;
+    const std::string folder = kClass + "/" + device + "/ports";
+    for (const auto& number : machine.list(folder).value_or({})) {
+      PortMoved port{device, parse_number<int>(number).value_or(0), {}, {}};
+      read_folder(machine, folder + "/" + number + "/counters", port.counters);
+      read_folder(machine, folder + "/" + number + "/hw_counters", port.hw_counters);
+      ports.push_back(std::move(port));
+    }
+  }
+  return ports;
+}
+
+// "rx0_packets", "tx12_xmit_more", "ch3_poll": one queue's share of what the whole interface counts as well.
+bool is_of_one_queue(std::string_view name) {
+  const auto digit = name.find_first_of("0123456789");
+  if (digit == std::string_view::npos) return false;
+  const auto kind = name.substr(0, digit);
+  return kind == "rx" || kind == "tx" || kind == "ch" || kind == "rx_queue_" || kind == "tx_queue_" ||
+         kind == "rx-" || kind == "tx-";
+}
+
+std::vector<InterfaceMoved> read_interfaces(Host& machine) {
+  const std::string kClass = "/sys/class/net";
+  std::vector<InterfaceMoved> interfaces;
+  for (const auto& name : machine.list(kClass).value_or({})) {
+    const std::string folder = kClass + "/" + name;
+    if (!machine.resolve(folder + "/device")) continue;
+    InterfaceMoved interface { name, {}, ethtool_statistics(name) };
+    read_folder(machine, folder + "/statistics", interface.statistics);
+    if (const auto line = machine.read_line(folder + "/carrier_changes"))
+      if (const auto value = parse_number<std::uint64_t>(*line))
+        interface.statistics.emplace("carrier_changes", *value);
+    std::erase_if(interface.driver, [](const auto& entry) { return is_of_one_queue(entry.first); });
+    interfaces.push_back(std::move(interface));
+  }
+  return interfaces;
+}
+
+// "RxErr 0\n…\nTOTAL_ERR_COR 0"; Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats.
+std::vector<PciMoved> read_pci(Host& machine) {
+  const std::string kDevices = "/sys/bus/pci/devices";
+  std::vector<PciMoved> devices;
+  for (const auto& address : machine.list(kDevices).value_or({})) {
+    PciMoved device{address, {}};
+    for (const std::string_view severity : {"correctable", "nonfatal", "fatal"}) {
+      const auto text = machine.read(kDevices + "/" + address + "/aer_dev_" + std::string(severity), 4096);
+      if (!text) continue;
+      for (const auto line : lines(*text))
+        if (const auto columns = words(line); columns.size() == 2 && columns[0].starts_with("TOTAL_ERR"))
+          if (const auto value = parse_number<std::uint64_t>(columns[1]))
+            device.errors.emplace(severity, *value);
+    }
+    if (!device.errors.empty()) devices.push_back(std::move(device));
+  }
+  return devices;
+}
+
+LoadAnswer read_all(Host& machine) {
+  return {0, read_ports(machine), read_interfaces(machine), read_pci(machine)};
+}
+
+Moved differences(const Moved& before, const Moved& after) {
+  Moved found;
+  for (const auto& [name, first] : before)
+    if (const auto second = after.find(name); second != after.end())
+      if (const auto distance = moved(first, second->second)) found.emplace(name, *distance);
+  return found;
+}
+
+// What both snapshots hold: a device that came or went meanwhile has no difference.
+LoadAnswer differences(const LoadAnswer& before, const LoadAnswer& after) {
+  LoadAnswer found;
+  for (const auto& one : before.ports)
+    for (const auto& two : after.ports)
+      if (one.device == two.device && one.number == two.number)
+        found.ports.push_back({one.device, one.number, differences(one.counters, two.counters),
+                               differences(one.hw_counters, two.hw_counters)});
+  for (const auto& one : before.interfaces)
+    for (const auto& two : after.interfaces)
+      if (one.name == two.name)
+        found.interfaces.push_back(
+            {one.name, differences(one.statistics, two.statistics), differences(one.driver, two.driver)});
+  for (const auto& one : before.pci)
+    for (const auto& two : after.pci)
+      if (one.address == two.address) found.pci.push_back({one.address, differences(one.errors, two.errors)});
+  return found;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> moved(std::uint64_t before, std::uint64_t after) {
+  if (after >= before) return after - before;
+  // Queue pair counters of mlx5 have 32 bits.
+  constexpr std::uint64_t kRound = std::uint64_t{1} << 32;
+  if (before < kRound && before - after > kRound / 2) return kRound - before + after;
+  return std::nullopt;
+}
+
+Reading<std::string> call_load(int seconds) {
+  const auto machine = open_this_machine();
+  const LoadAnswer before = read_all(*machine);
+  const auto start = Clock::now();
+  std::this_thread::sleep_until(start + std::chrono::seconds(seconds));
+  const double passed = std::chrono::duration<double>(Clock::now() - start).count();
+  // hw_counters are read from the adapter at most every `lifespan` (10 ms unless someone set it higher).
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  LoadAnswer answer = differences(before, read_all(*machine));
+  answer.seconds = passed;
+  return {json::dump(json::encode(answer)), "load " + std::to_string(seconds)};
+}
+
+}  // namespace railbed
