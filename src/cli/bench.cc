@@ -10,7 +10,10 @@
 #include "cli/bench_ends.h"
 #include "cli/bench_table.h"
 #include "cli/command.h"
+#include "cli/compare_table.h"
+#include "cli/files.h"
 #include "cli/fleet_options.h"
+#include "cli/history.h"
 #include "cli/terminal.h"
 #include "fleet/fleet.h"
 #include "inventory/load.h"
@@ -30,6 +33,11 @@ struct Options {
   bool bandwidth_only = false;
   bool latency_only = false;
   bool json = false;
+  int repeat = 1;
+  std::string label;
+  std::string baseline;  // the run to compare with; empty: none
+  std::string store;
+  bool forget = false;
   BenchPlan plan;
   fleet::FleetOptions fleet;
 };
@@ -41,6 +49,15 @@ struct Output {
     return std::tuple{field("version", &Output::version), field("measurements", &Output::measurements)};
   }
 };
+
+// As the user could type it again, apart from defaults.
+std::string command_line(const Options& options) {
+  std::string line = fmt::format("bench {} {} {}", options.engine, options.a, options.b);
+  if (!options.rail.empty()) line += " --rail " + options.rail;
+  if (!options.sizes.empty()) line += " --sizes " + options.sizes;
+  if (options.repeat > 1) line += fmt::format(" --repeat {}", options.repeat);
+  return line;
+}
 
 bool is_local(std::string_view name) { return name == "localhost" || name == "local"; }
 
@@ -77,12 +94,28 @@ Result<std::vector<BenchPath>> paths(const Options& options, const Cluster* clus
   return std::vector{*path};
 }
 
-void print(const std::vector<Measurement>& measurements, bool json) {
+void print(const std::vector<Measurement>& measurements, const Options& options) {
   clear_progress();
-  if (json)
+  if (options.json) {
     fmt::print("{}", json::dump_pretty(json::encode(Output{1, measurements})));
-  else
-    fmt::print("{}", bench_table(measurements));
+    return;
+  }
+  if (options.repeat > 1)
+    fmt::print("Each number is the median of {} runs; its spread is from run to run.\n\n", options.repeat);
+  fmt::print("{}", bench_table(merge_repeats(measurements)));
+}
+
+// Keeps the run and holds it against the baseline. The exit code of the comparison, clean without one.
+int remember(const Options& options, BenchRun& run) {
+  Result<BenchRun> baseline = BenchRun();
+  if (!options.baseline.empty()) baseline = find_run(options.store, options.baseline);
+  if (!options.forget) keep_run(options.store, run);
+  if (options.baseline.empty()) return kExitClean;
+  if (!baseline) return report(baseline.error());
+  const CompareResult result = compare(*baseline, run);
+  // With --json stdout is one document: the verdict goes beside it.
+  fmt::print(options.json ? stderr : stdout, "\n{}", compare_table(*baseline, run, result, {}));
+  return exit_code_of(result.outcome);
 }
 
 int measure(const Options& options, const Cluster* cluster) {
@@ -99,18 +132,24 @@ int measure(const Options& options, const Cluster* cluster) {
   if (!facts_b) return clear_progress(), report(facts_b.error());
   const auto ways = paths(options, cluster, *facts_a, *facts_b);
   if (!ways) return clear_progress(), report(ways.error());
-  std::vector<Measurement> all;
-  for (const BenchPath& way : *ways) {
-    auto measured = measure_pair({&peer_a, way.a.interface, way.a.address, &*facts_a},
-                                 {&peer_b, way.b.interface, way.b.address, &*facts_b}, way.rail, options.plan,
-                                 progress, interrupted());
-    std::move(measured.begin(), measured.end(), std::back_inserter(all));
-  }
-  print(all, options.json);
+  BenchRun kept = {kRunVersion, 0, utc_now(), options.label, command_line(options), RAILBED_VERSION, {}, {}};
+  std::vector<Measurement>& all = kept.measurements;
+  // Rails and sizes take turns within a repeat, so that a drift of the machine meets all of them.
+  for (int i = 0; i < options.repeat && !interrupted().stop_requested(); ++i)
+    for (const BenchPath& way : *ways) {
+      auto measured = measure_pair({&peer_a, way.a.interface, way.a.address, &*facts_a},
+                                   {&peer_b, way.b.interface, way.b.address, &*facts_b}, way.rail,
+                                   options.plan, progress, interrupted());
+      std::move(measured.begin(), measured.end(), std::back_inserter(all));
+    }
+  print(all, options);
   if (interrupted().stop_requested()) return kExitCouldNotLook;
+  add_fingerprint(kept, options.a, *facts_a);
+  add_fingerprint(kept, options.b, *facts_b);
+  const int compared = remember(options, kept);
   const bool failed =
       std::any_of(all.begin(), all.end(), [](const Measurement& one) { return one.failure.has_value(); });
-  return failed ? kExitFailures : kExitClean;
+  return failed ? kExitFailures : compared;
 }
 
 int run(Options& options) {
@@ -150,6 +189,17 @@ void declare_options(CLI::App& app, Options& options) {
   app.add_flag("--both-ways", options.plan.both_ways, "bandwidth from B to A as well, one after the other");
   auto* bandwidth = app.add_flag("--bandwidth-only", options.bandwidth_only, "leave out the latency");
   app.add_flag("--latency-only", options.latency_only, "leave out the bandwidth")->excludes(bandwidth);
+  app.add_option("--repeat", options.repeat,
+                 "measure so many times, each with connections of its own (default 1)")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--label", options.label, "your word for this run: back-to-back, switch");
+  app.add_option("--baseline", options.baseline,
+                 "compare with this run (default: the one that `railbed runs baseline` chose)")
+      ->expected(0, 1)
+      ->default_str("baseline")
+      ->option_text("[RUN]");
+  add_store_option(app, options.store);
+  app.add_flag("--no-store", options.forget, "do not keep the run in the history");
   app.add_flag("--json", options.json, "machine-readable (docs/reference/bench.md)");
 }
 
@@ -165,7 +215,9 @@ Action declare_bench(CLI::App& app) {
       "railbed bench rdma gpu01 gpu02 --cluster cluster.yaml --rail rail0 --json\n\n"
       "Nothing has to run on the nodes and no port has to be opened by hand. Data is checked while it is "
       "timed;\n"
-      "every bandwidth stands beside the ceiling computed for its path. Exit code 2: a measurement failed.\n"
+      "every bandwidth stands beside the ceiling computed for its path. Exit code 2: a measurement failed, "
+      "or is\n"
+      "worse than the baseline. Runs are kept: `railbed runs`, `railbed compare`.\n"
       "How it is measured: docs/reference/bench.md.");
   return [options] { return run(*options); };
 }

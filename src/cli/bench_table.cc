@@ -5,11 +5,10 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "store/compare.h"
 
 namespace railbed {
 namespace {
-
-std::string name_of(Engine engine) { return engine == Engine::kTcp ? "TCP" : "RDMA write"; }
 
 std::string end_text(const Endpoint& end) {
   std::string text = fmt::format("{} {}", end.node, end.interface);
@@ -82,9 +81,7 @@ bool same_table(const Measurement& a, const Measurement& b) {
 
 std::string head(const Measurement& run) {
   std::string text =
-      fmt::format("{} {}, {}: {} → {}\n", name_of(run.engine),
-                  run.metric == Metric::kBandwidth ? "bandwidth" : "latency (half a round trip)", run.rail,
-                  end_text(run.from), end_text(run.to));
+      fmt::format("{}, {}: {} → {}\n", bench_name(run), run.rail, end_text(run.from), end_text(run.to));
   if (run.metric == Metric::kBandwidth)
     text += fmt::format("  {:>9} {:>7} {:>12} {:>8} {:>9} {:>8} {:>9} {:>6}\n", "size", "streams", "median",
                         "95 %", "ceiling", "lost", "CPU s/GB", "MTU");
@@ -94,7 +91,41 @@ std::string head(const Measurement& run) {
   return text;
 }
 
+void merge(Measurement& merged, std::vector<double> medians) {
+  if (medians.size() < 2) return;
+  std::sort(medians.begin(), medians.end());
+  merged.summary.median = (medians[(medians.size() - 1) / 2] + medians[medians.size() / 2]) / 2;
+  merged.summary.low = medians.front();
+  merged.summary.high = medians.back();
+}
+
 }  // namespace
+
+std::string bench_name(const Measurement& run) {
+  return fmt::format("{} {}", run.engine == Engine::kTcp ? "TCP" : "RDMA write",
+                     run.metric == Metric::kBandwidth ? "bandwidth" : "latency (half a round trip)");
+}
+
+std::vector<Measurement> merge_repeats(const std::vector<Measurement>& measurements) {
+  std::vector<Measurement> merged;
+  std::vector<std::vector<double>> medians;
+  for (const Measurement& one : measurements) {
+    const auto found = std::find_if(merged.begin(), merged.end(),
+                                    [&](const Measurement& seen) { return same_subject(seen, one); });
+    const auto at = static_cast<std::size_t>(found - merged.begin());
+    if (found == merged.end()) {
+      merged.push_back(one);
+      medians.emplace_back();
+    } else if (one.failure) {
+      found->failure = one.failure;
+    } else if (found->summary.samples == 0) {
+      *found = one;
+    }
+    if (one.summary.samples > 0) medians[at].push_back(one.summary.median);
+  }
+  for (std::size_t i = 0; i < merged.size(); ++i) merge(merged[i], std::move(medians[i]));
+  return merged;
+}
 
 std::string bench_table(const std::vector<Measurement>& measurements) {
   std::string text;

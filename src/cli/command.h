@@ -26,6 +26,7 @@ Action declare_agent(CLI::App& app);
 Action declare_bench(CLI::App& app);
 Action declare_capture(CLI::App& app);
 Action declare_check(CLI::App& app);
+Action declare_compare(CLI::App& app);
 Action declare_completion(CLI::App& app);
 Action declare_explain(CLI::App& app);
 Action declare_facts(CLI::App& app);
@@ -33,6 +34,7 @@ Action declare_init(CLI::App& app);
 Action declare_nccl(CLI::App& app);
 Action declare_prove(CLI::App& app);
 Action declare_rules(CLI::App& app);
+Action declare_runs(CLI::App& app);
 Action declare_verify(CLI::App& app);
 
 // All commands, in the order `railbed --help` lists them (cli/commands.cc).

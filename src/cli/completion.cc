@@ -35,6 +35,7 @@ std::string rule_words() {
 std::string argument_words(std::string_view command) {
   if (command == "explain") return rule_words();
   if (command == "bench") return "tcp rdma";
+  if (command == "runs") return "show export import baseline remove";
   if (command == "completion") return "bash zsh fish";
   return "";
 }

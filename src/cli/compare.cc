@@ -1,0 +1,64 @@
+// railbed compare: is run B worse than run A?
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/json.h"
+#include "cli/command.h"
+#include "cli/compare_table.h"
+#include "cli/history.h"
+#include "cli/terminal.h"
+#include "store/compare.h"
+
+namespace railbed {
+namespace {
+
+struct Options {
+  std::string a;
+  std::string b;
+  std::string store;
+  double threshold = 3;  // percent
+  bool json = false;
+};
+
+int run(const Options& options) {
+  const auto a = find_run(options.store, options.a);
+  if (!a) return report(a.error());
+  const auto b = find_run(options.store, options.b);
+  if (!b) return report(b.error());
+  CompareOptions compare_options;
+  compare_options.threshold = options.threshold / 100;
+  const CompareResult result = compare(*a, *b, compare_options);
+  if (options.json)
+    fmt::print("{}", json::dump_pretty(json::encode(result)));
+  else
+    fmt::print("{}", compare_table(*a, *b, result, compare_options));
+  return exit_code_of(result.outcome);
+}
+
+}  // namespace
+
+Action declare_compare(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("A", options->a,
+                 "the run to compare with: a number, a label, last, baseline, or an exported file")
+      ->required();
+  app.add_option("B", options->b, "the run in question")->required();
+  app.add_option("--threshold", options->threshold,
+                 "percent; a smaller change for the worse is none (default 3)")
+      ->check(CLI::Range(0.0, 1000.0));
+  add_store_option(app, options->store);
+  app.add_flag("--json", options->json, "machine-readable (docs/reference/history.md)");
+  app.footer(
+      "\nrailbed bench rdma gpu01 gpu02 --repeat 5 --label back-to-back\n"
+      "railbed bench rdma gpu01 gpu02 --repeat 5 --label switch\n"
+      "railbed compare back-to-back switch\n\n"
+      "FAIL only where chance is ruled out (1 %) and the change passes the threshold. INCONCLUSIVE says how "
+      "many "
+      "repeats\n"
+      "would decide. Exit codes: 0 PASS, 2 FAIL, 3 INCONCLUSIVE.");
+  return [options] { return run(*options); };
+}
+
+}  // namespace railbed

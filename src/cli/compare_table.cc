@@ -1,0 +1,117 @@
+#include "cli/compare_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "cli/bench_table.h"
+
+namespace railbed {
+namespace {
+
+std::string run_text(std::string_view letter, const BenchRun& run) {
+  std::string text =
+      fmt::format("{}: {}", letter, run.id > 0 ? fmt::format("run {}", run.id) : "a run that is not kept");
+  for (const std::string* part : {&run.label, &run.started_at, &run.command})
+    if (!part->empty()) text += ", " + *part;
+  return text + '\n';
+}
+
+std::string value_text(const Comparison& row, double value, int repeats) {
+  if (repeats == 0) return "-";
+  const bool rate = row.what.metric == Metric::kBandwidth;
+  return fmt::format("{} ×{}", rate ? to_text(BitRate{value}) : to_text(Nanoseconds{value}), repeats);
+}
+
+// Padded by columns: "µ" and "×" are two bytes and one column.
+std::string right(const std::string& text, std::size_t width) {
+  const auto columns = static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return std::string(columns < width ? width - columns : 1, ' ') + text;
+}
+
+std::string row_text(const Comparison& row) {
+  std::string text =
+      right(to_text(ByteCount{row.what.message_bytes}), 10) + right(std::to_string(row.what.streams), 8);
+  text += right(value_text(row, row.a, row.repeats_a), 16);
+  text += right(value_text(row, row.b, row.repeats_b), 16);
+  const bool both = row.repeats_a > 0 && row.repeats_b > 0;
+  text += right(both ? fmt::format("{:.3f}", row.ratio) : "-", 8);
+  text += right(row.low < row.high ? fmt::format("{:.3f}…{:.3f}", row.low, row.high) : "-", 14);
+  text += "  " + std::string(enum_names(row.outcome)[static_cast<std::size_t>(row.outcome)]);
+  if (!row.note.empty()) text += ": " + row.note;
+  if (row.more_repeats > 0)
+    text +=
+        fmt::format("{} {} more on each side would decide", row.note.empty() ? ":" : ";", row.more_repeats);
+  return text + '\n';
+}
+
+bool same_table(const Measurement& a, const Measurement& b) {
+  return a.engine == b.engine && a.metric == b.metric && a.rail == b.rail && a.from.node == b.from.node &&
+         a.to.node == b.to.node;
+}
+
+std::string subject_text(const Measurement& what) {
+  return fmt::format("{}, {}: {} → {}", bench_name(what), what.rail, what.from.node, what.to.node);
+}
+
+std::string changes_text(const CompareResult& result) {
+  std::string text;
+  for (const Change& one : result.changes)
+    text += fmt::format("  {}: {} → {}\n", one.what, one.a.empty() ? "nothing" : one.a,
+                        one.b.empty() ? "nothing" : one.b);
+  return text.empty() ? text : "\nNot the same in both runs:\n" + text;
+}
+
+std::string only_text(std::string_view letter, const std::vector<Measurement>& only) {
+  if (only.empty()) return {};
+  return fmt::format("\nOnly in {}, {} in all: {} of {}\n", letter, only.size(), subject_text(only.front()),
+                     to_text(ByteCount{only.front().message_bytes}));
+}
+
+std::string verdict_text(const CompareResult& result, const CompareOptions& options) {
+  const auto count = [&](Outcome outcome) {
+    return std::count_if(result.rows.begin(), result.rows.end(),
+                         [&](const Comparison& row) { return row.outcome == outcome; });
+  };
+  const double percent = options.threshold * 100;
+  if (result.rows.empty()) return "INCONCLUSIVE: the two runs measured nothing in common\n";
+  if (result.outcome == Outcome::kFail)
+    return fmt::format("FAIL: {} of {} numbers are worse by {:.3g} % or more, or gone\n",
+                       count(Outcome::kFail), result.rows.size(), percent);
+  if (result.outcome == Outcome::kPass)
+    return fmt::format("PASS: none of {} numbers is worse by {:.3g} %\n", result.rows.size(), percent);
+  int more = 0;
+  for (const Comparison& row : result.rows) more = std::max(more, row.more_repeats);
+  return fmt::format(
+      "INCONCLUSIVE: {} of {} numbers cannot be told apart{}\n", count(Outcome::kInconclusive),
+      result.rows.size(),
+      more > 0 ? fmt::format("; measure with --repeat {} or more on both sides", more + 1) : "");
+}
+
+}  // namespace
+
+int exit_code_of(Outcome outcome) {
+  if (outcome == Outcome::kPass) return kExitClean;
+  return outcome == Outcome::kFail ? kExitFailures : kExitCouldNotLook;
+}
+
+std::string compare_table(const BenchRun& a, const BenchRun& b, const CompareResult& result,
+                          const CompareOptions& options) {
+  std::string text = run_text("A", a) + run_text("B", b);
+  const Measurement* last = nullptr;
+  for (const Comparison& row : result.rows) {
+    if (last == nullptr || !same_table(*last, row.what)) {
+      text += '\n' + subject_text(row.what) + '\n';
+      text += right("size", 10) + right("streams", 8) + right("A", 16) + right("B", 16) + right("B ÷ A", 8) +
+              right(fmt::format("{:.0f} %", (1 - 2 * options.false_alarms) * 100), 14) + "  verdict\n";
+    }
+    text += row_text(row);
+    last = &row.what;
+  }
+  text += changes_text(result) + only_text("A", result.only_in_a) + only_text("B", result.only_in_b);
+  return text + '\n' + verdict_text(result, options);
+}
+
+}  // namespace railbed

@@ -1,0 +1,16 @@
+// A comparison as people read it.
+#pragma once
+
+#include <string>
+
+#include "store/compare.h"
+
+namespace railbed {
+
+// 0 PASS, 2 FAIL, 3 INCONCLUSIVE.
+int exit_code_of(Outcome outcome);
+
+std::string compare_table(const BenchRun& a, const BenchRun& b, const CompareResult& result,
+                          const CompareOptions& options);
+
+}  // namespace railbed

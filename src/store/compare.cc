@@ -1,0 +1,197 @@
+#include "store/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace railbed {
+namespace {
+
+constexpr int kMostMoreRepeats = 1000;
+// Medians that agree to this many digits agree: clocks and counters resolve no better.
+constexpr double kResolution = 1e-6;
+// Of a standard normal: what a decision needs to be seen with 80 % power, beside its own error rate.
+constexpr double kPower = 0.8416;
+constexpr double kOnePercent = 2.3263;
+
+struct Side {
+  std::vector<double> logs;          // of the repeats' medians
+  double within = 0;                 // relative half width of the first repeat's own interval
+  const Failure* failure = nullptr;  // of a repeat that has no number
+
+  double mean() const {
+    return std::accumulate(logs.begin(), logs.end(), 0.0) / static_cast<double>(logs.size());
+  }
+  double variance() const {
+    const double middle = mean();
+    double squares = 0;
+    for (const double one : logs) squares += (one - middle) * (one - middle);
+    return squares / static_cast<double>(logs.size() - 1);
+  }
+};
+
+Side side_of(const BenchRun& run, const Measurement& what) {
+  Side side;
+  for (const Measurement& one : run.measurements) {
+    if (!same_subject(one, what)) continue;
+    if (one.failure) side.failure = &*one.failure;
+    if (one.failure || one.summary.median <= 0) continue;
+    if (side.logs.empty()) side.within = (one.summary.high - one.summary.low) / 2 / one.summary.median;
+    side.logs.push_back(std::log(one.summary.median));
+  }
+  return side;
+}
+
+// Repeats a side that show a change of `distance` (in logarithms) against a spread of `deviation`.
+int repeats_needed(double deviation, double distance) {
+  if (distance <= 0) return kMostMoreRepeats + 1;
+  const double n = 2 * std::pow((kOnePercent + kPower) * deviation / distance, 2);
+  return n > kMostMoreRepeats ? kMostMoreRepeats + 1 : std::max(3, static_cast<int>(std::ceil(n)));
+}
+
+void say_more(Comparison& row, double deviation, double worse, double limit) {
+  const int needed = repeats_needed(deviation, worse >= limit ? worse : limit - worse);
+  const int have = std::min(row.repeats_a, row.repeats_b);
+  row.more_repeats = needed > kMostMoreRepeats ? 0 : std::max(1, needed - have);
+  if (row.more_repeats == 0) row.note = "so close to the threshold that repeats are unlikely to decide it";
+}
+
+// Fills in ratio, interval, probability and, apart from FAIL, the outcome.
+void judge(Comparison& row, const Side& a, const Side& b, const CompareOptions& options) {
+  const bool higher_is_better = row.what.metric == Metric::kBandwidth;
+  const double limit = std::log1p(options.threshold);
+  const double difference = b.mean() - a.mean();
+  const double worse = higher_is_better ? -difference : difference;
+  row.ratio = row.low = row.high = std::exp(difference);
+  if (a.logs.size() < 2 || b.logs.size() < 2) {
+    row.note = "one run shows nothing of the spread from run to run";
+    // 1.96 standard errors make the half width; a repeat spreads at least as much as that.
+    say_more(row, std::max({a.within, b.within, kResolution}) / 1.96, worse, limit);
+    return;
+  }
+  const double va = std::max(a.variance(), kResolution * kResolution) / static_cast<double>(a.logs.size());
+  const double vb = std::max(b.variance(), kResolution * kResolution) / static_cast<double>(b.logs.size());
+  const double error = std::sqrt(va + vb);
+  const double freedom =
+      (va + vb) * (va + vb) /
+      (va * va / static_cast<double>(a.logs.size() - 1) + vb * vb / static_cast<double>(b.logs.size() - 1));
+  const double half = student_quantile(options.false_alarms, freedom) * error;
+  row.low = std::exp(difference - half);
+  row.high = std::exp(difference + half);
+  row.probability = student_tail(worse / error, freedom);
+  if (worse + half < limit) {
+    row.outcome = Outcome::kPass;
+    return;
+  }
+  const double deviation =
+      std::sqrt((va * static_cast<double>(a.logs.size()) + vb * static_cast<double>(b.logs.size())) / 2);
+  say_more(row, deviation, worse, limit);
+}
+
+double worse_by(const Comparison& row) {
+  return row.what.metric == Metric::kBandwidth ? -std::log(row.ratio) : std::log(row.ratio);
+}
+
+// Benjamini and Hochberg (1995): with many rows, the share of false ones among those called FAIL stays
+// bounded. A change that is certain and below the threshold is no regression.
+void call_failures(std::vector<Comparison>& rows, const CompareOptions& options) {
+  std::vector<Comparison*> tested;
+  for (Comparison& row : rows)
+    if (row.repeats_a > 1 && row.repeats_b > 1) tested.push_back(&row);
+  std::sort(tested.begin(), tested.end(),
+            [](const Comparison* x, const Comparison* y) { return x->probability < y->probability; });
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < tested.size(); ++i)
+    if (tested[i]->probability <=
+        options.false_alarms * static_cast<double>(i + 1) / static_cast<double>(tested.size()))
+      last = i + 1;
+  for (std::size_t i = 0; i < last; ++i)
+    if (worse_by(*tested[i]) >= std::log1p(options.threshold)) {
+      tested[i]->outcome = Outcome::kFail;
+      tested[i]->more_repeats = 0;
+      tested[i]->note.clear();
+    }
+}
+
+bool seen_before(const std::vector<Measurement>& all, std::size_t at) {
+  return std::any_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(at),
+                     [&](const Measurement& one) { return same_subject(one, all[at]); });
+}
+
+bool holds(const BenchRun& run, const Measurement& what) {
+  return std::any_of(run.measurements.begin(), run.measurements.end(),
+                     [&](const Measurement& one) { return same_subject(one, what); });
+}
+
+std::vector<Measurement> only_in(const BenchRun& one, const BenchRun& other) {
+  std::vector<Measurement> only;
+  for (std::size_t i = 0; i < one.measurements.size(); ++i)
+    if (!seen_before(one.measurements, i) && !holds(other, one.measurements[i]))
+      only.push_back(one.measurements[i]);
+  return only;
+}
+
+std::vector<Change> changes_between(const BenchRun& a, const BenchRun& b) {
+  std::vector<Change> changes;
+  for (const auto& [what, text] : a.fingerprint) {
+    const auto found = b.fingerprint.find(what);
+    const std::string now = found == b.fingerprint.end() ? "" : found->second;
+    if (now != text) changes.push_back({what, text, now});
+  }
+  for (const auto& [what, text] : b.fingerprint)
+    if (!a.fingerprint.contains(what)) changes.push_back({what, "", text});
+  return changes;
+}
+
+Comparison compare_one(const BenchRun& a, const BenchRun& b, const Measurement& what,
+                       const CompareOptions& options) {
+  const Side before = side_of(a, what);
+  const Side after = side_of(b, what);
+  Comparison row;
+  row.what = what;
+  row.repeats_a = static_cast<int>(before.logs.size());
+  row.repeats_b = static_cast<int>(after.logs.size());
+  if (!before.logs.empty()) row.a = std::exp(before.mean());
+  if (!after.logs.empty()) row.b = std::exp(after.mean());
+  if (after.failure != nullptr && before.failure == nullptr) {
+    row.outcome = Outcome::kFail;
+    row.note = "B has no number: " + after.failure->cause;
+  } else if (before.logs.empty() || after.logs.empty()) {
+    row.note =
+        before.failure != nullptr ? "A has no number: " + before.failure->cause : "one side has no number";
+  } else {
+    judge(row, before, after, options);
+  }
+  return row;
+}
+
+}  // namespace
+
+bool same_subject(const Measurement& a, const Measurement& b) {
+  return a.engine == b.engine && a.metric == b.metric && a.rail == b.rail && a.from.node == b.from.node &&
+         a.to.node == b.to.node && a.message_bytes == b.message_bytes && a.streams == b.streams;
+}
+
+CompareResult compare(const BenchRun& a, const BenchRun& b, const CompareOptions& options) {
+  CompareResult result;
+  for (std::size_t i = 0; i < a.measurements.size(); ++i)
+    if (!seen_before(a.measurements, i) && holds(b, a.measurements[i]))
+      result.rows.push_back(compare_one(a, b, a.measurements[i], options));
+  call_failures(result.rows, options);
+  result.changes = changes_between(a, b);
+  result.only_in_a = only_in(a, b);
+  result.only_in_b = only_in(b, a);
+  const auto any = [&](Outcome outcome) {
+    return std::any_of(result.rows.begin(), result.rows.end(),
+                       [&](const Comparison& row) { return row.outcome == outcome; });
+  };
+  if (any(Outcome::kFail))
+    result.outcome = Outcome::kFail;
+  else if (!result.rows.empty() && !any(Outcome::kInconclusive))
+    result.outcome = Outcome::kPass;
+  return result;
+}
+
+}  // namespace railbed

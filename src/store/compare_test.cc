@@ -1,0 +1,170 @@
+#include "store/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace railbed {
+namespace {
+
+Measurement bandwidth(double gigabits, const std::string& rail = "rail0") {
+  Measurement one;
+  one.engine = Engine::kRdma;
+  one.rail = rail;
+  one.from.node = "gpu01";
+  one.to.node = "gpu02";
+  one.message_bytes = 65536;
+  one.summary.samples = 30;
+  one.summary.median = gigabits * 1e9;
+  one.summary.low = one.summary.median * 0.99;
+  one.summary.high = one.summary.median * 1.01;
+  return one;
+}
+
+Measurement latency(double microseconds) {
+  Measurement one = bandwidth(1);
+  one.metric = Metric::kLatency;
+  one.summary.median = microseconds * 1e3;
+  return one;
+}
+
+BenchRun run_of(std::vector<Measurement> measurements) {
+  BenchRun run;
+  run.measurements = std::move(measurements);
+  return run;
+}
+
+// `repeats` runs of a system whose true value is `mean` and whose runs spread by `noise`.
+BenchRun simulated(std::mt19937_64& random, int repeats, double mean, double noise) {
+  std::normal_distribution<double> spread(0, noise);
+  BenchRun run;
+  for (int i = 0; i < repeats; ++i) run.measurements.push_back(bandwidth(mean * std::exp(spread(random))));
+  return run;
+}
+
+int failures_of(double change, int trials) {
+  std::mt19937_64 random(20260119);
+  int failures = 0;
+  for (int i = 0; i < trials; ++i) {
+    const BenchRun a = simulated(random, 8, 38, 0.02);
+    const BenchRun b = simulated(random, 8, 38 * change, 0.02);
+    failures += compare(a, b).outcome == Outcome::kFail;
+  }
+  return failures;
+}
+
+TEST(Compare, FindsARegressionOfFivePercentInNoiseOfTwo) { EXPECT_GE(failures_of(0.95, 1000), 950); }
+
+TEST(Compare, LeavesAnUnchangedSystemAlone) { EXPECT_LE(failures_of(1.0, 1000), 10); }
+
+TEST(Compare, AnImprovementPasses) {
+  const BenchRun a = run_of({bandwidth(30), bandwidth(30.1), bandwidth(29.9)});
+  const BenchRun b = run_of({bandwidth(38), bandwidth(38.1), bandwidth(37.9)});
+  EXPECT_EQ(compare(a, b).outcome, Outcome::kPass);
+  EXPECT_EQ(compare(b, a).outcome, Outcome::kFail);
+}
+
+TEST(Compare, LowerLatencyIsBetter) {
+  const BenchRun a = run_of({latency(20), latency(20.1), latency(19.9)});
+  const BenchRun b = run_of({latency(25), latency(25.1), latency(24.9)});
+  EXPECT_EQ(compare(a, b).outcome, Outcome::kFail);
+  EXPECT_EQ(compare(b, a).outcome, Outcome::kPass);
+}
+
+TEST(Compare, ACertainChangeBelowTheThresholdPasses) {
+  const BenchRun a = run_of({bandwidth(38.00), bandwidth(38.01), bandwidth(37.99)});
+  const BenchRun b = run_of({bandwidth(37.60), bandwidth(37.61), bandwidth(37.59)});
+  const CompareResult result = compare(a, b);
+  EXPECT_EQ(result.outcome, Outcome::kPass);
+  EXPECT_LT(result.rows.front().probability, 0.001);
+}
+
+TEST(Compare, OneRunASideDecidesNothingAndSaysHowManyWould) {
+  const CompareResult result = compare(run_of({bandwidth(38)}), run_of({bandwidth(30)}));
+  EXPECT_EQ(result.outcome, Outcome::kInconclusive);
+  EXPECT_EQ(result.rows.front().more_repeats, 2);  // three a side
+  EXPECT_NE(result.rows.front().note, "");
+}
+
+TEST(Compare, NoiseIsInconclusiveAndTheRepeatsItAsksForDecideIt) {
+  const std::vector<Measurement> a = {bandwidth(36), bandwidth(38), bandwidth(40)};
+  const std::vector<Measurement> b = {bandwidth(33), bandwidth(35), bandwidth(37)};
+  const CompareResult few = compare(run_of(a), run_of(b));
+  ASSERT_EQ(few.outcome, Outcome::kInconclusive);
+  const int more = few.rows.front().more_repeats;
+  ASSERT_GT(more, 0);
+  BenchRun many_a;
+  BenchRun many_b;
+  for (int i = 0; i < 3 + more; ++i) {
+    many_a.measurements.push_back(a[static_cast<std::size_t>(i) % 3]);
+    many_b.measurements.push_back(b[static_cast<std::size_t>(i) % 3]);
+  }
+  EXPECT_EQ(compare(many_a, many_b).outcome, Outcome::kFail);
+}
+
+TEST(Compare, EqualNumbersPassWithoutDividingByZero) {
+  const BenchRun a = run_of({bandwidth(38), bandwidth(38)});
+  EXPECT_EQ(compare(a, a).outcome, Outcome::kPass);
+}
+
+// Twenty rows of an unchanged system: one by one, some would fail now and then.
+TEST(Compare, ManyRowsDoNotMakeAFalseAlarm) {
+  std::mt19937_64 random(42);
+  int failures = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    std::normal_distribution<double> spread(0, 0.05);
+    BenchRun a, b;
+    for (int row = 0; row < 20; ++row)
+      for (int i = 0; i < 4; ++i) {
+        const std::string rail = "rail" + std::to_string(row);
+        a.measurements.push_back(bandwidth(38 * std::exp(spread(random)), rail));
+        b.measurements.push_back(bandwidth(38 * std::exp(spread(random)), rail));
+      }
+    failures += compare(a, b).outcome == Outcome::kFail;
+  }
+  EXPECT_LE(failures, 6);  // 1 % expected; 3 % would be far outside chance
+}
+
+TEST(Compare, WhatBrokeIsAFailureWithItsCause) {
+  Measurement broken = bandwidth(0);
+  broken.summary = {};
+  broken.failure = {"run", "transport retries exhausted", ""};
+  const CompareResult result = compare(run_of({bandwidth(38), bandwidth(38.1)}), run_of({broken}));
+  EXPECT_EQ(result.outcome, Outcome::kFail);
+  EXPECT_NE(result.rows.front().note.find("transport retries exhausted"), std::string::npos);
+  EXPECT_EQ(compare(run_of({broken}), run_of({bandwidth(38)})).outcome, Outcome::kInconclusive);
+}
+
+TEST(Compare, NamesWhatChangedAndWhatOnlyOneSideMeasured) {
+  BenchRun a = run_of({bandwidth(38), bandwidth(20, "rail1")});
+  BenchRun b = run_of({bandwidth(38), latency(2)});
+  a.fingerprint = {{"gpu01 kernel", "6.8.0-45"}, {"gpu01 os", "Ubuntu 24.04"}};
+  b.fingerprint = {{"gpu01 kernel", "6.8.0-47"}, {"gpu01 os", "Ubuntu 24.04"}, {"gpu01 mlx5_0", "28.39"}};
+  const CompareResult result = compare(a, b);
+  ASSERT_EQ(result.changes.size(), 2u);
+  EXPECT_EQ(result.changes[0].what, "gpu01 kernel");
+  EXPECT_EQ(result.changes[0].b, "6.8.0-47");
+  EXPECT_EQ(result.changes[1].a, "");
+  ASSERT_EQ(result.only_in_a.size(), 1u);
+  EXPECT_EQ(result.only_in_a[0].rail, "rail1");
+  ASSERT_EQ(result.only_in_b.size(), 1u);
+  EXPECT_EQ(result.only_in_b[0].metric, Metric::kLatency);
+}
+
+TEST(Compare, NothingInCommonIsInconclusive) {
+  EXPECT_EQ(compare(run_of({bandwidth(38)}), run_of({latency(2)})).outcome, Outcome::kInconclusive);
+  EXPECT_EQ(compare({}, {}).outcome, Outcome::kInconclusive);
+}
+
+// From the printed tables: t(0.01; 1) = 31.82, t(0.025; 10) = 2.228, t(0.01; 14) = 2.624; normal far out.
+TEST(Student, AgreesWithTheTables) {
+  EXPECT_NEAR(student_quantile(0.01, 1), 31.82, 0.01);
+  EXPECT_NEAR(student_quantile(0.025, 10), 2.228, 0.001);
+  EXPECT_NEAR(student_quantile(0.01, 14), 2.624, 0.001);
+  EXPECT_NEAR(student_quantile(0.025, 1e6), 1.95997, 0.0001);
+  EXPECT_NEAR(student_tail(0, 5), 0.5, 1e-12);
+  EXPECT_NEAR(student_tail(-2.228, 10), 0.975, 1e-4);
+}
+
+}  // namespace
+}  // namespace railbed

@@ -1,0 +1,197 @@
+#include "store/store.h"
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "facts/facts.h"
+
+namespace railbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+BenchRun sample(const std::string& label) {
+  BenchRun run;
+  run.started_at = "2026-01-19T10:00:00Z";
+  run.label = label;
+  run.command = "bench rdma gpu01 gpu02";
+  run.railbed = "0.1.0";
+  run.fingerprint = {{"gpu01 kernel", "6.8.0-45-generic"}};
+  Measurement one;
+  one.rail = "rail0";
+  one.summary.median = 38.1e9;
+  one.intervals = {38e9, 38.2e9};
+  run.measurements = {one};
+  return run;
+}
+
+class StoreTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "railbed-store-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string path() const { return folder_ / "deep" / "runs.sqlite"; }
+
+  fs::path folder_;
+};
+
+TEST_F(StoreTest, KeepsWhatItIsGiven) {
+  auto store = Store::open(path());
+  ASSERT_TRUE(store) << store.error().text;
+  const auto first = store->add(sample("back-to-back"));
+  const auto second = store->add(sample("switch"));
+  ASSERT_TRUE(first && second);
+  const auto read = Store::open(path())->get(*first);
+  ASSERT_TRUE(read) << read.error().text;
+  EXPECT_EQ(read->id, *first);
+  EXPECT_EQ(read->label, "back-to-back");
+  EXPECT_EQ(read->fingerprint, sample("").fingerprint);
+  ASSERT_EQ(read->measurements.size(), 1u);
+  EXPECT_EQ(read->measurements[0].intervals, sample("").measurements[0].intervals);
+  const auto all = store->list();
+  ASSERT_TRUE(all);
+  ASSERT_EQ(all->size(), 2u);
+  EXPECT_EQ((*all)[0].label, "switch");
+}
+
+TEST_F(StoreTest, ItsFolderIsThisUsersAlone) {
+  ASSERT_TRUE(Store::open(path()));
+  EXPECT_EQ(fs::status(folder_ / "deep").permissions(), fs::perms::owner_all);
+}
+
+TEST_F(StoreTest, RemovesARunAndWithItTheBaselineThatItWas) {
+  auto store = Store::open(path());
+  ASSERT_TRUE(store);
+  const auto id = store->add(sample("a"));
+  ASSERT_TRUE(store->set_baseline(*id));
+  EXPECT_EQ(*store->baseline(), *id);
+  ASSERT_TRUE(store->remove(*id));
+  EXPECT_FALSE(store->get(*id));
+  EXPECT_EQ(*store->baseline(), std::nullopt);
+  EXPECT_FALSE(store->remove(*id));
+  EXPECT_FALSE(store->set_baseline(*id));
+  // A number is never given twice: "run 1" in somebody's notes stays that run.
+  EXPECT_GT(*store->add(sample("b")), *id);
+}
+
+TEST_F(StoreTest, LeavesOtherFilesAlone) {
+  const std::string text = folder_ / "notes.txt";
+  std::ofstream(text)
+      << "these are my notes, and they are longer than a hundred bytes so that SQLite looks at them "
+         "as a header first and says no\n";
+  const auto size = fs::file_size(text);
+  EXPECT_FALSE(Store::open(text));
+  EXPECT_EQ(fs::file_size(text), size);
+
+  const std::string other = folder_ / "other.sqlite";
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(other.c_str(), &database), SQLITE_OK);
+  sqlite3_exec(database, "CREATE TABLE mine(x)", nullptr, nullptr, nullptr);
+  sqlite3_close(database);
+  const auto refused = Store::open(other);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text.find("another program"), std::string::npos);
+}
+
+TEST_F(StoreTest, RefusesANewerSchema) {
+  ASSERT_TRUE(Store::open(path()));
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(path().c_str(), &database), SQLITE_OK);
+  sqlite3_exec(database, "PRAGMA user_version = 99", nullptr, nullptr, nullptr);
+  sqlite3_close(database);
+  const auto refused = Store::open(path());
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text.find("newer railbed"), std::string::npos);
+}
+
+TEST_F(StoreTest, ARowThatCannotBeReadIsAnErrorAndHidesNoOther) {
+  auto store = Store::open(path());
+  const auto id = store->add(sample("a"));
+  ASSERT_TRUE(store->add(sample("b")));
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(path().c_str(), &database), SQLITE_OK);
+  sqlite3_exec(database,
+               "UPDATE runs SET measurements = '[{\"streams\": \"x\"}]', fingerprint = '3' WHERE label = 'a'",
+               nullptr, nullptr, nullptr);
+  sqlite3_close(database);
+  EXPECT_FALSE(store->get(*id));
+  EXPECT_EQ(store->list()->size(), 2u);
+}
+
+// A child adds runs until it is killed; whatever it had committed is whole, and the file opens.
+TEST_F(StoreTest, SurvivesAKillAtAnyMoment) {
+  std::size_t least = 0;
+  for (int round = 0; round < 8; ++round) {
+    int committed[2];
+    ASSERT_EQ(pipe(committed), 0);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      auto store = Store::open(path());
+      while (store && store->add(sample("again")) && write(committed[1], "+", 1) == 1) {
+      }
+      _exit(1);
+    }
+    close(committed[1]);
+    char seen = 0;
+    for (int i = 0; i <= round; ++i) least += static_cast<std::size_t>(read(committed[0], &seen, 1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(7 * round));  // somewhere in a later transaction
+    kill(child, SIGKILL);
+    close(committed[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status)) << "it stopped by itself";
+    auto store = Store::open(path());
+    ASSERT_TRUE(store) << store.error().text;
+    const auto all = store->list();
+    ASSERT_TRUE(all) << all.error().text;
+    EXPECT_GE(all->size(), least);
+    for (const BenchRun& run : *all) EXPECT_TRUE(store->get(run.id));
+    least = all->size();
+  }
+}
+
+TEST(RunJson, ComesBackAsItWent) {
+  const auto again = run_from_json(run_to_json(sample("a")));
+  ASSERT_TRUE(again) << again.error().text;
+  EXPECT_EQ(again->label, "a");
+  EXPECT_EQ(again->measurements[0].summary.median, 38.1e9);
+}
+
+TEST(RunJson, RefusesNonsense) {
+  EXPECT_FALSE(run_from_json("{"));
+  EXPECT_FALSE(run_from_json(R"({"version": 2})"));
+  EXPECT_FALSE(run_from_json(R"({"measurements": 3})"));
+}
+
+TEST(Fingerprint, NamesHardwareFirmwareAndSoftware) {
+  Facts facts;
+  facts.system.kernel.release = {"6.8.0-45-generic", "test"};
+  RdmaDevice device;
+  device.name = "mlx5_0";
+  device.hca_type = {"MT4129", "test"};
+  device.firmware = {"28.39.1002", "test"};
+  facts.rdma.devices = {{device}, "test"};
+  facts.gpus.devices = {
+      {Gpu{"0000:06:00.0", {"NVIDIA H200", "test"}, {}}, Gpu{"0000:07:00.0", {"NVIDIA H200", "test"}, {}}},
+      "test"};
+  BenchRun run;
+  add_fingerprint(run, "gpu01", facts);
+  EXPECT_EQ(run.fingerprint["gpu01 kernel"], "6.8.0-45-generic");
+  EXPECT_EQ(run.fingerprint["gpu01 mlx5_0"], "MT4129 28.39.1002");
+  EXPECT_EQ(run.fingerprint["gpu01 GPUs"], "2 × NVIDIA H200");
+  EXPECT_FALSE(run.fingerprint.contains("gpu01 os"));
+}
+
+}  // namespace
+}  // namespace railbed

@@ -1,0 +1,60 @@
+// Student's t distribution through the regularised incomplete beta function, evaluated by its continued
+// fraction with Lentz's method (Abramowitz and Stegun 26.5.8 and 26.7.1).
+#include <cmath>
+
+#include "store/compare.h"
+
+namespace railbed {
+namespace {
+
+double continued_fraction(double a, double b, double x) {
+  constexpr double kTiny = 1e-300;
+  constexpr int kSteps = 500;
+  double c = 1;
+  double d = 1 / std::max(std::abs(1 - (a + b) * x / (a + 1)), kTiny);
+  double value = d;
+  for (int m = 1; m <= kSteps; ++m) {
+    const auto step = [&](double numerator) {
+      d = 1 + numerator * d;
+      c = 1 + numerator / c;
+      if (std::abs(d) < kTiny) d = kTiny;
+      if (std::abs(c) < kTiny) c = kTiny;
+      d = 1 / d;
+      value *= c * d;
+      return std::abs(c * d - 1);
+    };
+    step(m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)));
+    if (step(-(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))) < 1e-14) break;
+  }
+  return value;
+}
+
+double incomplete_beta(double a, double b, double x) {
+  if (x <= 0) return 0;
+  if (x >= 1) return 1;
+  const double front =
+      std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x));
+  // The fraction converges quickly on one side of the mean only.
+  if (x < (a + 1) / (a + b + 2)) return front * continued_fraction(a, b, x) / a;
+  return 1 - front * continued_fraction(b, a, 1 - x) / b;
+}
+
+}  // namespace
+
+double student_tail(double t, double freedom) {
+  const double beyond = incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t)) / 2;
+  return t >= 0 ? beyond : 1 - beyond;
+}
+
+double student_quantile(double tail, double freedom) {
+  double low = 0;
+  double high = 1;
+  while (student_tail(high, freedom) > tail && high < 1e12) high *= 2;
+  for (int i = 0; i < 200 && high - low > 1e-12 * high; ++i) {
+    const double middle = (low + high) / 2;
+    (student_tail(middle, freedom) > tail ? low : high) = middle;
+  }
+  return (low + high) / 2;
+}
+
+}  // namespace railbed
