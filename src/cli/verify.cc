@@ -13,8 +13,11 @@
 
 #include "cli/command.h"
 #include "cli/evidence.h"
+#include "cli/files.h"
 #include "cli/fleet_options.h"
+#include "cli/health.h"
 #include "cli/nodes.h"
+#include "cli/slurm.h"
 #include "cli/terminal.h"
 #include "host/calls.h"
 #include "host/open.h"
@@ -29,11 +32,14 @@ struct Options {
   std::string root;
   std::vector<std::string> facts;
   std::vector<std::string> measurements;
-  std::string form;  // json, junit, prom; empty: text
+  std::string form;  // json, junit, prom, slurm, npd; empty: text
+  std::string output;
   bool all = false;
   CollectOptions collect;
   fleet::FleetOptions fleet;
 };
+
+bool is_health_check(const Options& options) { return options.form == "slurm" || options.form == "npd"; }
 
 // Asks the nodes of the cluster, or looks at this machine where there is none.
 void look(const Options& options, Evidence& evidence) {
@@ -64,8 +70,25 @@ std::optional<Error> gather_evidence(const Options& options, Evidence& evidence)
     if (const auto added = add_facts_file(file, evidence); !added) return added.error();
   for (const std::string& file : options.measurements)
     if (const auto added = add_measurements_file(file, evidence); !added) return added.error();
-  if (options.root.empty() && options.facts.empty()) look(options, evidence);
+  const bool live = options.root.empty() && options.facts.empty();
+  if (is_health_check(options)) {
+    if (live) {
+      auto facts = look_within(kHealthDeadline, {});
+      if (!facts) return facts.error();
+      evidence.nodes.emplace(slurm_node_name(), std::move(*facts));
+    }
+    if (const auto one = narrow_to(slurm_node_name(), evidence); !one) return one.error();
+  } else if (live) {
+    look(options, evidence);
+  }
   return std::nullopt;
+}
+
+int run_health_check(const Options& options) {
+  Evidence evidence;
+  const auto error = gather_evidence(options, evidence);
+  const Result<Verdict> verdict = error ? Result<Verdict>(tl::unexpected(*error)) : verify(evidence);
+  return options.form == "slurm" ? report_to_slurm(slurm_node_name(), verdict) : report_problem(verdict);
 }
 
 std::size_t terminal_width() {
@@ -74,7 +97,18 @@ std::size_t terminal_width() {
   return known ? size.ws_col : TextOptions{}.width;
 }
 
+std::string render(const Options& options, const Verdict& verdict, const Run& about) {
+  if (options.form == "json") return render_json(verdict, about);
+  if (options.form == "junit") return render_junit(verdict, about);
+  if (options.form == "prom") return render_prometheus(verdict, about);
+  const bool here = options.output.empty();
+  return render_text(
+      verdict, about,
+      {here && use_colour(STDOUT_FILENO), here ? terminal_width() : TextOptions{}.width, options.all});
+}
+
 int run(const Options& options) {
+  if (is_health_check(options)) return run_health_check(options);
   Evidence evidence;
   const auto begin = std::chrono::steady_clock::now();
   Run about;
@@ -88,15 +122,18 @@ int run(const Options& options) {
   about.nodes = evidence.nodes.size() + evidence.unreachable.size();
   if (!about.started_at.empty())
     about.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (options.form == "json")
-    fmt::print("{}", render_json(verdict, about));
-  else if (options.form == "junit")
-    fmt::print("{}", render_junit(verdict, about));
-  else if (options.form == "prom")
-    fmt::print("{}", render_prometheus(verdict, about));
-  else
-    fmt::print("{}", render_text(verdict, about, {use_colour(STDOUT_FILENO), terminal_width(), options.all}));
+  const std::string text = render(options, verdict, about);
+  if (options.output.empty())
+    fmt::print("{}", text);
+  else if (const auto written = write_file(options.output, text); !written)
+    return report(written.error());
   return verdict.exit_code();
+}
+
+void exclude_each_other(const std::vector<CLI::Option*>& options) {
+  for (CLI::Option* one : options)
+    for (CLI::Option* other : options)
+      if (one != other) one->excludes(other);
 }
 
 }  // namespace
@@ -116,20 +153,34 @@ Action declare_verify(CLI::App& app) {
   auto* json = form("--json", "json", "print one JSON document");
   auto* junit = form("--junit", "junit", "print JUnit XML, for CI");
   auto* prometheus = form("--prom", "prom", "print Prometheus text, for node_exporter's textfile collector");
-  json->excludes(junit)->excludes(prometheus);
-  junit->excludes(prometheus);
-  app.add_option("--load", options->collect.load_seconds,
-                 "put the GPUs under load and judge what error counters do meanwhile, for so many seconds "
-                 "(default 10)")
-      ->expected(0, 1)
-      ->default_str(std::to_string(kLoadSeconds))
-      ->check(CLI::Range(1, kMaxLoadSeconds));
+  auto* slurm =
+      form("--slurm", "slurm",
+           "as Slurm's HealthCheckProgram: look at this node, print one line, drain it on failures and "
+           "take back that drain, no other, once they are mended");
+  auto* problem =
+      form("--node-problem-detector", "npd",
+           "as a plugin of Kubernetes' node-problem-detector: look at this node, print one line, exit "
+           "with 0 OK, 1 problem, 2 could not look");
+  exclude_each_other({json, junit, prometheus, slurm, problem});
+  auto* output =
+      app.add_option("-o,--output", options->output,
+                     "write there instead of printing: the whole new file or the old one, never half");
+  auto* load =
+      app.add_option(
+             "--load", options->collect.load_seconds,
+             "put the GPUs under load and judge what error counters do meanwhile, for so many seconds "
+             "(default 10)")
+          ->expected(0, 1)
+          ->default_str(std::to_string(kLoadSeconds))
+          ->check(CLI::Range(1, kMaxLoadSeconds));
+  // A health check prints its one line, and runs beside jobs, which a load would disturb.
+  for (CLI::Option* one : {output, load}) one->excludes(slurm)->excludes(problem);
   app.add_flag("--all", options->all, "list what passed and what does not apply, too");
   add_fleet_options(app, options->fleet);
   app.footer(
-      "\nNothing is changed on any machine. Each finding names what it read; `railbed explain RULE` says why "
-      "it\n"
-      "matters. Examples:\n"
+      "\nNothing is changed on any machine, but for this node's state in Slurm by --slurm. Each finding "
+      "names\n"
+      "what it read; `railbed explain RULE` says why it matters. Examples:\n"
       "  railbed verify\n"
       "  railbed verify cluster.yaml\n"
       "  railbed verify --root tests/machines/v100-40g-at-10g\n\n"

@@ -27,5 +27,10 @@ std::string render_text(const Verdict& verdict, const Run& run, const TextOption
 std::string render_json(const Verdict& verdict, const Run& run);
 std::string render_junit(const Verdict& verdict, const Run& run);
 std::string render_prometheus(const Verdict& verdict, const Run& run);
+// One line that names the worst cause first ("rdma.port-down mlx5_0/1: …"), or says that there is none.
+std::string render_line(const Verdict& verdict, std::size_t most_bytes);
+std::string render_line(const Finding& finding, std::size_t most_bytes);
+// Cut between two characters, "…" at the end where something was left off; `most` counts bytes.
+std::string shortened_bytes(std::string text, std::size_t most);
 
 }  // namespace railbed

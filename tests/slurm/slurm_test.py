@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""railbed verify --slurm as HealthCheckProgram of a real Slurm: four slurmd, each with a machine of its own made of a
+captured tree. A sick machine is seen drained with the reason, mended it is seen back, and another's drain stays.
+
+Needs root (slurmd and munged insist) and the packages slurmctld, slurmd, slurm-client and munge. Everything lives in a
+folder of its own and is stopped by process id.
+"""
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+RAILBED = pathlib.Path(os.environ["RAILBED"]).resolve()
+NODES = ["gpu1", "gpu2", "gpu3", "gpu4"]
+SOUND = (ROOT / "tests/machines/v100-cx3pro/gpuserver1.tree").read_text()
+SICK = SOUND + "/sys/devices/system/edac/mc/mc0/ue_count = 3\n"
+PATIENCE = 60  # seconds until a state must have been reached
+
+
+def free_ports(count):
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+class Slurm:
+    def __init__(self, folder):
+        self.folder = folder
+        self.processes = []
+        self.environment = os.environ | {"SLURM_CONF": str(folder / "slurm.conf"), "LC_ALL": "C"}
+
+    def write(self):
+        for name in ("log", "state", "run", "trees", *(f"spool/{node}" for node in NODES)):
+            (self.folder / name).mkdir(parents=True)
+        host = socket.gethostname().split(".")[0]
+        ports = free_ports(1 + len(NODES))
+        health = self.folder / "health"
+        # slurm.conf(5): HealthCheckProgram takes no arguments, so it is a script.
+        health.write_text(f"#!/bin/sh\nexport SLURM_CONF={self.folder}/slurm.conf\n"
+                          f"{RAILBED} verify --slurm --root {self.folder}/trees/$SLURMD_NODENAME.tree "
+                          f"> {self.folder}/log/health-$SLURMD_NODENAME.new 2>&1\n"
+                          f"mv {self.folder}/log/health-$SLURMD_NODENAME.new {self.folder}/log/health-$SLURMD_NODENAME\n")
+        health.chmod(0o755)
+        lines = [f"ClusterName=railbedtest\nSlurmctldHost={host}(127.0.0.1)\nSlurmUser=root\nAuthType=auth/munge",
+                 f"AuthInfo=socket={self.folder}/run/munge.sock\nCredType=cred/munge\nSlurmctldPort={ports[0]}",
+                 f"SlurmctldPidFile={self.folder}/run/slurmctld.pid\nSlurmdPidFile={self.folder}/run/slurmd-%n.pid",
+                 f"SlurmdSpoolDir={self.folder}/spool/%n\nStateSaveLocation={self.folder}/state",
+                 "ProctrackType=proctrack/pgid\nTaskPlugin=task/none\nSwitchType=switch/none\nMpiDefault=none",
+                 "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core\nReturnToService=2",
+                 f"SlurmdParameters=config_overrides\nHealthCheckProgram={health}\nHealthCheckInterval=2",
+                 "HealthCheckNodeState=ANY\nSlurmdTimeout=60"]
+        lines += [f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1 RealMemory=100 State=UNKNOWN"
+                  for node, port in zip(NODES, ports[1:])]
+        lines.append("PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP")
+        (self.folder / "slurm.conf").write_text("\n".join(lines) + "\n")
+        for node in NODES:
+            self.machine(node, SOUND)
+        key = self.folder / "run/munge.key"
+        key.write_bytes(os.urandom(128))
+        key.chmod(0o400)
+
+    def machine(self, node, tree):
+        """What the health check of this node looks at from now on."""
+        new = self.folder / "trees/new"
+        new.write_text(tree)
+        new.rename(self.folder / f"trees/{node}.tree")
+
+    def start(self, name, *words):
+        with open(self.folder / f"log/{name}.log", "w") as log:
+            self.processes.append(subprocess.Popen(words, env=self.environment, stdin=subprocess.DEVNULL, stdout=log,
+                                                   stderr=log, start_new_session=True))
+
+    def up(self):
+        run = self.folder / "run"
+        self.start("munged", "munged", "--foreground", "--force", f"--key-file={run}/munge.key",
+                   f"--socket={run}/munge.sock", f"--pid-file={run}/munged.pid", f"--seed-file={run}/munge.seed",
+                   f"--log-file={self.folder}/log/munged.own")
+        wait_for("munged's socket", lambda: (run / "munge.sock").exists())
+        self.start("slurmctld", "slurmctld", "-D")
+        for node in NODES:
+            self.start(f"slurmd-{node}", "slurmd", "-D", "-N", node)
+
+    def down(self):
+        for process in reversed(self.processes):
+            process.terminate()
+        for process in reversed(self.processes):
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def scontrol(self, *words):
+        return subprocess.run(["scontrol", *words], env=self.environment, capture_output=True, text=True,
+                              timeout=20).stdout
+
+    def node(self, name):
+        """(state, reason with author)"""
+        shown = self.scontrol("show", "node", name)
+        state = re.search(r"^ *State=(\S+)", shown, re.M)
+        reason = re.search(r"^ *Reason=(.*)", shown, re.M)
+        return state[1] if state else "", reason[1] if reason else ""
+
+    def health(self, name):
+        file = self.folder / f"log/health-{name}"
+        return file.read_text() if file.exists() else ""
+
+
+def wait_for(what, condition):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if condition():
+            return
+        time.sleep(0.2)
+    raise AssertionError(f"never happened: {what}")
+
+
+def check(slurm):
+    wait_for("four idle nodes", lambda: all(slurm.node(name)[0] == "IDLE" for name in NODES))
+    wait_for("each node's own line", lambda: all(re.match(f"{name}: ", slurm.health(name)) for name in NODES))
+    print("four nodes idle:", slurm.health("gpu1").strip())
+
+    slurm.scontrol("update", "NodeName=gpu2", "State=DRAIN", "Reason=fan is loud")
+    slurm.machine("gpu1", SICK)
+    slurm.machine("gpu2", SICK)  # sick, too, but drained by somebody already
+    wait_for("gpu1 drained", lambda: "DRAIN" in slurm.node("gpu1")[0])
+    reason = slurm.node("gpu1")[1]
+    print("gpu1:", *slurm.node("gpu1"))
+    assert re.match(r"railbed: host\.memory-errors memory: .* 3 uncorrectable .* \[root@", reason), reason
+    wait_for("gpu2 looked at and left alone", lambda: "left alone" in slurm.health("gpu2"))
+    assert slurm.node("gpu2")[1].startswith("fan is loud ["), slurm.node("gpu2")
+
+    wait_for("the second look at gpu1", lambda: "still drained" in slurm.health("gpu1"))
+    assert slurm.node("gpu1")[1] == reason, "the same reason is given once, so that its time stays the first"
+
+    slurm.machine("gpu1", SOUND)
+    slurm.machine("gpu2", SOUND)
+    wait_for("gpu1 back", lambda: slurm.node("gpu1")[0] == "IDLE")
+    # Left behind, ours would make the next drain that somebody gives no reason for look like ours.
+    assert slurm.node("gpu1")[1] == "", slurm.node("gpu1")
+    wait_for("gpu2 sound", lambda: "uncorrectable" not in slurm.health("gpu2"))
+    assert "DRAIN" in slurm.node("gpu2")[0] and slurm.node("gpu2")[1].startswith("fan is loud ["), slurm.node("gpu2")
+    print("gpu1:", *slurm.node("gpu1"))
+    print("gpu2:", *slurm.node("gpu2"))
+
+    # Ours first, then somebody's: it is theirs to take back.
+    slurm.machine("gpu3", SICK)
+    wait_for("gpu3 drained", lambda: slurm.node("gpu3")[1].startswith("railbed: "))
+    slurm.scontrol("update", "NodeName=gpu3", "State=DRAIN", "Reason=mine now")
+    slurm.machine("gpu3", SOUND)
+    wait_for("gpu3 sound", lambda: "left alone" in slurm.health("gpu3") and "uncorrectable" not in slurm.health("gpu3"))
+    assert "DRAIN" in slurm.node("gpu3")[0], slurm.node("gpu3")
+
+
+def main():
+    for program in ("munged", "slurmctld", "slurmd", "scontrol"):
+        if not shutil.which(program):
+            print(f"{program} is not here: scripts/install-packages test", file=sys.stderr)
+            return 1
+    if os.geteuid() != 0:
+        print("slurmd and munged want root", file=sys.stderr)
+        return 77
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="railbed-slurm-"))
+    slurm = Slurm(folder)
+    try:
+        slurm.write()
+        slurm.up()
+        check(slurm)
+    except BaseException:
+        for log in sorted((folder / "log").iterdir()):
+            print(f"--- {log.name}\n" + "\n".join(log.read_text(errors="replace").splitlines()[-15:]), file=sys.stderr)
+        raise
+    finally:
+        slurm.down()
+        shutil.rmtree(folder, ignore_errors=True)
+    print("Slurm drained and took back what it should")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
