@@ -195,10 +195,13 @@ class Search {
     // Too few sound nodes to measure between: what all reached together is the only standard left.
     const double standard = sound.empty() ? report_.together : report_.alone;
     for (Slow& one : report_.slow)
-      if (one.kind == SlowKind::kLink)
-        confirm_link(one, standard);
-      else if (one.kind != SlowKind::kSilent)
-        confirm_node(one, standard);
+      if (one.kind != SlowKind::kLink && one.kind != SlowKind::kSilent) confirm_node(one, standard);
+    for (Slow& one : report_.slow)
+      if (one.kind == SlowKind::kLink) confirm_link(one, standard * share_of_ends(one));
+    // A link that is as slow as its slow end says nothing that the end did not say.
+    std::erase_if(report_.slow, [&](const Slow& one) {
+      return one.kind == SlowKind::kLink && !one.confirmed && share_of_ends(one) < 1;
+    });
   }
 
   void confirm_node(Slow& one, double standard) {
@@ -220,6 +223,15 @@ class Search {
                : out < below             ? SlowKind::kSending
                                          : SlowKind::kReceiving;
     one.share = std::min(out, in);
+  }
+
+  // What the confirmed slow ends of a link leave of it.
+  double share_of_ends(const Slow& link) const {
+    double share = 1;
+    for (const Slow& one : report_.slow)
+      if (one.kind != SlowKind::kLink && one.confirmed && (one.node == link.node || one.node == link.other))
+        share = std::min(share, one.share);
+    return share;
   }
 
   void confirm_link(Slow& one, double standard) {

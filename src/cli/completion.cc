@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <set>
 
 #include "base/result.h"
 #include "cli/app.h"
@@ -11,10 +12,18 @@
 namespace railbed {
 namespace {
 
-std::string option_words(const CLI::App& command) {
-  std::string words;
+// Of the command and of its subcommands.
+void gather_options(const CLI::App& command, std::set<std::string>& names) {
   for (const CLI::Option* option : command.get_options())
-    for (const std::string& name : option->get_lnames()) words += (words.empty() ? "--" : " --") + name;
+    for (const std::string& name : option->get_lnames()) names.insert("--" + name);
+  for (const CLI::App* below : command.get_subcommands({})) gather_options(*below, names);
+}
+
+std::string option_words(const CLI::App& command) {
+  std::set<std::string> names;
+  gather_options(command, names);
+  std::string words;
+  for (const std::string& name : names) words += (words.empty() ? "" : " ") + name;
   return words;
 }
 
@@ -34,7 +43,7 @@ std::string rule_words() {
 // What a bare word after this command may be; empty: a file.
 std::string argument_words(std::string_view command) {
   if (command == "explain") return rule_words();
-  if (command == "bench") return "tcp rdma";
+  if (command == "bench") return "tcp rdma pairs";
   if (command == "runs") return "show export import baseline remove";
   if (command == "completion") return "bash zsh fish";
   return "";

@@ -40,4 +40,9 @@ Surveyed survey_nodes(fleet::Fleet& fleet, std::stop_token stop, const CollectOp
   return surveyed;
 }
 
+PairEnd end_on(const Rail& rail, fleet::Fleet& fleet, const Surveyed& surveyed, const std::string& node) {
+  const RailPort* port = find_port(rail, node);
+  return {fleet.find(node), port->interface, port->address, &surveyed.facts.at(node)};
+}
+
 }  // namespace railbed

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/measure.h"
 #include "facts/facts.h"
 #include "fleet/fleet.h"
 #include "inventory/cluster.h"
@@ -16,6 +17,10 @@ namespace railbed {
 // The cluster's nodes; `options` as add_fleet_options() declared them, the cluster's ssh configuration laid
 // over.
 fleet::Fleet open_fleet(const Cluster& cluster, fleet::FleetOptions options);
+
+// What `node` brings to a measurement on this rail. It has a port there, and gave facts.
+struct Surveyed;
+PairEnd end_on(const Rail& rail, fleet::Fleet& fleet, const Surveyed& surveyed, const std::string& node);
 
 struct Surveyed {
   std::map<std::string, Facts> facts;    // by node name

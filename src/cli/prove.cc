@@ -41,11 +41,6 @@ bool measurable(const Surveyed& surveyed, const Pair& pair) {
   return surveyed.facts.contains(pair.from) && surveyed.facts.contains(pair.to);
 }
 
-PairEnd end_of(fleet::Fleet& fleet, const Surveyed& surveyed, const Rail& rail, const std::string& node) {
-  const RailPort* port = find_port(rail, node);
-  return {fleet.find(node), port->interface, port->address, &surveyed.facts.at(node)};
-}
-
 BenchPlan plan_for(const Rail& rail, const ProveFlags& flags) {
   BenchPlan plan;
   if (rail.fabric == Fabric::kEthernet) plan.engines = {Engine::kTcp};
@@ -66,7 +61,7 @@ std::vector<Measurement> measure_round(fleet::Fleet& fleet, const Surveyed& surv
       if (!measurable(surveyed, pair)) continue;
       threads.emplace_back([&, i] {
         results[i] = measure_pair(
-            end_of(fleet, surveyed, *pair.rail, pair.from), end_of(fleet, surveyed, *pair.rail, pair.to),
+            end_on(*pair.rail, fleet, surveyed, pair.from), end_on(*pair.rail, fleet, surveyed, pair.to),
             pair.rail->name, plan_for(*pair.rail, flags),
             [](std::string_view what) { progress(fmt::format("measuring: {}", what)); }, stop);
       });

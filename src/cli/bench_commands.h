@@ -1,0 +1,11 @@
+// The subcommands of `railbed bench`, one file each.
+#pragma once
+
+#include "cli/command.h"
+
+namespace railbed {
+
+Action declare_bench_pair(CLI::App& app, std::string_view engine);  // tcp, rdma: bench_pair.cc
+Action declare_bench_pairs(CLI::App& app);                          // pairs: bench_pairs.cc
+
+}  // namespace railbed

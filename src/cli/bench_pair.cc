@@ -1,0 +1,226 @@
+// railbed bench tcp, railbed bench rdma: two nodes, each number beside the most that the path can carry.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "base/json.h"
+#include "bench/measure.h"
+#include "cli/bench_commands.h"
+#include "cli/bench_ends.h"
+#include "cli/bench_table.h"
+#include "cli/compare_table.h"
+#include "cli/files.h"
+#include "cli/fleet_options.h"
+#include "cli/history.h"
+#include "cli/terminal.h"
+#include "fleet/fleet.h"
+#include "inventory/load.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::chrono::seconds kFactsDeadline{15};
+
+struct Options {
+  std::string engine;
+  std::string a;
+  std::string b;
+  std::string cluster;
+  std::string rail;
+  std::string sizes;
+  bool bandwidth_only = false;
+  bool latency_only = false;
+  bool json = false;
+  int repeat = 1;
+  std::string label;
+  std::string baseline;  // the run to compare with; empty: none
+  std::string store;
+  bool forget = false;
+  BenchPlan plan;
+  fleet::FleetOptions fleet;
+};
+
+struct Output {
+  int version = 1;
+  std::vector<Measurement> measurements;
+  static constexpr auto fields() {
+    return std::tuple{field("version", &Output::version), field("measurements", &Output::measurements)};
+  }
+};
+
+// As the user could type it again, apart from defaults.
+std::string command_line(const Options& options) {
+  std::string line = fmt::format("bench {} {} {}", options.engine, options.a, options.b);
+  if (!options.rail.empty()) line += " --rail " + options.rail;
+  if (!options.sizes.empty()) line += " --sizes " + options.sizes;
+  if (options.repeat > 1) line += fmt::format(" --repeat {}", options.repeat);
+  return line;
+}
+
+bool is_local(std::string_view name) { return name == "localhost" || name == "local"; }
+
+// The fleet's targets: one, when both ends are the same node.
+Result<std::vector<fleet::Target>> targets(const Options& options, const Cluster* cluster) {
+  std::vector<fleet::Target> targets;
+  for (const std::string& name : {options.a, options.b}) {
+    if (!targets.empty() && targets.front().name == name) continue;
+    if (cluster == nullptr) {
+      targets.push_back({name, is_local(name) ? "" : name, is_local(name)});
+      continue;
+    }
+    const Node* node = find_node(*cluster, name);
+    if (node == nullptr)
+      return fail(ErrorKind::kBadInput, fmt::format("{} has no node \"{}\"", cluster->file, name));
+    targets.push_back(fleet::target_of(*node));
+  }
+  return targets;
+}
+
+Result<Facts> facts_of(Peer& peer) {
+  progress("looking at " + peer.node());
+  auto text = peer.call("facts", "{}", kFactsDeadline, interrupted());
+  if (!text) return fail(text.error().kind, text.error().text);
+  return facts_from_json(*text);
+}
+
+Result<std::vector<BenchPath>> paths(const Options& options, const Cluster* cluster, const Facts& a,
+                                     const Facts& b) {
+  if (options.a == options.b) return std::vector{loopback_path()};
+  if (cluster != nullptr) return rails_between(*cluster, options.a, options.b, options.rail);
+  auto path = path_between(a, options.a, b, options.b, options.rail);
+  if (!path) return fail(path.error().kind, path.error().text);
+  return std::vector{*path};
+}
+
+void print(const std::vector<Measurement>& measurements, const Options& options) {
+  clear_progress();
+  if (options.json) {
+    fmt::print("{}", json::dump_pretty(json::encode(Output{1, measurements})));
+    return;
+  }
+  if (options.repeat > 1)
+    fmt::print("Each number is the median of {} runs; its spread is from run to run.\n\n", options.repeat);
+  fmt::print("{}", bench_table(merge_repeats(measurements)));
+}
+
+// Keeps the run and holds it against the baseline. The exit code of the comparison, clean without one.
+int remember(const Options& options, BenchRun& run) {
+  Result<BenchRun> baseline = BenchRun();
+  if (!options.baseline.empty()) baseline = find_run(options.store, options.baseline);
+  if (!options.forget) keep_run(options.store, run);
+  if (options.baseline.empty()) return kExitClean;
+  if (!baseline) return report(baseline.error());
+  const CompareResult result = compare(*baseline, run);
+  // With --json stdout is one document: the verdict goes beside it.
+  fmt::print(options.json ? stderr : stdout, "\n{}", compare_table(*baseline, run, result, {}));
+  return exit_code_of(result.outcome);
+}
+
+int measure(const Options& options, const Cluster* cluster) {
+  auto nodes = targets(options, cluster);
+  if (!nodes) return report(nodes.error());
+  fleet::FleetOptions fleet_options = options.fleet;
+  if (cluster != nullptr) fleet_options.ssh_config = cluster->ssh_config;
+  fleet::Fleet fleet(std::move(*nodes), std::move(fleet_options));
+  Peer& peer_a = fleet.peer(0);
+  Peer& peer_b = fleet.peer(fleet.size() - 1);
+  const auto facts_a = facts_of(peer_a);
+  if (!facts_a) return clear_progress(), report(facts_a.error());
+  const auto facts_b = &peer_a == &peer_b ? facts_a : facts_of(peer_b);
+  if (!facts_b) return clear_progress(), report(facts_b.error());
+  const auto ways = paths(options, cluster, *facts_a, *facts_b);
+  if (!ways) return clear_progress(), report(ways.error());
+  BenchRun kept = {kRunVersion, 0, utc_now(), options.label, command_line(options), RAILBED_VERSION, {}, {}};
+  std::vector<Measurement>& all = kept.measurements;
+  // Rails and sizes take turns within a repeat, so that a drift of the machine meets all of them.
+  for (int i = 0; i < options.repeat && !interrupted().stop_requested(); ++i)
+    for (const BenchPath& way : *ways) {
+      auto measured = measure_pair({&peer_a, way.a.interface, way.a.address, &*facts_a},
+                                   {&peer_b, way.b.interface, way.b.address, &*facts_b}, way.rail,
+                                   options.plan, progress, interrupted());
+      std::move(measured.begin(), measured.end(), std::back_inserter(all));
+    }
+  print(all, options);
+  if (interrupted().stop_requested()) return kExitCouldNotLook;
+  add_fingerprint(kept, options.a, *facts_a);
+  add_fingerprint(kept, options.b, *facts_b);
+  const int compared = remember(options, kept);
+  const bool failed =
+      std::any_of(all.begin(), all.end(), [](const Measurement& one) { return one.failure.has_value(); });
+  return failed ? kExitFailures : compared;
+}
+
+int run(Options& options) {
+  options.plan.engines = {options.engine == "tcp" ? Engine::kTcp : Engine::kRdma};
+  options.plan.bandwidth = !options.latency_only;
+  options.plan.latency = !options.bandwidth_only;
+  if (!options.sizes.empty()) {
+    auto sizes = parse_sizes(options.sizes);
+    if (!sizes) return report(sizes.error());
+    options.plan.sizes = std::move(*sizes);
+  }
+  if (options.cluster.empty()) return measure(options, nullptr);
+  const auto cluster = load_cluster(options.cluster);
+  if (!cluster) return report(cluster.error());
+  return measure(options, &*cluster);
+}
+
+void declare_options(CLI::App& app, Options& options) {
+  app.add_option("A", options.a, "the node that sends: an ssh destination, a node of --cluster, or localhost")
+      ->required();
+  app.add_option("B", options.b, "the node that receives")->required();
+  app.add_option("--cluster", options.cluster, "cluster.yaml that describes both nodes and their rails");
+  app.add_option("--rail", options.rail, "this rail only; without --cluster, this interface of A");
+  app.add_option("--sizes", options.sizes,
+                 "message sizes, e.g. 4K,64K,1M (default: tcp 256K; rdma 4K,64K,1M)");
+  app.add_option("--latency-size", options.plan.latency_bytes, "message size of the latency run (default 8)")
+      ->check(CLI::Range(1, 65536));
+  app.add_option("--seconds", options.plan.seconds, "measured time of each number (default 3)")
+      ->check(CLI::Range(0.1, 3000.0));
+  app.add_option("--warm-up", options.plan.warmup, "seconds before each that are not counted (default 0.5)")
+      ->check(CLI::Range(0.0, 600.0));
+  app.add_option("--streams", options.plan.streams, "connections or queue pairs (default: tcp 4, rdma 2)")
+      ->check(CLI::Range(1, 64));
+  app.add_option("--traffic-class", options.plan.traffic_class, "RoCE ToS byte, e.g. 104 for DSCP 26")
+      ->check(CLI::Range(0, 255));
+  app.add_flag("--both-ways", options.plan.both_ways, "bandwidth from B to A as well, one after the other");
+  auto* bandwidth = app.add_flag("--bandwidth-only", options.bandwidth_only, "leave out the latency");
+  app.add_flag("--latency-only", options.latency_only, "leave out the bandwidth")->excludes(bandwidth);
+  app.add_option("--repeat", options.repeat,
+                 "measure so many times, each with connections of its own (default 1)")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--label", options.label, "your word for this run: back-to-back, switch");
+  app.add_option("--baseline", options.baseline,
+                 "compare with this run (default: the one that `railbed runs baseline` chose)")
+      ->expected(0, 1)
+      ->default_str("baseline")
+      ->option_text("[RUN]");
+  add_store_option(app, options.store);
+  app.add_flag("--no-store", options.forget, "do not keep the run in the history");
+  app.add_flag("--json", options.json, "machine-readable (docs/reference/bench.md)");
+}
+
+}  // namespace
+
+Action declare_bench_pair(CLI::App& app, std::string_view engine) {
+  auto options = std::make_shared<Options>();
+  options->engine = engine;
+  declare_options(app, *options);
+  add_fleet_options(app, options->fleet);
+  app.footer(
+      fmt::format("\nrailbed bench {0} localhost localhost           this machine with itself\n"
+                  "railbed bench {0} gpu01 gpu02                   over the fastest subnet they share\n"
+                  "railbed bench {0} gpu01 gpu02 --cluster cluster.yaml --rail rail0 --json\n\n"
+                  "Nothing has to run on the nodes and no port has to be opened by hand. Data is checked "
+                  "while it is timed;\n"
+                  "every bandwidth stands beside the ceiling computed for its path. Exit code 2: a "
+                  "measurement failed, or is\n"
+                  "worse than the baseline. Runs are kept: `railbed runs`, `railbed compare`.\n"
+                  "How it is measured: docs/reference/bench.md.",
+                  engine));
+  return [options] { return run(*options); };
+}
+
+}  // namespace railbed
