@@ -61,8 +61,8 @@ class PairsTest(unittest.TestCase):
         for name, peer in ((one, other), (other, one)):
             self.tc(name, "eth0", "qdisc del dev eth0 root")
             self.tc(name, "eth0", "qdisc add dev eth0 root handle 1: htb default 10")
-            self.tc(name, "eth0", f"class add dev eth0 parent 1: classid 1:10 htb rate {FULL} burst 64kb")
-            self.tc(name, "eth0", f"class add dev eth0 parent 1: classid 1:20 htb rate {SLOW} burst 64kb")
+            self.tc(name, "eth0", f"class add dev eth0 parent 1: classid 1:10 htb rate {FULL} burst 64kb quantum 3000")
+            self.tc(name, "eth0", f"class add dev eth0 parent 1: classid 1:20 htb rate {SLOW} burst 64kb quantum 3000")
             self.tc(name, "eth0", "filter add dev eth0 parent 1: protocol ip prio 1 u32 match ip dst "
                     f"{self.fleet.address(peer)}/32 flowid 1:20")
 
