@@ -3,6 +3,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <chrono>
+
 #include "base/json.h"
 #include "bench/handlers.h"
 #include "facts/facts.h"
@@ -29,6 +31,11 @@ Result<std::string> facts(std::string_view payload, std::stop_token) {
   return facts_to_json(collect_facts(*machine, *options));
 }
 
+Result<std::string> clock_now(std::string_view, std::stop_token) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return json::dump(json::encode(ClockNow{std::chrono::nanoseconds(now).count()}));
+}
+
 }  // namespace
 
 // A room that answers on nodes adds its methods here.
@@ -36,6 +43,7 @@ Handlers agent_handlers() {
   Handlers handlers = bench_handlers(open_this_machine());
   handlers["hello"] = hello;
   handlers["facts"] = facts;
+  handlers["clock"] = clock_now;
   return handlers;
 }
 

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "base/json.h"
@@ -30,25 +31,45 @@ bool is_fixture(const fs::path& folder) {
   return false;
 }
 
+Result<void> add_clocks_file(const std::string& file, Evidence& evidence) {
+  const auto text = read_file(file);
+  if (!text) return fail(text.error().kind, text.error().text);
+  auto clocks = json::read<std::map<std::string, ClockReading>>(*text);
+  if (!clocks) return fail(std::move(clocks.error()), file);
+  evidence.clocks = std::move(*clocks);
+  return {};
+}
+
 }  // namespace
+
+std::vector<std::string> asked_paths(const Cluster& cluster) {
+  std::set<std::string> paths;
+  for (const Node& node : cluster.nodes)
+    if (node.expect.checkpoint_path) paths.insert(*node.expect.checkpoint_path);
+  return {paths.begin(), paths.end()};
+}
 
 Result<void> add_root(const std::string& root, Evidence& evidence) {
   auto hosts = open_nodes(root);
   if (!hosts) return fail(std::move(hosts.error()), "--root");
-  // A load window that was recorded costs nothing to look at.
-  const CollectOptions options{.load_seconds = kLoadSeconds, .log_since = {}, .venv = {}};
-  for (NamedHost& one : *hosts) evidence.nodes.emplace(one.node, collect_facts(*one.host, options));
   const fs::path folder(root);
   std::error_code ignored;
-  if (!fs::is_directory(folder, ignored) || !is_fixture(folder)) return {};
-  if (fs::exists(folder / "cluster.yaml", ignored)) {
+  const bool fixture = fs::is_directory(folder, ignored) && is_fixture(folder);
+  if (fixture && fs::exists(folder / "cluster.yaml", ignored)) {
     auto cluster = load_cluster(folder / "cluster.yaml");
     if (!cluster) return fail(cluster.error().kind, cluster.error().text);
     evidence.cluster = std::move(*cluster);
-    for (const Node& node : evidence.cluster.nodes)
-      if (!evidence.nodes.contains(node.name))
-        evidence.unreachable.push_back({node.name, {ErrorKind::kUnavailable, "there is no tree of it"}});
   }
+  CollectOptions options;
+  options.load_seconds = kLoadSeconds;  // a window that was recorded costs nothing to look at
+  options.paths = asked_paths(evidence.cluster);
+  for (NamedHost& one : *hosts) evidence.nodes.emplace(one.node, collect_facts(*one.host, options));
+  if (!fixture) return {};
+  for (const Node& node : evidence.cluster.nodes)
+    if (!evidence.nodes.contains(node.name))
+      evidence.unreachable.push_back({node.name, {ErrorKind::kUnavailable, "there is no tree of it"}});
+  if (fs::exists(folder / "clocks.json", ignored))
+    if (auto added = add_clocks_file(folder / "clocks.json", evidence); !added) return added;
   if (fs::exists(folder / "measurements.json", ignored))
     return add_measurements_file(folder / "measurements.json", evidence);
   return {};

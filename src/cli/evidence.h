@@ -9,8 +9,12 @@
 
 namespace railbed {
 
+// What rules about this cluster need to be asked for: the places where its checkpoints go.
+std::vector<std::string> asked_paths(const Cluster& cluster);
+
 // Adds the facts of every node under `root` (a folder that looks like /, a .tree file, or a folder of .tree
-// files). A folder of trees may bring its own cluster.yaml and measurements.json; then a node that
+// files). A folder of trees may bring its own cluster.yaml, measurements.json and clocks.json
+// (node → ClockReading); then a node that
 // cluster.yaml names and no tree holds counts as unreachable.
 Result<void> add_root(const std::string& root, Evidence& evidence);
 

@@ -1,14 +1,64 @@
 #include "cli/nodes.h"
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <mutex>
+#include <thread>
 
 #include "base/json.h"
+#include "cli/agent_handlers.h"
 #include "cli/terminal.h"
 
 namespace railbed {
 namespace {
 
 constexpr std::chrono::seconds kFactsDeadline{15};
+constexpr std::chrono::seconds kClockDeadline{2};
+
+// One clock read: the agent answered somewhen between asking and its answer's arrival.
+std::optional<ClockReading> read_clock(Peer& peer, std::stop_token stop) {
+  using System = std::chrono::system_clock;
+  const auto seconds = [](System::time_point time) {
+    return std::chrono::duration<double>(time.time_since_epoch()).count();
+  };
+  const auto asked = System::now();
+  const auto answer = peer.call("clock", "{}", kClockDeadline, stop);
+  const auto answered = System::now();
+  if (!answer) return std::nullopt;
+  const auto theirs = json::read<ClockNow>(*answer);
+  if (!theirs || answered < asked) return std::nullopt;
+  const double half = (seconds(answered) - seconds(asked)) / 2;
+  const double middle = std::chrono::duration<double>(asked.time_since_epoch()).count() + half;
+  return ClockReading{static_cast<double>(theirs->nanoseconds) * 1e-9 - middle, half};
+}
+
+std::map<std::string, ClockReading> read_clocks(fleet::Fleet& fleet,
+                                                const std::map<std::string, Facts>& nodes,
+                                                std::stop_token stop) {
+  constexpr int kReadings = 5;
+  std::vector<std::string> names;
+  for (const auto& [name, facts] : nodes) names.push_back(name);
+  std::map<std::string, ClockReading> clocks;
+  std::mutex mutex;
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < names.size() && !stop.stop_requested(); i = next++)
+      for (int reading = 0; reading < kReadings; ++reading) {
+        const auto clock = read_clock(*fleet.find(names[i]), stop);
+        if (!clock) break;
+        const std::lock_guard lock(mutex);
+        const auto [best, first] = clocks.emplace(names[i], *clock);
+        if (!first && clock->uncertainty_seconds < best->second.uncertainty_seconds) best->second = *clock;
+      }
+  };
+  {
+    std::vector<std::jthread> threads;
+    // Few at once: answers that wait for each other tell less.
+    for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), 8); ++i) threads.emplace_back(work);
+  }
+  return clocks;
+}
 
 }  // namespace
 
@@ -36,6 +86,7 @@ Surveyed survey_nodes(fleet::Fleet& fleet, std::stop_token stop, const CollectOp
       surveyed.unreachable.push_back(
           {answer.node, {facts.error().kind, "its facts make no sense: " + facts.error().text}});
   }
+  if (surveyed.facts.size() > 1) surveyed.clocks = read_clocks(fleet, surveyed.facts, stop);
   clear_progress();
   return surveyed;
 }

@@ -25,9 +25,11 @@ PairEnd end_on(const Rail& rail, fleet::Fleet& fleet, const Surveyed& surveyed, 
 struct Surveyed {
   std::map<std::string, Facts> facts;    // by node name
   std::vector<Unreachable> unreachable;  // in the order of the file
+  std::map<std::string, ClockReading> clocks;
 };
 // Asks every node for its facts, with progress on stderr. Nodes that do not answer, or answer nonsense, are
 // named with the reason.
+// Their clocks are read as well, the quickest of several answers each.
 Surveyed survey_nodes(fleet::Fleet& fleet, std::stop_token stop, const CollectOptions& options = {});
 
 }  // namespace railbed

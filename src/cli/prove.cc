@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "bench/measure.h"
 #include "cli/command.h"
+#include "cli/evidence.h"
 #include "cli/files.h"
 #include "cli/fleet_options.h"
 #include "cli/nodes.h"
@@ -87,12 +88,12 @@ std::vector<Measurement> measure_rails(fleet::Fleet& fleet, const Cluster& clust
 
 // A link that broke while it was measured shows in facts that are taken afterwards, not in those from before.
 void look_again(fleet::Fleet& fleet, const std::vector<Measurement>& measurements, Surveyed& surveyed,
-                std::stop_token stop) {
+                const CollectOptions& options, std::stop_token stop) {
   std::set<std::string> suspects;
   for (const Measurement& measurement : measurements)
     if (measurement.failure) suspects.insert({measurement.from.node, measurement.to.node});
   if (suspects.empty() || stop.stop_requested()) return;
-  Surveyed after = survey_nodes(fleet, stop);
+  Surveyed after = survey_nodes(fleet, stop, options);
   for (auto& [node, facts] : after.facts)
     if (suspects.contains(node)) surveyed.facts[node] = std::move(facts);
   for (Unreachable& lost : after.unreachable) {
@@ -112,12 +113,15 @@ Result<Report> prove(const ProveFlags& flags, std::stop_token stop) {
   report.cluster = std::move(*cluster);
   fleet::Fleet fleet = open_fleet(report.cluster, flags.fleet);
 
-  Surveyed surveyed = survey_nodes(fleet, stop);
+  CollectOptions options;
+  options.paths = asked_paths(report.cluster);
+  Surveyed surveyed = survey_nodes(fleet, stop, options);
   if (!flags.no_measure) report.measurements = measure_rails(fleet, report.cluster, surveyed, flags, stop);
-  look_again(fleet, report.measurements, surveyed, stop);
+  look_again(fleet, report.measurements, surveyed, options, stop);
   if (stop.stop_requested()) return fail(ErrorKind::kCancelled, "interrupted: nothing was written");
 
-  report.verdict = verify({report.cluster, surveyed.facts, surveyed.unreachable, report.measurements});
+  report.verdict =
+      verify({report.cluster, surveyed.facts, surveyed.unreachable, report.measurements, surveyed.clocks});
   report.facts = std::move(surveyed.facts);
   report.unreachable = std::move(surveyed.unreachable);
   report.seconds = std::chrono::duration<double>(Clock::now() - started).count();

@@ -53,7 +53,10 @@ void look(const Options& options, Evidence& evidence) {
     return;
   }
   fleet::Fleet fleet = open_fleet(evidence.cluster, options.fleet);
-  Surveyed surveyed = survey_nodes(fleet, interrupted(), options.collect);
+  CollectOptions collect = options.collect;
+  collect.paths = asked_paths(evidence.cluster);
+  Surveyed surveyed = survey_nodes(fleet, interrupted(), collect);
+  evidence.clocks = std::move(surveyed.clocks);
   evidence.nodes = std::move(surveyed.facts);
   evidence.unreachable = std::move(surveyed.unreachable);
 }

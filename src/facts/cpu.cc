@@ -59,6 +59,7 @@ Cpu collect_cpu(Host& host) {
   cpu.sockets = sockets_of(cpuinfo);
   cpu.online = count_of(host, kCpus + "/online");
   cpu.possible = count_of(host, kCpus + "/possible");
+  cpu.present = count_of(host, kCpus + "/present");
   cpu.governors = governors_of(host);
   cpu.frequency_driver = host.read_line(kCpus + "/cpufreq/policy0/scaling_driver");
   cpu.clocksource = host.read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");

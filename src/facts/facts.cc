@@ -65,10 +65,14 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   system.kernel = timed("kernel", runs, [&] { return collect_kernel(host); });
   system.cpu = timed("cpu", runs, [&] { return collect_cpu(host); });
   system.memory = timed("memory", runs, [&] { return collect_memory(host, system.services); });
-  system.storage = timed("storage", runs, [&] { return collect_storage(host); });
+  system.storage = timed("storage", runs, [&] { return collect_storage(host, options.paths); });
   system.sysctl = timed("sysctl", runs, [&] { return collect_sysctl(host); });
+  system.firmware = timed("firmware", runs, [&] { return collect_firmware(host); });
+  system.stuck = timed("stuck", runs, [&] { return collect_stuck(host); });
+  system.hosts = timed("hosts", runs, [&] { return collect_hosts(host); });
   facts.pci = timed("pcie", runs, [&] { return collect_pcie(host); });
   facts.gpus = timed("gpu", runs, [&] { return collect_gpus(host, facts.pci); });
+  system.firewall = timed("firewall", runs, [&] { return collect_firewall(host); });
   facts.nccl = timed("nccl", runs, [&] { return collect_nccl(host); });
   auto net_share = net.get();
   auto rdma_share = rdma.get();

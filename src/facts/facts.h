@@ -59,10 +59,12 @@ struct Facts {
 struct CollectOptions {
   std::optional<int> load_seconds;  // put the machine under load for so long, and see what changes
   std::string log_since;            // kernel log from then on ("2026-11-21T08:00:00Z"); empty: since boot
+  std::vector<std::string> paths;   // file systems whose room is asked for
   std::string venv;                 // Python environment whose PyTorch is tried; empty: none is
   static constexpr auto fields() {
     return std::tuple{field("load_seconds", &CollectOptions::load_seconds),
-                      field("log_since", &CollectOptions::log_since), field("venv", &CollectOptions::venv)};
+                      field("log_since", &CollectOptions::log_since), field("paths", &CollectOptions::paths),
+                      field("venv", &CollectOptions::venv)};
   }
 };
 

@@ -3,6 +3,7 @@
 #include <future>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "host/calls.h"
 #include "host/host.h"
 
@@ -17,9 +18,20 @@ std::optional<Load> load_of(const std::string& text) {
   for (auto& one : answer->ports)
     load.ports.push_back({one.device, one.number, std::move(one.counters), std::move(one.hw_counters)});
   for (auto& one : answer->interfaces)
-    load.interfaces.push_back({one.name, std::move(one.statistics), std::move(one.driver)});
+    load.interfaces.push_back({one.name, std::move(one.statistics), std::move(one.driver), {}});
   for (auto& one : answer->pci) load.pci.push_back({one.address, std::move(one.errors)});
   return load;
+}
+
+Reading<Optics> read_optics(Host& host, const std::string& interface) {
+  const auto output = host.run({"ethtool", "-m", interface}, std::chrono::seconds(5));
+  if (!output) return {output.miss(), output.from()};
+  if (output->exit_code != 0) {
+    const bool denied = output->error_output.find("permitted") != std::string::npos;
+    return {Miss{denied ? Missing::kDenied : Missing::kUnsupported, std::string(trim(output->error_output))},
+            output.from()};
+  }
+  return {parse_optics(output->output), output.from()};
 }
 
 std::optional<std::vector<GpuLoad>> gpus_of(const std::string& text) {
@@ -28,7 +40,33 @@ std::optional<std::vector<GpuLoad>> gpus_of(const std::string& text) {
   return std::move(*answer);
 }
 
+// Modules answer over a slow bus, a tenth of a second each: all at once, and only where RDMA runs.
+void collect_optics(Host& host, Load& load) {
+  std::vector<std::future<void>> asked;
+  for (auto& interface : load.interfaces)
+    if (host.resolve("/sys/class/net/" + interface.name + "/device/infiniband"))
+      asked.push_back(
+          std::async(std::launch::async, [&] { interface.optics = read_optics(host, interface.name); }));
+  for (auto& one : asked) one.get();
+}
+
 }  // namespace
+
+// "	Module temperature                        : 35.21 degrees C / 95.38 degrees F"
+// "	Module temperature high alarm             : Off"
+Optics parse_optics(std::string_view text) {
+  Optics optics;
+  for (const auto line : lines(text)) {
+    const auto pair = key_value(line, ':');
+    if (!pair) continue;
+    const auto& [key, value] = *pair;
+    if (key == "Module temperature") optics.celsius = parse_real(value.substr(0, value.find(' ')));
+    if (value == "On" &&
+        (key.ends_with("alarm") || key.ends_with("warning") || key.find("alarm (") != std::string_view::npos))
+      optics.alarms.emplace_back(key);
+  }
+  return optics;
+}
 
 Reading<Load> collect_load(Host& host, int seconds) {
   auto gpus = std::async(std::launch::async,
@@ -37,6 +75,7 @@ Reading<Load> collect_load(Host& host, int seconds) {
   auto busy = gpus.get();
   if (!load) return load;
   Load whole = *load;
+  collect_optics(host, whole);
   whole.gpus = std::move(busy);
   return {std::move(whole), load.from()};
 }

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fields.h"
@@ -28,13 +30,24 @@ struct PortLoad {
   }
 };
 
+// The transceiver or cable in a port. `ethtool -m IF`
+struct Optics {
+  std::optional<double> celsius;    // "Module temperature"
+  std::vector<std::string> alarms;  // flags of the module that are on: "Laser rx power low alarm"
+  static constexpr auto fields() {
+    return std::tuple{field("celsius", &Optics::celsius), field("alarms", &Optics::alarms)};
+  }
+};
+Optics parse_optics(std::string_view text);
+
 struct InterfaceLoad {
   std::string name;
   CounterMoves statistics;  // N/statistics, and N/carrier_changes
   CounterMoves driver;      // `ethtool -S`, without those of single queues
+  Reading<Optics> optics;   // at the end of the window, of interfaces with an RDMA adapter
   static constexpr auto fields() {
     return std::tuple{field("name", &InterfaceLoad::name), field("statistics", &InterfaceLoad::statistics),
-                      field("driver", &InterfaceLoad::driver)};
+                      field("driver", &InterfaceLoad::driver), field("optics", &InterfaceLoad::optics)};
   }
 };
 

@@ -86,6 +86,20 @@ std::string only_known_parameters(std::string_view line) {
   return kept + "\n";
 }
 
+std::string without_comments(std::string_view text) {
+  std::string kept;
+  for (const auto line : lines(text)) kept += std::string(line.substr(0, line.find('#'))) + "\n";
+  return kept;
+}
+
+// Whoever stands in /etc/hosts is a machine with a name.
+void hide_hosts(std::string_view text, Mask& mask) {
+  for (const auto line : lines(text)) {
+    const auto columns = words(line.substr(0, line.find('#')));
+    for (std::size_t i = 1; i < columns.size(); ++i) mask.hide(columns[i]);
+  }
+}
+
 bool is_users_file(std::string_view path) {
   if (path == "/etc/os-release") return false;
   return !path.starts_with("/sys/") && !path.starts_with("/proc/") && !path.starts_with("/usr/lib/") &&
@@ -96,6 +110,7 @@ std::string masked_file(const std::string& path, const std::string& content, Mas
   if (path.ends_with("/vpd")) return only_mark(content);
   if (path.ends_with("/config")) return without_serial_number(content);
   // Versions look like addresses and words like hostnames: what these files hold is public.
+  if (path == "/etc/hosts") return mask(without_comments(content));
   if (path.ends_with("/os-release") || path.starts_with("/boot/")) return content;
   if (path == kHostname) return "host1\n";
   if (path == "/proc/cmdline") return mask(only_known_parameters(content));
@@ -118,6 +133,8 @@ Tree masked(const Tree& tree, Mask& mask) {
     mask.hide(name.substr(0, name.find('.')));
     mask.hide(name);
   }
+  if (const auto hosts = tree.entries.find("/etc/hosts"); hosts != tree.entries.end())
+    hide_hosts(hosts->second.content, mask);
   Tree hidden;
   for (const auto& [path, entry] : tree.entries) {
     TreeEntry kept = entry;

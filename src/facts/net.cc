@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "facts/pcie.h"
 #include "facts/readings.h"
+#include "host/device_calls.h"
 
 namespace railbed {
 namespace {
@@ -96,6 +97,44 @@ Reading<std::vector<std::string>> read_words(Host& host, const std::string& path
   });
 }
 
+void collect_flow_control(Host& host, NetInterface& interface) {
+  const auto answer = host.call("ethernet " + interface.name)
+                          .parsed([](const std::string& text) -> std::optional<EthernetAnswer> {
+                            auto parsed = json::read<EthernetAnswer>(text);
+                            if (!parsed) return std::nullopt;
+                            return std::move(*parsed);
+                          });
+  if (!answer) {
+    interface.pause = {answer.miss(), answer.from()};
+    interface.priorities = {answer.miss(), answer.from()};
+    return;
+  }
+  if (answer->pause_error.empty())
+    interface.pause = {Pause{answer->pause_receive, answer->pause_transmit}, answer.from()};
+  else
+    interface.pause = {Miss{Missing::kUnsupported, answer->pause_error}, answer.from()};
+  if (answer->dcb_error.empty())
+    interface.priorities = {Priorities{answer->pfc_priorities, answer->dscp}, answer.from()};
+  else
+    interface.priorities = {Miss{Missing::kUnsupported, answer->dcb_error}, answer.from()};
+}
+
+// Priorities whose file says 1.
+std::vector<int> enabled_in(Host& host, const std::string& folder) {
+  std::vector<int> found;
+  for (int priority = 0; priority < 8; ++priority)
+    if (read_flag(host, folder + "/" + std::to_string(priority)).value_or(false)) found.push_back(priority);
+  return found;
+}
+
+Reading<RoceCongestion> collect_congestion(Host& host, const std::string& folder) {
+  if (const auto there = host.list(folder); !there) return {there.miss(), folder};
+  return {RoceCongestion{enabled_in(host, folder + "/roce_np/enable"),
+                         enabled_in(host, folder + "/roce_rp/enable"),
+                         read_number<int>(host, folder + "/roce_np/cnp_dscp")},
+          folder};
+}
+
 NetInterface collect_interface(Host& host, const std::string& name, const Reading<Addresses>& addresses) {
   const std::string folder = "/sys/class/net/" + name;
   NetInterface interface;
@@ -123,6 +162,11 @@ NetInterface collect_interface(Host& host, const std::string& name, const Readin
     const auto mine = all.find(name);
     return std::optional(mine == all.end() ? std::vector<InterfaceAddress>{} : mine->second);
   });
+  constexpr int kEthernet = 1;  // ARPHRD_ETHER
+  if (interface.pci_address && interface.link_type.value_or(0) == kEthernet) {
+    collect_flow_control(host, interface);
+    interface.congestion = collect_congestion(host, folder + "/ecn");
+  }
   return interface;
 }
 

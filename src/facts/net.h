@@ -24,6 +24,33 @@ struct InterfaceAddress {
   bool operator==(const InterfaceAddress&) const = default;
 };
 
+// Pause frames that stop the whole port. ETHTOOL_GPAUSEPARAM, as `ethtool -a`
+struct Pause {
+  bool receive = false;
+  bool transmit = false;
+  static constexpr auto fields() {
+    return std::tuple{field("receive", &Pause::receive), field("transmit", &Pause::transmit)};
+  }
+};
+// Priorities of a port. DCB netlink, as `dcb pfc show` and `dcb app show`
+struct Priorities {
+  std::vector<int> lossless;        // those with PFC
+  std::map<std::string, int> dscp;  // DSCP → priority; empty: the port trusts the VLAN tag, not DSCP
+  static constexpr auto fields() {
+    return std::tuple{field("lossless", &Priorities::lossless), field("dscp", &Priorities::dscp)};
+  }
+};
+// Congestion control of RoCE. NVIDIA's OFED driver only: N/ecn
+struct RoceCongestion {
+  std::vector<int> notifies;       // priorities: N/ecn/roce_np/enable/PRIORITY
+  std::vector<int> reacts;         // N/ecn/roce_rp/enable/PRIORITY
+  Reading<int> notification_dscp;  // N/ecn/roce_np/cnp_dscp
+  static constexpr auto fields() {
+    return std::tuple{field("notifies", &RoceCongestion::notifies), field("reacts", &RoceCongestion::reacts),
+                      field("notification_dscp", &RoceCongestion::notification_dscp)};
+  }
+};
+
 // N = /sys/class/net/NAME
 struct NetInterface {
   std::string name;
@@ -45,6 +72,9 @@ struct NetInterface {
   Reading<std::vector<InterfaceAddress>> addresses;  // `ip -j address show`
   Reading<std::uint64_t> receive_errors;             // N/statistics/rx_errors
   Reading<std::uint64_t> receive_dropped;            // N/statistics/rx_dropped
+  Reading<Pause> pause;                              // Ethernet on PCI only, as the next two
+  Reading<Priorities> priorities;
+  Reading<RoceCongestion> congestion;
   static constexpr auto fields() {
     return std::tuple{field("name", &NetInterface::name),
                       field("mtu", &NetInterface::mtu),
@@ -64,7 +94,10 @@ struct NetInterface {
                       field("ipoib_mode", &NetInterface::ipoib_mode),
                       field("addresses", &NetInterface::addresses),
                       field("receive_errors", &NetInterface::receive_errors),
-                      field("receive_dropped", &NetInterface::receive_dropped)};
+                      field("receive_dropped", &NetInterface::receive_dropped),
+                      field("pause", &NetInterface::pause),
+                      field("priorities", &NetInterface::priorities),
+                      field("congestion", &NetInterface::congestion)};
   }
 };
 

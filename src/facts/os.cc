@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cstring>
+
 #include "base/json.h"
 #include "facts/collectors.h"
 #include "facts/readings.h"
@@ -12,6 +15,14 @@ constexpr std::string_view kOptions[] = {
     "CONFIG_MLX4_INFINIBAND", "CONFIG_MLX5_INFINIBAND",    "CONFIG_INFINIBAND_IPOIB_CM", "CONFIG_RDMA_RXE",
 };
 
+Reading<std::string> architecture_of(Host& host) {
+  return host.call("uname").parsed([](const std::string& answer) -> std::optional<std::string> {
+    const auto parsed = json::read<UnameAnswer>(answer);
+    if (!parsed) return std::nullopt;
+    return parsed->machine;
+  });
+}
+
 Reading<std::map<std::string, std::string>> collect_config(Host& host, const Reading<std::string>& release) {
   const auto text = host.read("/boot/config-" + release.value_or("unknown"));
   if (!text) return {text.miss(), text.from()};
@@ -22,6 +33,55 @@ Reading<std::map<std::string, std::string>> collect_config(Host& host, const Rea
     found.emplace(option, set == all.end() ? "n" : set->second);
   }
   return {std::move(found), text.from()};
+}
+
+// "6.8.0-9" before "6.8.0-87": numbers count as numbers.
+bool older(const std::string& a, const std::string& b) { return strverscmp(a.c_str(), b.c_str()) < 0; }
+
+// A folder that holds modules; headers alone leave one with nothing but a link.
+Reading<std::vector<std::string>> collect_installed(Host& host) {
+  const std::string folder = "/lib/modules";
+  return host.list(folder).parsed([&](std::vector<std::string> releases) {
+    std::erase_if(releases, [&](const std::string& release) {
+      return !host.resolve(folder + "/" + release + "/modules.order");
+    });
+    std::sort(releases.begin(), releases.end(), older);
+    return std::optional(std::move(releases));
+  });
+}
+
+Reading<bool> is_there(Host& host, const std::string& path) {
+  const auto found = host.resolve(path);
+  if (found) return {true, path};
+  if (found.absent()) return {false, path};
+  return {found.miss(), path};
+}
+
+// DKMS keeps a link kernel-RELEASE-ARCHITECTURE for each build that is installed; dkms(8).
+Reading<std::vector<DkmsModule>> collect_dkms(Host& host, const std::string& architecture) {
+  const std::string folder = "/var/lib/dkms";
+  return host.list(folder).parsed([&](const std::vector<std::string>& names) {
+    constexpr std::string_view kPrefix = "kernel-";
+    std::vector<DkmsModule> modules;
+    for (const auto& name : names) {
+      const auto entries = host.list(folder + "/" + name);
+      if (!entries) continue;  // a file: dkms_dbversion, mok.key
+      DkmsModule module{name, {}};
+      for (const auto& entry : *entries)
+        if (entry.starts_with(kPrefix) && entry.ends_with("-" + architecture))
+          module.kernels.push_back(
+              entry.substr(kPrefix.size(), entry.size() - kPrefix.size() - architecture.size() - 1));
+      modules.push_back(std::move(module));
+    }
+    return std::optional(std::move(modules));
+  });
+}
+
+Reading<bool> collect_reboot_required(Host& host) {
+  // Written by update-notifier's hooks; other distributions have no such mark.
+  if (const auto debian = host.resolve("/var/lib/dpkg"); !debian)
+    return {Miss{Missing::kAbsent, "only Debian and Ubuntu leave a mark"}, "/run/reboot-required"};
+  return is_there(host, "/run/reboot-required");
 }
 
 }  // namespace
@@ -44,12 +104,14 @@ Os collect_os(Host& host) {
   os.id = pick(release, '=', "ID");
   os.version = pick(release, '=', "VERSION_ID");
   os.name = pick(release, '=', "PRETTY_NAME");
-  os.architecture = host.call("uname").parsed([](const std::string& answer) -> std::optional<std::string> {
-    const auto parsed = json::read<UnameAnswer>(answer);
-    if (!parsed) return std::nullopt;
-    return parsed->machine;
-  });
+  os.architecture = architecture_of(host);
   return os;
+}
+
+Firmware collect_firmware(Host& host) {
+  const std::string folder = "/sys/class/dmi/id/";
+  return {host.read_line(folder + "sys_vendor"), host.read_line(folder + "product_name"),
+          host.read_line(folder + "bios_version"), host.read_line(folder + "bios_date")};
 }
 
 Kernel collect_kernel(Host& host) {
@@ -73,6 +135,12 @@ Kernel collect_kernel(Host& host) {
     return parsed->synchronised;
   });
   kernel.config = collect_config(host, kernel.release);
+  kernel.installed = collect_installed(host);
+  kernel.headers = kernel.release.ok() && kernel.installed.ok()
+                       ? is_there(host, "/lib/modules/" + *kernel.release + "/build")
+                       : Reading<bool>(Miss{Missing::kAbsent, "no /lib/modules"}, "/lib/modules");
+  kernel.dkms = collect_dkms(host, architecture_of(host).value_or("x86_64"));
+  kernel.reboot_required = collect_reboot_required(host);
   return kernel;
 }
 

@@ -58,6 +58,18 @@ Reading<std::vector<Gid>> read_gids(Host& host, const std::string& port) {
   return {std::move(gids), names.from()};
 }
 
+// Partitions that the port is in; the highest bit says full member (InfiniBand Architecture 10.9.1).
+Reading<std::vector<std::uint16_t>> read_pkeys(Host& host, const std::string& port) {
+  const auto names = host.list(port + "/pkeys");
+  if (!names) return {names.miss(), names.from()};
+  std::vector<std::uint16_t> keys;
+  for (const int index : sorted_numbers(*names)) {
+    const auto key = read_number<std::uint16_t>(host, port + "/pkeys/" + std::to_string(index), 16);
+    if (key && *key != 0) keys.push_back(*key);
+  }
+  return {std::move(keys), names.from()};
+}
+
 // "40 Gb/sec (4X QDR)"
 std::optional<BitRate> parse_rate(const std::string& line) {
   const auto gigabits = parse_real(std::string_view(line).substr(0, line.find(' ')));
@@ -120,6 +132,9 @@ RdmaPort collect_port(Host& host, const std::string& device, int number, const R
   port.max_mtu = verbs_mtu(verbs, device, number, &VerbsPort::max_mtu);
   port.gids = read_gids(host, folder);
   port.roce_tos = read_tos(host, device, number);
+  port.roce_mode = host.read_line("/sys/kernel/config/rdma_cm/" + device + "/ports/" +
+                                  std::to_string(number) + "/default_roce_mode");
+  port.pkeys = read_pkeys(host, folder);
   if (with_counters) {
     port.counters = read_counters(host, folder + "/counters");
     port.hw_counters = read_counters(host, folder + "/hw_counters");
@@ -197,6 +212,20 @@ Rdma collect_rdma(Host& host) {
     return *parsed;
   });
   rdma.verbs_library = verbs.parsed([](const VerbsAnswer& answer) { return std::optional(answer.library); });
+  rdma.device_modes = host.call("modes /dev/infiniband")
+                          .parsed([](const std::string& answer) -> std::optional<std::map<std::string, int>> {
+                            auto parsed = json::read<std::map<std::string, int>>(answer);
+                            if (!parsed) return std::nullopt;
+                            return std::move(*parsed);
+                          });
+  // A module parameter of type bool reads Y or N.
+  rdma.shared_netns =
+      host.read_line("/sys/module/ib_core/parameters/netns_mode").parsed([](const std::string& line) {
+        return line == "Y" || line == "N" ? std::optional(line == "Y") : std::nullopt;
+      });
+  rdma.driver_version = host.read_line("/sys/module/mlx5_core/version");
+  if (rdma.driver_version.absent())
+    if (auto old = host.read_line("/sys/module/mlx4_core/version"); old) rdma.driver_version = std::move(old);
   const auto claimed = collect_user_nodes(host);
   auto names = host.list(kClass);
   // Without ib_core the folder is not there: that is a machine without RDMA devices, not one we cannot read.

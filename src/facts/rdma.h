@@ -42,6 +42,8 @@ struct RdmaPort {
   std::map<std::string, Reading<std::uint64_t>> counters;     // P/counters
   std::map<std::string, Reading<std::uint64_t>> hw_counters;  // P/hw_counters
   Reading<int> roce_tos;                                      // configfs rdma_cm/DEV/ports/N/default_roce_tos
+  Reading<std::string> roce_mode;                             // .../default_roce_mode: "RoCE v2"
+  Reading<std::vector<std::uint16_t>> pkeys;                  // P/pkeys/i, those that are not zero
   static constexpr auto fields() {
     return std::tuple{field("number", &RdmaPort::number),
                       field("state", &RdmaPort::state),
@@ -56,7 +58,9 @@ struct RdmaPort {
                       field("gids", &RdmaPort::gids),
                       field("counters", &RdmaPort::counters),
                       field("hw_counters", &RdmaPort::hw_counters),
-                      field("roce_tos", &RdmaPort::roce_tos)};
+                      field("roce_tos", &RdmaPort::roce_tos),
+                      field("roce_mode", &RdmaPort::roce_mode),
+                      field("pkeys", &RdmaPort::pkeys)};
   }
 };
 
@@ -94,8 +98,14 @@ struct Rdma {
   Reading<std::vector<RdmaDevice>>
       devices;                         // names in /sys/class/infiniband; no such folder: no devices, a value
   Reading<std::string> verbs_library;  // how libibverbs answered: "libibverbs.so.1"
+  // Permission bits of the nodes in /dev/infiniband: uverbs0, rdma_cm. Host call "modes /dev/infiniband"
+  Reading<std::map<std::string, int>> device_modes;
+  Reading<bool> shared_netns;           // /sys/module/ib_core/parameters/netns_mode
+  Reading<std::string> driver_version;  // /sys/module/{mlx5_core,mlx4_core}/version; absent: the kernel's own
   static constexpr auto fields() {
-    return std::tuple{field("devices", &Rdma::devices), field("verbs_library", &Rdma::verbs_library)};
+    return std::tuple{field("devices", &Rdma::devices), field("verbs_library", &Rdma::verbs_library),
+                      field("device_modes", &Rdma::device_modes), field("shared_netns", &Rdma::shared_netns),
+                      field("driver_version", &Rdma::driver_version)};
   }
 };
 

@@ -3,6 +3,7 @@
 #include "facts/pcie.h"
 #include "facts/readings.h"
 #include "host/calls.h"
+#include "host/device_calls.h"
 
 namespace railbed {
 namespace {
@@ -30,20 +31,81 @@ BlockDevice collect_block_device(Host& host, const std::string& name) {
   return device;
 }
 
+// Old captures know sizes only: what they do not hold is absent, not zero.
+template <class T>
+Reading<T> if_recorded(const Reading<json::Value>& answer, const char* key, T StatvfsAnswer::*member) {
+  if (!answer) return {answer.miss(), answer.from()};
+  if (!answer->contains(key)) return {Miss{Missing::kAbsent, "not recorded"}, answer.from()};
+  return answer.parsed([&](const json::Value& value) -> std::optional<T> {
+    auto parsed = json::decode<StatvfsAnswer>(value);
+    if (!parsed) return std::nullopt;
+    return (*parsed).*member;
+  });
+}
+
 FileSystem collect_file_system(Host& host, const std::string& path) {
   const auto answer =
-      host.call("statvfs " + path).parsed([](const std::string& text) -> std::optional<StatvfsAnswer> {
-        auto parsed = json::read<StatvfsAnswer>(text);
-        if (!parsed) return std::nullopt;
-        return *parsed;
+      host.call("statvfs " + path).parsed([](const std::string& text) -> std::optional<json::Value> {
+        auto parsed = json::parse(text);
+        if (!parsed || !json::decode<StatvfsAnswer>(*parsed)) return std::nullopt;
+        return std::move(*parsed);
       });
-  return {path, answer.parsed([](const StatvfsAnswer& a) { return std::optional(ByteCount{a.size}); }),
-          answer.parsed([](const StatvfsAnswer& a) { return std::optional(ByteCount{a.available}); })};
+  const auto bytes = [](std::uint64_t count) { return std::optional(ByteCount{count}); };
+  return {path,
+          if_recorded(answer, "size", &StatvfsAnswer::size).parsed(bytes),
+          if_recorded(answer, "available", &StatvfsAnswer::available).parsed(bytes),
+          if_recorded(answer, "inodes", &StatvfsAnswer::inodes),
+          if_recorded(answer, "inodes_available", &StatvfsAnswer::inodes_available),
+          if_recorded(answer, "read_only", &StatvfsAnswer::read_only)};
+}
+
+Reading<NvmeHealth> health_of(const Reading<std::vector<NvmeAnswer>>& answers, const std::string& name) {
+  if (!answers) return {answers.miss(), answers.from()};
+  for (const auto& one : *answers) {
+    if (one.name != name) continue;
+    // Opening /dev/nvmeN is root's alone.
+    const bool denied =
+        one.error.find("denied") != std::string::npos || one.error.find("permitted") != std::string::npos;
+    if (!one.error.empty())
+      return {Miss{denied ? Missing::kDenied : Missing::kUnsupported, one.error}, "nvme " + name};
+    return {NvmeHealth{one.critical_warning, one.spare_percent, one.spare_threshold_percent, one.used_percent,
+                       one.media_errors, one.celsius},
+            "nvme " + name};
+  }
+  return {Miss{Missing::kAbsent, "it was not asked"}, "nvme " + name};
+}
+
+Reading<std::vector<NvmeController>> collect_nvme(Host& host) {
+  const std::string kClass = "/sys/class/nvme";
+  const auto names = host.list(kClass);
+  if (!names || names->empty()) return {std::vector<NvmeController>{}, kClass};
+  const auto answers =
+      host.call("nvme").parsed([](const std::string& text) -> std::optional<std::vector<NvmeAnswer>> {
+        auto parsed = json::read<std::vector<NvmeAnswer>>(text);
+        if (!parsed) return std::nullopt;
+        return std::move(*parsed);
+      });
+  std::vector<NvmeController> controllers;
+  for (const auto& name : *names) {
+    const std::string folder = kClass + "/" + name;
+    NvmeController one;
+    one.name = name;
+    one.model = host.read_line(folder + "/model");
+    one.firmware = host.read_line(folder + "/firmware_rev");
+    one.state = host.read_line(folder + "/state");
+    one.pci_address = host.resolve(folder).parsed(
+        [](const std::string& path) { return std::optional(last_pci_address(path)); });
+    if (one.pci_address && one.pci_address->empty())
+      one.pci_address = {Miss{Missing::kAbsent, "not on PCI"}, folder};
+    one.health = health_of(answers, name);
+    controllers.push_back(std::move(one));
+  }
+  return {std::move(controllers), kClass};
 }
 
 }  // namespace
 
-Storage collect_storage(Host& host) {
+Storage collect_storage(Host& host, const std::vector<std::string>& paths) {
   Storage storage;
   storage.block_devices = host.list("/sys/block").parsed([&](const std::vector<std::string>& names) {
     std::vector<BlockDevice> devices;
@@ -51,7 +113,10 @@ Storage collect_storage(Host& host) {
       if (is_real(name)) devices.push_back(collect_block_device(host, name));
     return std::optional(std::move(devices));
   });
-  for (const char* path : {"/", "/tmp"}) storage.file_systems.push_back(collect_file_system(host, path));
+  storage.nvme = collect_nvme(host);
+  std::vector<std::string> asked = {"/", "/tmp", "/dev/shm"};
+  asked.insert(asked.end(), paths.begin(), paths.end());
+  for (const auto& path : asked) storage.file_systems.push_back(collect_file_system(host, path));
   return storage;
 }
 

@@ -41,6 +41,10 @@ System collect_system(Host& host) {
   system.memory = collect_memory(host, system.services);
   system.storage = collect_storage(host);
   system.sysctl = collect_sysctl(host);
+  system.firmware = collect_firmware(host);
+  system.stuck = collect_stuck(host);
+  system.firewall = collect_firewall(host);
+  system.hosts = collect_hosts(host);
   return system;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "base/ip.h"
 #include "base/reading.h"
 #include "base/units.h"
 
@@ -26,6 +27,58 @@ struct Os {
   }
 };
 
+// A module that DKMS rebuilds for each kernel. M = /var/lib/dkms/NAME
+struct DkmsModule {
+  std::string name;                  // nvidia, mlnx-ofed-kernel
+  std::vector<std::string> kernels;  // releases it was built for: M/kernel-RELEASE-ARCHITECTURE
+  static constexpr auto fields() {
+    return std::tuple{field("name", &DkmsModule::name), field("kernels", &DkmsModule::kernels)};
+  }
+};
+
+// What the maker's firmware says of the machine; serial numbers are not read. I = /sys/class/dmi/id
+struct Firmware {
+  Reading<std::string> maker;    // I/sys_vendor
+  Reading<std::string> product;  // I/product_name
+  Reading<std::string> version;  // I/bios_version
+  Reading<std::string> date;     // I/bios_date
+  static constexpr auto fields() {
+    return std::tuple{field("maker", &Firmware::maker), field("product", &Firmware::product),
+                      field("version", &Firmware::version), field("date", &Firmware::date)};
+  }
+};
+
+// A process that cannot be interrupted, for longer than a disk takes. Host call "stuck"
+struct StuckProcess {
+  int pid = 0;
+  std::string name;
+  std::string waits;  // the kernel's function; "0" when it may not be seen
+  static constexpr auto fields() {
+    return std::tuple{field("pid", &StuckProcess::pid), field("name", &StuckProcess::name),
+                      field("waits", &StuckProcess::waits)};
+  }
+};
+
+// What arrives and is asked for by nobody in particular. `nft -j list ruleset`
+struct Firewall {
+  bool drops = false;                   // an input chain ends in drop or reject
+  std::vector<std::string> interfaces;  // named by rules that let something in
+  std::vector<Subnet> sources;          // likewise
+  static constexpr auto fields() {
+    return std::tuple{field("drops", &Firewall::drops), field("interfaces", &Firewall::interfaces),
+                      field("sources", &Firewall::sources)};
+  }
+};
+
+// A line of /etc/hosts.
+struct HostsEntry {
+  IpAddress address;
+  std::vector<std::string> names;
+  static constexpr auto fields() {
+    return std::tuple{field("address", &HostsEntry::address), field("names", &HostsEntry::names)};
+  }
+};
+
 struct Kernel {
   Reading<std::string> release;                       // /proc/sys/kernel/osrelease
   Reading<std::string> command_line;                  // /proc/cmdline
@@ -36,6 +89,10 @@ struct Kernel {
   Reading<bool> clock_synchronised;                   // adjtimex: STA_UNSYNC is not set
   // Options that matter here (CONFIG_PCI_P2PDMA, ...), "y", "m" or "n"; /boot/config-RELEASE
   Reading<std::map<std::string, std::string>> config;
+  Reading<std::vector<std::string>> installed;  // releases in /lib/modules, the oldest first
+  Reading<bool> headers;                        // /lib/modules/RELEASE/build leads somewhere
+  Reading<std::vector<DkmsModule>> dkms;        // /var/lib/dkms; absent without DKMS
+  Reading<bool> reboot_required;                // /run/reboot-required is there (Debian, Ubuntu)
   static constexpr auto fields() {
     return std::tuple{field("release", &Kernel::release),
                       field("command_line", &Kernel::command_line),
@@ -44,7 +101,11 @@ struct Kernel {
                       field("uptime_seconds", &Kernel::uptime_seconds),
                       field("boot_id", &Kernel::boot_id),
                       field("clock_synchronised", &Kernel::clock_synchronised),
-                      field("config", &Kernel::config)};
+                      field("config", &Kernel::config),
+                      field("installed", &Kernel::installed),
+                      field("headers", &Kernel::headers),
+                      field("dkms", &Kernel::dkms),
+                      field("reboot_required", &Kernel::reboot_required)};
   }
 };
 
@@ -60,6 +121,7 @@ struct Cpu {
   Reading<std::string> model;                     // "model name" of /proc/cpuinfo
   Reading<int> online;                            // /sys/devices/system/cpu/online, counted
   Reading<int> possible;                          // /sys/devices/system/cpu/possible, counted
+  Reading<int> present;                           // /sys/devices/system/cpu/present, counted
   Reading<int> sockets;                           // distinct "physical id" in /proc/cpuinfo
   Reading<std::map<std::string, int>> governors;  // cpufreq/policy*/scaling_governor → how many policies
   Reading<std::string> frequency_driver;          // cpufreq/policy0/scaling_driver
@@ -69,6 +131,7 @@ struct Cpu {
     return std::tuple{field("model", &Cpu::model),
                       field("online", &Cpu::online),
                       field("possible", &Cpu::possible),
+                      field("present", &Cpu::present),
                       field("sockets", &Cpu::sockets),
                       field("governors", &Cpu::governors),
                       field("frequency_driver", &Cpu::frequency_driver),
@@ -142,21 +205,63 @@ struct BlockDevice {
   }
 };
 
-struct FileSystem {
-  std::string path;              // the mount point asked about: "/", "/tmp"
-  Reading<ByteCount> size;       // statvfs
-  Reading<ByteCount> available;  // statvfs f_bavail
+// Host call "nvme"
+struct NvmeHealth {
+  int critical_warning = 0;  // bits: 1 spare, 2 temperature, 4 reliability, 8 read only, 16 backup
+  int spare_percent = 0;
+  int spare_threshold_percent = 0;
+  int used_percent = 0;  // of the rated endurance
+  std::uint64_t media_errors = 0;
+  int celsius = 0;
   static constexpr auto fields() {
-    return std::tuple{field("path", &FileSystem::path), field("size", &FileSystem::size),
-                      field("available", &FileSystem::available)};
+    return std::tuple{field("critical_warning", &NvmeHealth::critical_warning),
+                      field("spare_percent", &NvmeHealth::spare_percent),
+                      field("spare_threshold_percent", &NvmeHealth::spare_threshold_percent),
+                      field("used_percent", &NvmeHealth::used_percent),
+                      field("media_errors", &NvmeHealth::media_errors),
+                      field("celsius", &NvmeHealth::celsius)};
+  }
+};
+struct NvmeController {
+  std::string name;                  // nvme0
+  Reading<std::string> model;        // /sys/class/nvme/NAME/model
+  Reading<std::string> firmware;     // /sys/class/nvme/NAME/firmware_rev
+  Reading<std::string> state;        // /sys/class/nvme/NAME/state: live
+  Reading<std::string> pci_address;  // from /sys/class/nvme/NAME, resolved; absent over a fabric
+  Reading<NvmeHealth> health;        // SMART / Health log; needs root
+  static constexpr auto fields() {
+    return std::tuple{field("name", &NvmeController::name),
+                      field("model", &NvmeController::model),
+                      field("firmware", &NvmeController::firmware),
+                      field("state", &NvmeController::state),
+                      field("pci_address", &NvmeController::pci_address),
+                      field("health", &NvmeController::health)};
+  }
+};
+
+struct FileSystem {
+  std::string path;               // the mount point asked about: "/", "/tmp"
+  Reading<ByteCount> size;        // statvfs
+  Reading<ByteCount> available;   // statvfs f_bavail
+  Reading<std::uint64_t> inodes;  // statvfs f_files; 0 where they are made as needed
+  Reading<std::uint64_t> inodes_available;
+  Reading<bool> read_only;  // statvfs ST_RDONLY
+  static constexpr auto fields() {
+    return std::tuple{field("path", &FileSystem::path),
+                      field("size", &FileSystem::size),
+                      field("available", &FileSystem::available),
+                      field("inodes", &FileSystem::inodes),
+                      field("inodes_available", &FileSystem::inodes_available),
+                      field("read_only", &FileSystem::read_only)};
   }
 };
 
 struct Storage {
   Reading<std::vector<BlockDevice>> block_devices;  // /sys/block, without loop, ram and zram devices
-  std::vector<FileSystem> file_systems;             // "/" and "/tmp"
+  Reading<std::vector<NvmeController>> nvme;        // /sys/class/nvme
+  std::vector<FileSystem> file_systems;             // "/", "/tmp", "/dev/shm", and CollectOptions::paths
   static constexpr auto fields() {
-    return std::tuple{field("block_devices", &Storage::block_devices),
+    return std::tuple{field("block_devices", &Storage::block_devices), field("nvme", &Storage::nvme),
                       field("file_systems", &Storage::file_systems)};
   }
 };
@@ -171,6 +276,10 @@ struct System {
   std::map<std::string, Reading<std::string>> sysctl;
   // The units railbed knows (rdma-cm-tos, opensm, nvidia-fabricmanager, …), from `systemctl show`.
   Reading<std::vector<Service>> services;
+  Firmware firmware;
+  Reading<std::vector<StuckProcess>> stuck;
+  Reading<Firewall> firewall;
+  Reading<std::vector<HostsEntry>> hosts;  // /etc/hosts
   static constexpr auto fields() {
     return std::tuple{field("os", &System::os),
                       field("kernel", &System::kernel),
@@ -178,7 +287,11 @@ struct System {
                       field("memory", &System::memory),
                       field("storage", &System::storage),
                       field("sysctl", &System::sysctl),
-                      field("services", &System::services)};
+                      field("services", &System::services),
+                      field("firmware", &System::firmware),
+                      field("stuck", &System::stuck),
+                      field("firewall", &System::firewall),
+                      field("hosts", &System::hosts)};
   }
 };
 

@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "host/device_calls.h"
 #include "host/errno_name.h"
 
 namespace railbed {
@@ -42,7 +43,9 @@ Reading<std::string> call_clock(std::string_view name) {
 Reading<std::string> call_statvfs(std::string_view name, const std::string& path) {
   struct statvfs answer = {};
   if (statvfs(path.c_str(), &answer) != 0) return {miss_of(errno), std::string(name)};
-  return answered(StatvfsAnswer{answer.f_blocks * answer.f_frsize, answer.f_bavail * answer.f_frsize}, name);
+  return answered(StatvfsAnswer{answer.f_blocks * answer.f_frsize, answer.f_bavail * answer.f_frsize,
+                                answer.f_files, answer.f_favail, (answer.f_flag & ST_RDONLY) != 0},
+                  name);
 }
 
 Reading<std::string> call_environment(std::string_view name, std::string_view prefix) {
@@ -67,6 +70,12 @@ Reading<std::string> call_system(std::string_view name) {
     const auto seconds = parse_number<int>(name.substr(kLoad.size()));
     if (seconds && *seconds >= 1 && *seconds <= kMaxLoadSeconds) return call_load(*seconds);
   }
+  if (name == "nvme") return call_nvme();
+  if (name == "stuck") return call_stuck();
+  constexpr std::string_view kEthernet = "ethernet ";
+  if (name.starts_with(kEthernet)) return call_ethernet(std::string(name.substr(kEthernet.size())));
+  constexpr std::string_view kModes = "modes ";
+  if (name.starts_with(kModes)) return call_modes(std::string(name.substr(kModes.size())));
   constexpr std::string_view kStatvfs = "statvfs ";
   constexpr std::string_view kEnvironment = "environment ";
   if (name.starts_with(kStatvfs)) return call_statvfs(name, std::string(name.substr(kStatvfs.size())));

@@ -32,8 +32,14 @@ struct ClockAnswer {
 struct StatvfsAnswer {
   std::uint64_t size = 0;
   std::uint64_t available = 0;  // to users who are not root
+  std::uint64_t inodes = 0;     // 0 where the file system makes them as needed
+  std::uint64_t inodes_available = 0;
+  bool read_only = false;
   static constexpr auto fields() {
-    return std::tuple{field("size", &StatvfsAnswer::size), field("available", &StatvfsAnswer::available)};
+    return std::tuple{field("size", &StatvfsAnswer::size), field("available", &StatvfsAnswer::available),
+                      field("inodes", &StatvfsAnswer::inodes),
+                      field("inodes_available", &StatvfsAnswer::inodes_available),
+                      field("read_only", &StatvfsAnswer::read_only)};
   }
 };
 

@@ -1,15 +1,11 @@
-// Driver statistics of an interface, over the ioctl that `ethtool -S` uses (include/uapi/linux/ethtool.h).
+// Driver statistics of an interface, as `ethtool -S` asks for them.
 #include <linux/ethtool.h>
-#include <linux/sockios.h>
-#include <net/if.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 
 #include <cstring>
 
 #include "base/text.h"
 #include "host/calls.h"
-#include "host/fd.h"
+#include "host/ethtool.h"
 
 namespace railbed {
 namespace {
@@ -17,20 +13,12 @@ namespace {
 // A driver says how many counters it has; more than this is nonsense.
 constexpr std::uint32_t kMaxStatistics = 65536;
 
-bool ask(const Fd& fd, const std::string& interface, void* request) {
-  ifreq asked = {};
-  if (interface.size() >= sizeof asked.ifr_name) return false;
-  std::memcpy(asked.ifr_name, interface.data(), interface.size());
-  asked.ifr_data = static_cast<char*>(request);
-  return ioctl(fd.get(), SIOCETHTOOL, &asked) == 0;
-}
-
 std::uint32_t count_of(const Fd& fd, const std::string& interface) {
   alignas(ethtool_sset_info) char buffer[sizeof(ethtool_sset_info) + sizeof(std::uint32_t)] = {};
   auto* info = reinterpret_cast<ethtool_sset_info*>(buffer);
   info->cmd = ETHTOOL_GSSET_INFO;
   info->sset_mask = 1ULL << ETH_SS_STATS;
-  if (!ask(fd, interface, buffer) || info->sset_mask == 0) return 0;
+  if (!ethtool(fd, interface, buffer) || info->sset_mask == 0) return 0;
   std::uint32_t count = 0;
   std::memcpy(&count, buffer + sizeof(ethtool_sset_info), sizeof count);
   return count <= kMaxStatistics ? count : 0;
@@ -39,7 +27,7 @@ std::uint32_t count_of(const Fd& fd, const std::string& interface) {
 }  // namespace
 
 std::map<std::string, std::uint64_t> ethtool_statistics(const std::string& interface) {
-  const Fd fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const Fd fd = ethtool_socket();
   if (!fd) return {};
   const std::uint32_t count = count_of(fd, interface);
   if (count == 0) return {};
@@ -53,7 +41,7 @@ std::map<std::string, std::uint64_t> ethtool_statistics(const std::string& inter
   auto* numbers = reinterpret_cast<ethtool_stats*>(values.data());
   numbers->cmd = ETHTOOL_GSTATS;
   numbers->n_stats = count;
-  if (!ask(fd, interface, strings) || !ask(fd, interface, numbers)) return {};
+  if (!ethtool(fd, interface, strings) || !ethtool(fd, interface, numbers)) return {};
   if (strings->len != count || numbers->n_stats != count) return {};
   std::map<std::string, std::uint64_t> found;
   const char* text = reinterpret_cast<const char*>(names.data()) + sizeof(ethtool_gstrings);

@@ -31,6 +31,8 @@ struct Expectations {
   std::optional<int> traffic_class;            // RoCE ToS byte, 104 = DSCP 26
   std::optional<std::string> governor;         // performance
   std::optional<std::uint64_t> socket_buffer;  // net.core.{r,w}mem_max at least
+  std::optional<bool> subnet_manager;          // this node runs opensm; once said of one, of no other
+  std::optional<std::string> checkpoint_path;  // where checkpoints go: there, and with room
   double fraction_of_ceiling = 0.9;            // measured bandwidth below it fails
   static constexpr auto fields() {
     return std::tuple{field("gpus", &Expectations::gpus),
@@ -41,6 +43,8 @@ struct Expectations {
                       field("traffic_class", &Expectations::traffic_class),
                       field("governor", &Expectations::governor),
                       field("socket_buffer", &Expectations::socket_buffer),
+                      field("subnet_manager", &Expectations::subnet_manager),
+                      field("checkpoint_path", &Expectations::checkpoint_path),
                       field("fraction_of_ceiling", &Expectations::fraction_of_ceiling)};
   }
 };

@@ -45,6 +45,8 @@ std::string describe(const Expectations& expect) {
   if (expect.traffic_class) parts.push_back(fmt::format("traffic class {}", *expect.traffic_class));
   if (expect.governor) parts.push_back("governor " + *expect.governor);
   if (expect.socket_buffer) parts.push_back("socket buffers of " + to_text(ByteCount{*expect.socket_buffer}));
+  if (expect.subnet_manager) parts.push_back(*expect.subnet_manager ? "subnet manager" : "no subnet manager");
+  if (expect.checkpoint_path) parts.push_back("checkpoints in " + *expect.checkpoint_path);
   parts.push_back(fmt::format("at least {:.0f} % of each ceiling", expect.fraction_of_ceiling * 100));
   return join(parts);
 }

@@ -213,6 +213,15 @@ std::optional<int> parse_count(std::string_view text) {
   return count && *count >= 0 && *count <= 1024 ? count : std::nullopt;
 }
 
+std::optional<bool> parse_truth(std::string_view text) {
+  if (text == "true" || text == "false") return text == "true";
+  return std::nullopt;
+}
+
+std::optional<std::string> parse_path(std::string_view text) {
+  return text.starts_with('/') ? std::optional(std::string(text)) : std::nullopt;
+}
+
 std::optional<int> parse_tos(std::string_view text) {
   const auto tos = parse_number<int>(text);
   return tos && *tos >= 0 && *tos <= 255 ? tos : std::nullopt;
@@ -262,6 +271,10 @@ RawExpect Reader::read_expect(const YamlKey& at, const YamlValue& value) {
     else if (key == "socket_buffer") {
       if (const auto size = parsed(key_at, item, parse_byte_count, kSize))
         values.socket_buffer = size->value.bytes;
+    } else if (key == "subnet_manager") {
+      take(values.subnet_manager, parsed(key_at, item, parse_truth, "true or false"));
+    } else if (key == "checkpoint_path") {
+      take(values.checkpoint_path, parsed(key_at, item, parse_path, "an absolute path"));
     } else if (const auto fraction = parsed(key_at, item, parse_fraction, "a number above 0, at most 1")) {
       values.fraction_of_ceiling = fraction->value;
       expect.fraction_said = true;
@@ -301,11 +314,7 @@ std::optional<RawNode> Reader::read_node(const YamlValue& value) {
     } else if (key == "bmc") {
       node.bmc = pattern(key, at.spot, item);
     } else if (key == "local") {
-      const auto truth = [](std::string_view text) -> std::optional<bool> {
-        if (text == "true" || text == "false") return text == "true";
-        return std::nullopt;
-      };
-      node.local = parsed(at, item, truth, "true or false");
+      node.local = parsed(at, item, parse_truth, "true or false");
     } else {
       node.expect = read_expect(at, item);
     }

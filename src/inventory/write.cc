@@ -41,6 +41,7 @@ std::string exact(ByteCount size) {
 }
 
 std::string text_of(const std::string& text) { return quoted(text); }
+std::string text_of(bool truth) { return truth ? "true" : "false"; }
 std::string text_of(int number) { return std::to_string(number); }
 std::string text_of(std::uint64_t bytes) { return exact(ByteCount{bytes}); }
 std::string text_of(ByteCount size) { return exact(size); }

@@ -17,6 +17,11 @@ std::span<const Rule> pcie_rules();      // rules_pcie.cc
 std::span<const Rule> gpu_rules();       // rules_gpu.cc
 std::span<const Rule> nccl_rules();      // rules_nccl.cc
 std::span<const Rule> fleet_rules();     // rules_fleet.cc: nodes compared with each other
+std::span<const Rule> system_rules();    // rules_system.cc: the node's upkeep and its disks
+std::span<const Rule> qos_rules();       // rules_qos.cc: what keeps RoCE lossless
+std::span<const Rule> fabric_rules();    // rules_fabric.cc: devices for programs, ends of a rail compared
+std::span<const Rule> load_rules();      // rules_load.cc: what moved under load
+std::span<const Rule> alike_rules();     // rules_alike.cc: firmware, settings and clocks of nodes compared
 std::span<const Rule> measured_rules();  // rules_measured.cc
 
 }  // namespace railbed

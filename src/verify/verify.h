@@ -19,11 +19,22 @@ struct Unreachable {
   Error error;
 };
 
+// A node's clock, as it was read over its connection.
+struct ClockReading {
+  double offset_seconds = 0;       // ahead of the clock of who asked
+  double uncertainty_seconds = 0;  // half of what the quickest answer took: it lies within ± that
+  static constexpr auto fields() {
+    return std::tuple{field("offset_seconds", &ClockReading::offset_seconds),
+                      field("uncertainty_seconds", &ClockReading::uncertainty_seconds)};
+  }
+};
+
 struct Evidence {
   Cluster cluster;  // empty nodes and rails: nothing is expected, rules use tables and majority
   std::map<std::string, Facts> nodes;  // by node name
   std::vector<Unreachable> unreachable;
   std::vector<Measurement> measurements;
+  std::map<std::string, ClockReading> clocks;  // by node name; those that were read
 };
 
 struct Verdict {

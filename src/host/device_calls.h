@@ -1,0 +1,79 @@
+// What adapters, drives and the kernel say in process, as JSON text: more answers behind Host::call.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/reading.h"
+
+namespace railbed {
+
+// "ethernet IF": flow control of a port. Global pause by ETHTOOL_GPAUSEPARAM, priorities by the netlink
+// message that `dcb` uses (DCB_CMD_IEEE_GET); neither needs root.
+struct EthernetAnswer {
+  std::string pause_error;  // why there is no answer about pause; empty otherwise
+  bool pause_receive = false;
+  bool pause_transmit = false;
+  std::string dcb_error;            // likewise; inbox drivers without DCB say "Operation not supported"
+  int pfc_capability = 0;           // how many priorities may be lossless
+  std::vector<int> pfc_priorities;  // those that are
+  std::map<std::string, int> dscp;  // DSCP → priority; empty: the port does not trust DSCP
+  static constexpr auto fields() {
+    return std::tuple{field("pause_error", &EthernetAnswer::pause_error),
+                      field("pause_receive", &EthernetAnswer::pause_receive),
+                      field("pause_transmit", &EthernetAnswer::pause_transmit),
+                      field("dcb_error", &EthernetAnswer::dcb_error),
+                      field("pfc_capability", &EthernetAnswer::pfc_capability),
+                      field("pfc_priorities", &EthernetAnswer::pfc_priorities),
+                      field("dscp", &EthernetAnswer::dscp)};
+  }
+};
+
+// "nvme": page 2 of each controller's log, SMART / Health (NVM Express Base Specification, "Get Log Page").
+// Asking needs root.
+struct NvmeAnswer {
+  std::string name;          // nvme0
+  std::string error;         // why it gave no page; empty otherwise
+  int critical_warning = 0;  // bits: 1 spare, 2 temperature, 4 reliability, 8 read only, 16 backup
+  int spare_percent = 0;
+  int spare_threshold_percent = 0;
+  int used_percent = 0;  // of the rated endurance; may exceed 100
+  std::uint64_t media_errors = 0;
+  int celsius = 0;
+  static constexpr auto fields() {
+    return std::tuple{field("name", &NvmeAnswer::name),
+                      field("error", &NvmeAnswer::error),
+                      field("critical_warning", &NvmeAnswer::critical_warning),
+                      field("spare_percent", &NvmeAnswer::spare_percent),
+                      field("spare_threshold_percent", &NvmeAnswer::spare_threshold_percent),
+                      field("used_percent", &NvmeAnswer::used_percent),
+                      field("media_errors", &NvmeAnswer::media_errors),
+                      field("celsius", &NvmeAnswer::celsius)};
+  }
+};
+// The 512 bytes of that page.
+NvmeAnswer parse_health_page(std::string_view page);
+
+// "modes FOLDER" answers an object: name → permission bits, for what is not a folder.
+
+// "stuck": processes that cannot be interrupted (state D), the same ones in three looks over 100 ms.
+struct StuckAnswer {
+  int pid = 0;
+  std::string name;   // /proc/PID/comm
+  std::string waits;  // /proc/PID/wchan: the kernel's function; "0" to users who are not root
+  static constexpr auto fields() {
+    return std::tuple{field("pid", &StuckAnswer::pid), field("name", &StuckAnswer::name),
+                      field("waits", &StuckAnswer::waits)};
+  }
+};
+
+Reading<std::string> call_ethernet(const std::string& interface);
+Reading<std::string> call_nvme();
+Reading<std::string> call_modes(const std::string& folder);
+Reading<std::string> call_stuck();
+
+}  // namespace railbed

@@ -1,0 +1,128 @@
+// Flow control of an Ethernet port: global pause by ioctl, priorities by DCB netlink.
+#include <linux/dcbnl.h>
+#include <linux/ethtool.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/json.h"
+#include "host/device_calls.h"
+#include "host/errno_name.h"
+#include "host/ethtool.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::uint8_t kSelectDscp = 5;  // IEEE_8021QAZ_APP_SEL_DSCP
+
+void ask_pause(const std::string& interface, EthernetAnswer& answer) {
+  const Fd fd = ethtool_socket();
+  ethtool_pauseparam pause = {};
+  pause.cmd = ETHTOOL_GPAUSEPARAM;
+  if (!fd || !ethtool(fd, interface, &pause)) {
+    answer.pause_error = miss_of(errno).why;
+    return;
+  }
+  answer.pause_receive = pause.rx_pause != 0;
+  answer.pause_transmit = pause.tx_pause != 0;
+}
+
+// Calls `visit(type, payload)` for each attribute of a run of them; stops at one that does not fit.
+template <class Visit>
+void each_attribute(std::string_view run, const Visit& visit) {
+  while (run.size() >= NLA_HDRLEN) {
+    nlattr head = {};
+    std::memcpy(&head, run.data(), sizeof head);
+    if (head.nla_len < NLA_HDRLEN || head.nla_len > run.size()) return;
+    visit(head.nla_type & NLA_TYPE_MASK, run.substr(NLA_HDRLEN, head.nla_len - NLA_HDRLEN));
+    run.remove_prefix(std::min<std::size_t>(NLA_ALIGN(head.nla_len), run.size()));
+  }
+}
+
+void take_application(std::string_view payload, EthernetAnswer& answer) {
+  dcb_app app = {};
+  if (payload.size() < sizeof app) return;
+  std::memcpy(&app, payload.data(), sizeof app);
+  if (app.selector == kSelectDscp && app.protocol < 64)
+    answer.dscp.insert_or_assign(std::to_string(app.protocol), app.priority);
+}
+
+void take_ieee(std::string_view run, EthernetAnswer& answer) {
+  each_attribute(run, [&](int type, std::string_view payload) {
+    if (type == DCB_ATTR_IEEE_PFC && payload.size() >= 2) {
+      answer.pfc_capability = static_cast<std::uint8_t>(payload[0]);  // struct ieee_pfc: pfc_cap, pfc_en, …
+      for (int priority = 0; priority < 8; ++priority)
+        if ((static_cast<std::uint8_t>(payload[1]) >> priority & 1) != 0)
+          answer.pfc_priorities.push_back(priority);
+    }
+    if (type == DCB_ATTR_IEEE_APP_TABLE)
+      each_attribute(payload, [&](int kind, std::string_view one) {
+        if (kind == DCB_ATTR_IEEE_APP) take_application(one, answer);
+      });
+  });
+}
+
+struct Request {
+  nlmsghdr head;
+  dcbmsg dcb;
+  nlattr name_head;
+  char name[IFNAMSIZ];
+};
+
+// The kernel's answer to DCB_CMD_IEEE_GET, or errno.
+bool exchange(const std::string& interface, std::string& reply) {
+  const Fd fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  const timeval second = {1, 0};
+  if (!fd || setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second) != 0) return false;
+  Request request = {};
+  if (interface.size() >= sizeof request.name) return errno = ENODEV, false;
+  request.head = {sizeof request, RTM_GETDCB, NLM_F_REQUEST, 1, 0};
+  request.dcb.cmd = DCB_CMD_IEEE_GET;
+  request.name_head = {sizeof request.name_head + sizeof request.name, DCB_ATTR_IFNAME};
+  std::memcpy(request.name, interface.data(), interface.size());
+  if (send(fd.get(), &request, sizeof request, 0) < 0) return false;
+  std::array<char, 65536> buffer;
+  const ssize_t got = recv(fd.get(), buffer.data(), buffer.size(), 0);
+  if (got < 0) return false;
+  nlmsghdr head = {};
+  if (static_cast<std::size_t>(got) < sizeof head) return errno = EPROTO, false;
+  std::memcpy(&head, buffer.data(), sizeof head);
+  if (head.nlmsg_type == NLMSG_ERROR) {
+    nlmsgerr error = {};
+    if (static_cast<std::size_t>(got) >= NLMSG_HDRLEN + sizeof error)
+      std::memcpy(&error, buffer.data() + NLMSG_HDRLEN, sizeof error);
+    return errno = error.error != 0 ? -error.error : EPROTO, false;
+  }
+  constexpr std::size_t kStart = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(dcbmsg));
+  if (static_cast<std::size_t>(got) < kStart) return errno = EPROTO, false;
+  reply.assign(buffer.data() + kStart, static_cast<std::size_t>(got) - kStart);
+  return true;
+}
+
+void ask_dcb(const std::string& interface, EthernetAnswer& answer) {
+  std::string reply;
+  if (!exchange(interface, reply)) {
+    answer.dcb_error = miss_of(errno).why;
+    return;
+  }
+  each_attribute(reply, [&](int type, std::string_view payload) {
+    if (type == DCB_ATTR_IEEE) take_ieee(payload, answer);
+  });
+}
+
+}  // namespace
+
+Reading<std::string> call_ethernet(const std::string& interface) {
+  EthernetAnswer answer;
+  ask_pause(interface, answer);
+  ask_dcb(interface, answer);
+  return {json::dump(json::encode(answer)), "ethernet " + interface};
+}
+
+}  // namespace railbed

@@ -1,0 +1,14 @@
+// The ioctl behind ethtool (include/uapi/linux/ethtool.h).
+#pragma once
+
+#include <string>
+
+#include "host/fd.h"
+
+namespace railbed {
+
+Fd ethtool_socket();
+// `request` is one of ethtool.h's structs with its cmd set. False, and errno, when the driver refuses.
+bool ethtool(const Fd& socket, const std::string& interface, void* request);
+
+}  // namespace railbed

@@ -1,0 +1,221 @@
+// More of what nodes of one kind should share: firmware, kernel settings, drives, drivers, and the time.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "verify/areas.h"
+#include "verify/judge.h"
+#include "verify/uniform.h"
+
+namespace railbed {
+namespace {
+
+std::string product_of(const NodeView& node) { return node.facts->system.firmware.product.value_or(""); }
+
+void bios_uniform(const Survey& survey, Judge& judge) {
+  Grouped groups;
+  for (const NodeView& node : survey.nodes)
+    if (const auto& version = node.facts->system.firmware.version; version.ok())
+      groups[product_of(node)].push_back(
+          {&node, *version + " " + node.facts->system.firmware.date.value_or(""), version.from()});
+  compare_groups(judge, groups,
+                 {.subject = "BIOS",
+                  .why = "settings and PCIe tuning come with it",
+                  .remedy = {"Bring the BMC's firmware inventory to one version, then compare the settings.",
+                             {"dmidecode -s bios-version"},
+                             true,
+                             false}});
+}
+
+// Without what names this node's own disks, images and addresses.
+std::string settings_of(const std::string& line) {
+  std::string kept;
+  for (const std::string_view word : words(line)) {
+    const auto key = word.substr(0, word.find('='));
+    bool own = false;
+    for (const std::string_view name :
+         {"BOOT_IMAGE", "root", "resume", "initrd", "ip", "hostname", "rd.luks.uuid", "rd.lvm.lv",
+          "rd.md.uuid", "systemd.hostname", "BOOTIF", "crashkernel"})
+      own = own || key == name;
+    if (own || key.find(".node") != std::string_view::npos) continue;
+    kept += (kept.empty() ? "" : " ") + std::string(word);
+  }
+  return kept.empty() ? "nothing" : kept;
+}
+
+void command_line_uniform(const Survey& survey, Judge& judge) {
+  Grouped groups;
+  for (const NodeView& node : survey.nodes)
+    if (const auto& line = node.facts->system.kernel.command_line; line.ok())
+      groups[product_of(node)].push_back({&node, settings_of(*line), line.from()});
+  compare_groups(judge, groups,
+                 {.subject = "kernel command line",
+                  .why = "IOMMU, power and memory settings are made there",
+                  .remedy = {"Give all nodes the same line, and reboot.",
+                             {"cat /proc/cmdline", "update-grub || grub2-mkconfig -o /boot/grub2/grub.cfg"},
+                             true}});
+}
+
+void processors_uniform(const Survey& survey, Judge& judge) {
+  Grouped groups;
+  for (const NodeView& node : survey.nodes) {
+    const Cpu& cpu = node.facts->system.cpu;
+    if (cpu.online.ok())
+      groups[product_of(node)].push_back(
+          {&node, fmt::format("{} × {}", *cpu.online, cpu.model.value_or("processor")), cpu.online.from()});
+  }
+  compare_groups(judge, groups,
+                 {.subject = "processors",
+                  .why = "hyper-threading or cores were switched off in one node's BIOS",
+                  .remedy = {"Compare the BIOS settings.", {"lscpu"}, true}});
+}
+
+void numa_uniform(const Survey& survey, Judge& judge) {
+  Grouped groups;
+  for (const NodeView& node : survey.nodes)
+    if (const auto& nodes = node.facts->system.cpu.numa_nodes; !nodes.empty())
+      groups[product_of(node)].push_back({&node, std::to_string(nodes.size()), nodes.front().cpus.from()});
+  compare_groups(judge, groups,
+                 {.subject = "number of NUMA nodes",
+                  .why = "NPS or sub-NUMA clustering is set otherwise in one node's BIOS",
+                  .remedy = {"Compare the BIOS settings.", {"numactl --hardware"}, true}});
+}
+
+void drives_uniform(const Survey& survey, Judge& judge) {
+  Grouped groups;
+  for (const NodeView& node : survey.nodes) {
+    const auto& nvme = node.facts->system.storage.nvme;
+    if (!nvme.ok() || nvme->empty()) continue;
+    std::map<std::string, int> kinds;
+    for (const NvmeController& drive : *nvme) ++kinds[drive.model.value_or("unknown model")];
+    std::vector<std::string> texts;
+    for (const auto& [model, count] : kinds) texts.push_back(fmt::format("{} × {}", count, model));
+    groups[product_of(node)].push_back({&node, fmt::format("{}", fmt::join(texts, ", ")), nvme.from()});
+  }
+  compare_groups(judge, groups,
+                 {.subject = "NVMe drives",
+                  .why = "a drive is missing, or a slower one was put in",
+                  .remedy = {"Look for the drive that is missing or other.", {"nvme list"}}});
+}
+
+void rdma_driver_uniform(const Survey& survey, Judge& judge) {
+  std::vector<Vote> votes;
+  for (const NodeView& node : survey.nodes) {
+    if (node.adapters().empty() || !node.facts->system.kernel.present_modules.ok()) continue;
+    const auto& version = node.facts->rdma.driver_version;
+    votes.push_back({&node, version.ok() ? *version : "the kernel's own", version.from()});
+  }
+  compare(judge, votes,
+          {.subject = "RDMA driver",
+           .why = "NVIDIA's OFED and the kernel's own differ in settings, counters and faults",
+           .remedy = {
+               "Install one of them everywhere.", {"modinfo -F version mlx5_core", "ofed_info -s"}, true}});
+}
+
+// The clock of each node was read over its connection, and its distance from the others' is known no better
+// than the answer took: only what lies outside of that counts.
+void clock_skew(const Survey& survey, Judge& judge) {
+  constexpr double kMost = 1e-3;
+  const auto& clocks = survey.evidence.clocks;
+  std::vector<ClockReading> sorted;
+  for (const auto& [node, clock] : clocks) sorted.push_back(clock);
+  std::ranges::sort(sorted, {}, &ClockReading::offset_seconds);
+  if (sorted.size() < 2) {
+    judge.on_cluster("clocks").not_applicable("fewer than two clocks were read");
+    return;
+  }
+  const ClockReading& middle = sorted[(sorted.size() - 1) / 2];
+  for (const auto& [name, clock] : clocks) {
+    Case one = judge.on_node(name);
+    one.add_evidence("the best of several readings over its connection");
+    const double off = std::abs(clock.offset_seconds - middle.offset_seconds);
+    const double doubt = clock.uncertainty_seconds + middle.uncertainty_seconds;
+    const std::string observed = fmt::format("{:.2f} ms ± {:.2f} ms", off * 1e3, doubt * 1e3);
+    if (off - doubt > kMost)
+      one.warn({.message = fmt::format("the clock of {} is {:.1f} ms away from the others'", name, off * 1e3),
+                .expected = "at most 1 ms",
+                .observed = observed,
+                .remedy = {"Point all nodes at one time server and let them settle.",
+                           {"chronyc tracking || timedatectl timesync-status"}}});
+    else if (off + doubt <= kMost)
+      one.pass(observed);
+    else
+      one.not_applicable("its answers took too long to tell a millisecond: " + observed);
+  }
+}
+
+}  // namespace
+
+std::span<const Rule> alike_rules() {
+  static const Rule kRules[] = {
+      {.id = "fleet.bios",
+       .title = "nodes of one kind have one BIOS",
+       .why = "PCIe, power and memory settings come and go with its version.",
+       .source = "/sys/class/dmi/id/{product_name,bios_version,bios_date} of every node",
+       .standard = "equal among nodes of the same product",
+       .remedy = "One version everywhere.",
+       .fixture = "h100-fleet-bios",
+       .explained_by = {},
+       .check = bios_uniform},
+      {.id = "fleet.command-line",
+       .title = "kernels start with one command line",
+       .why = "IOMMU, huge pages, isolation and C-states are set there; one odd node is slow for no visible "
+              "reason.",
+       .source = "/proc/cmdline of every node, without root=, ip= and the like",
+       .standard = "equal among nodes of the same product",
+       .remedy = "One command line everywhere.",
+       .fixture = "h100-fleet-command-line",
+       .explained_by = {"pcie.iommu"},
+       .check = command_line_uniform},
+      {.id = "fleet.processors",
+       .title = "nodes of one kind have the same processors",
+       .why = "Cores or hyper-threads that are off on one node slow its data loading.",
+       .source = "/proc/cpuinfo and /sys/devices/system/cpu/online of every node",
+       .standard = "equal among nodes of the same product",
+       .remedy = "Compare the BIOS settings.",
+       .fixture = "h100-fleet-processors",
+       .explained_by = {"host.processors-online"},
+       .check = processors_uniform},
+      {.id = "fleet.numa",
+       .title = "nodes of one kind are divided alike",
+       .why = "Process placement that fits four NUMA nodes a socket is wrong for one.",
+       .source = "/sys/devices/system/node of every node",
+       .standard = "equal among nodes of the same product",
+       .remedy = "Compare NPS and sub-NUMA clustering in the BIOS.",
+       .fixture = "h100-fleet-numa",
+       .explained_by = {"fleet.processors"},
+       .check = numa_uniform},
+      {.id = "fleet.nvme",
+       .title = "nodes of one kind have the same drives",
+       .why = "The slowest drive feeds its GPUs last, and all others wait.",
+       .source = "/sys/class/nvme/*/model of every node",
+       .standard = "equal in model and number among nodes of the same product",
+       .remedy = "Find the odd drive.",
+       .fixture = "h100-fleet-nvme",
+       .explained_by = {},
+       .check = drives_uniform},
+      {.id = "fleet.rdma-driver",
+       .title = "nodes run one RDMA driver",
+       .why = "OFED on some nodes and the kernel's own on others behave unlike under load.",
+       .source = "/sys/module/{mlx5_core,mlx4_core}/version of every node",
+       .standard = "equal",
+       .remedy = "One driver everywhere.",
+       .fixture = "h100-fleet-rdma-driver",
+       .explained_by = {"fleet.os", "fleet.kernel", "rdma.adapter-modules"},
+       .check = rdma_driver_uniform},
+      {.id = "fleet.clock-skew",
+       .title = "clocks of the nodes agree",
+       .why = "Logs and traces of several nodes can only be laid side by side when their clocks agree.",
+       .source = "each node's clock, read several times over its connection; the quickest answer counts",
+       .standard = "within 1 ms of the median; not judged where answers took too long to tell",
+       .remedy = "One time server for all.",
+       .fixture = "v100-clock-skew",
+       .explained_by = {"host.clock"},
+       .check = clock_skew},
+  };
+  return kRules;
+}
+
+}  // namespace railbed

@@ -1,0 +1,394 @@
+// RDMA devices as programs find them, and ports compared along a rail: width, rate, partitions, GUIDs, GID
+// index, subnet managers at boot.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "verify/areas.h"
+#include "verify/judge.h"
+
+namespace railbed {
+namespace {
+
+void width(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes)
+    for (const RailEnd& end : node.ends) {
+      Case one = judge.on(end);
+      if (!end.rdma || !end.infiniband()) {
+        one.not_applicable("not InfiniBand: the rate says nothing of lanes");
+        continue;
+      }
+      const std::string* state = one.read(end.rdma.port->state);
+      if (state == nullptr) continue;
+      if (*state == "DOWN") {
+        one.not_applicable("the port has no link");
+        continue;
+      }
+      const std::string* text = one.read(end.rdma.port->rate_text);
+      if (text == nullptr) continue;
+      // A port that is split on purpose has its speed in cluster.yaml.
+      const bool meant = end.rail != nullptr && end.rail->speed && end.rdma.port->rate.ok() &&
+                         *end.rail->speed == *end.rdma.port->rate;
+      const bool narrow = text->starts_with("1X") || text->starts_with("2X");
+      if (!narrow || meant) {
+        one.pass(*text);
+        continue;
+      }
+      one.fail(
+          {.message = fmt::format("{} of {} uses only {} of its cable's lanes", end.rdma_name(), *node.name,
+                                  text->substr(0, 2)),
+           .expected = "4X",
+           .observed = *text,
+           .remedy = {"Lanes of the cable or its connector are broken: clean and reseat it, then swap it.",
+                      {fmt::format("ibstat {}", end.rdma.device->name)}}});
+    }
+}
+
+void device_permissions(const Survey& survey, Judge& judge) {
+  constexpr int kForAll = 0666;
+  for (const NodeView& node : survey.nodes) {
+    Case one = judge.on(node, "/dev/infiniband", {"uverbs"});
+    const auto& rdma = node.facts->rdma;
+    if (rdma.devices.ok() && rdma.devices->empty()) {
+      one.not_applicable("no RDMA device");
+      continue;
+    }
+    const auto* modes = one.read_if_there(rdma.device_modes, "permissions were not recorded");
+    if (modes == nullptr) continue;
+    std::vector<std::string> closed;
+    for (const auto& [name, mode] : *modes)
+      if ((name.starts_with("uverbs") || name == "rdma_cm") && (mode & kForAll) != kForAll)
+        closed.push_back(fmt::format("{} ({:04o})", name, mode));
+    if (closed.empty()) {
+      one.pass("open to all users");
+      continue;
+    }
+    one.warn(
+        {.message = fmt::format("users of {} cannot open {}: only root has RDMA", *node.name,
+                                fmt::join(closed, ", ")),
+         .expected = "0666",
+         .observed = fmt::format("{}", fmt::join(closed, ", ")),
+         .remedy = {
+             "Install rdma-core, whose udev rules open them; or put the users in the nodes' group.",
+             {"udevadm trigger --subsystem-match=infiniband_verbs --action=add", "ls -l /dev/infiniband"}}});
+  }
+}
+
+void netns_mode(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    Case one = judge.on(node, "RDMA namespaces");
+    const auto& rdma = node.facts->rdma;
+    if (rdma.devices.ok() && rdma.devices->empty()) {
+      one.not_applicable("no RDMA device");
+      continue;
+    }
+    const bool* shared = one.read_if_there(rdma.shared_netns, "ib_core has no such setting here");
+    if (shared == nullptr) continue;
+    if (*shared) {
+      one.pass("shared");
+      continue;
+    }
+    one.warn(
+        {.message = fmt::format("RDMA devices of {} belong to one network namespace each: containers do not "
+                                "see them unless each is handed over",
+                                *node.name),
+         .expected = "shared",
+         .observed = "exclusive",
+         .remedy = {"Share them, unless every container is given its own device.",
+                    {"rdma system set netns shared",
+                     "echo 'options ib_core netns_mode=1' > /etc/modprobe.d/ib_core.conf"}}});
+  }
+}
+
+// Each rail with the values of its ends; one finding a rail.
+template <class Value>
+void compare_ends(const Survey& survey, Judge& judge, std::string_view what, std::string_view why,
+                  Status status, const Remedy& remedy, const Value& value_of) {
+  for (const Rail& rail : survey.evidence.cluster.rails) {
+    Case one = judge.on_cluster(rail.name, {"rail:" + rail.name});
+    std::map<std::string, std::vector<std::string>> nodes;
+    std::size_t count = 0;
+    for (const RailEnd* end : survey.ends_of(rail)) {
+      const std::optional<std::string> value = end->rdma ? value_of(*end) : std::nullopt;
+      if (!value) continue;
+      nodes[*value].push_back(*end->node);
+      ++count;
+    }
+    if (count < 2) {
+      one.not_applicable("fewer than two ends to compare");
+      continue;
+    }
+    if (nodes.size() == 1) {
+      one.pass(nodes.begin()->first);
+      continue;
+    }
+    std::vector<std::string> texts;
+    for (const auto& [value, members] : nodes) {
+      texts.push_back(fmt::format("{} on {}{}", value, members.front(),
+                                  members.size() > 1 ? fmt::format(" and {} more", members.size() - 1) : ""));
+      for (const std::string& node : members) one.touch("node:" + node);
+    }
+    const std::string observed = fmt::format("{}", fmt::join(texts, ", "));
+    one.red(status, {.message = fmt::format("{} differs on {}: {}; {}", what, rail.name, observed, why),
+                     .expected = "the same at every end",
+                     .observed = observed,
+                     .remedy = remedy});
+  }
+}
+
+void rate_equal(const Survey& survey, Judge& judge) {
+  compare_ends(survey, judge, "the rate", "the slowest port holds up all", Status::kWarn,
+               {"Look for the odd cable or port; or state the speed in cluster.yaml.", {"rdma link show"}},
+               [](const RailEnd& end) -> std::optional<std::string> {
+                 const bool judged = end.rail->speed.has_value() || end.software_rdma();
+                 if (judged || end.rdma.port->state.value_or("") != "ACTIVE" || !end.rdma.port->rate.ok())
+                   return std::nullopt;
+                 return to_text(*end.rdma.port->rate);
+               });
+}
+
+void gid_index_equal(const Survey& survey, Judge& judge) {
+  compare_ends(
+      survey, judge, "the index of the RoCE v2 GID",
+      "a program that is told one index finds another address, or none, on some nodes", Status::kWarn,
+      {"Let programs choose by address family (NCCL does, unless NCCL_IB_GID_INDEX is set); to make it "
+       "equal, remove stray addresses and switch the interface off and on.",
+       {"rdma link show", "ls /sys/class/infiniband/*/ports/1/gids"}},
+      [](const RailEnd& end) -> std::optional<std::string> {
+        if (end.infiniband() || !end.port || !end.port->address || !end.rdma.port->gids.ok())
+          return std::nullopt;
+        for (const Gid& gid : *end.rdma.port->gids)
+          if (gid.gid.ok() && *gid.gid == *end.port->address && gid.type.value_or("") == "RoCE v2")
+            return std::to_string(gid.index);
+        return std::nullopt;
+      });
+}
+
+constexpr std::uint16_t kFullMember = 0x8000;
+
+void partition_membership(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes)
+    for (const RailEnd& end : node.ends) {
+      Case one = judge.on(end);
+      if (!end.rdma || !end.infiniband()) {
+        one.not_applicable("not InfiniBand");
+        continue;
+      }
+      const auto* keys = one.read_if_there(end.rdma.port->pkeys, "partition keys were not recorded");
+      if (keys == nullptr) continue;
+      const bool full =
+          std::ranges::any_of(*keys, [](std::uint16_t key) { return (key & kFullMember) != 0; });
+      if (full) {
+        one.pass(fmt::format("{:#06x}", fmt::join(*keys, ", ")));
+        continue;
+      }
+      const std::string observed = keys->empty() ? "in none" : fmt::format("{:#06x}", fmt::join(*keys, ", "));
+      one.fail(
+          {.message = fmt::format("{} of {} is a full member of no partition ({}): limited members cannot "
+                                  "talk to each other",
+                                  end.rdma_name(), *node.name, observed),
+           .expected = "a key of 0x8000 or more",
+           .observed = observed,
+           .remedy = {"Make its GUID a full member in the subnet manager's partitions.conf.",
+                      {"cat /etc/opensm/partitions.conf"}}});
+    }
+}
+
+void partitions_equal(const Survey& survey, Judge& judge) {
+  compare_ends(survey, judge, "the set of partition keys", "ports without a common partition cannot talk",
+               Status::kWarn,
+               {"Give all of the rail's ports the same partitions.", {"cat /etc/opensm/partitions.conf"}},
+               [](const RailEnd& end) -> std::optional<std::string> {
+                 if (!end.infiniband() || !end.rdma.port->pkeys.ok()) return std::nullopt;
+                 std::set<int> bases;
+                 for (const std::uint16_t key : *end.rdma.port->pkeys) bases.insert(key & ~kFullMember);
+                 return fmt::format("{:#06x}", fmt::join(bases, ", "));
+               });
+}
+
+bool is_zero_guid(const std::string& guid) { return guid.find_first_not_of("0:") == std::string::npos; }
+
+void duplicate_guid(const Survey& survey, Judge& judge) {
+  std::map<std::string, std::vector<std::pair<const NodeView*, const RdmaDevice*>>> owners;
+  std::map<std::string, std::set<std::string>> places;  // ports of one adapter share its GUID
+  for (const NodeView& node : survey.nodes)
+    for (const RdmaDevice& device : node.facts->rdma.devices.value_or({})) {
+      if (!device.pci_address.ok() || !device.node_guid.ok() || is_zero_guid(*device.node_guid)) continue;
+      if (places[*device.node_guid].insert(*node.name + " " + *device.pci_address).second)
+        owners[*device.node_guid].emplace_back(&node, &device);
+    }
+  for (const auto& [guid, devices] : owners) {
+    const auto [node, device] = devices.back();
+    Case one = judge.on(*node, device->name);
+    one.seen(device->node_guid);
+    if (devices.size() == 1) {
+      one.pass(guid);
+      continue;
+    }
+    const auto [other, twin] = devices.front();
+    for (const RdmaPort& port : device->ports.value_or({}))
+      one.touch(fmt::format("rdma:{}/{}", device->name, port.number));
+    one.touch("node:" + *other->name);
+    one.fail(
+        {.message = fmt::format("{} of {} and {} of {} have one node GUID, {}: the subnet manager takes them "
+                                "for one adapter",
+                                device->name, *node->name, twin->name, *other->name, guid),
+         .expected = "one of its own",
+         .observed = guid,
+         .remedy = {"Restore the GUID from the card's label; cloned firmware images carry the other's.",
+                    {"mlxfwmanager --query"},
+                    true,
+                    false}});
+  }
+}
+
+const Service* find_service(const NodeView& node, std::initializer_list<std::string_view> names) {
+  if (!node.facts->system.services.ok()) return nullptr;
+  for (const Service& service : *node.facts->system.services)
+    if (std::ranges::find(names, service.name) != names.end()) return &service;
+  return nullptr;
+}
+
+bool starts_at_boot(const Service* service) {
+  return service != nullptr &&
+         (service->unit_file_state.starts_with("enabled") || service->unit_file_state == "alias");
+}
+
+bool anyone_is_meant(const Survey& survey) {
+  return std::ranges::any_of(
+      survey.nodes, [](const NodeView& node) { return node.expect().subnet_manager.value_or(false); });
+}
+
+void subnet_manager_at_boot(const Survey& survey, Judge& judge) {
+  const bool meant = anyone_is_meant(survey);
+  for (const NodeView& node : survey.nodes) {
+    Case one = judge.on(node, "opensm", {"opensm"});
+    const bool infiniband =
+        std::ranges::any_of(node.ends, [](const RailEnd& end) { return end.infiniband(); });
+    if (!infiniband) {
+      one.not_applicable("no InfiniBand");
+      continue;
+    }
+    if (one.read_if_there(node.facts->system.services, "no systemd here") == nullptr) continue;
+    const Service* service = find_service(node, {"opensm", "opensmd"});
+    const bool enabled = starts_at_boot(service);
+    const bool runs = service != nullptr && service->active_state == "active";
+    const bool wanted = meant ? node.expect().subnet_manager.value_or(false) : runs;
+    if (enabled == wanted) {
+      one.pass(wanted ? "starts at boot" : "does not start at boot");
+      continue;
+    }
+    if (wanted)
+      one.fail(
+          {.message = fmt::format("opensm {} on {} and does not start at boot: after a power cut the fabric "
+                                  "has no subnet manager, and every port stays in INIT",
+                                  runs ? "runs" : "is meant to run", *node.name),
+           .expected = "enabled",
+           .observed = service == nullptr ? "not installed" : service->unit_file_state,
+           .remedy = {"Enable it.", {"systemctl enable --now opensm"}}});
+    else
+      one.warn(
+          {.message = fmt::format("opensm starts at boot on {}, which is not meant to run it: two masters "
+                                  "fight over the fabric after a reboot",
+                                  *node.name),
+           .expected = "disabled",
+           .observed = service->unit_file_state,
+           .remedy = {"Disable it here, or say expect.subnet_manager of this node.",
+                      {"systemctl disable --now opensm"}}});
+  }
+}
+
+}  // namespace
+
+std::span<const Rule> fabric_rules() {
+  static const Rule kRules[] = {
+      {.id = "rdma.device-permissions",
+       .title = "users may open RDMA devices",
+       .why = "Jobs do not run as root. A device node only root can open looks like no RDMA at all to NCCL.",
+       .source = "permissions of /dev/infiniband/{uverbs*,rdma_cm}",
+       .standard = "0666 (rdma-core's udev rules)",
+       .remedy = "Install rdma-core; trigger udev.",
+       .fixture = "v100-uverbs-root-only",
+       .explained_by = {"rdma.user-access"},
+       .check = device_permissions},
+      {.id = "rdma.netns-mode",
+       .title = "containers share the RDMA devices",
+       .why = "In exclusive mode a container sees a device only when it was moved into it.",
+       .source = "/sys/module/ib_core/parameters/netns_mode",
+       .standard = "shared (the kernel's default)",
+       .remedy = "rdma system set netns shared.",
+       .fixture = "v100-netns-exclusive",
+       .explained_by = {},
+       .check = netns_mode},
+      {.id = "rdma.width",
+       .title = "InfiniBand link has all its lanes",
+       .why = "A link that trained with one of four lanes works, at a quarter of its speed.",
+       .source = "/sys/class/infiniband/*/ports/*/rate: the text in parentheses",
+       .standard = "4X, unless the rail's speed says that the port is split",
+       .remedy = "Clean, reseat, swap the cable.",
+       .fixture = "r730-width-1x",
+       .explained_by = {},
+       .check = width},
+      {.id = "rdma.rate-equal",
+       .title = "ports of a rail have one rate",
+       .why = "Collectives move in lockstep: one slow port slows all.",
+       .source = "/sys/class/infiniband/*/ports/*/rate",
+       .standard = "equal; where the rail has a speed, rdma.rate judges each",
+       .remedy = "Find the odd cable or port.",
+       .fixture = "r730-rate-differs",
+       .explained_by = {"rdma.width", "rdma.port-state", "rdma.physical-state"},
+       .check = rate_equal},
+      {.id = "rdma.gid-index-equal",
+       .title = "GID has one index on every node",
+       .why = "Tools that are told an index (perftest -x, NCCL_IB_GID_INDEX, MPI) use it on all nodes.",
+       .source = "/sys/class/infiniband/*/ports/*/gids",
+       .standard = "the rail's address has one index; NCCL chooses by family and does not mind",
+       .remedy = "Choose by family.",
+       .fixture = "v100-gid-index-differs",
+       .explained_by = {"rdma.gid", "net.address", "rdma.gid-interface"},
+       .check = gid_index_equal},
+      {.id = "ib.partition",
+       .title = "port is full member of a partition",
+       .why = "Two limited members of a partition cannot talk to each other.",
+       .source = "/sys/class/infiniband/*/ports/*/pkeys",
+       .standard = "one key with its highest bit set (InfiniBand Architecture 10.9)",
+       .remedy = "partitions.conf of the subnet manager.",
+       .fixture = "r730-partition-limited",
+       .explained_by = {"rdma.port-state", "rdma.subnet-manager", "rdma.physical-state"},
+       .check = partition_membership},
+      {.id = "ib.partitions-equal",
+       .title = "ports of a rail share their partitions",
+       .why = "Connections need a common partition key.",
+       .source = "/sys/class/infiniband/*/ports/*/pkeys",
+       .standard = "the same set at every end",
+       .remedy = "partitions.conf of the subnet manager.",
+       .fixture = "r730-partitions-differ",
+       .explained_by = {"ib.partition", "rdma.port-state", "rdma.subnet-manager"},
+       .check = partitions_equal},
+      {.id = "ib.duplicate-guid",
+       .title = "every adapter has its own GUID",
+       .why = "The subnet manager knows adapters by GUID; two with one are routed as one.",
+       .source = "/sys/class/infiniband/*/node_guid",
+       .standard = "no adapter of two nodes has the same",
+       .remedy = "Restore the GUID from the card's label.",
+       .fixture = "r730-duplicate-guid",
+       .explained_by = {},
+       .check = duplicate_guid},
+      {.id = "ib.subnet-manager-at-boot",
+       .title = "opensm starts at boot where it should",
+       .why = "A subnet manager somebody started by hand is gone after the next power cut, and with it the "
+              "fabric.",
+       .source = "systemctl show opensm",
+       .standard =
+           "on the nodes of expect.subnet_manager and no other; where nobody is named, wherever it runs",
+       .remedy = "systemctl enable or disable opensm.",
+       .fixture = "r730-opensm-by-hand",
+       .explained_by = {},
+       .check = subnet_manager_at_boot},
+  };
+  return kRules;
+}
+
+}  // namespace railbed

@@ -1,0 +1,260 @@
+// What keeps RoCE lossless: trust, PFC, pause, ECN, and the mode in which connections are made.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "verify/areas.h"
+#include "verify/judge.h"
+
+namespace railbed {
+namespace {
+
+constexpr int kDefaultTrafficClass = 104;  // DSCP 26, as the guides and NVIDIA's RoCE quick start set it
+constexpr int kNotificationDscp = 48;      // NVIDIA's default for congestion notifications
+
+// RoCE on an adapter of which the fabric is shared with others: there losses are prevented by settings.
+bool needs_lossless(Case& one, const NodeView& node, const RailEnd& end) {
+  if (!end.rdma || !end.wants_rdma() || end.infiniband() || end.software_rdma())
+    one.not_applicable("no RoCE adapter behind this interface");
+  else if (end.rail != nullptr && end.rail->topology == Topology::kBackToBack)
+    one.not_applicable("a cable between two ports: nobody else's traffic to keep apart");
+  else if (!node.expect().traffic_class)
+    one.not_applicable("cluster.yaml asks for no traffic class (expect.traffic_class)");
+  else
+    return true;
+  return false;
+}
+
+const Priorities* priorities_of(Case& one, const RailEnd& end) {
+  if (one.lacks_interface(end)) return nullptr;
+  const auto& priorities = end.interface->priorities;
+  if (!priorities.ok() && priorities.miss().missing == Missing::kUnsupported) {
+    one.seen(priorities);
+    one.not_applicable("the driver says nothing about priorities: " + priorities.miss().why);
+    return nullptr;
+  }
+  return one.read_if_there(priorities, "priorities were not recorded");
+}
+
+int dscp_of(const NodeView& node) { return node.expect().traffic_class.value_or(kDefaultTrafficClass) >> 2; }
+
+// The priority that a DSCP goes to; without a table of its own the upper three bits (Linux, mlx5).
+int priority_of(const Priorities& priorities, int dscp) {
+  const auto found = priorities.dscp.find(std::to_string(dscp));
+  return found == priorities.dscp.end() ? dscp >> 3 : found->second;
+}
+
+template <class Check>
+void each_lossless_end(const Survey& survey, Judge& judge, const Check& check) {
+  for (const NodeView& node : survey.nodes)
+    for (const RailEnd& end : node.ends) {
+      Case one = judge.on(end);
+      if (needs_lossless(one, node, end)) check(node, end, one);
+    }
+}
+
+void trust_dscp(const Survey& survey, Judge& judge) {
+  each_lossless_end(survey, judge, [](const NodeView&, const RailEnd& end, Case& one) {
+    const Priorities* priorities = priorities_of(one, end);
+    if (priorities == nullptr) return;
+    if (!priorities->dscp.empty()) return one.pass("dscp");
+    one.fail({.message = fmt::format("{} of {} trusts the VLAN tag, not DSCP: RoCE packets without a tag all "
+                                     "land in priority 0, which is not lossless",
+                                     end.name, *end.node),
+              .expected = "dscp",
+              .observed = "pcp",
+              .remedy = {"Trust DSCP, now and by a boot unit.",
+                         {fmt::format("mlnx_qos -i {} --trust dscp", end.name)}}});
+  });
+}
+
+void pfc(const Survey& survey, Judge& judge) {
+  each_lossless_end(survey, judge, [](const NodeView& node, const RailEnd& end, Case& one) {
+    const Priorities* priorities = priorities_of(one, end);
+    if (priorities == nullptr) return;
+    const int wanted = priority_of(*priorities, dscp_of(node));
+    if (priorities->lossless == std::vector<int>{wanted})
+      return one.pass(fmt::format("priority {} alone", wanted));
+    std::string flags;
+    for (int i = 0; i < 8; ++i) flags += fmt::format("{}{}", i == 0 ? "" : ",", i == wanted ? 1 : 0);
+    const std::string have = priorities->lossless.empty()
+                                 ? "no priority"
+                                 : fmt::format("priority {}", fmt::join(priorities->lossless, ", "));
+    const bool covered = std::ranges::find(priorities->lossless, wanted) != priorities->lossless.end();
+    one.red(covered ? Status::kWarn : Status::kFail,
+            {.message = fmt::format("{} of {} has PFC on {}; RoCE travels in priority {}: {}", end.name,
+                                    *end.node, have, wanted,
+                                    covered ? "others can stop it" : "it is dropped when a buffer is full"),
+             .expected = fmt::format("priority {} alone", wanted),
+             .observed = have,
+             .remedy = {"Turn PFC on for this priority only, as on the switch.",
+                        {fmt::format("mlnx_qos -i {} --pfc {}", end.name, flags)}}});
+  });
+}
+
+void global_pause(const Survey& survey, Judge& judge) {
+  each_lossless_end(survey, judge, [](const NodeView&, const RailEnd& end, Case& one) {
+    if (one.lacks_interface(end)) return;
+    const auto& reading = end.interface->pause;
+    if (!reading.ok() && reading.miss().missing == Missing::kUnsupported) {
+      one.seen(reading);
+      return one.not_applicable("the driver says nothing about pause: " + reading.miss().why);
+    }
+    const Pause* pause = one.read_if_there(reading, "pause was not recorded");
+    if (pause == nullptr) return;
+    if (!pause->receive && !pause->transmit) return one.pass("off");
+    const std::string observed =
+        fmt::format("receive {}, transmit {}", pause->receive ? "on" : "off", pause->transmit ? "on" : "off");
+    one.warn(
+        {.message = fmt::format("{} of {} sends or obeys pauses for the whole port: one slow receiver stops "
+                                "all traffic, and PFC is off while they are on",
+                                end.name, *end.node),
+         .expected = "off",
+         .observed = observed,
+         .remedy = {"Turn global pause off; PFC protects the priority that needs it.",
+                    {fmt::format("ethtool -A {} rx off tx off", end.name)}}});
+  });
+}
+
+void ecn(const Survey& survey, Judge& judge) {
+  each_lossless_end(survey, judge, [](const NodeView& node, const RailEnd& end, Case& one) {
+    if (one.lacks_interface(end)) return;
+    const RoceCongestion* congestion = one.read_if_there(
+        end.interface->congestion, "only NVIDIA's OFED driver shows its congestion control");
+    if (congestion == nullptr) return;
+    const Priorities none;
+    const int wanted =
+        priority_of(end.interface->priorities.ok() ? *end.interface->priorities : none, dscp_of(node));
+    const auto has = [&](const std::vector<int>& list) {
+      return std::ranges::find(list, wanted) != list.end();
+    };
+    if (has(congestion->notifies) && has(congestion->reacts))
+      return one.pass(fmt::format("on for priority {}", wanted));
+    const std::string observed =
+        fmt::format("notification {}, reaction {}", has(congestion->notifies) ? "on" : "off",
+                    has(congestion->reacts) ? "on" : "off");
+    one.warn(
+        {.message = fmt::format("{} of {} does not take part in congestion control for priority {} ({}): "
+                                "PFC alone has to stop senders, and spreads",
+                                end.name, *end.node, wanted, observed),
+         .expected = "notification on, reaction on",
+         .observed = observed,
+         .remedy = {"Turn both on, now and by a boot unit.",
+                    {fmt::format("echo 1 > /sys/class/net/{}/ecn/roce_np/enable/{}", end.name, wanted),
+                     fmt::format("echo 1 > /sys/class/net/{}/ecn/roce_rp/enable/{}", end.name, wanted)}}});
+  });
+}
+
+void notification_dscp(const Survey& survey, Judge& judge) {
+  each_lossless_end(survey, judge, [](const NodeView&, const RailEnd& end, Case& one) {
+    if (one.lacks_interface(end)) return;
+    const RoceCongestion* congestion = one.read_if_there(
+        end.interface->congestion, "only NVIDIA's OFED driver shows its congestion control");
+    if (congestion == nullptr) return;
+    const int* dscp = one.read(congestion->notification_dscp);
+    if (dscp == nullptr) return;
+    if (*dscp == kNotificationDscp) return one.pass(std::to_string(*dscp));
+    one.warn({.message =
+                  fmt::format("{} of {} sends congestion notifications with DSCP {}, expected {}: they wait "
+                              "in the queues they should relieve",
+                              end.name, *end.node, *dscp, kNotificationDscp),
+              .expected = std::to_string(kNotificationDscp),
+              .observed = std::to_string(*dscp),
+              .remedy = {"Set the DSCP that the switches give strict priority.",
+                         {fmt::format("echo {} > /sys/class/net/{}/ecn/roce_np/cnp_dscp", kNotificationDscp,
+                                      end.name)}}});
+  });
+}
+
+void roce_mode(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes)
+    for (const RailEnd& end : node.ends) {
+      Case one = judge.on(end);
+      if (!end.rdma || !end.wants_rdma() || end.infiniband() || end.software_rdma()) {
+        one.not_applicable("no RoCE adapter behind this interface");
+        continue;
+      }
+      const std::string* mode =
+          one.read_if_there(end.rdma.port->roce_mode, "nobody made the port's folder in configfs");
+      if (mode == nullptr) continue;
+      if (*mode == "RoCE v2") {
+        one.pass(*mode);
+        continue;
+      }
+      one.fail(
+          {.message = fmt::format("RDMA-CM makes {} connections on {} of {}: they carry no DSCP and cross no "
+                                  "router",
+                                  *mode, end.rdma_name(), *end.node),
+           .expected = "RoCE v2",
+           .observed = *mode,
+           .remedy = {"Set version 2, now and by a boot unit.",
+                      {fmt::format("cma_roce_mode -d {} -p {} -m 2", end.rdma.device->name,
+                                   end.rdma.port->number)}}});
+    }
+}
+
+}  // namespace
+
+std::span<const Rule> qos_rules() {
+  static const Rule kRules[] = {
+      {.id = "rdma.roce-mode",
+       .title = "RDMA-CM speaks RoCE v2",
+       .why = "RoCE v1 is no IP: switches cannot sort it by DSCP, and it ends at the first router.",
+       .source = "/sys/kernel/config/rdma_cm/*/ports/*/default_roce_mode",
+       .standard = "RoCE v2; not judged where nobody made that folder",
+       .remedy = "cma_roce_mode -m 2.",
+       .fixture = "h100-roce-v1",
+       .explained_by = {},
+       .check = roce_mode},
+      {.id = "rdma.trust-dscp",
+       .title = "port sorts packets by DSCP",
+       .why = "RoCE v2 carries its class in DSCP. A port that looks at VLAN tags instead puts all of it in "
+              "priority 0.",
+       .source = "DCB netlink (dcb app show)",
+       .standard = "dscp, where expect.traffic_class is set and a switch is between",
+       .remedy = "mlnx_qos --trust dscp.",
+       .fixture = "h100-trust-pcp",
+       .explained_by = {},
+       .check = trust_dscp},
+      {.id = "rdma.pfc",
+       .title = "PFC protects RoCE's priority, and only it",
+       .why = "Without PFC full buffers drop RoCE packets; with PFC on more priorities they stop each other.",
+       .source = "DCB netlink (dcb pfc show)",
+       .standard = "exactly the priority of expect.traffic_class (104 is DSCP 26, priority 3)",
+       .remedy = "mlnx_qos --pfc.",
+       .fixture = "h100-pfc-off",
+       .explained_by = {"rdma.global-pause"},
+       .check = pfc},
+      {.id = "rdma.global-pause",
+       .title = "pause of the whole port is off",
+       .why = "A pause frame stops every priority, and adapters run either pause or PFC, not both.",
+       .source = "ETHTOOL_GPAUSEPARAM (ethtool -a)",
+       .standard = "off, where expect.traffic_class is set and a switch is between",
+       .remedy = "ethtool -A IF rx off tx off.",
+       .fixture = "h100-global-pause",
+       .explained_by = {},
+       .check = global_pause},
+      {.id = "rdma.ecn",
+       .title = "adapter takes part in congestion control",
+       .why = "ECN slows senders before buffers fill; PFC alone stops whole links and spreads through the "
+              "fabric.",
+       .source = "/sys/class/net/*/ecn/roce_{np,rp}/enable",
+       .standard = "both on for RoCE's priority; not judged with inbox drivers, which do not tell",
+       .remedy = "Enable roce_np and roce_rp.",
+       .fixture = "h100-ecn-off",
+       .explained_by = {},
+       .check = ecn},
+      {.id = "rdma.cnp-dscp",
+       .title = "congestion notifications have their class",
+       .why = "A notification that waits behind the congestion comes too late.",
+       .source = "/sys/class/net/*/ecn/roce_np/cnp_dscp",
+       .standard = "48 (NVIDIA's default); not judged with inbox drivers",
+       .remedy = "Set cnp_dscp.",
+       .fixture = "h100-cnp-dscp",
+       .explained_by = {},
+       .check = notification_dscp},
+  };
+  return kRules;
+}
+
+}  // namespace railbed

@@ -1,0 +1,75 @@
+#include "verify/uniform.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace railbed {
+namespace {
+
+std::string nodes_text(const std::vector<const Vote*>& votes) {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < votes.size() && i < 4; ++i) names.push_back(*votes[i]->node->name);
+  const std::string text = fmt::format("{}", fmt::join(names, ", "));
+  return votes.size() > 4 ? fmt::format("{} and {} more", text, votes.size() - 4) : text;
+}
+
+}  // namespace
+
+void compare(Judge& judge, const std::vector<Vote>& votes, const Uniformity& what) {
+  std::map<std::string, std::vector<const Vote*>> groups;
+  for (const Vote& vote : votes) groups[vote.value].push_back(&vote);
+  Case all = judge.on_cluster(std::string(what.subject));
+  if (votes.size() < 2) {
+    all.not_applicable("fewer than two nodes to compare");
+    return;
+  }
+  if (groups.size() == 1) {
+    all.pass(votes.front().value);
+    return;
+  }
+  const auto most =
+      std::ranges::max_element(groups, {}, [](const auto& group) { return group.second.size(); });
+  if (most->second.size() * 2 <= votes.size()) {
+    std::vector<std::string> texts;
+    for (const auto& [value, members] : groups) {
+      texts.push_back(fmt::format("{} on {}", value, nodes_text(members)));
+      all.add_evidence(members.front()->from);
+      for (const Vote* vote : members) all.touch("node:" + *vote->node->name);
+    }
+    all.red(what.status,
+            {.message = fmt::format("{} differs: {}; {}", what.subject, fmt::join(texts, ", "), what.why),
+             .expected = "the same on every node",
+             .observed = fmt::format("{}", fmt::join(texts, ", ")),
+             .remedy = what.remedy});
+    return;
+  }
+  for (const auto& [value, members] : groups) {
+    if (value == most->first) continue;
+    for (const Vote* vote : members) {
+      std::vector<std::string> touches;
+      if (what.touches_gpus) touches.emplace_back("gpus");
+      Case one = judge.on(*vote->node, std::string(what.subject), std::move(touches));
+      one.add_evidence(vote->from);
+      one.red(what.status, {.message = fmt::format("{} of {} is {}, {} of {} nodes have {}: {}", what.subject,
+                                                   *vote->node->name, value, most->second.size(),
+                                                   votes.size(), most->first, what.why),
+                            .expected = most->first,
+                            .observed = value,
+                            .remedy = what.remedy});
+    }
+  }
+}
+
+void compare_groups(Judge& judge, const Grouped& grouped, const Uniformity& what) {
+  if (grouped.empty()) compare(judge, {}, what);
+  for (const auto& [key, votes] : grouped) {
+    Uniformity each = what;
+    const std::string subject =
+        key.empty() ? std::string(what.subject) : fmt::format("{} ({})", what.subject, key);
+    each.subject = subject;
+    compare(judge, votes, each);
+  }
+}
+
+}  // namespace railbed

@@ -1,0 +1,34 @@
+// One value a node, and who is the odd one out.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "verify/judge.h"
+
+namespace railbed {
+
+struct Vote {
+  const NodeView* node;
+  std::string value;
+  std::string from;
+};
+
+struct Uniformity {
+  std::string_view subject;  // "kernel"
+  std::string_view why;      // ends the message: "drivers are built per kernel"
+  Status status = Status::kWarn;
+  Remedy remedy;
+  bool touches_gpus = false;
+};
+
+// With a majority each odd node gets its own finding; without one the cluster gets a single finding.
+void compare(Judge& judge, const std::vector<Vote>& votes, const Uniformity& what);
+
+// Votes by a key, compared within each group.
+using Grouped = std::map<std::string, std::vector<Vote>>;
+void compare_groups(Judge& judge, const Grouped& grouped, const Uniformity& what);
+
+}  // namespace railbed
