@@ -128,6 +128,31 @@ INSTANTIATE_TEST_SUITE_P(Composed, SoundMachine,
                          testing::Values("v100-cx3pro", "spark-cx7", "r730-cx4", "h100-cx7",
                                          "measured-healthy"));
 
+// A device nobody thought of, beside one that is looked at as ever.
+class OddDevice : public testing::TestWithParam<const char*> {};
+
+TEST_P(OddDevice, CostsNoOtherItsFindings) {
+  const Verdict& odd = judge(kMachines / GetParam());
+  EXPECT_EQ(as_text(odd), "");
+  for (const Finding& one : judge(kMachines / "r730-cx4").findings) {
+    const auto same = [&](const Finding& other) {
+      return other.rule == one.rule && other.node == one.node && other.subject == one.subject;
+    };
+    const auto found = std::ranges::find_if(odd.findings, same);
+    ASSERT_NE(found, odd.findings.end()) << one.rule << " says nothing of " << one.subject;
+    EXPECT_EQ(found->status, one.status) << one.rule << " " << one.subject << ": " << found->message;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Composed, OddDevice,
+                         testing::Values("odd-irdma", "odd-bnxt", "odd-bnxt-einval", "odd-mlx4-vf",
+                                         "odd-hfi1", "odd-restricted", "odd-no-counters"),
+                         [](const auto& info) {
+                           std::string name(info.param);
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
 TEST(Machines, SayWhatTheirGoldenSays) {
   const char* update = std::getenv("UPDATE_GOLDEN");
   for (const fs::path& folder : machine_folders()) {

@@ -61,9 +61,9 @@ Optics parse_optics(std::string_view text) {
     if (!pair) continue;
     const auto& [key, value] = *pair;
     if (key == "Module temperature") optics.celsius = parse_real(value.substr(0, value.find(' ')));
-    if (value == "On" &&
-        (key.ends_with("alarm") || key.ends_with("warning") || key.find("alarm (") != std::string_view::npos))
-      optics.alarms.emplace_back(key);
+    const bool flag =
+        key.find("alarm") != std::string_view::npos || key.find("warning") != std::string_view::npos;
+    if (flag && value == "On") optics.alarms.emplace_back(key);
   }
   return optics;
 }

@@ -1,4 +1,4 @@
-// RDMA devices as programs find them, and ports compared along a rail: width, rate, partitions, GUIDs, GID
+// RDMA devices as programs find them, and ports compared along a rail: width, partitions, GUIDs, GID
 // index, subnet managers at boot.
 #include <fmt/format.h>
 
@@ -138,17 +138,6 @@ void compare_ends(const Survey& survey, Judge& judge, std::string_view what, std
   }
 }
 
-void rate_equal(const Survey& survey, Judge& judge) {
-  compare_ends(survey, judge, "the rate", "the slowest port holds up all", Status::kWarn,
-               {"Look for the odd cable or port; or state the speed in cluster.yaml.", {"rdma link show"}},
-               [](const RailEnd& end) -> std::optional<std::string> {
-                 const bool judged = end.rail->speed.has_value() || end.software_rdma();
-                 if (judged || end.rdma.port->state.value_or("") != "ACTIVE" || !end.rdma.port->rate.ok())
-                   return std::nullopt;
-                 return to_text(*end.rdma.port->rate);
-               });
-}
-
 void gid_index_equal(const Survey& survey, Judge& judge) {
   compare_ends(
       survey, judge, "the index of the RoCE v2 GID",
@@ -213,12 +202,14 @@ bool is_zero_guid(const std::string& guid) { return guid.find_first_not_of("0:")
 void duplicate_guid(const Survey& survey, Judge& judge) {
   std::map<std::string, std::vector<std::pair<const NodeView*, const RdmaDevice*>>> owners;
   std::map<std::string, std::set<std::string>> places;  // ports of one adapter share its GUID
-  for (const NodeView& node : survey.nodes)
-    for (const RdmaDevice& device : node.facts->rdma.devices.value_or({})) {
+  for (const NodeView& node : survey.nodes) {
+    if (!node.facts->rdma.devices.ok()) continue;
+    for (const RdmaDevice& device : *node.facts->rdma.devices) {
       if (!device.pci_address.ok() || !device.node_guid.ok() || is_zero_guid(*device.node_guid)) continue;
       if (places[*device.node_guid].insert(*node.name + " " + *device.pci_address).second)
         owners[*device.node_guid].emplace_back(&node, &device);
     }
+  }
   for (const auto& [guid, devices] : owners) {
     const auto [node, device] = devices.back();
     Case one = judge.on(*node, device->name);
@@ -328,18 +319,9 @@ std::span<const Rule> fabric_rules() {
        .source = "/sys/class/infiniband/*/ports/*/rate: the text in parentheses",
        .standard = "4X, unless the rail's speed says that the port is split",
        .remedy = "Clean, reseat, swap the cable.",
-       .fixture = "r730-width-1x",
+       .fixture = "r730-rate-1x",
        .explained_by = {},
        .check = width},
-      {.id = "rdma.rate-equal",
-       .title = "ports of a rail have one rate",
-       .why = "Collectives move in lockstep: one slow port slows all.",
-       .source = "/sys/class/infiniband/*/ports/*/rate",
-       .standard = "equal; where the rail has a speed, rdma.rate judges each",
-       .remedy = "Find the odd cable or port.",
-       .fixture = "r730-rate-differs",
-       .explained_by = {"rdma.width", "rdma.port-state", "rdma.physical-state"},
-       .check = rate_equal},
       {.id = "rdma.gid-index-equal",
        .title = "GID has one index on every node",
        .why = "Tools that are told an index (perftest -x, NCCL_IB_GID_INDEX, MPI) use it on all nodes.",

@@ -115,6 +115,7 @@ void memory_errors(const Survey& survey, Judge& judge) {
 void disk_space(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes)
     for (const FileSystem& file_system : node.facts->system.storage.file_systems) {
+      if (file_system.path == node.expect().checkpoint_path) continue;  // storage.checkpoint-space judges it
       Case one = judge.on(node, file_system.path);
       const ByteCount* size = one.read_if_there(file_system.size, "no such file system");
       if (size == nullptr) continue;
@@ -341,7 +342,7 @@ std::span<const Rule> node_rules() {
       {.id = "host.disk-space",
        .title = "file system has room",
        .why = "A full disk stops logs, checkpoints and configuration half-way.",
-       .source = "statvfs of / and /tmp",
+       .source = "statvfs of /, /tmp and /dev/shm",
        .standard = "at least 10 % free; below 1 % fails (railbed's own)",
        .remedy = "Delete or move what is no longer needed.",
        .fixture = "v100-disk-full",

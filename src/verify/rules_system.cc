@@ -107,7 +107,7 @@ void kernel_headers(const Survey& survey, Judge& judge) {
 
 void processors_online(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "processors");
+    Case one = judge.on(node, "processors", {"node:" + *node.name});
     const Cpu& cpu = node.facts->system.cpu;
     const int* present = one.read_if_there(cpu.present, "not recorded");
     if (present == nullptr) continue;
@@ -265,8 +265,13 @@ void hosts_file(const Survey& survey, Judge& judge) {
         if (owner == nullptr || !addresses_known(*owner) || (owner == &node && is_loopback(entry.address)))
           continue;
         ++judged;
-        if (is_loopback(entry.address) || !owns(*owner, entry.address))
+        if (is_loopback(entry.address) || !owns(*owner, entry.address)) {
           wrong.push_back(fmt::format("{} {}", entry.address.to_text(), name));
+          one.touch("node:" + *owner->name);
+          for (const RailEnd& end : owner->ends)
+            if (end.port != nullptr && end.port->address == entry.address)
+              for (const std::string& thing : end.touches) one.touch(thing);
+        }
       }
     if (judged == 0) {
       one.not_applicable("it names none of the nodes");
@@ -595,7 +600,7 @@ std::span<const Rule> system_rules() {
        .standard = "each node's name stands for an address it has, and not for loopback on other nodes",
        .remedy = "Correct /etc/hosts.",
        .fixture = "v100-hosts-stale",
-       .explained_by = {"net.address"},
+       .explained_by = {"net.address", "net.subnet"},
        .check = hosts_file},
       {.id = "storage.nvme-health",
        .title = "NVMe drive is well",

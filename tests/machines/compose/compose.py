@@ -82,6 +82,7 @@ class Machine(Tree):
         self.hostname, self.arch = hostname, arch
         self.interfaces, self.verbs, self.services, self.modules = [], [], {}, []
         self.gpu_count = 0
+        self.drives = []
         self.where = {}
 
     # --- PCI ---
@@ -183,6 +184,7 @@ class Machine(Tree):
                 self.file(f"{folder}/gid_attrs/ndevs/{index}", port["netdev"])
             else:
                 self.fails(f"{folder}/gid_attrs/ndevs/{index}", "EINVAL")
+        self.file(f"{folder}/pkeys/0", "0xffff")
         empty = len(port["gids"])
         self.file(f"{folder}/gids/{empty}", "0000:0000:0000:0000:0000:0000:0000:0000")
         self.fails(f"{folder}/gid_attrs/types/{empty}", "EINVAL")
@@ -193,7 +195,7 @@ class Machine(Tree):
         if hw_counters:
             self.files(f"{folder}/hw_counters", lifespan=10, **{counter: 0 for counter in hw_counters})
         if "tos" in port:
-            self.file(f"/sys/kernel/config/rdma_cm/{name}/ports/{number}/default_roce_tos", port["tos"])
+            self.files(f"/sys/kernel/config/rdma_cm/{name}/ports/{number}", default_roce_tos=port["tos"], default_roce_mode="RoCE v2")
 
     # --- system ---
     def system(self, *, os_release, kernel, cmdline, cpu, sockets, cores, memory_kib, governor="performance",
@@ -212,7 +214,7 @@ class Machine(Tree):
             processors = ["processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd85"]
         self.block("/proc/cpuinfo", "\n\n".join(processors))
         total = sockets * cores
-        for name in ("online", "possible"):
+        for name in ("online", "possible", "present"):
             self.file(f"/sys/devices/system/cpu/{name}", f"0-{total - 1}")
         self.files("/sys/devices/system/cpu/cpufreq/policy0", scaling_governor=governor,
                    scaling_driver="intel_pstate" if self.arch == "x86_64" else "cppc_cpufreq")
@@ -229,9 +231,55 @@ class Machine(Tree):
         self.call("uname", {"machine": self.arch})
         self.call("clock", {"utc": "2026-01-19T12:00:00Z", "synchronised": True})
         for path in ("/", "/tmp"):
-            self.call(f"statvfs {path}", {"size": disk, "available": disk * 7 // 10})
+            self.statvfs(path, disk)
+        self.statvfs("/dev/shm", memory_kib * 512)
+        self.file("/proc/sys/kernel/numa_balancing", 0)
+        self.call("stuck", [])
+        self.file(f"/lib/modules/{kernel}/modules.order", "")
+        self.folder(f"/lib/modules/{kernel}/build")
+        if "ubuntu" in os_release:
+            self.folder("/var/lib/dpkg")
         self.call("environment NCCL", {})
         self.call("environment HOME", {"HOME": "/root"})
+
+    def statvfs(self, path, size):
+        self.call(f"statvfs {path}", {"size": size, "available": size * 7 // 10, "inodes": size // 16384,
+                                      "inodes_available": size // 20000, "read_only": False})
+
+    def firmware(self, maker, product, version, date):
+        self.files("/sys/class/dmi/id", sys_vendor=maker, product_name=product, bios_version=version, bios_date=date)
+
+    def dkms(self, name, version, *kernels):
+        for kernel in kernels:
+            self.link(f"/var/lib/dkms/{name}/kernel-{kernel}-{self.arch}", f"/var/lib/dkms/{name}/{version}/{kernel}/{self.arch}")
+            self.folder(f"/var/lib/dkms/{name}/{version}/{kernel}/{self.arch}")
+
+    def nvme(self, index, path, model, numa, now):
+        self.pci(path, 0x144D, 0xA80A, 0x010802, "nvme", numa, now)
+        folder = f"{self.where[path[-1]]}/nvme/nvme{index}"
+        self.link(f"/sys/class/nvme/nvme{index}", folder)
+        self.files(folder, model=model, firmware_rev="GDC5602Q", state="live")
+        self.drives.append({"name": f"nvme{index}", "error": "", "critical_warning": 0, "spare_percent": 100,
+                            "spare_threshold_percent": 10, "used_percent": 3, "media_errors": 0, "celsius": 38})
+
+    def lossless(self, name):
+        """As mlnx_qos sets it: trust dscp, PFC on priority 3 alone, ECN on for it."""
+        self.call(f"ethernet {name}", {"pause_error": "", "pause_receive": False, "pause_transmit": False, "dcb_error": "",
+                                       "pfc_capability": 8, "pfc_priorities": [3], "dscp": {str(one): one >> 3 for one in range(64)}})
+        folder = f"/sys/class/net/{name}/ecn"
+        for side in ("roce_np", "roce_rp"):
+            self.files(f"{folder}/{side}/enable", **{str(priority): int(priority == 3) for priority in range(8)})
+        self.file(f"{folder}/roce_np/cnp_dscp", 48)
+
+    def load(self, ports, interfaces, pci):
+        """Ten seconds in which packets went and nothing failed."""
+        self.call("load 10", {
+            "seconds": 10.0,
+            "ports": [{"device": device, "number": number, "counters": {**{name: 0 for name in PORT_COUNTERS}, **traffic},
+                       "hw_counters": {name: 0 for name in hw}} for device, number, traffic, hw in ports],
+            "interfaces": [{"name": name, "statistics": {"carrier_changes": 0, "rx_errors": 0}, "driver": {one: 0 for one in driver}}
+                           for name, driver in interfaces],
+            "pci": [{"address": address, "errors": {"correctable": 0, "nonfatal": 0, "fatal": 0}} for address in pci]})
 
     def limits(self, path, value):
         self.block(path, "Limit                     Soft Limit           Hard Limit           Units\n"
@@ -251,6 +299,11 @@ class Machine(Tree):
         self.command(f"systemctl show --property=Id,LoadState,ActiveState,UnitFileState,MainPID {words}", "\n\n".join(blocks))
         self.command("ip -j address show", json.dumps(self.interfaces, separators=(",", ":")))
         self.command("ip -j route show default", json.dumps([{"dst": "default", "dev": self.interfaces[1]["ifname"]}]))
+        if self.drives:
+            self.call("nvme", self.drives)
+        nodes = {f"uverbs{index}": 0o666 for index in range(len(self.verbs))}
+        self.call("modes /dev/infiniband", {"rdma_cm": 0o666, **nodes})
+        self.file("/sys/module/ib_core/parameters/netns_mode", "Y")
         self.call("verbs", {"library": "libibverbs.so.1", "error": "", "devices": self.verbs})
 
 
@@ -259,6 +312,19 @@ UBUNTU_2404 = 'ID=ubuntu\nVERSION_ID="24.04"\nPRETTY_NAME="Ubuntu 24.04.3 LTS"'
 RHEL_101 = 'ID="rhel"\nVERSION_ID="10.1"\nPRETTY_NAME="Red Hat Enterprise Linux 10.1 (Coughlan)"'
 
 RDMA_MODULES = ["ib_core", "ib_uverbs", "ib_cm", "iw_cm", "rdma_cm", "rdma_ucm"]
+PORT_COUNTERS = ["link_downed", "link_error_recovery", "symbol_error", "local_link_integrity_errors", "port_rcv_errors",
+                 "excessive_buffer_overrun_errors", "port_xmit_discards"]
+MLX5_DRIVER = ["rx_prio3_discards", "rx_prio3_buf_discard", "rx_prio3_pause", "tx_prio3_pause", "tx_pause_storm_warning_events",
+               "tx_pause_storm_error_events", "rx_oversize_pkts_phy", "link_down_events_phy", "module_high_temp",
+               "rx_pcs_symbol_err_phy", "rx_crc_errors_phy"]
+MODULE = """
+	Identifier                                : 0x19 (OSFP 8X Pluggable Transceiver)
+	Module temperature                        : 48.22 degrees C / 118.80 degrees F
+	Module voltage                            : 3.2841 V
+	Module temperature high alarm             : Off
+	Module temperature high warning           : Off
+	Laser rx power low alarm (Chan 1)         : Off
+	Laser rx power low warning (Chan 1)       : Off"""
 MLX5_COUNTERS = ["out_of_sequence", "packet_seq_err", "local_ack_timeout_err", "rx_icrc_encapsulated", "out_of_buffer",
                  "rnr_nak_retry_err", "np_cnp_sent", "np_ecn_marked_roce_packets", "rp_cnp_handled", "rp_cnp_ignored",
                  "roce_adp_retrans", "roce_slow_restart"]
@@ -304,6 +370,11 @@ adapter, firmware, MACs, uptime. The GID order is the kernel's, so the RoCE v2 I
              guid=f"248a:0703:0052:aab{index - 1}", ports=ports)
     one.modules += RDMA_MODULES + ["mlx4_core", "mlx4_en", "mlx4_ib"]
     one.services = {"ssh": (900,), "systemd-timesyncd": (700,), "systemd-networkd": (600,)}
+    one.block("/etc/hosts", f"127.0.0.1 localhost\n127.0.1.1 {host}\n10.0.1.1 gpuserver1 gpuserver1-rdma\n10.0.1.2 gpuserver2 gpuserver2-rdma")
+    one.command("nft -j list ruleset", json.dumps({"nftables": [
+        {"metainfo": {"version": "1.0.2"}}, {"table": {"family": "inet", "name": "filter"}},
+        {"chain": {"family": "inet", "table": "filter", "name": "input", "hook": "input", "prio": 0, "policy": "accept"}}]}))
+    one.firmware("Supermicro", "SYS-1028GQ-TRT", "3.4", "06/02/2021")
     one.system(os_release=UBUNTU_2204, kernel="5.15.0-164-generic", cmdline="root=/dev/nvme0n1p2 ro console=tty0 console=ttyS1,9600n8",
                cpu="Intel(R) Xeon(R) CPU E5-2699 v3 @ 2.30GHz", sockets=2, cores=18, memory_kib=65_700_000)
     one.finish()
@@ -383,6 +454,9 @@ bus numbers, LIDs, addresses 10.10.10.{index}, firmware, driver build.
     one.services = {"sshd": (900,), "chronyd": (700,), "NetworkManager": (600,)}
     if index == 1:
         one.services["opensm"] = (1200,)
+    one.firmware("Dell Inc.", "PowerEdge R730", "2.19.0", "12/12/2023")
+    one.load([("mlx5_0", 1, {"port_xmit_data": 40_000_000_000, "port_rcv_data": 40_000_000_000, "port_xmit_wait": 1_000_000,
+                             "port_rcv_packets": 80_000_000}, MLX5_COUNTERS)], [("ib0", [])], ["0000:03:00.0", "0000:04:00.0"])
     one.system(os_release=RHEL_101, kernel="6.12.0-124.8.1.el10_1.x86_64", cmdline="root=/dev/mapper/rhel-root ro",
                cpu="Intel(R) Xeon(R) CPU E5-2690 v4 @ 2.40GHz", sockets=2, cores=14, memory_kib=(memory << 20) - 4_000_000)
     one.finish()
@@ -395,7 +469,8 @@ def h100(index):
 Composed, not captured: an 8-GPU H100 node with eight 400 Gb/s ports. From the verification guide: Ubuntu 24.04, kernel 6.8,
 driver 570.124.06 open, H100 80GB HBM3 with the first at 17:00.0, RoCE traffic class 104, rdma-cm-tos, NCCL_IB_TC=104 in
 /etc/profile.d. From NVIDIA's HGX documentation: four PCIe switches, each with two GPUs and two adapters, so that a GPU reaches
-its adapter without the processor. Made up: the other bus numbers, names, addresses 10.N.0.{index}, firmware, storage adapters
+its adapter without the processor. From NVIDIA's RoCE guides: trust DSCP, PFC on priority 3, congestion notifications with DSCP 48.
+Made up: the other bus numbers, names, addresses 10.N.0.{index}, firmware, drives, the load window, storage adapters
 mlx5_8 to mlx5_10.
 """, host)
     device = 0
@@ -423,6 +498,10 @@ mlx5_8 to mlx5_10.
         address = f"0000:01:00.{function}"
         one.pci(["0000:00", "0000:00:05.0", address], 0x15B3, 0x101D, 0x020000, "mlx5_core", 0, (4, 16), config=config_space())
         later.append((8 + function, address))
+    for drive in range(2):
+        upstream = f"0000:00:07.{drive}"
+        one.bridge(["0000:00", upstream], 0, (4, 4))
+        one.nvme(drive, ["0000:00", upstream, f"0000:0{3 + drive}:00.0"], "SAMSUNG MZQL23T8HCLS-00A07", 0, (4, 4))
     one.nvidia("570.124.06", opened=True)
     one.loopback()
     one.bridge(["0000:00", "0000:00:1c.0"], 0, (1, 1))
@@ -440,6 +519,8 @@ mlx5_8 to mlx5_10.
                 "gids": roce_gids(f"966d:aeff:fe00:{index:02x}{number:02x}", ipv4) if up else []}
         if rail:
             port["tos"] = 104
+            one.lossless(name)
+            one.command(f"ethtool -m {name}", MODULE)
         one.rdma(f"mlx5_{number}", address, index=number, firmware="28.43.2026" if rail else "22.43.2026",
                  board="MT_0000000838" if rail else "MT_0000000359", hca="MT4129" if rail else "MT4125",
                  guid=f"946d:ae03:00{index:02x}:{number:04x}", ports=[port], hw_counters=MLX5_COUNTERS)
@@ -450,6 +531,12 @@ mlx5_8 to mlx5_10.
     hcas = ",".join(f"mlx5_{number}" for number in range(8))
     one.block("/etc/profile.d/nccl-rdma.sh",
               f"export NCCL_IB_DISABLE=0\nexport NCCL_IB_TC=104\nexport NCCL_NET_GDR_LEVEL=SYS\nexport NCCL_IB_HCA=={hcas}")
+    one.firmware("Supermicro", "SYS-821GE-TNHR", "2.1", "05/29/2024")
+    one.dkms("nvidia", "570.124.06", "6.8.0-87-generic")
+    one.statvfs("/scratch", 60 << 40)
+    one.load([(f"mlx5_{number}", 1, {"port_xmit_data": 10_000_000_000, "port_rcv_data": 10_000_000_000, "port_rcv_packets": 10_000_000},
+               MLX5_COUNTERS) for number in range(8)],
+             [(f"ens{11 + number}np0", MLX5_DRIVER) for number in range(8)], [address for _, address in later])
     one.system(os_release=UBUNTU_2404, kernel="6.8.0-87-generic", cmdline="root=/dev/nvme0n1p2 ro iommu=pt",
                cpu="Intel(R) Xeon(R) Platinum 8480C", sockets=2, cores=56, memory_kib=(2048 << 20) - 30_000_000, disk=1700 << 30)
     one.finish()
