@@ -18,7 +18,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto again = parse_tree(text, "again", nullptr);
   if (!again || write_tree(*again) != text) std::abort();
   const auto host = open_tree(*tree);
-  collect_facts(*host);
+  CollectOptions options;
+  options.load_seconds = kLoadSeconds;
+  options.paths = {"/scratch"};
+  collect_facts(*host, options);
   Mask mask;
   masked(*tree, mask);
   return 0;

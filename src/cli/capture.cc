@@ -23,6 +23,7 @@ struct Options {
   std::string root = "/";
   bool mask = false;
   bool force = false;
+  bool load = false;
 };
 
 // Private from the first byte on: what was read may be nobody else's business.
@@ -49,7 +50,13 @@ Result<void> write_file(const Options& options, std::string_view text) {
 int run_capture(const Options& options) {
   auto host = open_root(options.root);
   if (!host) return report(host.error());
-  Tree tree = capture(**host);
+  CollectOptions collect;
+  if (options.load) {
+    progress(fmt::format("putting the machine under load for {} s", kLoadSeconds));
+    collect.load_seconds = kLoadSeconds;
+  }
+  Tree tree = capture(**host, collect);
+  clear_progress();
   if (options.mask) {
     Mask mask;
     tree = masked(tree, mask);
@@ -72,6 +79,8 @@ Action declare_capture(CLI::App& app) {
   app.add_flag(
       "--mask", options->mask,
       "hide MAC and public IP addresses, GUIDs, UUIDs, serial numbers, host and user names, secrets");
+  app.add_flag("--load", options->load,
+               "also put the GPUs under load for 10 seconds and keep what counters did meanwhile");
   app.add_flag("--force", options->force, "overwrite the file");
   app.add_option("--root", options->root, "pack a captured machine again instead of this one");
   app.footer(

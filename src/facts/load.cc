@@ -45,8 +45,8 @@ void collect_optics(Host& host, Load& load) {
   std::vector<std::future<void>> asked;
   for (auto& interface : load.interfaces)
     if (host.resolve("/sys/class/net/" + interface.name + "/device/infiniband"))
-      asked.push_back(
-          std::async(std::launch::async, [&] { interface.optics = read_optics(host, interface.name); }));
+      asked.push_back(std::async(asked.size() < 64 ? std::launch::async : std::launch::deferred,
+                                 [&] { interface.optics = read_optics(host, interface.name); }));
   for (auto& one : asked) one.get();
 }
 

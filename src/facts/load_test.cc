@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "facts/collectors.h"
+#include "facts/rdma.h"
 #include "host/calls.h"
 #include "host/device_calls.h"
+#include "host/recording_host.h"
 #include "host/tree.h"
 
 namespace railbed {
@@ -68,6 +70,21 @@ TEST(Nvme, HealthPageIsReadWhereTheSpecificationPutsIt) {
   EXPECT_EQ(health.used_percent, 97);
   EXPECT_EQ(health.media_errors, 259U);
   EXPECT_FALSE(parse_health_page("short").error.empty());
+}
+
+TEST(Restricted, FunctionIsNeitherOpenedNorCounted) {
+  auto tree = read_tree(RAILBED_SOURCE_DIR "/tests/machines/odd-restricted/r730-a.tree");
+  ASSERT_TRUE(tree) << tree.error().text;
+  const auto host = open_tree(std::move(*tree));
+  RecordingHost recorder(*host);
+  const Rdma rdma = collect_rdma(recorder);
+  const Tree asked = recorder.tree();
+  EXPECT_TRUE(asked.calls.contains("verbs except mlx5_1"));
+  EXPECT_FALSE(asked.calls.contains("verbs"));
+  for (const auto& [path, entry] : asked.entries)
+    EXPECT_EQ(path.find("mlx5_1/ports/1/counters"), std::string::npos) << path;
+  ASSERT_EQ(rdma.devices->size(), 2U);
+  EXPECT_FALSE(rdma.devices->at(0).ports->at(0).counters.empty()) << "the other device is looked at as ever";
 }
 
 Reading<Firewall> firewall_of(const std::string& rules) {

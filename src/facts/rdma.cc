@@ -1,5 +1,7 @@
 #include "facts/rdma.h"
 
+#include <future>
+
 #include "base/json.h"
 #include "facts/net.h"
 #include "facts/pcie.h"
@@ -159,7 +161,7 @@ Reading<bool> user_access(const std::string& name, const Reading<std::vector<std
   });
 }
 
-RdmaDevice collect_device(Host& host, const std::string& name,
+RdmaDevice collect_device(Host& host, const std::string& name, const Reading<bool>& management,
                           const Reading<std::vector<std::string>>& claimed,
                           const Reading<VerbsAnswer>& verbs) {
   const std::string folder = kClass + "/" + name;
@@ -180,7 +182,7 @@ RdmaDevice collect_device(Host& host, const std::string& name,
   });
   device.parent = host.read_line(folder + "/parent");
   device.user_access = user_access(name, claimed);
-  device.management = manages_nvswitches(host, name);
+  device.management = management;
   device.ports = host.list(folder + "/ports").parsed([&](const std::vector<std::string>& names) {
     std::vector<RdmaPort> ports;
     for (const int number : sorted_numbers(names))
@@ -202,15 +204,38 @@ Reading<std::vector<std::string>> collect_user_nodes(Host& host) {
   });
 }
 
+// VPD is slow to read: all devices at once, unless a hostile tree has thousands.
+std::map<std::string, Reading<bool>> read_management(Host& host, const std::vector<std::string>& devices) {
+  std::map<std::string, std::future<Reading<bool>>> asked;
+  const auto how = devices.size() <= 64 ? std::launch::async : std::launch::deferred;
+  for (const auto& name : devices)
+    asked.emplace(name, std::async(how, [&host, name] { return manages_nvswitches(host, name); }));
+  std::map<std::string, Reading<bool>> answers;
+  for (auto& [name, answer] : asked) answers.emplace(name, answer.get());
+  return answers;
+}
+
+std::string verbs_call_without(const std::string& devices) {
+  return devices.empty() ? "verbs" : "verbs except " + devices;
+}
+
 }  // namespace
 
 Rdma collect_rdma(Host& host) {
   Rdma rdma;
-  const auto verbs = host.call("verbs").parsed([](const std::string& answer) -> std::optional<VerbsAnswer> {
-    auto parsed = json::read<VerbsAnswer>(answer);
-    if (!parsed) return std::nullopt;
-    return *parsed;
-  });
+  auto names = host.list(kClass);
+  // Without ib_core the folder is not there: that is a machine without RDMA devices, not one we cannot read.
+  if (names.absent()) names = {std::vector<std::string>{}, kClass};
+  const auto management = read_management(host, names.value_or({}));
+  std::string left_alone;
+  for (const auto& [name, manages] : management)
+    if (manages.value_or(false)) left_alone += (left_alone.empty() ? "" : ",") + name;
+  const auto verbs = host.call(verbs_call_without(left_alone))
+                         .parsed([](const std::string& answer) -> std::optional<VerbsAnswer> {
+                           auto parsed = json::read<VerbsAnswer>(answer);
+                           if (!parsed) return std::nullopt;
+                           return *parsed;
+                         });
   rdma.verbs_library = verbs.parsed([](const VerbsAnswer& answer) { return std::optional(answer.library); });
   rdma.device_modes = host.call("modes /dev/infiniband")
                           .parsed([](const std::string& answer) -> std::optional<std::map<std::string, int>> {
@@ -227,12 +252,10 @@ Rdma collect_rdma(Host& host) {
   if (rdma.driver_version.absent())
     if (auto old = host.read_line("/sys/module/mlx4_core/version"); old) rdma.driver_version = std::move(old);
   const auto claimed = collect_user_nodes(host);
-  auto names = host.list(kClass);
-  // Without ib_core the folder is not there: that is a machine without RDMA devices, not one we cannot read.
-  if (names.absent()) names = {std::vector<std::string>{}, kClass};
   rdma.devices = names.parsed([&](const std::vector<std::string>& found) {
     std::vector<RdmaDevice> devices;
-    for (const auto& name : found) devices.push_back(collect_device(host, name, claimed, verbs));
+    for (const auto& name : found)
+      devices.push_back(collect_device(host, name, management.at(name), claimed, verbs));
     return std::optional(std::move(devices));
   });
   return rdma;

@@ -64,7 +64,12 @@ Reading<std::string> call_environment(std::string_view name, std::string_view pr
 Reading<std::string> call_system(std::string_view name) {
   if (name == "uname") return call_uname(name);
   if (name == "clock") return call_clock(name);
-  if (name == "verbs") return call_verbs();
+  constexpr std::string_view kVerbs = "verbs except ";
+  if (name == "verbs") return call_verbs({});
+  if (name.starts_with(kVerbs)) {
+    const auto devices = split(name.substr(kVerbs.size()), ',');
+    return call_verbs({devices.begin(), devices.end()});
+  }
   constexpr std::string_view kLoad = "load ";
   if (name.starts_with(kLoad)) {
     const auto seconds = parse_number<int>(name.substr(kLoad.size()));

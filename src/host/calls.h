@@ -46,7 +46,7 @@ struct StatvfsAnswer {
 // "environment PREFIX" answers an object of strings: the variables whose name starts with PREFIX, never
 // others.
 
-// "verbs": what libibverbs says of each device's ports (ibv_query_port)
+// "verbs", or "verbs except DEVICE,DEVICE": what libibverbs says of each device's ports (ibv_query_port)
 struct VerbsPort {
   int number = 1;
   std::string error;   // why this port has no answer; empty otherwise
@@ -125,7 +125,8 @@ struct LoadAnswer {
 std::optional<std::uint64_t> moved(std::uint64_t before, std::uint64_t after);
 
 Reading<std::string> call_system(std::string_view name);
-Reading<std::string> call_verbs();
+// `except`: devices that must not even be opened.
+Reading<std::string> call_verbs(const std::vector<std::string>& except);
 // `seconds` from 1 to kMaxLoadSeconds.
 Reading<std::string> call_load(int seconds);
 inline constexpr int kMaxLoadSeconds = 600;

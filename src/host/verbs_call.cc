@@ -2,12 +2,11 @@
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/json.h"
 #include "host/calls.h"
-#include "host/management.h"
-#include "host/open.h"
 #include "host/process.h"
 
 namespace railbed {
@@ -88,14 +87,8 @@ VerbsDevice ask_device(const Verbs& verbs, ibv_device* handle) {
   return device;
 }
 
-// Functions that manage NVSwitches are not even opened.
-bool is_left_alone(Host& machine, const std::string& device) {
-  return manages_nvswitches(machine, device).value_or(false);
-}
-
-std::string ask_all() {
+std::string ask_all(const std::vector<std::string>& except) {
   VerbsAnswer answer;
-  const auto machine = open_this_machine();
   Verbs verbs;
   void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr || !bind_all(library, verbs)) {
@@ -107,7 +100,7 @@ std::string ask_all() {
   int count = 0;
   if (ibv_device** devices = verbs.get_device_list(&count); devices != nullptr) {
     for (int i = 0; i < count; ++i)
-      if (!is_left_alone(*machine, verbs.get_device_name(devices[i])))
+      if (std::ranges::find(except, std::string(verbs.get_device_name(devices[i]))) == except.end())
         answer.devices.push_back(ask_device(verbs, devices[i]));
     verbs.free_device_list(devices);
   } else {
@@ -118,8 +111,9 @@ std::string ask_all() {
 
 }  // namespace
 
-Reading<std::string> call_verbs() {
-  auto answer = ask_in_child("verbs", ask_all, std::chrono::seconds(5));
+Reading<std::string> call_verbs(const std::vector<std::string>& except) {
+  auto answer = ask_in_child(
+      "verbs", [&] { return ask_all(except); }, std::chrono::seconds(5));
   if (!answer) return answer;
   const auto parsed = json::read<VerbsAnswer>(*answer);
   if (parsed && parsed->library.empty())

@@ -29,18 +29,18 @@ void bios_uniform(const Survey& survey, Judge& judge) {
                              false}});
 }
 
-// Without what names this node's own disks, images and addresses.
-std::string settings_of(const std::string& line) {
+// Without what names this node, its own disks, images and addresses.
+std::string settings_of(const NodeView& node, const std::string& line) {
+  const std::string hostname = node.facts->system.os.hostname.value_or("");
   std::string kept;
   for (const std::string_view word : words(line)) {
     const auto key = word.substr(0, word.find('='));
-    bool own = false;
-    for (const std::string_view name :
-         {"BOOT_IMAGE", "root", "resume", "initrd", "ip", "hostname", "rd.luks.uuid", "rd.lvm.lv",
-          "rd.md.uuid", "systemd.hostname", "BOOTIF", "crashkernel"})
+    const auto value = word.substr(std::min(key.size() + 1, word.size()));
+    bool own = value == *node.name || (!value.empty() && value == hostname);
+    for (const std::string_view name : {"BOOT_IMAGE", "root", "resume", "initrd", "ip", "rd.luks.uuid",
+                                        "rd.lvm.lv", "rd.md.uuid", "BOOTIF", "crashkernel"})
       own = own || key == name;
-    if (own || key.find(".node") != std::string_view::npos) continue;
-    kept += (kept.empty() ? "" : " ") + std::string(word);
+    if (!own) kept += (kept.empty() ? "" : " ") + std::string(word);
   }
   return kept.empty() ? "nothing" : kept;
 }
@@ -49,7 +49,7 @@ void command_line_uniform(const Survey& survey, Judge& judge) {
   Grouped groups;
   for (const NodeView& node : survey.nodes)
     if (const auto& line = node.facts->system.kernel.command_line; line.ok())
-      groups[product_of(node)].push_back({&node, settings_of(*line), line.from()});
+      groups[product_of(node)].push_back({&node, settings_of(node, *line), line.from()});
   compare_groups(judge, groups,
                  {.subject = "kernel command line",
                   .why = "IOMMU, power and memory settings are made there",
@@ -120,14 +120,21 @@ void clock_skew(const Survey& survey, Judge& judge) {
   constexpr double kMost = 1e-3;
   const auto& clocks = survey.evidence.clocks;
   std::vector<ClockReading> sorted;
-  for (const auto& [node, clock] : clocks) sorted.push_back(clock);
+  const auto matters = [&](const std::string& name) {
+    const NodeView* node = survey.find(name);
+    return node != nullptr && node->has_accelerators();
+  };
+  for (const auto& [node, clock] : clocks)
+    if (matters(node)) sorted.push_back(clock);
   std::ranges::sort(sorted, {}, &ClockReading::offset_seconds);
   if (sorted.size() < 2) {
-    judge.on_cluster("clocks").not_applicable("fewer than two clocks were read");
+    judge.on_cluster("clocks").not_applicable(
+        "fewer than two clocks of nodes with GPUs or RDMA adapters were read");
     return;
   }
   const ClockReading& middle = sorted[(sorted.size() - 1) / 2];
   for (const auto& [name, clock] : clocks) {
+    if (!matters(name)) continue;
     Case one = judge.on_node(name);
     one.add_evidence("the best of several readings over its connection");
     const double off = std::abs(clock.offset_seconds - middle.offset_seconds);
@@ -209,7 +216,8 @@ std::span<const Rule> alike_rules() {
        .title = "clocks of the nodes agree",
        .why = "Logs and traces of several nodes can only be laid side by side when their clocks agree.",
        .source = "each node's clock, read several times over its connection; the quickest answer counts",
-       .standard = "within 1 ms of the median; not judged where answers took too long to tell",
+       .standard = "within 1 ms of the median, on nodes with GPUs or RDMA adapters; not judged where answers "
+                   "took too long to tell",
        .remedy = "One time server for all.",
        .fixture = "v100-clock-skew",
        .explained_by = {"host.clock"},
