@@ -1,6 +1,10 @@
 #include "facts/capture.h"
 
+#include <algorithm>
+
 #include "facts/collectors.h"
+#include "facts/nccl.h"
+#include "facts/nccl_environment.h"
 #include "host/recording_host.h"
 
 namespace railbed {
@@ -11,6 +15,25 @@ bool is_empty_gid(const std::string& path, const TreeEntry& entry) {
          entry.content.find_first_not_of("0:\n") == std::string::npos;
 }
 
+// Environments hold other programs' secrets: what NCCL does not read is not kept, masked or not.
+void keep_nccl_only(Tree& tree) {
+  std::vector<std::string> files{"/etc/environment"};
+  for (auto& [words, output] : tree.commands) {
+    if (!words.starts_with(kShowEnvironment) || !output.ok()) continue;
+    for (const auto& unit : parse_unit_environments(output->output))
+      files.insert(files.end(), unit.files.begin(), unit.files.end());
+    output = output.parsed([](CommandOutput seen) {
+      seen.output = only_nccl_environment(seen.output);
+      return std::optional(std::move(seen));
+    });
+  }
+  for (auto& [path, entry] : tree.entries) {
+    const bool environment =
+        path.starts_with("/etc/profile.d/") || std::ranges::find(files, path) != files.end();
+    if (environment && entry.kind == TreeEntry::Kind::kFile) entry.content = only_nccl_lines(entry.content);
+  }
+}
+
 }  // namespace
 
 Tree capture(Host& host, const CollectOptions& options) {
@@ -19,6 +42,7 @@ Tree capture(Host& host, const CollectOptions& options) {
   Tree tree = recorder.tree();
   for (auto& [path, entry] : tree.entries)
     if (path.starts_with("/boot/config-")) entry.content = used_config(entry.content);
+  keep_nccl_only(tree);
   std::vector<std::string> empty;
   for (const auto& [path, entry] : tree.entries)
     if (is_empty_gid(path, entry)) empty.push_back(path);

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "facts/capture.h"
 #include "facts/facts.h"
 #include "host/tree.h"
 
@@ -219,35 +220,124 @@ END
   EXPECT_TRUE(old.devices.absent());
 }
 
+const Reading<std::vector<Service>> kNoServices{Miss{Missing::kAbsent, "none"}, "systemctl show"};
+
 TEST(CollectNccl, TheNearestSettingWins) {
   const auto host = machine(R"(
 /etc/nccl.conf <<END
 # rails
 NCCL_IB_HCA=mlx4_0
 NCCL_DEBUG=INFO
-NCCL_IB_TC = 104
-NCCL_IB_TC = 106
+NCCL_IB_TC=104
+NCCL_IB_TC=106
 END
 /home/ann/.nccl.conf = NCCL_DEBUG=WARN
 /etc/profile.d/nccl.sh <<END
-export NCCL_IB_HCA="=mlx4_0:1"
+export NCCL_IB_HCA="=mlx4_0:1"  # exactly
+export NCCL_ALGO=Tree NCCL_PROTO=LL
+NCCL_ALGO=Ring; export NCCL_ALGO
 PATH=/x
 END
 @ environment NCCL <<END
-{"NCCL_SOCKET_IFNAME":"ens6"}
+{"NCCL_SOCKET_IFNAME":"ens6","NCCLX":"1"}
+END
+@ environment UCX_ <<END
+{"UCX_TLS":"rc"}
 END
 @ environment HOME <<END
 {"HOME":"/home/ann"}
 END
 )");
-  const Nccl nccl = collect_nccl(*host);
+  const Nccl nccl = collect_nccl(*host, kNoServices);
   EXPECT_EQ(nccl.system_file->size(), 4u);
   EXPECT_EQ(*effective(nccl, "NCCL_IB_HCA"),
             (NcclVariable{"NCCL_IB_HCA", "=mlx4_0:1", "/etc/profile.d/nccl.sh:1"}));
   EXPECT_EQ(*effective(nccl, "NCCL_DEBUG"), (NcclVariable{"NCCL_DEBUG", "WARN", "/home/ann/.nccl.conf:1"}));
-  EXPECT_EQ(*effective(nccl, "NCCL_IB_TC"), (NcclVariable{"NCCL_IB_TC", "106", "/etc/nccl.conf:5"}));
+  // In a file of NCCL's own the first line wins, in a shell's the last.
+  EXPECT_EQ(*effective(nccl, "NCCL_IB_TC"), (NcclVariable{"NCCL_IB_TC", "104", "/etc/nccl.conf:4"}));
+  EXPECT_EQ(*effective(nccl, "NCCL_ALGO"), (NcclVariable{"NCCL_ALGO", "Ring", "/etc/profile.d/nccl.sh:3"}));
   EXPECT_EQ(effective(nccl, "NCCL_SOCKET_IFNAME")->from, "environment");
-  EXPECT_EQ(effective(nccl, "NCCL_ALGO"), nullptr);
+  EXPECT_EQ(effective(nccl, "UCX_TLS")->value, "rc");
+  EXPECT_EQ(effective(nccl, "NCCLX"), nullptr);
+  EXPECT_EQ(effective(nccl, "PATH"), nullptr);
+  EXPECT_TRUE(nccl.library.absent());
+}
+
+TEST(CollectNccl, ReadsNcclsOwnFilesToTheLetter) {
+  const auto host = machine(R"(
+/etc/nccl.conf <<END
+NCCL_IB_HCA="=mlx5_0"
+export NCCL_DEBUG=WARN
+NCCL_IB_TC = 104
+ # NCCL_ALGO=Ring
+SECRET=NCCL_
+END
+)");
+  const Nccl nccl = collect_nccl(*host, kNoServices);
+  EXPECT_EQ(*nccl.system_file, (std::vector<NcclVariable>{
+                                   {"NCCL_IB_HCA", "\"=mlx5_0\"", "/etc/nccl.conf:1"},
+                                   {"export NCCL_DEBUG", "WARN", "/etc/nccl.conf:2"},
+                                   {"NCCL_IB_TC ", " 104", "/etc/nccl.conf:3"},
+                               }));
+}
+
+TEST(CollectNccl, ReadsWhatServicesHandToTheirJobsAndNothingSecret) {
+  const auto host = machine(R"(
+$ systemctl show --property=Id,Environment,EnvironmentFiles slurmd.service docker.service <<END
+Id=slurmd.service
+Environment=NCCL_IB_TC=96 "NCCL_TOPO_FILE=/a b.xml" TOKEN=x
+EnvironmentFiles=/etc/default/slurmd (ignore_errors=yes)
+EnvironmentFiles=/etc/nccl.d/*.env (ignore_errors=yes)
+
+Id=docker.service
+Environment=
+END
+/etc/default/slurmd <<END
+NCCL_IB_TC='104'
+SLURM_TOKEN=abc
+END
+)");
+  std::vector<Service> found(3);
+  found[0].name = "docker";
+  found[1].name = "slurmd";
+  found[2].name = "ssh";
+  const Reading<std::vector<Service>> services{found, "systemctl show"};
+  const Nccl nccl = collect_nccl(*host, services);
+  ASSERT_EQ(nccl.services.size(), 2u);
+  EXPECT_EQ(nccl.services[0].name, "slurmd");
+  EXPECT_EQ(*nccl.services[0].variables,
+            (std::vector<NcclVariable>{{"NCCL_IB_TC", "96", "slurmd.service"},
+                                       {"NCCL_TOPO_FILE", "/a b.xml", "slurmd.service"},
+                                       {"NCCL_IB_TC", "104", "/etc/default/slurmd:1"}}));
+  EXPECT_TRUE(nccl.services[1].variables->empty());
+}
+
+TEST(CollectNccl, FindsTheLibrarysVersionInItsName) {
+  const auto version = [](const char* tree) {
+    const Nccl nccl = collect_nccl(*machine(tree), kNoServices);
+    return nccl.library.ok() ? nccl.library->version : "none";
+  };
+  EXPECT_EQ(version("/usr/lib/x86_64-linux-gnu/libnccl.so.2 -> libnccl.so.2.28.9\n"
+                    "/usr/lib/x86_64-linux-gnu/libnccl.so.2.28.9 = x\n"),
+            "2.28.9");
+  EXPECT_EQ(version("/usr/lib64/libnccl.so.2 = x\n"), "none");
+}
+
+TEST(CollectNccl, CapturesKeepNoOtherVariable) {
+  const auto host = machine(R"(
+/run/systemd/system/
+$ systemctl show --property=Id,LoadState,ActiveState,UnitFileState,MainPID <<END
+END
+/etc/environment <<END
+TOKEN=secret
+NCCL_DEBUG=WARN
+END
+)");
+  const Tree tree = capture(*host);
+  EXPECT_EQ(tree.entries.find("/etc/environment")->second.content, "\nNCCL_DEBUG=WARN\n");
+  EXPECT_EQ(only_nccl_environment(
+                "Id=docker.service\nEnvironment=HTTP_PROXY=u:p@h NCCL_DEBUG=WARN \"NCCL_X=a b\"\n"),
+            "Id=docker.service\nEnvironment=\"NCCL_DEBUG=WARN\" \"NCCL_X=a b\"\n");
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   facts.pci = timed("pcie", runs, [&] { return collect_pcie(host); });
   facts.gpus = timed("gpu", runs, [&] { return collect_gpus(host, facts.pci); });
   system.firewall = timed("firewall", runs, [&] { return collect_firewall(host); });
-  facts.nccl = timed("nccl", runs, [&] { return collect_nccl(host); });
+  facts.nccl = timed("nccl", runs, [&] { return collect_nccl(host, system.services); });
   auto net_share = net.get();
   auto rdma_share = rdma.get();
   facts.net = std::move(net_share.part);

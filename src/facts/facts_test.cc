@@ -130,7 +130,7 @@ std::vector<std::pair<std::string, std::function<json::Value(Host&)>>> parts() {
           {"net", [](Host& h) { return json::encode(collect_net(h)); }},
           {"rdma", [](Host& h) { return json::encode(collect_rdma(h)); }},
           {"gpus", [](Host& h) { return json::encode(collect_gpus(h, collect_pcie(h))); }},
-          {"nccl", [](Host& h) { return json::encode(collect_nccl(h)); }}};
+          {"nccl", [](Host& h) { return json::encode(collect_nccl(h, collect_services(h))); }}};
 }
 
 TEST(Facts, OnePathThatIsNotThereCostsNobodyElse) {

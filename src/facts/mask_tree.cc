@@ -2,24 +2,13 @@
 
 #include "base/text.h"
 #include "facts/mask.h"
+#include "facts/nccl.h"
 #include "facts/pci_config.h"
 
 namespace railbed {
 namespace {
 
 constexpr std::string_view kHostname = "/proc/sys/kernel/hostname";
-
-// The lines that set NCCL's variables; the others are emptied, so that line numbers stay.
-std::string only_nccl(std::string_view text) {
-  std::string kept;
-  for (const auto line : lines(text)) {
-    auto name = trim(line);
-    if (name.starts_with("export ")) name = trim(name.substr(7));
-    if (name.starts_with("NCCL_")) kept += line;
-    kept.push_back('\n');
-  }
-  return kept;
-}
 
 // The Device Serial Number capability is the adapter's GUID.
 std::string without_serial_number(std::string config) {
@@ -114,7 +103,7 @@ std::string masked_file(const std::string& path, const std::string& content, Mas
   if (path.ends_with("/os-release") || path.starts_with("/boot/")) return content;
   if (path == kHostname) return "host1\n";
   if (path == "/proc/cmdline") return mask(only_known_parameters(content));
-  return is_users_file(path) ? mask(only_nccl(content)) : mask.addresses(content);
+  return is_users_file(path) ? mask(only_nccl_lines(content)) : mask.addresses(content);
 }
 
 // An ARM board's serial number stands at the end of /proc/cpuinfo.
@@ -145,7 +134,8 @@ Tree masked(const Tree& tree, Mask& mask) {
   }
   for (const auto& [words, output] : tree.commands)
     hidden.commands.emplace(words, output.parsed([&](CommandOutput seen) {
-      seen.output = mask(seen.output);
+      seen.output =
+          mask(words.starts_with(kShowEnvironment) ? only_nccl_environment(seen.output) : seen.output);
       seen.error_output.clear();
       return std::optional(std::move(seen));
     }));

@@ -1,7 +1,9 @@
-// What NCCL will read on this node: its configuration files and environment variables.
+// What NCCL will read on this node: its configuration files, the environment of logins and services, and
+// the library itself.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fields.h"
@@ -10,11 +12,13 @@
 namespace railbed {
 
 class Host;
+struct Service;
 
+// A variable that NCCL, UCX or CUDA reads; nothing else of a file or an environment is kept.
 struct NcclVariable {
   std::string name;   // NCCL_IB_HCA
-  std::string value;  // quotes removed
-  std::string from;   // "/etc/nccl.conf:3", "environment"
+  std::string value;  // as NCCL gets it: its own files keep quotes and spaces, shells and systemd do not
+  std::string from;   // "/etc/nccl.conf:3", "environment", "slurmd.service"
   static constexpr auto fields() {
     return std::tuple{field("name", &NcclVariable::name), field("value", &NcclVariable::value),
                       field("from", &NcclVariable::from)};
@@ -22,22 +26,60 @@ struct NcclVariable {
   bool operator==(const NcclVariable&) const = default;
 };
 
-struct Nccl {
-  Reading<std::vector<NcclVariable>> system_file;  // /etc/nccl.conf
-  Reading<std::vector<NcclVariable>> user_file;    // $NCCL_CONF_FILE, else ~/.nccl.conf
-  Reading<std::vector<NcclVariable>>
-      profile;  // `export NCCL_…` lines of /etc/profile.d/*.sh, /etc/environment
-  Reading<std::vector<NcclVariable>> environment;  // this process's own
+// A service that starts jobs, and what it hands to them.
+struct NcclService {
+  std::string name;  // slurmd
+  // Environment= and the files of EnvironmentFile= (`systemctl show`), in the order in which they apply.
+  Reading<std::vector<NcclVariable>> variables;
   static constexpr auto fields() {
-    return std::tuple{field("system_file", &Nccl::system_file), field("user_file", &Nccl::user_file),
-                      field("profile", &Nccl::profile), field("environment", &Nccl::environment)};
+    return std::tuple{field("name", &NcclService::name), field("variables", &NcclService::variables)};
   }
 };
 
-Nccl collect_nccl(Host& host);
+struct NcclLibrary {
+  std::string path;     // /usr/lib/x86_64-linux-gnu/libnccl.so.2.28.9
+  std::string version;  // 2.28.9, from the file's name
+  static constexpr auto fields() {
+    return std::tuple{field("path", &NcclLibrary::path), field("version", &NcclLibrary::version)};
+  }
+};
 
-// The value NCCL would use in a login shell: the environment beats profile, profile beats the user's file,
-// which beats /etc/nccl.conf. Null when nothing sets it.
-const NcclVariable* effective(const Nccl& nccl, std::string_view name);
+// In NCCL's own files the first line with a name wins and nothing overrides the environment (setenv without
+// overwriting, NCCL src/misc/param.cc); in shells and units the last one wins.
+struct Nccl {
+  Reading<std::vector<NcclVariable>> system_file;  // /etc/nccl.conf
+  Reading<std::vector<NcclVariable>> user_file;    // $NCCL_CONF_FILE (2.23), else ~/.nccl.conf
+  Reading<std::vector<NcclVariable>> root_file;    // /root/.nccl.conf: what jobs started by root read
+  Reading<std::vector<NcclVariable>>
+      profile;  // `export NCCL_…` lines of /etc/profile.d/*.sh, /etc/environment
+  Reading<std::vector<NcclVariable>> environment;  // this process's own
+  std::vector<NcclService> services;               // of slurmd, containerd, docker, kubelet those that exist
+  // Where distributions and NVIDIA's packages put libnccl.so.2; a program may bring another (PyTorch does).
+  Reading<NcclLibrary> library;
+  static constexpr auto fields() {
+    return std::tuple{field("system_file", &Nccl::system_file), field("user_file", &Nccl::user_file),
+                      field("root_file", &Nccl::root_file),     field("profile", &Nccl::profile),
+                      field("environment", &Nccl::environment), field("services", &Nccl::services),
+                      field("library", &Nccl::library)};
+  }
+};
+
+// True for names whose values are kept: NCCL_*, UCX_*, CUDA_VISIBLE_DEVICES.
+bool is_nccl_name(std::string_view name);
+
+// `services` are those of the node; of others systemctl is not asked.
+Nccl collect_nccl(Host& host, const Reading<std::vector<Service>>& services);
+
+// What a program started from a login shell gets, the settings that win first: the environment, the profile,
+// the user's file, /etc/nccl.conf. Points into `nccl`.
+std::vector<const NcclVariable*> by_precedence(const Nccl& nccl);
+const NcclVariable* effective(const Nccl& nccl, std::string_view name);  // null: nothing sets it
+
+// A file with the lines emptied that set none of these variables, so that line numbers stay.
+std::string only_nccl_lines(std::string_view text);
+// The output of `systemctl show` about units' environments, without the other variables.
+std::string only_nccl_environment(std::string_view output);
+inline constexpr std::string_view kShowEnvironment =
+    "systemctl show --property=Id,Environment,EnvironmentFiles";
 
 }  // namespace railbed

@@ -27,6 +27,7 @@ struct Expectations {
   std::optional<std::string> gpu_model;        // substring of the model name: "V100", "GB10"
   std::optional<std::string> driver;           // NVIDIA driver version or its prefix
   std::optional<std::string> os;               // "ubuntu 22.04"
+  std::optional<std::string> nccl;             // NCCL library version or its prefix: "2.28"
   std::optional<ByteCount> memory;             // at least 95 % of it
   std::optional<int> traffic_class;            // RoCE ToS byte, 104 = DSCP 26
   std::optional<std::string> governor;         // performance
@@ -39,6 +40,7 @@ struct Expectations {
                       field("gpu_model", &Expectations::gpu_model),
                       field("driver", &Expectations::driver),
                       field("os", &Expectations::os),
+                      field("nccl", &Expectations::nccl),
                       field("memory", &Expectations::memory),
                       field("traffic_class", &Expectations::traffic_class),
                       field("governor", &Expectations::governor),

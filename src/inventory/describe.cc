@@ -41,6 +41,7 @@ std::string describe(const Expectations& expect) {
   if (expect.gpu_model) parts.push_back("GPU model " + *expect.gpu_model);
   if (expect.driver) parts.push_back("NVIDIA driver " + *expect.driver);
   if (expect.os) parts.push_back(*expect.os);
+  if (expect.nccl) parts.push_back("NCCL " + *expect.nccl);
   if (expect.memory) parts.push_back(to_text(*expect.memory) + " of memory");
   if (expect.traffic_class) parts.push_back(fmt::format("traffic class {}", *expect.traffic_class));
   if (expect.governor) parts.push_back("governor " + *expect.governor);

@@ -222,6 +222,15 @@ std::optional<std::string> parse_path(std::string_view text) {
   return text.starts_with('/') ? std::optional(std::string(text)) : std::nullopt;
 }
 
+// Two or three numbers: "2.28", "2.28.9".
+std::optional<std::string> parse_nccl(std::string_view text) {
+  const auto parts = split(text, '.');
+  if (parts.size() < 2 || parts.size() > 3) return std::nullopt;
+  for (const auto part : parts)
+    if (part.find_first_not_of("0123456789") != std::string_view::npos || part.empty()) return std::nullopt;
+  return std::string(text);
+}
+
 std::optional<int> parse_tos(std::string_view text) {
   const auto tos = parse_number<int>(text);
   return tos && *tos >= 0 && *tos <= 255 ? tos : std::nullopt;
@@ -261,6 +270,8 @@ RawExpect Reader::read_expect(const YamlKey& at, const YamlValue& value) {
       take(values.driver, text(key_at, item));
     else if (key == "os")
       take(values.os, text(key_at, item));
+    else if (key == "nccl")
+      take(values.nccl, parsed(key_at, item, parse_nccl, "a version, as in \"2.28\" or \"2.28.9\""));
     else if (key == "memory")
       take(values.memory, parsed(key_at, item, parse_memory, kSize));
     else if (key == "traffic_class")

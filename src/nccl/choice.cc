@@ -22,6 +22,7 @@ struct Predictor {
   Settings settings;
   Choices out;
   std::vector<const RdmaDevice*> used_devices;  // beside out.ports, for the used ones
+  std::string route_blocked_by = {};            // the variable that leaves no route for GPUDirect
 
   void choose_ports();
   void fuse();
@@ -46,7 +47,13 @@ std::vector<const RdmaDevice*> in_order(const Facts& facts, bool by_pci) {
   return devices;
 }
 
+// Nothing of RDMA without libibverbs, which NCCL opens at run time.
+bool lacks_verbs(const Facts& facts) {
+  return facts.rdma.verbs_library.ok() && facts.rdma.verbs_library->empty();
+}
+
 void Predictor::choose_ports() {
+  const bool no_verbs = lacks_verbs(facts);
   const NameList list = NameList::parse(settings.value("NCCL_IB_HCA"));
   const bool by_pci =
       version >= Version{2, 29, 7} && settings.number("NCCL_IB_DEVICE_PCI_ORDER").value_or(1) != 0;
@@ -59,7 +66,9 @@ void Predictor::choose_ports() {
       one.link = layer == "Ethernet" ? "RoCE" : "IB";
       one.rate = port.rate.value_or({});
       const std::string state = port.state.value_or("unknown");
-      if (state != "ACTIVE")
+      if (no_verbs)
+        one.why = "libibverbs cannot be opened";
+      else if (state != "ACTIVE")
         one.why = fmt::format("state {}", state);
       else if (!list.selects(device->name, port.number))
         one.why = "left out by NCCL_IB_HCA";
@@ -142,7 +151,9 @@ void Predictor::choose_network() {
     out.network_why = "NCCL_NET=IB, and no RDMA port can be used: \"Failed to initialize any NET plugin\"";
   } else {
     out.network = "Socket";
-    out.network_why = out.ports.empty() ? "no RDMA device" : "no RDMA port can be used";
+    out.network_why = lacks_verbs(facts)  ? "libibverbs cannot be opened"
+                      : out.ports.empty() ? "no RDMA device"
+                                          : "no RDMA port can be used";
   }
 }
 
@@ -208,6 +219,7 @@ void Predictor::choose_route() {
     out.gpudirect_why =
         fmt::format("nvidia-peermem is not loaded, and DMA-BUF {}",
                     allowed ? "needs the open NVIDIA module and kernel 5.12" : "is switched off");
+    if (possible && !allowed) route_blocked_by = "NCCL_DMABUF_ENABLE";
   }
 }
 
@@ -247,10 +259,11 @@ void Predictor::choose_pairs() {
       else if (card != nullptr && !card->gpudirect)
         pair.why = fmt::format("{} has no GPUDirect RDMA", card->name);
       else if (out.gpudirect_route.empty())
-        pair.why = out.gpudirect_why;
+        pair.why = out.gpudirect_why, pair.blocked_by = route_blocked_by;
       else if (distance(near) > distance(level))
         pair.why = fmt::format("{} is farther than {} ({})", pair.path, level,
-                               by_user ? "NCCL_NET_GDR_LEVEL" : "NCCL's default");
+                               by_user ? "NCCL_NET_GDR_LEVEL" : "NCCL's default"),
+        pair.blocked_by = by_user && distance(near) <= distance("PXB") ? "NCCL_NET_GDR_LEVEL" : "";
       else
         pair.gpudirect = true;
       if (pair.gpudirect)
@@ -266,7 +279,8 @@ void Predictor::choose_pairs() {
 }  // namespace
 
 Choices predict(const Facts& facts, std::optional<Version> version) {
-  Predictor predictor{facts, version.value_or(kNewestKnown), Settings(facts.nccl), {}, {}};
+  if (!version) version = installed_version(facts.nccl);
+  Predictor predictor{facts, version.value_or(kNewestKnown), Settings(facts.nccl), {}, {}, {}};
   predictor.choose_ports();
   predictor.fuse();
   predictor.choose_network();

@@ -52,13 +52,15 @@ struct PairChoice {
   bool nearest = false;  // no other NIC is closer to this GPU
   bool gpudirect = false;
   std::string why;
+  std::string blocked_by = {};  // the variable that keeps GPUDirect off where the hardware would do it
   static constexpr auto fields() {
     return std::tuple{field("gpu", &PairChoice::gpu),
                       field("nic", &PairChoice::nic),
                       field("path", &PairChoice::path),
                       field("nearest", &PairChoice::nearest),
                       field("gpudirect", &PairChoice::gpudirect),
-                      field("why", &PairChoice::why)};
+                      field("why", &PairChoice::why),
+                      field("blocked_by", &PairChoice::blocked_by)};
   }
 };
 
@@ -86,7 +88,7 @@ struct Choices {
   }
 };
 
-// Without a version: the newest known.
+// Without a version: the installed one, else the newest known.
 Choices predict(const Facts& facts, std::optional<Version> version);
 
 }  // namespace railbed::nccl

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/text.h"
 #include "nccl/linter.h"
@@ -11,9 +12,9 @@
 namespace railbed::nccl {
 
 void Linter::say(Severity severity, std::string_view id, const NcclVariable& variable, std::string message,
-                 std::string remedy, std::string_view source) {
+                 Fix fix, std::string_view source) {
   complaints.push_back({std::string(id), severity, variable.name, variable.value, variable.from,
-                        std::move(message), std::move(remedy), std::string(source)});
+                        std::move(message), std::move(fix.text), std::move(fix.value), std::string(source)});
 }
 
 bool Linter::has_active_rdma() const {
@@ -31,33 +32,36 @@ void rdma_off(Linter& lint) {
   if (const auto* const set = lint.settings.find("NCCL_IB_DISABLE");
       set != nullptr && lint.settings.number(set->name).value_or(0) != 0 && lint.has_active_rdma())
     lint.say(Severity::kError, "rdma-off", *set,
-             "switches RDMA off on a node that has it: all traffic goes over TCP", "Remove the line.");
+             "switches RDMA off on a node that has it: all traffic goes over TCP", remove_line());
   const auto* const net = lint.settings.find("NCCL_NET");
   if (net == nullptr) return;
   if (lower(net->value) == "socket" && lint.has_active_rdma())
-    lint.say(Severity::kError, "rdma-off", *net, "asks for TCP on a node that has RDMA", "Remove the line.");
-  if (lower(net->value) == "ib" && lint.facts.rdma.devices.ok() && !lint.has_active_rdma())
+    lint.say(Severity::kError, "rdma-off", *net, "asks for TCP on a node that has RDMA", remove_line());
+  if (lower(net->value) == "ib" && (lint.facts.rdma.devices.ok() || lint.facts.rdma.devices.absent()) &&
+      !lint.has_active_rdma())
     lint.say(Severity::kError, "no-rdma", *net,
              "forces RDMA, and no RDMA port is active here: NCCL does not start",
-             "Bring a port up, or remove the line.");
+             Fix("Bring a port up, or remove the line.", ""));
 }
 
 void debugging_left_on(Linter& lint) {
-  for (const NcclVariable* const set : lint.settings.all()) {
-    if (!in_file(*set)) continue;
+  std::vector<const NcclVariable*> places = lint.settings.all();
+  places.insert(places.end(), lint.settings.elsewhere().begin(), lint.settings.elsewhere().end());
+  for (const NcclVariable* const set : places) {
+    if (!for_everybody(*set)) continue;
     const std::string level = lower(set->value);
     if (set->name == "NCCL_DEBUG" && (level == "info" || level == "trace"))
       lint.say(Severity::kWarning, "debug-on", *set,
                "was left on for everybody: each rank writes megabytes of log",
-               "Write WARN; set INFO for single jobs.");
+               Fix("Write WARN; set INFO for single jobs.", "WARN"));
     if (set->name == "NCCL_TOPO_DUMP_FILE" || set->name == "NCCL_GRAPH_DUMP_FILE")
-      lint.say(Severity::kWarning, "debug-on", *set, "makes every job write this file", "Remove the line.");
+      lint.say(Severity::kWarning, "debug-on", *set, "makes every job write this file", remove_line());
     if ((set->name == "NCCL_P2P_DISABLE" || set->name == "NCCL_SHM_DISABLE") &&
         lint.settings.number(set->name).value_or(0) == 1)
       lint.say(Severity::kWarning, "path-off", *set,
                set->name == "NCCL_P2P_DISABLE" ? "keeps GPUs of a node from NVLink and PCIe peer-to-peer"
                                                : "keeps processes of a node from shared memory",
-               "Remove the line; it is meant for experiments.");
+               Fix("Remove the line; it is meant for experiments.", ""));
   }
 }
 
@@ -67,24 +71,27 @@ void traffic_class(Linter& lint) {
   const NcclVariable* const set = lint.settings.find("NCCL_IB_TC");
   const auto number = lint.settings.number("NCCL_IB_TC");
   if (set != nullptr && number && (*number & kEcnMask) == kEcnMask)
-    lint.say(Severity::kError, "ecn-bits", *set,
-             fmt::format("ends in ECN bits 11, which means \"congestion met\" from the start; DSCP {}",
-                         *number / 4),
-             fmt::format("Write {}, or {} for ECN-capable.", *number & ~kEcnMask, (*number & ~kEcnMask) | 2));
+    lint.say(
+        Severity::kError, "ecn-bits", *set,
+        fmt::format("ends in ECN bits 11, which means \"congestion met\" from the start; DSCP {}",
+                    *number / 4),
+        Fix(fmt::format("Write {}, or {} for ECN-capable.", *number & ~kEcnMask, (*number & ~kEcnMask) | 2),
+            std::to_string(*number & ~kEcnMask)));
   if (!lint.expected.traffic_class || !lint.has_active_rdma()) return;
   const int want = *lint.expected.traffic_class;
   const NcclVariable unset{"NCCL_IB_TC", "", ""};
   if (set == nullptr || !number)
-    lint.say(
-        Severity::kError, "traffic-class", unset,
-        fmt::format("is not set, so NCCL sends with class 0; the lossless class is {} (DSCP {})", want,
-                    want / 4),
-        fmt::format("Add NCCL_IB_TC={} to /etc/nccl.conf; default_roce_tos marks RDMA-CM connections only.",
-                    want));
+    lint.say(Severity::kError, "traffic-class", unset,
+             fmt::format("is not set, so NCCL sends with class 0; the lossless class is {} (DSCP {})", want,
+                         want / 4),
+             Fix(fmt::format(
+                     "Add NCCL_IB_TC={} to /etc/nccl.conf; default_roce_tos marks RDMA-CM connections only.",
+                     want),
+                 std::to_string(want)));
   else if ((*number & ~kEcnMask) != (want & ~kEcnMask))
     lint.say(Severity::kError, "traffic-class", *set,
              fmt::format("is DSCP {}, and the lossless class is {} (DSCP {})", *number / 4, want, want / 4),
-             fmt::format("Write {}.", want));
+             write(std::to_string(want)));
 }
 
 void timeouts(Linter& lint) {
@@ -93,7 +100,7 @@ void timeouts(Linter& lint) {
   if (set == nullptr || !exponent) return;
   if (*exponent == 0 || *exponent >= 32) {
     lint.say(Severity::kError, "timeout", *set, "waits for ever: a lost peer hangs the job",
-             "Write 20 (NCCL's default since 2.23), or at most 23.");
+             Fix("Write 20 (NCCL's default since 2.23), or at most 23.", "20"));
     return;
   }
   if (*exponent < 0) return;
@@ -103,18 +110,18 @@ void timeouts(Linter& lint) {
   if (*exponent < 14)
     lint.say(Severity::kWarning, "timeout", *set,
              fmt::format("gives up after {:.2g} s: congestion alone ends jobs with error 12", seconds),
-             "Write 20 (NCCL's default since 2.23).");
+             Fix("Write 20 (NCCL's default since 2.23).", "20"));
   else if (*exponent > 23)
     lint.say(Severity::kWarning, "timeout", *set,
              fmt::format("waits {:.0f} minutes before a dead link is noticed", seconds / 60),
-             "Write 20 to 23; heal the fabric instead of waiting for it.");
+             Fix("Write 20 to 23; heal the fabric instead of waiting for it.", "23"));
 }
 
 void rails(Linter& lint) {
   const NcclVariable* const set = lint.settings.find("NCCL_CROSS_NIC");
   if (set != nullptr && lint.expected.separate_rails && lint.settings.number(set->name).value_or(2) == 1)
     lint.say(Severity::kWarning, "crosses-rails", *set,
-             "lets traffic cross rails, each of which has its own switch", "Write 0.");
+             "lets traffic cross rails, each of which has its own switch", write("0"));
 }
 
 void socket_threads(Linter& lint) {
@@ -127,7 +134,39 @@ void socket_threads(Linter& lint) {
              "Write a smaller number.");
 }
 
+// A job started by the service gets another value than one started from a login shell.
+void contexts(Linter& lint) {
+  for (const NcclService& service : lint.facts.nccl.services) {
+    if (!service.variables.ok()) continue;
+    std::map<std::string_view, const NcclVariable*> last;
+    for (const NcclVariable& variable : *service.variables) last[variable.name] = &variable;
+    for (const auto& [name, set] : last) {
+      const NcclVariable* const login = lint.settings.find(name);
+      if (login == nullptr || login->value == set->value) continue;
+      lint.say(Severity::kWarning, "contexts-differ", *set,
+               fmt::format("is what {} hands to its jobs; a login shell has \"{}\" from {}", service.name,
+                           login->value, login->from),
+               "Set it in one place that both read: /etc/nccl.conf.");
+    }
+  }
+}
+
 }  // namespace
+
+std::span<const std::string_view> complaint_ids() {
+  static constexpr std::string_view kIds[] = {
+      // lint_values.cc
+      "unknown", "not-nccl", "removed", "too-new", "deprecated", "not-a-number", "out-of-range",
+      "unknown-word", "level-integer", "forced-choice", "quoted", "not-a-shell", "set-twice",
+      // lint_devices.cc
+      "prefix", "no-such-device", "port-down", "nothing-left", "no-interface", "no-such-interface",
+      "loopback", "local-interface", "gid-wrong", "gid-pinned", "bad-range", "no-gid-in-range",
+      "conf-in-conf", "conf-tilde", "conf-missing",
+      // lint.cc
+      "rdma-off", "no-rdma", "debug-on", "path-off", "ecn-bits", "traffic-class", "timeout", "crosses-rails",
+      "too-many-sockets", "contexts-differ"};
+  return kIds;
+}
 
 void lint_habits(Linter& lint) {
   rdma_off(lint);
@@ -136,10 +175,12 @@ void lint_habits(Linter& lint) {
   timeouts(lint);
   rails(lint);
   socket_threads(lint);
+  contexts(lint);
 }
 
 std::vector<Complaint> lint(const Facts& facts, const Expectation& expected) {
-  Linter linter{facts, expected, Settings(facts.nccl), {}};
+  const auto version = expected.version ? expected.version : installed_version(facts.nccl);
+  Linter linter{facts, expected, version, Settings(facts.nccl), {}};
   lint_values(linter);
   lint_devices(linter);
   lint_habits(linter);

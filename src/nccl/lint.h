@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,9 @@
 namespace railbed::nccl {
 
 struct Expectation {
-  std::optional<Version> version;    // the NCCL that will run; unknown: only what holds for all is said
+  // The NCCL that will run; without it the one installed on the node, and where there is none only what holds
+  // for all versions is said.
+  std::optional<Version> version;
   std::optional<int> traffic_class;  // what the switches' lossless class wants: 104 is DSCP 26
   bool separate_rails = false;       // each NIC of a node has a switch of its own
 };
@@ -22,10 +25,11 @@ struct Complaint {
   std::string id;  // "hca-prefix"; one word per kind of complaint
   Severity severity = Severity::kWarning;
   std::string variable;
-  std::string value;  // empty when it is not set
-  std::string from;   // "/etc/nccl.conf:3", "environment"; empty when it is not set
-  std::string message;
+  std::string value;    // empty when it is not set
+  std::string from;     // "/etc/nccl.conf:3", "environment"; empty when it is not set
+  std::string message;  // follows variable and value: "takes names as prefixes: …"
   std::string remedy;
+  std::optional<std::string> better;  // the value to write instead; empty: the line should go
   std::string source;
   static constexpr auto fields() {
     return std::tuple{field("id", &Complaint::id),
@@ -35,9 +39,13 @@ struct Complaint {
                       field("from", &Complaint::from),
                       field("message", &Complaint::message),
                       field("remedy", &Complaint::remedy),
+                      field("better", &Complaint::better),
                       field("source", &Complaint::source)};
   }
 };
+
+// Every id a complaint may have.
+std::span<const std::string_view> complaint_ids();
 
 // Worst first.
 std::vector<Complaint> lint(const Facts& facts, const Expectation& expected);

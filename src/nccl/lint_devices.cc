@@ -50,7 +50,7 @@ void prefix_trap(Linter& lint, const NcclVariable& set, const NameList& list,
     if (hits.size() < 2 || !meant) continue;
     lint.say(Severity::kWarning, "prefix", set,
              fmt::format("takes names as prefixes: {} matches {}", entry.name, list_text(hits)),
-             fmt::format("Write {}.", exact_form(set.value)));
+             write(exact_form(set.value)));
     return;
   }
 }
@@ -130,31 +130,39 @@ void interface_list(Linter& lint, const NcclVariable& set) {
       }
 }
 
+// What is amiss with a RoCE port's pinned entry, and whether connections fail for certain.
+struct PinTrouble {
+  Severity severity = Severity::kNote;
+  std::string_view text;
+};
+
+PinTrouble trouble_of(const GidChoice& choice) {
+  if (choice.gid == nullptr) return {Severity::kError, "is empty: no connection can be made from it"};
+  if (choice.gid->gid.ok() && choice.gid->gid->is_link_local())
+    return {Severity::kWarning, "is link-local (fe80): it reaches no other subnet"};
+  if (!choice.gid->type.value_or("RoCE v2").starts_with("RoCE v2"))
+    return {Severity::kWarning,
+            "is RoCE v1: it crosses no router, carries no DSCP, and finds no peer that uses RoCE v2"};
+  return {};
+}
+
 void gid_index(Linter& lint, const NcclVariable& set) {
   if (lint.settings.number(set.name).value_or(-1) < 0) return;
+  const Fix fix("Remove the line: NCCL 2.21 and newer choose by address family and RoCE version.", "");
   bool bad = false;
   for (const Port& one : ports_of(lint.facts.rdma)) {
     if (!one.ethernet() || !one.active() || !one.port->gids.ok()) continue;
     const NameList list = NameList::parse(lint.settings.value("NCCL_IB_HCA"));
     if (!list.selects(one.device->name, one.port->number)) continue;
-    const GidChoice choice = choose_gid(*one.port, lint.settings, true);
-    std::string what;
-    if (choice.gid == nullptr)
-      what = "is empty";
-    else if (choice.gid->gid.ok() && choice.gid->gid->is_link_local())
-      what = "is link-local (fe80)";
-    else if (!choice.gid->type.value_or("RoCE v2").starts_with("RoCE v2"))
-      what = "is RoCE v1";
-    if (what.empty()) continue;
+    const PinTrouble trouble = trouble_of(choose_gid(*one.port, lint.settings, true));
+    if (trouble.text.empty()) continue;
     bad = true;
-    lint.say(Severity::kError, "gid-wrong", set,
-             fmt::format("points at an entry of {} that {}: connections end in error 12", one.name(), what),
-             "Remove the line: NCCL 2.21 and newer choose by address family and RoCE version.");
+    lint.say(trouble.severity, "gid-wrong", set,
+             fmt::format("points at an entry of {} that {}", one.name(), trouble.text), fix);
   }
   if (bad || lint.older_than({2, 21, 0})) return;
   lint.say(Severity::kWarning, "gid-pinned", set,
-           "is pinned; the table's order follows the order in which addresses came up",
-           "Remove the line: NCCL 2.21 and newer choose by address family and RoCE version.");
+           "is pinned; the table's order follows the order in which addresses came up", fix);
 }
 
 void gid_range(Linter& lint, const NcclVariable& set) {
@@ -184,7 +192,7 @@ void gid_range(Linter& lint, const NcclVariable& set) {
 }
 
 void conf_file(Linter& lint, const NcclVariable& set) {
-  if (in_file(set) && !set.from.starts_with("/etc/profile") && !set.from.starts_with("/etc/environment")) {
+  if (in_own_file(lint.facts.nccl, set)) {
     lint.say(Severity::kWarning, "conf-in-conf", set, "has no effect inside a configuration file",
              "Set it in the environment.", "NCCL src/misc/param.cc");
   } else if (set.value.starts_with('~')) {

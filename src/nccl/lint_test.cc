@@ -139,8 +139,53 @@ constexpr Row kRows[] = {
 INSTANTIATE_TEST_SUITE_P(Rows, EachLint, testing::ValuesIn(kRows));
 
 TEST(Lint, GidPinnedToLinkLocalEmptyOrV1) {
-  for (const char* index : {"0", "1", "2", "7"})
-    EXPECT_THAT(lint_of("NCCL_IB_GID_INDEX", index), ElementsAre("gid-wrong", "gid-wrong")) << index;
+  // Only an empty entry fails for certain: the others reach peers of their kind on one Ethernet segment.
+  for (const auto& [index, severity] : {std::pair{"0", Severity::kWarning},
+                                        {"1", Severity::kWarning},
+                                        {"2", Severity::kWarning},
+                                        {"7", Severity::kError}}) {
+    const auto complaints = lint(node({{"NCCL_IB_GID_INDEX", index, "/etc/nccl.conf:1"}}), {});
+    EXPECT_THAT(ids(complaints), ElementsAre("gid-wrong", "gid-wrong")) << index;
+    EXPECT_EQ(complaints[0].severity, severity) << index;
+  }
+}
+
+TEST(Lint, AnyNumberButZeroDisables) {
+  for (const char* value : {"1", "2", "-1", "0x1"})
+    EXPECT_THAT(lint_of("NCCL_IB_DISABLE", value), testing::Contains("rdma-off")) << value;
+  EXPECT_THAT(lint_of("NCCL_IB_DISABLE", "0"), IsEmpty());
+  EXPECT_THAT(lint_of("NCCL_IB_DISABLE", "true"), ElementsAre("not-a-number"));  // strtoll: 0
+}
+
+TEST(Lint, NamesInNcclsOwnFilesAreTakenToTheLetter) {
+  EXPECT_THAT(lint_of("export NCCL_IB_SL", "1"), ElementsAre("not-a-shell"));
+  EXPECT_THAT(lint_of("NCCL_IB_SL ", " 1"), ElementsAre("not-a-shell"));
+}
+
+TEST(Lint, ServicesAndLoginsDisagree) {
+  Facts facts = node({{"NCCL_IB_SL", "1", "/etc/nccl.conf:1"}});
+  NcclService slurmd{"slurmd", have(std::vector<NcclVariable>{{"NCCL_IB_SL", "2", "slurmd.service"},
+                                                              {"NCCL_IB_SL", "1", "/etc/default/slurmd:1"}})};
+  facts.nccl.services = {slurmd};
+  EXPECT_THAT(ids(lint(facts, {})), IsEmpty()) << "the file comes after the unit's own lines";
+  facts.nccl.services[0].variables =
+      have(std::vector<NcclVariable>{{"NCCL_IB_SL", "2", "slurmd.service"}});
+  EXPECT_THAT(ids(lint(facts, {})), ElementsAre("contexts-differ"));
+  facts.nccl.services[0].variables = have(std::vector<NcclVariable>{{"NCCL_IB_SSL", "2", "slurmd.service"}});
+  EXPECT_THAT(ids(lint(facts, {})), ElementsAre("unknown"));
+}
+
+TEST(Lint, TakesTheInstalledVersionUnlessOneIsExpected) {
+  Facts facts = node({{"NCCL_IB_ADDR_FAMILY", "AF_INET", "/etc/nccl.conf:1"}});
+  facts.nccl.library = have(NcclLibrary{"/usr/lib64/libnccl.so.2.20.5", "2.20.5"});
+  EXPECT_THAT(ids(lint(facts, {})), ElementsAre("too-new"));
+  EXPECT_THAT(ids(lint(facts, at(2, 28, 9))), IsEmpty());
+  EXPECT_EQ(predict(facts, {}).ports[0].gid_index, 0);
+}
+
+TEST(Lint, EveryIdIsListed) {
+  for (const Row& row : kRows)
+    EXPECT_NE(std::ranges::find(complaint_ids(), row.id), complaint_ids().end()) << row.id;
 }
 
 TEST(Lint, GidRangeWithoutAnAddress) {
@@ -235,6 +280,13 @@ TEST(Choice, Sockets) {
   EXPECT_THAT(none.interfaces, IsEmpty());
 }
 
+TEST(Choice, NoRdmaWithoutLibibverbs) {
+  Facts facts = node({});
+  facts.rdma.verbs_library = have(std::string());
+  EXPECT_EQ(predict(facts, {}).network, "Socket");
+  EXPECT_THAT(predict(facts, {}).network_why, HasSubstr("libibverbs"));
+}
+
 TEST(Choice, GpuDirectByDistance) {
   Facts facts = node({});
   const auto pci = [](std::string address, std::string parent) {
@@ -262,6 +314,10 @@ TEST(Choice, GpuDirectByDistance) {
   EXPECT_FALSE(choices.pairs[1].gpudirect);
   facts.nccl.environment = have(std::vector<NcclVariable>{{"NCCL_NET_GDR_LEVEL", "PHB", "environment"}});
   EXPECT_TRUE(predict(facts, {}).pairs[1].gpudirect);
+  EXPECT_EQ(predict(facts, {}).pairs[0].blocked_by, "");
+  facts.nccl.environment = have(std::vector<NcclVariable>{{"NCCL_NET_GDR_LEVEL", "LOC", "environment"}});
+  EXPECT_EQ(predict(facts, {}).pairs[0].blocked_by, "NCCL_NET_GDR_LEVEL");
+  EXPECT_EQ(predict(facts, {}).pairs[1].blocked_by, "") << "too far in any case";
 }
 
 }  // namespace

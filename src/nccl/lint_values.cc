@@ -35,34 +35,34 @@ void name_is_known(Linter& lint, const NcclVariable& set) {
     return;
   if (among(kTorchNames, set.name)) {
     lint.say(Severity::kNote, "not-nccl", set, "is no variable of NCCL: PyTorch read it until 2.2",
-             fmt::format("Write TORCH_{}.", set.name), "PyTorch ProcessGroupNCCL");
+             Fix(fmt::format("Write TORCH_{}.", set.name)), "PyTorch ProcessGroupNCCL");
     return;
   }
   std::vector<std::string_view> names;
   for (const Variable& variable : all_variables()) names.push_back(variable.name);
   const auto meant = closest(set.name, names);
-  lint.say(Severity::kWarning, "unknown", set,
-           meant ? fmt::format("NCCL has no such variable; did you mean {}?", *meant)
-                 : "NCCL has no such variable",
-           meant ? fmt::format("Write {}, or remove the line.", *meant) : "Remove the line.");
+  lint.say(
+      Severity::kWarning, "unknown", set,
+      meant ? fmt::format("is no variable of NCCL's; did you mean {}?", *meant) : "is no variable of NCCL's",
+      meant ? Fix(fmt::format("Write {}, or remove the line.", *meant)) : remove_line());
 }
 
 void version_has_it(Linter& lint, const NcclVariable& set, const Variable& known) {
-  const bool gone =
-      known.until != Version{} && (!lint.expected.version || *lint.expected.version >= known.until);
+  const bool gone = known.until != Version{} && (!lint.version || *lint.version >= known.until);
   if (gone)
     lint.say(Severity::kWarning, "removed", set,
              fmt::format("does nothing: NCCL dropped it in {}", known.until.to_text()),
-             known.instead.empty() ? "Remove the line."
-                                   : fmt::format("Remove the line; {} takes its place.", known.instead));
+             known.instead.empty()
+                 ? remove_line()
+                 : Fix(fmt::format("Remove the line; {} takes its place.", known.instead), ""));
   else if (lint.older_than(known.since))
     lint.say(Severity::kWarning, "too-new", set,
-             fmt::format("does nothing in NCCL {}: it came with {}", lint.expected.version->to_text(),
+             fmt::format("does nothing in NCCL {}: it came with {}", lint.version->to_text(),
                          known.since.to_text()),
              "Upgrade NCCL, or remove the line.");
   else if (!known.instead.empty() && known.until == Version{})
     lint.say(Severity::kNote, "deprecated", set, fmt::format("is deprecated in favour of {}", known.instead),
-             fmt::format("Write {}.", known.instead));
+             Fix(fmt::format("Write {}.", known.instead)));
 }
 
 // What NCCL's strtoll(…, 0) makes of the text, when it is a whole number.
@@ -81,7 +81,7 @@ void number_is_valid(Linter& lint, const NcclVariable& set, const Variable& know
              fmt::format("Write {}.", range));
   } else if (set.name == "NCCL_IB_RETRY_CNT" && (*number < 0 || *number > 7)) {
     lint.say(Severity::kError, "out-of-range", set, "does not fit: the field has three bits",
-             "Write 7, the most.", "InfiniBand specification 12.7.38; NCCL user guide");
+             Fix("Write 7, the most.", "7"), "InfiniBand specification 12.7.38; NCCL user guide");
   } else if (flag ? (*number < 0 || *number > 1) : (*number < known.low || *number > known.high)) {
     lint.say(Severity::kWarning, "out-of-range", set, fmt::format("is outside {}", range),
              fmt::format("Write {}.", range));
@@ -109,7 +109,7 @@ void level_is_valid(Linter& lint, const NcclVariable& set) {
     lint.say(
         Severity::kWarning, "level-integer", set,
         fmt::format("is an integer of the past, read as {}; the numbers have moved between versions", word),
-        fmt::format("Write {}.", word));
+        write(std::string(word)));
   else
     lint.say(Severity::kError, "unknown-word", set, "is no distance NCCL knows, so it is ignored",
              "Write LOC, PIX, PXB, PHB or SYS, in capitals.");
@@ -134,18 +134,23 @@ void choice_is_valid(Linter& lint, const NcclVariable& set) {
       return;
     }
   }
-  if (in_file(set))
+  if (for_everybody(set))
     lint.say(Severity::kWarning, "forced-choice", set,
              "is forced for every job; NCCL can no longer choose by size",
-             "Remove the line; set it for single experiments.");
+             Fix("Remove the line; set it for single experiments.", ""));
+}
+
+std::string_view trim_quotes(std::string_view value) {
+  const char quote = value.front();
+  value.remove_prefix(1);
+  return value.substr(0, value.find(quote));
 }
 
 void value_is_valid(Linter& lint, const NcclVariable& set, const Variable& known) {
   if (set.value.empty()) return;
-  const bool shell = set.from.starts_with("/etc/profile") || set.from.starts_with("/etc/environment");
-  if (in_file(set) && !shell && (set.value.front() == '"' || set.value.front() == '\'')) {
+  if ((set.value.front() == '"' || set.value.front() == '\'') && in_own_file(lint.facts.nccl, set)) {
     lint.say(Severity::kError, "quoted", set, "keeps its quotes: NCCL's own files know no quoting",
-             "Remove the quotes.", "NCCL src/misc/param.cc");
+             Fix("Remove the quotes.", std::string(trim_quotes(set.value))), "NCCL src/misc/param.cc");
     return;
   }
   switch (known.kind) {
@@ -181,12 +186,18 @@ void set_once(Linter& lint) {
 }  // namespace
 
 void lint_values(Linter& lint) {
+  std::vector<const NcclVariable*> places = lint.settings.all();
+  places.insert(places.end(), lint.settings.elsewhere().begin(), lint.settings.elsewhere().end());
   std::set<std::string> seen;
-  for (const NcclVariable* const set : lint.settings.all()) {
+  for (const NcclVariable* const set : places) {
+    if (!set->name.starts_with("NCCL_") && trim(set->name) == set->name && !set->name.starts_with("export "))
+      continue;  // UCX's and CUDA's
     if (!seen.insert(set->name + " " + set->from).second) continue;
-    if (set->name.starts_with("export ") || set->name.starts_with(' ')) {
-      lint.say(Severity::kError, "not-a-shell", *set, "is not read: NCCL's own files are no shell scripts",
-               "Write NAME=value from the first column.", "NCCL src/misc/param.cc");
+    if (trim(set->name) != set->name || set->name.starts_with("export ")) {
+      lint.say(
+          Severity::kError, "not-a-shell", *set,
+          "is not read: NCCL's own files are no shell scripts, and a space before \"=\" belongs to the name",
+          "Write NAME=value from the first column, without spaces around \"=\".", "NCCL src/misc/param.cc");
       continue;
     }
     const Variable* const known = find_variable(set->name);

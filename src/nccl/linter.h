@@ -9,15 +9,27 @@ namespace railbed::nccl {
 
 inline constexpr std::string_view kGuide = "NCCL user guide, Environment Variables";
 
+// What to do about a complaint, in words and, where it is one edit, as the value to write.
+struct Fix {
+  std::string text;
+  std::optional<std::string> value = {};              // empty: the line goes
+  Fix(std::string words) : text(std::move(words)) {}  // NOLINT: most fixes are words only
+  Fix(const char* words) : text(words) {}             // NOLINT
+  Fix(std::string words, std::string better) : text(std::move(words)), value(std::move(better)) {}
+};
+inline Fix remove_line() { return {"Remove the line.", ""}; }
+inline Fix write(std::string better) { return {"Write " + better + ".", better}; }
+
 struct Linter {
   const Facts& facts;
   const Expectation& expected;
+  std::optional<Version> version;  // expected or installed
   Settings settings;
   std::vector<Complaint> complaints;
 
-  void say(Severity severity, std::string_view id, const NcclVariable& variable, std::string message,
-           std::string remedy, std::string_view source = kGuide);
-  bool older_than(Version version) const { return expected.version && *expected.version < version; }
+  void say(Severity severity, std::string_view id, const NcclVariable& variable, std::string message, Fix fix,
+           std::string_view source = kGuide);
+  bool older_than(Version other) const { return version && *version < other; }
   // An RDMA port is up on this node.
   bool has_active_rdma() const;
 };

@@ -54,6 +54,8 @@ struct LogRank {
   bool gpudirect_send = false;
   bool gpudirect_receive = false;
   bool network_used = false;  // at least one connection through the network
+  std::vector<std::string> nics =
+      {};  // those it is connected through: "mlx5_0", or "NET/IB/0" without a name
   static constexpr auto fields() {
     return std::tuple{field("rank", &LogRank::rank),
                       field("host", &LogRank::host),
@@ -66,7 +68,8 @@ struct LogRank {
                       field("last_operation", &LogRank::last_operation),
                       field("gpudirect_send", &LogRank::gpudirect_send),
                       field("gpudirect_receive", &LogRank::gpudirect_receive),
-                      field("network_used", &LogRank::network_used)};
+                      field("network_used", &LogRank::network_used),
+                      field("nics", &LogRank::nics)};
   }
 };
 
@@ -160,8 +163,25 @@ struct LogInterface {
 struct LogNetwork {
   std::string name;             // IB, Socket, or a plugin's own: AWS Libfabric, IBext_v8
   std::uint64_t processes = 0;  // how many chose it
+  std::string why = {};
   static constexpr auto fields() {
-    return std::tuple{field("name", &LogNetwork::name), field("processes", &LogNetwork::processes)};
+    return std::tuple{field("name", &LogNetwork::name), field("processes", &LogNetwork::processes),
+                      field("why", &LogNetwork::why)};
+  }
+};
+
+// A cell of the table by which NCCL chooses (NCCL_DEBUG_SUBSYS=TUNING); rank 0 prints it. Cells without
+// bandwidth are choices that are switched off, and are not kept.
+struct LogTuning {
+  std::string function = {};   // AllReduce
+  std::string algorithm = {};  // Ring
+  std::string protocol = {};   // LL128
+  double latency = 0;          // microseconds
+  double bandwidth = 0;        // GB/s, of the algorithm
+  static constexpr auto fields() {
+    return std::tuple{field("function", &LogTuning::function), field("algorithm", &LogTuning::algorithm),
+                      field("protocol", &LogTuning::protocol), field("latency", &LogTuning::latency),
+                      field("bandwidth", &LogTuning::bandwidth)};
   }
 };
 
@@ -265,6 +285,7 @@ struct Log {
   std::vector<std::string> gpudirect_why;  // what the log says of it being off
   std::vector<LogVariable> variables;
   std::vector<LogChoice> choices;
+  std::vector<LogTuning> tuning;
   std::vector<LogProblem> problems;  // worst and most telling first
   std::vector<TorchRank> torch;
   std::optional<Hang> hang;
@@ -285,6 +306,7 @@ struct Log {
                       field("gpudirect_why", &Log::gpudirect_why),
                       field("variables", &Log::variables),
                       field("choices", &Log::choices),
+                      field("tuning", &Log::tuning),
                       field("problems", &Log::problems),
                       field("torch", &Log::torch),
                       field("hang", &Log::hang),

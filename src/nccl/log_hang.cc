@@ -16,12 +16,22 @@ bool failed_otherwise(const Log& log) {
   });
 }
 
+// A connection was closed before anybody gave up waiting: a rank went away, and that is no hang.
+bool peer_lost_first(const Log& log) {
+  const auto line_of = [&](std::string_view id) {
+    const auto found = std::ranges::find(log.problems, id, &LogProblem::id);
+    return found == log.problems.end() ? UINT64_MAX : found->line;
+  };
+  return line_of("peer-closed") < line_of("collective-timeout");
+}
+
 std::string ranks_text(const std::vector<int>& ranks) {
   return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", rank_list(ranks));
 }
 
 // PyTorch's watchdog says which operation, and each rank's counters how far it had come.
-std::optional<Hang> by_watchdog(const Log& log) {
+std::optional<Hang> by_watchdog(const LogState& state) {
+  const Log& log = state.log;
   std::int64_t number = -1;
   std::string operation;
   for (const TorchRank& rank : log.torch)
@@ -37,6 +47,13 @@ std::optional<Hang> by_watchdog(const Log& log) {
       hang.behind.push_back(rank.rank);
     else if (rank.timed_out == number)
       waiting.push_back(rank.rank);
+  }
+  // Without counters of PyTorch's, those of NCCL_DEBUG_SUBSYS=COLL tell who had called less by then.
+  if (hang.behind.empty() && !state.called_at_timeout.empty()) {
+    const auto most =
+        std::ranges::max_element(state.called_at_timeout, {}, [](const auto& one) { return one.second; });
+    for (const auto& [rank, called] : state.called_at_timeout)
+      if (called < most->second) hang.behind.push_back(rank);
   }
   if (!hang.behind.empty())
     hang.text = fmt::format("{} did not join {} number {}; {} waited in it", ranks_text(hang.behind),
@@ -134,7 +151,8 @@ std::string_view describe(Step step) {
 
 void judge_hang(LogState& state) {
   Log& log = state.log;
-  log.hang = by_watchdog(log);
+  if (peer_lost_first(log)) return;
+  log.hang = by_watchdog(state);
   if (log.hang || failed_otherwise(log)) return;
   for (const LogCommunicator& communicator : log.communicators) {
     log.hang = in_init(communicator);

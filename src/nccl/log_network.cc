@@ -39,7 +39,7 @@ void read_devices(Nics& nics, const std::string& host, std::string_view text) {
     scan.until("/ ");
     if (LogNic* const found = nic(nics, host, device, port)) {
       found->index = *index;
-      if (scan.take("/")) found->link = scan.until(" ,}[");
+      if (scan.take("/")) found->link = scan.until(" ,}[/");  // "IB/SHARP" with a SHARP plugin
     }
   }
 }

@@ -158,6 +158,10 @@ bool LogState::read_connection(LogProcess& process, const LogLine& line) {
     rank->network_used = true;
     bool& direction = receives ? rank->gpudirect_receive : rank->gpudirect_send;
     direction = direction || gpudirect;
+    // The third part is the NIC's number, with the rank that does the work behind it under PXN:
+    // "NET/IB/3(5)".
+    const std::string_view number = via.substr(std::min(kind_of(via).size() + 1, via.size()));
+    add_once(rank->nics, number.substr(0, number.find_first_of("(/")), kMostShapes);
   }
   advance(*rank, Step::kConnecting);
   return true;
@@ -269,7 +273,13 @@ bool LogState::read_operation(LogProcess& process, const LogLine& line) {
   const auto found = process.pointers.find(std::string(pointer_of(line.text)));
   if (!number || found == process.pointers.end()) return true;
   LogRank& rank = at(found->second);
-  rank.operations = std::max(rank.operations.value_or(0), *number + 1);
+  // opCount numbers the operations, but stays 0 in a stretch that NCCL launches as one plan (seen in 2.28.9):
+  // then the lines are counted. Sends and receives differ from rank to rank by nature.
+  const bool paired = function == "Send" || function == "Recv";
+  const std::uint64_t called = rank.operations.value_or(0);
+  rank.operations = *number > 0 ? std::max(called, *number + 1)
+                    : paired    ? std::max<std::uint64_t>(called, 1)
+                                : called + 1;
   rank.last_operation = function;
   advance(rank, Step::kOperation);
   return true;

@@ -107,7 +107,7 @@ void LogState::read_record(const LogLine& line) {
   if (line.level == Level::kInfo) {
     const bool known = read_versions(line) || read_variable(process, line) || read_network(process, line) ||
                        read_communicator(process, line) || read_connection(process, line) ||
-                       read_shape(process, line) || read_operation(process, line);
+                       read_shape(process, line) || read_operation(process, line) || read_tuning(line);
     if (known) return;
   }
   read_symptom(line.text, &process, rank_of(process, line), line.level == Level::kWarn);

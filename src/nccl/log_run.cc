@@ -45,6 +45,7 @@ LogVerdict of_lost_peer(const Log& log, const LogProblem& problem) {
   if (log.communicators.empty()) return verdict;
   std::set<int> speaking;
   for (const LogProblem& one : log.problems) speaking.insert(one.ranks.begin(), one.ranks.end());
+  for (const TorchRank& one : log.torch) speaking.insert(one.rank);
   std::vector<int> silent;
   std::string host;
   for (const LogRank& rank : log.communicators.front().ranks) {
@@ -63,44 +64,63 @@ LogVerdict of_lost_peer(const Log& log, const LogProblem& problem) {
   return verdict;
 }
 
+struct Reason {
+  std::string text;
+  std::vector<std::string> why = {};
+  std::string remedy;
+};
+
 // Why NCCL fell back to sockets, in its own order of decisions.
-LogVerdict of_sockets(const LogState& state, const LogCommunicator& communicator) {
+Reason why_sockets(const LogState& state) {
   const Log& log = state.log;
-  LogVerdict verdict{.severity = Severity::kWarning};
-  std::string reason = "the log does not say why";
-  verdict.remedy = "Run with NCCL_DEBUG=INFO from the start of the job; check NCCL_NET and the NET/ lines.";
   std::set<std::string> disabled, library, device;
   for (const LogProcess& process : state.processes) {
     if (process.disabled_ib) disabled.insert(process.host);
     if (process.no_verbs_library) library.insert(process.host);
     if (process.no_rdma_device) device.insert(process.host);
   }
-  if (!disabled.empty()) {
-    reason = fmt::format("NCCL_IB_DISABLE={} switches it off", value_of(log, "NCCL_IB_DISABLE"));
-    verdict.remedy = "Remove NCCL_IB_DISABLE from the environment, profile and nccl.conf.";
-  } else if (value_of(log, "NCCL_NET") == "Socket") {
-    reason = "NCCL_NET=Socket asks for TCP";
-    verdict.remedy = "Remove NCCL_NET from the environment, profile and nccl.conf.";
-  } else if (!library.empty()) {
-    reason = fmt::format("libibverbs could not be opened on {}", *library.begin());
-    verdict.remedy = "Install libibverbs1 and ibverbs-providers (rdma-core), in the container too.";
-  } else if (!device.empty()) {
-    reason = fmt::format("NCCL found no active RDMA port on {}", *device.begin());
-    verdict.why.push_back("\"NET/IB : No device found.\"");
-    const std::string filter = value_of(log, "NCCL_IB_HCA");
-    if (!filter.empty())
-      verdict.why.push_back(fmt::format("NCCL_IB_HCA={} may match no device there", filter));
-    verdict.remedy =
-        "Check `ibv_devinfo` on that node: a port must be PORT_ACTIVE; a container needs /dev/infiniband. "
-        "`railbed verify` names the cause.";
-  }
+  if (!disabled.empty())
+    return {.text = fmt::format("NCCL_IB_DISABLE={} switches it off", value_of(log, "NCCL_IB_DISABLE")),
+            .remedy = "Remove NCCL_IB_DISABLE from the environment, profile and nccl.conf."};
+  if (value_of(log, "NCCL_NET") == "Socket")
+    return {.text = "NCCL_NET=Socket asks for TCP",
+            .remedy = "Remove NCCL_NET from the environment, profile and nccl.conf."};
+  if (!library.empty())
+    return {.text = fmt::format("libibverbs could not be opened on {}", *library.begin()),
+            .remedy = "Install libibverbs1 and ibverbs-providers (rdma-core), in the container too."};
+  if (device.empty())
+    return {
+        .text = "the log does not say why",
+        .remedy = "Run with NCCL_DEBUG=INFO from the start of the job; check NCCL_NET and the NET/ lines."};
+  Reason reason{.text = fmt::format("NCCL found no active RDMA port on {}", *device.begin()),
+                .why = {"\"NET/IB : No device found.\""},
+                .remedy =
+                    "Check `ibv_devinfo` on that node: a port must be PORT_ACTIVE; a container needs "
+                    "/dev/infiniband. `railbed verify` names the cause."};
+  const std::string filter = value_of(log, "NCCL_IB_HCA");
+  if (!filter.empty()) reason.why.push_back(fmt::format("NCCL_IB_HCA={} may match no device there", filter));
+  return reason;
+}
+
+LogVerdict of_sockets(const LogState& state, const LogCommunicator& communicator) {
+  const Log& log = state.log;
+  const Reason reason = why_sockets(state);
+  LogVerdict verdict{.severity = Severity::kWarning, .why = reason.why, .remedy = reason.remedy};
   std::string carried;
   for (const LogInterface& one : log.interfaces)
     if (one.data && carried.find(one.name) == std::string::npos)
       carried += (carried.empty() ? "" : ", ") + one.name;
-  verdict.text = fmt::format("RDMA is not used: {}; {} nodes talk over TCP{}", reason, communicator.nodes,
-                             carried.empty() ? "" : fmt::format(" ({})", carried));
+  verdict.text = fmt::format("RDMA is not used: {}; {} nodes talk over TCP{}", reason.text,
+                             communicator.nodes, carried.empty() ? "" : fmt::format(" ({})", carried));
   return verdict;
+}
+
+// Why a network was chosen; empty when the log does not say.
+std::string why_network(const LogState& state, const std::string& name) {
+  if (value_of(state.log, "NCCL_NET") == name) return "NCCL_NET asks for it";
+  if (name == "Socket") return why_sockets(state).text;
+  if (name != "IB") return "a plugin brings it";
+  return state.log.nics.empty() ? "" : "active RDMA ports were found";
 }
 
 std::string local_path(const LogCommunicator& communicator, const Log& log) {
@@ -205,6 +225,7 @@ LogVerdict of_healthy(const LogState& state) {
 
 void judge_run(LogState& state) {
   Log& log = state.log;
+  for (LogNetwork& network : log.networks) network.why = why_network(state, network.name);
   const auto decides = std::ranges::find_if(log.problems, [](const LogProblem& problem) {
     return problem.severity == Severity::kError && !problem.consequence;
   });

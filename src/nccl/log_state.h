@@ -43,7 +43,10 @@ struct LogState {
   std::map<std::pair<std::string, std::string>, std::set<std::size_t>> variables;
   std::map<std::string, std::size_t> problem_places;
   std::map<int, TorchRank> torch;
-  std::map<std::pair<std::string, std::string>, LogNic> nics;  // host, device:port
+  std::map<std::pair<std::string, std::string>, LogNic> nics;       // host, device:port
+  std::vector<std::pair<std::string, std::string>> tuning_columns;  // algorithm, protocol
+  // How many operations each rank of the first communicator had called when a watchdog first gave up.
+  std::map<int, std::uint64_t> called_at_timeout;
   bool dma_buf = false;
   bool network_lines = false;  // NCCL_DEBUG_SUBSYS held NET
   std::string pointer;         // reused for look-ups
@@ -64,6 +67,7 @@ struct LogState {
   bool read_connection(LogProcess& process, const LogLine& line);
   bool read_shape(LogProcess& process, const LogLine& line);
   bool read_operation(LogProcess& process, const LogLine& line);
+  bool read_tuning(const LogLine& line);
   void read_torch(std::string_view line);
   void read_symptom(std::string_view text, const LogProcess* process, const LogRank* rank, bool warning);
 };

@@ -424,6 +424,16 @@ constexpr Symptom kSymptoms[] = {
      "Name the right one: NCCL_SOCKET_IFNAME==eth0 on every node; check with ping between exactly those "
      "addresses.",
      kTroubleGuide},
+    {"network-unreachable",
+     kError,
+     false,
+     Said::kNccl,
+     {"onnect", "Network is unreachable"},
+     "A rank could not reach its peer: network is unreachable",
+     "The interface went down or lost its address, or no route leads to the peer's network.",
+     "Look at `ip -brief address` and `ip route get PEER` on that node, and at the kernel log for a lost "
+     "link.",
+     kTroubleGuide},
     {"connect-timeout",
      kError,
      false,

@@ -91,6 +91,69 @@ TEST(Log, KeepsTheFirstMessageAndCountsTheRest) {
   EXPECT_EQ(log.problems[0].title, "Something nobody knows 0");
 }
 
+// As 2.8 to 2.18 print it (github.com/NVIDIA/nccl/issues/754), and in blocks since (…/issues/1154).
+TEST(Log, TuningTableOfBothForms) {
+  const std::string in = "node0:1214:1263 [0] NCCL INFO ";
+  const Log old = read_log(in + "Latency/AlgBw |    Tree/    LL |    Tree/ LL128 |    Ring/Simple |\n" + in +
+                           " Max NThreads |            512 |            640 |            256 |\n" + in +
+                           "    AllReduce |     6.3/   0.8 |    14.0/   0.0 |    18.0/   3.0 |\n");
+  ASSERT_EQ(old.tuning.size(), 2u);
+  EXPECT_EQ(old.tuning[1].algorithm, "Ring");
+  EXPECT_EQ(old.tuning[1].protocol, "Simple");
+  EXPECT_DOUBLE_EQ(old.tuning[1].latency, 18.0);
+  EXPECT_DOUBLE_EQ(old.tuning[1].bandwidth, 3.0);
+  const Log now = read_log(
+      in + "  Algorithm   |                  Tree              |                Ring                |\n" +
+      in + "  Protocol    |             LL |  LL128 |   Simple |             LL |  LL128 |   Simple |\n" +
+      in +
+      "    AllReduce |  10.4/  43.6 |  0.0/ 0.0 | 32.4/ 165.6 |  10.2/  94.0 |  25.4/ 220.8 |  28.8/ 240.0 "
+      "|\n");
+  ASSERT_EQ(now.tuning.size(), 5u);
+  EXPECT_EQ(now.tuning[0].algorithm + now.tuning[0].protocol, "TreeLL");
+  EXPECT_EQ(now.tuning[4].algorithm + now.tuning[4].protocol, "RingSimple");
+  EXPECT_THAT(to_text(now), HasSubstr("Ring LL128 25.4 µs 220.8 GB/s"));
+}
+
+// Formats that no machine here prints, by the words of public reports: SHARP behind the link
+// (nccl/issues/1737), PXN's rank behind the NIC's number, 2.30's "set to" (nccl/issues/2397).
+TEST(Log, FormatsOfOtherMachines) {
+  const std::string in = "node0:4052:4122 [0] NCCL INFO ";
+  const Log log = read_log(
+      in + "NCCL_IB_HCA set to mlx5_0,mlx5_1\n" + in +
+      "NET/IB : Using [0]mlx5_0:1/IB/SHARP [1]mlx5_1:1/RoCE [RO]; OOB ib0.0065:10.1.32.3<0>\n" + in +
+      "Using network IBext_v8\n" + in +
+      "ncclCommInitRank comm 0x5 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 60 commId 0x7 - Init START\n" +
+      in + "Channel 00/0 : 1[0] -> 0[0] [receive] via NET/IBext_v8/1(3)/GDRDMA\n" + in +
+      "Channel 00/0 : 0[0] -> 1[0] [send] via NET/IBext_v8/1\n");
+  ASSERT_EQ(log.nics.size(), 2u);
+  EXPECT_EQ(log.nics[0].link, "IB");
+  EXPECT_EQ(log.nics[1].link, "RoCE");
+  ASSERT_EQ(log.networks.size(), 1u);
+  EXPECT_EQ(log.networks[0].why, "a plugin brings it");
+  const LogRank& rank = log.communicators.at(0).ranks.at(0);
+  EXPECT_EQ(rank.nics, std::vector<std::string>{"mlx5_1"});
+  EXPECT_TRUE(rank.gpudirect_receive);
+  EXPECT_FALSE(rank.gpudirect_send);
+  EXPECT_THAT(to_text(log), HasSubstr("GPUDirect for receiving only"));
+}
+
+TEST(Log, APeerLostBeforeTheWatchdogIsNoHang) {
+  const std::string start = "ncclCommInitRank comm 0x5 rank ";
+  std::string text;
+  for (int rank = 0; rank < 3; ++rank)
+    text += "n" + std::to_string(rank) + ":1" + std::to_string(rank) + ":2 [0] NCCL INFO " + start +
+            std::to_string(rank) + " nranks 3 cudaDev 0 nvmlDev 0 busId 60 commId 0x7 - Init COMPLETE\n";
+  const std::string closed =
+      "n0:10:2 [0] misc/socket.cc:72 NCCL WARN socketProgress: Connection closed by remote peer n2\n";
+  const std::string gave_up =
+      "[rank1]: [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=8, OpType=ALLREDUCE, "
+      "x\n";
+  const Log lost = read_log(text + closed + gave_up);
+  EXPECT_FALSE(lost.hang);
+  EXPECT_THAT(lost.verdict.text, StartsWith("Rank 2 on n2 went away"));
+  EXPECT_TRUE(read_log(text + gave_up + closed).hang);
+}
+
 TEST(Log, RankList) {
   EXPECT_EQ(rank_list({}), "");
   EXPECT_EQ(rank_list({3, 1, 0, 2, 7, 9, 10}), "0-3, 7, 9, 10");

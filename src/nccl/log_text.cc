@@ -57,6 +57,27 @@ void write_problem(std::string& out, const LogProblem& problem, bool told) {
   fmt::format_to(std::back_inserter(out), "    cause   {}\n    remedy  {}\n", problem.cause, problem.remedy);
 }
 
+std::string gpudirect_text(const LogRank& rank) {
+  if (rank.gpudirect_send && rank.gpudirect_receive) return "GPUDirect both ways";
+  if (rank.gpudirect_send || rank.gpudirect_receive)
+    return rank.gpudirect_send ? "GPUDirect for sending only" : "GPUDirect for receiving only";
+  return "through host memory";
+}
+
+// Which GPU goes through which NIC, and how.
+void write_network_ranks(std::string& out, const LogCommunicator& communicator) {
+  constexpr std::size_t kMost = 16;
+  std::vector<const LogRank*> ranks;
+  for (const LogRank& rank : communicator.ranks)
+    if (rank.network_used) ranks.push_back(&rank);
+  if (ranks.empty()) return;
+  out += "Through the network\n";
+  for (std::size_t i = 0; i < std::min(ranks.size(), kMost); ++i)
+    fmt::format_to(std::back_inserter(out), "  rank {:<4} {} GPU {}  {}  {}\n", ranks[i]->rank,
+                   ranks[i]->host, ranks[i]->device, joined(ranks[i]->nics), gpudirect_text(*ranks[i]));
+  if (ranks.size() > kMost) fmt::format_to(std::back_inserter(out), "  … {} more\n", ranks.size() - kMost);
+}
+
 void write_communicator(std::string& out, const Log& log) {
   const LogCommunicator& largest = log.communicators.front();
   row(out, "Communicator",
@@ -72,11 +93,13 @@ void write_communicator(std::string& out, const Log& log) {
                     largest.collnet ? ", CollNet (SHARP)" : ""));
   if (!largest.rings.empty())
     row(out, "Rings", fmt::format("{} ({})", largest.ring_count, joined(largest.rings)));
+  if (!largest.trees.empty()) row(out, "Trees", joined(largest.trees));
   if (!largest.connections.empty())
     row(out, "Connections", joined(largest.connections, ", ", connection_text));
   if (largest.slowest_init_seconds > 0)
     row(out, "Init",
         fmt::format("{:.2f} s at the slowest ({})", largest.slowest_init_seconds, largest.slowest_init));
+  write_network_ranks(out, largest);
   if (!log.hang) return;
   out += "Ranks\n";
   std::size_t shown = 0;
@@ -101,6 +124,22 @@ void write_choices(std::string& out, const std::vector<LogChoice>& choices) {
         std::back_inserter(out), "  {:<14}{:>10} – {:<10} {} {}{}\n", one.function,
         to_text(ByteCount{one.from_bytes}), to_text(ByteCount{one.to_bytes}), one.algorithm, one.protocol,
         one.channels ? fmt::format(", up to {} channel{}", one.channels, one.channels == 1 ? "" : "s") : "");
+}
+
+void write_tuning(std::string& out, const std::vector<LogTuning>& cells) {
+  if (cells.empty()) return;
+  out += "Tuning table (latency, bandwidth of the algorithm)\n";
+  std::vector<std::string> functions;
+  for (const LogTuning& cell : cells)
+    if (std::ranges::find(functions, cell.function) == functions.end()) functions.push_back(cell.function);
+  for (const std::string& function : functions) {
+    std::string row;
+    for (const LogTuning& cell : cells)
+      if (cell.function == function)
+        row += fmt::format("{}{} {} {:.1f} µs {:.1f} GB/s", row.empty() ? "" : ", ", cell.algorithm,
+                           cell.protocol, cell.latency, cell.bandwidth);
+    fmt::format_to(std::back_inserter(out), "  {:<14}{}\n", function, row);
+  }
 }
 
 }  // namespace
@@ -137,7 +176,9 @@ std::string to_text(const Log& log) {
     row(out, "Hosts",
         fmt::format("{} ({} process{})", joined(log.hosts), log.processes, log.processes == 1 ? "" : "es"));
   if (!log.networks.empty())
-    row(out, "Network", joined(log.networks, ", ", [](const LogNetwork& one) { return one.name; }));
+    row(out, "Network", joined(log.networks, ", ", [](const LogNetwork& one) {
+          return one.why.empty() ? one.name : fmt::format("{} ({})", one.name, one.why);
+        }));
   if (!log.nics.empty()) row(out, "RDMA ports", joined(log.nics, ", ", nic_text));
   if (!log.interfaces.empty())
     row(out, "IP", joined(log.interfaces, ", ", [](const LogInterface& one) {
@@ -149,6 +190,7 @@ std::string to_text(const Log& log) {
         log.gpudirect + (log.gpudirect_route.empty() ? "" : fmt::format(" ({})", log.gpudirect_route)));
   if (!log.communicators.empty()) write_communicator(out, log);
   write_choices(out, log.choices);
+  write_tuning(out, log.tuning);
   if (!log.variables.empty())
     row(out, "Variables", joined(log.variables, ", ", [](const LogVariable& one) {
           return fmt::format("{}={}", one.name, one.value);

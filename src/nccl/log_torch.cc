@@ -25,6 +25,9 @@ void LogState::read_torch(std::string_view line) {
       found->timed_out = number_after<std::int64_t>(line, "SeqNum=").value_or(-1);
       found->operation = word_after(line, "OpType=");
     }
+    if (called_at_timeout.empty() && !log.communicators.empty())
+      for (const LogRank& one : log.communicators.front().ranks)
+        if (one.operations) called_at_timeout[one.rank] = *one.operations;
     read_symptom(line, nullptr, nullptr, false);
   } else if (line.find("ast enqueued ") != std::string_view::npos) {
     // "… Rank 1] … Last enqueued NCCL work: 4, last completed NCCL work: 4."

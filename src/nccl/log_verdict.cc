@@ -102,6 +102,20 @@ void LogState::read_symptom(std::string_view text, const LogProcess* process, co
 
 namespace {
 
+// The NIC of that number on the rank's host.
+std::string nic_name(const Log& log, const LogRank& rank, const std::string& number) {
+  const auto index = parse_number<int>(number);
+  const bool socket = log.networks.size() == 1 && log.networks.front().name == "Socket";
+  if (index && socket) {
+    int at = 0;
+    for (const LogInterface& one : log.interfaces)
+      if (one.host == rank.host && one.data && at++ == *index) return one.name;
+  }
+  for (const LogNic& nic : log.nics)
+    if (index && !socket && nic.host == rank.host && nic.index == *index) return nic.device;
+  return "NIC " + number;
+}
+
 // What was counted while reading becomes the lists of the result.
 void gather(LogState& state) {
   Log& log = state.log;
@@ -116,6 +130,9 @@ void gather(LogState& state) {
   std::ranges::stable_sort(log.nics, [](const LogNic& a, const LogNic& b) {
     return std::pair(a.host, a.index) < std::pair(b.host, b.index);
   });
+  for (LogCommunicator& communicator : log.communicators)
+    for (LogRank& rank : communicator.ranks)
+      for (std::string& nic : rank.nics) nic = nic_name(log, rank, nic);
   for (auto& [number, rank] : state.torch) log.torch.push_back(std::move(rank));
   std::ranges::sort(log.choices, [](const LogChoice& a, const LogChoice& b) {
     return std::pair(a.function, a.from_bytes) < std::pair(b.function, b.from_bytes);

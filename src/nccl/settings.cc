@@ -8,24 +8,13 @@
 #include "base/text.h"
 
 namespace railbed::nccl {
-namespace {
-
-using Variables = Reading<std::vector<NcclVariable>>;
-
-void add(std::vector<const NcclVariable*>& all, const Variables& variables, bool last_wins) {
-  if (!variables.ok()) return;
-  const std::size_t begin = all.size();
-  for (const NcclVariable& variable : *variables) all.push_back(&variable);
-  if (last_wins) std::reverse(all.begin() + static_cast<std::ptrdiff_t>(begin), all.end());
-}
-
-}  // namespace
-
-Settings::Settings(const Nccl& nccl) {
-  add(all_, nccl.environment, true);
-  add(all_, nccl.profile, true);
-  add(all_, nccl.user_file, false);
-  add(all_, nccl.system_file, false);
+Settings::Settings(const Nccl& nccl) : all_(by_precedence(nccl)) {
+  const auto add = [&](const Reading<std::vector<NcclVariable>>& variables) {
+    if (!variables.ok()) return;
+    for (const NcclVariable& variable : *variables) elsewhere_.push_back(&variable);
+  };
+  if (nccl.root_file.from() != nccl.user_file.from()) add(nccl.root_file);
+  for (const NcclService& service : nccl.services) add(service.variables);
 }
 
 const NcclVariable* Settings::find(std::string_view name) const {
@@ -44,7 +33,16 @@ std::optional<long long> Settings::number(std::string_view name) const {
   return std::strtoll(text.c_str(), nullptr, 0);
 }
 
-bool in_file(const NcclVariable& variable) { return variable.from.starts_with('/'); }
+bool for_everybody(const NcclVariable& variable) { return variable.from != "environment"; }
+
+bool in_own_file(const Nccl& nccl, const NcclVariable& variable) {
+  const std::string_view path = std::string_view(variable.from).substr(0, variable.from.rfind(':'));
+  return path.ends_with("nccl.conf") || path == nccl.user_file.from();
+}
+
+std::optional<Version> installed_version(const Nccl& nccl) {
+  return nccl.library.ok() ? Version::parse(nccl.library->version) : std::nullopt;
+}
 
 NameList NameList::parse(std::string_view text) {
   NameList list;
@@ -142,7 +140,7 @@ GidChoice choose_gid(const RdmaPort& port, const Settings& settings, bool before
   choice.matched = fits(now) && roce_version(now) == version;
   const std::string wanted =
       fmt::format("{} over RoCE v{}{}", v6 ? "IPv6" : "IPv4", version, range.empty() ? "" : " in " + range);
-  choice.why = choice.matched ? wanted : "no entry is " + wanted + ": connections end in error 12";
+  choice.why = choice.matched ? wanted : "no entry is " + wanted + ": peers may not reach it";
   return choice;
 }
 

@@ -1,5 +1,4 @@
-// What NCCL will be told on a node, and by whom: the places that set a variable, in the order in which they
-// win.
+// What NCCL will be told on a node, and by whom.
 #pragma once
 
 #include <optional>
@@ -9,12 +8,11 @@
 
 #include "facts/nccl.h"
 #include "facts/rdma.h"
+#include "nccl/version.h"
 
 namespace railbed::nccl {
 
-// In a login shell. The environment wins over the profile, that over the user's file, that over
-// /etc/nccl.conf. Shells let the last assignment win; in its own files NCCL lets the first (setenv without
-// overwriting, src/misc/param.cc). Keeps pointers into `nccl`.
+// In a login shell, by the order of by_precedence() (facts/nccl.h). Keeps pointers into `nccl`.
 class Settings {
  public:
   explicit Settings(const Nccl& nccl);
@@ -24,13 +22,21 @@ class Settings {
   // As NCCL reads numbers (strtoll, base 0): "true" and other words count as 0. Nothing when unset or empty.
   std::optional<long long> number(std::string_view name) const;
   const std::vector<const NcclVariable*>& all() const { return all_; }  // winners first
+  // What services hand to their jobs, and root's own file: other contexts than the login shell.
+  const std::vector<const NcclVariable*>& elsewhere() const { return elsewhere_; }
 
  private:
   std::vector<const NcclVariable*> all_;
+  std::vector<const NcclVariable*> elsewhere_;
 };
 
-// True when the variable is kept in a file rather than set for one process.
-bool in_file(const NcclVariable& variable);
+// True when every job gets the variable, rather than the one that asks.
+bool for_everybody(const NcclVariable& variable);
+// True when the variable stands in one of the files that NCCL itself reads, to the letter.
+bool in_own_file(const Nccl& nccl, const NcclVariable& variable);
+
+// The NCCL that is installed on the node.
+std::optional<Version> installed_version(const Nccl& nccl);
 
 // NCCL_IB_HCA and NCCL_SOCKET_IFNAME: [^][=]name[:port],… (NCCL user guide; src/misc/utils.cc).
 struct NameList {

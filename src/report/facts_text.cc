@@ -158,14 +158,17 @@ std::vector<std::string> rdma_rows(const Rdma& rdma) {
 }
 
 std::vector<std::string> nccl_rows(const Nccl& nccl) {
-  std::set<std::string> names;
-  for (const auto* source : {&nccl.environment, &nccl.profile, &nccl.user_file, &nccl.system_file})
-    for (const auto& variable : source->value_or({})) names.insert(variable.name);
   std::vector<std::string> rows;
-  for (const auto& name : names) {
-    const NcclVariable* variable = effective(nccl, name);
-    rows.push_back(printable(fmt::format("{}={}  ({})", name, variable->value, variable->from)));
-  }
+  if (nccl.library)
+    rows.push_back(printable(fmt::format("{}  ({})", nccl.library->version, nccl.library->path)));
+  std::set<std::string> names;
+  for (const NcclVariable* variable : by_precedence(nccl))
+    if (names.insert(variable->name).second)
+      rows.push_back(printable(fmt::format("{}={}  ({})", variable->name, variable->value, variable->from)));
+  for (const NcclService& service : nccl.services)
+    for (const auto& variable : service.variables.value_or({}))
+      rows.push_back(printable(fmt::format("{}={}  ({}, for what {} starts)", variable.name, variable.value,
+                                           variable.from, service.name)));
   if (rows.empty()) rows.emplace_back("nothing set");
   return rows;
 }

@@ -90,6 +90,7 @@ class Judge {
   Case on_cluster(std::string subject, std::vector<std::string> touches = {}) {
     return Case(*rule_, findings_, {}, std::move(subject), std::move(touches));
   }
+  const Rule& rule() const { return *rule_; }  // the one being judged
   std::vector<Finding> take() { return std::move(findings_); }
 
  private:

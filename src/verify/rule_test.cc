@@ -9,7 +9,9 @@
 #include <set>
 
 #include "hardware/nic.h"
+#include "verify/areas.h"
 #include "verify/floor.h"
+#include "verify/nccl_topics.h"
 #include "verify/verify.h"
 
 namespace railbed {
@@ -50,6 +52,23 @@ TEST(RuleTable, CausesExistAndFormNoCycle) {
 
 Ceiling ceiling_of(BitRate rate) {
   return {.limits = {{"wire", rate, "test"}}, .note = {}, .nominal = false};
+}
+
+// One lint, not two: whatever it may complain about, one rule says it.
+TEST(NcclTopics, EveryComplaintHasARuleAndEveryRuleAComplaint) {
+  std::set<std::string_view> judged;
+  for (const std::string_view id : nccl::complaint_ids()) {
+    nccl::Complaint complaint;
+    complaint.id = id;
+    const std::string_view rule = nccl_rule_of(complaint);
+    EXPECT_NE(find_rule(rule), nullptr) << id << " is said by no rule";
+  }
+  for (const NcclTopic& topic : nccl_topics()) {
+    EXPECT_NE(std::ranges::find(nccl::complaint_ids(), topic.complaint), nccl::complaint_ids().end())
+        << topic.complaint << " is no complaint";
+    judged.insert(topic.rule);
+  }
+  for (const Rule& rule : nccl_rules()) EXPECT_TRUE(judged.contains(rule.id)) << rule.id << " cannot be red";
 }
 
 // A floor above the ceiling fails every link, one under a tenth of it none: neither may be had.

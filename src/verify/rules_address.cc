@@ -336,7 +336,7 @@ void active_mtu(const Survey& survey, Judge& judge) {
         one.not_applicable("no RDMA device behind this interface");
         continue;
       }
-      const int* active = one.read(end.rdma.port->active_mtu);
+      const int* active = one.read_if_there(end.rdma.port->active_mtu, "libibverbs does not list the device");
       if (active == nullptr) continue;
       const int* link = one.read(end.interface->mtu);
       if (link == nullptr) continue;

@@ -6,6 +6,7 @@
 
 #include "verify/areas.h"
 #include "verify/judge.h"
+#include "verify/nccl_topics.h"
 #include "verify/uniform.h"
 
 namespace railbed {
@@ -48,6 +49,53 @@ void driver_uniform(const Survey& survey, Judge& judge) {
            .why = "NCCL and CUDA must agree across nodes",
            .remedy = {"Install one version everywhere and reboot.", {}, true},
            .touches_gpus = true});
+}
+
+void nccl_uniform(const Survey& survey, Judge& judge) {
+  std::vector<Vote> votes;
+  for (const NodeView& node : survey.nodes)
+    if (const auto& library = node.facts->nccl.library; library.ok() && !node.expect().nccl)
+      votes.push_back({&node, library->version, library->path});
+  compare(judge, votes,
+          {.subject = "NCCL library",
+           .why = "ranks of different versions refuse each other, or choose differently and hang",
+           .status = Status::kFail,
+           .remedy = {"Install one version everywhere and hold it.", {"apt-mark hold libnccl2"}},
+           .touches_nccl = true});
+}
+
+// Names that may differ from node to node, since devices do.
+bool names_devices(std::string_view name) {
+  constexpr std::string_view kNames[] = {"NCCL_IB_HCA",    "NCCL_SOCKET_IFNAME",  "NCCL_HOSTID",
+                                         "NCCL_TOPO_FILE", "NCCL_OOB_NET_IFNAME", "CUDA_VISIBLE_DEVICES",
+                                         "UCX_NET_DEVICES"};
+  return std::ranges::find(kNames, name) != std::end(kNames);
+}
+
+void nccl_variables_uniform(const Survey& survey, Judge& judge) {
+  std::vector<std::map<std::string_view, const NcclVariable*>> nodes;
+  std::map<std::string_view, std::size_t> names;
+  for (const NodeView& node : survey.nodes) {
+    auto& own = nodes.emplace_back();
+    for (const NcclVariable* variable : by_precedence(node.facts->nccl)) {
+      // The environment is that of whoever asks, not the node's.
+      if (variable->from == "environment" || names_devices(variable->name)) continue;
+      if (own.emplace(variable->name, variable).second) ++names[variable->name];
+    }
+  }
+  Grouped groups;
+  for (const auto& [name, count] : names)
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const auto found = nodes[i].find(name);
+      const bool set = found != nodes[i].end();
+      groups[std::string(name)].push_back({&survey.nodes[i], set ? found->second->value : "unset",
+                                           set ? found->second->from : "/etc/nccl.conf, /etc/profile.d"});
+    }
+  compare_groups(judge, groups,
+                 {.subject = "NCCL variable",
+                  .why = "ranks must agree: they hang, or the slowest choice holds for all",
+                  .remedy = {"Give every node the same /etc/nccl.conf."},
+                  .touches_nccl = true});
 }
 
 void gpus_uniform(const Survey& survey, Judge& judge) {
@@ -155,6 +203,30 @@ std::span<const Rule> fleet_rules() {
        .fixture = "r730-fleet-driver",
        .explained_by = {"fleet.os"},
        .check = driver_uniform},
+      {.id = "fleet.nccl",
+       .title = "nodes have one NCCL library",
+       .why = "Ranks of different NCCL versions refuse each other at the first contact.",
+       .source = "libnccl.so.2 of every node",
+       .standard = "equal, or expect.nccl in cluster.yaml",
+       .remedy = "One version everywhere.",
+       .fixture = "r730-fleet-nccl",
+       .explained_by = {"fleet.os"},
+       .check = nccl_uniform},
+      {.id = "fleet.nccl-variables",
+       .title = "nodes give NCCL the same variables",
+       .why = "A level, a traffic class or a protocol set on one node alone makes ranks choose differently.",
+       .source = "/etc/nccl.conf, ~/.nccl.conf, /etc/profile.d, /etc/environment of every node",
+       .standard = "equal, but for those that name devices",
+       .remedy = "The same /etc/nccl.conf everywhere.",
+       .fixture = "h100-fleet-nccl-variables",
+       .explained_by =
+           {"nccl.rdma-on",        "nccl.net-forced",       "nccl.gid-index",        "nccl.gid-entry",
+            "nccl.gid-range",      "nccl.gdr-level",        "nccl.gdr-reachable",    "nccl.retry-count",
+            "nccl.timeout",        "nccl.traffic-class",    "nccl.ecn-bits",         "nccl.value",
+            "nccl.known-variable", "nccl.removed-variable", "nccl.variable-version", "nccl.file-syntax",
+            "nccl.set-once",       "nccl.contexts",         "nccl.conf-file",        "nccl.debug",
+            "nccl.paths-on",       "nccl.algorithm-free",   "nccl.cross-rails",      "nccl.gid-choice"},
+       .check = nccl_variables_uniform},
       {.id = "fleet.gpus",
        .title = "nodes have equally many GPUs",
        .why = "Launchers start one rank a GPU; a node that lost one ends the job before it begins.",

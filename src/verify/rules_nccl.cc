@@ -1,46 +1,95 @@
-// What NCCL will be told on each node: variables that silently turn RDMA off, or pick the wrong port.
+// What NCCL will be told on each node. The lint of src/nccl says what is wrong; a rule stands for one kind of
+// its complaints.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "base/text.h"
+#include "nccl/settings.h"
 #include "verify/areas.h"
 #include "verify/judge.h"
+#include "verify/nccl_topics.h"
 
 namespace railbed {
 namespace {
 
-// NCCL_IB_HCA and NCCL_SOCKET_IFNAME: [^][=]name[:port],… (NCCL user guide, environment variables).
-struct NameList {
-  bool exclude = false;
-  bool exact = false;
-  struct Entry {
-    std::string name;
-    std::optional<int> port;
-  };
-  std::vector<Entry> entries;
+// From "/etc/nccl.conf:3" the file alone.
+std::string file_of(const nccl::Complaint& one) { return one.from.substr(0, one.from.rfind(':')); }
 
-  bool matches(const Entry& entry, std::string_view name) const {
-    return exact ? name == entry.name : name.starts_with(entry.name);
-  }
-};
-
-NameList parse_names(std::string_view text) {
-  NameList list;
-  if (text.starts_with('^')) list.exclude = true, text.remove_prefix(1);
-  if (text.starts_with('=')) list.exact = true, text.remove_prefix(1);
-  for (const std::string_view piece : split(text, ',')) {
-    const auto pair = key_value(piece, ':');
-    const std::string_view name = pair ? pair->first : trim(piece);
-    if (name.empty()) continue;
-    list.entries.push_back({std::string(name), pair ? parse_number<int>(pair->second) : std::nullopt});
-  }
-  return list;
+Remedy remedy_of(const nccl::Complaint& one) {
+  if (!one.better) return {one.remedy};
+  const std::string& value = *one.better;
+  if (one.from.empty())
+    return {one.remedy, {fmt::format("echo {}={} >> /etc/nccl.conf", one.variable, value)}};
+  if (one.from.ends_with(".service"))
+    return {one.remedy,
+            {fmt::format("systemctl edit {}", one.from), fmt::format("systemctl restart {}", one.from)}};
+  const std::string file = file_of(one);
+  if (!file.starts_with('/'))
+    return {one.remedy,
+            {value.empty() ? fmt::format("unset {}", one.variable)
+                           : fmt::format("export {}='{}'", one.variable, value)}};
+  return {one.remedy,
+          {value.empty() ? fmt::format("sed -i.bak '/{}=/d' {}", one.variable, file)
+                         : fmt::format("sed -i.bak 's/{0}=.*/{0}={1}/' {2}", one.variable, value, file)}};
 }
 
-bool has_rdma_rail(const NodeView& node) {
-  return std::ranges::any_of(node.ends, [](const RailEnd& end) { return end.wants_rdma() && end.rdma; });
+// The rails' devices as the list should have them; nothing where cluster.yaml and the node do not tell.
+std::optional<std::string> rails_as_list(const NodeView& node) {
+  std::string names;
+  for (const RailEnd& end : node.ends)
+    if (end.rdma && end.wants_rdma())
+      names +=
+          fmt::format("{}{}:{}", names.empty() ? "=" : ",", end.rdma.device->name, end.rdma.port->number);
+  if (names.empty()) return std::nullopt;
+  return names;
 }
+
+void tell(Case& one, const NodeView& node, nccl::Complaint complaint) {
+  const std::string what = complaint.variable + (complaint.value.empty() ? "" : "=" + complaint.value);
+  one.add_evidence(complaint.from.empty() ? "/etc/nccl.conf, the environment" : complaint.from);
+  if (complaint.id == "no-such-device") complaint.better = rails_as_list(node);
+  const bool gone = complaint.better && complaint.better->empty();
+  one.red(complaint.severity == nccl::Severity::kError ? Status::kFail : Status::kWarn,
+          {.message = fmt::format("{} on {} {}", what, *node.name, complaint.message),
+           .expected = gone ? "unset" : complaint.better.value_or(complaint.remedy),
+           .observed = complaint.value.empty() ? "unset" : complaint.value,
+           .remedy = remedy_of(complaint)});
+}
+
+// True, and the case has ended, when a place that sets variables could not be looked at.
+bool unreadable(Case& one, const Nccl& nccl) {
+  for (const auto* place : {&nccl.environment, &nccl.profile, &nccl.user_file, &nccl.system_file})
+    if (!place->ok() && !place->absent()) return one.read(*place) == nullptr;
+  return false;
+}
+
+// The check of every rule in kRules: what the lint complained about under its name.
+void by_lint(const Survey& survey, Judge& judge) {
+  const std::string_view rule = judge.rule().id;
+  for (const NodeView& node : survey.nodes) {
+    bool red = false;
+    for (const nccl::Complaint& complaint : node.nccl_complaints) {
+      if (complaint.severity == nccl::Severity::kNote || nccl_rule_of(complaint) != rule) continue;
+      Case one = judge.on(node, complaint.variable, nccl_touches(node));
+      tell(one, node, complaint);
+      red = true;
+    }
+    if (red) continue;
+    Case one = judge.on(node, "NCCL variables", nccl_touches(node));
+    if (unreadable(one, node.facts->nccl)) continue;
+    if (rule == "nccl.traffic-class" && !node.expect().traffic_class)
+      one.not_applicable("no traffic class is expected");
+    else
+      one.pass(fmt::format("{} set", node.nccl_variables));
+  }
+}
+
+constexpr std::string_view kFiles =
+    "/etc/nccl.conf, ~/.nccl.conf, $NCCL_CONF_FILE, /etc/profile.d/*.sh, /etc/environment, the environment";
+constexpr std::string_view kUnits =
+    "systemctl show of slurmd, containerd, docker, kubelet; /etc/nccl.conf, /etc/profile.d, the environment";
+
+}  // namespace
 
 std::vector<std::string> nccl_touches(const NodeView& node) {
   std::vector<std::string> touches = {"nccl"};
@@ -49,318 +98,48 @@ std::vector<std::string> nccl_touches(const NodeView& node) {
   return touches;
 }
 
-// The variable, or null when it is not set: then the case has ended as passed.
-const NcclVariable* set_variable(Case& one, const NodeView& node, std::string_view name) {
-  const NcclVariable* variable = effective(node.facts->nccl, name);
-  if (variable == nullptr)
-    one.pass("unset");
-  else
-    one.add_evidence(variable->from);
-  return variable;
-}
-
-// From "/etc/nccl.conf:3" the file alone.
-std::string file_of(const NcclVariable& variable) { return std::string(split(variable.from, ':').front()); }
-
-Remedy unset(const NcclVariable& variable, std::string_view text) {
-  const std::string file = file_of(variable);
-  if (!file.starts_with('/')) return {std::string(text), {fmt::format("unset {}", variable.name)}};
-  return {std::string(text), {fmt::format("sed -i.bak '/{}=/d' {}", variable.name, file)}};
-}
-
-Remedy assign(const NcclVariable& variable, std::string_view value, std::string_view text) {
-  const std::string file = file_of(variable);
-  if (!file.starts_with('/'))
-    return {std::string(text), {fmt::format("export {}='{}'", variable.name, value)}};
-  return {std::string(text), {fmt::format("sed -i.bak 's/{0}=.*/{0}={1}/' {2}", variable.name, value, file)}};
-}
-
-void rdma_on(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "NCCL", nccl_touches(node));
-    if (!has_rdma_rail(node)) {
-      one.not_applicable("no rail with RDMA");
-      continue;
-    }
-    const NcclVariable* disable = effective(node.facts->nccl, "NCCL_IB_DISABLE");
-    const NcclVariable* net = effective(node.facts->nccl, "NCCL_NET");
-    const NcclVariable* culprit = disable != nullptr && disable->value == "1"       ? disable
-                                  : net != nullptr && lower(net->value) == "socket" ? net
-                                                                                    : nullptr;
-    if (culprit == nullptr) {
-      one.pass("RDMA allowed");
-      continue;
-    }
-    one.add_evidence(culprit->from);
-    one.fail({.message = fmt::format("NCCL on {} is told not to use RDMA: {}={} in {}", *node.name,
-                                     culprit->name, culprit->value, culprit->from),
-              .expected = "RDMA allowed",
-              .observed = fmt::format("{}={}", culprit->name, culprit->value),
-              .remedy = unset(*culprit, "Remove the line; it sends all traffic over TCP.")});
-  }
-}
-
-void hca_exists(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "NCCL_IB_HCA", nccl_touches(node));
-    const NcclVariable* variable = set_variable(one, node, "NCCL_IB_HCA");
-    if (variable == nullptr) continue;
-    const auto* devices = one.read(node.facts->rdma.devices);
-    if (devices == nullptr) continue;
-    const NameList list = parse_names(variable->value);
-    std::vector<std::string> lost;
-    for (const NameList::Entry& entry : list.entries) {
-      const bool found = std::ranges::any_of(*devices, [&](const RdmaDevice& device) {
-        if (!list.matches(entry, device.name)) return false;
-        return !entry.port || !device.ports.ok() ||
-               std::ranges::find(*device.ports, *entry.port, &RdmaPort::number) != device.ports->end();
-      });
-      if (!found) lost.push_back(entry.port ? fmt::format("{}:{}", entry.name, *entry.port) : entry.name);
-    }
-    if (lost.empty() || list.exclude) {
-      one.pass(variable->value);
-      continue;
-    }
-    std::vector<std::string> names;
-    for (const RailEnd& end : node.ends)
-      if (end.rdma) names.push_back(fmt::format("{}:{}", end.rdma.device->name, end.rdma.port->number));
-    one.fail({.message = fmt::format("NCCL_IB_HCA on {} names {}, which is not there", *node.name,
-                                     fmt::join(lost, ", ")),
-              .expected = fmt::format("={}", fmt::join(names, ",")),
-              .observed = variable->value,
-              .remedy = assign(*variable, fmt::format("={}", fmt::join(names, ",")),
-                               "Name the devices of the rails; names change with udev rules.")});
-  }
-}
-
-void hca_exact(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "NCCL_IB_HCA", nccl_touches(node));
-    const NcclVariable* variable = set_variable(one, node, "NCCL_IB_HCA");
-    if (variable == nullptr) continue;
-    const auto* devices = one.read(node.facts->rdma.devices);
-    if (devices == nullptr) continue;
-    const NameList list = parse_names(variable->value);
-    std::vector<std::string> hits;
-    const NameList::Entry* vague = nullptr;
-    for (const NameList::Entry& entry : list.entries) {
-      std::vector<std::string> found;
-      for (const RdmaDevice& device : *devices)
-        if (!list.exact && device.name.starts_with(entry.name)) found.push_back(device.name);
-      const bool meant = std::ranges::find(found, entry.name) != found.end();
-      if (found.size() > 1 && meant && vague == nullptr) vague = &entry, hits = std::move(found);
-    }
-    if (vague == nullptr) {
-      one.pass(variable->value);
-      continue;
-    }
-    const std::string exact = (list.exclude ? "^=" : "=") + variable->value.substr(list.exclude ? 1 : 0);
-    one.warn({.message = fmt::format("NCCL_IB_HCA on {}: {} is a prefix and matches {}", *node.name,
-                                     vague->name, fmt::join(hits, ", ")),
-              .expected = exact,
-              .observed = variable->value,
-              .remedy = assign(*variable, exact, "Write = before the list: names are then taken whole.")});
-  }
-}
-
-void hca_covers_rails(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "NCCL_IB_HCA", nccl_touches(node));
-    const NcclVariable* variable = set_variable(one, node, "NCCL_IB_HCA");
-    if (variable == nullptr) continue;
-    const NameList list = parse_names(variable->value);
-    std::vector<std::string> left_out;
-    for (const RailEnd& end : node.ends) {
-      if (!end.rdma || !end.wants_rdma()) continue;
-      const bool listed = std::ranges::any_of(list.entries, [&](const NameList::Entry& entry) {
-        return list.matches(entry, end.rdma.device->name) &&
-               (!entry.port || *entry.port == end.rdma.port->number);
-      });
-      if (listed == list.exclude) left_out.push_back(fmt::format("{} ({})", end.rdma_name(), end.name));
-    }
-    if (left_out.empty()) {
-      one.pass(variable->value);
-      continue;
-    }
-    one.warn({.message = fmt::format("NCCL_IB_HCA on {} leaves out {}: that rail stays idle", *node.name,
-                                     fmt::join(left_out, ", ")),
-              .expected = "every rail",
-              .observed = variable->value,
-              .remedy = {fmt::format("Add it to the list in {}, or take the rail out of cluster.yaml.",
-                                     variable->from)}});
-  }
-}
-
-void gid_index(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "NCCL_IB_GID_INDEX", nccl_touches(node));
-    const NcclVariable* variable = set_variable(one, node, "NCCL_IB_GID_INDEX");
-    if (variable == nullptr) continue;
-    const auto index = parse_number<int>(variable->value);
-    if (index && *index < 0) {
-      one.pass("chosen by NCCL");
-      continue;
-    }
-    std::string now = "is no RoCE v2 IPv4 GID now";
-    for (const RailEnd& end : node.ends) {
-      if (!end.rdma || !end.rdma.port->gids.ok()) continue;
-      for (const Gid& gid : *end.rdma.port->gids)
-        if (index && gid.index == *index && gid.type.value_or("") == "RoCE v2" && gid.gid.ok() &&
-            gid.gid->is_v4())
-          now = "happens to be right now";
-    }
-    one.warn({.message = fmt::format(
-                  "NCCL on {} takes GID {} whatever it holds ({}): the table's order changes with "
-                  "addresses",
-                  *node.name, variable->value, now),
-              .expected = "unset (NCCL ≥ 2.21 chooses by family and version)",
-              .observed = variable->value,
-              .remedy = unset(*variable, "Remove it; on old NCCL upgrade instead.")});
-  }
-}
-
-void socket_interface(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "NCCL_SOCKET_IFNAME", nccl_touches(node));
-    const NcclVariable* variable = set_variable(one, node, "NCCL_SOCKET_IFNAME");
-    if (variable == nullptr) continue;
-    const auto* interfaces = one.read(node.facts->net.interfaces);
-    if (interfaces == nullptr) continue;
-    const NameList list = parse_names(variable->value);
-    const bool found = std::ranges::any_of(list.entries, [&](const NameList::Entry& entry) {
-      return std::ranges::any_of(
-          *interfaces, [&](const NetInterface& one_of) { return list.matches(entry, one_of.name); });
-    });
-    if (found || list.exclude) {
-      one.pass(variable->value);
-      continue;
-    }
-    one.fail({.message = fmt::format(
-                  "NCCL on {} is to start over {}, which is no interface here: \"no socket interface "
-                  "found\"",
-                  *node.name, variable->value),
-              .expected = "an interface of this node",
-              .observed = variable->value,
-              .remedy = unset(*variable, "Correct the name, or remove the line: NCCL finds one by itself.")});
-  }
-}
-
-void gdr_level(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "NCCL_NET_GDR_LEVEL", nccl_touches(node));
-    const NcclVariable* variable = set_variable(one, node, "NCCL_NET_GDR_LEVEL");
-    if (variable == nullptr) continue;
-    constexpr std::string_view kLevels[] = {"LOC", "PIX", "PXB", "PHB", "SYS"};
-    if (std::ranges::find(kLevels, variable->value) != std::end(kLevels)) {
-      one.pass(variable->value);
-      continue;
-    }
-    // NCCL maps old integers 0…5 to these (user guide, NCCL_NET_GDR_LEVEL).
-    constexpr std::string_view kByInteger[] = {"LOC", "PIX", "PXB", "PHB", "SYS", "SYS"};
-    const auto number = parse_number<std::size_t>(variable->value);
-    const std::string_view word = number && *number < std::size(kByInteger) ? kByInteger[*number] : "PXB";
-    one.warn({.message = fmt::format("NCCL_NET_GDR_LEVEL is {} on {}: {}", variable->value, *node.name,
-                                     number ? "integers are a legacy that changed meaning between versions"
-                                            : "NCCL does not know this level"),
-              .expected = "LOC, PIX, PXB, PHB or SYS",
-              .observed = variable->value,
-              .remedy = assign(*variable, word, "Write the level as a word, or leave it to NCCL.")});
-  }
-}
-
-void retry_count(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "NCCL_IB_RETRY_CNT", nccl_touches(node));
-    const NcclVariable* variable = set_variable(one, node, "NCCL_IB_RETRY_CNT");
-    if (variable == nullptr) continue;
-    const auto number = parse_number<int>(variable->value);
-    if (number && *number >= 0 && *number <= 7) {
-      one.pass(variable->value);
-      continue;
-    }
-    one.fail({.message = fmt::format(
-                  "NCCL_IB_RETRY_CNT is {} on {}: the field has three bits, the connection is refused "
-                  "or wraps",
-                  variable->value, *node.name),
-              .expected = "0 to 7",
-              .observed = variable->value,
-              .remedy = assign(*variable, "7", "Seven is the most.")});
-  }
-}
-
-void debug_off(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "NCCL_DEBUG", nccl_touches(node));
-    const NcclVariable* variable = set_variable(one, node, "NCCL_DEBUG");
-    if (variable == nullptr) continue;
-    const std::string level = lower(variable->value);
-    if (level != "info" && level != "trace") {
-      one.pass(variable->value);
-      continue;
-    }
-    one.warn({.message = fmt::format(
-                  "NCCL_DEBUG={} was left on for everybody on {}: each rank writes megabytes of log",
-                  variable->value, *node.name),
-              .expected = "WARN, or unset",
-              .observed = variable->value,
-              .remedy = assign(*variable, "WARN", "Set it per job when it is needed.")});
-  }
-}
-
-void traffic_class(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "NCCL_IB_TC", nccl_touches(node));
-    if (!node.expect().traffic_class || !has_rdma_rail(node)) {
-      one.not_applicable("no traffic class is expected");
-      continue;
-    }
-    const int want = *node.expect().traffic_class;
-    const NcclVariable* variable = effective(node.facts->nccl, "NCCL_IB_TC");
-    if (variable != nullptr) one.add_evidence(variable->from);
-    if (variable != nullptr && parse_number<int>(variable->value) == want) {
-      one.pass(variable->value);
-      continue;
-    }
-    const std::string have = variable == nullptr ? "unset" : variable->value;
-    one.fail(
-        {.message = fmt::format("NCCL_IB_TC is {} on {}, expected {}: NCCL's own connections do not follow "
-                                "default_roce_tos and travel in the lossy class",
-                                have, *node.name, want),
-         .expected = std::to_string(want),
-         .observed = have,
-         .remedy = variable == nullptr
-                       ? Remedy{"Set it for all programs.",
-                                {fmt::format("echo NCCL_IB_TC={} >> /etc/nccl.conf", want)}}
-                       : assign(*variable, std::to_string(want), "Set it for all programs.")});
-  }
-}
-
-}  // namespace
-
 std::span<const Rule> nccl_rules() {
-  static constexpr std::string_view kFiles =
-      "/etc/nccl.conf, ~/.nccl.conf, /etc/profile.d/*.sh, /etc/environment, the environment";
   static const Rule kRules[] = {
       {.id = "nccl.rdma-on",
        .title = "NCCL may use RDMA",
        .why =
-           "NCCL_IB_DISABLE=1 or NCCL_NET=Socket, left from a test, sends everything over TCP: the log says "
-           "\"Using network Socket\" and nobody reads it.",
+           "NCCL_IB_DISABLE (any number but 0) or NCCL_NET=Socket, left from a test, sends everything over "
+           "TCP: the log says \"Using network Socket\" and nobody reads it.",
        .source = kFiles,
-       .standard = "neither is set where the node has an RDMA rail",
+       .standard = "neither is set where the node has an active RDMA port",
        .remedy = "Remove the line.",
        .fixture = "v100-nccl-ib-disabled",
        .explained_by = {},
-       .check = rdma_on},
+       .check = by_lint},
+      {.id = "nccl.net-forced",
+       .title = "NCCL_NET asks for a network that is there",
+       .why = "NCCL_NET=IB forbids the fallback to TCP: without an active RDMA port NCCL does not start.",
+       .source = kFiles,
+       .standard = "NCCL_NET=IB only where an RDMA port is active",
+       .remedy = "Bring a port up, or remove the line.",
+       .fixture = "h200-nccl-net-forced",
+       .explained_by = {"rdma.adapter-modules", "rdma.pci-device", "rdma.rail-device", "rdma.physical-state",
+                        "rdma.port-state", "net.carrier"},
+       .check = by_lint},
       {.id = "nccl.hca",
        .title = "NCCL_IB_HCA names devices that exist",
        .why = "A list that matches nothing leaves NCCL without RDMA; it falls back to TCP.",
        .source = kFiles,
-       .standard = "each entry matches a device and port of this node",
+       .standard = "each entry matches a device and port of this node, and something is left",
        .remedy = "Name the devices of the rails.",
        .fixture = "v100-nccl-hca-unknown",
        .explained_by = {"rdma.pci-device", "rdma.rail-device"},
-       .check = hca_exists},
+       .check = by_lint},
+      {.id = "nccl.hca-port",
+       .title = "NCCL_IB_HCA selects active ports",
+       .why = "NCCL leaves out a listed port that is not ACTIVE without a word; the job runs on fewer rails.",
+       .source = kFiles,
+       .standard = "each selected port is ACTIVE",
+       .remedy = "Bring the port up, or take it off the list.",
+       .fixture = "h100-nccl-hca-port",
+       .explained_by = {"rdma.physical-state", "rdma.port-state", "rdma.subnet-manager", "net.carrier",
+                        "net.admin-up"},
+       .check = by_lint},
       {.id = "nccl.hca-exact",
        .title = "NCCL_IB_HCA means what it says",
        .why = "Names are prefixes: mlx5_1 also takes mlx5_10 to mlx5_19, management ports among them.",
@@ -369,45 +148,73 @@ std::span<const Rule> nccl_rules() {
        .remedy = "Write =.",
        .fixture = "h100-nccl-hca-prefix",
        .explained_by = {},
-       .check = hca_exact},
-      {.id = "nccl.hca-covers-rails",
-       .title = "NCCL_IB_HCA covers every rail",
-       .why = "A rail that is not listed is paid for and idle.",
-       .source = kFiles,
-       .standard = "each rail's device and port is selected",
-       .remedy = "Add it.",
-       .fixture = "v100-nccl-hca-one-port",
-       .explained_by = {"nccl.hca"},
-       .check = hca_covers_rails},
+       .check = by_lint},
       {.id = "nccl.gid-index",
        .title = "NCCL chooses the GID itself",
        .why = "The GID table is filled in the order in which addresses came up: a pinned index points "
-              "elsewhere after a "
-              "reboot, and connections stop with error 12.",
+              "elsewhere after a reboot.",
        .source = kFiles,
        .standard = "NCCL_IB_GID_INDEX unset; NCCL 2.21 and later choose by address family and RoCE version",
        .remedy = "Remove it.",
        .fixture = "v100-nccl-gid-pinned",
        .explained_by = {},
-       .check = gid_index},
+       .check = by_lint},
+      {.id = "nccl.gid-entry",
+       .title = "pinned GID is a RoCE v2 address",
+       .why =
+           "An empty entry makes no connection. RoCE v1 and link-local ones work inside one Ethernet segment "
+           "and with peers that use the same kind; elsewhere sends end in error 12.",
+       .source = "NCCL_IB_GID_INDEX; /sys/class/infiniband/*/ports/*/gids",
+       .standard = "RoCE v2, neither empty nor fe80::",
+       .remedy = "Remove NCCL_IB_GID_INDEX.",
+       .fixture = "v100-nccl-gid-entry",
+       .explained_by = {"rdma.gid"},
+       .check = by_lint},
+      {.id = "nccl.gid-range",
+       .title = "NCCL_IB_ADDR_RANGE holds a GID of every port",
+       .why = "Where no GID is in the range NCCL keeps entry 0, usually link-local.",
+       .source = kFiles,
+       .standard = "a range of NCCL_IB_ADDR_FAMILY with an address of each active RoCE port",
+       .remedy = "Correct the range.",
+       .fixture = "v100-nccl-gid-range",
+       .explained_by = {"net.address", "rdma.gid"},
+       .check = by_lint},
       {.id = "nccl.socket-interface",
        .title = "NCCL_SOCKET_IFNAME names an interface",
        .why = "NCCL meets its peers over TCP first, on this interface; when there is none, nothing starts.",
        .source = kFiles,
-       .standard = "matches an interface of this node",
+       .standard = "matches an interface that is up and has an address",
        .remedy = "Correct or remove it.",
        .fixture = "spark-nccl-socket-interface",
-       .explained_by = {"net.interface"},
-       .check = socket_interface},
-      {.id = "nccl.gdr-level",
-       .title = "NCCL_NET_GDR_LEVEL is a word",
-       .why = "Integers are a legacy whose meaning moved when levels were added.",
+       .explained_by = {"net.interface", "net.admin-up", "net.carrier", "net.address"},
+       .check = by_lint},
+      {.id = "nccl.socket-interface-exact",
+       .title = "NCCL_SOCKET_IFNAME means what it says",
+       .why = "Names are prefixes: eth1 also takes eth10; and a name that is not there is skipped silently.",
        .source = kFiles,
-       .standard = "LOC, PIX, PXB, PHB or SYS (NCCL user guide)",
+       .standard = "= before the list wherever a name is a prefix of another; each name exists",
+       .remedy = "Write =, and the names this node has.",
+       .fixture = "h100-nccl-socket-interface-gone",
+       .explained_by = {"net.interface"},
+       .check = by_lint},
+      {.id = "nccl.socket-interface-reach",
+       .title = "NCCL_SOCKET_IFNAME leaves the node",
+       .why = "Loopback, container bridges and veth pairs end inside the node: other nodes wait for ever.",
+       .source = kFiles,
+       .standard = "no lo, docker*, virbr*, veth*, br-*",
+       .remedy = "Name the interface of the node's own address.",
+       .fixture = "v100-nccl-socket-loopback",
+       .explained_by = {},
+       .check = by_lint},
+      {.id = "nccl.gdr-level",
+       .title = "NCCL_NET_GDR_LEVEL and NCCL_P2P_LEVEL are words",
+       .why = "Integers are a legacy whose meaning moved when levels were added; an unknown word is ignored.",
+       .source = kFiles,
+       .standard = "LOC, NVL, PIX, PXB, PHB or SYS (NCCL user guide)",
        .remedy = "Write the word.",
        .fixture = "h100-nccl-gdr-integer",
        .explained_by = {},
-       .check = gdr_level},
+       .check = by_lint},
       {.id = "nccl.retry-count",
        .title = "NCCL_IB_RETRY_CNT fits its field",
        .why = "InfiniBand gives the retry count three bits: 0 to 7.",
@@ -416,26 +223,155 @@ std::span<const Rule> nccl_rules() {
        .remedy = "7.",
        .fixture = "v100-nccl-retry",
        .explained_by = {},
-       .check = retry_count},
-      {.id = "nccl.debug",
-       .title = "NCCL's debug log is off by default",
-       .why = "INFO on a thousand ranks fills disks and slows the start.",
+       .check = by_lint},
+      {.id = "nccl.timeout",
+       .title = "NCCL_IB_TIMEOUT bears congestion and still ends",
+       .why = "The wait is 4.096 µs · 2^value per try: small values end jobs with error 12 under congestion, "
+              "large ones hide a dead link for minutes, 0 and 32 wait for ever.",
        .source = kFiles,
-       .standard = "unset, VERSION or WARN",
-       .remedy = "WARN.",
-       .fixture = "v100-nccl-debug",
+       .standard = "14 to 23; NCCL's default is 20 since 2.23 (the bounds are ours)",
+       .remedy = "20.",
+       .fixture = "v100-nccl-timeout",
        .explained_by = {},
-       .check = debug_off},
+       .check = by_lint},
       {.id = "nccl.traffic-class",
        .title = "NCCL marks the lossless class",
        .why = "default_roce_tos marks only connections made by RDMA-CM. NCCL makes its own and takes "
               "NCCL_IB_TC.",
        .source = kFiles,
-       .standard = "NCCL_IB_TC = expect.traffic_class of cluster.yaml; not judged without it",
+       .standard = "DSCP of NCCL_IB_TC = that of expect.traffic_class in cluster.yaml; not judged without it",
        .remedy = "Set NCCL_IB_TC.",
        .fixture = "h100-nccl-traffic-class",
        .explained_by = {},
-       .check = traffic_class},
+       .check = by_lint},
+      {.id = "nccl.ecn-bits",
+       .title = "NCCL_IB_TC does not claim congestion",
+       .why = "The lowest two bits are ECN's: 11 says \"congestion met\" of every packet, and senders slow "
+              "down.",
+       .source = kFiles,
+       .standard = "lowest bits 00, or 10 for ECN-capable (RFC 3168)",
+       .remedy = "104, or 106 for ECN-capable.",
+       .fixture = "v100-nccl-ecn-bits",
+       .explained_by = {},
+       .check = by_lint},
+      {.id = "nccl.value",
+       .title = "NCCL's variables have values that NCCL takes",
+       .why =
+           "Numbers are read by strtoll: \"true\" is 0. A word that NCCL does not know is ignored, or since "
+           "2.24 keeps it from starting (NCCL_ALGO, NCCL_PROTO).",
+       .source = kFiles,
+       .standard = "kind and range of each variable (NCCL user guide)",
+       .remedy = "Correct the value.",
+       .fixture = "v100-nccl-value",
+       .explained_by = {},
+       .check = by_lint},
+      {.id = "nccl.known-variable",
+       .title = "NCCL knows the variables that are set",
+       .why = "A misspelt variable does nothing, and nobody notices.",
+       .source = kFiles,
+       .standard = "in some release of NCCL from 2.3 to 2.30, or of a known plugin",
+       .remedy = "Correct the name.",
+       .fixture = "v100-nccl-unknown-variable",
+       .explained_by = {},
+       .check = by_lint},
+      {.id = "nccl.removed-variable",
+       .title = "NCCL still reads the variables that are set",
+       .why = "A variable that NCCL dropped does nothing; what it was set for does not happen.",
+       .source = kFiles,
+       .standard = "in the NCCL of expect.nccl, else the installed one, else the newest known",
+       .remedy = "Remove the line.",
+       .fixture = "v100-nccl-removed-variable",
+       .explained_by = {},
+       .check = by_lint},
+      {.id = "nccl.variable-version",
+       .title = "NCCL is new enough for the variables that are set",
+       .why = "An older NCCL ignores a variable that came later: the GID family, the range, subnet-aware "
+              "routing.",
+       .source = "libnccl.so.2; the files and environments that set variables",
+       .standard = "in the NCCL of expect.nccl, else the installed one; not judged without either",
+       .remedy = "Upgrade NCCL.",
+       .fixture = "v100-nccl-old-library",
+       .explained_by = {"nccl.version"},
+       .check = by_lint},
+      {.id = "nccl.file-syntax",
+       .title = "NCCL's own files are written as NCCL reads them",
+       .why =
+           "nccl.conf is no shell script: quotes become part of the value, \"export\" and spaces part of the "
+           "name.",
+       .source = "/etc/nccl.conf, ~/.nccl.conf, $NCCL_CONF_FILE",
+       .standard = "NAME=value from the first column (NCCL src/misc/param.cc)",
+       .remedy = "Remove quotes, export and spaces.",
+       .fixture = "v100-nccl-quoted",
+       .explained_by = {},
+       .check = by_lint},
+      {.id = "nccl.set-once",
+       .title = "NCCL's variables have one value",
+       .why =
+           "Two places disagree; which one wins depends on file and context. In NCCL's files the first line "
+           "wins, in shells the last.",
+       .source = kFiles,
+       .standard = "no variable with two values",
+       .remedy = "Keep one.",
+       .fixture = "v100-nccl-set-twice",
+       .explained_by = {},
+       .check = by_lint},
+      {.id = "nccl.contexts",
+       .title = "services hand NCCL what login shells do",
+       .why = "A job tried by hand works, and the same job from the scheduler gets another value.",
+       .source = kUnits,
+       .standard = "equal where both set a variable",
+       .remedy = "Set it once, in /etc/nccl.conf.",
+       .fixture = "h100-nccl-contexts",
+       .explained_by = {},
+       .check = by_lint},
+      {.id = "nccl.conf-file",
+       .title = "NCCL_CONF_FILE is read",
+       .why = "When it names no file, ~/.nccl.conf is not read either.",
+       .source = kFiles,
+       .standard = "set in the environment, a whole path, a file that is there (2.23)",
+       .remedy = "Correct the path.",
+       .fixture = "v100-nccl-conf-file",
+       .explained_by = {},
+       .check = by_lint},
+      {.id = "nccl.debug",
+       .title = "NCCL's debug output is off by default",
+       .why =
+           "INFO on a thousand ranks fills disks and slows the start; dump files are written by every job.",
+       .source = kFiles,
+       .standard = "unset, VERSION or WARN in files that every job reads",
+       .remedy = "WARN.",
+       .fixture = "v100-nccl-debug",
+       .explained_by = {},
+       .check = by_lint},
+      {.id = "nccl.paths-on",
+       .title = "NCCL may use every path inside the node",
+       .why = "NCCL_P2P_DISABLE keeps GPUs from NVLink, NCCL_SHM_DISABLE processes from shared memory.",
+       .source = kFiles,
+       .standard = "neither is 1 in files that every job reads",
+       .remedy = "Remove the line.",
+       .fixture = "v100-nccl-p2p-disabled",
+       .explained_by = {},
+       .check = by_lint},
+      {.id = "nccl.algorithm-free",
+       .title = "NCCL chooses algorithm and protocol",
+       .why = "Forced for every job, one size gains and the others lose.",
+       .source = kFiles,
+       .standard = "NCCL_ALGO and NCCL_PROTO unset in files that every job reads",
+       .remedy = "Remove the line.",
+       .fixture = "v100-nccl-algorithm-forced",
+       .explained_by = {},
+       .check = by_lint},
+      {.id = "nccl.cross-rails",
+       .title = "NCCL keeps to its rails",
+       .why =
+           "NCCL_CROSS_NIC=1 lets a GPU send through another rail's NIC; rails that are subnets of their own "
+           "meet only in a router, or nowhere.",
+       .source = kFiles,
+       .standard = "not 1 where cluster.yaml has two or more RDMA rails",
+       .remedy = "0.",
+       .fixture = "h100-nccl-cross-rails",
+       .explained_by = {},
+       .check = by_lint},
   };
   return kRules;
 }

@@ -60,6 +60,26 @@ void add_ends(NodeView& node, const Cluster& cluster, const Wanted& wanted) {
       node.ends.push_back(make_end(node, nullptr, nullptr, interface.name));
 }
 
+// Two RDMA rails are subnets of their own: what one carries the other does not.
+bool has_separate_rails(const NodeView& node) {
+  std::vector<const Rail*> rails;
+  for (const RailEnd& end : node.ends)
+    if (end.rail != nullptr && end.wants_rdma() && end.rail->subnet &&
+        std::ranges::none_of(rails, [&](const Rail* other) { return other->subnet == end.rail->subnet; }))
+      rails.push_back(end.rail);
+  return rails.size() > 1;
+}
+
+void look_at_nccl(NodeView& node) {
+  const Expectations& expect = node.expect();
+  const nccl::Expectation expected{.version = expect.nccl ? nccl::Version::parse(*expect.nccl) : std::nullopt,
+                                   .traffic_class = expect.traffic_class,
+                                   .separate_rails = has_separate_rails(node)};
+  node.nccl_complaints = nccl::lint(*node.facts, expected);
+  node.nccl_choices = nccl::predict(*node.facts, expected.version);
+  node.nccl_variables = by_precedence(node.facts->nccl).size();
+}
+
 }  // namespace
 
 bool RailEnd::infiniband() const {
@@ -93,6 +113,7 @@ Survey::Survey(const Evidence& all) : evidence(all) {
       if (is_gpu(device)) node.gpus_on_pci.push_back(&device);
       if (is_adapter(device)) node.adapters_on_pci.push_back(&device);
     }
+    look_at_nccl(node);
     nodes.push_back(std::move(node));
   }
   for (const NodeView& node : nodes)

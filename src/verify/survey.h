@@ -9,6 +9,8 @@
 #include "facts/facts.h"
 #include "hardware/nic.h"
 #include "inventory/cluster.h"
+#include "nccl/choice.h"
+#include "nccl/lint.h"
 #include "verify/verify.h"
 
 namespace railbed {
@@ -39,6 +41,10 @@ struct NodeView {
   std::vector<RailEnd> ends = {};
   std::vector<const PciDevice*> gpus_on_pci = {};  // looked up once: half of all rules ask
   std::vector<const PciDevice*> adapters_on_pci = {};
+
+  std::vector<nccl::Complaint> nccl_complaints = {};  // of the lint, judged by rules_nccl.cc
+  nccl::Choices nccl_choices = {};                    // judged by rules_nccl_choice.cc
+  std::size_t nccl_variables = 0;                     // how many are set
 
   // It has a GPU or an RDMA adapter on PCI: a real machine whose tuning matters.
   bool has_accelerators() const { return !gpus().empty() || !adapters().empty(); }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "verify/nccl_topics.h"
+
 namespace railbed {
 namespace {
 
@@ -35,7 +37,11 @@ void compare(Judge& judge, const std::vector<Vote>& votes, const Uniformity& wha
     for (const auto& [value, members] : groups) {
       texts.push_back(fmt::format("{} on {}", value, nodes_text(members)));
       all.add_evidence(members.front()->from);
-      for (const Vote* vote : members) all.touch("node:" + *vote->node->name);
+      for (const Vote* vote : members) {
+        all.touch("node:" + *vote->node->name);
+        if (!what.touches_nccl) continue;
+        for (std::string& thing : nccl_touches(*vote->node)) all.touch(std::move(thing));
+      }
     }
     all.red(what.status,
             {.message = fmt::format("{} differs: {}; {}", what.subject, fmt::join(texts, ", "), what.why),
@@ -49,6 +55,7 @@ void compare(Judge& judge, const std::vector<Vote>& votes, const Uniformity& wha
     for (const Vote* vote : members) {
       std::vector<std::string> touches;
       if (what.touches_gpus) touches.emplace_back("gpus");
+      if (what.touches_nccl) touches = nccl_touches(*vote->node);
       Case one = judge.on(*vote->node, std::string(what.subject), std::move(touches));
       one.add_evidence(vote->from);
       one.red(what.status, {.message = fmt::format("{} of {} is {}, {} of {} nodes have {}: {}", what.subject,

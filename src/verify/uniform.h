@@ -22,6 +22,7 @@ struct Uniformity {
   Status status = Status::kWarn;
   Remedy remedy;
   bool touches_gpus = false;
+  bool touches_nccl = false;  // "nccl", and the rails of the nodes that differ
 };
 
 // With a majority each odd node gets its own finding; without one the cluster gets a single finding.

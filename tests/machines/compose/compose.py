@@ -126,6 +126,12 @@ class Machine(Tree):
                    f"NVRM version: NVIDIA UNIX {kind}  {version}  Release Build  (composed)\nGCC version:  composed")
         self.modules += ["nvidia", "nvidia_uvm", "nvidia_modeset"]
 
+    def nccl(self, version):
+        """libnccl2 as NVIDIA's packages install it."""
+        folder = "/usr/lib64" if self.hostname.startswith("r730") else f"/usr/lib/{self.arch}-linux-gnu"
+        self.lines.append(f"{folder}/libnccl.so.2 -> libnccl.so.{version}")
+        self.folder(f"{folder}/libnccl.so.{version}")
+
     # --- network ---
     def interface(self, name, device, mac, *, mtu=1500, speed=None, up=True, carrier=True, kind=1, dev_port=0,
                   driver="", addresses=(), ipoib=None, changes=2):
@@ -355,6 +361,7 @@ adapter, firmware, MACs, uptime. The GID order is the kernel's, so the RoCE v2 I
         one.bridge(["0000:00", f"0000:00:{root}"], 0, (1, 1))
         one.pci(["0000:00", f"0000:00:{root}", f"0000:{bus}:00.0"], 0x8086, 0x1533, 0x020000, "igb", 0, (1, 1))
     one.nvidia("580.126.09", opened=False)
+    one.nccl("2.28.9")
     one.loopback()
     one.interface("enp5s0", "0000:05:00.0", f"02:00:00:05:00:0{index}", speed=1000,
                   addresses=[f"192.168.1.{73 if index == 1 else 71}/24"])
@@ -394,6 +401,7 @@ firmware, MACs, the management adapter.
     one.bridge(["0007:00", "0007:00:00.0"], 0, (3, 1))
     one.pci(["0007:00", "0007:00:00.0", "0007:01:00.0"], 0x10EC, 0x8127, 0x020000, "r8127", 0, (3, 1))
     one.nvidia("580.95.05", opened=True)
+    one.nccl("2.28.9")
     one.loopback()
     one.interface("enP7s7", "0007:01:00.0", f"02:00:00:07:07:0{index}", speed=1000, addresses=[f"10.0.0.{index}/24"])
     number = 0
@@ -441,6 +449,7 @@ bus numbers, LIDs, addresses 10.10.10.{index}, firmware, driver build.
     one.pci(["0000:00", "0000:00:03.0", "0000:04:00.0"], 0x15B3, 0x1013, 0x020700, "mlx5_core", 0, (3, 16))
     one.pci(["0000:00", "0000:00:01.0", "0000:01:00.0"], 0x14E4, 0x168E, 0x020000, "bnx2x", 0, (2, 8))
     one.nvidia("580.95.05", opened=False)
+    one.nccl("2.28.9")
     one.file("/sys/module/nvidia_peermem/version", "580.95.05")
     one.loopback()
     one.interface("eno1", "0000:01:00.0", f"02:00:00:01:00:0{index}", speed=1000, addresses=[f"192.168.10.{10 + index}/24"])
@@ -528,6 +537,9 @@ mlx5_8 to mlx5_10.
     one.services = {"ssh": (900,), "chrony": (700,), "systemd-networkd": (600,), "rdma-cm-tos": (0,),
                     "nvidia-fabricmanager": (1500,), "nvidia-persistenced": (1400,), "slurmd": (2000,)}
     one.limits("/proc/2000/limits", "unlimited")
+    one.command("systemctl show --property=Id,Environment,EnvironmentFiles slurmd.service",
+                "Id=slurmd.service\nEnvironment=")
+    one.nccl("2.26.2")
     hcas = ",".join(f"mlx5_{number}" for number in range(8))
     one.block("/etc/profile.d/nccl-rdma.sh",
               f"export NCCL_IB_DISABLE=0\nexport NCCL_IB_TC=104\nexport NCCL_NET_GDR_LEVEL=SYS\nexport NCCL_IB_HCA=={hcas}")

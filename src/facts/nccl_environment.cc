@@ -1,0 +1,98 @@
+#include "facts/nccl_environment.h"
+
+#include "base/text.h"
+#include "facts/nccl.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::string_view kService = ".service";
+
+// Takes one word off the text, quotes and backslashes resolved, up to an unquoted one of `stops`.
+std::string take_word(std::string_view& text, std::string_view stops) {
+  std::string word;
+  char quote = 0;
+  std::size_t i = 0;
+  for (; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
+      word.push_back(text[++i]);
+    } else if (quote != 0) {
+      if (c == quote)
+        quote = 0;
+      else
+        word.push_back(c);
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (stops.find(c) != std::string_view::npos) {
+      break;
+    } else {
+      word.push_back(c);
+    }
+  }
+  text.remove_prefix(i);
+  return word;
+}
+
+// "A=1 \"B=two words\""
+void add_variables(std::string_view text, UnitEnvironment& unit) {
+  for (text = trim(text); !text.empty(); text = trim(text)) {
+    const std::string word = take_word(text, " \t");
+    const auto equals = word.find('=');
+    if (equals != std::string::npos)
+      unit.variables.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+  }
+}
+
+}  // namespace
+
+std::string first_shell_word(std::string_view text) { return take_word(text, " \t;\r"); }
+
+std::vector<UnitEnvironment> parse_unit_environments(std::string_view output) {
+  std::vector<UnitEnvironment> units;
+  UnitEnvironment unit;
+  const auto keep = [&] {
+    if (!unit.name.empty()) units.push_back(std::move(unit));
+    unit = {};
+  };
+  for (const auto line : lines(output)) {
+    const auto pair = key_value(line, '=');
+    if (!pair) {
+      keep();
+      continue;
+    }
+    const auto& [key, value] = *pair;
+    if (key == "Id")
+      unit.name = value.ends_with(kService) ? value.substr(0, value.size() - kService.size()) : value;
+    if (key == "Environment") add_variables(value, unit);
+    if (key == "EnvironmentFiles") {  // "/etc/default/slurmd (ignore_errors=yes)"
+      const auto path = value.substr(0, value.find(" ("));
+      if (path.starts_with('/') && path.find_first_of("*?[") == std::string_view::npos)
+        unit.files.emplace_back(path);
+    }
+  }
+  keep();
+  return units;
+}
+
+std::string only_nccl_environment(std::string_view output) {
+  std::string kept;
+  for (const auto& unit : parse_unit_environments(output)) {
+    kept += (kept.empty() ? "Id=" : "\nId=") + unit.name + std::string(kService) + "\n";
+    std::string variables;
+    for (const auto& [name, value] : unit.variables) {
+      if (!is_nccl_name(name)) continue;
+      std::string quoted;
+      for (const char c : value) {
+        if (c == '"' || c == '\\') quoted.push_back('\\');
+        quoted.push_back(c);
+      }
+      variables += (variables.empty() ? "\"" : " \"") + name + "=" + quoted + "\"";
+    }
+    if (!variables.empty()) kept += "Environment=" + variables + "\n";
+    for (const auto& file : unit.files) kept += "EnvironmentFiles=" + file + " (ignore_errors=no)\n";
+  }
+  return kept;
+}
+
+}  // namespace railbed
