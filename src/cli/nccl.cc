@@ -13,6 +13,7 @@
 #include "nccl/choice.h"
 #include "nccl/lint.h"
 #include "nccl/node_text.h"
+#include "nccl/settings.h"
 
 namespace railbed {
 namespace {
@@ -43,6 +44,7 @@ int look_at_node(const NcclOptions& options) {
   const auto host = open_root(options.root);
   if (!host) return report(host.error());
   const Facts facts = collect_facts(**host);
+  if (!expected.version) expected.version = nccl::installed_version(facts.nccl);
   const auto complaints = nccl::lint(facts, expected);
   const auto choices = nccl::predict(facts, expected.version);
   if (options.json) {
@@ -66,7 +68,7 @@ Action declare_nccl(CLI::App& app) {
   app.add_option("--root", options->root, "look at this folder or .tree file instead of this machine");
   app.add_option("--log", options->log, "explain this NCCL_DEBUG=INFO log instead; - reads standard input");
   app.add_option("--nccl-version", options->version,
-                 "the NCCL that will run, for variables that came or went");
+                 "the NCCL that will run, for variables that came or went; else the installed one");
   app.add_option("--traffic-class", options->traffic_class, "what NCCL_IB_TC should be: 104 is DSCP 26");
   app.add_flag("--rails", options->rails, "each NIC of a node has a switch of its own");
   app.add_flag("--json", options->json, "print JSON");
