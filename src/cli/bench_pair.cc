@@ -17,6 +17,7 @@
 #include "cli/terminal.h"
 #include "fleet/fleet.h"
 #include "inventory/load.h"
+#include "report/familiar.h"
 
 namespace railbed {
 namespace {
@@ -33,6 +34,7 @@ struct Options {
   bool bandwidth_only = false;
   bool latency_only = false;
   bool json = false;
+  std::string format;  // another tool's; empty: ours
   int repeat = 1;
   std::string label;
   std::string baseline;  // the run to compare with; empty: none
@@ -100,6 +102,9 @@ void print(const std::vector<Measurement>& measurements, const Options& options)
     fmt::print("{}", json::dump_pretty(json::encode(Output{1, measurements})));
     return;
   }
+  if (options.format == "perftest") return fmt::print("{}", perftest_text(measurements));
+  if (options.format == "iperf3") return fmt::print("{}", iperf3_text(measurements));
+  if (options.format == "iperf3-json") return fmt::print("{}", iperf3_json(measurements));
   if (options.repeat > 1)
     fmt::print("Each number is the median of {} runs; its spread is from run to run.\n\n", options.repeat);
   fmt::print("{}", bench_table(merge_repeats(measurements)));
@@ -199,7 +204,10 @@ void declare_options(CLI::App& app, Options& options) {
       ->option_text("[RUN]");
   add_store_option(app, options.store);
   app.add_flag("--no-store", options.forget, "do not keep the run in the history");
-  app.add_flag("--json", options.json, "machine-readable (docs/reference/bench.md)");
+  auto* json = app.add_flag("--json", options.json, "machine-readable (docs/reference/bench.md)");
+  app.add_option("--format", options.format, "print as another tool does: perftest, iperf3, iperf3-json")
+      ->check(CLI::IsMember({"perftest", "iperf3", "iperf3-json"}))
+      ->excludes(json);
 }
 
 }  // namespace
