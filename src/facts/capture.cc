@@ -14,9 +14,9 @@ bool is_empty_gid(const std::string& path, const TreeEntry& entry) {
 
 }  // namespace
 
-Tree capture(Host& host) {
+Tree capture(Host& host, const CollectOptions& options) {
   RecordingHost recorder(host);
-  collect_facts(recorder);
+  collect_facts(recorder, options);
   Tree tree = recorder.tree();
   for (auto& [path, entry] : tree.entries)
     if (path.starts_with("/boot/config-")) entry.content = used_config(entry.content);

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "host/errno_name.h"
 #include "host/tree.h"
@@ -94,8 +95,9 @@ class Parser {
     if (line.starts_with("- ")) return parse_removal(line.substr(2));
     if (line.starts_with("$ ")) return parse_command(line.substr(2));
     if (line.starts_with("@ ")) return parse_call(line.substr(2));
+    if (line.starts_with("~ ")) return parse_patch(line.substr(2));
     if (line.starts_with('/')) return parse_entry(line);
-    return complain("expected a path, \"- path\", \"$ command\" or \"@ call\"");
+    return complain("expected a path, \"- path\", \"$ command\", \"@ call\" or \"~ call\"");
   }
 
   Result<void> parse_base(std::string_view base) {
@@ -213,6 +215,23 @@ class Parser {
     auto block = parse_block(line.substr(block_at + 1));
     if (!block) return fail(block.error().kind, block.error().text);
     tree_.calls.insert_or_assign(name, Reading<std::string>(std::move(*block), name));
+    return {};
+  }
+
+  // NAME <<WORD: a JSON merge patch (RFC 7396) over what the call answers so far.
+  Result<void> parse_patch(std::string_view line) {
+    const auto block_at = line.rfind(" <<");
+    const auto known = tree_.calls.find(line.substr(0, block_at));
+    if (block_at == std::string_view::npos) return complain("expected <<END after the call's name");
+    if (known == tree_.calls.end() || !known->second.ok())
+      return complain("nothing to change: no answer to it yet");
+    auto block = parse_block(line.substr(block_at + 1));
+    if (!block) return fail(block.error().kind, block.error().text);
+    const auto patch = json::parse(*block);
+    auto answer = json::parse(*known->second);
+    if (!patch || !answer) return complain(patch ? "the call's answer is not JSON" : patch.error().text);
+    answer->merge_patch(*patch);
+    known->second = Reading<std::string>(json::dump_wrapped(*answer), known->first);
     return {};
   }
 

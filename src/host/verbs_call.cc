@@ -70,9 +70,10 @@ VerbsPort ask_port(const Verbs& verbs, ibv_context* context, int number) {
   return port;
 }
 
-VerbsDevice ask_device(const Verbs& verbs, ibv_device* handle) {
+VerbsDevice ask_device(const Verbs& verbs, ibv_device* handle, const Say& about_to) {
   VerbsDevice device;
   device.name = verbs.get_device_name(handle);
+  about_to("ibv_open_device of " + device.name);
   errno = 0;
   ibv_context* context = verbs.open_device(handle);
   if (context == nullptr) {
@@ -93,7 +94,7 @@ bool is_left_alone(Host& machine, const std::string& device) {
   return manages_nvswitches(machine, device).value_or(false);
 }
 
-std::string ask_all() {
+std::string ask_all(const Say& about_to) {
   VerbsAnswer answer;
   const auto machine = open_this_machine();
   Verbs verbs;
@@ -108,7 +109,7 @@ std::string ask_all() {
   if (ibv_device** devices = verbs.get_device_list(&count); devices != nullptr) {
     for (int i = 0; i < count; ++i)
       if (!is_left_alone(*machine, verbs.get_device_name(devices[i])))
-        answer.devices.push_back(ask_device(verbs, devices[i]));
+        answer.devices.push_back(ask_device(verbs, devices[i], about_to));
     verbs.free_device_list(devices);
   } else {
     answer.error = "ibv_get_device_list: " + std::string(std::strerror(errno));
