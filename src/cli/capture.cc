@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "facts/mask.h"
+#include "host/calls.h"
 #include "host/errno_name.h"
 #include "host/fd.h"
 #include "host/open.h"
@@ -23,6 +24,7 @@ struct Options {
   std::string root = "/";
   bool mask = false;
   bool force = false;
+  CollectOptions collect;
 };
 
 // Private from the first byte on: what was read may be nobody else's business.
@@ -49,7 +51,7 @@ Result<void> write_file(const Options& options, std::string_view text) {
 int run_capture(const Options& options) {
   auto host = open_root(options.root);
   if (!host) return report(host.error());
-  Tree tree = capture(**host);
+  Tree tree = capture(**host, options.collect);
   if (options.mask) {
     Mask mask;
     tree = masked(tree, mask);
@@ -72,6 +74,11 @@ Action declare_capture(CLI::App& app) {
   app.add_flag(
       "--mask", options->mask,
       "hide MAC and public IP addresses, GUIDs, UUIDs, serial numbers, host and user names, secrets");
+  app.add_option("--load", options->collect.load_seconds,
+                 "keep what the GPUs and error counters do under load, too, for so many seconds (10)")
+      ->expected(0, 1)
+      ->default_str(std::to_string(kLoadSeconds))
+      ->check(CLI::Range(1, kMaxLoadSeconds));
   app.add_flag("--force", options->force, "overwrite the file");
   app.add_option("--root", options->root, "pack a captured machine again instead of this one");
   app.footer(

@@ -64,15 +64,15 @@ struct NvmlProcess {
 };
 
 struct NvmlLink {
-  int number = 0;
   bool active = false;                          // nvmlDeviceGetNvLinkState
   std::optional<int> speed_mbps;                // megabytes a second; field NVLINK_GET_SPEED
   std::map<std::string, std::uint64_t> errors;  // those counters that this generation has
   static constexpr auto fields() {
-    return std::tuple{field("number", &NvmlLink::number), field("active", &NvmlLink::active),
-                      field("speed_mbps", &NvmlLink::speed_mbps), field("errors", &NvmlLink::errors)};
+    return std::tuple{field("active", &NvmlLink::active), field("speed_mbps", &NvmlLink::speed_mbps),
+                      field("errors", &NvmlLink::errors)};
   }
 };
+using NvmlLinks = std::map<std::string, NvmlLink>;  // by number: "00", "01", …
 
 struct NvmlFabric {
   std::string state;   // "not supported", "not started", "in progress", "completed"
@@ -131,7 +131,7 @@ struct NvmlGpu {
   Reading<std::vector<NvmlProcess>> processes;
   Reading<int> utilisation;  // percent of the last moment in which a kernel ran
   Reading<std::string> gsp_firmware;
-  Reading<std::vector<NvmlLink>> nvlinks;
+  Reading<NvmlLinks> nvlinks;
   Reading<NvmlFabric> fabric;
   static constexpr auto fields() {
     using G = NvmlGpu;

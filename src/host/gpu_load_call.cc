@@ -179,7 +179,7 @@ Counters read_counters(nvml::Nvml& nvml, nvml::Device device) {
                     errors(kUncorrected),
                     errors(kCorrected),
                     {}};
-  for (const NvmlLink& link : nvml_links(nvml, device).value_or({}))
+  for (const auto& [number, link] : nvml_links(nvml, device).value_or({}))
     for (const auto& [name, count] : link.errors) counters.nvlink[name] += count;
   return counters;
 }

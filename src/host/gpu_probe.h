@@ -18,6 +18,6 @@ Reading<std::uint64_t> nvml_event_reasons(nvml::Nvml& nvml, nvml::Device device)
 Reading<int> nvml_margin(nvml::Nvml& nvml, nvml::Device device);
 Reading<int> nvml_memory_temperature(nvml::Nvml& nvml, nvml::Device device);
 Reading<std::vector<NvmlProcess>> nvml_processes(nvml::Nvml& nvml, nvml::Device device);
-Reading<std::vector<NvmlLink>> nvml_links(nvml::Nvml& nvml, nvml::Device device);
+Reading<NvmlLinks> nvml_links(nvml::Nvml& nvml, nvml::Device device);
 
 }  // namespace railbed

@@ -165,7 +165,6 @@ NvmlLink ask_link(Nvml& nvml, Device device, unsigned number, bool active) {
       {211, "link_integrity"}, {214, "recovery_failed"}, {215, "recovery_events"},
   };
   NvmlLink link;
-  link.number = static_cast<int>(number);
   link.active = active;
   const auto speed = nvml.field(device, 164, "NVML_FI_DEV_NVLINK_GET_SPEED", number);
   if (speed && *speed <= 1'000'000) link.speed_mbps = static_cast<int>(*speed);
@@ -313,25 +312,26 @@ Reading<std::vector<NvmlProcess>> nvml_processes(Nvml& nvml, Device device) {
   return {nvml::miss_of(nvml::kFunctionNotFound), "nvmlDeviceGetComputeRunningProcesses_v2"};
 }
 
-Reading<std::vector<NvmlLink>> nvml_links(Nvml& nvml, Device device) {
+Reading<NvmlLinks> nvml_links(Nvml& nvml, Device device) {
   constexpr unsigned kMaxLinks = 36;  // NVML_NVLINK_MAX_LINKS
   const char* function = "nvmlDeviceGetNvLinkState";
-  std::vector<NvmlLink> links;
+  NvmlLinks links;
   for (unsigned number = 0; number < kMaxLinks; ++number) {
     const auto state = nvml.flag(function, device, number);
     if (!state && number == 0) return {state.miss(), function};
     if (!state) break;
-    links.push_back(ask_link(nvml, device, number, *state));
+    links.emplace(fmt::format("{:02}", number), ask_link(nvml, device, number, *state));
   }
   return {std::move(links), function};
 }
 
 std::optional<Miss> start_nvml(Nvml& nvml) {
+  // The caller saw a driver: that its library is not there is an answer.
   if (!nvml.library())
-    return Miss{Missing::kAbsent, nvml.library().error() + "; it comes with the NVIDIA driver"};
-  const int code = nvml.call("nvmlInitWithFlags", nvml::kNoAttach);
+    return Miss{Missing::kUnsupported, nvml.library().error() + "; it comes with the NVIDIA driver"};
+  const int code = nvml.call("nvmlInit_v2");
   if (code == nvml::kSuccess) return std::nullopt;
-  return Miss{Missing::kGarbled, "nvmlInitWithFlags: " + nvml::error_name(code)};
+  return Miss{Missing::kGarbled, "nvmlInit_v2: " + nvml::error_name(code)};
 }
 
 Result<Device> find_gpu(Nvml& nvml, const std::string& address) {

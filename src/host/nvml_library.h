@@ -25,10 +25,6 @@ inline constexpr int kNotSupported = 3;
 inline constexpr int kFunctionNotFound = 13;
 inline constexpr int kVersionMismatch = 25;
 
-// nvmlInitWithFlags: NVML_INIT_FLAG_NO_ATTACH. Only the GPUs that are asked for are attached, so that a sick
-// one does not hold up the others.
-inline constexpr unsigned kNoAttach = 2;
-
 // nvmlPciInfo_t
 struct PciInfo {
   char bus_id_legacy[16];

@@ -26,7 +26,7 @@ int number(Gpu* gpu, unsigned* value, unsigned healthy) {
 
 extern "C" {
 
-int nvmlInitWithFlags(unsigned) { return 0; }
+int nvmlInit_v2() { return 0; }
 int nvmlSystemGetDriverVersion(char* text, unsigned) { return std::strcpy(text, "999.1"), 0; }
 int nvmlSystemGetNVMLVersion(char* text, unsigned) { return std::strcpy(text, "99.999.1"), 0; }
 int nvmlSystemGetCudaDriverVersion_v2(int* version) { return *version = 99000, 0; }
