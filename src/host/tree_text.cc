@@ -17,6 +17,9 @@ namespace {
 
 constexpr std::string_view kHeader = "railbed-tree 1";
 constexpr std::size_t kMaxPath = 4096;
+// Each change reads and writes its answer anew: a hostile tree must not make that last.
+constexpr std::size_t kMaxPatches = 256;
+constexpr std::size_t kMaxPatched = 256 << 10;
 
 std::optional<std::string> decode_hex(std::string_view text) {
   if (text.size() % 2 != 0) return std::nullopt;
@@ -227,6 +230,8 @@ class Parser {
       return complain("nothing to change: no answer to it yet");
     auto block = parse_block(line.substr(block_at + 1));
     if (!block) return fail(block.error().kind, block.error().text);
+    if (++patches_ > kMaxPatches || known->second->size() + block->size() > kMaxPatched)
+      return complain("more than 256 changes, or one of more than 256 KiB");
     const auto patch = json::parse(*block);
     auto answer = json::parse(*known->second);
     if (!patch || !answer) return complain(patch ? "the call's answer is not JSON" : patch.error().text);
@@ -249,6 +254,7 @@ class Parser {
   std::string name_;
   const LoadBase& load_base_;
   std::size_t at_ = 0;
+  std::size_t patches_ = 0;
   Tree tree_;
 };
 
