@@ -39,8 +39,6 @@ Result<Value> parse(std::string_view text);
 // Value → text. Bytes that are not UTF-8 become U+FFFD: /sys may hold anything.
 std::string dump(const Value& value);         // one line
 std::string dump_pretty(const Value& value);  // two-space indent, ends with a newline
-// For people who compare: what fits on a line of 110 characters stands on one, the rest has a line a member.
-std::string dump_wrapped(const Value& value);
 
 namespace detail {
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/json_wrapped.h"
 #include "host/calls.h"
 #include "host/cuda_library.h"
 #include "host/gpu_answers.h"

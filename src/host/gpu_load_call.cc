@@ -7,6 +7,7 @@
 #include <future>
 
 #include "base/json.h"
+#include "base/json_wrapped.h"
 #include "host/calls.h"
 #include "host/cuda_library.h"
 #include "host/gpu_probe.h"

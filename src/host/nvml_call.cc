@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "base/json.h"
+#include "base/json_wrapped.h"
 #include "host/calls.h"
 #include "host/gpu_probe.h"
 

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/json.h"
+#include "base/json_wrapped.h"
 #include "base/text.h"
 #include "host/errno_name.h"
 #include "host/tree.h"

@@ -238,11 +238,6 @@ std::optional<double> parse_fraction(std::string_view text) {
   return fraction && *fraction > 0 && *fraction <= 1 ? fraction : std::nullopt;
 }
 
-std::optional<bool> parse_truth(std::string_view text) {
-  if (text == "true" || text == "false") return text == "true";
-  return std::nullopt;
-}
-
 // Major and minor: "12.8".
 std::optional<std::string> parse_cuda(std::string_view text) {
   const auto dot = text.find('.');
