@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "facts/mask.h"
+#include "host/calls.h"
 #include "host/errno_name.h"
 #include "host/fd.h"
 #include "host/open.h"
@@ -23,7 +24,7 @@ struct Options {
   std::string root = "/";
   bool mask = false;
   bool force = false;
-  bool load = false;
+  CollectOptions collect;
 };
 
 // Private from the first byte on: what was read may be nobody else's business.
@@ -50,12 +51,9 @@ Result<void> write_file(const Options& options, std::string_view text) {
 int run_capture(const Options& options) {
   auto host = open_root(options.root);
   if (!host) return report(host.error());
-  CollectOptions collect;
-  if (options.load) {
-    progress(fmt::format("putting the machine under load for {} s", kLoadSeconds));
-    collect.load_seconds = kLoadSeconds;
-  }
-  Tree tree = capture(**host, collect);
+  if (options.collect.load_seconds)
+    progress(fmt::format("putting the machine under load for {} s", *options.collect.load_seconds));
+  Tree tree = capture(**host, options.collect);
   clear_progress();
   if (options.mask) {
     Mask mask;
@@ -79,8 +77,11 @@ Action declare_capture(CLI::App& app) {
   app.add_flag(
       "--mask", options->mask,
       "hide MAC and public IP addresses, GUIDs, UUIDs, serial numbers, host and user names, secrets");
-  app.add_flag("--load", options->load,
-               "also put the GPUs under load for 10 seconds and keep what counters did meanwhile");
+  app.add_option("--load", options->collect.load_seconds,
+                 "keep what the GPUs and error counters do under load, too, for so many seconds (10)")
+      ->expected(0, 1)
+      ->default_str(std::to_string(kLoadSeconds))
+      ->check(CLI::Range(1, kMaxLoadSeconds));
   app.add_flag("--force", options->force, "overwrite the file");
   app.add_option("--root", options->root, "pack a captured machine again instead of this one");
   app.footer(

@@ -23,7 +23,8 @@ std::string could_not_look(const Error& error, std::size_t most) {
 
 Result<Facts> look_within(std::chrono::milliseconds deadline, const CollectOptions& options) {
   const auto answer = ask_in_child(
-      "verify", [&] { return facts_to_json(collect_facts(*open_this_machine(), options)); }, deadline);
+      "verify", [&](const Say&) { return facts_to_json(collect_facts(*open_this_machine(), options)); },
+      deadline);
   if (!answer.ok()) return fail(ErrorKind::kTimeout, "this machine: " + describe(answer.miss(), ""));
   return facts_from_json(*answer);
 }

@@ -50,6 +50,12 @@ Share<Rdma> collect_rdma_share(Host& host) {
   return share;
 }
 
+Share<Gpus> collect_gpu_share(Host& host, const Reading<std::vector<PciDevice>>& pci) {
+  Share<Gpus> share;
+  share.part = timed("gpu", share.runs, [&] { return collect_gpus(host, pci); });
+  return share;
+}
+
 }  // namespace
 
 Facts collect_facts(Host& host, const CollectOptions& options) {
@@ -58,6 +64,8 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   facts.railbed = RAILBED_VERSION;
   auto net = std::async(std::launch::async, collect_net_share, std::ref(host));
   auto rdma = std::async(std::launch::async, collect_rdma_share, std::ref(host));
+  facts.pci = timed("pcie", runs, [&] { return collect_pcie(host); });
+  auto gpus = std::async(std::launch::async, collect_gpu_share, std::ref(host), std::cref(facts.pci));
   facts.collected_at = host.call("clock").parsed(utc_of);
   auto& system = facts.system;
   system.services = timed("services", runs, [&] { return collect_services(host); });
@@ -70,16 +78,18 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   system.firmware = timed("firmware", runs, [&] { return collect_firmware(host); });
   system.stuck = timed("stuck", runs, [&] { return collect_stuck(host); });
   system.hosts = timed("hosts", runs, [&] { return collect_hosts(host); });
-  facts.pci = timed("pcie", runs, [&] { return collect_pcie(host); });
-  facts.gpus = timed("gpu", runs, [&] { return collect_gpus(host, facts.pci); });
   system.firewall = timed("firewall", runs, [&] { return collect_firewall(host); });
   facts.nccl = timed("nccl", runs, [&] { return collect_nccl(host, system.services); });
+  auto gpu_share = gpus.get();
   auto net_share = net.get();
   auto rdma_share = rdma.get();
+  facts.gpus = std::move(gpu_share.part);
   facts.net = std::move(net_share.part);
   facts.rdma = std::move(rdma_share.part);
+  runs.insert(runs.end(), gpu_share.runs.begin(), gpu_share.runs.end());
   runs.insert(runs.end(), net_share.runs.begin(), net_share.runs.end());
   runs.insert(runs.end(), rdma_share.runs.begin(), rdma_share.runs.end());
+  // Last, and alone: nothing else that is looked at may be disturbed.
   if (options.load_seconds)
     facts.load = timed("load", runs, [&] { return collect_load(host, *options.load_seconds); });
   return facts;

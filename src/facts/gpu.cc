@@ -1,5 +1,8 @@
 #include "facts/gpu.h"
 
+#include <future>
+
+#include "base/json.h"
 #include "facts/readings.h"
 
 namespace railbed {
@@ -25,9 +28,47 @@ Reading<std::string> nvrm_line(Host& host) {
   return {Miss{Missing::kGarbled, "no NVRM line"}, text.from()};
 }
 
-Gpu collect_gpu(Host& host, const std::string& address) {
+// Answers come from a library or a file: what does not fit is garbled.
+template <class Answer>
+Reading<Answer> ask(Host& host, const std::string& call) {
+  return host.call(call).parsed([](const std::string& text) -> std::optional<Answer> {
+    auto answer = json::read<Answer>(text);
+    if (!answer) return std::nullopt;
+    return std::move(*answer);
+  });
+}
+
+// A program that runs there, or memory that nobody gave back: a test would disturb the one and trip over the
+// other.
+Reading<CudaAnswer> try_cuda(Host& host, const Gpu& gpu) {
+  const std::string call = "cuda " + gpu.pci_address;
+  const auto skipped = [&](const std::string& why) {
+    return Reading<CudaAnswer>(Miss{Missing::kAbsent, "not tried: " + why}, call);
+  };
+  if (!gpu.nvml) return skipped("NVML does not answer for this GPU");
+  const auto processes = gpu.nvml->processes.value_or({});
+  if (!processes.empty()) return skipped("process " + std::to_string(processes.front().pid) + " runs on it");
+  return ask<CudaAnswer>(host, call);
+}
+
+Gpu collect_gpu(Host& host, const std::string& address, bool driver) {
   const auto information = host.read(kDriver + "/gpus/" + address + "/information");
-  return {address, pick(information, ':', "Model"), pick(information, ':', "GPU UUID")};
+  Gpu gpu{address, pick(information, ':', "Model"), pick(information, ':', "GPU UUID"), {}, {}};
+  const Miss no_driver{Missing::kAbsent, "no driver is loaded"};
+  gpu.nvml = driver ? ask<NvmlGpu>(host, "nvml " + address) : Reading<NvmlGpu>(no_driver, "nvml " + address);
+  gpu.cuda = driver ? try_cuda(host, gpu) : Reading<CudaAnswer>(no_driver, "cuda " + address);
+  return gpu;
+}
+
+std::vector<Gpu> collect_all(Host& host, const std::vector<PciDevice>& devices, bool driver) {
+  std::vector<std::future<Gpu>> running;
+  for (const auto& device : devices)
+    if (is_gpu(device))
+      running.push_back(
+          std::async(std::launch::async, collect_gpu, std::ref(host), std::cref(device.address), driver));
+  std::vector<Gpu> gpus;
+  for (auto& one : running) gpus.push_back(one.get());
+  return gpus;
 }
 
 std::vector<int> device_nodes_in(const std::vector<std::string>& names) {
@@ -45,14 +86,23 @@ std::vector<int> device_nodes_in(const std::vector<std::string>& names) {
 
 Gpus collect_gpus(Host& host, const Reading<std::vector<PciDevice>>& pci) {
   Gpus gpus;
-  gpus.devices = pci.parsed([&](const std::vector<PciDevice>& devices) {
-    std::vector<Gpu> found;
-    for (const auto& device : devices)
-      if (is_gpu(device)) found.push_back(collect_gpu(host, device.address));
-    return std::optional(std::move(found));
-  });
   const auto line = nvrm_line(host);
   gpus.driver_version = line.parsed(version_in);
+  const bool driver = gpus.driver_version.ok();
+  auto nvml = std::async(driver ? std::launch::async : std::launch::deferred,
+                         [&] { return ask<NvmlSystem>(host, "nvml"); });
+  auto peers = std::async(driver ? std::launch::async : std::launch::deferred,
+                          [&] { return ask<NvmlPeers>(host, "nvml p2p"); });
+  gpus.devices = pci.parsed([&](const std::vector<PciDevice>& devices) {
+    return std::optional(collect_all(host, devices, driver));
+  });
+  const bool several = gpus.devices && gpus.devices->size() > 1;
+  const Miss one_gpu{Missing::kAbsent, "there is one GPU"};
+  const Miss no_driver{Missing::kAbsent, "no driver is loaded"};
+  gpus.nvml = driver ? nvml.get() : Reading<NvmlSystem>(no_driver, "nvml");
+  gpus.peers = !driver    ? Reading<NvmlPeers>(no_driver, "nvml p2p")
+               : !several ? Reading<NvmlPeers>(one_gpu, "nvml p2p")
+                          : peers.get();
   gpus.open_module = line.parsed([](const std::string& text) {
     return std::optional(text.find("Open Kernel Module") != std::string::npos);
   });

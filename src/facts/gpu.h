@@ -1,4 +1,4 @@
-// GPUs as PCI and the NVIDIA kernel driver show them.
+// GPUs as PCI, the NVIDIA kernel driver, NVML and CUDA show them.
 #pragma once
 
 #include <string>
@@ -7,6 +7,7 @@
 #include "base/fields.h"
 #include "base/reading.h"
 #include "facts/pcie.h"
+#include "host/gpu_answers.h"
 
 namespace railbed {
 
@@ -16,9 +17,11 @@ struct Gpu {
   std::string pci_address;
   Reading<std::string> model;  // "Model:" of /proc/driver/nvidia/gpus/ADDRESS/information
   Reading<std::string> uuid;   // "GPU UUID:" of the same
+  Reading<NvmlGpu> nvml;       // Host call "nvml ADDRESS"
+  Reading<CudaAnswer> cuda;    // Host call "cuda ADDRESS"; not tried where a program runs on the GPU
   static constexpr auto fields() {
     return std::tuple{field("pci_address", &Gpu::pci_address), field("model", &Gpu::model),
-                      field("uuid", &Gpu::uuid)};
+                      field("uuid", &Gpu::uuid), field("nvml", &Gpu::nvml), field("cuda", &Gpu::cuda)};
   }
 };
 
@@ -28,13 +31,20 @@ struct Gpus {
   Reading<bool> open_module;               // the same line says "Open Kernel Module"
   Reading<std::vector<int>> device_nodes;  // /dev/nvidia[0-9]+
   Reading<std::string> peer_memory;        // /sys/module/nvidia_peermem/version
+  Reading<NvmlSystem> nvml;                // Host call "nvml"
+  Reading<NvmlPeers> peers;                // Host call "nvml p2p"; not asked where there is one GPU
   static constexpr auto fields() {
-    return std::tuple{field("devices", &Gpus::devices), field("driver_version", &Gpus::driver_version),
-                      field("open_module", &Gpus::open_module), field("device_nodes", &Gpus::device_nodes),
-                      field("peer_memory", &Gpus::peer_memory)};
+    return std::tuple{field("devices", &Gpus::devices),
+                      field("driver_version", &Gpus::driver_version),
+                      field("open_module", &Gpus::open_module),
+                      field("device_nodes", &Gpus::device_nodes),
+                      field("peer_memory", &Gpus::peer_memory),
+                      field("nvml", &Gpus::nvml),
+                      field("peers", &Gpus::peers)};
   }
 };
 
+// Asks NVML and CUDA about every GPU at once: each may take a second, and a sick one its whole deadline.
 Gpus collect_gpus(Host& host, const Reading<std::vector<PciDevice>>& pci);
 
 }  // namespace railbed

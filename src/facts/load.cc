@@ -34,8 +34,8 @@ Reading<Optics> read_optics(Host& host, const std::string& interface) {
   return {parse_optics(output->output), output.from()};
 }
 
-std::optional<std::vector<GpuLoad>> gpus_of(const std::string& text) {
-  auto answer = json::read<std::vector<GpuLoad>>(text);
+std::optional<GpuLoads> gpus_of(const std::string& text) {
+  auto answer = json::read<GpuLoads>(text);
   if (!answer) return std::nullopt;
   return std::move(*answer);
 }

@@ -10,7 +10,7 @@
 
 #include "base/fields.h"
 #include "base/reading.h"
-#include "facts/pcie.h"
+#include "host/gpu_answers.h"
 
 namespace railbed {
 
@@ -59,19 +59,13 @@ struct PciLoad {
   }
 };
 
-// A GPU while it worked. Host call "gpu-load SECONDS"
-struct GpuLoad {
-  std::string pci_address;
-  static constexpr auto fields() { return std::tuple{field("pci_address", &GpuLoad::pci_address)}; }
-};
-
 // Host call "load SECONDS"
 struct Load {
   double seconds = 0;  // that really passed
   std::vector<PortLoad> ports;
   std::vector<InterfaceLoad> interfaces;  // those on PCI
   std::vector<PciLoad> pci;
-  Reading<std::vector<GpuLoad>> gpus;
+  Reading<GpuLoads> gpus;  // Host call "gpu-load SECONDS"
   static constexpr auto fields() {
     return std::tuple{field("seconds", &Load::seconds), field("ports", &Load::ports),
                       field("interfaces", &Load::interfaces), field("pci", &Load::pci),

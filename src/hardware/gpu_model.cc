@@ -7,7 +7,10 @@ namespace {
 // README).
 constexpr std::string_view kOpen = "open-gpu-kernel-modules README: Turing and later";
 constexpr std::string_view kRdma = "GPUDirect RDMA documentation: Tesla and Quadro class GPUs";
-constexpr std::string_view kFabric = "Fabric Manager user guide: NVSwitch based HGX boards";
+// Link counts, PCIe and ECC of the products' data sheets; the speed is what NVML reports for them.
+constexpr std::string_view kLinks = "NVIDIA data sheets of V100, A100 and H100; Fabric Manager user guide";
+constexpr std::string_view kSeen = "NVML on H200 machines (tests/machines/h200x4); Fabric Manager user guide";
+constexpr std::string_view kLinks5 = "NVIDIA Blackwell architecture brief; DCGM's expected 53125 MB/s a link";
 
 constexpr GpuModel kGpus[] = {
     {"K20", GpuDirect::kPeerMemory, false, kRdma},
@@ -17,20 +20,22 @@ constexpr GpuModel kGpus[] = {
     {"Tesla P4", GpuDirect::kPeerMemory, false, kRdma},
     {"P40", GpuDirect::kPeerMemory, false, kRdma},
     {"P100", GpuDirect::kPeerMemory, false, kRdma},
-    {"V100", GpuDirect::kPeerMemory, false, kRdma},
-    {"V100-SXM3", GpuDirect::kPeerMemory, true, kFabric},
-    {"T4", GpuDirect::kBoth, false, kOpen},
-    {"A10", GpuDirect::kBoth, false, kOpen},
-    {"A40", GpuDirect::kBoth, false, kOpen},
-    {"A100", GpuDirect::kBoth, false, kOpen},
-    {"A100-SXM", GpuDirect::kBoth, true, kFabric},
-    {"L4", GpuDirect::kBoth, false, kOpen},
-    {"L40", GpuDirect::kBoth, false, kOpen},
-    {"H100", GpuDirect::kBoth, false, kOpen},
-    {"H100 80GB HBM3", GpuDirect::kBoth, true, kFabric},
-    {"H200", GpuDirect::kBoth, true, kFabric},
-    {"H200 NVL", GpuDirect::kBoth, false, kOpen},
-    {"B200", GpuDirect::kBoth, true, kFabric},
+    {"V100", GpuDirect::kPeerMemory, false, kRdma, 0, 0, 3, true, true},
+    {"V100-SXM2", GpuDirect::kPeerMemory, false, kLinks, 6, 25781, 3, true, true},
+    {"V100-SXM3", GpuDirect::kPeerMemory, true, kLinks, 6, 25781, 3, true, true},
+    {"T4", GpuDirect::kBoth, false, kOpen, 0, 0, 3, true, false},
+    {"A10", GpuDirect::kBoth, false, kOpen, 0, 0, 4, true, false},
+    {"A40", GpuDirect::kBoth, false, kOpen, 0, 0, 4, true, false},
+    {"A100", GpuDirect::kBoth, false, kOpen, 0, 0, 4, true, true},
+    {"A100-SXM", GpuDirect::kBoth, true, kLinks, 12, 25000, 4, true, true},
+    {"L4", GpuDirect::kBoth, false, kOpen, 0, 0, 4, true, false},
+    {"L40", GpuDirect::kBoth, false, kOpen, 0, 0, 4, true, false},
+    {"H100", GpuDirect::kBoth, false, kOpen, 0, 0, 5, true, true},
+    {"H100 80GB HBM3", GpuDirect::kBoth, true, kLinks, 18, 26562, 5, true, true},
+    {"H200", GpuDirect::kBoth, true, kSeen, 18, 26562, 5, true, true},
+    {"H200 NVL", GpuDirect::kBoth, false, kOpen, 0, 0, 5, true, true},
+    {"B200", GpuDirect::kBoth, true, kLinks5, 18, 53125, 5, true, true},
+    {"GB200", GpuDirect::kBoth, true, kLinks5, 18, 53125, 0, true, false},
     {"GeForce", GpuDirect::kNone, false, kRdma},
     {"GB10", GpuDirect::kNone, false, "DGX Spark user guide: GPUDirect RDMA is not supported"},
 };

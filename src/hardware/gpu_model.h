@@ -1,4 +1,4 @@
-// GPU generations: which routes of GPUDirect RDMA each has, and which stand behind NVSwitch.
+// GPU generations: routes of GPUDirect RDMA, NVSwitch, and what a sound one shows of itself.
 #pragma once
 
 #include <span>
@@ -17,6 +17,11 @@ struct GpuModel {
   GpuDirect gpudirect;
   bool nvswitch;  // eight of it on one board are joined by NVSwitch and need nvidia-fabricmanager
   std::string_view source;
+  int nvlinks = 0;          // that are up on a sound one; 0: it has none, or bridges are an option
+  int nvlink_mbps = 0;      // megabytes a second and link, as NVML says it
+  int pcie_generation = 0;  // with 16 lanes; 0: not in the table
+  bool ecc = false;         // it ships with error correction on
+  bool whole_bar1 = false;  // it can show all its memory on PCI, given room above 4 GiB
 };
 
 std::span<const GpuModel> gpu_models();

@@ -70,10 +70,12 @@ Reading<std::string> call_system(std::string_view name) {
     const auto devices = split(name.substr(kVerbs.size()), ',');
     return call_verbs({devices.begin(), devices.end()});
   }
-  constexpr std::string_view kLoad = "load ";
-  if (name.starts_with(kLoad)) {
-    const auto seconds = parse_number<int>(name.substr(kLoad.size()));
-    if (seconds && *seconds >= 1 && *seconds <= kMaxLoadSeconds) return call_load(*seconds);
+  for (const auto& [prefix, load] :
+       {std::pair{"load ", +[](int seconds) { return call_load(seconds); }},
+        std::pair{"gpu-load ", +[](int seconds) { return call_gpu_load(seconds); }}}) {
+    if (!name.starts_with(prefix)) continue;
+    const auto seconds = parse_number<int>(name.substr(std::string_view(prefix).size()));
+    if (seconds && *seconds >= 1 && *seconds <= kMaxLoadSeconds) return load(*seconds);
   }
   if (name == "nvme") return call_nvme();
   if (name == "stuck") return call_stuck();
@@ -81,6 +83,8 @@ Reading<std::string> call_system(std::string_view name) {
   if (name.starts_with(kEthernet)) return call_ethernet(std::string(name.substr(kEthernet.size())));
   constexpr std::string_view kModes = "modes ";
   if (name.starts_with(kModes)) return call_modes(std::string(name.substr(kModes.size())));
+  if (name == "nvml" || name.starts_with("nvml ")) return call_nvml(name);
+  if (name.starts_with("cuda ")) return call_cuda(name);
   constexpr std::string_view kStatvfs = "statvfs ";
   constexpr std::string_view kEnvironment = "environment ";
   if (name.starts_with(kStatvfs)) return call_statvfs(name, std::string(name.substr(kStatvfs.size())));

@@ -1,6 +1,7 @@
 // What a machine says in process, as JSON text: the answers behind Host::call on the live machine.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -123,6 +124,17 @@ struct LoadAnswer {
 };
 // How far a counter went. Nothing when it was reset: it went back, and not round the end of 32 bits.
 std::optional<std::uint64_t> moved(std::uint64_t before, std::uint64_t after);
+// "nvml", "nvml p2p", "nvml ADDRESS", "cuda ADDRESS", "gpu-load SECONDS": host/gpu_answers.h. Where the
+// NVIDIA driver's libraries may lie, and how long a call may take before it is given up.
+struct NvidiaLibraries {
+  std::vector<std::string> nvml;
+  std::vector<std::string> cuda;
+  std::chrono::milliseconds deadline;
+};
+const NvidiaLibraries& nvidia_libraries();
+Reading<std::string> call_nvml(std::string_view name, const NvidiaLibraries& from = nvidia_libraries());
+Reading<std::string> call_cuda(std::string_view name, const NvidiaLibraries& from = nvidia_libraries());
+Reading<std::string> call_gpu_load(int seconds, const NvidiaLibraries& from = nvidia_libraries());
 
 Reading<std::string> call_system(std::string_view name);
 // `except`: devices that must not even be opened.

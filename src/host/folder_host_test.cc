@@ -145,14 +145,14 @@ TEST(Process, KillsTheWholeGroup) {
 
 TEST(Process, AHangingOrCrashingLibraryIsOnlyAMiss) {
   EXPECT_EQ(ask_in_child(
-                "t", [] { return std::string("{}"); }, std::chrono::seconds(20))
+                "t", [](const Say&) { return std::string("{}"); }, std::chrono::seconds(20))
                 .value(),
             "{}");
   const auto hang = ask_in_child(
-      "t", [] { return pause(), std::string(); }, std::chrono::milliseconds(50));
+      "t", [](const Say&) { return pause(), std::string(); }, std::chrono::milliseconds(50));
   EXPECT_EQ(hang.miss().missing, Missing::kTimeout);
   const auto crash = ask_in_child(
-      "t", [] { return _exit(9), std::string(); }, std::chrono::seconds(20));
+      "t", [](const Say&) { return _exit(9), std::string(); }, std::chrono::seconds(20));
   EXPECT_EQ(crash.miss().missing, Missing::kGarbled);
 }
 

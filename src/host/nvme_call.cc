@@ -39,10 +39,12 @@ NvmeAnswer ask_controller(const std::string& name) {
   return answer;
 }
 
-std::string ask_all() {
+std::string ask_all(const Say& about_to) {
   std::vector<NvmeAnswer> answers;
-  for (const auto& name : open_this_machine()->list("/sys/class/nvme").value_or({}))
+  for (const auto& name : open_this_machine()->list("/sys/class/nvme").value_or({})) {
+    about_to("the health log of " + name);
     answers.push_back(ask_controller(name));
+  }
   return json::dump(json::encode(answers));
 }
 

@@ -1,9 +1,11 @@
 #include "host/process.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -160,6 +162,56 @@ int spawn(const std::string& program, const std::vector<std::string>& words, con
   return error;
 }
 
+// Nothing of other threads' children may live on in one that may hang, and what a library prints goes
+// nowhere. Ctrl-C ends the child as it would end any program.
+struct ChildEnds {
+  int answer = 3;
+  int steps = 4;
+};
+ChildEnds keep_only(const Fd& answer, const Fd& steps) {
+  constexpr int kOutOfTheWay = 16;
+  const ChildEnds ends;
+  const int answer_copy = fcntl(answer.get(), F_DUPFD, kOutOfTheWay);
+  const int steps_copy = fcntl(steps.get(), F_DUPFD, kOutOfTheWay);
+  const int null = fcntl(open("/dev/null", O_RDWR), F_DUPFD, kOutOfTheWay);
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, standard);
+  dup2(answer_copy, ends.answer);
+  dup2(steps_copy, ends.steps);
+  close_range(static_cast<unsigned>(ends.steps) + 1, ~0U, 0);
+  for (const int signal_number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD}) signal(signal_number, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  pthread_sigmask(SIG_SETMASK, &none, nullptr);
+  return ends;
+}
+
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t put = write(fd, text.data(), text.size());
+    if (put <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return true;
+}
+
+[[noreturn]] void answer_in_child(const Fd& answer_end, const Fd& steps_end, pid_t parent,
+                                  const std::function<std::string(const Say& about_to)>& answer) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  const ChildEnds ends = keep_only(answer_end, steps_end);
+  const Say about_to = [&](std::string_view step) {
+    if (!write_all(ends.steps, std::string(step) + "\n")) _exit(1);
+  };
+  _exit(write_all(ends.answer, answer(about_to)) ? 0 : 1);
+}
+
+std::string last_step(std::string_view steps) {
+  const auto end = steps.rfind('\n');
+  if (end == std::string_view::npos) return "";
+  steps = steps.substr(0, end);
+  return std::string(steps.substr(steps.rfind('\n') + 1));
+}
+
 Miss miss_of_end(End end) {
   if (end == End::kTimeout) return {Missing::kTimeout, "no answer within the deadline"};
   return {Missing::kGarbled, "more than 4 MiB of output"};
@@ -190,37 +242,33 @@ Reading<CommandOutput> run_program(const std::vector<std::string>& words,
   return {std::move(result), from};
 }
 
-Reading<std::string> ask_in_child(std::string_view name, const std::function<std::string()>& answer,
+Reading<std::string> ask_in_child(std::string_view name,
+                                  const std::function<std::string(const Say& about_to)>& answer,
                                   std::chrono::milliseconds deadline) {
   const std::string from(name);
-  auto pipe = make_pipe();
-  if (!pipe) return {miss_of(errno), from};
+  auto answer_pipe = make_pipe();
+  auto step_pipe = make_pipe();
+  if (!answer_pipe || !step_pipe) return {miss_of(errno), from};
+  const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) return {miss_of(errno), from};
-  if (pid == 0) {
-    // Descriptors of other threads' children must not live on in one that may hang.
-    const int out = dup2(pipe->write_end.get(), STDIN_FILENO);
-    close_range(STDOUT_FILENO, ~0U, 0);  // libraries' warnings too: what matters is in the answer
-    const std::string text = answer();
-    std::size_t sent = 0;
-    while (sent < text.size()) {
-      const ssize_t put = write(out, text.data() + sent, text.size() - sent);
-      if (put <= 0) _exit(1);
-      sent += static_cast<std::size_t>(put);
-    }
-    _exit(0);
-  }
+  if (pid == 0) answer_in_child(answer_pipe->write_end, step_pipe->write_end, parent, answer);
   Child child(pid, false);
-  pipe->write_end.reset();
+  answer_pipe->write_end.reset();
+  step_pipe->write_end.reset();
   std::string text;
+  std::string steps;
   std::vector<std::pair<Fd, std::string*>> streams;
-  streams.emplace_back(std::move(pipe->read_end), &text);
+  streams.emplace_back(std::move(answer_pipe->read_end), &text);
+  streams.emplace_back(std::move(step_pipe->read_end), &steps);
   const End end = child.collect(streams, Clock::now() + deadline);
+  const std::string step = last_step(steps);
+  if (end == End::kTimeout && !step.empty()) return {Miss{Missing::kTimeout, step}, from};
   if (end != End::kExited) return {miss_of_end(end), from};
   if (const int code = child.exit_code(); code != 0)
-    return {
-        Miss{Missing::kGarbled, "the library ended the process that asked it (" + std::to_string(code) + ")"},
-        from};
+    return {Miss{Missing::kGarbled, fmt::format("the library ended the process that asked it ({}){}", code,
+                                                step.empty() ? "" : " in " + step)},
+            from};
   return {std::move(text), from};
 }
 

@@ -19,9 +19,14 @@ inline constexpr std::size_t kMaxOutput = 4 << 20;
 // of its own that is killed at the deadline or when more than kMaxOutput bytes come.
 Reading<CommandOutput> run_program(const std::vector<std::string>& words, std::chrono::milliseconds deadline);
 
+// What the child is about to do; should that not come back, it is named.
+using Say = std::function<void(std::string_view step)>;
+
 // Runs `answer` in a forked child and returns what it answered: for libraries that may hang in a driver or
-// crash. A child that cannot even be killed is left behind rather than waited for.
-Reading<std::string> ask_in_child(std::string_view name, const std::function<std::string()>& answer,
+// crash. The Miss then names the last step. A child that cannot even be killed is left behind rather than
+// waited for; none outlives us.
+Reading<std::string> ask_in_child(std::string_view name,
+                                  const std::function<std::string(const Say& about_to)>& answer,
                                   std::chrono::milliseconds deadline);
 
 }  // namespace railbed

@@ -125,7 +125,7 @@ TEST(Tree, BasesAreLaidUnder) {
 TEST(Tree, ComplainsWithTheLine) {
   EXPECT_EQ(complaint("nonsense"), "t.tree:1: a tree file starts with the line \"railbed-tree 1\"");
   EXPECT_EQ(complaint("railbed-tree 1\n/a = 1\nb = 2\n"),
-            "t.tree:3: expected a path, \"- path\", \"$ command\" or \"@ call\"");
+            "t.tree:3: expected a path, \"- path\", \"$ command\", \"@ call\" or \"~ call\"");
   EXPECT_EQ(complaint("railbed-tree 1\n/a/../b = 1\n"), "t.tree:2: not an absolute path without . and ..");
   EXPECT_EQ(complaint("railbed-tree 1\n/a <<END\nx\n"), "t.tree:2: no line that is just END follows");
   EXPECT_EQ(complaint("railbed-tree 1\n/a ! EWHAT\n"),
@@ -172,8 +172,22 @@ TEST(RecordingHost, GivesTheSameAnswersAgain) {
 
 // Found by the fuzzer: a removal of what was not there left folders behind, one inside the other.
 TEST(TreeText, RemovingWhatIsNotThereChangesNothing) {
-  const Tree tree = parsed("railbed-tree 1\n- /sys/class/nvme/nvme0\n- /sys/class/infiniband/mlx4_0\n- /etc\n");
+  const Tree tree =
+      parsed("railbed-tree 1\n- /sys/class/nvme/nvme0\n- /sys/class/infiniband/mlx4_0\n- /etc\n");
   EXPECT_TRUE(tree.entries.empty());
+}
+
+TEST(TreeText, AMergePatchChangesPartOfAnAnswer) {
+  constexpr std::string_view kBase = "railbed-tree 1\n@ nvml <<END\n{\"a\":{\"b\":1,\"c\":2},\"d\":3}\nEND\n";
+  const auto tree =
+      parse_tree(std::string(kBase) + "~ nvml <<END\n{\"a\":{\"b\":7},\"d\":null}\nEND\n", "t", nullptr);
+  ASSERT_TRUE(tree) << tree.error().text;
+  EXPECT_EQ(tree->calls.at("nvml").value(), "{\"a\":{\"b\":7,\"c\":2}}\n");
+  for (const char* bad : {"~ other <<END\n{}\nEND\n", "~ nvml <<END\n{\nEND\n", "~ nvml\n"}) {
+    const auto refused = parse_tree(std::string(kBase) + bad, "t", nullptr);
+    ASSERT_FALSE(refused) << bad;
+    EXPECT_NE(refused.error().text.find("t:"), std::string::npos) << refused.error().text;
+  }
 }
 
 }  // namespace

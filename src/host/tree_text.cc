@@ -7,6 +7,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/json.h"
+#include "base/json_wrapped.h"
 #include "base/text.h"
 #include "host/errno_name.h"
 #include "host/tree.h"
@@ -16,6 +18,9 @@ namespace {
 
 constexpr std::string_view kHeader = "railbed-tree 1";
 constexpr std::size_t kMaxPath = 4096;
+// Each change reads and writes its answer anew: a hostile tree must not make that last.
+constexpr std::size_t kMaxPatches = 256;
+constexpr std::size_t kMaxPatched = 256 << 10;
 
 std::optional<std::string> decode_hex(std::string_view text) {
   if (text.size() % 2 != 0) return std::nullopt;
@@ -94,8 +99,9 @@ class Parser {
     if (line.starts_with("- ")) return parse_removal(line.substr(2));
     if (line.starts_with("$ ")) return parse_command(line.substr(2));
     if (line.starts_with("@ ")) return parse_call(line.substr(2));
+    if (line.starts_with("~ ")) return parse_patch(line.substr(2));
     if (line.starts_with('/')) return parse_entry(line);
-    return complain("expected a path, \"- path\", \"$ command\" or \"@ call\"");
+    return complain("expected a path, \"- path\", \"$ command\", \"@ call\" or \"~ call\"");
   }
 
   Result<void> parse_base(std::string_view base) {
@@ -216,6 +222,25 @@ class Parser {
     return {};
   }
 
+  // NAME <<WORD: a JSON merge patch (RFC 7396) over what the call answers so far.
+  Result<void> parse_patch(std::string_view line) {
+    const auto block_at = line.rfind(" <<");
+    const auto known = tree_.calls.find(line.substr(0, block_at));
+    if (block_at == std::string_view::npos) return complain("expected <<END after the call's name");
+    if (known == tree_.calls.end() || !known->second.ok())
+      return complain("nothing to change: no answer to it yet");
+    auto block = parse_block(line.substr(block_at + 1));
+    if (!block) return fail(block.error().kind, block.error().text);
+    if (++patches_ > kMaxPatches || known->second->size() + block->size() > kMaxPatched)
+      return complain("more than 256 changes, or one of more than 256 KiB");
+    const auto patch = json::parse(*block);
+    auto answer = json::parse(*known->second);
+    if (!patch || !answer) return complain(patch ? "the call's answer is not JSON" : patch.error().text);
+    answer->merge_patch(*patch);
+    known->second = Reading<std::string>(json::dump_wrapped(*answer), known->first);
+    return {};
+  }
+
   template <class T>
   Result<void> put_miss(std::map<std::string, Reading<T>, std::less<>>& into, const std::string& key,
                         std::string_view text) {
@@ -230,6 +255,7 @@ class Parser {
   std::string name_;
   const LoadBase& load_base_;
   std::size_t at_ = 0;
+  std::size_t patches_ = 0;
   Tree tree_;
 };
 

@@ -69,9 +69,10 @@ VerbsPort ask_port(const Verbs& verbs, ibv_context* context, int number) {
   return port;
 }
 
-VerbsDevice ask_device(const Verbs& verbs, ibv_device* handle) {
+VerbsDevice ask_device(const Verbs& verbs, ibv_device* handle, const Say& about_to) {
   VerbsDevice device;
   device.name = verbs.get_device_name(handle);
+  about_to("ibv_open_device of " + device.name);
   errno = 0;
   ibv_context* context = verbs.open_device(handle);
   if (context == nullptr) {
@@ -87,7 +88,7 @@ VerbsDevice ask_device(const Verbs& verbs, ibv_device* handle) {
   return device;
 }
 
-std::string ask_all(const std::vector<std::string>& except) {
+std::string ask_all(const std::vector<std::string>& except, const Say& about_to) {
   VerbsAnswer answer;
   Verbs verbs;
   void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
@@ -101,7 +102,7 @@ std::string ask_all(const std::vector<std::string>& except) {
   if (ibv_device** devices = verbs.get_device_list(&count); devices != nullptr) {
     for (int i = 0; i < count; ++i)
       if (std::ranges::find(except, std::string(verbs.get_device_name(devices[i]))) == except.end())
-        answer.devices.push_back(ask_device(verbs, devices[i]));
+        answer.devices.push_back(ask_device(verbs, devices[i], about_to));
     verbs.free_device_list(devices);
   } else {
     answer.error = "ibv_get_device_list: " + std::string(std::strerror(errno));
@@ -113,7 +114,7 @@ std::string ask_all(const std::vector<std::string>& except) {
 
 Reading<std::string> call_verbs(const std::vector<std::string>& except) {
   auto answer = ask_in_child(
-      "verbs", [&] { return ask_all(except); }, std::chrono::seconds(5));
+      "verbs", [&](const Say& about_to) { return ask_all(except, about_to); }, std::chrono::seconds(5));
   if (!answer) return answer;
   const auto parsed = json::read<VerbsAnswer>(*answer);
   if (parsed && parsed->library.empty())

@@ -26,6 +26,8 @@ struct Expectations {
   std::optional<int> gpus;
   std::optional<std::string> gpu_model;        // substring of the model name: "V100", "GB10"
   std::optional<std::string> driver;           // NVIDIA driver version or its prefix
+  std::optional<std::string> cuda;             // version that the driver must serve, at least: "12.8"
+  std::optional<bool> mig;                     // Multi-Instance GPU; off when nothing is said
   std::optional<std::string> os;               // "ubuntu 22.04"
   std::optional<std::string> nccl;             // NCCL library version or its prefix: "2.28"
   std::optional<ByteCount> memory;             // at least 95 % of it
@@ -39,6 +41,8 @@ struct Expectations {
     return std::tuple{field("gpus", &Expectations::gpus),
                       field("gpu_model", &Expectations::gpu_model),
                       field("driver", &Expectations::driver),
+                      field("cuda", &Expectations::cuda),
+                      field("mig", &Expectations::mig),
                       field("os", &Expectations::os),
                       field("nccl", &Expectations::nccl),
                       field("memory", &Expectations::memory),

@@ -40,6 +40,8 @@ std::string describe(const Expectations& expect) {
   if (expect.gpus) parts.push_back(counted(static_cast<std::size_t>(*expect.gpus), "GPU"));
   if (expect.gpu_model) parts.push_back("GPU model " + *expect.gpu_model);
   if (expect.driver) parts.push_back("NVIDIA driver " + *expect.driver);
+  if (expect.cuda) parts.push_back("CUDA " + *expect.cuda);
+  if (expect.mig) parts.push_back(*expect.mig ? "MIG on" : "MIG off");
   if (expect.os) parts.push_back(*expect.os);
   if (expect.nccl) parts.push_back("NCCL " + *expect.nccl);
   if (expect.memory) parts.push_back(to_text(*expect.memory) + " of memory");

@@ -247,6 +247,15 @@ std::optional<double> parse_fraction(std::string_view text) {
   return fraction && *fraction > 0 && *fraction <= 1 ? fraction : std::nullopt;
 }
 
+// Major and minor: "12.8".
+std::optional<std::string> parse_cuda(std::string_view text) {
+  const auto dot = text.find('.');
+  if (dot == std::string_view::npos || !parse_number<unsigned>(text.substr(0, dot)) ||
+      !parse_number<unsigned>(text.substr(dot + 1)))
+    return std::nullopt;
+  return std::string(text);
+}
+
 template <class T>
 void take(std::optional<T>& target, Said<T> said) {
   if (said) target = std::move(said->value);
@@ -268,6 +277,10 @@ RawExpect Reader::read_expect(const YamlKey& at, const YamlValue& value) {
       take(values.gpu_model, text(key_at, item));
     else if (key == "driver")
       take(values.driver, text(key_at, item));
+    else if (key == "cuda")
+      take(values.cuda, parsed(key_at, item, parse_cuda, "a CUDA version, as in \"12.8\""));
+    else if (key == "mig")
+      take(values.mig, parsed(key_at, item, parse_truth, "true or false"));
     else if (key == "os")
       take(values.os, text(key_at, item));
     else if (key == "nccl")

@@ -84,6 +84,34 @@ std::vector<std::string> storage_rows(const Storage& storage) {
   return rows;
 }
 
+std::string nvlink_text(const NvmlGpu& gpu) {
+  const auto links = gpu.nvlinks.value_or({});
+  const auto active =
+      std::count_if(links.begin(), links.end(), [](const auto& link) { return link.second.active; });
+  if (active == 0) return "";
+  const int speed = links.begin()->second.speed_mbps.value_or(0);
+  return fmt::format("  {} NVLinks{}", active, speed > 0 ? fmt::format(" × {} MB/s", speed) : "");
+}
+
+// What NVML says, and whether CUDA works; a dash where it does not say.
+std::string gpu_row(const Gpu& gpu) {
+  if (!gpu.nvml)
+    return fmt::format("{}  {}", gpu.pci_address, printable(describe(gpu.nvml.miss(), gpu.nvml.from())));
+  const NvmlGpu& nvml = *gpu.nvml;
+  const auto number = [](const auto& reading) {
+    return reading ? fmt::format("{:.0f}", double(*reading)) : "-";
+  };
+  std::string cuda = "CUDA not tried";
+  if (gpu.cuda)
+    cuda = gpu.cuda->error.empty() && gpu.cuda->wrong_words == 0 ? "CUDA works"
+                                                                 : "CUDA: " + printable(gpu.cuda->error);
+  return fmt::format("{}  {}  {} °C  {}/{} W  PCIe Gen{} x{}{}  ECC {}  {}", gpu.pci_address,
+                     nvml.memory ? to_text(ByteCount{*nvml.memory}) : "-", number(nvml.temperature),
+                     number(nvml.power), number(nvml.power_limit), number(nvml.pcie_generation),
+                     number(nvml.pcie_width), nvlink_text(nvml), nvml.ecc ? (*nvml.ecc ? "on" : "off") : "-",
+                     cuda);
+}
+
 std::vector<std::string> gpu_rows(const Gpus& gpus) {
   if (!gpus.devices) return {"? " + describe(gpus.devices.miss(), gpus.devices.from())};
   if (gpus.devices->empty()) return {"none on PCI"};
@@ -95,6 +123,11 @@ std::vector<std::string> gpu_rows(const Gpus& gpus) {
   rows.front() += gpus.driver_version ? fmt::format(" · driver {}{}", printable(*gpus.driver_version),
                                                     gpus.open_module.value_or(false) ? " (open)" : "")
                                       : " · driver not loaded";
+  if (gpus.nvml && gpus.nvml->cuda_version)
+    rows.front() +=
+        fmt::format(" · CUDA {}.{}", *gpus.nvml->cuda_version / 1000, *gpus.nvml->cuda_version % 1000 / 10);
+  for (const auto& gpu : *gpus.devices)
+    if (!gpu.nvml.absent()) rows.push_back(gpu_row(gpu));
   return rows;
 }
 

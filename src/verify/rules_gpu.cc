@@ -4,18 +4,11 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "hardware/gpu_model.h"
 #include "verify/areas.h"
-#include "verify/judge.h"
+#include "verify/gpu_view.h"
 
 namespace railbed {
 namespace {
-
-std::vector<std::string> touches_gpus(const NodeView& node) {
-  std::vector<std::string> touches = {"gpus"};
-  for (const PciDevice* gpu : node.gpus()) touches.push_back("pci:" + gpu->address);
-  return touches;
-}
 
 void count(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {

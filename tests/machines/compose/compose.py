@@ -12,6 +12,8 @@ import pathlib
 import re
 import struct
 
+import gpus
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 MACHINES = ROOT / "tests/machines"
 
@@ -83,6 +85,7 @@ class Machine(Tree):
         self.interfaces, self.verbs, self.services, self.modules = [], [], {}, []
         self.gpu_count = 0
         self.drives = []
+        self.gpus = {}
         self.where = {}
 
     # --- PCI ---
@@ -119,12 +122,20 @@ class Machine(Tree):
         self.block(f"/proc/driver/nvidia/gpus/{address}/information",
                    f"Model: \t\t {model}\nGPU UUID: \t {uuid}\nBus Location: \t {address}")
         self.file(f"/dev/nvidia{index}", "")
+        self.gpus[address] = (model, uuid)
 
     def nvidia(self, version, opened):
         kind = f"Open Kernel Module for {self.arch}" if opened else f"{self.arch} Kernel Module"
         self.block("/proc/driver/nvidia/version",
                    f"NVRM version: NVIDIA UNIX {kind}  {version}  Release Build  (composed)\nGCC version:  composed")
         self.modules += ["nvidia", "nvidia_uvm", "nvidia_modeset"]
+        cuda = {"570": 12080, "580": 13000}[version.split(".")[0]]
+        self.block("@ nvml", gpus.system(version, cuda, len(self.gpus)))
+        for address, (model, uuid) in self.gpus.items():
+            self.block(f"@ nvml {address}", gpus.nvml(model, uuid))
+            self.block(f"@ cuda {address}", gpus.cuda(cuda, model, "GB10" not in model))
+        if any("nvlinks" in gpus.MODELS[model] for model, _ in self.gpus.values()):
+            self.block("@ nvml p2p", gpus.peers(list(self.gpus)))
 
     def nccl(self, version):
         """libnccl2 as NVIDIA's packages install it."""

@@ -1,0 +1,73 @@
+// The CUDA driver as far as railbed calls it: our own declarations of what its public reference documents
+// (cuda.h; "CUDA Driver API"). Used in a child process only. What fails is kept by name, and everything after
+// it is skipped.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/library.h"
+#include "host/process.h"
+
+namespace railbed::cuda {
+
+using Context = void*;
+using Module = void*;
+using Function = void*;
+using Stream = void*;
+using Event = void*;
+using DevicePointer = unsigned long long;
+
+// CUdevice_attribute
+inline constexpr int kMultiprocessors = 16;
+inline constexpr int kGpuDirectRdma = 116;
+inline constexpr int kDmaBuf = 124;
+
+class Cuda {
+ public:
+  Cuda(const std::vector<std::string>& files, const Say& about_to);
+
+  // Why the first call that failed did: "cuInit: CUDA_ERROR_NO_DEVICE (100)"; empty while all is well.
+  const std::string& error() const { return error_; }
+  // The GPU at this PCI address, with a context of its own: 0 when that fails.
+  bool open(const std::string& address);
+  int device() const { return device_; }
+  std::optional<int> attribute(int which);
+  // A kernel of that name in PTX text.
+  Function load(const char* ptx, const char* kernel);
+  void launch(Function kernel, unsigned blocks, unsigned threads, Stream stream, void** arguments);
+
+  // False when it, or anything before it, failed. The arguments' types are the function's own.
+  template <class... Args>
+  bool call(const char* function, Args... arguments) {
+    if (!error_.empty()) return false;
+    void* address = library_.find(function);
+    if (address == nullptr) {
+      error_ = std::string(function) + ": not in this driver";
+      return false;
+    }
+    about_to_(function + of_);
+    return judge(function, reinterpret_cast<int (*)(Args...)>(address)(arguments...));
+  }
+  // As call(), without saying so first: for what is asked many times in a loop.
+  template <class... Args>
+  bool quick(const char* function, Args... arguments) {
+    if (!error_.empty()) return false;
+    void* address = library_.find(function);
+    return address != nullptr && judge(function, reinterpret_cast<int (*)(Args...)>(address)(arguments...));
+  }
+
+ private:
+  bool judge(const char* function, int code);
+
+  Library library_;
+  const Say& about_to_;
+  std::string of_;
+  std::string error_;
+  int device_ = 0;
+};
+
+}  // namespace railbed::cuda

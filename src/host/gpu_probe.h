@@ -1,0 +1,23 @@
+// Steps that the calls to the NVIDIA driver share. All run in the child process.
+#pragma once
+
+#include <optional>
+
+#include "base/result.h"
+#include "host/gpu_answers.h"
+#include "host/nvml_library.h"
+
+namespace railbed {
+
+// Why NVML cannot be asked; nothing when it can.
+std::optional<Miss> start_nvml(nvml::Nvml& nvml);
+// The GPU at a PCI address of sysfs; everything said from then on is of it.
+Result<nvml::Device> find_gpu(nvml::Nvml& nvml, const std::string& address);
+
+Reading<std::uint64_t> nvml_event_reasons(nvml::Nvml& nvml, nvml::Device device);
+Reading<int> nvml_margin(nvml::Nvml& nvml, nvml::Device device);
+Reading<int> nvml_memory_temperature(nvml::Nvml& nvml, nvml::Device device);
+Reading<std::vector<NvmlProcess>> nvml_processes(nvml::Nvml& nvml, nvml::Device device);
+Reading<NvmlLinks> nvml_links(nvml::Nvml& nvml, nvml::Device device);
+
+}  // namespace railbed

@@ -1,0 +1,36 @@
+// A vendor's library, opened at run time in the child process that asks it.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <string>
+#include <vector>
+
+namespace railbed {
+
+class Library {
+ public:
+  // The first of the files that can be opened. It stays open: driver libraries do not like to be closed.
+  explicit Library(const std::vector<std::string>& files) {
+    for (const auto& file : files) {
+      handle_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (handle_ != nullptr) {
+        file_ = file;
+        return;
+      }
+      const char* words = dlerror();
+      if (error_.empty() && words != nullptr) error_ = words;
+    }
+  }
+  explicit operator bool() const { return handle_ != nullptr; }
+  const std::string& file() const { return file_; }
+  const std::string& error() const { return error_; }  // the loader's words about the first file
+  void* find(const char* function) const { return handle_ == nullptr ? nullptr : dlsym(handle_, function); }
+
+ private:
+  void* handle_ = nullptr;
+  std::string file_;
+  std::string error_;
+};
+
+}  // namespace railbed

@@ -1,0 +1,188 @@
+// NVML as far as railbed calls it: our own declarations of what its public reference documents (nvml.h of
+// driver 580; "NVML API Reference Guide"). Used in a child process only: any call may hang in a sick driver.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/reading.h"
+#include "host/library.h"
+#include "host/process.h"
+
+namespace railbed::nvml {
+
+using Device = void*;  // nvmlDevice_t is a pointer to a struct that NVML keeps to itself
+
+// nvmlReturn_t
+inline constexpr int kSuccess = 0;
+inline constexpr int kNotSupported = 3;
+inline constexpr int kFunctionNotFound = 13;
+inline constexpr int kVersionMismatch = 25;
+
+// nvmlPciInfo_t
+struct PciInfo {
+  char bus_id_legacy[16];
+  unsigned domain, bus, device, device_id, subsystem_id;
+  char bus_id[32];
+};
+static_assert(sizeof(PciInfo) == 68);
+
+// nvmlMemory_t, nvmlMemory_v2_t
+struct MemoryV1 {
+  unsigned long long total, free, used;
+};
+struct MemoryV2 {
+  unsigned version;
+  unsigned long long total, reserved, free, used;
+};
+static_assert(sizeof(MemoryV2) == 40);
+
+struct Bar1Memory {  // nvmlBAR1Memory_t
+  unsigned long long total, free, used;
+};
+
+struct Utilisation {  // nvmlUtilization_t
+  unsigned gpu, memory;
+};
+
+struct ProcessInfo {  // nvmlProcessInfo_v2_t, that of nvmlDeviceGetComputeRunningProcesses_v3, too
+  unsigned pid;
+  unsigned long long memory;
+  unsigned gpu_instance, compute_instance;
+};
+static_assert(sizeof(ProcessInfo) == 24);
+
+struct SramStatus {  // nvmlEccSramErrorStatus_v1_t
+  unsigned version;
+  unsigned long long aggregate_parity, aggregate_secded, aggregate_corrected;
+  unsigned long long volatile_parity, volatile_secded, volatile_corrected;
+  unsigned long long l2, sm, pcie, microcontroller, other;
+  unsigned threshold_exceeded;
+};
+static_assert(sizeof(SramStatus) == 104);
+
+struct MarginTemperature {  // nvmlMarginTemperature_v1_t
+  unsigned version;
+  int margin;
+};
+
+struct Histogram {  // nvmlRowRemapperHistogramValues_t
+  unsigned max, high, partial, low, none;
+};
+
+struct FieldValue {  // nvmlFieldValue_t; value is a union, `type` says of what
+  unsigned id, scope;
+  long long timestamp, latency;
+  int type, code;
+  union {
+    double real;
+    unsigned u32;
+    unsigned long long u64;
+    int i32;
+    unsigned short u16;
+  } value;
+};
+static_assert(sizeof(FieldValue) == 40);
+
+struct FabricV1 {  // nvmlGpuFabricInfo_t
+  unsigned char cluster[16];
+  int status;
+  unsigned clique;
+  unsigned char state;
+};
+struct FabricV3 {  // nvmlGpuFabricInfo_v3_t; version 2 ends before `health`
+  unsigned version;
+  unsigned char cluster[16];
+  int status;
+  unsigned clique;
+  unsigned char state;
+  unsigned health_mask;
+  unsigned char health;
+};
+static_assert(sizeof(FabricV3) == 40);
+
+// NVML_STRUCT_VERSION
+template <class Struct>
+constexpr unsigned version_of(unsigned number, std::size_t size = sizeof(Struct)) {
+  return static_cast<unsigned>(size) | number << 24;
+}
+
+// "NVML_ERROR_GPU_IS_LOST (15)"
+std::string error_name(int code);
+Miss miss_of(int code);
+
+// NVML_VALUE_NOT_AVAILABLE (-1), and the blanks of DCGM (dcgm_structs.h), which tools above NVML hand on:
+// 0x7ffffff0 to 0x7ffffff3 and their 64-bit kin.
+template <std::integral T>
+constexpr bool is_blank(T value) {
+  constexpr T kFirst = static_cast<T>(sizeof(T) == 8 ? 0x7ffffffffffffff0 : 0x7ffffff0);
+  return (std::is_unsigned_v<T> && value == std::numeric_limits<T>::max()) ||
+         (value >= kFirst && value <= kFirst + 3);
+}
+
+class Nvml {
+ public:
+  Nvml(const std::vector<std::string>& files, const Say& about_to) : library_(files), about_to_(about_to) {}
+
+  const Library& library() const { return library_; }
+  // Every call from now on is about this GPU: a timeout names it.
+  void now(std::string_view gpu) { of_ = " of GPU " + std::string(gpu); }
+
+  // An nvmlReturn_t. The arguments' types are the function's own.
+  template <class... Args>
+  int call(const char* function, Args... arguments) {
+    void* address = library_.find(function);
+    if (address == nullptr) return kFunctionNotFound;
+    about_to_(function + of_);
+    return reinterpret_cast<int (*)(Args...)>(address)(arguments...);
+  }
+
+  // What a function puts where its last argument points.
+  template <class Raw, class... Args>
+  Reading<Raw> get(const char* function, Args... arguments) {
+    Raw value{};
+    const int code = call(function, arguments..., &value);  // before the value is looked at
+    return judged(code, value, function);
+  }
+  // Likewise, as another number type.
+  template <class To, class Raw, class... Args>
+  Reading<To> number(const char* function, Args... arguments) {
+    return get<Raw>(function, arguments...).parsed([](Raw value) -> std::optional<To> {
+      if (!std::in_range<To>(value)) return std::nullopt;
+      return static_cast<To>(value);
+    });
+  }
+  // nvmlEnableState_t and other yes-or-no answers.
+  template <class... Args>
+  Reading<bool> flag(const char* function, Args... arguments) {
+    return get<unsigned>(function, arguments...).parsed([](unsigned value) {
+      return std::optional<bool>(value != 0);
+    });
+  }
+  // Functions that fill a buffer of so many bytes.
+  Reading<std::string> text(const char* function, Device device);
+  Reading<std::string> text(const char* function);
+  // One of nvmlDeviceGetFieldValues; `scope` is the link for those of NVLink.
+  Reading<std::uint64_t> field(Device device, unsigned id, const char* name, unsigned scope = 0);
+
+  template <class Raw>
+  static Reading<Raw> judged(int code, Raw value, std::string_view function) {
+    if (code != kSuccess) return {miss_of(code), std::string(function)};
+    if constexpr (std::integral<Raw> && !std::is_same_v<Raw, bool>)
+      if (is_blank(value)) return {Miss{Missing::kUnsupported, "not available"}, std::string(function)};
+    return {std::move(value), std::string(function)};
+  }
+
+ private:
+  Library library_;
+  const Say& about_to_;
+  std::string of_;
+};
+
+}  // namespace railbed::nvml

@@ -1,0 +1,63 @@
+// A libnvidia-ml for fault paths only: what it does is chosen by the GPU's PCI address.
+//   0000:01:00.0 answers · :02: hangs when asked for its ECC mode · :03: says "not available" everywhere ·
+//   :04: supports nothing · :05: ends the process · anything else is lost
+// Functions that it lacks are those that an old driver lacks.
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+
+namespace {
+
+struct Gpu {
+  char kind;
+};
+Gpu gpus[] = {{'1'}, {'2'}, {'3'}, {'4'}, {'5'}};
+
+constexpr int kInvalidArgument = 2, kNotSupported = 3, kLost = 15;
+
+int number(Gpu* gpu, unsigned* value, unsigned healthy) {
+  if (gpu->kind == '4') return kNotSupported;
+  *value = gpu->kind == '3' ? ~0U : healthy;
+  return 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+int nvmlInit_v2() { return 0; }
+int nvmlSystemGetDriverVersion(char* text, unsigned) { return std::strcpy(text, "999.1"), 0; }
+int nvmlSystemGetNVMLVersion(char* text, unsigned) { return std::strcpy(text, "99.999.1"), 0; }
+int nvmlSystemGetCudaDriverVersion_v2(int* version) { return *version = 99000, 0; }
+int nvmlDeviceGetCount_v2(unsigned* count) { return *count = 2, 0; }
+int nvmlDeviceGetHandleByPciBusId_v2(const char* address, Gpu** gpu) {
+  const char kind = address[6];
+  if (kind < '1' || kind > '5') return kLost;
+  *gpu = &gpus[kind - '1'];
+  return 0;
+}
+int nvmlDeviceGetName(Gpu*, char* text, unsigned) { return std::strcpy(text, "Fake 9000"), 0; }
+int nvmlDeviceValidateInforom(Gpu* gpu) { return gpu->kind == '1' ? 14 : kNotSupported; }
+int nvmlDeviceGetPersistenceMode(Gpu* gpu, unsigned* mode) { return number(gpu, mode, 1); }
+int nvmlDeviceGetComputeMode(Gpu* gpu, unsigned* mode) { return number(gpu, mode, 9); }
+int nvmlDeviceGetEccMode(Gpu* gpu, unsigned* now, unsigned* pending) {
+  if (gpu->kind == '2')
+    for (;;) pause();
+  if (gpu->kind == '5') _exit(7);
+  *pending = 0;
+  return number(gpu, now, 1);
+}
+int nvmlDeviceGetTotalEccErrors(Gpu* gpu, int, int, unsigned long long* count) {
+  *count = gpu->kind == '3' ? 9223372036854775794ULL : 3;
+  return gpu->kind == '4' ? kNotSupported : 0;
+}
+int nvmlDeviceGetPowerUsage(Gpu* gpu, unsigned* milliwatts) { return number(gpu, milliwatts, 123456); }
+int nvmlDeviceGetNvLinkState(Gpu* gpu, unsigned link, unsigned* active) {
+  if (gpu->kind == '4') return kNotSupported;
+  if (link > 1) return kInvalidArgument;
+  *active = link == 0 ? 1 : 0;
+  return 0;
+}
+
+}  // extern "C"

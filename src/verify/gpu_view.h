@@ -1,0 +1,87 @@
+// What the GPU rules share: one Case for each GPU that NVML answers for.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "hardware/gpu_model.h"
+#include "verify/judge.h"
+
+namespace railbed {
+
+// "gpus" and every GPU on PCI: what a finding about all of them touches.
+inline std::vector<std::string> touches_gpus(const NodeView& node) {
+  std::vector<std::string> touches = {"gpus"};
+  for (const PciDevice* gpu : node.gpus()) touches.push_back("pci:" + gpu->address);
+  return touches;
+}
+
+struct GpuView {
+  const NodeView& node;
+  const Gpu& gpu;
+  const NvmlGpu& nvml;
+  const GpuModel* model;  // null: not in the table
+
+  const std::string& address() const { return gpu.pci_address; }
+  std::string where() const { return fmt::format("GPU {} of {}", gpu.pci_address, *node.name); }
+};
+
+// The value. Null, and the case has ended, when there is none: as not applicable where GPU or driver do not
+// offer it, as unknown where it could not be read.
+template <class T>
+const T* said(Case& one, const Reading<T>& reading) {
+  const bool offered = reading.ok() || (!reading.absent() && reading.miss().missing != Missing::kUnsupported);
+  if (offered) return one.read(reading);
+  one.seen(reading);
+  one.not_applicable("this GPU or its driver does not say: " + reading.miss().why);
+  return nullptr;
+}
+
+// Calls look(Case&, const Gpu&) for every GPU on PCI.
+template <class Look>
+void each_gpu(const Survey& survey, Judge& judge, Look&& look) {
+  for (const NodeView& node : survey.nodes) {
+    const auto& devices = node.facts->gpus.devices;
+    if (!devices || devices->empty()) {
+      Case one = judge.on(node, "GPUs", touches_gpus(node));
+      if (one.read(devices) != nullptr) one.not_applicable("no NVIDIA GPU on PCI");
+      continue;
+    }
+    for (const Gpu& gpu : *devices) {
+      Case one = judge.on(node, gpu.pci_address, {"pci:" + gpu.pci_address});
+      look(one, node, gpu);
+    }
+  }
+}
+
+// Calls look(Case&, const GpuView&) for every GPU that NVML answers for.
+template <class Look>
+void each_answering_gpu(const Survey& survey, Judge& judge, Look&& look) {
+  each_gpu(survey, judge, [&](Case& one, const NodeView& node, const Gpu& gpu) {
+    if (!gpu.nvml) {
+      one.seen(gpu.nvml);
+      return one.not_applicable(gpu.nvml.absent() ? "NVML was not asked (gpu.nvml)"
+                                                  : "NVML does not answer for it (gpu.answers)");
+    }
+    const std::string name = gpu.nvml->name.value_or(gpu.model.value_or(""));
+    look(one, GpuView{node, gpu, *gpu.nvml, find_gpu_model(name)});
+  });
+}
+
+// Likewise for every GPU that was under load, with what it did.
+template <class Look>
+void each_loaded_gpu(const Survey& survey, Judge& judge, Look&& look) {
+  each_answering_gpu(survey, judge, [&](Case& one, const GpuView& gpu) {
+    const auto& load = gpu.node.facts->load;
+    if (!load || !load->gpus) return one.not_applicable("needs --load");
+    one.add_evidence(load->gpus.from());
+    const auto found = load->gpus->find(gpu.address());
+    if (found == load->gpus->end() || !found->second.error.empty() || found->second.seconds <= 0)
+      return one.not_applicable("it was not under load (gpu.load)");
+    look(one, gpu, found->second);
+  });
+}
+
+}  // namespace railbed

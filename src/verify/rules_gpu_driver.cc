@@ -1,0 +1,297 @@
+// Do the driver's libraries serve every GPU: NVML, CUDA, and their versions.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "verify/areas.h"
+#include "verify/gpu_view.h"
+
+namespace railbed {
+namespace {
+
+// True, and the case has ended, where there is nobody to ask.
+bool nobody_to_ask(Case& one, const NodeView& node) {
+  if (node.gpus().empty()) return one.not_applicable("no NVIDIA GPU on PCI"), true;
+  if (!node.facts->gpus.driver_version) return one.not_applicable("no driver is loaded (gpu.driver)"), true;
+  return false;
+}
+
+Remedy nvml_remedy(const Miss& miss) {
+  if (miss.why.find("VERSION_MISMATCH") != std::string::npos)
+    return {
+        "The driver's libraries were upgraded under a loaded module: reboot, or unload and load the module.",
+        {"cat /proc/driver/nvidia/version", "systemctl reboot"},
+        true};
+  if (miss.missing == Missing::kUnsupported)
+    return {
+        "Install the driver's libraries (Debian, Ubuntu: libnvidia-compute-VERSION); in a container, give it "
+        "the GPUs.",
+        {"ldconfig -p | grep libnvidia-ml"}};
+  return {"Read the kernel log for Xid messages; a driver that hangs needs a reboot.",
+          {"dmesg | grep -i -e xid -e nvrm", "systemctl reboot"},
+          true};
+}
+
+void nvml_answers(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    Case one = judge.on(node, "NVML", touches_gpus(node));
+    if (nobody_to_ask(one, node)) continue;
+    const auto& nvml = node.facts->gpus.nvml;
+    one.seen(nvml);
+    if (nvml.absent()) {
+      one.not_applicable("it was not asked");
+      continue;
+    }
+    if (nvml) {
+      one.pass(nvml->driver_version.value_or(nvml->library));
+      continue;
+    }
+    const bool hangs = nvml.miss().missing == Missing::kTimeout;
+    one.fail({.message = fmt::format("NVML of {} {}: neither nvidia-smi nor any monitor sees its GPUs",
+                                     *node.name, hangs ? "hangs" : "does not answer"),
+              .expected = "an answer",
+              .observed = (hangs ? "hangs in " : "") + nvml.miss().why,
+              .remedy = nvml_remedy(nvml.miss())});
+  }
+}
+
+void nvml_count(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    Case one = judge.on(node, "GPUs of NVML", touches_gpus(node));
+    if (nobody_to_ask(one, node)) continue;
+    if (!node.facts->gpus.nvml) {
+      one.not_applicable("NVML does not answer (gpu.nvml)");
+      continue;
+    }
+    const int* have = said(one, node.facts->gpus.nvml->gpus);
+    if (have == nullptr) continue;
+    const int want = static_cast<int>(node.gpus().size());
+    if (*have >= want) {
+      one.pass(std::to_string(*have));
+      continue;
+    }
+    one.fail(
+        {.message = fmt::format("{} has {} GPUs on PCI and NVML shows {}: the driver has lost one",
+                                *node.name, want, *have),
+         .expected = std::to_string(want),
+         .observed = std::to_string(*have),
+         .remedy = {
+             "Read the kernel log for the one that is missing (Xid 79: it fell off the bus), then reboot.",
+             {"nvidia-smi -L", "dmesg | grep -i xid", "systemctl reboot"},
+             true}});
+  }
+}
+
+void gpu_answers(const Survey& survey, Judge& judge) {
+  each_gpu(survey, judge, [](Case& one, const NodeView& node, const Gpu& gpu) {
+    one.seen(gpu.nvml);
+    if (gpu.nvml) return one.pass(gpu.nvml->name.value_or("answers"));
+    if (gpu.nvml.absent()) return one.not_applicable("NVML was not asked (gpu.nvml)");
+    const bool hangs = gpu.nvml.miss().missing == Missing::kTimeout;
+    one.fail(
+        {.message = fmt::format("GPU {} of {} {}", gpu.pci_address, *node.name,
+                                hangs ? "hangs whoever asks it: programs that meet it cannot even be killed"
+                                      : "does not answer: it is lost to the driver"),
+         .expected = "an answer",
+         .observed = (hangs ? "hangs in " : "") + gpu.nvml.miss().why,
+         .remedy = {"Drain the node, read the kernel log for Xid messages, reboot; replace the GPU if it "
+                    "comes back.",
+                    {"dmesg | grep -i xid", "systemctl reboot"},
+                    true}});
+  });
+}
+
+void library_version(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    Case one = judge.on(node, "NVML", touches_gpus(node));
+    if (nobody_to_ask(one, node)) continue;
+    if (!node.facts->gpus.nvml) {
+      one.not_applicable("NVML does not answer (gpu.nvml)");
+      continue;
+    }
+    const auto* library = said(one, node.facts->gpus.nvml->nvml_version);
+    if (library == nullptr) continue;
+    const std::string& module = *node.facts->gpus.driver_version;
+    one.seen(node.facts->gpus.driver_version);
+    // "13.580.95.05": CUDA's major version, then the driver's.
+    if (library->ends_with("." + module) || *library == module) {
+      one.pass(module);
+      continue;
+    }
+    one.fail({.message = fmt::format("{} runs kernel module {} with libraries of another driver", *node.name,
+                                     module),
+              .expected = module,
+              .observed = *library,
+              .remedy = {"Remove the second driver (an installer's beside a package's), then reboot.",
+                         {"ldconfig -p | grep libnvidia-ml", "systemctl reboot"},
+                         true}});
+  }
+}
+
+std::string cuda_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
+
+void cuda_version(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    Case one = judge.on(node, "CUDA", touches_gpus(node));
+    if (!node.expect().cuda) {
+      one.not_applicable("cluster.yaml states no CUDA version");
+      continue;
+    }
+    if (nobody_to_ask(one, node)) continue;
+    if (!node.facts->gpus.nvml) {
+      one.not_applicable("NVML does not answer (gpu.nvml)");
+      continue;
+    }
+    const int* have = said(one, node.facts->gpus.nvml->cuda_version);
+    if (have == nullptr) continue;
+    const auto parts = split(*node.expect().cuda, '.');
+    const int want = parse_number<int>(parts.front()).value_or(0) * 1000 +
+                     parse_number<int>(parts.back()).value_or(0) * 10;
+    if (*have >= want) {
+      one.pass(cuda_text(*have));
+      continue;
+    }
+    one.fail(
+        {.message = fmt::format("the driver of {} serves CUDA {}, expected {} or newer", *node.name,
+                                cuda_text(*have), *node.expect().cuda),
+         .expected = "at least " + *node.expect().cuda,
+         .observed = cuda_text(*have),
+         .remedy = {
+             "Install a newer driver (the CUDA release notes name it), then reboot.", {"nvidia-smi"}, true}});
+  }
+}
+
+void cuda_works(const Survey& survey, Judge& judge) {
+  each_gpu(survey, judge, [](Case& one, const NodeView& node, const Gpu& gpu) {
+    one.seen(gpu.cuda);
+    if (gpu.cuda.absent()) return one.not_applicable(gpu.cuda.miss().why);
+    std::string wrong;
+    if (!gpu.cuda)
+      wrong = (gpu.cuda.miss().missing == Missing::kTimeout ? "hangs in " : "") + gpu.cuda.miss().why;
+    else if (!gpu.cuda->error.empty())
+      wrong = gpu.cuda->error;
+    else if (gpu.cuda->wrong_words > 0)
+      wrong = fmt::format("{} of its words came back wrong", gpu.cuda->wrong_words);
+    if (wrong.empty()) return one.pass(fmt::format("CUDA {}", cuda_text(gpu.cuda->version)));
+    // cuda.h: CUDA_ERROR_SYSTEM_NOT_READY
+    const bool fabric = wrong.find("SYSTEM_NOT_READY") != std::string::npos;
+    one.fail({.message = fmt::format("CUDA does not work on GPU {} of {}{}", gpu.pci_address, *node.name,
+                                     fabric ? ": it waits for the fabric manager" : ""),
+              .expected = "a kernel's result",
+              .observed = wrong,
+              .remedy = fabric ? Remedy{"Start the fabric manager; its version must be the driver's.",
+                                        {"systemctl restart nvidia-fabricmanager"}}
+                               : Remedy{"Read the kernel log for Xid messages; reset the GPU, else reboot.",
+                                        {"dmesg | grep -i xid",
+                                         fmt::format("nvidia-smi -i {} --gpu-reset", gpu.pci_address)}}});
+  });
+}
+
+void vbios(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    Case one = judge.on(node, "VBIOS", touches_gpus(node));
+    if (nobody_to_ask(one, node)) continue;
+    // model → version → GPUs
+    std::map<std::string, std::map<std::string, std::vector<std::string>>> found;
+    for (const Gpu& gpu : node.facts->gpus.devices.value_or({}))
+      if (gpu.nvml && gpu.nvml->vbios) {
+        one.seen(gpu.nvml->vbios);
+        found[gpu.nvml->name.value_or("")][*gpu.nvml->vbios].push_back(gpu.pci_address);
+      }
+    const auto odd = std::ranges::find_if(found, [](const auto& model) { return model.second.size() > 1; });
+    if (found.empty()) {
+      one.not_applicable("NVML says none");
+      continue;
+    }
+    if (odd == found.end()) {
+      one.pass(found.begin()->second.begin()->first);
+      continue;
+    }
+    const auto size = [](const auto& version) { return version.second.size(); };
+    const auto most = std::ranges::max_element(odd->second, {}, size);
+    const auto least = std::ranges::min_element(odd->second, {}, size);
+    one.warn({.message = fmt::format("{} has GPUs of one model with unlike VBIOS: {} has {}", *node.name,
+                                     fmt::join(least->second, ", "), least->first),
+              .expected = most->first,
+              .observed = least->first,
+              .remedy = {"Ask the vendor for one firmware for all; limits and clocks may differ until then.",
+                         {"nvidia-smi --query-gpu=pci.bus_id,vbios_version --format=csv"}}});
+  }
+}
+
+}  // namespace
+
+std::span<const Rule> gpu_driver_rules() {
+  static const Rule kRules[] = {
+      {.id = "gpu.nvml",
+       .title = "NVML answers",
+       .why = "nvidia-smi, DCGM, Slurm and Kubernetes all see GPUs through it.",
+       .source = "libnvidia-ml.so.1: nvmlInit_v2, in a process of its own",
+       .standard = "an answer within 8 s",
+       .remedy = "Match libraries and module; reboot what hangs.",
+       .fixture = "h200-nvml-mismatch",
+       .explained_by = {"gpu.driver"},
+       .check = nvml_answers},
+      {.id = "gpu.nvml-count",
+       .title = "NVML shows every GPU",
+       .why = "A GPU that fell off the bus is still on PCI and in nobody's jobs.",
+       .source = "nvmlDeviceGetCount_v2",
+       .standard = "as many as on PCI",
+       .remedy = "Kernel log (Xid 79), reboot.",
+       .fixture = "h200-gpu-lost",
+       .explained_by = {"gpu.device-nodes", "gpu.nvml"},
+       .check = nvml_count},
+      {.id = "gpu.answers",
+       .title = "GPU answers NVML",
+       .why = "One GPU that hangs takes every tool along that touches it.",
+       .source = "NVML, each GPU in a process of its own",
+       .standard = "an answer within 8 s",
+       .remedy = "Drain, reboot; replace.",
+       .fixture = "h200-gpu-hangs",
+       .explained_by = {"gpu.nvml-count", "gpu.nvml"},
+       .check = gpu_answers},
+      {.id = "gpu.driver-library",
+       .title = "driver's libraries belong to its module",
+       .why = "A second driver's libraries work until they do not.",
+       .source = "nvmlSystemGetNVMLVersion, /proc/driver/nvidia/version",
+       .standard = "the same version",
+       .remedy = "Remove one of the two, reboot.",
+       .fixture = "h200-driver-library",
+       .explained_by = {"gpu.nvml"},
+       .check = library_version},
+      {.id = "gpu.cuda-version",
+       .title = "CUDA version as expected",
+       .why = "Programs built with a newer CUDA end with \"driver version is insufficient\".",
+       .source = "nvmlSystemGetCudaDriverVersion_v2",
+       .standard = "at least expect.cuda of cluster.yaml; not judged without it",
+       .remedy = "Newer driver.",
+       .fixture = "h200-cuda-version",
+       .explained_by = {"gpu.driver-expected", "gpu.nvml"},
+       .check = cuda_version},
+      {.id = "gpu.cuda",
+       .title = "CUDA works on the GPU",
+       .why = "nvidia-smi may be green while no program can start.",
+       .source =
+           "libcuda.so.1: context, allocation, copy, kernel, copy back, compared; in a process of its own",
+       .standard = "every call succeeds and every word is right; not tried where a program runs",
+       .remedy = "Fabric manager; Xid, reset, reboot.",
+       .fixture = "h200-cuda-fails",
+       .explained_by = {"gpu.fabric", "gpu.fabric-manager", "gpu.recovery-action", "gpu.compute-mode",
+                        "gpu.answers"},
+       .check = cuda_works},
+      {.id = "gpu.vbios",
+       .title = "GPUs of one model have one VBIOS",
+       .why = "Power limits, clocks and fixes come with it.",
+       .source = "nvmlDeviceGetVbiosVersion",
+       .standard = "equal within the node",
+       .remedy = "Vendor's firmware for all.",
+       .fixture = "h200-vbios",
+       .explained_by = {"gpu.nvml"},
+       .check = vbios},
+  };
+  return kRules;
+}
+
+}  // namespace railbed

@@ -1,0 +1,470 @@
+// What NVML says of each GPU's memory, modes and mood.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "verify/areas.h"
+#include "verify/gpu_view.h"
+
+namespace railbed {
+namespace {
+
+std::string on_or_off(bool on) { return on ? "on" : "off"; }
+
+// A command of nvidia-smi for this GPU.
+std::string smi(const GpuView& gpu, std::string_view what) {
+  return fmt::format("nvidia-smi -i {} {}", gpu.address(), what);
+}
+
+// Nothing may run on the GPU; behind NVSwitch all GPUs of the board are reset together.
+Remedy reset(const GpuView& gpu, std::string text) {
+  return {std::move(text) + " Nothing may run on it; behind NVSwitch reset all GPUs together.",
+          {smi(gpu, "--gpu-reset")}};
+}
+
+void recovery_action(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    const auto* action = said(one, gpu.nvml.recovery_action);
+    if (action == nullptr) return;
+    if (*action == "none") return one.pass(*action);
+    const bool reboot = *action == "reboot";
+    one.fail({.message = fmt::format("the driver itself says that {} needs: {}", gpu.where(), *action),
+              .expected = "none",
+              .observed = *action,
+              .remedy = reboot ? Remedy{"Drain the node and reboot it.", {"systemctl reboot"}, true}
+                               : reset(gpu, "Drain the node, then reset the GPU.")});
+  });
+}
+
+void ecc_on(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    if (gpu.model == nullptr || !gpu.model->ecc)
+      return one.not_applicable("not a model that ships with ECC on");
+    const bool* on = said(one, gpu.nvml.ecc);
+    if (on == nullptr) return;
+    if (*on) return one.pass("on");
+    one.fail(
+        {.message = fmt::format("{} computes without ECC: flipped bits go into results unseen", gpu.where()),
+         .expected = "on",
+         .observed = "off",
+         .remedy = {"Switch it on; it takes effect after a reset.",
+                    {smi(gpu, "-e 1"), smi(gpu, "--gpu-reset")}}});
+  });
+}
+
+void ecc_pending(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    const bool* now = said(one, gpu.nvml.ecc);
+    if (now == nullptr) return;
+    const bool* pending = said(one, gpu.nvml.ecc_pending);
+    if (pending == nullptr) return;
+    if (*now == *pending) return one.pass(on_or_off(*now));
+    one.warn({.message = fmt::format("ECC of {} is {} and will be {} after the next reset", gpu.where(),
+                                     on_or_off(*now), on_or_off(*pending)),
+              .expected = "the same before and after",
+              .observed = fmt::format("{} now, {} pending", on_or_off(*now), on_or_off(*pending)),
+              .remedy = {"Take the setting back, or reset the GPU now rather than by surprise.",
+                         {smi(gpu, fmt::format("-e {}", *now ? 1 : 0))}}});
+  });
+}
+
+void ecc_uncorrectable(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    const auto* count = said(one, gpu.nvml.ecc_volatile_uncorrectable);
+    if (count == nullptr) return;
+    if (*count == 0) return one.pass("0");
+    one.fail({.message = fmt::format(
+                  "{} had {} memory errors that ECC could not correct since the driver was loaded",
+                  gpu.where(), *count),
+              .expected = "0",
+              .observed = std::to_string(*count),
+              .remedy = reset(gpu, "Drain the node and reset the GPU; if they come back, replace it.")});
+  });
+}
+
+// sichek's limit; OCI takes 10.
+constexpr std::uint64_t kSramErrors = 4;
+
+void sram(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    const auto* count = said(one, gpu.nvml.sram_aggregate_uncorrectable);
+    if (count == nullptr) return;
+    const bool exceeded = gpu.nvml.sram_threshold_exceeded.value_or(false);
+    if (*count <= kSramErrors && !exceeded) return one.pass(std::to_string(*count));
+    one.fail(
+        {.message = fmt::format("{} had {} uncorrectable errors in its on-chip memory in its life{}",
+                                gpu.where(), *count, exceeded ? ", more than its driver accepts" : ""),
+         .expected = fmt::format("at most {}", kSramErrors),
+         .observed = std::to_string(*count),
+         .remedy = {"Run NVIDIA's field diagnostics and ask for a replacement.", {smi(gpu, "-q -d ECC")}}});
+  });
+}
+
+void remap_pending(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    const bool* pending = said(one, gpu.nvml.remap_pending);
+    if (pending == nullptr) return;
+    if (!*pending) return one.pass("none pending");
+    one.warn({.message = fmt::format("{} has a bad row of memory that is replaced only at the next reset",
+                                     gpu.where()),
+              .expected = "none pending",
+              .observed = "pending",
+              .remedy = reset(gpu, "Drain the node and reset the GPU.")});
+  });
+}
+
+// NVIDIA's memory error management guide: 512 rows is all that can be remapped.
+constexpr std::uint32_t kRemappedRows = 512;
+
+void remap_failed(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    const bool* failed = said(one, gpu.nvml.remap_failed);
+    if (failed == nullptr) return;
+    const std::uint32_t rows = gpu.nvml.remapped_uncorrectable.value_or(0);
+    if (!*failed && rows < kRemappedRows) return one.pass(fmt::format("{} rows remapped", rows));
+    one.fail({.message = fmt::format("{} could not replace a bad row of its memory", gpu.where()),
+              .expected = "no failure",
+              .observed = *failed ? "failed" : fmt::format("{} rows remapped", rows),
+              .remedy = {"Take the node out of service and have the GPU replaced.",
+                         {smi(gpu, "-q -d ROW_REMAPPER")}}});
+  });
+}
+
+void remap_spares(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    const auto* banks = said(one, gpu.nvml.remap_banks);
+    if (banks == nullptr) return;
+    if (banks->none == 0) return one.pass(fmt::format("{} banks with all spares", banks->max));
+    one.warn({.message =
+                  fmt::format("{} has {} memory banks without a spare row: the next bad row there cannot be "
+                              "replaced",
+                              gpu.where(), banks->none),
+              .expected = "0 banks without spares",
+              .observed = std::to_string(banks->none),
+              .remedy = {"Plan its replacement.", {smi(gpu, "-q -d ROW_REMAPPER")}}});
+  });
+}
+
+// NVIDIA's "Dynamic Page Retirement": boards with 60 or more retired pages are replaced.
+constexpr std::uint32_t kRetiredPages = 60;
+
+void retired_pages(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    const auto* pages = said(one, gpu.nvml.retired_pages);
+    if (pages == nullptr) return;
+    const bool pending = gpu.nvml.retired_pending.value_or(false);
+    if (*pages < kRetiredPages && !pending) return one.pass(std::to_string(*pages));
+    const bool worn = *pages >= kRetiredPages;
+    one.red(
+        worn ? Status::kFail : Status::kWarn,
+        {.message = worn ? fmt::format("{} has {} retired memory pages: it is worn out", gpu.where(), *pages)
+                         : fmt::format("{} retires a bad memory page only when the driver is loaded again",
+                                       gpu.where()),
+         .expected = fmt::format("fewer than {}, none pending", kRetiredPages),
+         .observed = fmt::format("{}{}", *pages, pending ? ", pending" : ""),
+         .remedy = worn ? Remedy{"Have the GPU replaced.", {smi(gpu, "-q -d PAGE_RETIREMENT")}}
+                        : reset(gpu, "Drain the node, then reset the GPU or reboot.")});
+  });
+}
+
+void inforom(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    const bool* valid = said(one, gpu.nvml.inforom_valid);
+    if (valid == nullptr) return;
+    if (*valid) return one.pass("valid");
+    one.warn(
+        {.message = fmt::format("the inforom of {} is corrupted: its error history and limits are not to be "
+                                "trusted",
+                                gpu.where()),
+         .expected = "valid",
+         .observed = "corrupted",
+         .remedy = {"Have it reflashed by the vendor, or the GPU replaced.", {smi(gpu, "-q")}}});
+  });
+}
+
+void persistence(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    const bool* on = said(one, gpu.nvml.persistence);
+    if (on == nullptr) return;
+    if (*on) return one.pass("on");
+    one.warn({.message =
+                  fmt::format("{} is shut down whenever no program uses it: every job waits for it, and its "
+                              "settings are lost",
+                              gpu.where()),
+              .expected = "on",
+              .observed = "off",
+              .remedy = {"Run the persistence daemon.", {"systemctl enable --now nvidia-persistenced"}}});
+  });
+}
+
+void mig(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    const bool* on = said(one, gpu.nvml.mig);
+    if (on == nullptr) return;
+    const bool want = gpu.node.expect().mig.value_or(false);
+    if (*on == want) return one.pass(on_or_off(*on));
+    one.warn(
+        {.message = fmt::format("MIG of {} is {}, expected {}{}", gpu.where(), on_or_off(*on),
+                                on_or_off(want), want ? "" : ": NCCL has no peer-to-peer between its slices"),
+         .expected = on_or_off(want),
+         .observed = on_or_off(*on),
+         .remedy = {"Switch it while nothing runs there, or state expect.mig in cluster.yaml.",
+                    {smi(gpu, fmt::format("-mig {}", want ? 1 : 0))}}});
+  });
+}
+
+void compute_mode(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    const auto* mode = said(one, gpu.nvml.compute_mode);
+    if (mode == nullptr) return;
+    if (*mode == "default") return one.pass(*mode);
+    one.warn({.message = fmt::format("compute mode of {} is {}: programs that share it fail with \"device "
+                                     "unavailable\"",
+                                     gpu.where(), *mode),
+              .expected = "default",
+              .observed = *mode,
+              .remedy = {"Set it back, unless it is meant.", {smi(gpu, "-c DEFAULT")}}});
+  });
+}
+
+void power_limit(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    const double* limit = said(one, gpu.nvml.power_limit);
+    if (limit == nullptr) return;
+    const double* normal = said(one, gpu.nvml.power_limit_default);
+    if (normal == nullptr) return;
+    if (*limit >= *normal - 1) return one.pass(fmt::format("{:.0f} W", *limit));
+    one.warn({.message = fmt::format("{} is held at {:.0f} W of {:.0f} W: it sets the pace of all others",
+                                     gpu.where(), *limit, *normal),
+              .expected = fmt::format("{:.0f} W", *normal),
+              .observed = fmt::format("{:.0f} W", *limit),
+              .remedy = {"Raise it, unless the rack cannot feed it.",
+                         {smi(gpu, fmt::format("-pl {:.0f}", *normal))}}});
+  });
+}
+
+// nvml.h, nvmlClocksEventReasons: what hardware does to protect itself, whatever runs.
+constexpr std::uint64_t kHardwareSlowdown = 0x8 | 0x40 | 0x80;
+
+void slowdown(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    const auto* reasons = said(one, gpu.nvml.event_reasons);
+    if (reasons == nullptr) return;
+    if ((*reasons & kHardwareSlowdown) == 0) return one.pass(fmt::format("{:#x}", *reasons));
+    const bool brake = (*reasons & 0x80) != 0;
+    one.fail({.message = fmt::format("hardware holds down the clocks of {}: {}", gpu.where(),
+                                     brake                    ? "a power supply pulled the brake"
+                                     : (*reasons & 0x40) != 0 ? "it is too hot"
+                                                              : "too hot, or too little power"),
+              .expected = "no hardware slowdown",
+              .observed = fmt::format("{:#x}", *reasons),
+              .remedy = {brake ? "Look at power supplies and cables; the BMC's event log names them."
+                               : "Look at fans, air flow and the power cables.",
+                         {smi(gpu, "-q -d PERFORMANCE,TEMPERATURE,POWER")}}});
+  });
+}
+
+void temperature(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    const int* margin = said(one, gpu.nvml.temperature_margin);
+    if (margin == nullptr) return;
+    if (*margin > 0) return one.pass(fmt::format("{} °C left", *margin));
+    one.fail({.message = fmt::format("{} is at the temperature at which it slows down", gpu.where()),
+              .expected = "above 0 °C left",
+              .observed = fmt::format("{} °C left", *margin),
+              .remedy = {"Look at fans, air flow and the room.", {smi(gpu, "-q -d TEMPERATURE")}}});
+  });
+}
+
+// Ours: contexts that the driver keeps for itself stay far below it.
+constexpr std::uint64_t kUsedByNobody = 512 << 20;
+
+void leftover_memory(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    const auto* used = said(one, gpu.nvml.memory_used);
+    if (used == nullptr) return;
+    const auto* processes = said(one, gpu.nvml.processes);
+    if (processes == nullptr) return;
+    if (gpu.nvml.memory_used.from() != "nvmlDeviceGetMemoryInfo_v2")
+      return one.not_applicable("this driver counts its own share as used");
+    const std::string text = to_text(ByteCount{*used});
+    if (!processes->empty()) return one.not_applicable("programs run on it");
+    if (*used < kUsedByNobody) return one.pass(text);
+    one.warn(
+        {.message = fmt::format("{} of {} are in use, and no program runs there: a job left them behind",
+                                text, gpu.where()),
+         .expected = "less than " + to_text(ByteCount{kUsedByNobody}),
+         .observed = text,
+         .remedy = {
+             "Find who holds the device (a container's program shows here only), end it, else reset the GPU.",
+             {"fuser -v /dev/nvidia*", smi(gpu, "--gpu-reset")}}});
+  });
+}
+
+}  // namespace
+
+std::span<const Rule> gpu_health_rules() {
+  static const Rule kRules[] = {
+      {.id = "gpu.recovery-action",
+       .title = "driver asks for no recovery",
+       .why = "The driver sums up what it saw of errors in one verdict; NVIDIA names it the first thing to "
+              "obey.",
+       .source = "NVML field GET_GPU_RECOVERY_ACTION",
+       .standard = "none; nvml.h",
+       .remedy = "Do what it says: reset, reboot, or drain first.",
+       .fixture = "h200-recovery-action",
+       .explained_by = {"gpu.row-remap-failed", "gpu.row-remap-pending", "gpu.ecc-uncorrectable",
+                        "gpu.answers"},
+       .check = recovery_action},
+      {.id = "gpu.ecc",
+       .title = "ECC is on",
+       .why = "Without it memory errors change results and nobody learns of it.",
+       .source = "nvmlDeviceGetEccMode",
+       .standard = "on, for models that ship so (src/hardware/gpu_model.cc)",
+       .remedy = "nvidia-smi -e 1, then reset.",
+       .fixture = "h200-ecc-off",
+       .explained_by = {"gpu.answers"},
+       .check = ecc_on},
+      {.id = "gpu.ecc-pending",
+       .title = "ECC stays as it is",
+       .why = "A change that waits for the next reset turns up when nobody thinks of it.",
+       .source = "nvmlDeviceGetEccMode",
+       .standard = "current = pending; ours",
+       .remedy = "Take it back or reset now.",
+       .fixture = "h200-ecc-pending",
+       .explained_by = {"gpu.ecc", "gpu.answers"},
+       .check = ecc_pending},
+      {.id = "gpu.ecc-uncorrectable",
+       .title = "no uncorrectable memory error",
+       .why = "Programs that met one were ended (Xid 48, 94, 95); the memory is not to be trusted until a "
+              "reset.",
+       .source = "nvmlDeviceGetTotalEccErrors, volatile",
+       .standard = "0 since the driver was loaded; DCGM",
+       .remedy = "Reset the GPU; replace it if they come back.",
+       .fixture = "h200-ecc-uncorrectable",
+       .explained_by = {"gpu.answers"},
+       .check = ecc_uncorrectable},
+      {.id = "gpu.sram-errors",
+       .title = "on-chip memory is sound",
+       .why = "SRAM cannot be remapped: what goes wrong there goes wrong again.",
+       .source = "nvmlDeviceGetSramEccErrorStatus",
+       .standard = "at most 4 uncorrectable in the GPU's life (sichek), and the driver's own threshold",
+       .remedy = "Field diagnostics, then replacement.",
+       .fixture = "h200-sram-errors",
+       .explained_by = {"gpu.answers"},
+       .check = sram},
+      {.id = "gpu.row-remap-pending",
+       .title = "no row waits to be remapped",
+       .why = "Until the reset the bad row stays in use.",
+       .source = "nvmlDeviceGetRemappedRows",
+       .standard = "none pending; NVIDIA's GPU memory error management guide",
+       .remedy = "Drain and reset the GPU.",
+       .fixture = "h200-row-remap-pending",
+       .explained_by = {"gpu.row-remap-failed", "gpu.ecc-uncorrectable", "gpu.answers"},
+       .check = remap_pending},
+      {.id = "gpu.row-remap-failed",
+       .title = "bad rows could be remapped",
+       .why = "There is no spare row left: NVIDIA replaces such GPUs.",
+       .source = "nvmlDeviceGetRemappedRows",
+       .standard = "no failure, fewer than 512 rows; NVIDIA's GPU memory error management guide",
+       .remedy = "Replace the GPU.",
+       .fixture = "h200-row-remap-failed",
+       .explained_by = {"gpu.answers"},
+       .check = remap_failed},
+      {.id = "gpu.row-remap-spares",
+       .title = "every memory bank has spare rows",
+       .why = "The next bad row in a bank without spares ends the GPU's service.",
+       .source = "nvmlDeviceGetRowRemapperHistogram",
+       .standard = "no bank without spares; ours",
+       .remedy = "Plan the replacement.",
+       .fixture = "h200-row-remap-spares",
+       .explained_by = {"gpu.row-remap-failed", "gpu.answers"},
+       .check = remap_spares},
+      {.id = "gpu.retired-pages",
+       .title = "few memory pages are retired",
+       .why =
+           "Older GPUs retire pages instead of remapping rows; many of them mean that the memory wears out.",
+       .source = "NVML fields RETIRED_SBE, RETIRED_DBE, RETIRED_PENDING",
+       .standard = "fewer than 60 and none pending; NVIDIA's Dynamic Page Retirement",
+       .remedy = "Reset when pending; replace at 60.",
+       .fixture = "v100-retired-pages",
+       .explained_by = {"gpu.answers"},
+       .check = retired_pages},
+      {.id = "gpu.inforom",
+       .title = "inforom is valid",
+       .why = "It keeps the GPU's error history, ECC mode and limits.",
+       .source = "nvmlDeviceValidateInforom",
+       .standard = "valid",
+       .remedy = "Reflash or replace.",
+       .fixture = "h200-inforom",
+       .explained_by = {"gpu.answers"},
+       .check = inforom},
+      {.id = "gpu.persistence",
+       .title = "persistence mode is on",
+       .why = "Without it the driver tears the GPU down between jobs: slow starts, lost limits, lost error "
+              "counts.",
+       .source = "nvmlDeviceGetPersistenceMode",
+       .standard = "on; NVIDIA's driver persistence guide",
+       .remedy = "Run nvidia-persistenced.",
+       .fixture = "h200-persistence-off",
+       .explained_by = {"gpu.answers"},
+       .check = persistence},
+      {.id = "gpu.mig",
+       .title = "MIG as expected",
+       .why = "A GPU that is cut in slices has neither NVLink nor its whole memory for one job.",
+       .source = "nvmlDeviceGetMigMode",
+       .standard = "expect.mig of cluster.yaml; off",
+       .remedy = "nvidia-smi -mig 0.",
+       .fixture = "h200-mig-on",
+       .explained_by = {"gpu.answers"},
+       .check = mig},
+      {.id = "gpu.compute-mode",
+       .title = "compute mode is default",
+       .why = "Exclusive and prohibited modes turn second processes away with errors that name neither.",
+       .source = "nvmlDeviceGetComputeMode",
+       .standard = "default; the driver's own",
+       .remedy = "nvidia-smi -c DEFAULT.",
+       .fixture = "h200-compute-mode",
+       .explained_by = {"gpu.answers"},
+       .check = compute_mode},
+      {.id = "gpu.power-limit",
+       .title = "power limit is the default",
+       .why = "One GPU with a lower limit is the straggler of every collective.",
+       .source = "nvmlDeviceGetEnforcedPowerLimit, nvmlDeviceGetPowerManagementDefaultLimit",
+       .standard = "enforced ≥ default of this board",
+       .remedy = "nvidia-smi -pl.",
+       .fixture = "h200-power-limit",
+       .explained_by = {"gpu.answers"},
+       .check = power_limit},
+      {.id = "gpu.slowdown",
+       .title = "hardware holds no clocks down",
+       .why = "A brake or a hot board halves the speed of this GPU and of all that wait for it.",
+       .source = "nvmlDeviceGetCurrentClocksEventReasons",
+       .standard = "none of 0x8, 0x40, 0x80; nvml.h",
+       .remedy = "Power and cooling.",
+       .fixture = "h200-slowdown",
+       .explained_by = {"gpu.temperature", "gpu.answers"},
+       .check = slowdown},
+      {.id = "gpu.temperature",
+       .title = "temperature margin is left",
+       .why = "At the end of the margin clocks fall.",
+       .source = "nvmlDeviceGetMarginTemperature",
+       .standard = "above 0; nvml.h",
+       .remedy = "Fans, air flow, room.",
+       .fixture = "h200-temperature",
+       .explained_by = {"gpu.answers"},
+       .check = temperature},
+      {.id = "gpu.leftover-memory",
+       .title = "idle GPU has its memory free",
+       .why = "What a dead job left behind is missing to the next: out of memory, or half the batch.",
+       .source = "nvmlDeviceGetMemoryInfo_v2, nvmlDeviceGetComputeRunningProcesses",
+       .standard = "less than 512 MiB where no program runs; ours",
+       .remedy = "End the holder, else reset.",
+       .fixture = "h200-leftover-memory",
+       .explained_by = {"gpu.answers"},
+       .check = leftover_memory},
+  };
+  return kRules;
+}
+
+}  // namespace railbed

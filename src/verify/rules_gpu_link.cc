@@ -1,0 +1,281 @@
+// How each GPU reaches the rest: PCI Express, NVLink, NVSwitch's fabric, its peers.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "verify/areas.h"
+#include "verify/gpu_view.h"
+
+namespace railbed {
+namespace {
+
+void pcie_width(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    const int* width = said(one, gpu.nvml.pcie_width);
+    if (width == nullptr) return;
+    const int* most = said(one, gpu.nvml.pcie_width_max);
+    if (most == nullptr) return;
+    if (*width >= *most) return one.pass(fmt::format("x{}", *width));
+    one.fail({.message = fmt::format("{} has {} of {} PCI Express lanes", gpu.where(), *width, *most),
+              .expected = fmt::format("x{}", *most),
+              .observed = fmt::format("x{}", *width),
+              .remedy = {"Reseat the card or its riser; a link does not give up lanes to save power.",
+                         {fmt::format("lspci -vv -s {} | grep -i lnk", gpu.address())},
+                         true}});
+  });
+}
+
+void pcie_slot(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    const int* can = said(one, gpu.nvml.pcie_generation_gpu);
+    if (can == nullptr) return;
+    const int* slot = said(one, gpu.nvml.pcie_generation_max);
+    if (slot == nullptr) return;
+    if (*slot >= *can) return one.pass(fmt::format("Gen{}", *slot));
+    one.warn({.message = fmt::format("{} could run PCI Express Gen{}, its slot gives Gen{}", gpu.where(),
+                                     *can, *slot),
+              .expected = fmt::format("Gen{}", *can),
+              .observed = fmt::format("Gen{}", *slot),
+              .remedy = {"Set the slot's link speed in the BIOS to automatic; else it is the board's limit.",
+                         {fmt::format("lspci -vv -s {} | grep -i lnk", gpu.address())},
+                         true}});
+  });
+}
+
+void bar1(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    if (gpu.model == nullptr || !gpu.model->whole_bar1)
+      return one.not_applicable("this model does not show all its memory on PCI");
+    const auto* size = said(one, gpu.nvml.bar1);
+    if (size == nullptr) return;
+    const auto* memory = said(one, gpu.nvml.memory);
+    if (memory == nullptr) return;
+    const std::string text = to_text(ByteCount{*size});
+    if (*size >= *memory) return one.pass(text);
+    one.warn({.message = fmt::format("{} shows {} of its {} on PCI: GPUDirect RDMA can register no more",
+                                     gpu.where(), text, to_text(ByteCount{*memory})),
+              .expected = "at least " + to_text(ByteCount{*memory}),
+              .observed = text,
+              .remedy = {"Enable \"Above 4G decoding\" and resizable BAR in the BIOS.",
+                         {fmt::format("lspci -vv -s {} | grep -i region", gpu.address())},
+                         true}});
+  });
+}
+
+// The GPU's links, or null when the case has ended because it has or needs none.
+const NvmlLinks* links_of(Case& one, const GpuView& gpu) {
+  if (gpu.model == nullptr || gpu.model->nvlinks == 0) {
+    one.not_applicable("no NVLink is expected of this model");
+    return nullptr;
+  }
+  return said(one, gpu.nvml.nvlinks);
+}
+
+void nvlink_count(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    const auto* links = links_of(one, gpu);
+    if (links == nullptr) return;
+    const auto active = std::ranges::count_if(*links, [](const auto& link) { return link.second.active; });
+    if (active >= gpu.model->nvlinks) return one.pass(std::to_string(active));
+    std::string down;
+    for (const auto& [number, link] : *links)
+      if (!link.active) down += (down.empty() ? "" : ", ") + number;
+    one.fail({.message = fmt::format("{} has {} of {} NVLinks up{}", gpu.where(), active, gpu.model->nvlinks,
+                                     down.empty() ? "" : "; down: " + down),
+              .expected = std::to_string(gpu.model->nvlinks),
+              .observed = std::to_string(active),
+              .remedy = {
+                  "Look for SXid and Xid 74 in the kernel log, then reset all GPUs of the board; a link that "
+                  "stays down is hardware.",
+                  {fmt::format("nvidia-smi nvlink -s -i {}", gpu.address()),
+                   "dmesg | grep -i -e sxid -e 'xid.*74'"}}});
+  });
+}
+
+void nvlink_speed(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    const auto* links = links_of(one, gpu);
+    if (links == nullptr) return;
+    const int want = gpu.model->nvlink_mbps;
+    const NvmlLinks::value_type* slow = nullptr;
+    bool known = false;
+    for (const auto& entry : *links) {
+      const NvmlLink& link = entry.second;
+      if (!link.active || !link.speed_mbps) continue;
+      known = true;
+      // One percent: NVML rounds.
+      if (*link.speed_mbps * 100 < want * 99 && slow == nullptr) slow = &entry;
+    }
+    if (!known) return one.not_applicable("no active link says its speed");
+    if (slow == nullptr) return one.pass(fmt::format("{} MB/s", want));
+    one.fail({.message = fmt::format("NVLink {} of {} runs at {} MB/s of {}", slow->first, gpu.where(),
+                                     *slow->second.speed_mbps, want),
+              .expected = fmt::format("{} MB/s", want),
+              .observed = fmt::format("{} MB/s", *slow->second.speed_mbps),
+              .remedy = {"Reset all GPUs of the board; a link that stays slow is hardware.",
+                         {fmt::format("nvidia-smi nvlink -s -i {}", gpu.address())}}});
+  });
+}
+
+// NVLink's own repairs. Since the last reset none may have failed; single ones that worked are judged under
+// load.
+void nvlink_recovery(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    const auto* links = links_of(one, gpu);
+    if (links == nullptr) return;
+    std::uint64_t failed = 0;
+    std::uint64_t recovered = 0;
+    bool known = false;
+    for (const auto& [number, link] : *links)
+      for (const auto& [name, count] : link.errors) {
+        if (name == "recovery_failed") failed += count;
+        if (name == "recovery") recovered += count;
+        known = known || name == "recovery_failed" || name == "recovery";
+      }
+    if (!known) return one.not_applicable("its links count no recoveries");
+    if (failed == 0 && recovered == 0) return one.pass("0");
+    const std::string text =
+        failed > 0 ? fmt::format("{} failed recoveries", failed) : fmt::format("{} recoveries", recovered);
+    one.red(
+        failed > 0 ? Status::kFail : Status::kWarn,
+        {.message = fmt::format("NVLinks of {} had {} since the last reset: traffic stood still meanwhile",
+                                gpu.where(), text),
+         .expected = "0",
+         .observed = text,
+         .remedy = {"Watch whether it grows under load; if so, reset the board, then have it looked at.",
+                    {fmt::format("nvidia-smi nvlink -e -i {}", gpu.address())}}});
+  });
+}
+
+void fabric(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    const auto* fabric = said(one, gpu.nvml.fabric);
+    if (fabric == nullptr) return;
+    if (fabric->state == "not supported") return one.not_applicable("no NVSwitch fabric");
+    const bool ready = fabric->state == "completed" && fabric->status == "NVML_SUCCESS";
+    const bool well = fabric->health.empty() || fabric->health == "healthy";
+    const std::string text = fmt::format("{}, {}{}{}", fabric->state, fabric->status,
+                                         fabric->health.empty() ? "" : ", ", fabric->health);
+    if (ready && well) return one.pass(text);
+    one.fail(
+        {.message =
+             ready ? fmt::format("{} is in the NVSwitch fabric, which is {}", gpu.where(), fabric->health)
+                   : fmt::format("{} has not joined the NVSwitch fabric: CUDA does not start on it",
+                                 gpu.where()),
+         .expected = "completed, NVML_SUCCESS, healthy",
+         .observed = text,
+         .remedy = {"See why in the fabric manager's log; its version must be the driver's. Then restart it.",
+                    {"journalctl -u nvidia-fabricmanager -n 50", "systemctl restart nvidia-fabricmanager"}}});
+  });
+}
+
+void peers(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    if (gpu.node.gpus().size() < 2) return one.not_applicable("it is the only GPU");
+    if (gpu.model == nullptr || gpu.model->nvlinks == 0)
+      return one.not_applicable("no NVLink is expected of this model");
+    const auto* matrix = said(one, gpu.node.facts->gpus.peers);
+    if (matrix == nullptr) return;
+    const auto row = matrix->find(gpu.address());
+    if (row == matrix->end()) return one.not_applicable("NVML does not name it among the peers");
+    std::string bad;
+    std::string why;
+    for (const auto& [to, peer] : row->second) {
+      if (peer.read == "ok" && peer.nvlink == "ok") continue;
+      bad += (bad.empty() ? "" : ", ") + to;
+      if (why.empty()) why = peer.read != "ok" ? peer.read : "NVLink: " + peer.nvlink;
+    }
+    if (bad.empty()) return one.pass(fmt::format("{} peers", row->second.size()));
+    one.fail(
+        {.message = fmt::format("{} cannot reach the memory of {}: NCCL goes through host memory instead",
+                                gpu.where(), bad),
+         .expected = "ok",
+         .observed = why,
+         .remedy = {"Look at the topology, MIG, IOMMU and the fabric manager.",
+                    {"nvidia-smi topo -p2p r", "nvidia-smi topo -p2p n"}}});
+  });
+}
+
+}  // namespace
+
+std::span<const Rule> gpu_link_rules() {
+  static const Rule kRules[] = {
+      {.id = "gpu.pcie-width",
+       .title = "GPU has all its PCI Express lanes",
+       .why = "Half the lanes are half the bandwidth to host and network.",
+       .source = "nvmlDeviceGetCurrPcieLinkWidth, nvmlDeviceGetMaxPcieLinkWidth",
+       .standard = "current = maximum; lanes do not rest when idle",
+       .remedy = "Reseat card or riser.",
+       .fixture = "h200-pcie-width",
+       .explained_by = {"pcie.gpu-link", "gpu.answers"},
+       .check = pcie_width},
+      {.id = "gpu.pcie-slot",
+       .title = "slot offers the GPU's PCI Express generation",
+       .why = "A BIOS setting or riser for an older generation halves the bandwidth for good.",
+       .source = "nvmlDeviceGetMaxPcieLinkGeneration, nvmlDeviceGetGpuMaxPcieLinkGeneration",
+       .standard = "what the GPU itself can",
+       .remedy = "BIOS: link speed automatic.",
+       .fixture = "h200-pcie-slot",
+       .explained_by = {"gpu.answers"},
+       .check = pcie_slot},
+      {.id = "gpu.bar1",
+       .title = "BAR1 shows all of the GPU's memory",
+       .why = "The network adapter reaches GPU memory through BAR1 alone.",
+       .source = "nvmlDeviceGetBAR1MemoryInfo, nvmlDeviceGetMemoryInfo_v2",
+       .standard = "BAR1 ≥ memory, for models that can (src/hardware/gpu_model.cc)",
+       .remedy = "BIOS: Above 4G decoding, resizable BAR.",
+       .fixture = "h200-bar1-small",
+       .explained_by = {"gpu.answers"},
+       .check = bar1},
+      {.id = "gpu.nvlink-count",
+       .title = "all NVLinks are up",
+       .why = "NCCL falls back to fewer channels or to PCI Express without saying so.",
+       .source = "nvmlDeviceGetNvLinkState",
+       .standard = "the model's number (src/hardware/gpu_model.cc): 18 on H100, H200, B200",
+       .remedy = "Kernel log, reset of the board, then hardware.",
+       .fixture = "h200-nvlink-down",
+       .explained_by = {"gpu.fabric", "gpu.answers"},
+       .check = nvlink_count},
+      {.id = "gpu.nvlink-speed",
+       .title = "NVLinks run at full speed",
+       .why = "The slowest link sets the pace of the ring.",
+       .source = "NVML field NVLINK_GET_SPEED",
+       .standard = "the model's speed (src/hardware/gpu_model.cc): 26562 MB/s on H100 and H200",
+       .remedy = "Reset of the board, then hardware.",
+       .fixture = "h200-nvlink-slow",
+       .explained_by = {"gpu.answers"},
+       .check = nvlink_speed},
+      {.id = "gpu.nvlink-recovery",
+       .title = "NVLinks needed no recovery",
+       .why = "Each recovery stops all traffic of the link; a failed one ends the job.",
+       .source = "NVML fields NVLINK_ERROR_DL_RECOVERY, NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS",
+       .standard = "0 since the last reset; DCGM",
+       .remedy = "Watch it under load; then reset, then hardware.",
+       .fixture = "h200-nvlink-recovery",
+       .explained_by = {"gpu.nvlink-count", "gpu.answers"},
+       .check = nvlink_recovery},
+      {.id = "gpu.fabric",
+       .title = "GPU has joined the NVSwitch fabric",
+       .why = "Until the fabric manager has placed the GPU, CUDA says \"system not yet initialized\" while "
+              "nvidia-smi is "
+              "green.",
+       .source = "nvmlDeviceGetGpuFabricInfoV",
+       .standard = "completed, success, healthy; nvml.h",
+       .remedy = "Fabric manager: log, version, restart.",
+       .fixture = "h200-fabric",
+       .explained_by = {"gpu.fabric-manager", "gpu.answers"},
+       .check = fabric},
+      {.id = "gpu.peers",
+       .title = "GPUs reach each other's memory",
+       .why = "Without peer access NCCL copies through host memory at a tenth of the speed.",
+       .source = "nvmlDeviceGetP2PStatus",
+       .standard = "ok between all GPUs of models with NVLink",
+       .remedy = "Topology, MIG, IOMMU, fabric manager.",
+       .fixture = "h200-peers",
+       .explained_by = {"gpu.fabric", "gpu.nvlink-count", "gpu.mig", "gpu.answers"},
+       .check = peers},
+  };
+  return kRules;
+}
+
+}  // namespace railbed

@@ -1,0 +1,282 @@
+// What each GPU did under load (railbed verify --load): weak power, bad cooling and bad cables show only
+// then.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "verify/areas.h"
+#include "verify/gpu_view.h"
+
+namespace railbed {
+namespace {
+
+void load_ran(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    const auto& load = gpu.node.facts->load;
+    if (!load) return one.not_applicable("needs --load");
+    const auto* loads = one.read_if_there(load->gpus, "no load on GPUs was recorded");
+    if (loads == nullptr) return;
+    const auto found = loads->find(gpu.address());
+    if (found == loads->end()) return one.not_applicable("NVML does not name it");
+    const GpuLoad& did = found->second;
+    if (did.error.starts_with("busy")) return one.not_applicable(did.error);
+    if (did.error.empty()) return one.pass(fmt::format("{:.1f} s", did.seconds));
+    one.fail({.message = fmt::format("{} did not stand {} of load", gpu.where(),
+                                     did.seconds > 0 ? fmt::format("{:.1f} s", did.seconds) : "the start"),
+              .expected = "kernels and copies to the end",
+              .observed = did.error,
+              .remedy = {"Read the kernel log for Xid messages of that moment.", {"dmesg | grep -i xid"}}});
+  });
+}
+
+// nvml.h, nvmlClocksEventReasons. Idle (0x1) and the power cap (0x4) are what a sound GPU shows.
+std::string throttle_words(std::uint64_t reasons) {
+  std::string words;
+  for (const auto& [bit, word] :
+       {std::pair{0x8U, "hardware slowdown"}, std::pair{0x20U, "software thermal slowdown"},
+        std::pair{0x40U, "hardware thermal slowdown"}, std::pair{0x80U, "power brake"}})
+    if ((reasons & bit) != 0) words += (words.empty() ? "" : ", ") + std::string(word);
+  return words;
+}
+
+void throttle(const Survey& survey, Judge& judge) {
+  each_loaded_gpu(survey, judge, [](Case& one, const GpuView& gpu, const GpuLoad& load) {
+    const std::string words = throttle_words(load.event_reasons);
+    if (words.empty()) return one.pass(fmt::format("{:#x}", load.event_reasons));
+    one.fail(
+        {.message = fmt::format("{} was slowed down under load: {}", gpu.where(), words),
+         .expected = "no slowdown",
+         .observed = fmt::format("{} ({:#x})", words, load.event_reasons),
+         .remedy = {"Heat: fans, air flow, heat sink. Power brake: power supplies and their cables.",
+                    {fmt::format("nvidia-smi -i {} -q -d PERFORMANCE,TEMPERATURE,POWER", gpu.address())}}});
+  });
+}
+
+// Ours: far below what the power cap takes off (H200: 1980 to about 1500 MHz), above the 800 MHz of a stuck
+// GPU.
+constexpr double kClockShare = 0.5;
+
+void clock(const Survey& survey, Judge& judge) {
+  each_loaded_gpu(survey, judge, [](Case& one, const GpuView& gpu, const GpuLoad& load) {
+    const int* clock = said(one, load.sm_clock_median);
+    if (clock == nullptr) return;
+    const int* most = said(one, gpu.nvml.sm_clock_max);
+    if (most == nullptr) return;
+    if (*clock >= *most * kClockShare) return one.pass(fmt::format("{} MHz", *clock));
+    one.fail({.message = fmt::format("{} runs at {} of {} MHz under load: its clock is stuck", gpu.where(),
+                                     *clock, *most),
+              .expected = fmt::format("at least {:.0f} MHz", *most * kClockShare),
+              .observed = fmt::format("{} MHz", *clock),
+              .remedy = {"Take back locked clocks; if that changes nothing, reset the GPU.",
+                         {fmt::format("nvidia-smi -i {} -rgc", gpu.address()),
+                          fmt::format("nvidia-smi -i {} --gpu-reset", gpu.address())}}});
+  });
+}
+
+void margin(const Survey& survey, Judge& judge) {
+  each_loaded_gpu(survey, judge, [](Case& one, const GpuView& gpu, const GpuLoad& load) {
+    const int* margin = said(one, load.temperature_margin_min);
+    if (margin == nullptr) return;
+    if (*margin > 0) return one.pass(fmt::format("{} °C left", *margin));
+    one.warn({.message = fmt::format("{} used up its temperature margin under load", gpu.where()),
+              .expected = "above 0 °C left",
+              .observed = fmt::format("{} °C left", *margin),
+              .remedy = {"Look at fans, air flow, heat sink and the room.",
+                         {fmt::format("nvidia-smi -i {} -q -d TEMPERATURE", gpu.address())}}});
+  });
+}
+
+void load_pcie(const Survey& survey, Judge& judge) {
+  each_loaded_gpu(survey, judge, [](Case& one, const GpuView& gpu, const GpuLoad& load) {
+    const int* now = said(one, load.pcie_generation_max);
+    if (now == nullptr) return;
+    const int* most = said(one, gpu.nvml.pcie_generation_max);
+    if (most == nullptr) return;
+    if (*now >= *most) return one.pass(fmt::format("Gen{}", *now));
+    one.fail({.message = fmt::format("PCI Express of {} stays at Gen{} of Gen{} under load", gpu.where(),
+                                     *now, *most),
+              .expected = fmt::format("Gen{}", *most),
+              .observed = fmt::format("Gen{}", *now),
+              .remedy = {"Reseat the card or its riser; look for corrected errors in the kernel log.",
+                         {fmt::format("lspci -vv -s {} | grep -i lnk", gpu.address()), "dmesg | grep -i aer"},
+                         true}});
+  });
+}
+
+// GB/s over 16 lanes. Gen5: what sound H100 and H200 nodes exceed (about 55). Older ones in proportion; ours.
+double copy_floor(int generation, int width) {
+  const double sixteen = generation >= 5 ? 50 : generation == 4 ? 22 : generation == 3 ? 10 : 4;
+  return sixteen * width / 16;
+}
+
+void copies(const Survey& survey, Judge& judge) {
+  each_loaded_gpu(survey, judge, [](Case& one, const GpuView& gpu, const GpuLoad& load) {
+    if (!load.to_gpu || !load.from_gpu)
+      return one.not_applicable("the load was too short for its turn to copy");
+    const int* generation = said(one, gpu.nvml.pcie_generation_max);
+    if (generation == nullptr) return;
+    const int* width = said(one, gpu.nvml.pcie_width_max);
+    if (width == nullptr) return;
+    const double floor = copy_floor(*generation, *width);
+    const std::string text = fmt::format("{:.1f} GB/s to, {:.1f} GB/s from it", *load.to_gpu, *load.from_gpu);
+    if (std::min(*load.to_gpu, *load.from_gpu) >= floor) return one.pass(text);
+    one.fail({.message = fmt::format("{} and its host exchange {} over Gen{} x{}", gpu.where(), text,
+                                     *generation, *width),
+              .expected = fmt::format("at least {:.0f} GB/s each way", floor),
+              .observed = text,
+              .remedy = {
+                  "Look at the link under load, the IOMMU, and whether the memory is on the GPU's NUMA node.",
+                  {fmt::format("nvidia-smi -i {} -q -d PCIE", gpu.address()), "nvidia-smi topo -m"}}});
+  });
+}
+
+// DCGM's limit: one error in 10^12 bits, which PCI Express allows, at the link's full rate.
+std::uint32_t replays_allowed(int generation, int width, double seconds) {
+  constexpr double kPerLane[] = {0, 2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9};
+  const double rate = kPerLane[std::clamp(generation, 1, 6)] * width;
+  return static_cast<std::uint32_t>(std::ceil(rate * 1e-12 * seconds));
+}
+
+void replays(const Survey& survey, Judge& judge) {
+  each_loaded_gpu(survey, judge, [](Case& one, const GpuView& gpu, const GpuLoad& load) {
+    const auto* count = said(one, load.pcie_replays);
+    if (count == nullptr) return;
+    const auto allowed = replays_allowed(gpu.nvml.pcie_generation_max.value_or(1),
+                                         gpu.nvml.pcie_width_max.value_or(1), load.seconds);
+    if (*count <= allowed) return one.pass(std::to_string(*count));
+    one.warn(
+        {.message = fmt::format("PCI Express of {} repeated {} packets in {:.0f} s of load", gpu.where(),
+                                *count, load.seconds),
+         .expected = fmt::format("at most {}", allowed),
+         .observed = std::to_string(*count),
+         .remedy = {"Reseat the card or its riser; a cable or retimer between them may be bad.",
+                    {fmt::format("nvidia-smi -i {} -q -d PCIE", gpu.address()), "dmesg | grep -i aer"}}});
+  });
+}
+
+// DCGM: 100 CRC errors a second; every recovery.
+constexpr double kCrcPerSecond = 100;
+
+void nvlink_errors(const Survey& survey, Judge& judge) {
+  each_loaded_gpu(survey, judge, [](Case& one, const GpuView& gpu, const GpuLoad& load) {
+    if (load.nvlink_errors.empty()) return one.not_applicable("it has no NVLink that counts errors");
+    std::string bad;
+    for (const auto& [name, count] : load.nvlink_errors) {
+      const bool crc = name == "crc";
+      const double allowed = crc ? kCrcPerSecond * load.seconds : 0;
+      if (static_cast<double>(count) > allowed)
+        bad += fmt::format("{}{} {}", bad.empty() ? "" : ", ", count, name);
+    }
+    if (bad.empty()) return one.pass("none");
+    one.warn({.message = fmt::format("NVLinks of {} counted new errors under load: {}", gpu.where(), bad),
+              .expected = "none; fewer than 100 CRC errors a second",
+              .observed = bad,
+              .remedy = {"Reset all GPUs of the board; if they come back, have it looked at.",
+                         {fmt::format("nvidia-smi nvlink -e -i {}", gpu.address())}}});
+  });
+}
+
+void ecc(const Survey& survey, Judge& judge) {
+  each_loaded_gpu(survey, judge, [](Case& one, const GpuView& gpu, const GpuLoad& load) {
+    const auto* count = said(one, load.ecc_uncorrectable);
+    if (count == nullptr) return;
+    if (*count == 0) return one.pass("0");
+    one.fail({.message = fmt::format("{} had {} uncorrectable memory errors under load", gpu.where(), *count),
+              .expected = "0",
+              .observed = std::to_string(*count),
+              .remedy = {"Drain the node and reset the GPU; if they come back, replace it.",
+                         {fmt::format("nvidia-smi -i {} --gpu-reset", gpu.address())}}});
+  });
+}
+
+}  // namespace
+
+std::span<const Rule> gpu_load_rules() {
+  static const Rule kRules[] = {
+      {.id = "gpu.load",
+       .title = "GPU works to the end of the load",
+       .why = "A GPU that falls off the bus when it draws power looks sound until the first job.",
+       .source = "CUDA kernels and copies for --load seconds",
+       .standard = "no call fails",
+       .remedy = "Kernel log, power, seat.",
+       .fixture = "h200-load-failed",
+       .explained_by = {"gpu.cuda", "gpu.fabric", "gpu.answers"},
+       .check = load_ran},
+      {.id = "gpu.load-throttle",
+       .title = "no slowdown under load",
+       .why = "One slowed GPU slows all that work with it.",
+       .source = "nvmlDeviceGetCurrentClocksEventReasons, all bits seen under load",
+       .standard = "none of 0x8, 0x20, 0x40, 0x80; nvml.h",
+       .remedy = "Cooling, power.",
+       .fixture = "h200-load-throttle",
+       .explained_by = {"gpu.slowdown", "gpu.temperature", "gpu.answers"},
+       .check = throttle},
+      {.id = "gpu.load-clock",
+       .title = "clock rises under load",
+       .why = "A clock that is locked or stuck low is no error to anybody, only a job that never ends.",
+       .source = "nvmlDeviceGetClockInfo (median under load), nvmlDeviceGetMaxClockInfo",
+       .standard = "at least half of the maximum; ours",
+       .remedy = "nvidia-smi -rgc; reset.",
+       .fixture = "h200-load-clock",
+       .explained_by = {"gpu.load-throttle", "gpu.slowdown", "gpu.power-limit", "gpu.answers"},
+       .check = clock},
+      {.id = "gpu.load-temperature",
+       .title = "temperature margin is left under load",
+       .why = "It slows down next, and not only in a benchmark.",
+       .source = "nvmlDeviceGetMarginTemperature, least under load",
+       .standard = "above 0; nvml.h",
+       .remedy = "Cooling.",
+       .fixture = "h200-load-temperature",
+       .explained_by = {"gpu.load-throttle", "gpu.temperature", "gpu.answers"},
+       .check = margin},
+      {.id = "gpu.load-pcie",
+       .title = "PCI Express trains up under load",
+       .why = "Idle links rest at Gen1; one that stays there is slow where it counts.",
+       .source = "nvmlDeviceGetCurrPcieLinkGeneration, best under load",
+       .standard = "the maximum of GPU and slot",
+       .remedy = "Reseat card or riser.",
+       .fixture = "h200-load-pcie",
+       .explained_by = {"pcie.gpu-link", "gpu.answers"},
+       .check = load_pcie},
+      {.id = "gpu.load-copies",
+       .title = "copies between host and GPU are fast",
+       .why = "Data loading, checkpoints and everything that is staged pass here.",
+       .source = "cuMemcpyHtoDAsync, cuMemcpyDtoHAsync of pinned memory, one GPU at a time",
+       .standard = "50 GB/s on Gen5 x16; Gen4 22, Gen3 10: ours",
+       .remedy = "Link, IOMMU, NUMA.",
+       .fixture = "h200-load-copies",
+       .explained_by = {"gpu.load-pcie", "gpu.pcie-width", "gpu.pcie-slot", "pcie.gpu-link", "gpu.answers"},
+       .check = copies},
+      {.id = "gpu.load-replays",
+       .title = "PCI Express repeats little under load",
+       .why = "Repeats are a bad contact, cable or retimer at work; they come before the link is lost.",
+       .source = "nvmlDeviceGetPcieReplayCounter, before and after",
+       .standard = "one error in 10^12 bits at full rate (Gen5 x16: 31 a minute); DCGM",
+       .remedy = "Reseat; cable, retimer.",
+       .fixture = "h200-load-replays",
+       .explained_by = {"gpu.load-pcie", "gpu.answers"},
+       .check = replays},
+      {.id = "gpu.load-nvlink",
+       .title = "NVLinks count no new errors under load",
+       .why = "Errors that grow with traffic are a link that is going.",
+       .source = "NVML fields NVLINK_ERROR_DL_*, NVLINK_COUNT_*, before and after",
+       .standard = "none; fewer than 100 CRC errors a second (DCGM)",
+       .remedy = "Reset of the board, then hardware.",
+       .fixture = "h200-load-nvlink",
+       .explained_by = {"gpu.nvlink-count", "gpu.nvlink-recovery", "gpu.answers"},
+       .check = nvlink_errors},
+      {.id = "gpu.load-ecc",
+       .title = "no uncorrectable memory error under load",
+       .why = "Memory that fails when it is warm fails in the job.",
+       .source = "nvmlDeviceGetTotalEccErrors, before and after",
+       .standard = "0",
+       .remedy = "Reset; replace.",
+       .fixture = "h200-load-ecc",
+       .explained_by = {"gpu.ecc-uncorrectable", "gpu.answers"},
+       .check = ecc},
+  };
+  return kRules;
+}
+
+}  // namespace railbed
