@@ -74,6 +74,8 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   facts.gpus = timed("gpu", runs, [&] { return collect_gpus(host, facts.pci); });
   system.firewall = timed("firewall", runs, [&] { return collect_firewall(host); });
   facts.nccl = timed("nccl", runs, [&] { return collect_nccl(host, system.services); });
+  facts.kernel_log = timed("kernel_log", runs, [&] { return collect_kernel_log(host, options.log_since); });
+  facts.pytorch = timed("pytorch", runs, [&] { return collect_pytorch(host, options.venv); });
   auto net_share = net.get();
   auto rdma_share = rdma.get();
   facts.net = std::move(net_share.part);

@@ -37,7 +37,7 @@ class Host {
                                      std::chrono::milliseconds deadline = std::chrono::seconds(5)) = 0;
   // Asks a system or device library in process; the answer is JSON text. Known names: "uname", "clock",
   // "statvfs <path>", "environment <prefix>", "verbs", "load <seconds>", "ethernet <if>",
-  // "nvme", "modes <folder>", "stuck". A captured tree answers what was
+  // "nvme", "modes <folder>", "stuck", "kernel-log [since]". A captured tree answers what was
   // recorded.
   virtual Reading<std::string> call(std::string_view name) = 0;
 

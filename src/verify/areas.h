@@ -15,6 +15,11 @@ std::span<const Rule> port_rules();         // rules_port.cc: RDMA ports
 std::span<const Rule> counter_rules();      // rules_counter.cc: error counters
 std::span<const Rule> pcie_rules();         // rules_pcie.cc
 std::span<const Rule> gpu_rules();          // rules_gpu.cc
+std::span<const Rule> gpudirect_rules();    // rules_gpudirect.cc
+std::span<const Rule> pytorch_rules();      // rules_pytorch.cc
+std::span<const Rule> log_gpu_rules();      // rules_log_gpu.cc: what the kernel's log tells of GPUs
+std::span<const Rule> log_device_rules();   // rules_log_device.cc: of adapters and PCI Express
+std::span<const Rule> log_host_rules();     // rules_log_host.cc: of the host
 std::span<const Rule> nccl_rules();         // rules_nccl.cc: what NCCL is told
 std::span<const Rule> nccl_choice_rules();  // rules_nccl_choice.cc: what NCCL will choose
 std::span<const Rule> fleet_rules();        // rules_fleet.cc: nodes compared with each other
