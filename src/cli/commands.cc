@@ -15,7 +15,7 @@ constexpr Command kCommands[] = {
     {"facts", "what this machine is: everything the rules know, as text or JSON", declare_facts},
     {"capture", "pack what railbed reads of this machine into one file", declare_capture},
     {"rules", "list every rule that verify applies", declare_rules},
-    {"explain", "what one rule looks at, why, and what to do", declare_explain},
+    {"explain", "what a rule or an Xid means, and what to do", declare_explain},
     {"nccl", "lint NCCL variables, predict its choices, explain its log", declare_nccl},
     {"agent", "answer a controller on stdin and stdout; started by other commands", declare_agent},
     {"completion", "print a completion script for bash, zsh or fish", declare_completion},

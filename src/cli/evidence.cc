@@ -63,7 +63,11 @@ Result<void> add_root(const std::string& root, Evidence& evidence) {
   CollectOptions options;
   options.load_seconds = kLoadSeconds;  // a window that was recorded costs nothing to look at
   options.paths = asked_paths(evidence.cluster);
-  for (NamedHost& one : *hosts) evidence.nodes.emplace(one.node, collect_facts(*one.host, options));
+  for (NamedHost& one : *hosts) {
+    const Node* node = find_node(evidence.cluster, one.node);
+    options.venv = node == nullptr ? "" : node->expect.venv.value_or("");
+    evidence.nodes.emplace(one.node, collect_facts(*one.host, options));
+  }
   if (!fixture) return {};
   for (const Node& node : evidence.cluster.nodes)
     if (!evidence.nodes.contains(node.name))

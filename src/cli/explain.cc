@@ -1,4 +1,4 @@
-// railbed explain: teaches one rule, or what a NCCL log says.
+// railbed explain: teaches one rule, one of NVIDIA's error numbers, or what a NCCL log says.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/nccl_log.h"
 #include "cli/terminal.h"
+#include "hardware/xid.h"
 #include "verify/rule.h"
 
 namespace railbed {
@@ -45,7 +46,7 @@ int unknown_rule(const std::string& id) {
   return report({ErrorKind::kBadInput, text + "\nSee: railbed rules"});
 }
 
-int run(const std::string& id) {
+int explain_rule(const std::string& id) {
   const Rule* rule = find_rule(id);
   if (rule == nullptr) return unknown_rule(id);
   std::vector<std::string_view> consequences;
@@ -63,25 +64,82 @@ int run(const std::string& id) {
   return 0;
 }
 
+std::string_view name_of(XidAction action) { return enum_names(action)[static_cast<std::size_t>(action)]; }
+
+int list_xids() {
+  for (const Xid& one : xids())
+    fmt::print("{:>7}  {:<11}  {}\n",
+               one.first == one.last ? std::to_string(one.first) : fmt::format("{}-{}", one.first, one.last),
+               name_of(one.action), one.meaning);
+  return 0;
+}
+
+int explain_xid(int code) {
+  const Xid* one = find_xid(code);
+  if (one == nullptr)
+    return report(
+        {ErrorKind::kBadInput, fmt::format("Xid {} is not in the table\nSee: railbed explain xid", code)});
+  fmt::print("Xid {}: {}\n\n", code, one->meaning);
+  row("action", name_of(one->action));
+  row("remedy", advice(one->action));
+  row("source", one->source);
+  row("rule", one->action == XidAction::kInformation  ? ""
+              : one->action == XidAction::kDriverSays ? "as the message says"
+                                                      : fmt::format("gpu.xid-{}", name_of(one->action)));
+  return 0;
+}
+
+int explain_sxid(int code) {
+  const auto one = find_sxid(code);
+  if (!one) return report({ErrorKind::kBadInput, fmt::format("no NVSwitch error has the number {}", code)});
+  fmt::print("SXid {}: an NVSwitch error, {}\n\n", code, one->unit);
+  row("fatal", one->always_fatal ? "for the whole fabric, always"
+                                 : "if the message says \"Fatal\": then for the GPUs on that link");
+  row("remedy", one->always_fatal
+                    ? "Drain the node and restart it."
+                    : "Fatal: drain the node, stop the fabric manager, reset all GPUs, start it again. "
+                      "Not fatal: nothing.");
+  row("source", one->source);
+  row("rule", "gpu.sxid");
+  return 0;
+}
+
+int run(const std::vector<std::string>& words) {
+  const bool xid = words.front() == "xid";
+  if (!xid && words.front() != "sxid") {
+    if (words.size() == 1) return explain_rule(words.front());
+    return report({ErrorKind::kBadInput, "one RULE at a time; a number goes with xid or sxid"});
+  }
+  if (xid && words.size() == 1) return list_xids();
+  const auto code = words.size() == 2 ? parse_number<int>(words[1]) : std::nullopt;
+  if (!code) return report({ErrorKind::kBadInput, "which one? railbed explain " + words.front() + " NUMBER"});
+  return xid ? explain_xid(*code) : explain_sxid(*code);
+}
+
 }  // namespace
 
 Action declare_explain(CLI::App& app) {
   struct Options {
-    std::string rule;
+    std::vector<std::string> words;
     std::string nccl_log;
     bool json = false;
   };
   auto options = std::make_shared<Options>();
-  auto* const rule = app.add_option("RULE", options->rule,
-                                    "a rule's name, as `railbed verify` and `railbed rules` print it");
+  auto* const rule =
+      app.add_option(
+             "RULE", options->words,
+             "a rule's name, as `railbed verify` and `railbed rules` print it; or xid NUMBER, sxid NUMBER")
+          ->expected(1, 2);
   auto* const log = app.add_option("--nccl-log", options->nccl_log,
                                    "explain this NCCL_DEBUG=INFO log instead; - reads standard input");
   app.add_flag("--json", options->json, "print the log's explanation as JSON")->needs(log);
   log->excludes(rule);
-  app.footer("\nExamples: railbed explain rdma.gid\n          railbed explain --nccl-log train.log");
+  app.footer(
+      "\nExamples: railbed explain rdma.gid\n          railbed explain xid 79\n          railbed explain "
+      "--nccl-log train.log");
   return [options] {
     if (!options->nccl_log.empty()) return explain_nccl_log(options->nccl_log, options->json);
-    if (!options->rule.empty()) return run(options->rule);
+    if (!options->words.empty()) return run(options->words);
     return report(
         {ErrorKind::kBadInput, "explain what? Name a RULE, or a log with --nccl-log\nSee: railbed rules"});
   };

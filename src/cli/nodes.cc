@@ -67,13 +67,21 @@ fleet::Fleet open_fleet(const Cluster& cluster, fleet::FleetOptions options) {
   return fleet::Fleet(fleet::targets_of(cluster), std::move(options));
 }
 
-Surveyed survey_nodes(fleet::Fleet& fleet, std::stop_token stop, const CollectOptions& options) {
+Surveyed survey_nodes(fleet::Fleet& fleet, std::stop_token stop, const CollectOptions& options,
+                      const Cluster& cluster) {
   Surveyed surveyed;
-  const auto deadline = kFactsDeadline + std::chrono::seconds(options.load_seconds.value_or(0));
-  auto answers = fleet::gather(
-      fleet, "facts", json::dump(json::encode(options)), deadline, stop, [&](const fleet::Step& step) {
-        progress((options.load_seconds ? "looking, under load: " : "looking: ") + step.to_text());
-      });
+  const bool with_pytorch =
+      std::ranges::any_of(cluster.nodes, [](const Node& node) { return node.expect.venv.has_value(); });
+  const auto deadline = kFactsDeadline + std::chrono::seconds(options.load_seconds.value_or(0)) +
+                        (with_pytorch ? kPyTorchDeadline : std::chrono::seconds(0));
+  const auto options_of = [&](const std::string& name) {
+    CollectOptions own = options;
+    if (const Node* node = find_node(cluster, name)) own.venv = node->expect.venv.value_or("");
+    return json::dump(json::encode(own));
+  };
+  auto answers = fleet::gather(fleet, "facts", options_of, deadline, stop, [&](const fleet::Step& step) {
+    progress((options.load_seconds ? "looking, under load: " : "looking: ") + step.to_text());
+  });
   for (fleet::Answer& answer : answers) {
     if (!answer.result) {
       surveyed.unreachable.push_back({answer.node, answer.result.error()});

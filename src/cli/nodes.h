@@ -30,6 +30,8 @@ struct Surveyed {
 // Asks every node for its facts, with progress on stderr. Nodes that do not answer, or answer nonsense, are
 // named with the reason.
 // Their clocks are read as well, the quickest of several answers each.
-Surveyed survey_nodes(fleet::Fleet& fleet, std::stop_token stop, const CollectOptions& options = {});
+// A node of `cluster` is asked about the venv that is expected there, too.
+Surveyed survey_nodes(fleet::Fleet& fleet, std::stop_token stop, const CollectOptions& options = {},
+                      const Cluster& cluster = {});
 
 }  // namespace railbed

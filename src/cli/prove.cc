@@ -93,7 +93,7 @@ void look_again(fleet::Fleet& fleet, const std::vector<Measurement>& measurement
   for (const Measurement& measurement : measurements)
     if (measurement.failure) suspects.insert({measurement.from.node, measurement.to.node});
   if (suspects.empty() || stop.stop_requested()) return;
-  Surveyed after = survey_nodes(fleet, stop, options);
+  Surveyed after = survey_nodes(fleet, stop, options, report.cluster);
   for (auto& [node, facts] : after.facts)
     if (suspects.contains(node)) surveyed.facts[node] = std::move(facts);
   for (Unreachable& lost : after.unreachable) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/moment.h"
 #include "cli/command.h"
 #include "cli/evidence.h"
 #include "cli/files.h"
@@ -58,7 +59,7 @@ void look(const Options& options, Evidence& evidence) {
   fleet::Fleet fleet = open_fleet(evidence.cluster, options.fleet);
   CollectOptions collect = options.collect;
   collect.paths = asked_paths(evidence.cluster);
-  Surveyed surveyed = survey_nodes(fleet, interrupted(), collect);
+  Surveyed surveyed = survey_nodes(fleet, interrupted(), collect, evidence.cluster);
   evidence.clocks = std::move(surveyed.clocks);
   evidence.nodes = std::move(surveyed.facts);
   evidence.unreachable = std::move(surveyed.unreachable);
@@ -152,8 +153,9 @@ Action declare_verify(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("cluster.yaml", options->cluster,
                  "look at every node it names; without it, at this machine");
-  app.add_option("--root", options->root,
-                 "look at a captured machine instead: a folder like /, a .tree file, or a folder of them");
+  auto* root = app.add_option(
+      "--root", options->root,
+      "look at a captured machine instead: a folder like /, a .tree file, or a folder of them");
   app.add_option("--facts", options->facts, "judge facts that `railbed facts --json` printed");
   app.add_option("--measurements", options->measurements, "judge what `railbed bench --json` printed, too");
   const auto form = [&](const std::string& flag, const std::string& name, const std::string& help) {
@@ -185,6 +187,12 @@ Action declare_verify(CLI::App& app) {
           ->check(CLI::Range(1, kMaxLoadSeconds));
   // A health check prints its one line, and runs beside jobs, which a load would disturb.
   for (CLI::Option* one : {output, load}) one->excludes(slurm)->excludes(problem);
+  app.add_option("--since", options->collect.log_since,
+                 "judge the kernel log from then on, not since boot: 30m, 1h, 7d or 2026-01-19T10:00:00Z")
+      ->check([](const std::string& text) {
+        return parse_since(text, now_unix()) ? "" : "not a time; write 30m, 1h, 7d or 2026-01-19T10:00:00Z";
+      })
+      ->excludes(root);
   app.add_flag("--all", options->all, "list what passed and what does not apply, too");
   auto* learn = app.add_flag("--learn", options->learn,
                              "add what the healthy nodes show to cluster.yaml's expectations; asks first");

@@ -41,7 +41,14 @@ Tree capture(Host& host, const CollectOptions& options) {
   collect_facts(recorder, options);
   Tree tree = recorder.tree();
   for (auto& [path, entry] : tree.entries)
-    if (path.starts_with("/boot/config-")) entry.content = used_config(entry.content);
+    if (path.starts_with("/boot/config-") || (path.starts_with("/lib/modules/") && path.ends_with("/config")))
+      entry.content = used_config(entry.content);
+  for (auto& [words, output] : tree.commands)
+    if (words == "zcat /proc/config.gz")
+      output = output.parsed([](CommandOutput seen) {
+        seen.output = used_config(seen.output);
+        return std::optional(std::move(seen));
+      });
   keep_nccl_only(tree);
   std::vector<std::string> empty;
   for (const auto& [path, entry] : tree.entries)

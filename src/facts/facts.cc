@@ -80,6 +80,8 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   system.hosts = timed("hosts", runs, [&] { return collect_hosts(host); });
   system.firewall = timed("firewall", runs, [&] { return collect_firewall(host); });
   facts.nccl = timed("nccl", runs, [&] { return collect_nccl(host, system.services); });
+  facts.kernel_log = timed("kernel_log", runs, [&] { return collect_kernel_log(host, options.log_since); });
+  facts.pytorch = timed("pytorch", runs, [&] { return collect_pytorch(host, options.venv); });
   auto gpu_share = gpus.get();
   auto net_share = net.get();
   auto rdma_share = rdma.get();

@@ -8,10 +8,12 @@
 #include "base/fields.h"
 #include "base/result.h"
 #include "facts/gpu.h"
+#include "facts/kernel_log.h"
 #include "facts/load.h"
 #include "facts/nccl.h"
 #include "facts/net.h"
 #include "facts/pcie.h"
+#include "facts/pytorch.h"
 #include "facts/rdma.h"
 #include "facts/system.h"
 
@@ -39,6 +41,8 @@ struct Facts {
   Gpus gpus;
   Nccl nccl;
   Reading<Load> load;  // absent unless it was asked for
+  Reading<KernelLog> kernel_log;
+  Reading<PyTorch> pytorch;  // absent unless a venv was named
   std::vector<CollectorRun> collectors;
   static constexpr auto fields() {
     return std::tuple{field("version", &Facts::version),
@@ -51,6 +55,8 @@ struct Facts {
                       field("gpus", &Facts::gpus),
                       field("nccl", &Facts::nccl),
                       field("load", &Facts::load),
+                      field("kernel_log", &Facts::kernel_log),
+                      field("pytorch", &Facts::pytorch),
                       field("collectors", &Facts::collectors)};
   }
 };

@@ -100,7 +100,8 @@ std::string masked_file(const std::string& path, const std::string& content, Mas
   if (path.ends_with("/config")) return without_serial_number(content);
   // Versions look like addresses and words like hostnames: what these files hold is public.
   if (path == "/etc/hosts") return mask(without_comments(content));
-  if (path.ends_with("/os-release") || path.starts_with("/boot/")) return content;
+  if (path.ends_with("/os-release") || path.starts_with("/boot/") || path.starts_with("/lib/modules/"))
+    return content;
   if (path == kHostname) return "host1\n";
   if (path == "/proc/cmdline") return mask(only_known_parameters(content));
   return is_users_file(path) ? mask(only_nccl_lines(content)) : mask.addresses(content);
@@ -140,8 +141,9 @@ Tree masked(const Tree& tree, Mask& mask) {
       return std::optional(std::move(seen));
     }));
   for (const auto& [name, answer] : tree.calls)
-    hidden.calls.emplace(name,
-                         answer.parsed([&](const std::string& text) { return std::optional(mask(text)); }));
+    hidden.calls.emplace(name, answer.parsed([&](const std::string& text) {
+      return std::optional(name.starts_with("kernel-log") ? mask.addresses(text) : mask(text));
+    }));
   return hidden;
 }
 

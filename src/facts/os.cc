@@ -22,9 +22,16 @@ Reading<std::string> architecture_of(Host& host) {
     return parsed->machine;
   });
 }
+const std::string kRunningConfig = "/proc/config.gz";
 
 Reading<std::map<std::string, std::string>> collect_config(Host& host, const Reading<std::string>& release) {
-  const auto text = host.read("/boot/config-" + release.value_or("unknown"));
+  const std::string kernel = release.value_or("unknown");
+  auto text = host.read("/boot/config-" + kernel);
+  if (text.absent()) text = host.read("/lib/modules/" + kernel + "/config");  // Fedora, RHEL
+  if (text.absent() && host.resolve(kRunningConfig).ok())
+    text = host.run({"zcat", kRunningConfig}).parsed([](const CommandOutput& output) {
+      return output.exit_code == 0 ? std::optional(output.output) : std::nullopt;
+    });
   if (!text) return {text.miss(), text.from()};
   std::map<std::string, std::string> found;
   const auto all = key_values(*text, '=');

@@ -42,6 +42,23 @@ Reading<PcieLink> read_link(Host& host, const std::string& folder, const std::st
   return {PcieLink{*rate, *width}, path};
 }
 
+// A line for each register: start, end and flags. drivers/pci/pci-sysfs.c, include/linux/ioport.h.
+std::optional<std::vector<int>> unassigned_in(const std::string& text) {
+  constexpr std::uint64_t kUnset = 0x20000000;  // IORESOURCE_UNSET
+  constexpr int kRegisters = 6;  // behind them: the ROM, and those of virtual functions and bridges
+  std::vector<int> found;
+  int number = 0;
+  for (const auto line : lines(text)) {
+    if (number == kRegisters) break;
+    const auto parts = words(line);
+    const auto flags = parts.size() == 3 ? parse_number<std::uint64_t>(parts[2], 16) : std::nullopt;
+    if (!flags) return std::nullopt;
+    if ((*flags & kUnset) != 0) found.push_back(number);
+    ++number;
+  }
+  return found;
+}
+
 struct Control {
   Reading<std::uint16_t> acs;
   Reading<std::uint16_t> device;  // Device Control of the PCI Express capability
@@ -106,6 +123,12 @@ PciDevice collect_device(Host& host, const std::string& address, const std::stri
     const int code = value >> 12 & 7;
     return code <= 5 ? std::optional(128 << code) : std::nullopt;
   });
+  // Bits 7:5 likewise.
+  device.max_payload = control.device.parsed([](std::uint16_t value) -> std::optional<int> {
+    const int code = value >> 5 & 7;
+    return code <= 5 ? std::optional(128 << code) : std::nullopt;
+  });
+  device.unassigned_bars = host.read(folder + "/resource").parsed(unassigned_in);
   device.relaxed_ordering =
       control.device.parsed([](std::uint16_t value) { return std::optional((value & 0x10) != 0); });
   return device;

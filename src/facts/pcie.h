@@ -37,6 +37,10 @@ struct PciDevice {
   Reading<std::uint16_t> acs_control;  // extended capability 0x000d, control word of D/config; absent: no ACS
   Reading<int> max_read_request;       // bytes; PCI Express capability, Device Control
   Reading<bool> relaxed_ordering;      // likewise
+  Reading<int> max_payload;            // bytes; likewise
+  // Numbers of the base address registers, 0 to 5, for which the firmware and the kernel found no room;
+  // D/resource
+  Reading<std::vector<int>> unassigned_bars;
   static constexpr auto fields() {
     return std::tuple{field("address", &PciDevice::address),
                       field("parent", &PciDevice::parent),
@@ -51,7 +55,9 @@ struct PciDevice {
                       field("iommu_type", &PciDevice::iommu_type),
                       field("acs_control", &PciDevice::acs_control),
                       field("max_read_request", &PciDevice::max_read_request),
-                      field("relaxed_ordering", &PciDevice::relaxed_ordering)};
+                      field("relaxed_ordering", &PciDevice::relaxed_ordering),
+                      field("max_payload", &PciDevice::max_payload),
+                      field("unassigned_bars", &PciDevice::unassigned_bars)};
   }
 };
 

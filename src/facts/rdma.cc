@@ -117,6 +117,14 @@ Reading<int> verbs_mtu(const Reading<VerbsAnswer>& verbs, const std::string& dev
   return {Miss{Missing::kAbsent, "libibverbs does not list this device"}, from};
 }
 
+Reading<bool> verbs_dma_buf(const Reading<VerbsAnswer>& verbs, const std::string& device) {
+  const std::string from = "ibv_reg_dmabuf_mr";
+  if (!verbs) return {verbs.miss(), from};
+  for (const auto& one : verbs->devices)
+    if (one.name == device && !one.dma_buf.empty()) return {one.dma_buf == "yes", from};
+  return {Miss{Missing::kAbsent, "libibverbs does not say"}, from};
+}
+
 RdmaPort collect_port(Host& host, const std::string& device, int number, const Reading<VerbsAnswer>& verbs,
                       bool with_counters) {
   const std::string folder = kClass + "/" + device + "/ports/" + std::to_string(number);
@@ -183,6 +191,7 @@ RdmaDevice collect_device(Host& host, const std::string& name, const Reading<boo
   device.parent = host.read_line(folder + "/parent");
   device.user_access = user_access(name, claimed);
   device.management = management;
+  device.dma_buf = verbs_dma_buf(verbs, name);
   device.ports = host.list(folder + "/ports").parsed([&](const std::vector<std::string>& names) {
     std::vector<RdmaPort> ports;
     for (const int number : sorted_numbers(names))
@@ -251,6 +260,7 @@ Rdma collect_rdma(Host& host) {
   rdma.driver_version = host.read_line("/sys/module/mlx5_core/version");
   if (rdma.driver_version.absent())
     if (auto old = host.read_line("/sys/module/mlx4_core/version"); old) rdma.driver_version = std::move(old);
+  rdma.peer_memory_clients = host.list("/sys/kernel/mm/memory_peers");
   const auto claimed = collect_user_nodes(host);
   rdma.devices = names.parsed([&](const std::vector<std::string>& found) {
     std::vector<RdmaDevice> devices;

@@ -77,6 +77,7 @@ struct RdmaDevice {
   Reading<std::string> parent;       // D/parent: the interface under a software device
   Reading<bool> user_access;         // a uverbs node in /sys/class/infiniband_verbs names this device
   Reading<bool> management;  // "SW_MNG" in D/device/vpd: manages NVSwitches; its counters are not read
+  Reading<bool> dma_buf;     // its driver takes DMA-BUF: ibv_reg_dmabuf_mr of no file answers EBADF
   Reading<std::vector<RdmaPort>> ports;  // D/ports
   static constexpr auto fields() {
     return std::tuple{field("name", &RdmaDevice::name),
@@ -90,6 +91,7 @@ struct RdmaDevice {
                       field("parent", &RdmaDevice::parent),
                       field("user_access", &RdmaDevice::user_access),
                       field("management", &RdmaDevice::management),
+                      field("dma_buf", &RdmaDevice::dma_buf),
                       field("ports", &RdmaDevice::ports)};
   }
 };
@@ -102,10 +104,14 @@ struct Rdma {
   Reading<std::map<std::string, int>> device_modes;
   Reading<bool> shared_netns;           // /sys/module/ib_core/parameters/netns_mode
   Reading<std::string> driver_version;  // /sys/module/{mlx5_core,mlx4_core}/version; absent: the kernel's own
+  // Who registered memory of other devices with the RDMA core: names in /sys/kernel/mm/memory_peers. The
+  // folder is there with MLNX_OFED and with kernels that carry its patch.
+  Reading<std::vector<std::string>> peer_memory_clients;
   static constexpr auto fields() {
     return std::tuple{field("devices", &Rdma::devices), field("verbs_library", &Rdma::verbs_library),
                       field("device_modes", &Rdma::device_modes), field("shared_netns", &Rdma::shared_netns),
-                      field("driver_version", &Rdma::driver_version)};
+                      field("driver_version", &Rdma::driver_version),
+                      field("peer_memory_clients", &Rdma::peer_memory_clients)};
   }
 };
 

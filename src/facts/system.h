@@ -87,7 +87,8 @@ struct Kernel {
   Reading<double> uptime_seconds;                     // /proc/uptime
   Reading<std::string> boot_id;                       // /proc/sys/kernel/random/boot_id
   Reading<bool> clock_synchronised;                   // adjtimex: STA_UNSYNC is not set
-  // Options that matter here (CONFIG_PCI_P2PDMA, ...), "y", "m" or "n"; /boot/config-RELEASE
+  // Options that matter here (CONFIG_PCI_P2PDMA, ...), "y", "m" or "n"; /boot/config-RELEASE, else
+  // /lib/modules/RELEASE/config, else /proc/config.gz
   Reading<std::map<std::string, std::string>> config;
   Reading<std::vector<std::string>> installed;  // releases in /lib/modules, the oldest first
   Reading<bool> headers;                        // /lib/modules/RELEASE/build leads somewhere

@@ -72,7 +72,8 @@ std::string Step::to_text() const {
   return failed == 0 ? text : fmt::format("{}, {} failed", text, failed);
 }
 
-std::vector<Answer> gather(Fleet& fleet, std::string_view method, const std::string& params,
+std::vector<Answer> gather(Fleet& fleet, std::string_view method,
+                           const std::function<std::string(const std::string&)>& params,
                            std::chrono::milliseconds deadline, std::stop_token stop, const OnStep& on_step) {
   std::vector<std::optional<Answer>> answers(fleet.size());
   std::atomic<std::size_t> next = 0;
@@ -83,7 +84,7 @@ std::vector<Answer> gather(Fleet& fleet, std::string_view method, const std::str
       Peer& peer = fleet.peer(i);
       auto result = stop.stop_requested()
                         ? Result<std::string>(fail(ErrorKind::kCancelled, peer.node() + ": cancelled"))
-                        : peer.call(method, params, deadline, stop);
+                        : peer.call(method, params(peer.node()), deadline, stop);
       const std::lock_guard lock(mutex);
       answers[i].emplace(Answer{peer.node(), std::move(result)});
       ++done;
@@ -97,6 +98,12 @@ std::vector<Answer> gather(Fleet& fleet, std::string_view method, const std::str
   std::vector<Answer> in_order;
   for (auto& answer : answers) in_order.push_back(std::move(*answer));
   return in_order;
+}
+
+std::vector<Answer> gather(Fleet& fleet, std::string_view method, const std::string& params,
+                           std::chrono::milliseconds deadline, std::stop_token stop, const OnStep& on_step) {
+  return gather(
+      fleet, method, [&](const std::string&) { return params; }, deadline, stop, on_step);
 }
 
 }  // namespace railbed::fleet

@@ -84,6 +84,11 @@ using OnStep = std::function<void(const Step&)>;
 
 // Asks every node, `parallelism` at a time, and returns their answers in the order of the targets. `on_step`
 // is called after each, by one thread at a time. After a stop, nodes not yet asked answer kCancelled.
+std::vector<Answer> gather(Fleet& fleet, std::string_view method,
+                           const std::function<std::string(const std::string& node)>& params,
+                           std::chrono::milliseconds deadline, std::stop_token stop = {},
+                           const OnStep& on_step = {});
+// Likewise, with the same parameters for all.
 std::vector<Answer> gather(Fleet& fleet, std::string_view method, const std::string& params,
                            std::chrono::milliseconds deadline, std::stop_token stop = {},
                            const OnStep& on_step = {});

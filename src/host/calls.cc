@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "host/device_calls.h"
 #include "host/errno_name.h"
+#include "host/kernel_log.h"
 
 namespace railbed {
 namespace {
@@ -85,6 +86,7 @@ Reading<std::string> call_system(std::string_view name) {
   if (name.starts_with(kModes)) return call_modes(std::string(name.substr(kModes.size())));
   if (name == "nvml" || name.starts_with("nvml ")) return call_nvml(name);
   if (name.starts_with("cuda ")) return call_cuda(name);
+  if (name == "kernel-log" || name.starts_with("kernel-log ")) return call_kernel_log(name);
   constexpr std::string_view kStatvfs = "statvfs ";
   constexpr std::string_view kEnvironment = "environment ";
   if (name.starts_with(kStatvfs)) return call_statvfs(name, std::string(name.substr(kStatvfs.size())));

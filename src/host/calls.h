@@ -66,11 +66,12 @@ struct VerbsPort {
 };
 struct VerbsDevice {
   std::string name;
-  std::string error;  // why it could not be opened; empty otherwise
+  std::string error;    // why it could not be opened; empty otherwise
+  std::string dma_buf;  // "yes" or "no": its driver takes DMA-BUF; empty: not known
   std::vector<VerbsPort> ports;
   static constexpr auto fields() {
     return std::tuple{field("name", &VerbsDevice::name), field("error", &VerbsDevice::error),
-                      field("ports", &VerbsDevice::ports)};
+                      field("dma_buf", &VerbsDevice::dma_buf), field("ports", &VerbsDevice::ports)};
   }
 };
 struct VerbsAnswer {

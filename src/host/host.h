@@ -38,7 +38,7 @@ class Host {
   // Asks a system or device library in process; the answer is JSON text. Known names: "uname", "clock",
   // "statvfs <path>", "environment <prefix>", "verbs", "load <seconds>", "ethernet <if>", "nvme", "modes
   // <folder>", "stuck" (calls.h), "nvml", "nvml p2p", "nvml <address>", "cuda <address>",
-  // "gpu-load <seconds>" (gpu_answers.h). A captured tree answers what was
+  // "gpu-load <seconds>" (gpu_answers.h), "kernel-log [since]". A captured tree answers what was
   // recorded.
   virtual Reading<std::string> call(std::string_view name) = 0;
 

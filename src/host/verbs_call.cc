@@ -25,6 +25,10 @@ struct Verbs {
   decltype(&ibv_close_device) close_device = nullptr;
   decltype(&ibv_query_device) query_device = nullptr;
   decltype(&ibv_query_port) query_port = nullptr;
+  // Since rdma-core 34; null before.
+  decltype(&ibv_alloc_pd) alloc_pd = nullptr;
+  decltype(&ibv_dealloc_pd) dealloc_pd = nullptr;
+  decltype(&ibv_reg_dmabuf_mr) reg_dmabuf_mr = nullptr;
 };
 
 template <class Function>
@@ -34,6 +38,9 @@ bool bind(void* library, const char* name, Function& function) {
 }
 
 bool bind_all(void* library, Verbs& verbs) {
+  bind(library, "ibv_alloc_pd", verbs.alloc_pd);
+  bind(library, "ibv_dealloc_pd", verbs.dealloc_pd);
+  bind(library, "ibv_reg_dmabuf_mr", verbs.reg_dmabuf_mr);
   return bind(library, "ibv_get_device_list", verbs.get_device_list) &&
          bind(library, "ibv_free_device_list", verbs.free_device_list) &&
          bind(library, "ibv_get_device_name", verbs.get_device_name) &&
@@ -41,6 +48,20 @@ bool bind_all(void* library, Verbs& verbs) {
          bind(library, "ibv_close_device", verbs.close_device) &&
          bind(library, "ibv_query_device", verbs.query_device) &&
          bind(library, "ibv_query_port", verbs.query_port);
+}
+
+// Asks for what no driver can give, memory of a file that is not open: one that takes DMA-BUF at all says
+// EBADF. So NCCL asks (src/misc/ibvwrap.cc).
+std::string ask_dma_buf(const Verbs& verbs, ibv_context* context) {
+  if (verbs.reg_dmabuf_mr == nullptr || verbs.alloc_pd == nullptr || verbs.dealloc_pd == nullptr) return "";
+  ibv_pd* domain = verbs.alloc_pd(context);
+  if (domain == nullptr) return "";
+  errno = 0;
+  ibv_mr* never = verbs.reg_dmabuf_mr(domain, 0, 4096, 0, -1, IBV_ACCESS_LOCAL_WRITE);
+  const int error = never == nullptr ? errno : 0;
+  verbs.dealloc_pd(domain);
+  if (error == EBADF) return "yes";
+  return error == EOPNOTSUPP || error == EPROTONOSUPPORT ? "no" : "";
 }
 
 // enum ibv_mtu: 1 is 256 bytes, 5 is 4096.
@@ -84,6 +105,7 @@ VerbsDevice ask_device(const Verbs& verbs, ibv_device* handle, const Say& about_
     device.error = std::strerror(error);
   for (int number = 1; number <= attributes.phys_port_cnt; ++number)
     device.ports.push_back(ask_port(verbs, context, number));
+  device.dma_buf = ask_dma_buf(verbs, context);
   verbs.close_device(context);
   return device;
 }

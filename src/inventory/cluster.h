@@ -36,6 +36,7 @@ struct Expectations {
   std::optional<std::uint64_t> socket_buffer;  // net.core.{r,w}mem_max at least
   std::optional<bool> subnet_manager;          // this node runs opensm; once said of one, of no other
   std::optional<std::string> checkpoint_path;  // where checkpoints go: there, and with room
+  std::optional<std::string> venv;             // Python environment whose PyTorch is tried: "/opt/venv"
   double fraction_of_ceiling = 0.9;            // measured bandwidth below it fails
   static constexpr auto fields() {
     return std::tuple{field("gpus", &Expectations::gpus),
@@ -51,6 +52,7 @@ struct Expectations {
                       field("socket_buffer", &Expectations::socket_buffer),
                       field("subnet_manager", &Expectations::subnet_manager),
                       field("checkpoint_path", &Expectations::checkpoint_path),
+                      field("venv", &Expectations::venv),
                       field("fraction_of_ceiling", &Expectations::fraction_of_ceiling)};
   }
 };

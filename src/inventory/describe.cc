@@ -50,6 +50,7 @@ std::string describe(const Expectations& expect) {
   if (expect.socket_buffer) parts.push_back("socket buffers of " + to_text(ByteCount{*expect.socket_buffer}));
   if (expect.subnet_manager) parts.push_back(*expect.subnet_manager ? "subnet manager" : "no subnet manager");
   if (expect.checkpoint_path) parts.push_back("checkpoints in " + *expect.checkpoint_path);
+  if (expect.venv) parts.push_back("PyTorch in " + *expect.venv);
   parts.push_back(fmt::format("at least {:.0f} % of each ceiling", expect.fraction_of_ceiling * 100));
   return join(parts);
 }

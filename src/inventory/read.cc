@@ -292,6 +292,8 @@ RawExpect Reader::read_expect(const YamlKey& at, const YamlValue& value) {
            parsed(key_at, item, parse_tos, "a ToS byte from 0 to 255, as in 104 for DSCP 26"));
     else if (key == "governor")
       take(values.governor, choice(key_at, item, kGovernors));
+    else if (key == "venv")
+      take(values.venv, parsed(key_at, item, parse_path, "an absolute path"));
     else if (key == "socket_buffer") {
       if (const auto size = parsed(key_at, item, parse_byte_count, kSize))
         values.socket_buffer = size->value.bytes;

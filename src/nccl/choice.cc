@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "hardware/gpu_model.h"
+#include "hardware/gpudirect.h"
 #include "hardware/nic.h"
 #include "hardware/pci_path.h"
 #include "nccl/settings.h"
@@ -198,28 +199,20 @@ void Predictor::choose_interfaces() {
   out.interfaces_why = "no interface is up: \"no socket interface found\"";
 }
 
-// "5.15.0-91-generic" → at least 5.12, where DMA-BUF support for RDMA arrived.
-bool kernel_has_dma_buf(const std::string& release) {
-  const auto version = Version::parse(release);
-  return version && *version >= Version{5, 12, 0};
-}
-
 void Predictor::choose_route() {
-  if (facts.gpus.peer_memory.ok()) {
+  const GpuDirectRoutes routes = gpudirect_routes(facts);
+  if (routes.peer_memory()) {
     out.gpudirect_route = "peermem";
     out.gpudirect_why = "nvidia-peermem is loaded";
   }
   const bool allowed = settings.number("NCCL_DMABUF_ENABLE").value_or(1) != 0 && version >= Version{2, 13, 0};
-  const bool possible =
-      facts.gpus.open_module.value_or(false) && kernel_has_dma_buf(facts.system.kernel.release.value_or(""));
-  if (allowed && possible) {
+  if (allowed && routes.dma_buf()) {
     out.gpudirect_route = "DMA-BUF";
     out.gpudirect_why = "open NVIDIA module and a kernel of 5.12 or newer; the NIC driver has the last word";
   } else if (out.gpudirect_route.empty()) {
     out.gpudirect_why =
-        fmt::format("nvidia-peermem is not loaded, and DMA-BUF {}",
-                    allowed ? "needs the open NVIDIA module and kernel 5.12" : "is switched off");
-    if (possible && !allowed) route_blocked_by = "NCCL_DMABUF_ENABLE";
+        fmt::format("{}; DMA-BUF: {}", routes.no_peer_memory, allowed ? routes.no_dma_buf : "switched off");
+    if (routes.dma_buf() && !allowed) route_blocked_by = "NCCL_DMABUF_ENABLE";
   }
 }
 

@@ -23,6 +23,11 @@ std::span<const Rule> gpu_driver_rules();   // rules_gpu_driver.cc: NVML, CUDA, 
 std::span<const Rule> gpu_health_rules();   // rules_gpu_health.cc: memory, modes, power, heat
 std::span<const Rule> gpu_link_rules();     // rules_gpu_link.cc: PCI Express, NVLink, fabric, peers
 std::span<const Rule> gpu_load_rules();     // rules_gpu_load.cc: what shows under load only
+std::span<const Rule> gpudirect_rules();    // rules_gpudirect.cc
+std::span<const Rule> pytorch_rules();      // rules_pytorch.cc
+std::span<const Rule> log_gpu_rules();      // rules_log_gpu.cc: what the kernel's log tells of GPUs
+std::span<const Rule> log_device_rules();   // rules_log_device.cc: of adapters and PCI Express
+std::span<const Rule> log_host_rules();     // rules_log_host.cc: of the host
 std::span<const Rule> nccl_rules();         // rules_nccl.cc: what NCCL is told
 std::span<const Rule> nccl_choice_rules();  // rules_nccl_choice.cc: what NCCL will choose
 std::span<const Rule> fleet_rules();        // rules_fleet.cc: nodes compared with each other

@@ -135,122 +135,6 @@ void driver_expected(const Survey& survey, Judge& judge) {
   }
 }
 
-// The longest list of GPUs for which the reason holds.
-std::string why_no_gpudirect(const NodeView& node) {
-  bool any_adapter = false;
-  for (const RailEnd& end : node.ends)
-    any_adapter = any_adapter || (end.model != nullptr && end.model->gpudirect);
-  if (!any_adapter) {
-    for (const RailEnd& end : node.ends)
-      if (end.model != nullptr) return fmt::format("{} cannot reach GPU memory", end.model->name);
-    return "no rail on a known RDMA adapter";
-  }
-  for (const Gpu& gpu : node.facts->gpus.devices.value_or({})) {
-    const GpuModel* model = gpu.model.ok() ? find_gpu_model(*gpu.model) : nullptr;
-    if (model == nullptr || model->gpudirect != GpuDirect::kNone) return {};
-  }
-  return "this GPU's memory cannot be reached by adapters: NCCL stages through host memory";
-}
-
-void gpudirect_possible(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    std::vector<std::string> touches = touches_gpus(node);
-    touches.emplace_back("nccl");
-    Case one = judge.on(node, "GPUDirect RDMA", std::move(touches));
-    if (node.gpus().empty()) {
-      one.not_applicable("no NVIDIA GPU on PCI");
-      continue;
-    }
-    const std::string why = why_no_gpudirect(node);
-    if (why.empty()) {
-      one.pass("possible");
-      continue;
-    }
-    const NcclVariable* level = effective(node.facts->nccl, "NCCL_NET_GDR_LEVEL");
-    if (level == nullptr || level->value == "LOC" || level->value == "0") {
-      one.not_applicable(why);
-      continue;
-    }
-    one.add_evidence(level->from);
-    one.warn({.message = fmt::format("NCCL on {} is told to use GPUDirect RDMA ({}={}), which cannot be: {}",
-                                     *node.name, level->name, level->value, why),
-              .expected = level->name + " unset",
-              .observed = level->value,
-              .remedy = {fmt::format("Take the line out of {}.", level->from)}});
-  }
-}
-
-bool kernel_at_least(std::string_view release, int major, int minor) {
-  const auto parts = split(release, '.');
-  const int have_major = parts.empty() ? 0 : parse_number<int>(parts[0]).value_or(0);
-  const int have_minor = parts.size() < 2 ? 0 : parse_number<int>(split(parts[1], '-').front()).value_or(0);
-  return have_major > major || (have_major == major && have_minor >= minor);
-}
-
-// Why DMA-BUF does not work here; empty when it should.
-std::string why_no_dma_buf(const NodeView& node) {
-  const Facts& facts = *node.facts;
-  if (!facts.gpus.open_module.value_or(false)) return "the driver is not the open kernel module";
-  for (const Gpu& gpu : facts.gpus.devices.value_or({})) {
-    const GpuModel* model = gpu.model.ok() ? find_gpu_model(*gpu.model) : nullptr;
-    if (model != nullptr && model->gpudirect == GpuDirect::kPeerMemory)
-      return fmt::format("{} does it only by nvidia-peermem", model->name);
-  }
-  const std::string release = facts.system.kernel.release.value_or("0");
-  if (!kernel_at_least(release, 5, 12)) return fmt::format("kernel {} is older than 5.12", release);
-  if (facts.system.kernel.config.ok()) {
-    const auto option = facts.system.kernel.config->find("CONFIG_PCI_P2PDMA");
-    if (option == facts.system.kernel.config->end() || option->second != "y")
-      return "the kernel is built without CONFIG_PCI_P2PDMA";
-  }
-  return {};
-}
-
-void gpudirect_route(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "GPUDirect RDMA", touches_gpus(node));
-    if (node.gpus().empty() || !why_no_gpudirect(node).empty()) {
-      one.not_applicable(node.gpus().empty() ? "no NVIDIA GPU on PCI" : why_no_gpudirect(node));
-      continue;
-    }
-    if (node.facts->gpus.driver_version.absent()) {
-      one.not_applicable("no driver is loaded (gpu.driver)");
-      continue;
-    }
-    one.seen(node.facts->gpus.peer_memory);
-    one.seen(node.facts->gpus.open_module);
-    const bool peer_memory = node.facts->gpus.peer_memory.ok();
-    const std::string no_dma_buf = why_no_dma_buf(node);
-    if (peer_memory != no_dma_buf.empty()) {
-      one.pass(peer_memory ? "nvidia-peermem" : "DMA-BUF");
-      continue;
-    }
-    if (peer_memory) {
-      one.warn({.message =
-                    fmt::format("{} has both GPUDirect routes, DMA-BUF and nvidia-peermem: which one is used "
-                                "depends on the program",
-                                *node.name),
-                .expected = "DMA-BUF alone",
-                .observed = "both",
-                .remedy = {
-                    "Unload nvidia-peermem and keep it from loading; DMA-BUF is the route NVIDIA recommends.",
-                    {"modprobe -r nvidia-peermem",
-                     "echo 'blacklist nvidia-peermem' > /etc/modprobe.d/nvidia-peermem.conf"}}});
-    } else {
-      one.fail(
-          {.message =
-               fmt::format("{} has no GPUDirect route: nvidia-peermem is not loaded, and DMA-BUF is out "
-                           "because {}",
-                           *node.name, no_dma_buf),
-           .expected = "DMA-BUF or nvidia-peermem",
-           .observed = "neither",
-           .remedy = {"Load nvidia-peermem, or install the open kernel module on a kernel of 6.2 or newer.",
-                      {"modprobe nvidia-peermem",
-                       "echo nvidia-peermem > /etc/modules-load.d/nvidia-peermem.conf"}}});
-    }
-  }
-}
-
 void fabric_manager(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
     Case one = judge.on(node, "nvidia-fabricmanager", touches_gpus(node));
@@ -293,7 +177,7 @@ std::span<const Rule> gpu_rules() {
        .standard = "expect.gpus of cluster.yaml; not judged without it",
        .remedy = "Power off fully, reseat; else replace.",
        .fixture = "h100-gpu-lost",
-       .explained_by = {},
+       .explained_by = {"gpu.xid-reboot", "pcie.slot-lost"},
        .check = count},
       {.id = "gpu.driver",
        .title = "NVIDIA driver is loaded",
@@ -303,7 +187,7 @@ std::span<const Rule> gpu_rules() {
        .standard = "loaded where PCI shows an NVIDIA GPU",
        .remedy = "modprobe nvidia; else install it for this kernel.",
        .fixture = "v100-nvidia-missing",
-       .explained_by = {},
+       .explained_by = {"host.module-rejected"},
        .check = driver_loaded},
       {.id = "gpu.device-nodes",
        .title = "driver serves every GPU",
@@ -312,7 +196,7 @@ std::span<const Rule> gpu_rules() {
        .standard = "as many as GPUs on PCI",
        .remedy = "nvidia-smi; then Xid messages in the kernel log.",
        .fixture = "h100-device-node-missing",
-       .explained_by = {"gpu.driver"},
+       .explained_by = {"gpu.driver", "gpu.xid-reboot", "gpu.init-failed"},
        .check = device_nodes},
       {.id = "gpu.model",
        .title = "GPU model as expected",
@@ -332,29 +216,6 @@ std::span<const Rule> gpu_rules() {
        .fixture = "v100-driver-version",
        .explained_by = {"gpu.driver"},
        .check = driver_expected},
-      {.id = "gpu.gpudirect-possible",
-       .title = "GPUDirect RDMA is asked for only where it can be",
-       .why = "ConnectX-3, GeForce and GB10 have no GPUDirect RDMA: data is staged through host memory. A "
-              "setting "
-              "that asks for it hides this, it does not change it.",
-       .source = "src/hardware tables, NCCL_NET_GDR_LEVEL",
-       .standard = "NCCL_NET_GDR_LEVEL unset where adapter or GPU cannot",
-       .remedy = "Remove the setting.",
-       .fixture = "spark-gdr-asked",
-       .explained_by = {"nccl.gdr-level"},
-       .check = gpudirect_possible},
-      {.id = "gpu.gpudirect-route",
-       .title = "one GPUDirect route is there",
-       .why = "Without a route every transfer makes a detour through host memory at less than half the "
-              "speed; with two "
-              "it is unclear which one is measured.",
-       .source =
-           "/sys/module/nvidia_peermem, /proc/driver/nvidia/version, kernel release and CONFIG_PCI_P2PDMA",
-       .standard = "DMA-BUF (open module, kernel ≥ 5.12) or nvidia-peermem, not both",
-       .remedy = "Load nvidia-peermem, or use the open module.",
-       .fixture = "h100-gpudirect-none",
-       .explained_by = {"gpu.driver"},
-       .check = gpudirect_route},
       {.id = "gpu.fabric-manager",
        .title = "fabric manager runs behind NVSwitch",
        .why = "GPUs joined by NVSwitch wait for it: nvidia-smi is green while CUDA says \"system not yet "
@@ -363,7 +224,7 @@ std::span<const Rule> gpu_rules() {
        .standard = "active on boards with NVSwitch",
        .remedy = "Start it; its version must equal the driver's.",
        .fixture = "h100-fabric-manager-down",
-       .explained_by = {"gpu.driver"},
+       .explained_by = {"gpu.driver", "gpu.sxid"},
        .check = fabric_manager},
   };
   return kRules;

@@ -298,8 +298,9 @@ void acs(const Survey& survey, Judge& judge) {
   }
 }
 
+constexpr double kFastPort = 100;  // Gb/s from which such settings are felt
+
 void read_request(const Survey& survey, Judge& judge) {
-  constexpr double kFastPort = 100;  // Gb/s from which small reads are felt
   for (const NodeView& node : survey.nodes)
     for (const RailEnd& end : node.ends) {
       Case one = judge.on(end);
@@ -321,6 +322,90 @@ void read_request(const Survey& survey, Judge& judge) {
                 .remedy = {"Set bits 12-14 of Device Control to 5; it is lost at reboot, so by a boot unit.",
                            {fmt::format("setpci -s {} CAP_EXP+8.w=5000:7000", end.adapter->address)}}});
     }
+}
+
+void relaxed_ordering(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes)
+    for (const RailEnd& end : node.ends) {
+      Case one = judge.on(end);
+      if (end.adapter == nullptr || !end.rdma ||
+          end.rdma.port->rate.value_or(BitRate{}).gigabits() < kFastPort) {
+        one.not_applicable("no port of 100 Gb/s or more");
+        continue;
+      }
+      const bool* on = one.read_if_there(end.adapter->relaxed_ordering, "no PCI Express capability");
+      if (on == nullptr) continue;
+      if (*on) {
+        one.pass("on");
+        continue;
+      }
+      one.warn({.message = fmt::format(
+                    "adapter {} of {} may not send with relaxed ordering: each write waits for the "
+                    "one before it",
+                    end.adapter->address, *node.name),
+                .expected = "on",
+                .observed = "off",
+                .remedy = {"Set bit 4 of Device Control, and look for \"relaxed ordering\" in the BIOS.",
+                           {fmt::format("setpci -s {} CAP_EXP+8.w=0010:0010", end.adapter->address)}}});
+    }
+}
+
+// Every device on the way has to take packets as large as any other sends (PCI Express Base Specification,
+// Max_Payload_Size): a larger one is a malformed packet, a fatal error.
+void payload(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    std::vector<const PciDevice*> devices = node.gpus();
+    for (const PciDevice* adapter : node.adapters()) devices.push_back(adapter);
+    for (const PciDevice* device : devices) {
+      Case one = judge.on(node, device->address, node.touches_of(*device));
+      const int* mine = one.read_if_there(device->max_payload, "no PCI Express capability");
+      if (mine == nullptr) continue;
+      const auto path = path_to_root(node.pci(), *device);
+      const auto other = std::ranges::find_if(
+          path, [&](const PciDevice* hop) { return hop->max_payload.ok() && *hop->max_payload != *mine; });
+      if (other == path.end()) {
+        one.pass(std::to_string(*mine));
+        continue;
+      }
+      one.fail(
+          {.message =
+               fmt::format("{} of {} sends packets of {} bytes, {} above it {}: the larger ones are errors",
+                           device->address, *node.name, *mine, (*other)->address, *(*other)->max_payload),
+           .expected = "one MaxPayload from the device to the root",
+           .observed = fmt::format("{} and {}", *mine, *(*other)->max_payload),
+           .remedy = {"Let the kernel set it: pci=pcie_bus_safe on the kernel command line; or the BIOS.",
+                      {fmt::format("lspci -vvs {} | grep MaxPayload", device->address),
+                       fmt::format("lspci -vvs {} | grep MaxPayload", (*other)->address)},
+                      true}});
+    }
+  }
+}
+
+void bars_assigned(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    std::vector<const PciDevice*> devices = node.gpus();
+    for (const PciDevice* adapter : node.adapters()) devices.push_back(adapter);
+    for (const PciDevice* device : devices) {
+      Case one = judge.on(node, device->address, node.touches_of(*device));
+      const auto* bars = one.read_if_there(device->unassigned_bars, "its resources were not read");
+      if (bars == nullptr) continue;
+      if (bars->empty()) {
+        one.pass("all");
+        continue;
+      }
+      one.fail(
+          {.message =
+               fmt::format("the firmware of {} found no room for BAR {} of {}: its driver cannot start it",
+                           *node.name, fmt::join(*bars, ", "), device->address),
+           .expected = "every BAR has an address",
+           .observed = fmt::format("BAR {} has none", fmt::join(*bars, ", ")),
+           .remedy = {
+               "Switch on \"Above 4G decoding\" and resizable BAR support in the BIOS; pci=realloc where "
+               "there is no such setting.",
+               {fmt::format("lspci -vvs {} | grep -i region", device->address)},
+               true}});
+    }
+  }
 }
 
 }  // namespace
@@ -404,6 +489,37 @@ std::span<const Rule> pcie_rules() {
        .fixture = "h100-read-request-512",
        .explained_by = {},
        .check = read_request},
+      {.id = "pcie.relaxed-ordering",
+       .title = "adapter may relax the order of its writes",
+       .why = "With strict ordering a write waits in the root complex for the one before it: half the rate "
+              "on some "
+              "processors.",
+       .source = "Device Control of /sys/bus/pci/devices/*/config, bit 4",
+       .standard = "on for ports of 100 Gb/s and more",
+       .remedy = "setpci, BIOS.",
+       .fixture = "h100-relaxed-ordering-off",
+       .explained_by = {},
+       .check = relaxed_ordering},
+      {.id = "pcie.payload",
+       .title = "one packet size on each PCIe path",
+       .why = "A device that sends larger packets than a bridge takes causes fatal errors; one that takes "
+              "less is slow.",
+       .source = "Device Control of each hop's /sys/bus/pci/devices/*/config, bits 7:5",
+       .standard = "equal from the device to the root (PCI Express Base Specification)",
+       .remedy = "pci=pcie_bus_safe, or the BIOS.",
+       .fixture = "h100-payload-mixed",
+       .explained_by = {},
+       .check = payload},
+      {.id = "pcie.bars-assigned",
+       .title = "every BAR has an address",
+       .why =
+           "A GPU's memory window of gigabytes fits only above 4 GiB; without it the driver does not start.",
+       .source = "/sys/bus/pci/devices/*/resource",
+       .standard = "none unset",
+       .remedy = "BIOS: Above 4G decoding, resizable BAR.",
+       .fixture = "h100-bar-unassigned",
+       .explained_by = {},
+       .check = bars_assigned},
   };
   return kRules;
 }

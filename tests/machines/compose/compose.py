@@ -18,6 +18,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 MACHINES = ROOT / "tests/machines"
 
 
+NOW = 1768824000  # 2026-01-19T12:00:00Z
+UPTIME = 864000  # ten days
+
+
 def known_units():
     """The units that railbed asks systemctl for, in its own order: the recorded command must match to the letter."""
     source = (ROOT / "src/facts/services.cc").read_text()
@@ -75,6 +79,12 @@ def config_space(read_request=4096, acs=None):
     return "hex:" + space.hex()
 
 
+def resources():
+    """Start, end and flags of the registers 0 to 5, all with an address (include/linux/ioport.h)."""
+    used = {0: (0x92000000, 0x92FFFFFF, 0x40200), 1: (0x4000000000, 0x5FFFFFFFFF, 0x14220C)}
+    return "\n".join("0x%016x 0x%016x 0x%016x" % used.get(number, (0, 0, 0)) for number in range(6))
+
+
 GENERATION = {1: "2.5 GT/s PCIe", 2: "5.0 GT/s PCIe", 3: "8.0 GT/s PCIe", 4: "16.0 GT/s PCIe", 5: "32.0 GT/s PCIe"}
 
 
@@ -86,7 +96,7 @@ class Machine(Tree):
         self.gpu_count = 0
         self.drives = []
         self.gpus = {}
-        self.where = {}
+        self.where, self.drivers, self.log = {}, {}, []
 
     # --- PCI ---
     def pci(self, path, vendor, device, code, driver, numa, now, most=None, config=None):
@@ -94,7 +104,7 @@ class Machine(Tree):
         bus = path[0]
         address = path[-1].split("/")[-1]
         folder = f"/sys/devices/pci{bus}/" + "/".join(path[1:])
-        self.where[address] = folder
+        self.where[address], self.drivers[address] = folder, driver
         self.link(f"/sys/bus/pci/devices/{address}", folder)
         self.files(folder, vendor=f"0x{vendor:04x}", device=f"0x{device:04x}", **{"class": f"0x{code:06x}"})
         self.file(f"{folder}/numa_node", numa)
@@ -107,6 +117,8 @@ class Machine(Tree):
                        max_link_speed=GENERATION[most[0]], max_link_width=most[1])
         if config:
             self.file(f"{folder}/config", config)
+        if driver in ("nvidia", "mlx5_core", "mlx4_core"):
+            self.block(f"{folder}/resource", resources())
         return folder
 
     def bridge(self, path, numa, now, config=None):
@@ -163,9 +175,19 @@ class Machine(Tree):
         if ipoib:
             self.file(f"{folder}/mode", ipoib)
         self.files(f"{folder}/statistics", rx_errors=0, rx_dropped=0)
+        if up and carrier and speed is not None and speed > 0:
+            self.link_up(name, device)
         self.interfaces.append({"ifname": name, "addr_info": [
             {"family": "inet6" if ":" in one else "inet", "local": one.split("/")[0], "prefixlen": int(one.split("/")[1])}
             for one in addresses]})
+
+    def link_up(self, name, device):
+        """What the drivers log when all is well; Host::call("kernel-log") keeps such lines."""
+        driver = self.drivers[device]
+        if driver == "mlx5_core":
+            self.log += [f"mlx5_core {device}: Port module event: module 0, Cable plugged", f"mlx5_core {device} {name}: Link up"]
+        else:
+            self.log += [f"mlx4_en: {name}: Link Up" if driver == "mlx4_core" else f"{driver} {device} {name}: NIC Link is Up"]
 
     def loopback(self):
         folder = "/sys/devices/virtual/net/lo"
@@ -187,7 +209,8 @@ class Machine(Tree):
             self.rdma_port(f"{folder}/ports/{number}", name, number, port, hw_counters)
             answers.append({"number": number, "active_mtu": port["mtu"], "max_mtu": 4096, "gid_table_length": 256,
                             "link_layer": port.get("layer", "Ethernet")})
-        self.verbs.append({"name": name, "ports": answers})
+        driver = self.drivers[device]
+        self.verbs.append({"name": name, "dma_buf": "no" if driver == "mlx4_core" else "yes", "ports": answers})
 
     def rdma_port(self, folder, name, number, port, hw_counters):
         layer = port.get("layer", "Ethernet")
@@ -221,7 +244,7 @@ class Machine(Tree):
         self.block("/etc/os-release", os_release)
         self.file("/proc/sys/kernel/osrelease", kernel)
         self.file("/proc/cmdline", cmdline)
-        self.file("/proc/uptime", "864000.00 0.00")
+        self.file("/proc/uptime", f"{UPTIME}.00 0.00")
         self.file("/proc/sys/kernel/random/boot_id", "00000000-0000-4000-8000-000000000000")
         self.file("/proc/sys/net/core/rmem_max", 268435456)
         self.file("/proc/sys/net/core/wmem_max", 268435456)
@@ -322,6 +345,9 @@ class Machine(Tree):
         self.call("modes /dev/infiniband", {"rdma_cm": 0o666, **nodes})
         self.file("/sys/module/ib_core/parameters/netns_mode", "Y")
         self.call("verbs", {"library": "libibverbs.so.1", "error": "", "devices": self.verbs})
+        boot = NOW - UPTIME
+        self.call("kernel-log", {"source": "/dev/kmsg", "begins": boot, "ends": NOW, "beginning_lost": False, "dropped": 0, "lines": [
+            {"first": boot + 20 + i, "last": boot + 20 + i, "count": 1, "text": text} for i, text in enumerate(self.log)]})
 
 
 UBUNTU_2204 = 'ID=ubuntu\nVERSION_ID="22.04"\nPRETTY_NAME="Ubuntu 22.04.5 LTS"'
@@ -434,6 +460,8 @@ firmware, MACs, the management adapter.
                      ports=[{"rate": "200 Gb/sec (4X HDR)" if used else "40 Gb/sec (4X QDR)", "mtu": 4096 if used else 1024,
                              "netdev": name, "gids": gids, "up": used}])
             number += 1
+    one.log += [f"mlx5_core {domain}:01:00.{function}: mlx5_pcie_event:299:(pid 31): Detected insufficient power on the PCIe slot (27W)."
+                for domain in ("0000", "0002") for function in (0, 1)]
     one.modules += RDMA_MODULES + ["mlx5_core", "mlx5_ib"]
     one.services = {"ssh": (900,), "NetworkManager": (600,), "disable-unused-nics": (0,), "rdma-optimize": (0,)}
     one.block("/etc/profile.d/nccl-env.sh",
@@ -462,6 +490,7 @@ bus numbers, LIDs, addresses 10.10.10.{index}, firmware, driver build.
     one.nvidia("580.95.05", opened=False)
     one.nccl("2.28.9")
     one.file("/sys/module/nvidia_peermem/version", "580.95.05")
+    one.file("/sys/kernel/mm/memory_peers/nv_mem/version", "580.95.05")
     one.loopback()
     one.interface("eno1", "0000:01:00.0", f"02:00:00:01:00:0{index}", speed=1000, addresses=[f"192.168.10.{10 + index}/24"])
     one.interface("ib0", "0000:04:00.0", f"00:00:10:29:fe:80:00:00:00:00:00:00:e4:1d:2d:03:00:00:00:0{index}", mtu=4092,

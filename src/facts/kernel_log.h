@@ -1,0 +1,126 @@
+// What the kernel's log tells of hardware: the lines that people grep it for, as events. Lines come from
+// Host::call("kernel-log"); their forms are those of the drivers' and the kernel's own sources, named in
+// kernel_log.cc.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/reading.h"
+
+namespace railbed {
+
+class Host;
+
+enum class LogKind {
+  kXid,        // code: the Xid; subject: the GPU's PCI address
+  kSxidFatal,  // code: the SXid; subject: the NVSwitch's PCI address
+  kSxidNonFatal,
+  kGpuLost,          // "fallen off the bus"
+  kGpuInitFailed,    // the driver could not start this GPU
+  kModuleRejected,   // subject: a kernel module that does not fit this kernel or its other modules
+  kVersionMismatch,  // NVIDIA's libraries are of another version than its module
+  kAdapterHealth,    // subject: the adapter's PCI address
+  kSlotPower,        // code: the watts the slot offers
+  kAdapterHot,
+  kCablePlugged,  // code: the port's number, from 0
+  kCableUnplugged,
+  kCableError,    // the module or cable is refused or broken
+  kAerCorrected,  // subject: the PCI address that reports it
+  kAerNonFatal,
+  kAerFatal,
+  kSlotLinkDown,  // subject: the slot's bridge
+  kBandwidthLimited,
+  kLinkDown,  // subject: the interface
+  kLinkUp,
+  kTransmitTimeout,
+  kIommuFault,      // subject: the PCI address whose transfer was refused
+  kOutOfMemory,     // subject: the process that was killed
+  kJobOutOfMemory,  // likewise, at the limit of its own control group
+  kHungTask,        // subject: the process
+  kLockup,          // a processor made no progress
+  kOops,            // the kernel failed
+  kMachineCheck,    // an uncorrected hardware error
+  kCorrectedCheck,
+  kCpuThrottled,  // by heat
+  kDiskError,     // subject: the block device
+  kReadOnly,      // a file system stopped writing
+  kDiskTimeout,
+};
+constexpr auto enum_names(LogKind) {
+  return std::array<std::string_view, 33>{"xid",
+                                          "sxid-fatal",
+                                          "sxid-nonfatal",
+                                          "gpu-lost",
+                                          "gpu-init-failed",
+                                          "module-rejected",
+                                          "version-mismatch",
+                                          "adapter-health",
+                                          "slot-power",
+                                          "adapter-hot",
+                                          "cable-plugged",
+                                          "cable-unplugged",
+                                          "cable-error",
+                                          "aer-corrected",
+                                          "aer-nonfatal",
+                                          "aer-fatal",
+                                          "slot-link-down",
+                                          "bandwidth-limited",
+                                          "link-down",
+                                          "link-up",
+                                          "transmit-timeout",
+                                          "iommu-fault",
+                                          "out-of-memory",
+                                          "job-out-of-memory",
+                                          "hung-task",
+                                          "lockup",
+                                          "oops",
+                                          "machine-check",
+                                          "corrected-check",
+                                          "cpu-throttled",
+                                          "disk-error",
+                                          "read-only",
+                                          "disk-timeout"};
+}
+
+struct LogEvent {
+  LogKind kind = LogKind::kXid;
+  int code = 0;
+  std::string subject;  // "" when the line names none
+  std::uint64_t count = 0;
+  double first = 0;  // Unix seconds
+  double last = 0;
+  std::string text;  // the last line, untrusted
+  static constexpr auto fields() {
+    return std::tuple{field("kind", &LogEvent::kind),       field("code", &LogEvent::code),
+                      field("subject", &LogEvent::subject), field("count", &LogEvent::count),
+                      field("first", &LogEvent::first),     field("last", &LogEvent::last),
+                      field("text", &LogEvent::text)};
+  }
+};
+
+struct KernelLog {
+  double begins = 0;  // Unix seconds: the boot, or the time that was asked for
+  double ends = 0;
+  bool beginning_lost = false;   // the log no longer reaches back so far
+  std::uint64_t dropped = 0;     // lines that were too many to keep
+  std::vector<LogEvent> events;  // by kind, then subject and code
+  static constexpr auto fields() {
+    return std::tuple{field("begins", &KernelLog::begins), field("ends", &KernelLog::ends),
+                      field("beginning_lost", &KernelLog::beginning_lost),
+                      field("dropped", &KernelLog::dropped), field("events", &KernelLog::events)};
+  }
+};
+
+// One line → its event, with count, first and last left alone; nothing when the line is none of them.
+std::optional<LogEvent> parse_log_line(std::string_view line);
+
+// `since`: base/moment.h, empty: since boot. The reading's source says whether the kernel or the journal was
+// asked.
+Reading<KernelLog> collect_kernel_log(Host& host, const std::string& since);
+
+}  // namespace railbed

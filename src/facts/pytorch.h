@@ -1,0 +1,40 @@
+// What PyTorch in one Python environment says of itself and of this machine.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "base/fields.h"
+#include "base/reading.h"
+
+namespace railbed {
+
+class Host;
+
+// As Python prints it.
+struct PyTorch {
+  std::string version = {};          // torch.__version__: "2.5.1+cu124"
+  std::string cuda = {};             // torch.version.cuda: the CUDA it was built for; empty: built without
+  bool cuda_available = false;  // torch.cuda.is_available()
+  int devices = 0;              // torch.cuda.device_count()
+  bool nccl = false;            // torch.distributed.is_nccl_available()
+  std::string nccl_version = {};     // torch.cuda.nccl.version(); empty without it
+  std::string error = {};            // why it could not be imported; then nothing else is set
+  static constexpr auto fields() {
+    return std::tuple{field("version", &PyTorch::version),
+                      field("cuda", &PyTorch::cuda),
+                      field("cuda_available", &PyTorch::cuda_available),
+                      field("devices", &PyTorch::devices),
+                      field("nccl", &PyTorch::nccl),
+                      field("nccl_version", &PyTorch::nccl_version),
+                      field("error", &PyTorch::error)};
+  }
+};
+
+inline constexpr std::chrono::seconds kPyTorchDeadline{60};
+
+// Runs VENV/bin/python in a child with a deadline of a minute: the first import from a network file system is
+// slow. Nothing is written, not even Python's own cache. Absent where no venv is named.
+Reading<PyTorch> collect_pytorch(Host& host, const std::string& venv);
+
+}  // namespace railbed

@@ -1,0 +1,58 @@
+#include "facts/pytorch.h"
+
+#include <gtest/gtest.h>
+
+#include "host/host.h"
+
+namespace railbed {
+namespace {
+
+// Answers every program alike; remembers the words.
+class OneAnswer : public Host {
+ public:
+  explicit OneAnswer(CommandOutput output) : output_(std::move(output)) {}
+  Reading<std::string> read(std::string_view path, std::size_t) override { return none(path); }
+  Reading<std::vector<std::string>> list(std::string_view path) override { return {none(path).miss(), ""}; }
+  Reading<std::string> resolve(std::string_view path) override { return none(path); }
+  Reading<std::string> call(std::string_view name) override { return none(name); }
+  Reading<CommandOutput> run(const std::vector<std::string>& words, std::chrono::milliseconds) override {
+    asked = words;
+    return {output_, "python"};
+  }
+  std::vector<std::string> asked;
+
+ private:
+  static Reading<std::string> none(std::string_view path) {
+    return {Miss{Missing::kAbsent, "none"}, std::string(path)};
+  }
+  CommandOutput output_;
+};
+
+TEST(CollectPyTorch, ReadsWhatPythonPrintsLast) {
+  OneAnswer host(
+      {0,
+       "a warning of a library\n{\"version\": \"2.5.1+cu124\", \"cuda\": \"12.4\", \"cuda_available\": true, "
+       "\"devices\": 8, \"nccl\": true, \"nccl_version\": \"2.21.5\"}\n",
+       ""});
+  const auto torch = collect_pytorch(host, "/opt/venv");
+  ASSERT_TRUE(torch) << torch.miss().why;
+  EXPECT_EQ(torch->version, "2.5.1+cu124");
+  EXPECT_EQ(torch->devices, 8);
+  EXPECT_TRUE(torch->nccl);
+  EXPECT_EQ(host.asked.front(), "/opt/venv/bin/python");
+  for (const std::string& word : host.asked) EXPECT_EQ(word.find('\n'), std::string::npos);
+}
+
+TEST(CollectPyTorch, SaysWhyThereIsNone) {
+  OneAnswer error({0, "{\"error\": \"ModuleNotFoundError(\\\"No module named 'torch'\\\")\"}\n", ""});
+  EXPECT_EQ(collect_pytorch(error, "/opt/venv")->error, "ModuleNotFoundError(\"No module named 'torch'\")");
+  OneAnswer crashed({139, "", ""});
+  EXPECT_EQ(collect_pytorch(crashed, "/opt/venv")->error, "python ended with 139");
+  OneAnswer nonsense({0, "hello\n", ""});
+  EXPECT_EQ(collect_pytorch(nonsense, "/opt/venv").miss().missing, Missing::kGarbled);
+  EXPECT_TRUE(collect_pytorch(nonsense, "").absent());
+  EXPECT_EQ(collect_pytorch(nonsense, "venv").miss().missing, Missing::kUnsupported);
+}
+
+}  // namespace
+}  // namespace railbed

@@ -1,0 +1,102 @@
+#include "host/kernel_log.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace railbed {
+namespace {
+
+// Cheap to look for, and precise enough that a capture holds next to nothing else. facts/kernel_log_test.cc
+// holds every event against it.
+constexpr std::string_view kWorth[] = {
+    // NVIDIA
+    "NVRM: Xid", "SXid (PCI", "fallen off the bus", "RmInitAdapter failed", "rm_init_adapter failed",
+    "NVIDIA probe routine failed", "API mismatch",
+    // modules
+    "version magic '", "disagrees about version of symbol",
+    // network adapters
+    "reached miss count", "unrecoverable hardware error", "leak of a command resource",
+    "Internal error detected", "insufficient power on the PCIe slot", "igh temperature", "High Temperature",
+    "Port module event", "transmit queue", "Link is Down", "Link is down", "Link Down", "Link down",
+    "Link is Up", "Link is up", "Link Up", "Link up", "link down", "link up",
+    // PCI Express
+    "PCIe Bus Error: severity=", "available PCIe bandwidth, limited by", "DMAR: [", "IO_PAGE_FAULT",
+    // processes and the kernel itself
+    "Killed process", "blocked for more than", "soft lockup", "hard LOCKUP", "detected stall",
+    "self-detected stall", "BUG: unable to handle", "kernel BUG at", "general protection fault", "Oops:",
+    // hardware
+    "Machine Check:", "Machine check events logged", "[Hardware Error]: event severity:", "EDAC MC",
+    "clock throttled", "clock is throttled",
+    // storage
+    "I/O error, dev ", "EXT4-fs error", "emounting filesystem read-only", "Filesystem has been shut down",
+    "etadata corruption detected", "critical medium error", "timeout, aborting", "timeout, reset controller",
+    "controller is down; will reset"};
+
+constexpr std::size_t kMaxText = 400;
+constexpr std::size_t kAlike = 96;  // holds address and code of every line above, not its numbers
+constexpr std::size_t kMaxLines = 2000;
+
+std::string printable(std::string_view text) {
+  std::string kept(text.substr(0, kMaxText));
+  std::ranges::replace_if(
+      kept, [](char c) { return c < ' ' || c > '~'; }, ' ');
+  return kept;
+}
+
+}  // namespace
+
+bool worth_keeping(std::string_view text) {
+  return std::ranges::any_of(kWorth, [&](std::string_view part) { return text.find(part) != text.npos; });
+}
+
+void KernelLogFold::add(double when, std::string_view text) {
+  if (when < since_ || !worth_keeping(text)) return;
+  std::string kept = printable(text);
+  const std::string_view begins = std::string_view(kept).substr(0, kAlike);
+  if (const auto known = known_.find(begins); known != known_.end()) {
+    KernelLogLine& line = lines_[known->second];
+    line.last = std::max(line.last, when);
+    ++line.count;
+    line.text = std::move(kept);
+    return;
+  }
+  if (lines_.size() >= kMaxLines) {
+    ++dropped_;
+    return;
+  }
+  known_.emplace(begins, lines_.size());
+  lines_.push_back({when, when, 1, std::move(kept)});
+}
+
+void KernelLogFold::finish(KernelLogAnswer& answer) {
+  answer.dropped = dropped_;
+  answer.lines = std::move(lines_);
+}
+
+std::optional<KmsgRecord> parse_kmsg(std::string_view record) {
+  const auto semicolon = record.find(';');
+  if (semicolon == record.npos) return std::nullopt;
+  const auto head = split(record.substr(0, semicolon), ',');
+  if (head.size() < 3) return std::nullopt;
+  const auto priority = parse_number<std::uint32_t>(head[0]);
+  const auto sequence = parse_number<std::uint64_t>(head[1]);
+  const auto microseconds = parse_number<std::uint64_t>(head[2]);
+  if (!priority || !sequence || !microseconds) return std::nullopt;
+  const auto text = record.substr(semicolon + 1);
+  return KmsgRecord{*sequence, static_cast<double>(*microseconds) / 1e6, *priority >> 3 == 0,
+                    text.substr(0, text.find('\n'))};
+}
+
+std::optional<JournalLine> parse_journal(std::string_view line) {
+  constexpr std::string_view kKernel = "kernel: ";
+  const auto stamp = line.find(' ');
+  if (stamp == line.npos) return std::nullopt;
+  const auto host = line.find(' ', stamp + 1);
+  if (host == line.npos || !line.substr(host + 1).starts_with(kKernel)) return std::nullopt;
+  const auto when = parse_real(line.substr(0, stamp));
+  if (!when || !(*when > 0)) return std::nullopt;
+  return JournalLine{*when, line.substr(host + 1 + kKernel.size())};
+}
+
+}  // namespace railbed

@@ -1,0 +1,81 @@
+// The kernel's log: which of its lines are worth keeping, repeats folded as they are read. What they mean is
+// said by facts/kernel_log.h. All of it is untrusted text: users' processes have their names in it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/reading.h"
+
+namespace railbed {
+
+// "kernel-log", or "kernel-log SINCE" with SINCE as base/moment.h reads it.
+struct KernelLogLine {
+  double first = 0;  // Unix seconds
+  double last = 0;
+  std::uint64_t count = 1;  // lines that begin alike
+  std::string text;         // of the last one: printable, at most 400 bytes
+  static constexpr auto fields() {
+    return std::tuple{field("first", &KernelLogLine::first), field("last", &KernelLogLine::last),
+                      field("count", &KernelLogLine::count), field("text", &KernelLogLine::text)};
+  }
+};
+struct KernelLogAnswer {
+  std::string source;           // /dev/kmsg, or "journalctl -k -b"
+  double begins = 0;            // Unix seconds: the boot, or the time asked for
+  double ends = 0;              // when it was read
+  bool beginning_lost = false;  // the oldest lines are overwritten: what is told begins later
+  std::uint64_t dropped = 0;    // lines beyond the bounds below
+  std::vector<KernelLogLine> lines;
+  static constexpr auto fields() {
+    return std::tuple{field("source", &KernelLogAnswer::source),
+                      field("begins", &KernelLogAnswer::begins),
+                      field("ends", &KernelLogAnswer::ends),
+                      field("beginning_lost", &KernelLogAnswer::beginning_lost),
+                      field("dropped", &KernelLogAnswer::dropped),
+                      field("lines", &KernelLogAnswer::lines)};
+  }
+};
+
+// Whether a line can be one of the events that railbed knows; all others never leave the machine.
+bool worth_keeping(std::string_view text);
+
+// Folds lines that begin alike into one, with a bound on how many are kept.
+class KernelLogFold {
+ public:
+  explicit KernelLogFold(double since) : since_(since) {}
+  void add(double when, std::string_view text);
+  void finish(KernelLogAnswer& answer);
+
+ private:
+  double since_;
+  std::map<std::string, std::size_t, std::less<>> known_;  // how it begins → its place
+  std::vector<KernelLogLine> lines_;
+  std::uint64_t dropped_ = 0;
+};
+
+// One record of /dev/kmsg: "6,339,5140900,-;text\n SUBSYSTEM=…" (Documentation/ABI/testing/dev-kmsg).
+struct KmsgRecord {
+  std::uint64_t sequence = 0;
+  double uptime = 0;       // seconds
+  bool by_kernel = false;  // facility 0: not written by a process
+  std::string_view text;
+};
+std::optional<KmsgRecord> parse_kmsg(std::string_view record);
+
+// One line of `journalctl -o short-unix`: "1795252201.123456 HOST kernel: text"; nothing when another
+// program wrote it.
+struct JournalLine {
+  double when = 0;
+  std::string_view text;
+};
+std::optional<JournalLine> parse_journal(std::string_view line);
+
+Reading<std::string> call_kernel_log(std::string_view name);
+
+}  // namespace railbed

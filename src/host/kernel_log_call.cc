@@ -1,0 +1,127 @@
+// Reads the kernel's log from the live machine: /dev/kmsg, and the journal where that is closed to us or no
+// longer reaches back to the boot.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <ctime>
+
+#include "base/json.h"
+#include "base/moment.h"
+#include "base/text.h"
+#include "host/errno_name.h"
+#include "host/fd.h"
+#include "host/kernel_log.h"
+#include "host/process.h"
+
+namespace railbed {
+namespace {
+
+constexpr const char* kKmsg = "/dev/kmsg";
+constexpr std::string_view kJournal = "journalctl -k -b";
+constexpr std::chrono::seconds kDeadline{5};
+constexpr std::size_t kMaxJournalLines = 20000;
+
+// What the kernel's stamps count from; /proc/stat's btime in finer steps.
+double boot_time() {
+  timespec since_boot = {};
+  clock_gettime(CLOCK_BOOTTIME, &since_boot);
+  return now_unix() - static_cast<double>(since_boot.tv_sec) - static_cast<double>(since_boot.tv_nsec) / 1e9;
+}
+
+struct Asked {
+  double since = 0;
+  double boot = 0;
+};
+
+KernelLogAnswer answer_for(std::string_view source, const Asked& asked) {
+  KernelLogAnswer answer;
+  answer.source = source;
+  answer.begins = std::max(asked.since, asked.boot);
+  answer.ends = now_unix();
+  return answer;
+}
+
+Reading<KernelLogAnswer> read_kmsg(const Asked& asked) {
+  const Fd fd(open(kKmsg, O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!fd) return {miss_of(errno), kKmsg};
+  KernelLogAnswer answer = answer_for(kKmsg, asked);
+  KernelLogFold fold(asked.since);
+  const auto deadline = std::chrono::steady_clock::now() + kDeadline;
+  std::array<char, 16384> record;  // one read gives one record; the kernel's are shorter than 8 KiB
+  bool first = true;
+  while (std::chrono::steady_clock::now() < deadline) {
+    const ssize_t got = read(fd.get(), record.data(), record.size());
+    if (got < 0 && errno == EPIPE) {  // the oldest were overwritten while we read
+      answer.beginning_lost = true;
+      continue;
+    }
+    if (got < 0 && (errno == EINTR || errno == EINVAL)) continue;
+    if (got < 0 && errno != EAGAIN) return {miss_of(errno), kKmsg};
+    if (got <= 0) {
+      fold.finish(answer);
+      return {std::move(answer), kKmsg};
+    }
+    const auto line = parse_kmsg({record.data(), static_cast<std::size_t>(got)});
+    if (!line) continue;
+    const double when = asked.boot + line->uptime;
+    if (first && line->sequence > 0 && when > asked.since) answer.beginning_lost = true;
+    first = false;
+    if (line->by_kernel) fold.add(when, line->text);
+  }
+  return {Miss{Missing::kTimeout, "the log grew faster than it was read"}, kKmsg};
+}
+
+bool is_first_line(std::string_view text) {
+  return text.find("Linux version") != text.npos || text.find("Booting Linux") != text.npos;
+}
+
+Reading<KernelLogAnswer> read_journal(const Asked& asked) {
+  const auto output = run_program({"journalctl", "--dmesg", "--boot", "--output=short-unix", "--no-pager",
+                                   "--quiet", "--lines=" + std::to_string(kMaxJournalLines)},
+                                  kDeadline);
+  if (!output) return {output.miss(), std::string(kJournal)};
+  KernelLogAnswer answer = answer_for(kJournal, asked);
+  KernelLogFold fold(asked.since);
+  answer.beginning_lost = true;
+  bool any = false;
+  for (const auto text : lines(output->output)) {
+    const auto line = parse_journal(text);
+    if (!line) continue;
+    if (!any && line->when <= asked.since) answer.beginning_lost = false;
+    any = true;
+    if (is_first_line(line->text)) answer.beginning_lost = false;
+    fold.add(line->when, line->text);
+  }
+  // journalctl(1) says nothing and ends well where the journal may not be read.
+  if (!any)
+    return {Miss{Missing::kDenied, "the journal shows this user no kernel messages"}, std::string(kJournal)};
+  fold.finish(answer);
+  return {std::move(answer), std::string(kJournal)};
+}
+
+// The one that reaches back farther; the kernel's own where both do.
+Reading<KernelLogAnswer> read_best(const Asked& asked) {
+  auto kmsg = read_kmsg(asked);
+  if (kmsg && !kmsg->beginning_lost) return kmsg;
+  auto journal = read_journal(asked);
+  if (journal && (!kmsg || !journal->beginning_lost)) return journal;
+  return kmsg;
+}
+
+}  // namespace
+
+Reading<std::string> call_kernel_log(std::string_view name) {
+  Asked asked{.boot = boot_time()};
+  if (const auto space = name.find(' '); space != name.npos) {
+    const auto since = parse_since(name.substr(space + 1), now_unix());
+    if (!since) return {Miss{Missing::kUnsupported, "not a time"}, std::string(name)};
+    asked.since = *since;
+  }
+  return read_best(asked).parsed(
+      [](const KernelLogAnswer& answer) { return std::optional(json::dump(json::encode(answer))); });
+}
+
+}  // namespace railbed

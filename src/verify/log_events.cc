@@ -1,0 +1,111 @@
+#include "verify/log_events.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/moment.h"
+
+namespace railbed {
+namespace {
+
+void touch_gpus(const NodeView& node, std::vector<std::string>& touches) {
+  touches.emplace_back("gpus");
+  for (const PciDevice* gpu : node.gpus()) touches.push_back("pci:" + gpu->address);
+}
+
+// A PCI address: the device, what hangs below it, and the rails on those. An address that is no longer there
+// was a GPU if the driver of GPUs says so.
+void touch_pci(const NodeView& node, const LogEvent& event, std::vector<std::string>& touches) {
+  touches.push_back("pci:" + event.subject);
+  for (const PciDevice& device : node.pci()) {
+    const auto path = path_to_root(node.pci(), device);
+    const bool below = std::ranges::find(path, event.subject, &PciDevice::address) != path.end();
+    if (!below || is_bridge(device)) continue;
+    const auto more = node.touches_of(device);
+    touches.insert(touches.end(), more.begin(), more.end());
+  }
+  const bool of_gpu = event.kind == LogKind::kXid || event.kind == LogKind::kGpuLost;
+  if (of_gpu && find_pci(node.pci(), event.subject) == nullptr) touches.emplace_back("gpus");
+}
+
+std::vector<std::string> touches_of(const NodeView& node, const LogEvent& event) {
+  std::vector<std::string> touches;
+  if (event.kind == LogKind::kLinkDown || event.kind == LogKind::kLinkUp ||
+      event.kind == LogKind::kTransmitTimeout) {
+    const auto end = std::ranges::find(node.ends, event.subject, &RailEnd::name);
+    if (end != node.ends.end()) return end->touches;
+    touches.push_back("netdev:" + event.subject);
+  } else if (event.kind == LogKind::kModuleRejected) {
+    if (event.subject.starts_with("nvidia")) {
+      touch_gpus(node, touches);
+    } else {
+      for (const PciDevice* adapter : node.adapters()) {
+        const auto more = node.touches_of(*adapter);
+        touches.insert(touches.end(), more.begin(), more.end());
+      }
+    }
+  } else if (event.kind == LogKind::kSxidFatal || event.kind == LogKind::kSxidNonFatal ||
+             event.kind == LogKind::kVersionMismatch ||
+             (event.kind == LogKind::kGpuInitFailed && event.subject.empty())) {
+    touch_gpus(node, touches);
+  } else if (event.subject.find(':') != std::string::npos) {
+    touch_pci(node, event, touches);
+  }
+  return touches;
+}
+
+}  // namespace
+
+void ask_log(const Survey& survey, Judge& judge, const LogQuestion& question) {
+  for (const NodeView& node : survey.nodes) {
+    const Reading<KernelLog>& log = node.facts->kernel_log;
+    if (!log) {
+      judge.on(node, std::string(question.what))
+          .not_applicable(log.absent() ? "no kernel log was read here"
+                                       : "the kernel log cannot be read (host.kernel-log)");
+      continue;
+    }
+    std::map<std::string, Told> subjects;
+    for (const LogEvent& event : log->events)
+      if (question.concerns(node, event)) subjects[event.subject].push_back(&event);
+    if (subjects.empty()) {
+      Case one = judge.on(node, std::string(question.what));
+      one.seen(log);
+      one.pass("none in the kernel log");
+    }
+    for (const auto& [subject, told] : subjects) {
+      Case one = judge.on(node, subject.empty() ? std::string(question.what) : subject,
+                          touches_of(node, *told.front()));
+      one.seen(log);
+      question.judge(one, node, told);
+    }
+  }
+}
+
+std::uint64_t total(const Told& told) {
+  std::uint64_t sum = 0;
+  for (const LogEvent* one : told) sum += one->count;
+  return sum;
+}
+
+const LogEvent& newest(const Told& told) { return **std::ranges::max_element(told, {}, &LogEvent::last); }
+
+std::string how_often(const Told& told) {
+  const std::uint64_t count = total(told);
+  const std::string last = utc_text(newest(told).last);
+  return count == 1 ? fmt::format("once, at {}", last) : fmt::format("{} times, last at {}", count, last);
+}
+
+double per_day(const NodeView& node, const Told& told) {
+  const KernelLog& log = *node.facts->kernel_log;
+  return static_cast<double>(total(told)) / std::max(1.0, (log.ends - log.begins) / 86400);
+}
+
+std::string thing_at(const NodeView& node, const std::string& address) {
+  const PciDevice* device = find_pci(node.pci(), address);
+  return device != nullptr && is_gpu(*device) ? "GPU " + address : address;
+}
+
+}  // namespace railbed

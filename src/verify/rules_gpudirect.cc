@@ -1,0 +1,211 @@
+// GPUDirect RDMA: whether it can be, by which route, and how far a GPU is from its network adapter.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "hardware/gpu_model.h"
+#include "hardware/gpudirect.h"
+#include "hardware/pci_path.h"
+#include "verify/areas.h"
+#include "verify/judge.h"
+
+namespace railbed {
+namespace {
+
+std::vector<std::string> touches_gpus(const NodeView& node) {
+  std::vector<std::string> touches = {"gpus"};
+  for (const PciDevice* gpu : node.gpus()) touches.push_back("pci:" + gpu->address);
+  return touches;
+}
+
+// The longest list of GPUs for which the reason holds.
+std::string why_no_gpudirect(const NodeView& node) {
+  bool any_adapter = false;
+  for (const RailEnd& end : node.ends)
+    any_adapter = any_adapter || (end.model != nullptr && end.model->gpudirect);
+  if (!any_adapter) {
+    for (const RailEnd& end : node.ends)
+      if (end.model != nullptr) return fmt::format("{} cannot reach GPU memory", end.model->name);
+    return "no rail on a known RDMA adapter";
+  }
+  for (const Gpu& gpu : node.facts->gpus.devices.value_or({})) {
+    const GpuModel* model = gpu.model.ok() ? find_gpu_model(*gpu.model) : nullptr;
+    if (model == nullptr || model->gpudirect != GpuDirect::kNone) return {};
+  }
+  return "this GPU's memory cannot be reached by adapters: NCCL stages through host memory";
+}
+
+void gpudirect_possible(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    std::vector<std::string> touches = touches_gpus(node);
+    touches.emplace_back("nccl");
+    Case one = judge.on(node, "GPUDirect RDMA", std::move(touches));
+    if (node.gpus().empty()) {
+      one.not_applicable("no NVIDIA GPU on PCI");
+      continue;
+    }
+    const std::string why = why_no_gpudirect(node);
+    if (why.empty()) {
+      one.pass("possible");
+      continue;
+    }
+    const NcclVariable* level = effective(node.facts->nccl, "NCCL_NET_GDR_LEVEL");
+    if (level == nullptr || level->value == "LOC" || level->value == "0") {
+      one.not_applicable(why);
+      continue;
+    }
+    one.add_evidence(level->from);
+    one.warn({.message = fmt::format("NCCL on {} is told to use GPUDirect RDMA ({}={}), which cannot be: {}",
+                                     *node.name, level->name, level->value, why),
+              .expected = level->name + " unset",
+              .observed = level->value,
+              .remedy = {fmt::format("Take the line out of {}.", level->from)}});
+  }
+}
+
+void gpudirect_route(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    Case one = judge.on(node, "GPUDirect RDMA", touches_gpus(node));
+    if (node.gpus().empty() || !why_no_gpudirect(node).empty()) {
+      one.not_applicable(node.gpus().empty() ? "no NVIDIA GPU on PCI" : why_no_gpudirect(node));
+      continue;
+    }
+    if (node.facts->gpus.driver_version.absent()) {
+      one.not_applicable("no driver is loaded (gpu.driver)");
+      continue;
+    }
+    one.seen(node.facts->gpus.peer_memory);
+    one.seen(node.facts->gpus.open_module);
+    const GpuDirectRoutes routes = gpudirect_routes(*node.facts);
+    if (routes.peer_memory() != routes.dma_buf()) {
+      one.pass(routes.peer_memory()           ? "nvidia-peermem"
+               : routes.dma_buf_on_old_kernel ? "DMA-BUF; kernel 6.2 or newer does it best"
+                                              : "DMA-BUF");
+      continue;
+    }
+    if (routes.peer_memory()) {
+      one.warn({.message =
+                    fmt::format("{} has both GPUDirect routes, DMA-BUF and nvidia-peermem: which one is used "
+                                "depends on the program",
+                                *node.name),
+                .expected = "DMA-BUF alone",
+                .observed = "both",
+                .remedy = {
+                    "Unload nvidia-peermem and keep it from loading; DMA-BUF is the route NVIDIA recommends.",
+                    {"modprobe -r nvidia-peermem",
+                     "echo 'blacklist nvidia-peermem' > /etc/modprobe.d/nvidia-peermem.conf"}}});
+    } else {
+      one.fail(
+          {.message = fmt::format("{} has no GPUDirect route: {}, and DMA-BUF is out because {}", *node.name,
+                                  routes.no_peer_memory, routes.no_dma_buf),
+           .expected = "DMA-BUF or nvidia-peermem",
+           .observed = "neither",
+           .remedy = {"Load nvidia-peermem, or install the open kernel module on a kernel of 6.2 or newer.",
+                      {"modprobe nvidia-peermem",
+                       "echo nvidia-peermem > /etc/modules-load.d/nvidia-peermem.conf"}}});
+    }
+  }
+}
+
+// The closest rail adapter to a GPU that can do GPUDirect RDMA.
+struct Nearest {
+  const RailEnd* end = nullptr;
+  PathClass path = PathClass::kSys;
+};
+Nearest nearest_rail(const NodeView& node, const PciDevice& gpu) {
+  Nearest best;
+  for (const RailEnd& end : node.ends) {
+    if (end.adapter == nullptr || end.model == nullptr || !end.model->gpudirect) continue;
+    const PathClass path = path_between(node.pci(), gpu, *end.adapter);
+    if (best.end == nullptr || path < best.path) best = {&end, path};
+  }
+  return best;
+}
+
+void gpudirect_path(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    const auto gpus = node.gpus();
+    // A machine without PCIe switches has nothing closer to offer.
+    const bool has_switch = std::ranges::any_of(gpus, [&](const PciDevice* gpu) {
+      const Nearest best = nearest_rail(node, *gpu);
+      return best.end != nullptr && best.path <= PathClass::kPxb;
+    });
+    const std::string why_not = gpus.empty() ? "no NVIDIA GPU on PCI" : why_no_gpudirect(node);
+    for (const PciDevice* gpu : gpus) {
+      const Nearest best = nearest_rail(node, *gpu);
+      std::vector<std::string> touches = {"pci:" + gpu->address};
+      if (best.end != nullptr)
+        touches.insert(touches.end(), best.end->touches.begin(), best.end->touches.end());
+      Case one = judge.on(node, gpu->address, std::move(touches));
+      one.seen(node.facts->pci);
+      if (!why_not.empty() || best.end == nullptr) {
+        one.not_applicable(why_not.empty() ? "no rail on a PCI adapter" : why_not);
+        continue;
+      }
+      const std::string text = fmt::format("{} to {}", to_text(best.path), best.end->name);
+      if (best.path <= PathClass::kPxb || (best.path == PathClass::kPhb && !has_switch)) {
+        one.pass(text);
+        continue;
+      }
+      one.red(best.path == PathClass::kPhb ? Status::kWarn : Status::kFail,
+              {.message =
+                   fmt::format("GPU {} of {} reaches its closest rail adapter, {}, only by {}: {}",
+                               gpu->address, *node.name, best.end->name, to_text(best.path),
+                               best.path == PathClass::kPhb
+                                   ? "each transfer passes the processor, other GPUs have one on their switch"
+                                   : "GPUDirect crosses between host bridges and is slower than staging"),
+               .expected = "PIX or PXB",
+               .observed = text,
+               .remedy = {
+                   "Give this GPU a rail on the adapter of its own PCIe switch, or move the adapter there.",
+                   {"railbed facts --topology", "nvidia-smi topo -m"},
+                   true}});
+    }
+  }
+}
+
+}  // namespace
+
+std::span<const Rule> gpudirect_rules() {
+  static const Rule kRules[] = {
+      {.id = "gpu.gpudirect-possible",
+       .title = "GPUDirect RDMA is asked for only where it can be",
+       .why = "ConnectX-3, GeForce and GB10 have no GPUDirect RDMA: data is staged through host memory. A "
+              "setting "
+              "that asks for it hides this, it does not change it.",
+       .source = "src/hardware tables, NCCL_NET_GDR_LEVEL",
+       .standard = "NCCL_NET_GDR_LEVEL unset where adapter or GPU cannot",
+       .remedy = "Remove the setting.",
+       .fixture = "spark-gdr-asked",
+       .explained_by = {"nccl.gdr-level"},
+       .check = gpudirect_possible},
+      {.id = "gpu.gpudirect-route",
+       .title = "one GPUDirect route is there",
+       .why = "Without a route every transfer makes a detour through host memory at less than half the "
+              "speed; with two "
+              "it is unclear which one is measured.",
+       .source = "/sys/module/nvidia_peermem, /sys/kernel/mm/memory_peers, /proc/driver/nvidia/version, "
+                 "kernel release, "
+                 "CONFIG_PCI_P2PDMA, ibv_reg_dmabuf_mr",
+       .standard = "DMA-BUF (open module, kernel ≥ 5.12) or nvidia-peermem, not both",
+       .remedy = "Load nvidia-peermem, or use the open module.",
+       .fixture = "h100-gpudirect-none",
+       .explained_by = {"gpu.driver"},
+       .check = gpudirect_route},
+      {.id = "gpu.gpudirect-path",
+       .title = "each GPU has a rail close to it",
+       .why = "GPUDirect through a PCIe switch runs at the port's rate; through host bridges at a fraction "
+              "of it.",
+       .source = "bridges above GPU and adapter in /sys/bus/pci/devices",
+       .standard = "PIX or PXB; PHB where the machine has no PCIe switch. As NCCL's NCCL_NET_GDR_LEVEL does "
+                   "by default",
+       .remedy = "A rail on the adapter beside the GPU.",
+       .fixture = "h100-gpudirect-path",
+       .explained_by = {"pcie.gpu-near-adapter", "gpu.gpudirect-possible"},
+       .check = gpudirect_path},
+  };
+  return kRules;
+}
+
+}  // namespace railbed

@@ -1,0 +1,411 @@
+// What the kernel's log tells of network adapters and PCI Express.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/moment.h"
+#include "verify/areas.h"
+#include "verify/log_events.h"
+
+namespace railbed {
+namespace {
+
+auto is(LogKind kind) {
+  return [kind](const NodeView&, const LogEvent& event) { return event.kind == kind; };
+}
+
+const PciDevice* adapter_at(const NodeView& node, const std::string& address) {
+  for (const PciDevice* adapter : node.adapters())
+    if (adapter->address == address) return adapter;
+  return nullptr;
+}
+
+bool carries_rail(const NodeView& node, const std::string& address) {
+  return std::ranges::any_of(node.ends, [&](const RailEnd& end) {
+    return end.adapter != nullptr && end.adapter->address == address;
+  });
+}
+
+std::string lines_about(const std::string& subject) {
+  return fmt::format("journalctl -k -b | grep {}", subject);
+}
+
+void device_health(const Survey& survey, Judge& judge) {
+  ask_log(survey, judge,
+          {.what = "adapter health",
+           .concerns = is(LogKind::kAdapterHealth),
+           .judge = [](Case& one, const NodeView& node, const Told& told) {
+             const std::string& address = newest(told).subject;
+             one.fail({.message = fmt::format(
+                           "the firmware of adapter {} on {} failed ({}): it drops off or is reset "
+                           "under load",
+                           address, *node.name, how_often(told)),
+                       .expected = "no such message",
+                       .observed = newest(told).text,
+                       .remedy = {"Power the node off fully; update the adapter's firmware, then replace it.",
+                                  {lines_about(address), "mlxfwmanager --query"},
+                                  true}});
+           }});
+}
+
+// GB10's adapter is soldered to the board: its message says nothing about a slot (NVIDIA DGX Spark forum:
+// benign).
+bool is_built_in(const NodeView& node) {
+  return std::ranges::any_of(node.facts->gpus.devices.value_or({}), [](const Gpu& gpu) {
+    return gpu.model.value_or("").find("GB10") != std::string::npos;
+  });
+}
+
+void slot_power(const Survey& survey, Judge& judge) {
+  ask_log(
+      survey, judge,
+      {.what = "slot power",
+       .concerns = is(LogKind::kSlotPower),
+       .judge = [](Case& one, const NodeView& node, const Told& told) {
+         const LogEvent& last = newest(told);
+         if (is_built_in(node)) {
+           one.not_applicable("DGX Spark's adapter is on its board: the message is harmless there");
+           return;
+         }
+         one.warn(
+             {.message = fmt::format("adapter {} of {} finds only {} W at its slot: modules of long reach "
+                                     "stay dark, and it may slow down",
+                                     last.subject, *node.name, last.code),
+              .expected = "the power that the card asks for",
+              .observed = fmt::format("{} W", last.code),
+              .remedy = {"Use a slot of 75 W, connect the card's own power cable, or update the BIOS that "
+                         "does not announce the slot's power.",
+                         {fmt::format("lspci -vvs {} | grep -i power", last.subject)},
+                         true}});
+       }});
+}
+
+void adapter_hot(const Survey& survey, Judge& judge) {
+  ask_log(
+      survey, judge,
+      {.what = "adapter temperature",
+       .concerns = is(LogKind::kAdapterHot),
+       .judge = [](Case& one, const NodeView& node, const Told& told) {
+         const std::string& address = newest(told).subject;
+         one.warn(
+             {.message = fmt::format("adapter {} of {} or its module was too hot ({}): it slows down, then "
+                                     "takes the link away",
+                                     address, *node.name, how_often(told)),
+              .expected = "below its limit",
+              .observed = newest(told).text,
+              .remedy = {"Raise the fans (full speed for cards without their own sensor), look at the air "
+                         "flow and at neighbouring modules.",
+                         {fmt::format("mget_temp -d {}", address), lines_about(address)}}});
+       }});
+}
+
+// Plugging and unplugging is what people do: only a port that should carry a rail and was left open counts.
+void cable_unplugged(const Survey& survey, Judge& judge) {
+  ask_log(survey, judge,
+          {.what = "cable",
+           .concerns =
+               [](const NodeView& node, const LogEvent& event) {
+                 return (event.kind == LogKind::kCablePlugged || event.kind == LogKind::kCableUnplugged) &&
+                        carries_rail(node, event.subject);
+               },
+           .judge =
+               [](Case& one, const NodeView& node, const Told& told) {
+                 const LogEvent& last = newest(told);
+                 if (last.kind == LogKind::kCablePlugged) {
+                   one.pass("plugged at " + utc_text(last.last));
+                   return;
+                 }
+                 one.fail({.message = fmt::format("the cable of adapter {} on {} is unplugged, since {}",
+                                                  last.subject, *node.name, utc_text(last.last)),
+                           .expected = "plugged",
+                           .observed = "unplugged",
+                           .remedy = {"Plug it in again, to the click.", {lines_about(last.subject)}}});
+               }});
+}
+
+void cable_error(const Survey& survey, Judge& judge) {
+  ask_log(
+      survey, judge,
+      {.what = "cable",
+       .concerns = is(LogKind::kCableError),
+       .judge = [](Case& one, const NodeView& node, const Told& told) {
+         const LogEvent& last = newest(told);
+         one.fail({.message = fmt::format("adapter {} of {} refuses its cable or module ({})", last.subject,
+                                          *node.name, how_often(told)),
+                   .expected = "accepted",
+                   .observed = last.text,
+                   .remedy = {"Clean and reseat the module; then take one that the adapter supports.",
+                              {lines_about(last.subject), fmt::format("mlxlink -d {} -m", last.subject)}}});
+       }});
+}
+
+void aer_uncorrected(const Survey& survey, Judge& judge) {
+  ask_log(
+      survey, judge,
+      {.what = "PCIe errors",
+       .concerns =
+           [](const NodeView&, const LogEvent& event) {
+             return event.kind == LogKind::kAerFatal || event.kind == LogKind::kAerNonFatal;
+           },
+       .judge =
+           [](Case& one, const NodeView& node, const Told& told) {
+             const LogEvent& last = newest(told);
+             one.fail(
+                 {.message = fmt::format("{} of {} reported PCIe errors that could not be corrected ({})",
+                                         thing_at(node, last.subject), *node.name, how_often(told)),
+                  .expected = "none",
+                  .observed = last.text,
+                  .remedy = {"Reseat the card and its riser, clean the contacts; update BIOS and firmware; "
+                             "then replace it.",
+                             {lines_about(last.subject), fmt::format("lspci -vvs {}", last.subject)},
+                             true}});
+           }});
+}
+
+void aer_corrected(const Survey& survey, Judge& judge) {
+  static constexpr double kPerDay = 100;  // ours; the kernel itself prints at most ten in five seconds
+  ask_log(
+      survey, judge,
+      {.what = "corrected PCIe errors",
+       .concerns = is(LogKind::kAerCorrected),
+       .judge = [](Case& one, const NodeView& node, const Told& told) {
+         const LogEvent& last = newest(told);
+         if (per_day(node, told) < kPerDay) {
+           one.pass(how_often(told));
+           return;
+         }
+         one.warn(
+             {.message = fmt::format("{} of {} corrects PCIe errors, {:.0f} a day: each repeats a transfer",
+                                     thing_at(node, last.subject), *node.name, per_day(node, told)),
+              .expected = fmt::format("fewer than {:.0f} a day", kPerDay),
+              .observed = how_often(told),
+              .remedy = {"Reseat the card and its riser; look at the slot's signal settings in the BIOS.",
+                         {fmt::format("cat /sys/bus/pci/devices/{}/aer_dev_correctable", last.subject)},
+                         true}});
+       }});
+}
+
+void slot_lost(const Survey& survey, Judge& judge) {
+  ask_log(survey, judge,
+          {.what = "PCIe slots",
+           .concerns = is(LogKind::kSlotLinkDown),
+           .judge = [](Case& one, const NodeView& node, const Told& told) {
+             const LogEvent& last = newest(told);
+             one.touch("gpus");
+             one.fail({.message = fmt::format(
+                           "the PCIe link below {} on {} was lost ({}): what is in that slot went "
+                           "away",
+                           last.subject, *node.name, how_often(told)),
+                       .expected = "no slot loses its link",
+                       .observed = last.text,
+                       .remedy = {"Look at power and seat of the card; then power the node off fully.",
+                                  {fmt::format("lspci -tv -s {}", last.subject), lines_about(last.subject)},
+                                  true}});
+           }});
+}
+
+void bandwidth_limited(const Survey& survey, Judge& judge) {
+  ask_log(
+      survey, judge,
+      {.what = "PCIe bandwidth",
+       .concerns =
+           [](const NodeView& node, const LogEvent& event) {
+             const PciDevice* device = find_pci(node.pci(), event.subject);
+             return event.kind == LogKind::kBandwidthLimited && device != nullptr &&
+                    (is_gpu(*device) || adapter_at(node, event.subject) != nullptr);
+           },
+       .judge =
+           [](Case& one, const NodeView& node, const Told& told) {
+             const LogEvent& last = newest(told);
+             one.warn({.message = fmt::format("the kernel found that a PCIe hop above {} on {} holds it back",
+                                              thing_at(node, last.subject), *node.name),
+                       .expected = "as much as the card can do",
+                       .observed = last.text,
+                       .remedy = {"Look at the hop that the message names: another slot, its riser, or its "
+                                  "setting in the BIOS.",
+                                  {fmt::format("lspci -vvs {} | grep -i lnk", last.subject)},
+                                  true}});
+           }});
+}
+
+void link_flaps(const Survey& survey, Judge& judge) {
+  static constexpr double kPerDay = 5;
+  ask_log(survey, judge,
+          {.what = "links",
+           .concerns =
+               [](const NodeView& node, const LogEvent& event) {
+                 return event.kind == LogKind::kLinkDown &&
+                        std::ranges::find(node.ends, event.subject, &RailEnd::name) != node.ends.end();
+               },
+           .judge =
+               [](Case& one, const NodeView& node, const Told& told) {
+                 const LogEvent& last = newest(told);
+                 if (per_day(node, told) < kPerDay) {
+                   one.pass(how_often(told));
+                   return;
+                 }
+                 one.warn(
+                     {.message =
+                          fmt::format("{} of {} lost its link {}", last.subject, *node.name, how_often(told)),
+                      .expected = fmt::format("fewer than {:.0f} times a day", kPerDay),
+                      .observed = fmt::format("{:.0f} a day", per_day(node, told)),
+                      .remedy = {"Clean and reseat the cable at both ends, then swap it; look at the switch "
+                                 "port's own log.",
+                                 {lines_about(last.subject), fmt::format("ethtool -m {}", last.subject)}}});
+               }});
+}
+
+void transmit_timeout(const Survey& survey, Judge& judge) {
+  ask_log(
+      survey, judge,
+      {.what = "transmit queues",
+       .concerns = is(LogKind::kTransmitTimeout),
+       .judge = [](Case& one, const NodeView& node, const Told& told) {
+         const LogEvent& last = newest(told);
+         one.fail(
+             {.message = fmt::format("a transmit queue of {} on {} stood still ({}): the adapter was reset",
+                                     last.subject, *node.name, how_often(told)),
+              .expected = "no transmit timeout",
+              .observed = last.text,
+              .remedy = {
+                  "Look for pauses from the switch (a PFC storm); update the adapter's firmware and "
+                  "driver.",
+                  {lines_about(last.subject), fmt::format("ethtool -S {} | grep -i pause", last.subject)}}});
+       }});
+}
+
+void iommu_fault(const Survey& survey, Judge& judge) {
+  ask_log(survey, judge,
+          {.what = "IOMMU",
+           .concerns = is(LogKind::kIommuFault),
+           .judge = [](Case& one, const NodeView& node, const Told& told) {
+             const LogEvent& last = newest(told);
+             one.fail({.message = fmt::format(
+                           "the IOMMU of {} refused transfers of {} ({}): data did not arrive", *node.name,
+                           last.subject.empty() ? "a device" : thing_at(node, last.subject), how_often(told)),
+                       .expected = "none refused",
+                       .observed = last.text,
+                       .remedy = {"Set the IOMMU to passthrough, and look for a driver or firmware update.",
+                                  {"journalctl -k -b | grep -e DMAR -e AMD-Vi", "cat /proc/cmdline"},
+                                  true}});
+           }});
+}
+
+}  // namespace
+
+std::span<const Rule> log_device_rules() {
+  static const Rule kRules[] = {
+      {.id = "rdma.device-health",
+       .title = "adapter's firmware is healthy",
+       .why = "A firmware that stops answering takes all traffic with it, and each command leaks.",
+       .source = "mlx5_core and mlx4_core in the kernel log: miss count, unrecoverable hardware error, "
+                 "leaked commands",
+       .standard = "none",
+       .remedy = "Power off fully; firmware; replace.",
+       .fixture = "h100-adapter-health",
+       .explained_by = {"pcie.aer-uncorrected"},
+       .check = device_health},
+      {.id = "rdma.slot-power",
+       .title = "slot gives the adapter its power",
+       .why = "Below what it asks for, the adapter switches modules off and slows down.",
+       .source = "mlx5_core in the kernel log: insufficient power on the PCIe slot",
+       .standard = "none; DGX Spark prints it without harm",
+       .remedy = "Another slot, its power cable, BIOS.",
+       .fixture = "h100-slot-power",
+       .explained_by = {},
+       .check = slot_power},
+      {.id = "rdma.adapter-hot",
+       .title = "adapter and module stay cool",
+       .why = "A hot adapter slows down and then shuts its port.",
+       .source = "mlx5_core in the kernel log: high temperature",
+       .standard = "none",
+       .remedy = "Fans and air flow.",
+       .fixture = "h100-adapter-hot",
+       .explained_by = {},
+       .check = adapter_hot},
+      {.id = "rdma.cable-unplugged",
+       .title = "cable of a rail is plugged",
+       .why = "Says that it was pulled and when; without it a dead port only says that it is down.",
+       .source = "mlx5_core in the kernel log: port module event",
+       .standard = "the last event of a rail's adapter is not \"unplugged\"",
+       .remedy = "Plug it in.",
+       .fixture = "h100-cable-unplugged",
+       .explained_by = {},
+       .check = cable_unplugged},
+      {.id = "rdma.cable-error",
+       .title = "adapter accepts its cable",
+       .why = "A module that is refused, or whose bus hangs, gives no link or a slow one.",
+       .source = "mlx5_core in the kernel log: port module event, cable error",
+       .standard = "none",
+       .remedy = "Clean, reseat, swap.",
+       .fixture = "h100-cable-error",
+       .explained_by = {"rdma.adapter-hot"},
+       .check = cable_error},
+      {.id = "pcie.aer-uncorrected",
+       .title = "no uncorrected PCIe error",
+       .why = "Data was lost between the processor and a card; the driver resets it, or it is gone.",
+       .source = "\"PCIe Bus Error\" in the kernel log",
+       .standard = "none",
+       .remedy = "Reseat; BIOS and firmware; replace.",
+       .fixture = "h100-aer-fatal",
+       .explained_by = {},
+       .check = aer_uncorrected},
+      {.id = "pcie.aer-corrected",
+       .title = "few corrected PCIe errors",
+       .why = "Each costs a repeat; many announce the one that cannot be corrected.",
+       .source = "\"PCIe Bus Error\" in the kernel log",
+       .standard = "fewer than 100 a day for one device; ours",
+       .remedy = "Reseat card and riser.",
+       .fixture = "h100-aer-corrected",
+       .explained_by = {"pcie.aer-uncorrected"},
+       .check = aer_corrected},
+      {.id = "pcie.slot-lost",
+       .title = "no slot lost its link",
+       .why = "The card in it went away while the node ran: power, seat, or the card itself.",
+       .source = "\"pciehp: Slot(…): Link Down\" in the kernel log",
+       .standard = "none",
+       .remedy = "Power and seat; power off fully.",
+       .fixture = "h100-slot-lost",
+       .explained_by = {"pcie.aer-uncorrected"},
+       .check = slot_lost},
+      {.id = "pcie.bandwidth-limited",
+       .title = "no PCIe hop holds a card back",
+       .why = "The kernel compared what the card can do with the narrowest hop above it when it started.",
+       .source = "\"available PCIe bandwidth, limited by\" in the kernel log",
+       .standard = "none for GPUs and adapters",
+       .remedy = "Another slot; riser; BIOS.",
+       .fixture = "h100-bandwidth-limited",
+       .explained_by = {"pcie.adapter-link", "pcie.gpu-link", "pcie.slot-limits-adapter"},
+       .check = bandwidth_limited},
+      {.id = "net.link-flaps-log",
+       .title = "rails keep their link",
+       .why = "The log says when each loss was: at one time of day, with one switch, or at random.",
+       .source = "\"Link is down\" of the interface's driver in the kernel log",
+       .standard = "fewer than 5 losses a day; gpud counts likewise",
+       .remedy = "Clean, reseat, swap the cable.",
+       .fixture = "h100-link-flaps-log",
+       .explained_by = {"rdma.cable-unplugged", "rdma.cable-error", "rdma.device-health", "net.flaps"},
+       .check = link_flaps},
+      {.id = "net.transmit-timeout",
+       .title = "no transmit queue stood still",
+       .why = "The kernel resets an adapter that sends nothing for seconds: all its connections break.",
+       .source = "\"NETDEV WATCHDOG\" in the kernel log",
+       .standard = "none",
+       .remedy = "Pauses from the switch; firmware and driver.",
+       .fixture = "h100-transmit-timeout",
+       .explained_by = {"rdma.device-health", "pcie.aer-uncorrected"},
+       .check = transmit_timeout},
+      {.id = "host.iommu-fault",
+       .title = "IOMMU refused no transfer",
+       .why = "A refused transfer is lost data: CUDA and RDMA report it as their own errors, if at all.",
+       .source = "\"DMAR: [\" and IO_PAGE_FAULT in the kernel log",
+       .standard = "none",
+       .remedy = "Passthrough; driver and firmware.",
+       .fixture = "h100-iommu-fault",
+       .explained_by = {"pcie.iommu"},
+       .check = iommu_fault},
+  };
+  return kRules;
+}
+
+}  // namespace railbed

@@ -1,0 +1,229 @@
+// What the kernel's log tells of GPUs.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "hardware/xid.h"
+#include "verify/areas.h"
+#include "verify/log_events.h"
+
+namespace railbed {
+namespace {
+
+// What an event of a GPU asks for; nothing when it is none, or asks for nothing that the table knows.
+std::optional<XidAction> action_of(const LogEvent& event) {
+  if (event.kind == LogKind::kGpuLost) return XidAction::kReboot;
+  if (event.kind != LogKind::kXid) return std::nullopt;
+  const Xid* row = find_xid(event.code);
+  if (row == nullptr) return XidAction::kApplication;  // a number newer than the table must not go unseen
+  if (row->action != XidAction::kDriverSays) return row->action;
+  return action_of_xid_154(event.text).value_or(XidAction::kReset);
+}
+
+std::string meaning_of(const LogEvent& event) {
+  if (event.kind == LogKind::kGpuLost) return "the GPU has fallen off the bus";
+  const Xid* row = find_xid(event.code);
+  return fmt::format("Xid {}, {}", event.code,
+                     row == nullptr ? "a number that railbed does not know" : row->meaning);
+}
+
+std::string codes_of(const Told& told) {
+  std::vector<std::string> codes;
+  for (const LogEvent* one : told)
+    codes.push_back(one->kind == LogKind::kXid ? fmt::format("Xid {}", one->code) : "off the bus");
+  return fmt::format("{}", fmt::join(codes, ", "));
+}
+
+// Xids of one action. The one that says most comes first in the message: not 154, which only repeats.
+void xids_of(const Survey& survey, Judge& judge, XidAction action, Status status) {
+  ask_log(survey, judge,
+          {.what = "Xid",
+           .concerns = [=](const NodeView&, const LogEvent& event) { return action_of(event) == action; },
+           .judge =
+               [=](Case& one, const NodeView& node, const Told& told) {
+                 const auto first = std::ranges::find_if(told, [](const LogEvent* event) {
+                   return event->kind == LogKind::kXid && event->code != 154;
+                 });
+                 const LogEvent& main = first == told.end() ? *told.front() : **first;
+                 std::vector<std::string> commands = {"journalctl -k -b | grep -e Xid -e NVRM"};
+                 if (action == XidAction::kReset)
+                   commands.push_back(fmt::format("nvidia-smi --gpu-reset -i {}", main.subject));
+                 one.red(status, {.message = fmt::format("GPU {} of {}: {} ({})", main.subject, *node.name,
+                                                         meaning_of(main), how_often(told)),
+                                  .expected = "no Xid",
+                                  .observed = codes_of(told),
+                                  .remedy = {std::string(advice(action)), std::move(commands),
+                                             action == XidAction::kReboot}});
+               }});
+}
+
+void xid_reboot(const Survey& survey, Judge& judge) {
+  xids_of(survey, judge, XidAction::kReboot, Status::kFail);
+}
+void xid_reset(const Survey& survey, Judge& judge) {
+  xids_of(survey, judge, XidAction::kReset, Status::kFail);
+}
+void xid_isolate(const Survey& survey, Judge& judge) {
+  xids_of(survey, judge, XidAction::kIsolate, Status::kFail);
+}
+void xid_application(const Survey& survey, Judge& judge) {
+  xids_of(survey, judge, XidAction::kApplication, Status::kWarn);
+}
+
+// The guide's notable ones: an NVSwitch or its optical module is too hot.
+bool is_hot(int code) { return code == 10004 || code == 28001 || code == 28003; }
+
+void sxid(const Survey& survey, Judge& judge) {
+  ask_log(
+      survey, judge,
+      {.what = "SXid",
+       .concerns =
+           [](const NodeView&, const LogEvent& event) {
+             return event.kind == LogKind::kSxidFatal || event.kind == LogKind::kSxidNonFatal;
+           },
+       .judge =
+           [](Case& one, const NodeView& node, const Told& told) {
+             const auto worst = std::ranges::find(told, LogKind::kSxidFatal, &LogEvent::kind);
+             const auto hot =
+                 std::ranges::find_if(told, [](const LogEvent* event) { return is_hot(event->code); });
+             if (worst == told.end() && hot == told.end()) {
+               one.pass(fmt::format("not fatal, {}", how_often(told)));
+               return;
+             }
+             const LogEvent& main = worst != told.end() ? **worst : **hot;
+             const auto row = find_sxid(main.code);
+             const bool always = row && row->always_fatal;
+             one.red(
+                 worst != told.end() ? Status::kFail : Status::kWarn,
+                 {.message = fmt::format("NVSwitch {} of {}: SXid {} ({}), {}; {}", main.subject, *node.name,
+                                         main.code, row ? row->unit : "unknown unit",
+                                         worst == told.end() ? "it is too hot"
+                                         : always            ? "fatal for the whole fabric"
+                                                             : "fatal for the GPUs on that link",
+                                         how_often(told)),
+                  .expected = "no fatal SXid",
+                  .observed = fmt::format("SXid {}", main.code),
+                  .remedy = {always ? "Drain the node and restart it."
+                             : worst == told.end()
+                                 ? "Look at the fans and the air flow."
+                                 : "Drain the node, stop the fabric manager, reset all GPUs, start it again.",
+                             {"journalctl -k -b | grep SXid", "nvidia-smi --gpu-reset"},
+                             always}});
+           }});
+}
+
+void init_failed(const Survey& survey, Judge& judge) {
+  ask_log(
+      survey, judge,
+      {.what = "GPU start",
+       .concerns = [](const NodeView&,
+                      const LogEvent& event) { return event.kind == LogKind::kGpuInitFailed; },
+       .judge =
+           [](Case& one, const NodeView& node, const Told& told) {
+             const std::string which = newest(told).subject.empty() ? "a GPU" : "GPU " + newest(told).subject;
+             one.fail(
+                 {.message = fmt::format("the driver could not start {} of {} ({})", which, *node.name,
+                                         how_often(told)),
+                  .expected = "every GPU starts",
+                  .observed = newest(told).text,
+                  .remedy = {"Power the node off fully; when it returns, look at the GPU's seat, power and "
+                             "the BIOS (Above 4G decoding), then replace it.",
+                             {"journalctl -k -b | grep NVRM", "nvidia-smi -L"},
+                             true}});
+           }});
+}
+
+void version_mismatch(const Survey& survey, Judge& judge) {
+  ask_log(
+      survey, judge,
+      {.what = "NVIDIA driver",
+       .concerns = [](const NodeView&,
+                      const LogEvent& event) { return event.kind == LogKind::kVersionMismatch; },
+       .judge =
+           [](Case& one, const NodeView& node, const Told& told) {
+             one.fail({.message = fmt::format("NVIDIA's libraries and kernel module on {} are of different "
+                                              "versions: nothing can use a GPU ({})",
+                                              *node.name, how_often(told)),
+                       .expected = "one version",
+                       .observed = newest(told).text,
+                       .remedy = {"A driver was installed and its module not loaded: restart the node.",
+                                  {"cat /proc/driver/nvidia/version", "modinfo -F version nvidia"},
+                                  true}});
+           }});
+}
+
+}  // namespace
+
+std::span<const Rule> log_gpu_rules() {
+  static const Rule kRules[] = {
+      {.id = "gpu.xid-reboot",
+       .title = "no GPU error asks for a restart",
+       .why = "A GPU that has fallen off the bus comes back with the node or not at all; until then every "
+              "job on "
+              "the node fails.",
+       .source = "\"NVRM: Xid\" in the kernel log",
+       .standard = "none; which Xid asks for what: NVIDIA's Xid catalog, `railbed explain xid`",
+       .remedy = "Drain the node and restart it; then look at the GPU's seat and PCIe link.",
+       .fixture = "h100-xid-79",
+       .explained_by = {"pcie.slot-lost"},
+       .check = xid_reboot},
+      {.id = "gpu.xid-reset",
+       .title = "no GPU error asks for a reset",
+       .why = "The GPU goes on with wrong results or hangs each job until it is reset.",
+       .source = "\"NVRM: Xid\" in the kernel log",
+       .standard = "none; which Xid asks for what: NVIDIA's Xid catalog, `railbed explain xid`",
+       .remedy = "Drain, then nvidia-smi --gpu-reset; when it returns, ask the vendor.",
+       .fixture = "h100-xid-48",
+       .explained_by = {"gpu.xid-reboot", "gpu.sxid"},
+       .check = xid_reset},
+      {.id = "gpu.xid-isolate",
+       .title = "no GPU error asks for hands",
+       .why = "No power cable, or no spare memory left: software cannot mend it.",
+       .source = "\"NVRM: Xid\" in the kernel log",
+       .standard = "none; which Xid asks for what: NVIDIA's Xid catalog, `railbed explain xid`",
+       .remedy = "Take the GPU out of use; look at its cable, then replace it.",
+       .fixture = "h100-xid-64",
+       .explained_by = {},
+       .check = xid_isolate},
+      {.id = "gpu.xid-application",
+       .title = "no program failed on a GPU",
+       .why = "Mostly a fault of the program. The same on one GPU with several programs is the GPU.",
+       .source = "\"NVRM: Xid\" in the kernel log",
+       .standard = "none; numbers that the table does not know count as these",
+       .remedy = "Ask whose job it was; look whether only one GPU shows it.",
+       .fixture = "h100-xid-31",
+       .explained_by = {"gpu.xid-reboot", "gpu.xid-reset", "gpu.xid-isolate"},
+       .check = xid_application},
+      {.id = "gpu.sxid",
+       .title = "no fatal NVSwitch error",
+       .why = "A fatal error of an NVSwitch stops every GPU behind its link, or the whole board.",
+       .source = "\"SXid\" in the kernel log",
+       .standard = "none fatal, as the message says; none too hot (Fabric Manager user guide)",
+       .remedy = "Reset all GPUs and NVSwitches, or restart the node.",
+       .fixture = "h100-sxid-fatal",
+       .explained_by = {},
+       .check = sxid},
+      {.id = "gpu.init-failed",
+       .title = "driver could start every GPU",
+       .why = "The GPU is on PCI and no program will see it.",
+       .source = "\"RmInitAdapter failed\" in the kernel log",
+       .standard = "none",
+       .remedy = "Power off fully; then seat, power, BIOS; then replace it.",
+       .fixture = "h100-init-failed",
+       .explained_by = {"gpu.xid-reboot", "host.module-rejected", "pcie.bars-assigned"},
+       .check = init_failed},
+      {.id = "gpu.version-mismatch",
+       .title = "NVIDIA's libraries fit its module",
+       .why =
+           "After an upgrade without restart the old module runs beside new libraries: each CUDA call fails.",
+       .source = "\"NVRM: API mismatch\" in the kernel log",
+       .standard = "none",
+       .remedy = "Restart the node, or reload the module.",
+       .fixture = "h100-version-mismatch",
+       .explained_by = {},
+       .check = version_mismatch},
+  };
+  return kRules;
+}
+
+}  // namespace railbed

@@ -1,0 +1,147 @@
+// PyTorch of the environment that cluster.yaml names.
+#include <fmt/format.h>
+
+#include <functional>
+
+#include "verify/areas.h"
+#include "verify/judge.h"
+
+namespace railbed {
+namespace {
+
+// On each node whose PyTorch was asked; `judge_one` ends the case.
+void each_pytorch(const Survey& survey, Judge& judge, bool imported_only,
+                  const std::function<void(Case&, const NodeView&, const PyTorch&)>& judge_one) {
+  for (const NodeView& node : survey.nodes) {
+    std::vector<std::string> touches = {"pytorch", "gpus"};
+    for (const PciDevice* gpu : node.gpus()) touches.push_back("pci:" + gpu->address);
+    Case one = judge.on(node, "PyTorch", std::move(touches));
+    const PyTorch* torch = one.read_if_there(node.facts->pytorch, "cluster.yaml names no venv");
+    if (torch == nullptr) continue;
+    if (imported_only && !torch->error.empty())
+      one.not_applicable("PyTorch does not start (pytorch.imports)");
+    else
+      judge_one(one, node, *torch);
+  }
+}
+
+std::string try_it(const NodeView& node, std::string_view statement) {
+  const std::string venv = node.expect().venv.value_or("VENV");
+  return fmt::format("{}/bin/python -c '{}'", venv, statement);
+}
+
+void imports(const Survey& survey, Judge& judge) {
+  each_pytorch(survey, judge, false, [](Case& one, const NodeView& node, const PyTorch& torch) {
+    if (torch.error.empty()) {
+      one.pass(torch.version);
+      return;
+    }
+    one.fail({.message = fmt::format("PyTorch does not start on {}: {}", *node.name, torch.error),
+              .expected = "import torch",
+              .observed = torch.error,
+              .remedy = {"Install it in that environment, or correct expect.venv in cluster.yaml.",
+                         {try_it(node, "import torch")}}});
+  });
+}
+
+void cuda(const Survey& survey, Judge& judge) {
+  each_pytorch(survey, judge, true, [](Case& one, const NodeView& node, const PyTorch& torch) {
+    if (torch.cuda_available) {
+      one.pass("CUDA " + torch.cuda);
+      return;
+    }
+    const bool built = !torch.cuda.empty();
+    one.fail(
+        {.message = fmt::format(
+             "PyTorch {} on {} cannot use CUDA: {}", torch.version, *node.name,
+             built ? fmt::format("it was built for CUDA {}, and the driver does not serve it", torch.cuda)
+                   : "it was built without"),
+         .expected = "torch.cuda.is_available()",
+         .observed = built ? "built for CUDA " + torch.cuda + ", not available" : "built without CUDA",
+         .remedy = {built ? "The statement below says why; often the driver is older than this CUDA."
+                          : "Install the build of PyTorch for CUDA.",
+                    {try_it(node, "import torch; torch.cuda.init()"), "nvidia-smi"}}});
+  });
+}
+
+void devices(const Survey& survey, Judge& judge) {
+  each_pytorch(survey, judge, true, [](Case& one, const NodeView& node, const PyTorch& torch) {
+    const int want = node.expect().gpus.value_or(static_cast<int>(node.gpus().size()));
+    if (!torch.cuda_available) {
+      one.not_applicable("CUDA is not available (pytorch.cuda)");
+      return;
+    }
+    if (torch.devices == want) {
+      one.pass(std::to_string(want));
+      return;
+    }
+    one.fail({.message = fmt::format("PyTorch on {} sees {} of {} GPUs", *node.name, torch.devices, want),
+              .expected = std::to_string(want),
+              .observed = std::to_string(torch.devices),
+              .remedy = {"Look for CUDA_VISIBLE_DEVICES, for MIG, and for a GPU that does not start.",
+                         {"env | grep CUDA_VISIBLE_DEVICES", "nvidia-smi -L"}}});
+  });
+}
+
+void nccl(const Survey& survey, Judge& judge) {
+  each_pytorch(survey, judge, true, [](Case& one, const NodeView& node, const PyTorch& torch) {
+    if (torch.nccl) {
+      one.pass("NCCL " + torch.nccl_version);
+      return;
+    }
+    one.fail(
+        {.message = fmt::format("PyTorch {} on {} has no NCCL: torch.distributed falls back to gloo over TCP",
+                                torch.version, *node.name),
+         .expected = "torch.distributed.is_nccl_available()",
+         .observed = "no",
+         .remedy = {"Install the build of PyTorch for CUDA; it brings NCCL.",
+                    {try_it(node, "import torch.distributed as d; print(d.is_nccl_available())")}}});
+  });
+}
+
+}  // namespace
+
+std::span<const Rule> pytorch_rules() {
+  static const Rule kRules[] = {
+      {.id = "pytorch.imports",
+       .title = "PyTorch starts",
+       .why = "What trains is PyTorch: a node whose environment is broken fails the job in its first second.",
+       .source = "expect.venv's bin/python, import torch",
+       .standard = "it imports; not judged without expect.venv",
+       .remedy = "Repair the environment.",
+       .fixture = "h100-pytorch-broken",
+       .explained_by = {},
+       .check = imports},
+      {.id = "pytorch.cuda",
+       .title = "PyTorch can use CUDA",
+       .why = "Without it training runs on the processor, silently where the script allows it.",
+       .source = "torch.cuda.is_available(), torch.version.cuda",
+       .standard = "available; not judged without expect.venv",
+       .remedy = "PyTorch's build for CUDA, and a driver as new.",
+       .fixture = "h100-pytorch-no-cuda",
+       .explained_by = {"pytorch.imports", "gpu.driver", "gpu.version-mismatch", "gpu.fabric-manager",
+                        "gpu.xid-reboot"},
+       .check = cuda},
+      {.id = "pytorch.devices",
+       .title = "PyTorch sees every GPU",
+       .why = "A rank without a GPU stops the whole job.",
+       .source = "torch.cuda.device_count()",
+       .standard = "expect.gpus, else the GPUs on PCI; not judged without expect.venv",
+       .remedy = "CUDA_VISIBLE_DEVICES, MIG, the missing GPU.",
+       .fixture = "h100-pytorch-devices",
+       .explained_by = {"pytorch.cuda", "gpu.device-nodes", "gpu.xid-reboot"},
+       .check = devices},
+      {.id = "pytorch.nccl",
+       .title = "PyTorch has NCCL",
+       .why = "Without NCCL collectives go through gloo over TCP, at a hundredth of the speed.",
+       .source = "torch.distributed.is_nccl_available()",
+       .standard = "available; not judged without expect.venv",
+       .remedy = "PyTorch's build for CUDA.",
+       .fixture = "h100-pytorch-no-nccl",
+       .explained_by = {"pytorch.imports", "pytorch.cuda"},
+       .check = nccl},
+  };
+  return kRules;
+}
+
+}  // namespace railbed
