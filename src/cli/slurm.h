@@ -1,5 +1,5 @@
 // Slurm's HealthCheckProgram: what to tell slurmctld about the node that a verdict is on. Only this drains or
-// resumes a node (docs/decisions/0006-slurm-drain.md), and only `railbed verify --slurm` calls it.
+// resumes a node (docs/decisions/0007-slurm-drain.md), and only `railbed verify --slurm` calls it.
 #pragma once
 
 #include <chrono>

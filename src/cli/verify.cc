@@ -16,6 +16,7 @@
 #include "cli/files.h"
 #include "cli/fleet_options.h"
 #include "cli/health.h"
+#include "cli/learn.h"
 #include "cli/nodes.h"
 #include "cli/slurm.h"
 #include "cli/terminal.h"
@@ -35,6 +36,8 @@ struct Options {
   std::string form;  // json, junit, prom, slurm, npd; empty: text
   std::string output;
   bool all = false;
+  bool learn = false;
+  bool yes = false;
   CollectOptions collect;
   fleet::FleetOptions fleet;
 };
@@ -112,6 +115,8 @@ std::string render(const Options& options, const Verdict& verdict, const Run& ab
 
 int run(const Options& options) {
   if (is_health_check(options)) return run_health_check(options);
+  if (options.learn && options.cluster.empty())
+    return report({ErrorKind::kBadInput, "--learn adds to a cluster.yaml: name it"});
   Evidence evidence;
   const auto begin = std::chrono::steady_clock::now();
   Run about;
@@ -121,6 +126,7 @@ int run(const Options& options) {
   if (const auto error = gather_evidence(options, evidence)) return report(*error);
   const Verdict verdict = verify(evidence);
   clear_progress();
+  if (options.learn) return run_learn(options.cluster, evidence, verdict, options.yes);
   about.cluster = evidence.cluster.name;
   about.nodes = evidence.nodes.size() + evidence.unreachable.size();
   if (!about.started_at.empty())
@@ -179,6 +185,10 @@ Action declare_verify(CLI::App& app) {
   // A health check prints its one line, and runs beside jobs, which a load would disturb.
   for (CLI::Option* one : {output, load}) one->excludes(slurm)->excludes(problem);
   app.add_flag("--all", options->all, "list what passed and what does not apply, too");
+  auto* learn = app.add_flag("--learn", options->learn,
+                             "add what the healthy nodes show to cluster.yaml's expectations; asks first");
+  for (CLI::Option* one : {json, junit, prometheus, slurm, problem, output}) learn->excludes(one);
+  app.add_flag("--yes", options->yes, "with --learn: do not ask")->needs(learn);
   add_fleet_options(app, options->fleet);
   app.footer(
       "\nNothing is changed on any machine, but for this node's state in Slurm by --slurm. Each finding "

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "inventory/amend.h"
 #include "inventory/hostlist.h"
 #include "inventory/load.h"
 
@@ -54,19 +55,6 @@ requires std::is_enum_v<Enum> std::string text_of(Enum value) {
 
 // Values by key in the order of Expectations::fields(); what the defaults already say is left out.
 using Settings = std::vector<std::pair<std::string_view, std::string>>;
-
-Settings settings_of(const Expectations& expect) {
-  Settings settings;
-  const auto take = [&](const auto& one) {
-    const auto& value = expect.*(one.member);
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, double>)
-      settings.emplace_back(one.name, fmt::format("{}", value));
-    else if (value)
-      settings.emplace_back(one.name, text_of(*value));
-  };
-  std::apply([&](const auto&... one) { (take(one), ...); }, Expectations::fields());
-  return settings;
-}
 
 std::string flow(const Settings& settings) {
   std::string text;
@@ -273,6 +261,19 @@ std::string rail_text(const Cluster& cluster, const Rail& rail, const Settings& 
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string_view, std::string>> settings_of(const Expectations& expect) {
+  Settings settings;
+  const auto take = [&](const auto& one) {
+    const auto& value = expect.*(one.member);
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, double>)
+      settings.emplace_back(one.name, fmt::format("{}", value));
+    else if (value)
+      settings.emplace_back(one.name, text_of(*value));
+  };
+  std::apply([&](const auto&... one) { (take(one), ...); }, Expectations::fields());
+  return settings;
+}
 
 std::string write_cluster(const Cluster& cluster) {
   const std::string user = common_user(cluster);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <tuple>
 
@@ -29,8 +30,14 @@ void add(Folded& folded, const Finding& finding) {
   ++folded.count;
 }
 
-auto sameness(const Finding& f) {
-  return std::tie(f.status, f.rule, f.message, f.remedy.text, f.remedy.commands);
+// What makes two findings the same but for the node.
+using Sameness = std::tuple<Status, std::string_view, std::string, std::string, std::vector<std::string>>;
+
+Sameness sameness(const Finding& f) {
+  std::vector<std::string> commands;
+  for (const std::string& one : f.remedy.commands) commands.push_back(without_node(one, f.node));
+  return {f.status, f.rule, without_node(f.message, f.node), without_node(f.remedy.text, f.node),
+          std::move(commands)};
 }
 
 auto kinship(const Finding& f) { return std::tie(f.status, f.rule, f.subject); }
@@ -47,11 +54,32 @@ class Causes {
   std::vector<Cause> take() { return std::move(causes_); }
 
  private:
-  std::map<decltype(sameness(std::declval<const Finding&>())), std::size_t> index_;
+  std::map<Sameness, std::size_t> index_;
   std::vector<Cause> causes_;
 };
 
 }  // namespace
+
+std::string without_node(std::string message, const std::string& node) {
+  if (node.empty()) return message;
+  const auto is_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
+  };
+  if (message.starts_with(node + ' ')) return without_node(message.substr(node.size() + 1), node);
+  for (const std::string_view before : {" of ", " on "}) {
+    const std::string phrase = std::string(before) + node;
+    for (std::size_t at = 0; (at = message.find(phrase, at)) != std::string::npos;) {
+      const std::size_t end = at + phrase.size();
+      const bool ends = end == message.size() || !is_word(message[end]);
+      const bool name_goes_on = end + 1 < message.size() && message[end] == '.' && is_word(message[end + 1]);
+      if (ends && !name_goes_on)
+        message.erase(at, phrase.size());
+      else
+        at = end;
+    }
+  }
+  return message;
+}
 
 std::vector<Cause> root_causes(const std::vector<Finding>& findings) {
   Causes causes;
@@ -80,12 +108,9 @@ std::vector<Cause> root_causes(const std::vector<Finding>& findings) {
 }
 
 std::string headline(const Folded& folded) {
-  constexpr std::size_t kLongest = 48;
-  const std::string& message = folded.example->message;
-  if (folded.nodes.empty()) return message;
-  const std::string hosts = fold_hosts(folded.nodes);
-  if (folded.nodes.size() == 1 || hosts.size() <= kLongest) return hosts + ": " + message;
-  return fmt::format("{} nodes ({} first): {}", folded.nodes.size(), folded.nodes.front(), message);
+  const Finding& finding = *folded.example;
+  if (folded.nodes.empty()) return finding.message;
+  return listed_hosts(folded.nodes) + ": " + without_node(finding.message, finding.node);
 }
 
 StatusCounts count_statuses(const std::vector<Finding>& findings) {

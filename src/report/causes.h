@@ -27,6 +27,10 @@ struct Cause {
 // which must outlive the answer. A `caused_by` that points nowhere or in a circle makes a root.
 std::vector<Cause> root_causes(const std::vector<Finding>& findings);
 
+// A message for beside the node's name: "eth1 of vm2 is down" → "eth1 is down", "vm2 has no GPU" → "has no
+// GPU".
+std::string without_node(std::string message, const std::string& node);
+
 // "vm2: eth1 is down", "gpu[001-500]: …"; without a node only the message. A list that would take more than a
 // line is "77 nodes (gpu0009 first)".
 std::string headline(const Folded& folded);

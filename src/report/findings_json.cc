@@ -18,6 +18,7 @@ std::string render_json(const Verdict& verdict, const Run& run) {
                         {"unknown", counts.unknown},
                         {"pass", counts.pass},
                         {"n/a", counts.not_applicable}};
+  document["differences"] = json::encode(verdict.differences);
   document["findings"] = json::encode(verdict.findings);
   return json::dump_pretty(document);
 }

@@ -74,6 +74,7 @@ class Writer {
 
   void cause(const Cause& cause);
   void more_of(const std::vector<const Cause*>& rest);
+  void differences(const std::vector<Difference>& differences);
   void all_passed(const Run& run, const StatusCounts& counts);
   void summary(const Run& run, const StatusCounts& counts, const std::vector<Cause>& causes);
   void blank() { text_ += '\n'; }
@@ -181,6 +182,34 @@ void Writer::more_of(const std::vector<const Cause*>& rest) {
     text_ += fmt::format("{:{}}{}\n", "", kMargin, piece);
 }
 
+// The value that most nodes have with their number, the others with their names.
+void Writer::differences(const std::vector<Difference>& differences) {
+  constexpr std::size_t kValuesShown = 6;
+  constexpr std::size_t kLongestValue = 60;
+  text_ += "nodes differ\n";
+  std::size_t label_width = 0;
+  for (const Difference& one : differences) label_width = std::max(label_width, columns(one.property));
+  for (const Difference& one : differences) {
+    std::vector<std::string> items;
+    for (const SameValue& same : one.values) {
+      if (!options_.all && items.size() == kValuesShown) {
+        items.push_back(fmt::format("and {} more values", one.values.size() - items.size()));
+        break;
+      }
+      const std::string value = shortened(printable(same.value), kLongestValue);
+      const bool most = &same == &one.values.front() && same.nodes.size() > 2;
+      items.push_back(fmt::format("{} on {}", value,
+                                  most ? fmt::format("{} nodes", same.nodes.size())
+                                       : printable(listed_hosts(same.nodes, options_.all))));
+    }
+    const std::size_t indent = label_width + 4;
+    const auto lines = wrap_list(std::move(items), options_.width - std::min(indent, options_.width - 20));
+    text_ += fmt::format("  {}{:{}}{}\n", printable(one.property), "", indent - 2 - columns(one.property),
+                         lines.front());
+    for (std::size_t i = 1; i < lines.size(); ++i) text_ += fmt::format("{:{}}{}\n", "", indent, lines[i]);
+  }
+}
+
 void Writer::all_passed(const Run& run, const StatusCounts& counts) {
   const std::string where = run.cluster.empty() ? "" : printable(run.cluster) + ": ";
   const std::string what = counts.pass == 0   ? "nothing could be checked here"
@@ -234,6 +263,10 @@ std::string render_text(const Verdict& verdict, const Run& run, const TextOption
     previous = &cause;
   }
   if (previous != nullptr) writer.blank();
+  if (!verdict.differences.empty()) {
+    writer.differences(verdict.differences);
+    writer.blank();
+  }
   writer.summary(run, counts, causes);
   return writer.take();
 }

@@ -75,4 +75,11 @@ std::string fold_hosts(const std::vector<std::string>& hosts) {
   return text;
 }
 
+std::string listed_hosts(const std::vector<std::string>& hosts, bool whole) {
+  constexpr std::size_t kLongest = 48;
+  std::string folded = fold_hosts(hosts);
+  if (whole || hosts.size() == 1 || folded.size() <= kLongest) return folded;
+  return fmt::format("{} nodes ({} first)", hosts.size(), hosts.front());
+}
+
 }  // namespace railbed

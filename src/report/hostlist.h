@@ -10,4 +10,8 @@ namespace railbed {
 // order, prefixes in order of first appearance.
 std::string fold_hosts(const std::vector<std::string>& hosts);
 
+// fold_hosts(), or "77 nodes (gpu0009 first)" where that would take more than a line and `whole` is not asked
+// for.
+std::string listed_hosts(const std::vector<std::string>& hosts, bool whole = false);
+
 }  // namespace railbed

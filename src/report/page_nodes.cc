@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "report/hostlist.h"
 #include "report/page_sections.h"
 
 namespace railbed {
@@ -149,11 +150,21 @@ Html fleet_table(const std::vector<SceneNode>& nodes) {
               table("One row a node", {"Node", "Health", "GPUs", "System", "Machine"}, rows));
 }
 
+Html differences_table(const std::vector<Difference>& differences) {
+  constexpr std::size_t kValuesShown = 12;
+  Html rows;
+  for (const Difference& one : differences)
+    for (std::size_t i = 0; i < std::min(one.values.size(), kValuesShown); ++i)
+      rows += row({text(i == 0 ? one.property : ""), text(one.values[i].value),
+                   text(std::to_string(one.values[i].nodes.size())), text(fold_hosts(one.values[i].nodes))});
+  return table("In what the nodes differ", {"Property", "Value", "Nodes", "Which"}, rows);
+}
+
 }  // namespace
 
 Html draw_nodes(const Report& report, Scene scene) {
   if (scene.nodes.empty()) return {};
-  Html all;
+  Html all = differences_table(report.verdict.differences);
   std::size_t detailed = scene.nodes.size();
   if (detailed > kNodesDetailed) {
     all += fleet_table(scene.nodes);

@@ -1,0 +1,136 @@
+#include "verify/learn.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "verify/survey.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::uint64_t kGibibyte = 1ull << 30;
+
+bool two_thirds(std::size_t part, std::size_t all) { return part * 3 >= all * 2; }
+
+std::string some(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 8;
+  const std::size_t shown = std::min(names.size(), kShown);
+  const std::string text =
+      fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  return shown == names.size() ? text : fmt::format("{} and {} more", text, names.size() - shown);
+}
+
+// Nodes with a failure of their own, and the rules that say so.
+std::map<std::string, std::set<std::string>> sick_nodes(const Verdict& verdict) {
+  std::map<std::string, std::set<std::string>> sick;
+  for (const Finding& one : verdict.findings) {
+    if (one.status != Status::kFail) continue;
+    if (!one.node.empty()) sick[one.node].insert(one.rule);
+    for (const std::string& thing : one.touches)
+      if (thing.starts_with("node:")) sick[thing.substr(5)].insert(one.rule);
+  }
+  return sick;
+}
+
+using Ask = std::function<std::optional<std::string>(const NodeView&)>;
+
+std::optional<std::string> gpu_model(const NodeView& node) {
+  const auto& devices = node.facts->gpus.devices;
+  if (!devices.ok() || devices->empty()) return std::nullopt;
+  const auto& first = devices->front().model;
+  const bool one_model = first.ok() && std::ranges::all_of(*devices, [&](const Gpu& gpu) {
+                           return gpu.model.ok() && *gpu.model == *first;
+                         });
+  return one_model ? std::optional(*first) : std::nullopt;
+}
+
+std::optional<std::string> gpu_count(const NodeView& node) {
+  if (!node.facts->pci.ok()) return std::nullopt;
+  return std::to_string(node.gpus().size());
+}
+
+std::optional<std::string> driver(const NodeView& node) {
+  const auto& version = node.facts->gpus.driver_version;
+  return version.ok() ? std::optional(*version) : std::nullopt;
+}
+
+std::optional<std::string> operating_system(const NodeView& node) {
+  const Os& os = node.facts->system.os;
+  if (!os.id.ok() || !os.version.ok()) return std::nullopt;
+  return *os.id + " " + *os.version;
+}
+
+// In whole GiB of a sixteenth's grain, so that what the firmware keeps for itself does not tell nodes apart.
+std::optional<std::string> memory(const NodeView& node) {
+  const auto& total = node.facts->system.memory.total;
+  if (!total.ok() || total->bytes < kGibibyte) return std::nullopt;
+  std::uint64_t grain = kGibibyte;
+  while (grain * 32 <= total->bytes) grain *= 2;
+  return std::to_string(total->bytes / grain * grain);
+}
+
+class Learner {
+ public:
+  Learner(std::vector<const NodeView*> nodes, Learnt& learnt) : nodes_(std::move(nodes)), learnt_(learnt) {}
+
+  // What two thirds of all nodes answer. Nothing when no node has such a thing.
+  std::optional<std::string> agreed(std::string_view what, const Ask& ask) {
+    std::map<std::string, std::vector<std::string>> votes;
+    for (const NodeView* node : nodes_)
+      if (auto value = ask(*node)) votes[*value].push_back(*node->name);
+    if (votes.empty()) return std::nullopt;
+    const auto most =
+        std::ranges::max_element(votes, {}, [](const auto& group) { return group.second.size(); });
+    if (!two_thirds(most->second.size(), learnt_.all)) {
+      learnt_.left_out.push_back(fmt::format("{}: {} is the most frequent, on only {} of {} nodes", what,
+                                             most->first, most->second.size(), learnt_.all));
+      return std::nullopt;
+    }
+    for (const auto& [value, names] : votes)
+      if (value != most->first)
+        learnt_.left_out.push_back(fmt::format(
+            "{}: {} on {}; where that is right, say so in the node's own expect", what, value, some(names)));
+    return most->first;
+  }
+
+ private:
+  std::vector<const NodeView*> nodes_;
+  Learnt& learnt_;
+};
+
+}  // namespace
+
+Result<Learnt> learn(const Evidence& evidence, const Verdict& verdict) {
+  const Survey survey(evidence);
+  const auto sick = sick_nodes(verdict);
+  Learnt learnt;
+  learnt.all = evidence.nodes.size() + evidence.unreachable.size();
+  std::vector<const NodeView*> healthy;
+  for (const NodeView& node : survey.nodes)
+    if (!sick.contains(*node.name)) healthy.push_back(&node);
+  learnt.nodes = healthy.size();
+  for (const auto& [node, rules] : sick)
+    learnt.left_out.push_back(fmt::format("{}: {}", node, fmt::join(rules, ", ")));
+  if (healthy.empty() || !two_thirds(healthy.size(), learnt.all))
+    return fail(
+        ErrorKind::kUnavailable,
+        fmt::format(
+            "too few to learn from: {} of {} nodes have no failure, and two thirds must; mend first:\n  {}",
+            healthy.size(), learnt.all, fmt::join(learnt.left_out, "\n  ")));
+  Learner learner(std::move(healthy), learnt);
+  if (const auto count = learner.agreed("GPUs", gpu_count); count && *count != "0")
+    learnt.expect.gpus = parse_number<int>(*count);
+  if (learnt.expect.gpus.value_or(0) > 0) learnt.expect.gpu_model = learner.agreed("GPU model", gpu_model);
+  learnt.expect.driver = learner.agreed("driver", driver);
+  learnt.expect.os = learner.agreed("operating system", operating_system);
+  if (const auto bytes = learner.agreed("memory", memory))
+    learnt.expect.memory = ByteCount{parse_number<std::uint64_t>(*bytes).value_or(0)};
+  return learnt;
+}
+
+}  // namespace railbed
