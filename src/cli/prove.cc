@@ -120,8 +120,10 @@ Result<Report> prove(const ProveFlags& flags, std::stop_token stop) {
   look_again(fleet, report.measurements, surveyed, options, stop);
   if (stop.stop_requested()) return fail(ErrorKind::kCancelled, "interrupted: nothing was written");
 
-  report.verdict =
-      verify({report.cluster, surveyed.facts, surveyed.unreachable, report.measurements, surveyed.clocks});
+  const Evidence evidence{report.cluster, surveyed.facts, surveyed.unreachable, report.measurements,
+                          surveyed.clocks};
+  report.verdict = verify(evidence);
+  report.differences = find_differences(evidence);
   report.facts = std::move(surveyed.facts);
   report.unreachable = std::move(surveyed.unreachable);
   report.seconds = std::chrono::duration<double>(Clock::now() - started).count();
@@ -139,7 +141,7 @@ int run(const ProveFlags& flags) {
       return railbed::report(written.error());
   }
   if (flags.json) {
-    fmt::print("{}", render_json(report->verdict, run_of(*report)));
+    fmt::print("{}", render_json(*report));
   } else {
     TextOptions options;
     options.colour = use_colour(STDOUT_FILENO);
@@ -160,7 +162,7 @@ Action declare_prove(CLI::App& app) {
       ->check(CLI::Range(0.2, 600.0));
   app.add_flag("--no-measure", flags->no_measure, "look and judge only");
   app.add_option("--measurements", flags->measurements_file, "also write the measurements as JSON");
-  app.add_flag("--json", flags->json, "findings as JSON on standard output");
+  app.add_flag("--json", flags->json, "findings and measurements as one JSON document on standard output");
   app.add_flag("--all", flags->all, "also show what passed");
   add_fleet_options(app, flags->fleet);
   app.footer(

@@ -127,6 +127,7 @@ int run(const Options& options) {
   const Verdict verdict = verify(evidence);
   clear_progress();
   if (options.learn) return run_learn(options.cluster, evidence, verdict, options.yes);
+  about.differences = find_differences(evidence);
   about.cluster = evidence.cluster.name;
   about.nodes = evidence.nodes.size() + evidence.unreachable.size();
   if (!about.started_at.empty())

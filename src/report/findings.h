@@ -4,16 +4,18 @@
 
 #include <string>
 
+#include "verify/differences.h"
 #include "verify/verify.h"
 
 namespace railbed {
 
 // When and over what the verdict was reached.
 struct Run {
-  std::string cluster;     // name; empty without a cluster.yaml
-  std::string started_at;  // RFC 3339, UTC; empty when not known
-  double seconds = 0;      // wall time
-  std::size_t nodes = 0;   // looked at or tried
+  std::string cluster;                       // name; empty without a cluster.yaml
+  std::string started_at;                    // RFC 3339, UTC; empty when not known
+  double seconds = 0;                        // wall time
+  std::size_t nodes = 0;                     // looked at or tried
+  std::vector<Difference> differences = {};  // between those nodes
 };
 
 struct TextOptions {

@@ -1,10 +1,12 @@
 #include "base/json.h"
 #include "report/causes.h"
 #include "report/findings.h"
+#include "report/report.h"
 
 namespace railbed {
+namespace {
 
-std::string render_json(const Verdict& verdict, const Run& run) {
+json::Value document_of(const Verdict& verdict, const Run& run) {
   const StatusCounts counts = count_statuses(verdict.findings);
   json::Value document;
   document["format"] = "railbed-findings";
@@ -18,8 +20,20 @@ std::string render_json(const Verdict& verdict, const Run& run) {
                         {"unknown", counts.unknown},
                         {"pass", counts.pass},
                         {"n/a", counts.not_applicable}};
-  document["differences"] = json::encode(verdict.differences);
+  document["differences"] = json::encode(run.differences);
   document["findings"] = json::encode(verdict.findings);
+  return document;
+}
+
+}  // namespace
+
+std::string render_json(const Verdict& verdict, const Run& run) {
+  return json::dump_pretty(document_of(verdict, run));
+}
+
+std::string render_json(const Report& report) {
+  json::Value document = document_of(report.verdict, run_of(report));
+  document["measurements"] = json::encode(report.measurements);
   return json::dump_pretty(document);
 }
 

@@ -263,8 +263,8 @@ std::string render_text(const Verdict& verdict, const Run& run, const TextOption
     previous = &cause;
   }
   if (previous != nullptr) writer.blank();
-  if (!verdict.differences.empty()) {
-    writer.differences(verdict.differences);
+  if (!run.differences.empty()) {
+    writer.differences(run.differences);
     writer.blank();
   }
   writer.summary(run, counts, causes);

@@ -164,7 +164,7 @@ Html differences_table(const std::vector<Difference>& differences) {
 
 Html draw_nodes(const Report& report, Scene scene) {
   if (scene.nodes.empty()) return {};
-  Html all = differences_table(report.verdict.differences);
+  Html all = differences_table(report.differences);
   std::size_t detailed = scene.nodes.size();
   if (detailed > kNodesDetailed) {
     all += fleet_table(scene.nodes);

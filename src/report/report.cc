@@ -6,7 +6,7 @@ namespace railbed {
 
 Run run_of(const Report& report) {
   const std::size_t asked = report.facts.size() + report.unreachable.size();
-  return {report.cluster.name, report.started_at, report.seconds, asked};
+  return {report.cluster.name, report.started_at, report.seconds, asked, report.differences};
 }
 
 std::string render_text(const Report& report, const TextOptions& options) {

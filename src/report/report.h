@@ -19,6 +19,7 @@ struct Report {
   Verdict verdict;
   std::vector<Measurement> measurements;
   std::vector<Unreachable> unreachable;
+  std::vector<Difference> differences = {};
   std::string railbed;     // version of the program
   std::string started_at;  // RFC 3339, UTC
   double seconds = 0;      // wall time of the run
@@ -28,6 +29,8 @@ Run run_of(const Report& report);
 
 // Findings, then measurements.
 std::string render_text(const Report& report, const TextOptions& options = {});
+// The findings' document with the measurements in it.
+std::string render_json(const Report& report);
 
 // One page that needs nothing but itself: no network, no script for its content. Whatever came from a node is
 // escaped.

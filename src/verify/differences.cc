@@ -148,7 +148,8 @@ std::vector<Trait> traits_of(const NodeView& node) {
   return traits.take();
 }
 
-std::vector<Difference> find_differences(const Survey& survey) {
+std::vector<Difference> find_differences(const Evidence& evidence) {
+  const Survey survey(evidence);
   std::vector<std::string> order;
   std::map<std::string, Property> properties;
   std::vector<double> sizes;  // of memory, seen so far
@@ -159,8 +160,8 @@ std::vector<Difference> find_differences(const Survey& survey) {
         const auto same = std::ranges::find_if(sizes, [&](double other) {
           return std::abs(other - size) <= kMemoryTolerance * std::max(other, size);
         });
-        if (same == sizes.end()) sizes.push_back(size);
         const double shown = same == sizes.end() ? size : *same;
+        if (same == sizes.end()) sizes.push_back(size);
         trait.value = to_text(ByteCount{static_cast<std::uint64_t>(shown)});
       }
       const auto [found, fresh] = properties.try_emplace(trait.name);

@@ -9,6 +9,24 @@
 
 namespace railbed {
 
+// Nodes that have the same value of a property.
+struct SameValue {
+  std::string value;
+  std::vector<std::string> nodes;
+  static constexpr auto fields() {
+    return std::tuple{field("value", &SameValue::value), field("nodes", &SameValue::nodes)};
+  }
+};
+
+// A property in which nodes differ.
+struct Difference {
+  std::string property;           // "driver", "MTU of rail0"
+  std::vector<SameValue> values;  // what most have first
+  static constexpr auto fields() {
+    return std::tuple{field("property", &Difference::property), field("values", &Difference::values)};
+  }
+};
+
 // What a node has of one property: {"driver", "580.95.05"}. The names are for people and stand in the JSON.
 struct Trait {
   std::string name;
@@ -22,7 +40,7 @@ std::vector<Trait> traits_of(const NodeView& node);
 
 // The differences, in the order of traits_of(). A property that only some nodes have is compared among them;
 // one in which each node is as cluster.yaml states is no difference.
-std::vector<Difference> find_differences(const Survey& survey);
+std::vector<Difference> find_differences(const Evidence& evidence);
 
 // Whether `version` is `wanted` or one below it: "570.86.10" of "570" and of "570.86", not of "57".
 bool version_matches(std::string_view version, std::string_view wanted);

@@ -67,22 +67,4 @@ struct Finding {
   }
 };
 
-// Nodes that have the same value of a property.
-struct SameValue {
-  std::string value;
-  std::vector<std::string> nodes;
-  static constexpr auto fields() {
-    return std::tuple{field("value", &SameValue::value), field("nodes", &SameValue::nodes)};
-  }
-};
-
-// A property in which nodes differ (verify/differences.h).
-struct Difference {
-  std::string property;           // "driver", "MTU of rail0"
-  std::vector<SameValue> values;  // what most have first
-  static constexpr auto fields() {
-    return std::tuple{field("property", &Difference::property), field("values", &Difference::values)};
-  }
-};
-
 }  // namespace railbed

@@ -36,7 +36,7 @@ Evidence fleet(int nodes) {
   return evidence;
 }
 
-std::vector<Difference> differences(const Evidence& evidence) { return find_differences(Survey(evidence)); }
+std::vector<Difference> differences(const Evidence& evidence) { return find_differences(evidence); }
 
 TEST(Differences, EqualNodesHaveNone) { EXPECT_THAT(differences(fleet(3)), IsEmpty()); }
 

@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "verify/causes.h"
-#include "verify/differences.h"
 #include "verify/judge.h"
 #include "verify/rule.h"
 #include "verify/survey.h"
@@ -53,7 +52,7 @@ Verdict verify(const Evidence& evidence) {
   for (auto& list : found)
     for (Finding& one : list) findings.push_back(&one);
   link_causes(findings);
-  return {put_in_order(findings), find_differences(survey)};
+  return {put_in_order(findings)};
 }
 
 int Verdict::exit_code() const {

@@ -39,7 +39,6 @@ struct Evidence {
 
 struct Verdict {
   std::vector<Finding> findings;  // worst first; a root cause stands before what it explains
-  std::vector<Difference> differences = {};  // between the nodes, for people: rules judge them
   int exit_code() const;          // of ARCHITECTURE.md: 0 clean, 1 warnings, 2 failures, 3 could not look
 };
 
