@@ -60,9 +60,9 @@ Run thousand_nodes() {
 
 TEST(Differences, AreALineAPropertyOfAThousandNodes) {
   const std::string text = render_text(kOneDown, thousand_nodes());
-  EXPECT_THAT(text, HasSubstr("nodes differ\n"
-                              "  driver                     580.95.05 on 998 nodes · 570.86.10 on\n"));
-  EXPECT_THAT(text, HasSubstr("gpu[0999-1000]"));
+  EXPECT_THAT(text, HasSubstr("nodes differ\n  driver "));
+  EXPECT_THAT(text, HasSubstr("580.95.05 on 998 nodes ·"));
+  EXPECT_THAT(text, HasSubstr("570.86.10 on gpu[0999-1000]"));
   EXPECT_THAT(text, HasSubstr("28.39.1002 on 600 nodes"));
   EXPECT_LT(std::ranges::count(text, '\n'), 20);
   EXPECT_THAT(render_text(kOneDown, {"pod", "", 0, 1000}), Not(HasSubstr("nodes differ")));
