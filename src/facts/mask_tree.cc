@@ -133,13 +133,14 @@ Tree masked(const Tree& tree, Mask& mask) {
     const bool home = path.starts_with("/home/");
     hidden.entries.emplace(home ? mask(path) : path, std::move(kept));
   }
-  for (const auto& [words, output] : tree.commands)
+  for (const auto& [words, output] : tree.commands) {
+    const bool environment = words.starts_with(kShowEnvironment);
     hidden.commands.emplace(words, output.parsed([&](CommandOutput seen) {
-      seen.output =
-          mask(words.starts_with(kShowEnvironment) ? only_nccl_environment(seen.output) : seen.output);
+      seen.output = mask(environment ? only_nccl_environment(seen.output) : seen.output);
       seen.error_output.clear();
       return std::optional(std::move(seen));
     }));
+  }
   for (const auto& [name, answer] : tree.calls)
     hidden.calls.emplace(name, answer.parsed([&](const std::string& text) {
       return std::optional(name.starts_with("kernel-log") ? mask.addresses(text) : mask(text));

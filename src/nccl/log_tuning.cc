@@ -57,7 +57,8 @@ bool LogState::read_tuning(const LogLine& line) {
     const auto latency = pair ? parse_real(pair->first) : std::nullopt;
     const auto bandwidth = pair ? parse_real(pair->second) : std::nullopt;
     if (!latency || !bandwidth || *bandwidth <= 0 || log.tuning.size() >= kMostCells) continue;
-    const auto& [algorithm, protocol] = tuning_columns[i];
+    const std::string& algorithm = tuning_columns[i].first;
+    const std::string& protocol = tuning_columns[i].second;
     const bool known = std::ranges::any_of(log.tuning, [&](const LogTuning& one) {
       return one.function == head && one.algorithm == algorithm && one.protocol == protocol;
     });
