@@ -87,13 +87,13 @@ std::vector<Measurement> measure_rails(fleet::Fleet& fleet, const Cluster& clust
 }
 
 // A link that broke while it was measured shows in facts that are taken afterwards, not in those from before.
-void look_again(fleet::Fleet& fleet, const std::vector<Measurement>& measurements, Surveyed& surveyed,
-                const CollectOptions& options, std::stop_token stop) {
+void look_again(fleet::Fleet& fleet, const Cluster& cluster, const std::vector<Measurement>& measurements,
+                Surveyed& surveyed, const CollectOptions& options, std::stop_token stop) {
   std::set<std::string> suspects;
   for (const Measurement& measurement : measurements)
     if (measurement.failure) suspects.insert({measurement.from.node, measurement.to.node});
   if (suspects.empty() || stop.stop_requested()) return;
-  Surveyed after = survey_nodes(fleet, stop, options, report.cluster);
+  Surveyed after = survey_nodes(fleet, stop, options, cluster);
   for (auto& [node, facts] : after.facts)
     if (suspects.contains(node)) surveyed.facts[node] = std::move(facts);
   for (Unreachable& lost : after.unreachable) {
@@ -115,9 +115,9 @@ Result<Report> prove(const ProveFlags& flags, std::stop_token stop) {
 
   CollectOptions options;
   options.paths = asked_paths(report.cluster);
-  Surveyed surveyed = survey_nodes(fleet, stop, options);
+  Surveyed surveyed = survey_nodes(fleet, stop, options, report.cluster);
   if (!flags.no_measure) report.measurements = measure_rails(fleet, report.cluster, surveyed, flags, stop);
-  look_again(fleet, report.measurements, surveyed, options, stop);
+  look_again(fleet, report.cluster, report.measurements, surveyed, options, stop);
   if (stop.stop_requested()) return fail(ErrorKind::kCancelled, "interrupted: nothing was written");
 
   const Evidence evidence{report.cluster, surveyed.facts, surveyed.unreachable, report.measurements,

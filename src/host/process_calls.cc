@@ -1,5 +1,6 @@
 // What /proc and file permissions say that plain reading does not.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,10 +15,13 @@
 namespace railbed {
 namespace {
 
-// "PID (NAME) D …", where NAME may hold anything; proc_pid_stat(5).
+// "PID (NAME) D PARENT …", where NAME may hold anything; proc_pid_stat(5). Children of ours that are asking a
+// driver right now wait in it, too, and are not stuck.
 bool is_uninterruptible(std::string_view stat) {
   const auto end = stat.rfind(')');
-  return end != std::string_view::npos && trim(stat.substr(end + 1)).starts_with('D');
+  if (end == std::string_view::npos) return false;
+  const auto fields = words(stat.substr(end + 1));
+  return fields.size() > 1 && fields[0] == "D" && parse_number<int>(fields[1]) != getpid();
 }
 
 std::vector<int> uninterruptible(Host& machine) {

@@ -83,7 +83,7 @@ void devices(const Survey& survey, Judge& judge) {
   });
 }
 
-void nccl(const Survey& survey, Judge& judge) {
+void nccl_backend(const Survey& survey, Judge& judge) {
   each_pytorch(survey, judge, true, [](Case& one, const NodeView& node, const PyTorch& torch) {
     if (torch.nccl) {
       one.pass("NCCL " + torch.nccl_version);
@@ -139,7 +139,7 @@ std::span<const Rule> pytorch_rules() {
        .remedy = "PyTorch's build for CUDA.",
        .fixture = "h100-pytorch-no-nccl",
        .explained_by = {"pytorch.imports", "pytorch.cuda"},
-       .check = nccl},
+       .check = nccl_backend},
   };
   return kRules;
 }
