@@ -15,7 +15,7 @@ constexpr const char* kNothing = "No GPU and no RDMA adapter on PCI.\n";
 constexpr const char* kLegend =
     "\nPIX  below one PCIe switch          PHB   through the processor's host bridge\n"
     "PXB  through several PCIe switches  NODE  between host bridges of one NUMA node\n"
-    "NV#  that many NVLinks              SYS   between NUMA nodes\n";
+    "                                    SYS   between NUMA nodes\n";
 
 struct Placed {
   TopologyDevice device;
