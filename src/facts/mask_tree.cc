@@ -141,10 +141,12 @@ Tree masked(const Tree& tree, Mask& mask) {
       return std::optional(std::move(seen));
     }));
   }
-  for (const auto& [name, answer] : tree.calls)
+  for (const auto& [name, answer] : tree.calls) {
+    const bool log = name.starts_with("kernel-log");
     hidden.calls.emplace(name, answer.parsed([&](const std::string& text) {
-      return std::optional(name.starts_with("kernel-log") ? mask.addresses(text) : mask(text));
+      return std::optional(log ? mask.addresses(text) : mask(text));
     }));
+  }
   return hidden;
 }
 
