@@ -29,10 +29,22 @@ Tree tree_of(const fs::path& file) {
   return tree ? std::move(*tree) : Tree{};
 }
 
+bool stands_on_another(const fs::path& file) {
+  std::ifstream stream(file);
+  std::string line;
+  std::getline(stream, line);
+  std::getline(stream, line);
+  return line.starts_with("base: ");
+}
+
+// Whole machines, and those with odd devices; a fault is a line or two laid over one of them.
 std::vector<fs::path> all_trees() {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(kMachines))
-    if (entry.path().extension() == ".tree") files.push_back(entry.path());
+  for (const auto& entry : fs::recursive_directory_iterator(kMachines)) {
+    const fs::path& file = entry.path();
+    const bool odd = file.parent_path().filename().string().starts_with("odd-");
+    if (file.extension() == ".tree" && (odd || !stands_on_another(file))) files.push_back(file);
+  }
   std::sort(files.begin(), files.end());
   return files;
 }
