@@ -92,18 +92,18 @@ class ProveTest(unittest.TestCase):
 
     def test_mtu_lowered_on_one_node(self):
         PAIR.fault('vm2', 'mtu', '1500')
-        self.assert_named(prove(self.folder), 'net.mtu', r'eth1 of vm2 .*1500', r'\$ ip link set eth1 mtu 9000')
+        self.assert_named(prove(self.folder), 'net.mtu', r'vm2: eth1 .*1500', r'\$ ip link set eth1 mtu 9000')
 
     def test_rail_without_a_gid(self):
         PAIR.fault('vm2', 'no-gid')
         done = prove(self.folder)
-        self.assert_named(done, 'net.address', r'eth1 of vm2 lacks its address 10\.77\.0\.2',
+        self.assert_named(done, 'net.address', r'vm2: eth1 lacks its address 10\.77\.0\.2',
                           r'\$ ip address add 10\.77\.0\.2/24 dev eth1')
         self.assertRegex(done.stdout, r'explains .*rdma\.gid vm2')
 
     def test_rail_address_in_the_wrong_subnet(self):
         PAIR.fault('vm2', 'wrong-subnet')
-        self.assert_named(prove(self.folder), 'net.subnet', r'eth1 of vm2 has 10\.78\.0\.2',
+        self.assert_named(prove(self.folder), 'net.subnet', r'vm2: eth1 has 10\.78\.0\.2',
                           r'\$ ip address add 10\.77\.0\.2/24 dev eth1')
 
     def test_module_missing(self):
@@ -126,7 +126,7 @@ class ProveTest(unittest.TestCase):
 
         done = prove(self.folder, '--seconds', '5', on_progress=on_progress)
         self.assertTrue(cut.is_set(), done.stderr)
-        self.assert_named(done, 'net.admin-up', r'eth1 of vm2', r'\$ ip link set eth1 up')
+        self.assert_named(done, 'net.admin-up', r'vm2: eth1 is', r'\$ ip link set eth1 up')
 
 
 if __name__ == '__main__':
