@@ -134,7 +134,6 @@ class Search {
                           : sending < below ? SlowKind::kSending
                                             : SlowKind::kReceiving;
     report_.slow.push_back({kind, node, -1, std::exp(std::min(sending, receiving)), false});
-    odd_.insert(node);
   }
 
   void suspect_links(const Polish& fit) {
@@ -152,7 +151,7 @@ class Search {
 
   // Nodes that no suspicion names, `count` at most, none of them `except`.
   std::vector<int> good_nodes(int count, int except) const {
-    std::set<int> named = odd_;
+    std::set<int> named;
     for (const Slow& one : report_.slow) named.insert({one.node, one.other});
     std::vector<int> good;
     for (int node = 0; node < report_.nodes && static_cast<int>(good.size()) < count; ++node)
@@ -247,7 +246,6 @@ class Search {
   double limit_;  // logarithm of the highest share that is slow
   SlowReport report_;
   std::map<std::pair<int, int>, std::vector<double>> met_;
-  std::set<int> odd_;
 };
 
 }  // namespace

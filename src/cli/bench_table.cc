@@ -40,15 +40,10 @@ std::string bandwidth_row(const Measurement& run) {
 std::string latency_row(const Measurement& run) {
   const auto text = [](double ns) { return to_text(Nanoseconds{ns}); };
   const Summary& summary = run.summary;
-  // "µ" is two bytes and one column: no padding by width here, tabs are not columns either.
   std::string row = fmt::format("  {:>9}", to_text(ByteCount{run.message_bytes}));
   for (const double value :
-       {summary.minimum, summary.median, summary.p99, summary.p999, summary.p9999, summary.maximum}) {
-    const std::string word = text(value);
-    const auto columns = static_cast<std::size_t>(std::count_if(
-        word.begin(), word.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-    row += std::string(columns < 11 ? 11 - columns : 1, ' ') + word;
-  }
+       {summary.minimum, summary.median, summary.p99, summary.p999, summary.p9999, summary.maximum})
+    row += right_aligned(text(value), 11);
   return row + fmt::format(" {:>9}\n", summary.samples);
 }
 
@@ -74,11 +69,6 @@ void add_failure(std::string& text, const Measurement& run) {
   if (!run.failure->remedy.empty()) text += fmt::format("    do: {}\n", run.failure->remedy);
 }
 
-bool same_table(const Measurement& a, const Measurement& b) {
-  return a.engine == b.engine && a.metric == b.metric && a.rail == b.rail && a.from.node == b.from.node &&
-         a.to.node == b.to.node;
-}
-
 std::string head(const Measurement& run) {
   std::string text =
       fmt::format("{}, {}: {} → {}\n", bench_name(run), run.rail, end_text(run.from), end_text(run.to));
@@ -101,8 +91,21 @@ void merge(Measurement& merged, std::vector<double> medians) {
 
 }  // namespace
 
+bool same_table(const Measurement& a, const Measurement& b) {
+  return a.engine == b.engine && a.metric == b.metric && a.rail == b.rail && a.from.node == b.from.node &&
+         a.to.node == b.to.node;
+}
+
+std::string_view engine_name(Engine engine) { return engine == Engine::kTcp ? "TCP" : "RDMA write"; }
+
+std::string right_aligned(const std::string& text, std::size_t width) {
+  const auto columns = static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return std::string(columns < width ? width - columns : 1, ' ') + text;
+}
+
 std::string bench_name(const Measurement& run) {
-  return fmt::format("{} {}", run.engine == Engine::kTcp ? "TCP" : "RDMA write",
+  return fmt::format("{} {}", engine_name(run.engine),
                      run.metric == Metric::kBandwidth ? "bandwidth" : "latency (half a round trip)");
 }
 

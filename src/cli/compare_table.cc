@@ -24,32 +24,20 @@ std::string value_text(const Comparison& row, double value, int repeats) {
   return fmt::format("{} ×{}", rate ? to_text(BitRate{value}) : to_text(Nanoseconds{value}), repeats);
 }
 
-// Padded by columns: "µ" and "×" are two bytes and one column.
-std::string right(const std::string& text, std::size_t width) {
-  const auto columns = static_cast<std::size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-  return std::string(columns < width ? width - columns : 1, ' ') + text;
-}
-
 std::string row_text(const Comparison& row) {
-  std::string text =
-      right(to_text(ByteCount{row.what.message_bytes}), 10) + right(std::to_string(row.what.streams), 8);
-  text += right(value_text(row, row.a, row.repeats_a), 16);
-  text += right(value_text(row, row.b, row.repeats_b), 16);
+  std::string text = right_aligned(to_text(ByteCount{row.what.message_bytes}), 10) +
+                     right_aligned(std::to_string(row.what.streams), 8);
+  text += right_aligned(value_text(row, row.a, row.repeats_a), 16);
+  text += right_aligned(value_text(row, row.b, row.repeats_b), 16);
   const bool both = row.repeats_a > 0 && row.repeats_b > 0;
-  text += right(both ? fmt::format("{:.3f}", row.ratio) : "-", 8);
-  text += right(row.low < row.high ? fmt::format("{:.3f}…{:.3f}", row.low, row.high) : "-", 14);
+  text += right_aligned(both ? fmt::format("{:.3f}", row.ratio) : "-", 8);
+  text += right_aligned(row.low < row.high ? fmt::format("{:.3f}…{:.3f}", row.low, row.high) : "-", 14);
   text += "  " + std::string(enum_names(row.outcome)[static_cast<std::size_t>(row.outcome)]);
   if (!row.note.empty()) text += ": " + row.note;
   if (row.more_repeats > 0)
     text +=
         fmt::format("{} {} more on each side would decide", row.note.empty() ? ":" : ";", row.more_repeats);
   return text + '\n';
-}
-
-bool same_table(const Measurement& a, const Measurement& b) {
-  return a.engine == b.engine && a.metric == b.metric && a.rail == b.rail && a.from.node == b.from.node &&
-         a.to.node == b.to.node;
 }
 
 std::string subject_text(const Measurement& what) {
@@ -104,8 +92,10 @@ std::string compare_table(const BenchRun& a, const BenchRun& b, const CompareRes
   for (const Comparison& row : result.rows) {
     if (last == nullptr || !same_table(*last, row.what)) {
       text += '\n' + subject_text(row.what) + '\n';
-      text += right("size", 10) + right("streams", 8) + right("A", 16) + right("B", 16) + right("B ÷ A", 8) +
-              right(fmt::format("{:.0f} %", (1 - 2 * options.false_alarms) * 100), 14) + "  verdict\n";
+      text += right_aligned("size", 10) + right_aligned("streams", 8) + right_aligned("A", 16) +
+              right_aligned("B", 16) + right_aligned("B ÷ A", 8) +
+              right_aligned(fmt::format("{:.0f} %", (1 - 2 * options.false_alarms) * 100), 14) +
+              "  verdict\n";
     }
     text += row_text(row);
     last = &row.what;

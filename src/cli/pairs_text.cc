@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
+#include "cli/bench_table.h"
 
 namespace railbed {
 namespace {
@@ -64,7 +65,7 @@ std::string slow_text(const RailReport& rail, const Slow& one) {
 
 HeatMap heat_map_of(const RailReport& rail) {
   HeatMap map;
-  map.title = fmt::format("{}: {}", rail.rail, rail.engine == Engine::kTcp ? "TCP" : "RDMA write");
+  map.title = fmt::format("{}: {}", rail.rail, engine_name(rail.engine));
   map.names = rail.nodes;
   map.typical = rail.report.together;
   for (const PairSpeed& pair : rail.report.pairs)
@@ -76,9 +77,9 @@ HeatMap heat_map_of(const RailReport& rail) {
 std::string pairs_text(const RailReport& rail) {
   const SlowReport& report = rail.report;
   if (rail.nodes.size() < 2) return fmt::format("{}: fewer than two nodes to measure\n", rail.rail);
-  std::string text = fmt::format("{}, {}: {} nodes, {} rounds, all pairs of a round at once: median {}\n",
-                                 rail.rail, rail.engine == Engine::kTcp ? "TCP" : "RDMA write", report.nodes,
-                                 report.rounds, to_text(BitRate{report.together}));
+  std::string text =
+      fmt::format("{}, {}: {} nodes, {} rounds, all pairs of a round at once: median {}\n", rail.rail,
+                  engine_name(rail.engine), report.nodes, report.rounds, to_text(BitRate{report.together}));
   if (report.alone > 0)
     text += fmt::format("  {} pairs again alone; those nobody suspects reach {}\n", report.retests,
                         to_text(BitRate{report.alone}));

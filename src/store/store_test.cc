@@ -182,9 +182,9 @@ TEST(Fingerprint, NamesHardwareFirmwareAndSoftware) {
   device.hca_type = {"MT4129", "test"};
   device.firmware = {"28.39.1002", "test"};
   facts.rdma.devices = {{device}, "test"};
-  facts.gpus.devices = {
-      {Gpu{"0000:06:00.0", {"NVIDIA H200", "test"}, {}}, Gpu{"0000:07:00.0", {"NVIDIA H200", "test"}, {}}},
-      "test"};
+  Gpu gpu;
+  gpu.model = {"NVIDIA H200", "test"};
+  facts.gpus.devices = {{gpu, gpu}, "test"};
   BenchRun run;
   add_fingerprint(run, "gpu01", facts);
   EXPECT_EQ(run.fingerprint["gpu01 kernel"], "6.8.0-45-generic");

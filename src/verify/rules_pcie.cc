@@ -300,15 +300,19 @@ void acs(const Survey& survey, Judge& judge) {
 
 constexpr double kFastPort = 100;  // Gb/s from which such settings are felt
 
+// True, and the case has ended, where no fast port hangs on this adapter.
+bool lacks_fast_port(Case& one, const RailEnd& end) {
+  if (end.adapter != nullptr && end.rdma && end.rdma.port->rate.value_or(BitRate{}).gigabits() >= kFastPort)
+    return false;
+  one.not_applicable("no port of 100 Gb/s or more");
+  return true;
+}
+
 void read_request(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes)
     for (const RailEnd& end : node.ends) {
       Case one = judge.on(end);
-      if (end.adapter == nullptr || !end.rdma ||
-          end.rdma.port->rate.value_or(BitRate{}).gigabits() < kFastPort) {
-        one.not_applicable("no port of 100 Gb/s or more");
-        continue;
-      }
+      if (lacks_fast_port(one, end)) continue;
       const int* bytes = one.read_if_there(end.adapter->max_read_request, "no PCI Express capability");
       if (bytes == nullptr) continue;
       if (*bytes >= 4096) {
@@ -328,11 +332,7 @@ void relaxed_ordering(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes)
     for (const RailEnd& end : node.ends) {
       Case one = judge.on(end);
-      if (end.adapter == nullptr || !end.rdma ||
-          end.rdma.port->rate.value_or(BitRate{}).gigabits() < kFastPort) {
-        one.not_applicable("no port of 100 Gb/s or more");
-        continue;
-      }
+      if (lacks_fast_port(one, end)) continue;
       const bool* on = one.read_if_there(end.adapter->relaxed_ordering, "no PCI Express capability");
       if (on == nullptr) continue;
       if (*on) {
