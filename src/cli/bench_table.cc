@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/units.h"
 #include "store/compare.h"
@@ -92,11 +93,14 @@ void merge(Measurement& merged, std::vector<double> medians) {
 }  // namespace
 
 bool same_table(const Measurement& a, const Measurement& b) {
-  return a.engine == b.engine && a.metric == b.metric && a.rail == b.rail && a.from.node == b.from.node &&
-         a.to.node == b.to.node;
+  return a.engine == b.engine && a.metric == b.metric && a.operation == b.operation && a.rail == b.rail &&
+         a.from.node == b.from.node && a.to.node == b.to.node;
 }
 
-std::string_view engine_name(Engine engine) { return engine == Engine::kTcp ? "TCP" : "RDMA write"; }
+std::string_view engine_name(Engine engine) {
+  constexpr std::array<std::string_view, 4> kNames{"TCP", "RDMA write", "storage", "training"};
+  return kNames[static_cast<std::size_t>(engine)];
+}
 
 std::string right_aligned(const std::string& text, std::size_t width) {
   const auto columns = static_cast<std::size_t>(std::count_if(
@@ -105,8 +109,11 @@ std::string right_aligned(const std::string& text, std::size_t width) {
 }
 
 std::string bench_name(const Measurement& run) {
-  return fmt::format("{} {}", engine_name(run.engine),
-                     run.metric == Metric::kBandwidth ? "bandwidth" : "latency (half a round trip)");
+  std::string name(engine_name(run.engine));
+  if (!run.operation.empty()) name += ' ' + run.operation;
+  if (run.metric == Metric::kBandwidth) return name + " bandwidth";
+  if (run.engine == Engine::kTrain) return name + " step time";
+  return name + (run.engine == Engine::kStorage ? " latency" : " latency (half a round trip)");
 }
 
 std::vector<Measurement> merge_repeats(const std::vector<Measurement>& measurements) {

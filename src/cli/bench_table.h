@@ -14,7 +14,7 @@ std::string_view engine_name(Engine engine);  // "TCP", "RDMA write"
 // Padded on the left by columns, at least one space: "µ" and "×" are two bytes and one column.
 std::string right_aligned(const std::string& text, std::size_t width);
 
-// Whether two measurements stand in one table: engine, metric, rail and both nodes agree.
+// Whether two measurements stand in one table: engine, metric, operation, rail and both nodes agree.
 bool same_table(const Measurement& a, const Measurement& b);
 
 // "RDMA write bandwidth", "TCP latency (half a round trip)".

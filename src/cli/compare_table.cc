@@ -41,7 +41,9 @@ std::string row_text(const Comparison& row) {
 }
 
 std::string subject_text(const Measurement& what) {
-  return fmt::format("{}, {}: {} → {}", bench_name(what), what.rail, what.from.node, what.to.node);
+  std::string text = bench_name(what) + ", ";
+  if (!what.rail.empty()) text += what.rail + ": ";
+  return text + (what.to.node.empty() ? what.from.node : what.from.node + " → " + what.to.node);
 }
 
 std::string changes_text(const CompareResult& result) {

@@ -1,4 +1,5 @@
-// What an engine measured between two nodes: one number with its spread, its ceiling and its circumstances.
+// What an engine measured, between two nodes or on one: one number with its spread, its ceiling and its
+// circumstances.
 #pragma once
 
 #include <array>
@@ -14,13 +15,16 @@
 
 namespace railbed {
 
-enum class Engine { kTcp, kRdma };
-constexpr auto enum_names(Engine) { return std::array<std::string_view, 2>{"tcp", "rdma"}; }
+enum class Engine { kTcp, kRdma, kStorage, kTrain };
+constexpr auto enum_names(Engine) {
+  return std::array<std::string_view, 4>{"tcp", "rdma", "storage", "train"};
+}
 
 enum class Metric { kBandwidth, kLatency };
 constexpr auto enum_names(Metric) { return std::array<std::string_view, 2>{"bandwidth", "latency"}; }
 
-// Bandwidths are bits per second, latencies nanoseconds of half a round trip.
+// Bandwidths are bits per second. Latencies are nanoseconds: of half a round trip between nodes, of one
+// request to storage, of one training step.
 struct Summary {
   std::uint64_t samples = 0;
   double median = 0;
@@ -93,8 +97,9 @@ struct Failure {
 struct Measurement {
   Engine engine = Engine::kTcp;
   Metric metric = Metric::kBandwidth;
-  std::string rail;
-  Endpoint from;  // the side that sends
+  std::string operation;  // which of the engine's: "random read"; empty where an engine has only one
+  std::string rail;       // empty of what needs none
+  Endpoint from;          // the side that sends
   Endpoint to;
   std::uint64_t message_bytes = 0;
   int streams = 1;     // TCP connections or queue pairs
@@ -114,6 +119,7 @@ struct Measurement {
   static constexpr auto fields() {
     return std::tuple{field("engine", &Measurement::engine),
                       field("metric", &Measurement::metric),
+                      field("operation", &Measurement::operation),
                       field("rail", &Measurement::rail),
                       field("from", &Measurement::from),
                       field("to", &Measurement::to),

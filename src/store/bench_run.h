@@ -26,7 +26,7 @@ struct BenchRun {
   // What the nodes were made of: "gpu01 kernel" → "6.8.0-45-generic". Two runs whose prints differ are
   // compared all the same, and the difference is shown beside the verdict.
   std::map<std::string, std::string> fingerprint;
-  // A key (engine, metric, rail, ends, size, streams) that comes several times was measured several times.
+  // A key (engine, metric, operation, rail, ends, size, streams) that comes several times was measured several times.
   std::vector<Measurement> measurements;
   static constexpr auto fields() {
     return std::tuple{

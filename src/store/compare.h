@@ -24,7 +24,7 @@ struct CompareOptions {
 };
 
 struct Comparison {
-  Measurement what;  // the first of A: names engine, metric, rail, ends, size, streams
+  Measurement what;  // the first of A: names engine, metric, operation, rail, ends, size, streams
   int repeats_a = 0;
   int repeats_b = 0;
   double a = 0;  // geometric mean of the repeats' medians: bits per second or nanoseconds
@@ -79,7 +79,7 @@ struct CompareResult {
 
 CompareResult compare(const BenchRun& a, const BenchRun& b, const CompareOptions& options = {});
 
-// Whether two measurements are of the same thing: engine, metric, rail, nodes, size, streams.
+// Whether two measurements are of the same thing: engine, metric, operation, rail, nodes, size, streams.
 bool same_subject(const Measurement& a, const Measurement& b);
 
 // P(T > t) of Student's distribution; `freedom` > 0, need not be whole.

@@ -64,6 +64,15 @@ TEST(Compare, AnImprovementPasses) {
   EXPECT_EQ(compare(b, a).outcome, Outcome::kFail);
 }
 
+TEST(Compare, OperationsOfOneEngineAreDifferentSubjects) {
+  Measurement read = bandwidth(38);
+  read.operation = "read";
+  Measurement write = read;
+  write.operation = "write";
+  EXPECT_FALSE(same_subject(read, write));
+  EXPECT_TRUE(same_subject(read, read));
+}
+
 TEST(Compare, LowerLatencyIsBetter) {
   const BenchRun a = run_of({latency(20), latency(20.1), latency(19.9)});
   const BenchRun b = run_of({latency(25), latency(25.1), latency(24.9)});
