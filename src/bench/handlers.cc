@@ -6,6 +6,7 @@ Handlers bench_handlers(std::shared_ptr<Host> host) {
   Handlers all = tcp_handlers();
   all.merge(rdma_handlers(host));
   all.merge(link_handlers(host));
+  all.merge(storage_handlers(host));
   return all;
 }
 

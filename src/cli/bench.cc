@@ -18,6 +18,8 @@ Action declare_bench(CLI::App& app) {
   run_with(rdma, declare_bench_pair(*rdma, "rdma"));
   CLI::App* pairs = add("pairs", "the slow node or link among many");
   run_with(pairs, declare_bench_pairs(*pairs));
+  CLI::App* storage = add("storage", "drives and file servers, by fio");
+  run_with(storage, declare_bench_storage(*storage));
   app.require_subcommand(1);
   app.footer(
       "\nrailbed bench rdma gpu01 gpu02\nrailbed bench pairs cluster.yaml\n\n"

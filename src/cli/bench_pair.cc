@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
 
 #include "base/json.h"
@@ -10,10 +9,8 @@
 #include "cli/bench_commands.h"
 #include "cli/bench_ends.h"
 #include "cli/bench_table.h"
-#include "cli/compare_table.h"
-#include "cli/files.h"
 #include "cli/fleet_options.h"
-#include "cli/history.h"
+#include "cli/kept_run.h"
 #include "cli/terminal.h"
 #include "fleet/fleet.h"
 #include "inventory/load.h"
@@ -35,11 +32,7 @@ struct Options {
   bool latency_only = false;
   bool json = false;
   std::string format;  // another tool's; empty: ours
-  int repeat = 1;
-  std::string label;
-  std::string baseline;  // the run to compare with; empty: none
-  std::string store;
-  bool forget = false;
+  KeepOptions keep;
   BenchPlan plan;
   fleet::FleetOptions fleet;
 };
@@ -57,7 +50,7 @@ std::string command_line(const Options& options) {
   std::string line = fmt::format("bench {} {} {}", options.engine, options.a, options.b);
   if (!options.rail.empty()) line += " --rail " + options.rail;
   if (!options.sizes.empty()) line += " --sizes " + options.sizes;
-  if (options.repeat > 1) line += fmt::format(" --repeat {}", options.repeat);
+  if (options.keep.repeat > 1) line += fmt::format(" --repeat {}", options.keep.repeat);
   return line;
 }
 
@@ -105,22 +98,10 @@ void print(const std::vector<Measurement>& measurements, const Options& options)
   if (options.format == "perftest") return fmt::print("{}", perftest_text(measurements));
   if (options.format == "iperf3") return fmt::print("{}", iperf3_text(measurements));
   if (options.format == "iperf3-json") return fmt::print("{}", iperf3_json(measurements));
-  if (options.repeat > 1)
-    fmt::print("Each number is the median of {} runs; its spread is from run to run.\n\n", options.repeat);
+  if (options.keep.repeat > 1)
+    fmt::print("Each number is the median of {} runs; its spread is from run to run.\n\n",
+               options.keep.repeat);
   fmt::print("{}", bench_table(merge_repeats(measurements)));
-}
-
-// Keeps the run and holds it against the baseline. The exit code of the comparison, clean without one.
-int remember(const Options& options, BenchRun& run) {
-  Result<BenchRun> baseline = BenchRun();
-  if (!options.baseline.empty()) baseline = find_run(options.store, options.baseline);
-  if (!options.forget) keep_run(options.store, run);
-  if (options.baseline.empty()) return kExitClean;
-  if (!baseline) return report(baseline.error());
-  const CompareResult result = compare(*baseline, run);
-  // With --json stdout is one document: the verdict goes beside it.
-  fmt::print(options.json ? stderr : stdout, "\n{}", compare_table(*baseline, run, result, {}));
-  return exit_code_of(result.outcome);
 }
 
 int measure(const Options& options, const Cluster* cluster) {
@@ -137,10 +118,10 @@ int measure(const Options& options, const Cluster* cluster) {
   if (!facts_b) return clear_progress(), report(facts_b.error());
   const auto ways = paths(options, cluster, *facts_a, *facts_b);
   if (!ways) return clear_progress(), report(ways.error());
-  BenchRun kept = {kRunVersion, 0, utc_now(), options.label, command_line(options), RAILBED_VERSION, {}, {}};
+  BenchRun kept = begin_run(options.keep, command_line(options));
   std::vector<Measurement>& all = kept.measurements;
   // Rails and sizes take turns within a repeat, so that a drift of the machine meets all of them.
-  for (int i = 0; i < options.repeat && !interrupted().stop_requested(); ++i)
+  for (int i = 0; i < options.keep.repeat && !interrupted().stop_requested(); ++i)
     for (const BenchPath& way : *ways) {
       auto measured = measure_pair({&peer_a, way.a.interface, way.a.address, &*facts_a},
                                    {&peer_b, way.b.interface, way.b.address, &*facts_b}, way.rail,
@@ -151,10 +132,7 @@ int measure(const Options& options, const Cluster* cluster) {
   if (interrupted().stop_requested()) return kExitCouldNotLook;
   add_fingerprint(kept, options.a, *facts_a);
   add_fingerprint(kept, options.b, *facts_b);
-  const int compared = remember(options, kept);
-  const bool failed =
-      std::any_of(all.begin(), all.end(), [](const Measurement& one) { return one.failure.has_value(); });
-  return failed ? kExitFailures : compared;
+  return end_run(options.keep, kept, options.json);
 }
 
 int run(Options& options) {
@@ -193,17 +171,7 @@ void declare_options(CLI::App& app, Options& options) {
   app.add_flag("--both-ways", options.plan.both_ways, "bandwidth from B to A as well, one after the other");
   auto* bandwidth = app.add_flag("--bandwidth-only", options.bandwidth_only, "leave out the latency");
   app.add_flag("--latency-only", options.latency_only, "leave out the bandwidth")->excludes(bandwidth);
-  app.add_option("--repeat", options.repeat,
-                 "measure so many times, each with connections of its own (default 1)")
-      ->check(CLI::Range(1, 1000));
-  app.add_option("--label", options.label, "your word for this run: back-to-back, switch");
-  app.add_option("--baseline", options.baseline,
-                 "compare with this run (default: the one that `railbed runs baseline` chose)")
-      ->expected(0, 1)
-      ->default_str("baseline")
-      ->option_text("[RUN]");
-  add_store_option(app, options.store);
-  app.add_flag("--no-store", options.forget, "do not keep the run in the history");
+  add_keep_options(app, options.keep);
   auto* json = app.add_flag("--json", options.json, "machine-readable (docs/reference/bench.md)");
   app.add_option("--format", options.format, "print as another tool does: perftest, iperf3, iperf3-json")
       ->check(CLI::IsMember({"perftest", "iperf3", "iperf3-json"}))

@@ -72,7 +72,8 @@ void add_failure(std::string& text, const Measurement& run) {
 
 std::string head(const Measurement& run) {
   std::string text =
-      fmt::format("{}, {}: {} → {}\n", bench_name(run), run.rail, end_text(run.from), end_text(run.to));
+      fmt::format("{}, {}: {}{}\n", bench_name(run), run.rail, end_text(run.from),
+                  run.to.node.empty() ? "" : " → " + end_text(run.to));
   if (run.metric == Metric::kBandwidth)
     text += fmt::format("  {:>9} {:>7} {:>12} {:>8} {:>9} {:>8} {:>9} {:>6}\n", "size", "streams", "median",
                         "95 %", "ceiling", "lost", "CPU s/GB", "MTU");

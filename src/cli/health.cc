@@ -47,7 +47,8 @@ int report_to_slurm(const std::string& node, const Result<Verdict>& verdict) {
     fmt::print("{}: {}\n", node, could_not_look(verdict.error(), std::string::npos));
     return kExitCouldNotLook;
   }
-  const auto told = tell_slurm(node, *verdict, run_program);
+  const auto told = tell_slurm(node, *verdict,
+                               [](const auto& words, auto deadline) { return run_program(words, deadline); });
   if (!told) {
     fmt::print("{}: {}; {}\n", node, render_line(*verdict, std::string::npos), printable(told.error().text));
     return kExitCouldNotLook;

@@ -140,22 +140,11 @@ std::optional<std::string> pci_address(const CeilingEnd& end) {
   return std::nullopt;
 }
 
-// The narrowest hop from the adapter to the root.
 void add_pcie(Ceiling& ceiling, const CeilingEnd& end) {
   const auto address = pci_address(end);
   if (!address || !end.facts->pci) return;
-  const PciDevice* device = find_pci(*end.facts->pci, *address);
-  if (device == nullptr) return;
-  const PciDevice* narrowest = nullptr;
-  for (const PciDevice* hop : path_to_root(*end.facts->pci, *device))
-    if (hop->link_now && hop->link_now->width > 0 &&
-        (narrowest == nullptr || pcie_rate(*hop->link_now) < pcie_rate(*narrowest->link_now)))
-      narrowest = hop;
-  if (narrowest == nullptr) return;
-  ceiling.limits.push_back(
-      {fmt::format("{} at {} of {}", describe_link(*narrowest->link_now), narrowest->address, end.node),
-       pcie_rate(*narrowest->link_now),
-       fmt::format("{}, less encoding and TLP headers at 256 bytes of payload", narrowest->link_now.from())});
+  if (auto limit = pcie_limit(*end.facts->pci, *address, end.node))
+    ceiling.limits.push_back(std::move(*limit));
 }
 
 }  // namespace
@@ -198,6 +187,22 @@ BitRate pcie_rate(const PcieLink& link) {
   const PcieCoding coding = coding_of(link.gigatransfers);
   return BitRate::gigabits(link.gigatransfers * link.width * coding.encoding * kMaxPayload /
                            (kMaxPayload + coding.packet_overhead));
+}
+
+std::optional<Limit> pcie_limit(const std::vector<PciDevice>& devices, std::string_view address,
+                                std::string_view node) {
+  const PciDevice* device = find_pci(devices, address);
+  if (device == nullptr) return std::nullopt;
+  const PciDevice* narrowest = nullptr;
+  for (const PciDevice* hop : path_to_root(devices, *device))
+    if (hop->link_now && hop->link_now->width > 0 &&
+        (narrowest == nullptr || pcie_rate(*hop->link_now) < pcie_rate(*narrowest->link_now)))
+      narrowest = hop;
+  if (narrowest == nullptr) return std::nullopt;
+  return Limit{
+      fmt::format("{} at {} of {}", describe_link(*narrowest->link_now), narrowest->address, node),
+      pcie_rate(*narrowest->link_now),
+      fmt::format("{}, less encoding and TLP headers at 256 bytes of payload", narrowest->link_now.from())};
 }
 
 std::string describe_link(const PcieLink& link) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/units.h"
 #include "facts/measurement.h"
@@ -33,6 +35,11 @@ double wire_efficiency(Wire wire, int mtu, std::uint64_t message_bytes = 0);
 BitRate pcie_rate(const PcieLink& link);
 // "PCIe Gen3 x8"
 std::string describe_link(const PcieLink& link);
+
+// The narrowest hop between the device at `address` and memory: what its data can pass at most. Nothing where
+// no hop states a link, as of virtual devices.
+std::optional<Limit> pcie_limit(const std::vector<PciDevice>& devices, std::string_view address,
+                                std::string_view node);
 
 struct CeilingEnd {
   std::string_view node;

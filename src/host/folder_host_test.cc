@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "host/open.h"
 #include "host/process.h"
@@ -127,6 +128,15 @@ TEST(Process, RunsWithoutAShell) {
 TEST(Process, EndsWhatDoesNotEnd) {
   EXPECT_EQ(run_program({"sleep", "1000"}, std::chrono::milliseconds(50)).miss().missing, Missing::kTimeout);
   EXPECT_EQ(run_program({"yes"}, std::chrono::seconds(20)).miss().missing, Missing::kGarbled);
+}
+
+TEST(Process, EndsOnRequest) {
+  std::stop_source stop;
+  std::jthread later([&] {
+    usleep(50'000);
+    stop.request_stop();
+  });
+  EXPECT_EQ(run_program({"sleep", "1000"}, std::chrono::seconds(900), stop.get_token())->exit_code, 137);
 }
 
 TEST(Process, KillsTheWholeGroup) {

@@ -219,8 +219,8 @@ Miss miss_of_end(End end) {
 
 }  // namespace
 
-Reading<CommandOutput> run_program(const std::vector<std::string>& words,
-                                   std::chrono::milliseconds deadline) {
+Reading<CommandOutput> run_program(const std::vector<std::string>& words, std::chrono::milliseconds deadline,
+                                   std::stop_token stop) {
   const std::string from = joined(words);
   const std::string program = find_program(words.front());
   if (program.empty()) return {Miss{Missing::kAbsent, words.front() + " is not installed"}, from};
@@ -236,8 +236,12 @@ Reading<CommandOutput> run_program(const std::vector<std::string>& words,
   std::vector<std::pair<Fd, std::string*>> streams;
   streams.emplace_back(std::move(out->read_end), &result.output);
   streams.emplace_back(std::move(err->read_end), &result.error_output);
-  const End end = child.collect(streams, Clock::now() + deadline);
-  if (end != End::kExited) return {miss_of_end(end), from};
+  const auto collect = [&] {
+    // Gone before the child is reaped: its number is not another's yet.
+    const std::stop_callback killer(stop, [&] { child.stop(); });
+    return child.collect(streams, Clock::now() + deadline);
+  };
+  if (const End end = collect(); end != End::kExited) return {miss_of_end(end), from};
   result.exit_code = child.exit_code();
   return {std::move(result), from};
 }

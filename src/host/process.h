@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,10 @@ namespace railbed {
 inline constexpr std::size_t kMaxOutput = 4 << 20;
 
 // Runs a program found by PATH and in the sbin folders, without a shell: LC_ALL=C, no input, a process group
-// of its own that is killed at the deadline or when more than kMaxOutput bytes come.
-Reading<CommandOutput> run_program(const std::vector<std::string>& words, std::chrono::milliseconds deadline);
+// of its own that is killed at the deadline, when a stop is requested or when more than kMaxOutput bytes come.
+// What was killed by a stop is a value like any other program that a signal ended.
+Reading<CommandOutput> run_program(const std::vector<std::string>& words, std::chrono::milliseconds deadline,
+                                   std::stop_token stop = {});
 
 // What the child is about to do; should that not come back, it is named.
 using Say = std::function<void(std::string_view step)>;

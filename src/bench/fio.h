@@ -1,0 +1,79 @@
+// fio, the storage benchmark: what it is asked for, and what it answers. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/result.h"
+
+namespace railbed {
+
+// One run of fio on files of its own in one folder.
+struct FioJob {
+  std::string folder;
+  std::string pattern = "write";  // fio's --rw: write, read, randwrite, randread
+  std::uint64_t block_bytes = 0;
+  std::uint64_t file_bytes = 0;  // of each file
+  int depth = 1;                 // requests under way at once, of each thread
+  int threads = 1;               // each with a file of its own
+  double seconds = 0;            // again and again over the file; 0: once through it
+  bool direct = true;            // past the page cache
+  bool sync_at_end = false;      // fsync, within the measured time
+  bool native = true;            // several under way by libaio; else by one thread each
+  static constexpr auto fields() {
+    return std::tuple{field("folder", &FioJob::folder),
+                      field("pattern", &FioJob::pattern),
+                      field("block_bytes", &FioJob::block_bytes),
+                      field("file_bytes", &FioJob::file_bytes),
+                      field("depth", &FioJob::depth),
+                      field("threads", &FioJob::threads),
+                      field("seconds", &FioJob::seconds),
+                      field("direct", &FioJob::direct),
+                      field("sync_at_end", &FioJob::sync_at_end),
+                      field("native", &FioJob::native)};
+  }
+};
+
+// The file of thread `index`: jobs of one thread share the first.
+std::string fio_file(const std::string& folder, int index);
+
+// The command line, without a shell. Threads instead of processes: fio's processes leave its group
+// (setsid in its backend.c), and would outlive it when it is killed.
+std::vector<std::string> fio_words(const FioJob& job);
+
+// What fio found, of all threads together. Latencies are nanoseconds from submission to completion.
+struct FioResult {
+  std::string version;          // "fio-3.33"
+  double bytes_per_second = 0;  // over the whole run, fsync included
+  double requests_per_second = 0;
+  double seconds = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t bytes = 0;
+  double minimum = 0, mean = 0, deviation = 0, maximum = 0;
+  double median = 0, p99 = 0, p999 = 0, p9999 = 0;
+  static constexpr auto fields() {
+    return std::tuple{field("version", &FioResult::version),
+                      field("bytes_per_second", &FioResult::bytes_per_second),
+                      field("requests_per_second", &FioResult::requests_per_second),
+                      field("seconds", &FioResult::seconds),
+                      field("requests", &FioResult::requests),
+                      field("bytes", &FioResult::bytes),
+                      field("minimum", &FioResult::minimum),
+                      field("mean", &FioResult::mean),
+                      field("deviation", &FioResult::deviation),
+                      field("maximum", &FioResult::maximum),
+                      field("median", &FioResult::median),
+                      field("p99", &FioResult::p99),
+                      field("p999", &FioResult::p999),
+                      field("p9999", &FioResult::p9999)};
+  }
+};
+
+// Reads `fio --output-format=json`, which may have notes before the document. `reads`: which direction to
+// take. Untrusted: another program that is called fio, or one whose numbers make no sense, is an Error.
+Result<FioResult> parse_fio(std::string_view text, bool reads);
+
+}  // namespace railbed

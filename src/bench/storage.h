@@ -1,0 +1,98 @@
+// Storage as it is measured on one node: what an agent is asked and what it answers. The work is fio's; the
+// room it takes, its files and its end are ours.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fields.h"
+#include "bench/fio.h"
+#include "facts/measurement.h"
+#include "facts/mount.h"
+
+namespace railbed {
+
+class Host;
+struct Facts;
+
+inline constexpr std::string_view kStorage = "bench.storage";  // StorageRequest → StorageAnswer
+
+struct StorageRequest {
+  std::string folder;       // absolute
+  std::uint64_t bytes = 0;  // at most, at any moment; 0: kDefaultBytes, or what there is room for
+  double seconds = 3;       // of each run but the checkpoint
+  static constexpr auto fields() {
+    return std::tuple{field("folder", &StorageRequest::folder), field("bytes", &StorageRequest::bytes),
+                      field("seconds", &StorageRequest::seconds)};
+  }
+};
+inline constexpr std::uint64_t kDefaultBytes = std::uint64_t{1} << 30;
+inline constexpr std::uint64_t kFewestBytes = std::uint64_t{64} << 20;
+
+// How much of `free` bytes a run uses: what was asked for, never more than a tenth.
+Result<std::uint64_t> bytes_to_use(std::uint64_t asked, std::uint64_t free, std::string_view folder);
+
+// One run: what it is called, and how fio does it.
+struct Workload {
+  std::string_view operation;
+  std::string_view pattern;
+  std::uint64_t block_bytes = 0;
+  int depth = 1;
+  int threads = 1;
+  bool checkpoint = false;  // through the page cache, once, fsync at its end
+};
+// In the order in which they run: later ones read what earlier ones wrote.
+std::span<const Workload> storage_workloads();
+
+struct StorageRun {
+  std::string operation;
+  std::uint64_t block_bytes = 0;
+  int depth = 1;          // requests under way
+  int threads = 1;        // files written at once
+  bool threaded = false;  // each request had a thread of its own: this fio has no libaio
+  std::optional<FioResult> result;
+  std::optional<Failure> failure;
+  static constexpr auto fields() {
+    return std::tuple{
+        field("operation", &StorageRun::operation), field("block_bytes", &StorageRun::block_bytes),
+        field("depth", &StorageRun::depth),         field("threads", &StorageRun::threads),
+        field("threaded", &StorageRun::threaded),   field("result", &StorageRun::result),
+        field("failure", &StorageRun::failure)};
+  }
+};
+
+struct StorageAnswer {
+  std::string folder;  // resolved
+  std::optional<Mount> mount;
+  std::uint64_t bytes = 0;         // used at most
+  std::uint64_t free = 0;          // before
+  bool memory = false;             // tmpfs: no storage
+  std::string not_direct;          // why it went through the page cache; empty: it did not
+  std::vector<std::string> swept;  // left by processes that were killed, removed now
+  std::vector<StorageRun> runs;
+  std::optional<Failure> failure;  // before the first run
+  static constexpr auto fields() {
+    return std::tuple{
+        field("folder", &StorageAnswer::folder),  field("mount", &StorageAnswer::mount),
+        field("bytes", &StorageAnswer::bytes),    field("free", &StorageAnswer::free),
+        field("memory", &StorageAnswer::memory),  field("not_direct", &StorageAnswer::not_direct),
+        field("swept", &StorageAnswer::swept),    field("runs", &StorageAnswer::runs),
+        field("failure", &StorageAnswer::failure)};
+  }
+};
+
+// Measures, and removes its files however it ends. Within storage_deadline(), or soon after a stop.
+StorageAnswer measure_storage(Host& host, const StorageRequest& request, std::stop_token stop);
+std::chrono::milliseconds storage_deadline(const StorageRequest& request);
+
+// One bandwidth and one latency of each run, beside what the drives' PCIe links allow. `facts` may be null.
+std::vector<Measurement> storage_measurements(const std::string& node, const StorageAnswer& answer,
+                                              const Facts* facts);
+
+}  // namespace railbed

@@ -1,0 +1,54 @@
+#include "cli/kept_run.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "cli/compare_table.h"
+#include "cli/files.h"
+#include "cli/history.h"
+#include "cli/terminal.h"
+
+namespace railbed {
+namespace {
+
+int remember(const KeepOptions& options, BenchRun& run, bool json) {
+  Result<BenchRun> baseline = BenchRun();
+  // Before this run is kept: "last" is the one before it.
+  if (!options.baseline.empty()) baseline = find_run(options.store, options.baseline);
+  if (!options.forget) keep_run(options.store, run);
+  if (options.baseline.empty()) return kExitClean;
+  if (!baseline) return report(baseline.error());
+  const CompareResult result = compare(*baseline, run);
+  fmt::print(json ? stderr : stdout, "\n{}", compare_table(*baseline, run, result, {}));
+  return exit_code_of(result.outcome);
+}
+
+}  // namespace
+
+void add_keep_options(CLI::App& app, KeepOptions& options) {
+  app.add_option("--repeat", options.repeat, "measure so many times, each from the start (default 1)")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--label", options.label, "your word for this run: back-to-back, switch");
+  app.add_option("--baseline", options.baseline,
+                 "compare with this run (default: the one that `railbed runs baseline` chose)")
+      ->expected(0, 1)
+      ->default_str("baseline")
+      ->option_text("[RUN]");
+  add_store_option(app, options.store);
+  app.add_flag("--no-store", options.forget, "do not keep the run in the history");
+}
+
+BenchRun begin_run(const KeepOptions& options, std::string command) {
+  return {kRunVersion, 0, utc_now(), options.label, std::move(command), RAILBED_VERSION, {}, {}};
+}
+
+int end_run(const KeepOptions& options, BenchRun& run, bool json) {
+  const int compared = remember(options, run, json);
+  const bool failed = std::any_of(run.measurements.begin(), run.measurements.end(),
+                                  [](const Measurement& one) { return one.failure.has_value(); });
+  return failed ? kExitFailures : compared;
+}
+
+}  // namespace railbed

@@ -1,0 +1,26 @@
+// What storage did, as a table: one block a folder, and what bound each number.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/storage.h"
+#include "facts/measurement.h"
+
+namespace railbed {
+
+struct StoragePlace {
+  std::string node;
+  StorageAnswer answer;                   // the last repeat's
+  std::vector<Measurement> measurements;  // of all repeats
+};
+
+// "2.21 GB/s", decimal, as drives are sold.
+std::string bytes_rate_text(BitRate rate);
+
+// What kept this bandwidth where it is: "the PCIe link", "one request at a time", "the drive".
+std::string bound_of(const Measurement& one, const StoragePlace& place);
+
+std::string storage_table(const StoragePlace& place);
+
+}  // namespace railbed

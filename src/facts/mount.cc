@@ -1,0 +1,85 @@
+#include "facts/mount.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "facts/readings.h"
+#include "host/host.h"
+
+namespace railbed {
+namespace {
+
+// Spaces, tabs, newlines and backslashes stand as three octal digits behind a backslash: proc(5).
+std::string unescape(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto code = text[i] == '\\' && i + 3 < text.size()
+                          ? parse_number<unsigned>(text.substr(i + 1, 3), 8)
+                          : std::nullopt;
+    if (code && *code < 256) {
+      plain += static_cast<char>(*code);
+      i += 3;
+    } else {
+      plain += text[i];
+    }
+  }
+  return plain;
+}
+
+bool lies_below(std::string_view path, std::string_view point) {
+  if (point == "/") return path.starts_with('/');
+  return path.starts_with(point) && (path.size() == point.size() || path[point.size()] == '/');
+}
+
+// 36 35 98:0 /root /point rw,noatime shared:1 - ext4 /dev/sda1 rw
+std::optional<Mount> parse_line(std::string_view line) {
+  const auto columns = words(line);
+  const auto dash = std::find(columns.begin(), columns.end(), "-");
+  if (dash - columns.begin() < 6 || columns.end() - dash < 3) return std::nullopt;
+  return Mount{unescape(columns[4]), std::string(dash[1]), unescape(dash[2]), {}};
+}
+
+constexpr int kDeepest = 8;  // volumes on volumes
+
+void add_drives(Host& host, const std::string& name, int depth, std::vector<std::string>& drives) {
+  const std::string folder = "/sys/class/block/" + name;
+  if (const auto slaves = host.list(folder + "/slaves"); slaves && !slaves->empty() && depth < kDeepest) {
+    for (const auto& slave : *slaves) add_drives(host, slave, depth + 1, drives);
+    return;
+  }
+  const auto resolved = host.resolve(folder);
+  if (!resolved) return;
+  // A partition is a folder within its drive's.
+  std::string drive = last_part(*resolved);
+  if (host.read_line(folder + "/partition")) drive = last_part(resolved->substr(0, resolved->rfind('/')));
+  if (std::find(drives.begin(), drives.end(), drive) == drives.end()) drives.push_back(std::move(drive));
+}
+
+}  // namespace
+
+std::optional<Mount> find_mount(std::string_view mountinfo, std::string_view path) {
+  std::optional<Mount> best;
+  for (const auto line : lines(mountinfo)) {
+    auto mount = parse_line(line);
+    // Of two at one point the later one hides the other.
+    if (mount && lies_below(path, mount->point) && (!best || mount->point.size() >= best->point.size()))
+      best = std::move(mount);
+  }
+  return best;
+}
+
+Reading<Mount> collect_mount(Host& host, const std::string& folder) {
+  const auto resolved = host.resolve(folder);
+  if (!resolved) return {resolved.miss(), resolved.from()};
+  auto mount = host.read("/proc/self/mountinfo").parsed([&](const std::string& text) {
+    return find_mount(text, *resolved);
+  });
+  if (!mount) return mount;
+  Mount found = *mount;
+  if (found.source.starts_with("/dev/"))
+    if (const auto device = host.resolve(found.source))
+      add_drives(host, last_part(*device), 0, found.devices);
+  return {std::move(found), mount.from()};
+}
+
+}  // namespace railbed

@@ -1,0 +1,81 @@
+#include "facts/mount.h"
+
+#include <gtest/gtest.h>
+
+#include "host/tree.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::string_view kMounts =
+    "22 27 0:21 / /proc rw,relatime - proc proc rw\n"
+    "27 1 259:2 / / rw,relatime shared:1 - ext4 /dev/nvme0n1p2 rw\n"
+    "40 27 253:0 / /scratch rw,noatime shared:9 master:3 - xfs /dev/mapper/vg-scratch rw\n"
+    "41 27 0:50 / /mnt/my\\040data rw - nfs4 server:/my\\040export rw\n"
+    "42 27 0:51 / /dev/shm rw - tmpfs tmpfs rw\n"
+    "43 27 0:52 / /dev/shm rw - ramfs none rw\n"
+    "44 27 0:53 / /nfs rw - nfs4 server:/export rw\n"
+    "half a line\n"
+    "1 2 3 - ext4 /dev/sdz rw\n";
+
+TEST(FindMount, TakesTheDeepestThatHoldsThePath) {
+  EXPECT_EQ(find_mount(kMounts, "/scratch/run/7")->type, "xfs");
+  EXPECT_EQ(find_mount(kMounts, "/scratch")->source, "/dev/mapper/vg-scratch");
+  EXPECT_EQ(find_mount(kMounts, "/scratches")->point, "/");
+  EXPECT_EQ(find_mount(kMounts, "/mnt/my data/x")->source, "server:/my export");
+}
+
+TEST(FindMount, TheLaterOfTwoAtOnePointHidesTheOther) {
+  EXPECT_EQ(find_mount(kMounts, "/dev/shm")->type, "ramfs");
+}
+
+TEST(FindMount, NothingOfNonsense) {
+  EXPECT_FALSE(find_mount("", "/"));
+  EXPECT_FALSE(find_mount("1 2 3 4 / rw -\n- - - - - - -", "/"));
+  EXPECT_FALSE(find_mount(kMounts, "relative"));
+}
+
+std::unique_ptr<Host> machine(const std::string& folder) {
+  std::string text = "railbed-tree 1\n" + folder + "/keep = 1\n/proc/self/mountinfo <<END\n" +
+                     std::string(kMounts.substr(0, kMounts.find("half"))) + "END\n";
+  text += R"(/dev/nvme0n1p2 = x
+/dev/mapper/vg-scratch -> ../dm-0
+/dev/dm-0 = x
+/sys/class/block/dm-0 -> ../../devices/virtual/block/dm-0
+/sys/devices/virtual/block/dm-0/slaves/nvme0n1p3/partition = 3
+/sys/devices/virtual/block/dm-0/slaves/sda/size = 8
+/sys/class/block/sda -> ../../devices/pci0000:00/0000:00:17.0/ata1/block/sda
+/sys/devices/pci0000:00/0000:00:17.0/ata1/block/sda/size = 8
+/sys/class/block/nvme0n1p2 -> ../../devices/pci0000:00/0000:02:00.0/nvme/nvme0/nvme0n1/nvme0n1p2
+/sys/class/block/nvme0n1p3 -> ../../devices/pci0000:00/0000:02:00.0/nvme/nvme0/nvme0n1/nvme0n1p3
+/sys/devices/pci0000:00/0000:02:00.0/nvme/nvme0/nvme0n1/nvme0n1p2/partition = 2
+/sys/devices/pci0000:00/0000:02:00.0/nvme/nvme0/nvme0n1/nvme0n1p3/partition = 3
+)";
+  auto tree = parse_tree(text, "test", [](const std::string&) -> Result<Tree> {
+    return fail(ErrorKind::kBadInput, "no bases");
+  });
+  EXPECT_TRUE(tree) << tree.error().text;
+  return open_tree(tree ? std::move(*tree) : Tree{});
+}
+
+TEST(CollectMount, APartitionStandsForItsDrive) {
+  const auto mount = collect_mount(*machine("/home/me"), "/home/me");
+  ASSERT_TRUE(mount) << mount.miss().why;
+  EXPECT_EQ(mount->devices, std::vector<std::string>{"nvme0n1"});
+}
+
+TEST(CollectMount, AVolumeStandsForTheDrivesItIsMadeOf) {
+  const auto mount = collect_mount(*machine("/scratch/me"), "/scratch/me");
+  ASSERT_TRUE(mount) << mount.miss().why;
+  EXPECT_EQ(mount->devices, (std::vector<std::string>{"nvme0n1", "sda"}));
+}
+
+TEST(CollectMount, AServerHasNoDriveHere) {
+  const auto mount = collect_mount(*machine("/nfs/me"), "/nfs/me");
+  ASSERT_TRUE(mount) << mount.miss().why;
+  EXPECT_TRUE(mount->devices.empty());
+  EXPECT_FALSE(collect_mount(*machine("/x"), "/nowhere"));
+}
+
+}  // namespace
+}  // namespace railbed
