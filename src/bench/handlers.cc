@@ -7,6 +7,7 @@ Handlers bench_handlers(std::shared_ptr<Host> host) {
   all.merge(rdma_handlers(host));
   all.merge(link_handlers(host));
   all.merge(storage_handlers(host));
+  all.merge(train_handlers());
   return all;
 }
 

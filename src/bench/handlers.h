@@ -12,6 +12,8 @@ namespace railbed {
 Handlers tcp_handlers();
 // `host` tells of the adapters: which one carries a rail, its GIDs and counters.
 Handlers rdma_handlers(std::shared_ptr<Host> host);
+// Training steps, rehearsed (bench/train.h).
+Handlers train_handlers();
 // Storage, by fio (bench/storage.h).
 Handlers storage_handlers(std::shared_ptr<Host> host);
 // The state of an interface, asked for after a failure.

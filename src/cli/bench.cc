@@ -20,6 +20,8 @@ Action declare_bench(CLI::App& app) {
   run_with(pairs, declare_bench_pairs(*pairs));
   CLI::App* storage = add("storage", "drives and file servers, by fio");
   run_with(storage, declare_bench_storage(*storage));
+  CLI::App* train = add("train", "a data-parallel training step, rehearsed without GPUs");
+  run_with(train, declare_bench_train(*train));
   app.require_subcommand(1);
   app.footer(
       "\nrailbed bench rdma gpu01 gpu02\nrailbed bench pairs cluster.yaml\n\n"

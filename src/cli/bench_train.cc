@@ -1,0 +1,261 @@
+// railbed bench train: what a network makes of data-parallel training,
+// rehearsed without a framework.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "bench/measure_train.h"
+#include "cli/bench_commands.h"
+#include "cli/bench_ends.h"
+#include "cli/fleet_options.h"
+#include "cli/kept_run.h"
+#include "cli/nodes.h"
+#include "cli/terminal.h"
+#include "cli/train_text.h"
+#include "hardware/ceilings.h"
+#include "inventory/load.h"
+
+namespace railbed {
+namespace {
+
+constexpr int kMostLocalRanks = 16;
+
+struct Options {
+  std::string cluster_file;  // empty: this machine
+  std::string rail;
+  std::string model = "resnet50";
+  std::string flops;
+  double step_milliseconds = 0;
+  std::string bucket = "25M";
+  int ranks = 0;  // of each node; 0: two on this machine alone, else one
+  double seconds = 5;
+  bool json = false;
+  StepPlan plan;
+  KeepOptions keep;
+  fleet::FleetOptions fleet;
+};
+
+struct Output {
+  int version = 1;
+  std::map<std::string, std::string> units = {{"step", "s"},
+                                              {"exchange", "s"},
+                                              {"compute", "s"},
+                                              {"exposed", "s"},
+                                              {"exchange_rate", "bit/s"},
+                                              {"hiding_rate", "bit/s"},
+                                              {"flops_per_second", "FLOP/s"}};
+  std::vector<TrainReport> reports;  // of each repeat
+  std::vector<Measurement> measurements;
+  static constexpr auto fields() {
+    return std::tuple{field("version", &Output::version), field("units", &Output::units),
+                      field("reports", &Output::reports), field("measurements", &Output::measurements)};
+  }
+};
+
+// The ranks in the order of the ring, and what the links between them allow.
+struct Stage {
+  std::vector<TrainEnd> ends;
+  Ceiling ceiling;
+};
+
+// "100T", "312e12", "989 TFLOP/s".
+std::optional<double> parse_flops(std::string text) {
+  for (const std::string_view unit : {"FLOP/s", "FLOPS", "flops"})
+    if (text.ends_with(unit)) text.resize(text.size() - unit.size());
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  double factor = 1;
+  for (const auto& [letter, value] : {std::pair{'G', 1e9}, std::pair{'T', 1e12}, std::pair{'P', 1e15}})
+    if (!text.empty() && text.back() == letter) factor = value;
+  if (factor > 1) text.pop_back();
+  const auto number = parse_real(text);
+  if (!number || !(*number * factor >= 1e6 && *number * factor <= 1e18)) return std::nullopt;
+  return *number * factor;
+}
+
+std::vector<TrainEnd> several(const TrainEnd& end, int ranks) {
+  return std::vector<TrainEnd>(static_cast<std::size_t>(ranks), end);
+}
+
+Stage this_machine(Peer& peer, int ranks) {
+  Stage stage{several({&peer, *IpAddress::parse("127.0.0.1")}, ranks), {}};
+  stage.ceiling.nominal = true;
+  stage.ceiling.note = "all ranks are one machine: no wire, memory and processor bind";
+  return stage;
+}
+
+// The lowest of the ceilings from each node to the next.
+Ceiling ring_ceiling(const Rail& rail, const Surveyed& surveyed, const std::vector<std::string>& nodes) {
+  Ceiling lowest;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::string& a = nodes[i];
+    const std::string& b = nodes[(i + 1) % nodes.size()];
+    const std::string& interface = find_port(rail, a)->interface;
+    const NetInterface* found = find_interface(surveyed.facts.at(a).net, interface);
+    const int mtu = found != nullptr ? found->mtu.value_or(1500) : 1500;
+    const Wire wire = find_port(rail, a)->address->is_v4() ? Wire::kTcpIpv4 : Wire::kTcpIpv6;
+    const Ceiling one = path_ceiling({a, interface, &surveyed.facts.at(a)},
+                                     {b, find_port(rail, b)->interface, &surveyed.facts.at(b)}, wire, mtu);
+    if (lowest.limits.empty() ||
+        (!one.limits.empty() && one.limits.front().rate < lowest.limits.front().rate))
+      lowest = one;
+  }
+  return lowest;
+}
+
+Result<Stage> nodes_of(const Rail& rail, fleet::Fleet& fleet, const Surveyed& surveyed, int ranks) {
+  Stage stage;
+  std::vector<std::string> nodes;
+  for (const RailPort& port : rail.ports) {
+    if (!surveyed.facts.contains(port.node)) continue;
+    if (!port.address || port.address->is_link_local())
+      return fail(ErrorKind::kBadInput, fmt::format("{} of {} has no IP address on {}: TCP needs one",
+                                                    port.interface, port.node, rail.name));
+    nodes.push_back(port.node);
+    for (const TrainEnd& end : several({fleet.find(port.node), *port.address}, ranks))
+      stage.ends.push_back(end);
+  }
+  if (stage.ends.size() < 2)
+    return fail(ErrorKind::kUnavailable, fmt::format("{}: fewer than two ranks can be reached; give "
+                                                     "each node more with --ranks",
+                                                     rail.name));
+  if (stage.ends.size() > static_cast<std::size_t>(kMostRanks))
+    return fail(ErrorKind::kBadInput, fmt::format("{} ranks: at most {}", stage.ends.size(), kMostRanks));
+  stage.ceiling = ring_ceiling(rail, surveyed, nodes);
+  return stage;
+}
+
+TrainReport rehearse(const Options& options, const Model& model, const Stage& stage) {
+  const Step step = make_step(model, options.plan);
+  progress(
+      fmt::format("rehearsing {} on {} ranks, {:.3g} s or {} rounds of a "
+                  "step of {:.3g} s and more",
+                  model.name, stage.ends.size(), options.seconds, kFewestRounds, step.compute));
+  const TrainResult result = measure_train(stage.ends, step, static_cast<int>(options.plan.word_bytes),
+                                           options.seconds, interrupted());
+  TrainReport report = report_of(model, options.plan, step, static_cast<int>(stage.ends.size()), result);
+  for (const TrainEnd& end : stage.ends) report.nodes.push_back(end.peer->node());
+  report.transport = "TCP";
+  report.compute_kind = "simulated on CPUs";
+  report.ceiling = stage.ceiling;
+  return report;
+}
+
+std::string command_line(const Options& options) {
+  std::string line = "bench train --model " + options.model;
+  if (!options.cluster_file.empty()) line += " " + options.cluster_file;
+  if (!options.rail.empty()) line += " --rail " + options.rail;
+  if (options.ranks > 0) line += fmt::format(" --ranks {}", options.ranks);
+  line += fmt::format(" --batch {}", options.plan.batch);
+  return line;
+}
+
+int measure(const Options& options, const Model& model, const Stage& stage, const Surveyed& surveyed) {
+  Output output;
+  BenchRun kept = begin_run(options.keep, command_line(options));
+  for (int i = 0; i < options.keep.repeat && !interrupted().stop_requested(); ++i) {
+    output.reports.push_back(rehearse(options, model, stage));
+    for (Measurement& one : train_measurements(output.reports.back()))
+      kept.measurements.push_back(std::move(one));
+  }
+  clear_progress();
+  output.measurements = kept.measurements;
+  if (options.json)
+    fmt::print("{}", json::dump_pretty(json::encode(output)));
+  else
+    for (const TrainReport& one : output.reports) fmt::print("{}", train_text(one));
+  if (interrupted().stop_requested()) return kExitCouldNotLook;
+  for (const auto& [node, facts] : surveyed.facts) add_fingerprint(kept, node, facts);
+  return end_run(options.keep, kept, options.json);
+}
+
+int on_this_machine(const Options& options, const Model& model) {
+  const int ranks = options.ranks > 0 ? options.ranks : 2;
+  if (ranks < 2) return report({ErrorKind::kBadInput, "--ranks: at least 2 on one machine"});
+  fleet::Fleet fleet({{"localhost", "", true}}, options.fleet);
+  const Surveyed surveyed = survey_nodes(fleet, interrupted());
+  if (!surveyed.unreachable.empty()) return report(surveyed.unreachable.front().error);
+  return measure(options, model, this_machine(fleet.peer(0), ranks), surveyed);
+}
+
+int on_cluster(const Options& options, const Model& model) {
+  const auto cluster = load_cluster(options.cluster_file);
+  if (!cluster) return report(cluster.error());
+  const Rail* rail = options.rail.empty() ? (cluster->rails.empty() ? nullptr : &cluster->rails.front())
+                                          : find_rail(*cluster, options.rail);
+  if (rail == nullptr)
+    return report({ErrorKind::kBadInput, fmt::format("{} has no rail \"{}\"", cluster->file, options.rail)});
+  fleet::Fleet fleet = open_fleet(*cluster, options.fleet);
+  const Surveyed surveyed = survey_nodes(fleet, interrupted());
+  const auto stage = nodes_of(*rail, fleet, surveyed, std::max(1, options.ranks));
+  for (const Unreachable& lost : surveyed.unreachable) fmt::print(stderr, "left out: {}\n", lost.error.text);
+  if (!stage) return report(stage.error());
+  const int code = measure(options, model, *stage, surveyed);
+  return code == kExitClean && !surveyed.unreachable.empty() ? kExitCouldNotLook : code;
+}
+
+int run(Options& options) {
+  const auto model = find_model(options.model);
+  if (!model) return report({ErrorKind::kBadInput, "no such model: " + options.model});
+  const auto bucket = parse_byte_count(options.bucket);
+  if (!bucket || bucket->bytes < 4096 || bucket->bytes > (std::uint64_t{256} << 20))
+    return report({ErrorKind::kBadInput, fmt::format("--buckets {}: 4K to 256M", options.bucket)});
+  options.plan.bucket_bytes = bucket->bytes;
+  options.plan.first_bucket_bytes = std::min(options.plan.first_bucket_bytes, bucket->bytes);
+  const auto flops = parse_flops(options.flops.empty() ? "100T" : options.flops);
+  if (!flops)
+    return report(
+        {ErrorKind::kBadInput, fmt::format("--compute-flops {}: write 100T or 312e12", options.flops)});
+  options.plan.flops_per_second = options.step_milliseconds > 0 ? step_flops(*model, options.plan.batch) /
+                                                                      (options.step_milliseconds / 1000)
+                                                                : *flops;
+  return options.cluster_file.empty() ? on_this_machine(options, *model) : on_cluster(options, *model);
+}
+
+}  // namespace
+
+Action declare_bench_train(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("CLUSTER", options->cluster_file,
+                 "cluster.yaml: one rank on each node (default: this machine alone)");
+  app.add_option("--model", options->model, "resnet50 (default), bert-base, bert-large, gpt2, 7b")
+      ->check(CLI::IsMember({"resnet50", "bert-base", "bert-large", "gpt2", "7b"}));
+  app.add_option("--batch", options->plan.batch, "samples a rank and step (default 8)")
+      ->check(CLI::Range(1, 65536));
+  app.add_option("--ranks", options->ranks, "of each node (default: 1; 2 on this machine alone)")
+      ->check(CLI::Range(1, kMostLocalRanks));
+  auto* flops = app.add_option("--compute-flops", options->flops,
+                               "what a rank's GPU does of its own, in "
+                               "operations a second (default 100T)");
+  app.add_option("--step-time", options->step_milliseconds,
+                 "milliseconds that a step takes without any exchange")
+      ->check(CLI::Range(0.01, 600000.0))
+      ->excludes(flops);
+  app.add_option("--dtype-bytes", options->plan.word_bytes, "of one gradient: 4 (default) or 2")
+      ->check(CLI::IsMember({2, 4}));
+  app.add_option("--buckets", options->bucket,
+                 "gradients that are exchanged together (default 25M, as PyTorch)");
+  app.add_option("--rail", options->rail, "of the cluster (default: the first)");
+  app.add_option("--seconds", options->seconds, "measured time (default 5), at least three rounds")
+      ->check(CLI::Range(0.1, 3000.0));
+  add_keep_options(app, options->keep);
+  app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");
+  add_fleet_options(app, options->fleet);
+  app.footer(
+      "\nrailbed bench train --model bert-large --ranks 4\n"
+      "railbed bench train cluster.yaml --model 7b --step-time 900 "
+      "--dtype-bytes 2\n\n"
+      "Needs neither GPU nor framework: each rank waits as long as its "
+      "GPU would compute, and exchanges gradients in\n"
+      "buckets by a ring all-reduce over TCP while it does. Every sum "
+      "is checked. GPUs and NCCL are not used.\n"
+      "Exit code 2: it failed, or is worse than the baseline; 3: a node "
+      "could not be asked.");
+  return [options] { return run(*options); };
+}
+
+}  // namespace railbed

@@ -1,0 +1,12 @@
+// What a rehearsal of training found, for people.
+#pragma once
+
+#include <string>
+
+#include "bench/measure_train.h"
+
+namespace railbed {
+
+std::string train_text(const TrainReport& report);
+
+}  // namespace railbed
