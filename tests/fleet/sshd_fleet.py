@@ -110,6 +110,28 @@ class SshdFleet:
     def plug(self, name):
         self._ip("hub", f"link set v{list(self.nodes).index(name) + 1} up")
 
+    def on(self, name, words):
+        """The words, as a command in a node's network (its files and processes are this machine's)."""
+        return ["ip", "netns", "exec", self.mark + name, *words]
+
+    def join(self, one, other, device="rail", network="10.88.0."):
+        """A second link between two nodes, apart from the one that ssh takes; they get .1 and .2 on it."""
+        self._ip(one, f"link add {device} type veth peer name {device} netns {self.mark + other}")
+        for number, name in enumerate((one, other), 1):
+            self._ip(name, f"addr add {network}{number}/24 dev {device}")
+            self._ip(name, f"link set {device} up")
+
+    def agents(self, name):
+        """The process ids, on this machine, of the railbed agents of a node."""
+        inside = os.stat(f"/run/netns/{self.mark + name}").st_ino
+        found = []
+        for path in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                words = (path / "cmdline").read_bytes().split(b"\0")
+                if (os.stat(path / "ns/net").st_ino == inside and b"agents/" in words[0] and b"agent" in words[1:]):
+                    found.append(int(path.name))
+        return found
+
     def home(self, name):
         return self.lab / "home" / name
 
