@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 namespace railbed {
 
@@ -71,6 +72,13 @@ class Reading {
   std::variant<T, Miss> state_;
   std::string from_;
 };
+
+// What was read, or nothing to walk over. (value_or() would copy.)
+template <class T>
+const std::vector<T>& items(const Reading<std::vector<T>>& reading) {
+  static const std::vector<T> kNone;
+  return reading.ok() ? *reading : kNone;
+}
 
 // "absent: No such file or directory (/sys/class/net/ens6/mtu)", for people.
 std::string describe(const Miss& miss, std::string_view from);

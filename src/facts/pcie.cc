@@ -1,5 +1,6 @@
 #include "facts/pcie.h"
 
+#include <algorithm>
 #include <set>
 
 #include "facts/pci_config.h"
@@ -184,6 +185,9 @@ std::string last_pci_address(std::string_view resolved) {
 }
 
 const PciDevice* find_pci(const std::vector<PciDevice>& devices, std::string_view address) {
+  // Collected devices stand in order; those of a file may not.
+  const auto found = std::ranges::lower_bound(devices, address, {}, &PciDevice::address);
+  if (found != devices.end() && found->address == address) return &*found;
   for (const auto& device : devices)
     if (device.address == address) return &device;
   return nullptr;

@@ -6,7 +6,7 @@ namespace railbed {
 namespace {
 
 bool gid_names(const RdmaPort& port, std::string_view interface) {
-  for (const auto& gid : port.gids.value_or({}))
+  for (const auto& gid : items(port.gids))
     if (gid.netdev && *gid.netdev == interface) return true;
   return false;
 }

@@ -33,7 +33,7 @@ std::string why_no_peer_memory(const Facts& facts) {
 // CONFIG_PCI_P2PDMA, the exporter the open NVIDIA module.
 std::string why_no_dma_buf(const Facts& facts) {
   if (!facts.gpus.open_module.value_or(false)) return "the driver is not the open kernel module";
-  for (const Gpu& gpu : facts.gpus.devices.value_or({})) {
+  for (const Gpu& gpu : items(facts.gpus.devices)) {
     const GpuModel* model = gpu.model.ok() ? find_gpu_model(*gpu.model) : nullptr;
     if (model != nullptr && model->gpudirect == GpuDirect::kPeerMemory)
       return fmt::format("{} does it only by nvidia-peermem", model->name);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 
 // Follows caused_by up to the finding that nothing explains.
-std::size_t root_of(const std::vector<Finding>& findings, std::size_t index) {
+std::size_t root_of(const Findings& findings, std::size_t index) {
   for (std::size_t steps = 0; steps <= findings.size(); ++steps) {
     const auto& cause = findings[index].caused_by;
     if (!cause || *cause >= findings.size()) return index;
@@ -81,7 +81,7 @@ std::string without_node(std::string message, const std::string& node) {
   return message;
 }
 
-std::vector<Cause> root_causes(const std::vector<Finding>& findings) {
+std::vector<Cause> root_causes(const Findings& findings) {
   Causes causes;
   using Kin = decltype(kinship(std::declval<const Finding&>()));
   std::map<std::pair<std::size_t, Kin>, std::size_t> consequence_index;
@@ -113,7 +113,7 @@ std::string headline(const Folded& folded) {
   return listed_hosts(folded.nodes) + ": " + without_node(finding.message, finding.node);
 }
 
-StatusCounts count_statuses(const std::vector<Finding>& findings) {
+StatusCounts count_statuses(const Findings& findings) {
   StatusCounts counts;
   for (const Finding& finding : findings) {
     switch (finding.status) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "verify/finding.h"
+#include "verify/findings.h"
 
 namespace railbed {
 
@@ -25,7 +25,7 @@ struct Cause {
 
 // Every finding is in exactly one cause; causes stand worst first, otherwise in the order of `findings`,
 // which must outlive the answer. A `caused_by` that points nowhere or in a circle makes a root.
-std::vector<Cause> root_causes(const std::vector<Finding>& findings);
+std::vector<Cause> root_causes(const Findings& findings);
 
 // A message for beside the node's name: "eth1 of vm2 is down" → "eth1 is down", "vm2 has no GPU" → "has no
 // GPU".
@@ -39,6 +39,6 @@ std::string headline(const Folded& folded);
 struct StatusCounts {
   std::size_t pass = 0, warn = 0, fail = 0, unknown = 0, not_applicable = 0;
 };
-StatusCounts count_statuses(const std::vector<Finding>& findings);
+StatusCounts count_statuses(const Findings& findings);
 
 }  // namespace railbed

@@ -37,7 +37,7 @@ std::string explanation(const Finding& finding, const Verdict& verdict) {
   for (const auto& command : finding.remedy.commands) line("run", command);
   if (finding.caused_by && *finding.caused_by < verdict.findings.size()) {
     const Finding& cause = verdict.findings[*finding.caused_by];
-    line("caused by", cause.rule + ' ' + cause.node + ' ' + cause.subject);
+    line("caused by", fmt::format("{} {} {}", cause.rule, cause.node, cause.subject));
   }
   return text;
 }
@@ -70,7 +70,8 @@ std::string outcome(const Finding& finding, const Verdict& verdict) {
 }
 
 std::string write_case(const Finding& finding, const Verdict& verdict) {
-  const std::string name = finding.subject.empty() ? finding.rule : finding.rule + ' ' + finding.subject;
+  const std::string name =
+      fmt::format("{}{}{}", finding.rule, finding.subject.empty() ? "" : " ", finding.subject);
   const std::string_view suite = finding.node.empty() ? kClusterSuite : std::string_view(finding.node);
   const std::string inside = outcome(finding, verdict);
   const std::string opening = fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"0\"",
@@ -84,7 +85,7 @@ std::string tallies(std::size_t tests, const StatusCounts& counts) {
 }
 
 std::string write_suite(const Suite& suite, const Run& run, const Verdict& verdict) {
-  std::vector<Finding> findings;
+  Findings findings;
   for (const Finding* finding : suite.findings) findings.push_back(*finding);
   const std::string_view name = suite.node.empty() ? kClusterSuite : std::string_view(suite.node);
   const std::string stamp =

@@ -25,7 +25,7 @@ std::string shortened_bytes(std::string text, std::size_t most) {
 }
 
 std::string render_line(const Finding& finding, std::size_t most_bytes) {
-  std::string text = finding.rule;
+  std::string text(finding.rule);
   // Most messages begin with their subject.
   if (!finding.subject.empty() && !finding.message.starts_with(finding.subject))
     text += ' ' + finding.subject;

@@ -5,10 +5,10 @@
 namespace railbed {
 namespace {
 
-Finding finding(Status status, std::string rule, std::string subject, std::string message) {
+Finding finding(Status status, std::string_view rule, std::string subject, std::string message) {
   Finding made;
   made.status = status;
-  made.rule = std::move(rule);
+  made.rule = rule;
   made.subject = std::move(subject);
   made.message = std::move(message);
   return made;

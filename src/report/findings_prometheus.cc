@@ -33,7 +33,7 @@ void announce(std::string& text, std::string_view name, std::string_view help) {
 using Series = std::tuple<std::string, std::string, std::string>;  // node, rule, subject
 
 // A series may stand in an exposition only once: of equals, the worst is kept.
-std::map<Series, Status> series_of(const std::vector<Finding>& findings) {
+std::map<Series, Status> series_of(const Findings& findings) {
   std::map<Series, Status> series;
   for (const Finding& finding : findings) {
     if (finding.status == Status::kNotApplicable) continue;

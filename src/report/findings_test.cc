@@ -12,10 +12,11 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-Finding finding(Status status, std::string rule, std::string node, std::string subject, std::string message) {
+Finding finding(Status status, std::string_view rule, std::string node, std::string subject,
+                std::string message) {
   Finding made;
   made.status = status;
-  made.rule = std::move(rule);
+  made.rule = rule;
   made.node = std::move(node);
   made.subject = std::move(subject);
   made.message = std::move(message);

@@ -151,7 +151,7 @@ void Writer::consequences(const Cause& cause) {
       items.push_back(fmt::format("and {} more", cause.consequences.size() - items.size()));
       break;
     }
-    std::string item = one.example->rule;
+    std::string item(one.example->rule);
     if (!one.nodes.empty()) item += ' ' + fold_hosts(one.nodes);
     if (!one.example->subject.empty()) item += ' ' + one.example->subject;
     items.push_back(printable(item));
@@ -247,7 +247,7 @@ std::string render_text(const Verdict& verdict, const Run& run, const TextOption
   const StatusCounts counts = count_statuses(verdict.findings);
   if (counts.fail + counts.warn + counts.unknown == 0) writer.all_passed(run, counts);
 
-  std::map<std::pair<Status, std::string>, std::vector<const Cause*>> of_rule;
+  std::map<std::pair<Status, std::string_view>, std::vector<const Cause*>> of_rule;
   for (const Cause& cause : causes) of_rule[{cause.worst, cause.root.example->rule}].push_back(&cause);
   const Cause* previous = nullptr;
   for (const Cause& cause : causes) {

@@ -91,7 +91,7 @@ Html rest_of(const std::vector<const Cause*>& rest) {
 }
 
 Html red_findings(const std::vector<Cause>& causes) {
-  std::map<std::string, std::vector<const Cause*>> of_rule;
+  std::map<std::string_view, std::vector<const Cause*>> of_rule;
   Html all;
   for (const Cause& cause : causes) {
     if (severity(cause.worst) >= severity(Status::kPass)) continue;
@@ -105,9 +105,9 @@ Html red_findings(const std::vector<Cause>& causes) {
 }
 
 // One row a rule: on which nodes it passed or does not apply.
-Html quiet_table(const std::vector<Finding>& findings, Status status) {
-  std::map<std::string, std::vector<std::string>> nodes_of_rule;
-  std::map<std::string, std::size_t> count_of_rule;
+Html quiet_table(const Findings& findings, Status status) {
+  std::map<std::string_view, std::vector<std::string>> nodes_of_rule;
+  std::map<std::string_view, std::size_t> count_of_rule;
   std::size_t count = 0;
   for (const Finding& finding : findings) {
     if (finding.status != status) continue;

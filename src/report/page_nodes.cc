@@ -10,12 +10,6 @@ namespace {
 constexpr std::size_t kNodesDetailed = 32;
 constexpr std::size_t kWorstDetailed = 8;
 
-template <class Item>
-const std::vector<Item>& items(const Reading<std::vector<Item>>& reading) {
-  static const std::vector<Item> kNone;
-  return reading ? *reading : kNone;
-}
-
 std::string shown(const std::string& value) { return value; }
 std::string shown(BitRate rate) { return to_text(rate); }
 std::string shown(ByteCount size) { return to_text(size); }

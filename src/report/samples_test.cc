@@ -159,9 +159,8 @@ void add_passes(Report& report) {
     }
 }
 
-Finding& add_finding(Report& report, Status status, const std::string& rule, const std::string& node,
-                     const std::string& subject, const std::string& message,
-                     std::vector<std::string> touches) {
+Finding& add_finding(Report& report, Status status, std::string_view rule, const std::string& node,
+                     const std::string& subject, const std::string& message, Things touches) {
   Finding finding;
   finding.status = status;
   finding.rule = rule;

@@ -28,7 +28,7 @@ Health health_of(Status status) {
 }
 
 // What to say of a finding: the message of what explains it, if anything does.
-std::string cause_of(const Finding& finding, const std::vector<Finding>& findings) {
+std::string cause_of(const Finding& finding, const Findings& findings) {
   if (!finding.caused_by || *finding.caused_by >= findings.size()) return finding.message;
   const Finding& cause = findings[*finding.caused_by];
   const bool is_elsewhere = cause.node != finding.node && !cause.node.empty();
@@ -39,7 +39,7 @@ std::string cause_of(const Finding& finding, const std::vector<Finding>& finding
 // consequences, so the first of equals says most.
 class Troubles {
  public:
-  explicit Troubles(const std::vector<Finding>& findings) {
+  explicit Troubles(const Findings& findings) {
     for (const Finding& finding : findings) {
       const Trouble trouble{health_of(finding.status), cause_of(finding, findings)};
       if (trouble.health == Health::kGood) continue;
@@ -77,12 +77,6 @@ class Troubles {
 
   std::map<Key, Trouble> worst_;
 };
-
-template <class Item>
-const std::vector<Item>& items(const Reading<std::vector<Item>>& reading) {
-  static const std::vector<Item> kNone;
-  return reading ? *reading : kNone;
-}
 
 // Transfer rates by generation: PCI Express Base Specification, 1.0 to 6.0.
 std::string link_text(const PcieLink& link) {

@@ -18,7 +18,7 @@ bool is_red(const Finding& finding) {
 }
 
 bool touches(const Finding& finding, std::string_view thing) {
-  return std::ranges::find(finding.touches, thing) != finding.touches.end();
+  return std::ranges::find(finding.touches.list(), thing) != finding.touches.list().end();
 }
 
 bool names_node(const Finding& finding, const std::string& node) {
@@ -64,7 +64,7 @@ class CauseFinder {
     const std::vector<std::string> nodes = nodes_of(effect);
     for (const std::string_view rule : known->second)
       for (const std::string& node : nodes) {
-        const auto candidates = by_rule_and_node_.find({std::string(rule), node});
+        const auto candidates = by_rule_and_node_.find({rule, node});
         if (candidates == by_rule_and_node_.end()) continue;
         for (const std::size_t candidate : candidates->second)
           if (belongs_to(effect, *findings_[candidate])) return candidate;
@@ -82,8 +82,8 @@ class CauseFinder {
   }
 
   const FindingList& findings_;
-  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> by_rule_and_node_;
-  std::map<std::string, std::vector<std::string_view>> ancestors_;
+  std::map<std::pair<std::string_view, std::string>, std::vector<std::size_t>> by_rule_and_node_;
+  std::map<std::string_view, std::vector<std::string_view>> ancestors_;
 };
 
 struct Rank {
@@ -180,7 +180,7 @@ void link_causes(const FindingList& findings) {
   }
 }
 
-std::vector<Finding> put_in_order(const FindingList& findings) {
+void put_in_order(FindingList& findings) {
   std::vector<bool> is_cause(findings.size());
   for (const Finding* one : findings)
     if (one->caused_by) is_cause[*one->caused_by] = true;
@@ -195,13 +195,12 @@ std::vector<Finding> put_in_order(const FindingList& findings) {
   append_calm(findings, calm, order);
   std::unordered_map<std::size_t, std::size_t> place;  // of causes, which are urgent
   for (std::size_t k = 0; k < urgent.size(); ++k) place.emplace(order[k], k);
-  std::vector<Finding> sorted;
+  for (const std::size_t i : urgent)
+    if (auto& cause = findings[i]->caused_by) cause = place.at(*cause);
+  FindingList sorted;
   sorted.reserve(findings.size());
-  for (const std::size_t i : order) {
-    sorted.push_back(std::move(*findings[i]));
-    if (auto& cause = sorted.back().caused_by) cause = place.at(*cause);
-  }
-  return sorted;
+  for (const std::size_t i : order) sorted.push_back(findings[i]);
+  findings = std::move(sorted);
 }
 
 }  // namespace railbed

@@ -16,8 +16,8 @@ using FindingList = std::vector<Finding*>;
 // names the cause's node ("node:gpu01"), or when the cause concerns the whole node ("node:gpu01" on gpu01).
 void link_causes(const FindingList& findings);
 
-// The findings, moved out of where they lay. Worst first; in a status those that explain others, then those
-// on most nodes, then in the table's order. What a finding explains follows it at once.
-std::vector<Finding> put_in_order(const FindingList& findings);
+// Worst first; in a status those that explain others, then those on most nodes, then in the table's order.
+// What a finding explains follows it at once. caused_by counts places in the new order.
+void put_in_order(FindingList& findings);
 
 }  // namespace railbed

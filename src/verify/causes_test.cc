@@ -1,15 +1,15 @@
 #include "verify/causes.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace railbed {
 namespace {
 
-Finding red(std::string rule, std::string node, std::vector<std::string> touches,
-            Status status = Status::kFail) {
+Finding red(std::string_view rule, std::string node, Things touches, Status status = Status::kFail) {
   Finding one;
-  one.rule = std::move(rule);
+  one.rule = rule;
   one.node = std::move(node);
   one.subject = "x";
   one.touches = std::move(touches);
@@ -25,7 +25,7 @@ FindingList list_of(std::vector<Finding>& findings) {
 
 std::string root_of(const std::vector<Finding>& findings, std::size_t index) {
   const auto cause = findings[index].caused_by;
-  return cause ? findings[*cause].rule + "@" + findings[*cause].node : "";
+  return cause ? fmt::format("{}@{}", findings[*cause].rule, findings[*cause].node) : "";
 }
 
 TEST(LinkCauses, FollowsAChainToItsEnd) {
@@ -85,14 +85,15 @@ TEST(PutInOrder, WorstFirstRootsBeforeConsequencesThenByNodes) {
       red("host.swap", "b", {}, Status::kPass),
   };
   link_causes(list_of(findings));
-  findings = put_in_order(list_of(findings));
+  FindingList list = list_of(findings);
+  put_in_order(list);
   std::vector<std::string> order;
-  for (const Finding& one : findings) order.push_back(one.rule + "@" + one.node);
+  for (const Finding* one : list) order.push_back(fmt::format("{}@{}", one->rule, one->node));
   // The warning stands first: it explains a failure. The driver is missing on two nodes, the GPU on one.
   EXPECT_THAT(order,
               testing::ElementsAre("net.admin-up@c", "rdma.port-state@c", "gpu.driver@a", "gpu.driver@b",
                                    "gpu.count@a", "host.swap@a", "host.disk-space@a", "host.swap@b"));
-  EXPECT_EQ(findings[1].caused_by, 0U);
+  EXPECT_EQ(list[1]->caused_by, 0U);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "verify/things.h"
 
 namespace railbed {
 
@@ -44,18 +45,16 @@ struct Remedy {
 };
 
 struct Finding {
-  std::string rule;     // rdma.port-down
-  std::string node;     // empty when it concerns the cluster as a whole
-  std::string subject;  // mlx4_0/1, ens6, rail0
+  std::string_view rule;  // rdma.port-down: the id of a row of the table
+  std::string node;       // empty when it concerns the cluster as a whole
+  std::string subject;    // mlx4_0/1, ens6, rail0
   Status status = Status::kUnknown;
   std::string message;  // one line: what is wrong, to what ("mlx4_0/1 is DOWN: no cable, or the peer is off")
   std::string expected;  // "ACTIVE"
   std::string observed;  // "DOWN (Polling)"
   std::string evidence;  // the path or call it was read from
   Remedy remedy;
-  // Things of the node that this finding is about ("netdev:ens6", "rdma:mlx4_0/1", "rail:rail0"): what links
-  // a consequence to its cause.
-  std::vector<std::string> touches;
+  Things touches;
   std::optional<std::size_t> caused_by;  // index of the finding in the same list that explains this one
   static constexpr auto fields() {
     return std::tuple{field("rule", &Finding::rule),          field("node", &Finding::node),

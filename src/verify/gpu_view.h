@@ -11,13 +11,6 @@
 
 namespace railbed {
 
-// "gpus" and every GPU on PCI: what a finding about all of them touches.
-inline std::vector<std::string> touches_gpus(const NodeView& node) {
-  std::vector<std::string> touches = {"gpus"};
-  for (const PciDevice* gpu : node.gpus()) touches.push_back("pci:" + gpu->address);
-  return touches;
-}
-
 struct GpuView {
   const NodeView& node;
   const Gpu& gpu;
@@ -45,12 +38,12 @@ void each_gpu(const Survey& survey, Judge& judge, Look&& look) {
   for (const NodeView& node : survey.nodes) {
     const auto& devices = node.facts->gpus.devices;
     if (!devices || devices->empty()) {
-      Case one = judge.on(node, "GPUs", touches_gpus(node));
+      Case one = judge.on(node, "GPUs", node.gpu_touches);
       if (one.read(devices) != nullptr) one.not_applicable("no NVIDIA GPU on PCI");
       continue;
     }
     for (const Gpu& gpu : *devices) {
-      Case one = judge.on(node, gpu.pci_address, {"pci:" + gpu.pci_address});
+      Case one = judge.on(node, gpu.pci_address, node.touches_of(gpu.pci_address));
       look(one, node, gpu);
     }
   }
@@ -65,8 +58,8 @@ void each_answering_gpu(const Survey& survey, Judge& judge, Look&& look) {
       return one.not_applicable(gpu.nvml.absent() ? "NVML was not asked (gpu.nvml)"
                                                   : "NVML does not answer for it (gpu.answers)");
     }
-    const std::string name = gpu.nvml->name.value_or(gpu.model.value_or(""));
-    look(one, GpuView{node, gpu, *gpu.nvml, find_gpu_model(name)});
+    const auto index = static_cast<std::size_t>(&gpu - node.facts->gpus.devices->data());
+    look(one, GpuView{node, gpu, *gpu.nvml, node.gpu_models[index]});
   });
 }
 

@@ -31,7 +31,7 @@ struct Complaint {
 class Case {
  public:
   Case(const Rule& rule, std::vector<Finding>& findings, std::string node, std::string subject,
-       std::vector<std::string> touches);
+       Things touches);
 
   // The value, or null when there is none: then the case has ended as unknown.
   template <class T>
@@ -58,7 +58,8 @@ class Case {
     add_evidence(reading.from());
   }
   void add_evidence(std::string_view from);
-  void touch(std::string thing) { finding_.touches.push_back(std::move(thing)); }
+  void touch(std::string thing) { finding_.touches.add(std::move(thing)); }
+  void touch(const Things& things) { finding_.touches.add(things); }
 
   void pass(std::string observed);
   void warn(Complaint complaint) { red(Status::kWarn, std::move(complaint)); }
@@ -78,16 +79,16 @@ class Judge {
  public:
   void start(const Rule& rule) { rule_ = &rule; }
   // Room for so many findings; more may come.
-  void expect(std::size_t findings) { findings_.reserve(findings); }
+  void expect(std::size_t findings);
 
   Case on(const RailEnd& end) { return Case(*rule_, findings_, *end.node, end.name, end.touches); }
-  Case on(const NodeView& node, std::string subject, std::vector<std::string> touches = {}) {
+  Case on(const NodeView& node, std::string subject, Things touches = {}) {
     return Case(*rule_, findings_, *node.name, std::move(subject), std::move(touches));
   }
   // About a whole node, which may have given no facts.
   Case on_node(const std::string& node) { return Case(*rule_, findings_, node, node, {"node:" + node}); }
   // About the cluster, a rail or a measurement rather than one node.
-  Case on_cluster(std::string subject, std::vector<std::string> touches = {}) {
+  Case on_cluster(std::string subject, Things touches = {}) {
     return Case(*rule_, findings_, {}, std::move(subject), std::move(touches));
   }
   const Rule& rule() const { return *rule_; }  // the one being judged

@@ -30,9 +30,9 @@ std::map<std::string, std::set<std::string>> sick_nodes(const Verdict& verdict) 
   std::map<std::string, std::set<std::string>> sick;
   for (const Finding& one : verdict.findings) {
     if (one.status != Status::kFail) continue;
-    if (!one.node.empty()) sick[one.node].insert(one.rule);
+    if (!one.node.empty()) sick[one.node].emplace(one.rule);
     for (const std::string& thing : one.touches)
-      if (thing.starts_with("node:")) sick[thing.substr(5)].insert(one.rule);
+      if (thing.starts_with("node:")) sick[thing.substr(5)].emplace(one.rule);
   }
   return sick;
 }

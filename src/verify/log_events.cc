@@ -10,46 +10,42 @@
 namespace railbed {
 namespace {
 
-void touch_gpus(const NodeView& node, std::vector<std::string>& touches) {
-  touches.emplace_back("gpus");
-  for (const PciDevice* gpu : node.gpus()) touches.push_back("pci:" + gpu->address);
-}
-
 // A PCI address: the device, what hangs below it, and the rails on those. An address that is no longer there
 // was a GPU if the driver of GPUs says so.
-void touch_pci(const NodeView& node, const LogEvent& event, std::vector<std::string>& touches) {
-  touches.push_back("pci:" + event.subject);
+void touch_pci(const NodeView& node, const LogEvent& event, Things& touches) {
+  touches.add("pci:" + event.subject);
+  const PciDevice* device = find_pci(node.pci(), event.subject);
+  if (device != nullptr && !is_bridge(*device)) {
+    touches.add(node.touches_of(*device));
+    return;
+  }
   for (const PciDevice& device : node.pci()) {
     const auto path = path_to_root(node.pci(), device);
     const bool below = std::ranges::find(path, event.subject, &PciDevice::address) != path.end();
     if (!below || is_bridge(device)) continue;
-    const auto more = node.touches_of(device);
-    touches.insert(touches.end(), more.begin(), more.end());
+    touches.add(node.touches_of(device));
   }
   const bool of_gpu = event.kind == LogKind::kXid || event.kind == LogKind::kGpuLost;
-  if (of_gpu && find_pci(node.pci(), event.subject) == nullptr) touches.emplace_back("gpus");
+  if (of_gpu && find_pci(node.pci(), event.subject) == nullptr) touches.add("gpus");
 }
 
-std::vector<std::string> touches_of(const NodeView& node, const LogEvent& event) {
-  std::vector<std::string> touches;
+Things touches_of(const NodeView& node, const LogEvent& event) {
+  Things touches;
   if (event.kind == LogKind::kLinkDown || event.kind == LogKind::kLinkUp ||
       event.kind == LogKind::kTransmitTimeout) {
     const auto end = std::ranges::find(node.ends, event.subject, &RailEnd::name);
     if (end != node.ends.end()) return end->touches;
-    touches.push_back("netdev:" + event.subject);
+    touches.add("netdev:" + event.subject);
   } else if (event.kind == LogKind::kModuleRejected) {
     if (event.subject.starts_with("nvidia")) {
-      touch_gpus(node, touches);
+      touches.add(node.gpu_touches);
     } else {
-      for (const PciDevice* adapter : node.adapters()) {
-        const auto more = node.touches_of(*adapter);
-        touches.insert(touches.end(), more.begin(), more.end());
-      }
+      for (const PciDevice* adapter : node.adapters()) touches.add(node.touches_of(*adapter));
     }
   } else if (event.kind == LogKind::kSxidFatal || event.kind == LogKind::kSxidNonFatal ||
              event.kind == LogKind::kVersionMismatch ||
              (event.kind == LogKind::kGpuInitFailed && event.subject.empty())) {
-    touch_gpus(node, touches);
+    touches.add(node.gpu_touches);
   } else if (event.subject.find(':') != std::string::npos) {
     touch_pci(node, event, touches);
   }

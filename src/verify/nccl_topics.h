@@ -22,7 +22,4 @@ struct NcclTopic {
 std::span<const NcclTopic> nccl_topics();
 std::string_view nccl_rule_of(const nccl::Complaint& complaint);
 
-// What findings about a node's NCCL touch: "nccl" and its rails.
-std::vector<std::string> nccl_touches(const NodeView& node);
-
 }  // namespace railbed

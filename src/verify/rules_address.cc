@@ -179,10 +179,9 @@ void one_interface_a_subnet(const Survey& survey, Judge& judge) {
       }
     }
     for (const auto& [net, members] : by_subnet) {
-      std::vector<std::string> touches;
+      Things touches;
       for (const RailEnd& end : node.ends)
-        if (std::ranges::find(members, end.interface) != members.end())
-          touches.insert(touches.end(), end.touches.begin(), end.touches.end());
+        if (std::ranges::find(members, end.interface) != members.end()) touches.add(end.touches);
       if (touches.empty()) continue;  // no rail is concerned
       Case one = judge.on(node, net.to_text(), std::move(touches));
       one.seen(members.front()->addresses);

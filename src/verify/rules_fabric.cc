@@ -219,7 +219,7 @@ void duplicate_guid(const Survey& survey, Judge& judge) {
       continue;
     }
     const auto [other, twin] = devices.front();
-    for (const RdmaPort& port : device->ports.value_or({}))
+    for (const RdmaPort& port : items(device->ports))
       one.touch(fmt::format("rdma:{}/{}", device->name, port.number));
     one.touch("node:" + *other->name);
     one.fail(

@@ -115,7 +115,7 @@ void firmware_uniform(const Survey& survey, Judge& judge) {
   Grouped groups;
   for (const NodeView& node : survey.nodes) {
     std::vector<std::string> seen;
-    for (const RdmaDevice& device : node.facts->rdma.devices.value_or({})) {
+    for (const RdmaDevice& device : items(node.facts->rdma.devices)) {
       if (!device.board_id.ok() || !device.firmware.ok() || device.firmware->empty()) continue;
       const std::string pair = *device.board_id + *device.firmware;
       if (std::ranges::find(seen, pair) != seen.end()) continue;  // one vote a node and version

@@ -12,7 +12,7 @@ namespace {
 
 void count(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "GPUs", touches_gpus(node));
+    Case one = judge.on(node, "GPUs", node.gpu_touches);
     if (!node.expect().gpus) {
       one.not_applicable("cluster.yaml states no number of GPUs");
       continue;
@@ -39,7 +39,7 @@ void count(const Survey& survey, Judge& judge) {
 
 void driver_loaded(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "NVIDIA driver", touches_gpus(node));
+    Case one = judge.on(node, "NVIDIA driver", node.gpu_touches);
     if (node.gpus().empty()) {
       one.not_applicable("no NVIDIA GPU on PCI");
       continue;
@@ -62,7 +62,7 @@ void driver_loaded(const Survey& survey, Judge& judge) {
 
 void device_nodes(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "/dev/nvidia*", touches_gpus(node));
+    Case one = judge.on(node, "/dev/nvidia*", node.gpu_touches);
     const std::size_t want = node.gpus().size();
     if (want == 0) {
       one.not_applicable("no NVIDIA GPU on PCI");
@@ -111,7 +111,7 @@ void model_expected(const Survey& survey, Judge& judge) {
 
 void driver_expected(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "NVIDIA driver", touches_gpus(node));
+    Case one = judge.on(node, "NVIDIA driver", node.gpu_touches);
     if (!node.expect().driver || node.gpus().empty()) {
       one.not_applicable("no driver version is expected");
       continue;
@@ -137,10 +137,9 @@ void driver_expected(const Survey& survey, Judge& judge) {
 
 void fabric_manager(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "nvidia-fabricmanager", touches_gpus(node));
-    const auto gpus = node.facts->gpus.devices.value_or({});
-    const bool board = gpus.size() >= 8 && std::ranges::all_of(gpus, [](const Gpu& gpu) {
-                         const GpuModel* model = gpu.model.ok() ? find_gpu_model(*gpu.model) : nullptr;
+    Case one = judge.on(node, "nvidia-fabricmanager", node.gpu_touches);
+    const auto& gpus = items(node.facts->gpus.devices);
+    const bool board = gpus.size() >= 8 && std::ranges::all_of(node.gpu_models, [](const GpuModel* model) {
                          return model != nullptr && model->nvswitch;
                        });
     if (!board) {

@@ -36,7 +36,7 @@ Remedy nvml_remedy(const Miss& miss) {
 
 void nvml_answers(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "NVML", touches_gpus(node));
+    Case one = judge.on(node, "NVML", node.gpu_touches);
     if (nobody_to_ask(one, node)) continue;
     const auto& nvml = node.facts->gpus.nvml;
     one.seen(nvml);
@@ -59,7 +59,7 @@ void nvml_answers(const Survey& survey, Judge& judge) {
 
 void nvml_count(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "GPUs of NVML", touches_gpus(node));
+    Case one = judge.on(node, "GPUs of NVML", node.gpu_touches);
     if (nobody_to_ask(one, node)) continue;
     if (!node.facts->gpus.nvml) {
       one.not_applicable("NVML does not answer (gpu.nvml)");
@@ -105,7 +105,7 @@ void gpu_answers(const Survey& survey, Judge& judge) {
 
 void library_version(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "NVML", touches_gpus(node));
+    Case one = judge.on(node, "NVML", node.gpu_touches);
     if (nobody_to_ask(one, node)) continue;
     if (!node.facts->gpus.nvml) {
       one.not_applicable("NVML does not answer (gpu.nvml)");
@@ -134,7 +134,7 @@ std::string cuda_text(int version) { return fmt::format("{}.{}", version / 1000,
 
 void cuda_version(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "CUDA", touches_gpus(node));
+    Case one = judge.on(node, "CUDA", node.gpu_touches);
     if (!node.expect().cuda) {
       one.not_applicable("cluster.yaml states no CUDA version");
       continue;
@@ -191,11 +191,11 @@ void cuda_works(const Survey& survey, Judge& judge) {
 
 void vbios(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "VBIOS", touches_gpus(node));
+    Case one = judge.on(node, "VBIOS", node.gpu_touches);
     if (nobody_to_ask(one, node)) continue;
     // model → version → GPUs
     std::map<std::string, std::map<std::string, std::vector<std::string>>> found;
-    for (const Gpu& gpu : node.facts->gpus.devices.value_or({}))
+    for (const Gpu& gpu : items(node.facts->gpus.devices))
       if (gpu.nvml && gpu.nvml->vbios) {
         one.seen(gpu.nvml->vbios);
         found[gpu.nvml->name.value_or("")][*gpu.nvml->vbios].push_back(gpu.pci_address);

@@ -13,12 +13,6 @@
 namespace railbed {
 namespace {
 
-std::vector<std::string> touches_gpus(const NodeView& node) {
-  std::vector<std::string> touches = {"gpus"};
-  for (const PciDevice* gpu : node.gpus()) touches.push_back("pci:" + gpu->address);
-  return touches;
-}
-
 // The longest list of GPUs for which the reason holds.
 std::string why_no_gpudirect(const NodeView& node) {
   bool any_adapter = false;
@@ -29,17 +23,17 @@ std::string why_no_gpudirect(const NodeView& node) {
       if (end.model != nullptr) return fmt::format("{} cannot reach GPU memory", end.model->name);
     return "no rail on a known RDMA adapter";
   }
-  for (const Gpu& gpu : node.facts->gpus.devices.value_or({})) {
-    const GpuModel* model = gpu.model.ok() ? find_gpu_model(*gpu.model) : nullptr;
-    if (model == nullptr || model->gpudirect != GpuDirect::kNone) return {};
-  }
+  const auto reachable = [](const GpuModel* model) {
+    return model == nullptr || model->gpudirect != GpuDirect::kNone;
+  };
+  if (std::ranges::any_of(node.gpu_models, reachable)) return {};
   return "this GPU's memory cannot be reached by adapters: NCCL stages through host memory";
 }
 
 void gpudirect_possible(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
-    std::vector<std::string> touches = touches_gpus(node);
-    touches.emplace_back("nccl");
+    Things touches = node.gpu_touches;
+    touches.add("nccl");
     Case one = judge.on(node, "GPUDirect RDMA", std::move(touches));
     if (node.gpus().empty()) {
       one.not_applicable("no NVIDIA GPU on PCI");
@@ -66,7 +60,7 @@ void gpudirect_possible(const Survey& survey, Judge& judge) {
 
 void gpudirect_route(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "GPUDirect RDMA", touches_gpus(node));
+    Case one = judge.on(node, "GPUDirect RDMA", node.gpu_touches);
     if (node.gpus().empty() || !why_no_gpudirect(node).empty()) {
       one.not_applicable(node.gpus().empty() ? "no NVIDIA GPU on PCI" : why_no_gpudirect(node));
       continue;
@@ -134,9 +128,8 @@ void gpudirect_path(const Survey& survey, Judge& judge) {
     const std::string why_not = gpus.empty() ? "no NVIDIA GPU on PCI" : why_no_gpudirect(node);
     for (const PciDevice* gpu : gpus) {
       const Nearest best = nearest_rail(node, *gpu);
-      std::vector<std::string> touches = {"pci:" + gpu->address};
-      if (best.end != nullptr)
-        touches.insert(touches.end(), best.end->touches.begin(), best.end->touches.end());
+      Things touches = node.touches_of(*gpu);
+      if (best.end != nullptr) touches.add(best.end->touches);
       Case one = judge.on(node, gpu->address, std::move(touches));
       one.seen(node.facts->pci);
       if (!why_not.empty() || best.end == nullptr) {

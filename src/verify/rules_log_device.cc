@@ -51,7 +51,7 @@ void device_health(const Survey& survey, Judge& judge) {
 // GB10's adapter is soldered to the board: its message says nothing about a slot (NVIDIA DGX Spark forum:
 // benign).
 bool is_built_in(const NodeView& node) {
-  return std::ranges::any_of(node.facts->gpus.devices.value_or({}), [](const Gpu& gpu) {
+  return std::ranges::any_of(items(node.facts->gpus.devices), [](const Gpu& gpu) {
     return gpu.model.value_or("").find("GB10") != std::string::npos;
   });
 }

@@ -70,17 +70,16 @@ void os_supports_adapter(const Survey& survey, Judge& judge) {
 void adapter_modules(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
     std::vector<const NicModel*> models;
-    std::vector<std::string> touches;
+    Things touches;
     for (const PciDevice* adapter : node.adapters()) {
       const NicModel* model = find_nic(adapter->device.value_or(0));
       if (model == nullptr) continue;
       models.push_back(model);
-      for (std::string& thing : node.touches_of(*adapter)) touches.push_back(std::move(thing));
+      touches.add(node.touches_of(*adapter));
     }
     // The driver brings the interface: without it nothing but cluster.yaml ties the rail to the adapter.
     for (const RailEnd& end : node.ends)
-      if (end.adapter == nullptr && !end.software_rdma() && end.wants_rdma())
-        touches.insert(touches.end(), end.touches.begin(), end.touches.end());
+      if (end.adapter == nullptr && !end.software_rdma() && end.wants_rdma()) touches.add(end.touches);
     Case one = judge.on(node, "kernel modules", std::move(touches));
     if (models.empty()) {
       one.not_applicable("no Mellanox adapter on PCI");
@@ -141,11 +140,11 @@ void software_module(const Survey& survey, Judge& judge) {
 
 void infiniband_modules(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
-    std::vector<std::string> touches;
+    Things touches;
     bool ipoib = false;
     for (const RailEnd& end : node.ends)
       if (end.infiniband()) {
-        touches.insert(touches.end(), end.touches.begin(), end.touches.end());
+        touches.add(end.touches);
         ipoib = ipoib || (end.port != nullptr && end.port->address);
       }
     Case one = judge.on(node, "kernel modules", touches);
@@ -193,10 +192,10 @@ void user_access(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
     if (!node.facts->rdma.devices.ok()) continue;  // said by rdma.pci-device and rdma.rail-device
     for (const RdmaDevice& device : *node.facts->rdma.devices) {
-      std::vector<std::string> touches;
+      Things touches;
       for (const RailEnd& end : node.ends)
-        if (end.rdma.device == &device) touches.insert(touches.end(), end.touches.begin(), end.touches.end());
-      if (device.pci_address.ok()) touches.push_back("pci:" + *device.pci_address);
+        if (end.rdma.device == &device) touches.add(end.touches);
+      if (device.pci_address.ok()) touches.add("pci:" + *device.pci_address);
       Case one = judge.on(node, device.name, std::move(touches));
       const bool* access = one.read(device.user_access);
       if (access == nullptr) continue;

@@ -70,12 +70,12 @@ void by_lint(const Survey& survey, Judge& judge) {
     bool red = false;
     for (const nccl::Complaint& complaint : node.nccl_complaints) {
       if (complaint.severity == nccl::Severity::kNote || nccl_rule_of(complaint) != rule) continue;
-      Case one = judge.on(node, complaint.variable, nccl_touches(node));
+      Case one = judge.on(node, complaint.variable, node.nccl_touches);
       tell(one, node, complaint);
       red = true;
     }
     if (red) continue;
-    Case one = judge.on(node, "NCCL variables", nccl_touches(node));
+    Case one = judge.on(node, "NCCL variables", node.nccl_touches);
     if (unreadable(one, node.facts->nccl)) continue;
     if (rule == "nccl.traffic-class" && !node.expect().traffic_class)
       one.not_applicable("no traffic class is expected");
@@ -90,13 +90,6 @@ constexpr std::string_view kUnits =
     "systemctl show of slurmd, containerd, docker, kubelet; /etc/nccl.conf, /etc/profile.d, the environment";
 
 }  // namespace
-
-std::vector<std::string> nccl_touches(const NodeView& node) {
-  std::vector<std::string> touches = {"nccl"};
-  for (const RailEnd& end : node.ends)
-    if (end.rail != nullptr) touches.push_back("rail:" + end.rail->name);
-  return touches;
-}
 
 std::span<const Rule> nccl_rules() {
   static const Rule kRules[] = {

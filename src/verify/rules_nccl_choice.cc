@@ -23,7 +23,7 @@ const nccl::PortChoice* choice_of(const NodeView& node, const RailEnd& end) {
 
 void chooses_sockets(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "network", nccl_touches(node));
+    Case one = judge.on(node, "network", node.nccl_touches);
     if (!has_rdma_rail(node)) {
       one.not_applicable("no rail with an RDMA device");
       continue;
@@ -38,21 +38,23 @@ void chooses_sockets(const Survey& survey, Judge& judge) {
     std::string ports;
     for (const nccl::PortChoice& port : choices.ports)
       ports += fmt::format("; {}:{} {}", port.device, port.port, port.why);
-    one.fail({.message = choices.network.empty() ? fmt::format("NCCL will not start on {}: {}{}", *node.name,
-                                                               choices.network_why, ports)
-                                                 : fmt::format("NCCL on {} will talk over TCP: {}{}",
-                                                               *node.name, choices.network_why, ports),
-              .expected = "IB",
-              .observed = choices.network.empty() ? "none" : choices.network,
-              .remedy = {"Clear what keeps the ports out (libibverbs1 and ibverbs-providers, port state, NCCL_IB_HCA), "
-                         "then look again.",
-                         {"railbed nccl"}}});
+    one.fail(
+        {.message =
+             choices.network.empty()
+                 ? fmt::format("NCCL will not start on {}: {}{}", *node.name, choices.network_why, ports)
+                 : fmt::format("NCCL on {} will talk over TCP: {}{}", *node.name, choices.network_why, ports),
+         .expected = "IB",
+         .observed = choices.network.empty() ? "none" : choices.network,
+         .remedy = {
+             "Clear what keeps the ports out (libibverbs1 and ibverbs-providers, port state, NCCL_IB_HCA), "
+             "then look again.",
+             {"railbed nccl"}}});
   }
 }
 
 void covers_rails(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "NCCL_IB_HCA", nccl_touches(node));
+    Case one = judge.on(node, "NCCL_IB_HCA", node.nccl_touches);
     std::vector<std::string> left_out;
     std::size_t used = 0;
     for (const RailEnd& end : node.ends) {
@@ -124,7 +126,7 @@ void gid_choice(const Survey& survey, Judge& judge) {
 
 void gdr_reachable(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "GPUDirect RDMA", nccl_touches(node));
+    Case one = judge.on(node, "GPUDirect RDMA", node.nccl_touches);
     const auto& pairs = node.nccl_choices.pairs;
     const auto lost = std::ranges::find_if(
         pairs, [](const nccl::PairChoice& pair) { return pair.nearest && !pair.blocked_by.empty(); });
@@ -226,7 +228,8 @@ std::span<const Rule> nccl_choice_rules() {
        .remedy = "Give the interface its address; leave NCCL_IB_GID_INDEX unset.",
        .fixture = "v100-nccl-gid-family",
        .explained_by = {"nccl.gid-index", "nccl.gid-entry", "nccl.gid-range", "net.address", "net.interface",
-                        "net.admin-up", "rdma.gid", "rdma.gid-interface", "nccl.version", "nccl.variable-version"},
+                        "net.admin-up", "rdma.gid", "rdma.gid-interface", "nccl.version",
+                        "nccl.variable-version"},
        .check = gid_choice},
       {.id = "nccl.gdr-reachable",
        .title = "NCCL will use GPUDirect RDMA where it can",

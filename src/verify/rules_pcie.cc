@@ -83,7 +83,7 @@ void adapter_link(const Survey& survey, Judge& judge) {
 void gpu_link(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes)
     for (const PciDevice* gpu : node.gpus()) {
-      Case one = judge.on(node, gpu->address, {"pci:" + gpu->address});
+      Case one = judge.on(node, gpu->address, node.touches_of(gpu->address));
       judge_path(one, node, *gpu, Status::kWarn, "GPU " + gpu->address,
                  " (an idle GPU lowers its speed: look again under load)");
     }
@@ -131,7 +131,7 @@ void numa_known(const Survey& survey, Judge& judge) {
     std::vector<const PciDevice*> devices = node.gpus();
     for (const PciDevice* adapter : node.adapters()) devices.push_back(adapter);
     for (const PciDevice* device : devices) {
-      Case one = judge.on(node, device->address, {"pci:" + device->address});
+      Case one = judge.on(node, device->address, node.touches_of(device->address));
       const int* numa = one.read(device->numa_node);
       if (numa == nullptr) continue;
       if (*numa >= 0) {
@@ -154,7 +154,7 @@ void numa_known(const Survey& survey, Judge& judge) {
 void gpu_near_adapter(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
     for (const PciDevice* gpu : node.gpus()) {
-      Case one = judge.on(node, gpu->address, {"pci:" + gpu->address});
+      Case one = judge.on(node, gpu->address, node.touches_of(gpu->address));
       std::vector<const PciDevice*> rails;
       for (const RailEnd& end : node.ends)
         if (end.adapter != nullptr) rails.push_back(end.adapter);

@@ -316,10 +316,9 @@ void traffic_class(const Survey& survey, Judge& judge) {
 
 void traffic_class_service(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
-    std::vector<std::string> touches;
+    Things touches;
     for (const RailEnd& end : node.ends)
-      if (!end.infiniband() && !end.software_rdma() && end.wants_rdma())
-        touches.insert(touches.end(), end.touches.begin(), end.touches.end());
+      if (!end.infiniband() && !end.software_rdma() && end.wants_rdma()) touches.add(end.touches);
     Case one = judge.on(node, "rdma-cm-tos", touches);
     if (!node.expect().traffic_class || touches.empty()) {
       one.not_applicable("no traffic class is expected");

@@ -13,8 +13,8 @@ namespace {
 void each_pytorch(const Survey& survey, Judge& judge, bool imported_only,
                   const std::function<void(Case&, const NodeView&, const PyTorch&)>& judge_one) {
   for (const NodeView& node : survey.nodes) {
-    std::vector<std::string> touches = {"pytorch", "gpus"};
-    for (const PciDevice* gpu : node.gpus()) touches.push_back("pci:" + gpu->address);
+    Things touches = {"pytorch", "gpus"};
+    for (const PciDevice* gpu : node.gpus()) touches.add("pci:" + gpu->address);
     Case one = judge.on(node, "PyTorch", std::move(touches));
     const PyTorch* torch = one.read_if_there(node.facts->pytorch, "cluster.yaml names no venv");
     if (torch == nullptr) continue;

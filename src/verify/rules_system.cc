@@ -198,8 +198,8 @@ bool lets_in(const Firewall& firewall, const RailEnd& end) {
 
 void firewall(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
-    std::vector<std::string> touches;
-    for (const RailEnd& end : node.ends) touches.push_back("netdev:" + end.name);
+    Things touches;
+    for (const RailEnd& end : node.ends) touches.add("netdev:" + end.name);
     Case one = judge.on(node, "firewall", touches);
     if (!has_addressed_rail(node)) {
       one.not_applicable("no rail with addresses");
@@ -233,8 +233,8 @@ void firewall(const Survey& survey, Judge& judge) {
 }
 
 bool owns(const NodeView& node, const IpAddress& address) {
-  for (const NetInterface& interface : node.facts->net.interfaces.value_or({}))
-    for (const InterfaceAddress& one : interface.addresses.value_or({}))
+  for (const NetInterface& interface : items(node.facts->net.interfaces))
+    for (const InterfaceAddress& one : items(interface.addresses))
       if (one.address == address) return true;
   return false;
 }
@@ -269,8 +269,7 @@ void hosts_file(const Survey& survey, Judge& judge) {
           wrong.push_back(fmt::format("{} {}", entry.address.to_text(), name));
           one.touch("node:" + *owner->name);
           for (const RailEnd& end : owner->ends)
-            if (end.port != nullptr && end.port->address == entry.address)
-              for (const std::string& thing : end.touches) one.touch(thing);
+            if (end.port != nullptr && end.port->address == entry.address) one.touch(end.touches);
         }
       }
     if (judged == 0) {
@@ -457,9 +456,9 @@ void judge_drive(const NodeView& node, const NvmeController& drive, Case one) {
 
 void nvme_health(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes)
-    for (const NvmeController& drive : node.facts->system.storage.nvme.value_or({})) {
-      std::vector<std::string> touches;
-      if (drive.pci_address.ok()) touches.push_back("pci:" + *drive.pci_address);
+    for (const NvmeController& drive : items(node.facts->system.storage.nvme)) {
+      Things touches;
+      if (drive.pci_address.ok()) touches.add("pci:" + *drive.pci_address);
       judge_drive(node, drive, judge.on(node, drive.name, std::move(touches)));
     }
 }
@@ -468,7 +467,7 @@ void nvme_link(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes)
     for (const PciDevice& device : node.pci()) {
       if (!is_nvme(device)) continue;
-      Case one = judge.on(node, device.address, {"pci:" + device.address});
+      Case one = judge.on(node, device.address, node.touches_of(device.address));
       const PcieLink* now = one.read_if_there(device.link_now, "no PCIe link to see");
       if (now == nullptr) continue;
       const PcieLink* most = one.read_if_there(device.link_max, "no PCIe link to see");

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "verify/parallel.h"
+
 namespace railbed {
 namespace {
 
@@ -24,11 +26,11 @@ RailEnd make_end(const NodeView& node, const Rail* rail, const RailPort* port, s
   RailEnd end{.node = node.name, .facts = node.facts, .rail = rail, .port = port, .name = std::move(name)};
   end.interface = find_interface(node.facts->net, end.name);
   end.rdma = rdma_port_of(node.facts->rdma, node.facts->net, end.name);
-  end.touches.push_back("netdev:" + end.name);
-  if (rail != nullptr) end.touches.push_back("rail:" + rail->name);
-  if (end.rdma) end.touches.push_back("rdma:" + end.rdma_name());
+  end.touches.add("netdev:" + end.name);
+  if (rail != nullptr) end.touches.add("rail:" + rail->name);
+  if (end.rdma) end.touches.add("rdma:" + end.rdma_name());
   if (end.interface != nullptr && end.interface->pci_address.ok()) {
-    end.touches.push_back("pci:" + *end.interface->pci_address);
+    end.touches.add("pci:" + *end.interface->pci_address);
     end.adapter = find_pci(node.pci(), *end.interface->pci_address);
   }
   if (end.adapter != nullptr && end.adapter->vendor.value_or(0) == kVendorMellanox)
@@ -80,6 +82,38 @@ void look_at_nccl(NodeView& node) {
   node.nccl_variables = by_precedence(node.facts->nccl).size();
 }
 
+// Once a node: half of all findings are about one of these.
+void name_touches(NodeView& node) {
+  node.gpu_touches = {"gpus"};
+  for (const PciDevice* gpu : node.gpus()) {
+    node.gpu_touches.add("pci:" + gpu->address);
+    node.pci_touches[gpu->address] = {"pci:" + gpu->address};
+  }
+  node.nccl_touches = {"nccl"};
+  for (const RailEnd& end : node.ends) {
+    if (end.rail != nullptr) node.nccl_touches.add("rail:" + end.rail->name);
+    if (end.adapter == nullptr) continue;
+    Things& touches = node.pci_touches[end.adapter->address];
+    if (touches.empty()) touches = {"pci:" + end.adapter->address};
+    touches.add(end.touches);
+  }
+}
+
+void look_at(NodeView& node, const Cluster& cluster, const Wanted& wanted) {
+  node.wanted = wanted.node;
+  add_ends(node, cluster, wanted);
+  for (const PciDevice& device : node.pci()) {
+    if (is_gpu(device)) node.gpus_on_pci.push_back(&device);
+    if (is_adapter(device)) node.adapters_on_pci.push_back(&device);
+  }
+  for (const Gpu& gpu : items(node.facts->gpus.devices)) {
+    const bool named = gpu.nvml && gpu.nvml->name;
+    node.gpu_models.push_back(find_gpu_model(named ? *gpu.nvml->name : gpu.model.value_or("")));
+  }
+  name_touches(node);
+  look_at_nccl(node);
+}
+
 }  // namespace
 
 bool RailEnd::infiniband() const {
@@ -93,29 +127,20 @@ const Expectations& NodeView::expect() const { return wanted == nullptr ? kNoExp
 
 const std::vector<PciDevice>& NodeView::pci() const { return facts->pci.ok() ? *facts->pci : kNoDevices; }
 
-std::vector<std::string> NodeView::touches_of(const PciDevice& device) const {
-  std::vector<std::string> touches = {"pci:" + device.address};
-  for (const RailEnd& end : ends)
-    if (end.adapter == &device) touches.insert(touches.end(), end.touches.begin(), end.touches.end());
-  return touches;
+Things NodeView::touches_of(const std::string& pci_address) const {
+  const auto known = pci_touches.find(pci_address);
+  return known == pci_touches.end() ? Things{"pci:" + pci_address} : known->second;
 }
 
 Survey::Survey(const Evidence& all) : evidence(all) {
-  static const Wanted kNothing;
   nodes.reserve(all.nodes.size());
+  for (const auto& [name, facts] : all.nodes) nodes.push_back({.name = &name, .facts = &facts});
   const auto wanted = by_node(all.cluster);
-  for (const auto& [name, facts] : all.nodes) {
-    const auto found = wanted.find(name);
-    const Wanted& own = found == wanted.end() ? kNothing : found->second;
-    NodeView node{.name = &name, .facts = &facts, .wanted = own.node};
-    add_ends(node, all.cluster, own);
-    for (const PciDevice& device : node.pci()) {
-      if (is_gpu(device)) node.gpus_on_pci.push_back(&device);
-      if (is_adapter(device)) node.adapters_on_pci.push_back(&device);
-    }
-    look_at_nccl(node);
-    nodes.push_back(std::move(node));
-  }
+  in_parallel(nodes.size(), nodes.size(), [&](std::size_t i) {
+    static const Wanted kNothing;
+    const auto found = wanted.find(*nodes[i].name);
+    look_at(nodes[i], all.cluster, found == wanted.end() ? kNothing : found->second);
+  });
   for (const NodeView& node : nodes)
     for (const RailEnd& end : node.ends) ends_[end.rail].push_back(&end);
 }

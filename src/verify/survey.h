@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "facts/facts.h"
+#include "hardware/gpu_model.h"
 #include "hardware/nic.h"
 #include "inventory/cluster.h"
 #include "nccl/choice.h"
@@ -26,7 +27,7 @@ struct RailEnd {
   RdmaPortRef rdma = {};                    // empty: no RDMA device behind it
   const PciDevice* adapter = nullptr;       // null: virtual, or PCI could not be read
   const NicModel* model = nullptr;          // null: not in the table
-  std::vector<std::string> touches = {};    // of every finding about this end
+  Things touches = {};                      // of every finding about this end
 
   bool infiniband() const;
   bool software_rdma() const { return rail != nullptr && !rail->rdma_driver.empty(); }
@@ -41,6 +42,8 @@ struct NodeView {
   std::vector<RailEnd> ends = {};
   std::vector<const PciDevice*> gpus_on_pci = {};  // looked up once: half of all rules ask
   std::vector<const PciDevice*> adapters_on_pci = {};
+  std::vector<const GpuModel*> gpu_models =
+      {};  // of facts->gpus.devices, in their order; null: not in the table
 
   std::vector<nccl::Complaint> nccl_complaints = {};  // of the lint, judged by rules_nccl.cc
   nccl::Choices nccl_choices = {};                    // judged by rules_nccl_choice.cc
@@ -53,8 +56,12 @@ struct NodeView {
   const std::vector<const PciDevice*>& gpus() const { return gpus_on_pci; }
   // Mellanox physical functions.
   const std::vector<const PciDevice*>& adapters() const { return adapters_on_pci; }
-  // "pci:ADDRESS" and all that the ends on this adapter touch.
-  std::vector<std::string> touches_of(const PciDevice& device) const;
+  // What findings are about: "pci:ADDRESS" and all that the ends on this device touch …
+  Things touches_of(const std::string& pci_address) const;
+  Things touches_of(const PciDevice& device) const { return touches_of(device.address); }
+  Things gpu_touches = {};                              // … "gpus" and every GPU on PCI …
+  Things nccl_touches = {};                             // … "nccl" and the node's rails
+  std::map<std::string_view, Things> pci_touches = {};  // of GPUs and of what carries an end, by address
 };
 
 struct Survey {

@@ -39,8 +39,7 @@ void compare(Judge& judge, const std::vector<Vote>& votes, const Uniformity& wha
       all.add_evidence(members.front()->from);
       for (const Vote* vote : members) {
         all.touch("node:" + *vote->node->name);
-        if (!what.touches_nccl) continue;
-        for (std::string& thing : nccl_touches(*vote->node)) all.touch(std::move(thing));
+        if (what.touches_nccl) all.touch(vote->node->nccl_touches);
       }
     }
     all.red(what.status,
@@ -53,9 +52,9 @@ void compare(Judge& judge, const std::vector<Vote>& votes, const Uniformity& wha
   for (const auto& [value, members] : groups) {
     if (value == most->first) continue;
     for (const Vote* vote : members) {
-      std::vector<std::string> touches;
-      if (what.touches_gpus) touches.emplace_back("gpus");
-      if (what.touches_nccl) touches = nccl_touches(*vote->node);
+      Things touches;
+      if (what.touches_gpus) touches = Things{"gpus"};
+      if (what.touches_nccl) touches = vote->node->nccl_touches;
       Case one = judge.on(*vote->node, std::string(what.subject), std::move(touches));
       one.add_evidence(vote->from);
       one.red(what.status, {.message = fmt::format("{} of {} is {}, {} of {} nodes have {}: {}", what.subject,

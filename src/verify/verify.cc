@@ -1,11 +1,10 @@
 #include "verify/verify.h"
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
 
 #include "verify/causes.h"
 #include "verify/judge.h"
+#include "verify/parallel.h"
 #include "verify/rule.h"
 #include "verify/survey.h"
 
@@ -13,33 +12,20 @@ namespace railbed {
 
 namespace {
 
-// Below this many nodes the rules take less time than starting threads.
-constexpr std::size_t kNodesWorthThreads = 64;
-constexpr std::size_t kMostThreads = 16;
-
 // What each rule finds, in the order of the table. Rules are pure functions of the survey: who runs them does
 // not show.
-std::vector<std::vector<Finding>> judge_all(const Survey& survey) {
+Findings::Blocks judge_all(const Survey& survey) {
   const auto rules = all_rules();
-  std::vector<std::vector<Finding>> found(rules.size());
-  std::atomic<std::size_t> next = 0;
+  Findings::Blocks found(rules.size());
   std::size_t ends = survey.nodes.size();
   for (const NodeView& node : survey.nodes) ends += node.ends.size();
-  const auto work = [&] {
-    for (std::size_t i; (i = next.fetch_add(1)) < rules.size();) {
-      Judge judge;
-      judge.start(rules[i]);
-      judge.expect(ends);
-      rules[i].check(survey, judge);
-      found[i] = judge.take();
-    }
-  };
-  const std::size_t processors = std::min<std::size_t>(std::thread::hardware_concurrency(), kMostThreads);
-  std::vector<std::jthread> helpers;
-  if (survey.nodes.size() >= kNodesWorthThreads)
-    for (std::size_t i = 1; i < processors; ++i) helpers.emplace_back(work);
-  work();
-  helpers.clear();
+  in_parallel(rules.size(), survey.nodes.size(), [&](std::size_t i) {
+    Judge judge;
+    judge.start(rules[i]);
+    judge.expect(ends);
+    rules[i].check(survey, judge);
+    found[i] = judge.take();
+  });
   return found;
 }
 
@@ -47,12 +33,13 @@ std::vector<std::vector<Finding>> judge_all(const Survey& survey) {
 
 Verdict verify(const Evidence& evidence) {
   const Survey survey(evidence);
-  auto found = judge_all(survey);
+  Findings::Blocks found = judge_all(survey);
   FindingList findings;
   for (auto& list : found)
     for (Finding& one : list) findings.push_back(&one);
   link_causes(findings);
-  return {put_in_order(findings)};
+  put_in_order(findings);
+  return {Findings(std::move(found), std::move(findings))};
 }
 
 int Verdict::exit_code() const {

@@ -9,7 +9,7 @@
 #include "facts/facts.h"
 #include "facts/measurement.h"
 #include "inventory/cluster.h"
-#include "verify/finding.h"
+#include "verify/findings.h"
 
 namespace railbed {
 
@@ -38,8 +38,8 @@ struct Evidence {
 };
 
 struct Verdict {
-  std::vector<Finding> findings;  // worst first; a root cause stands before what it explains
-  int exit_code() const;          // of ARCHITECTURE.md: 0 clean, 1 warnings, 2 failures, 3 could not look
+  Findings findings;      // worst first; a root cause stands before what it explains
+  int exit_code() const;  // of ARCHITECTURE.md: 0 clean, 1 warnings, 2 failures, 3 could not look
 };
 
 Verdict verify(const Evidence& evidence);

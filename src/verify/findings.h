@@ -1,0 +1,92 @@
+// Findings in the order people read them. They stay where the rules put them: a fleet has millions, and
+// moving them into one row costs more than finding them.
+#pragma once
+
+#include <initializer_list>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "verify/finding.h"
+
+namespace railbed {
+
+class Findings {
+ public:
+  using Blocks = std::vector<std::vector<Finding>>;
+
+  template <class Item>
+  class Iterator {
+   public:
+    using iterator_category = std::random_access_iterator_tag;
+    using value_type = Finding;
+    using difference_type = std::ptrdiff_t;
+    using pointer = Item*;
+    using reference = Item&;
+
+    Iterator() = default;
+    explicit Iterator(Finding* const* at) : at_(at) {}
+    reference operator*() const { return **at_; }
+    pointer operator->() const { return *at_; }
+    reference operator[](difference_type n) const { return *at_[n]; }
+    Iterator& operator++() { return *this += 1; }
+    Iterator& operator--() { return *this -= 1; }
+    Iterator operator++(int) { return Iterator(at_++); }
+    Iterator operator--(int) { return Iterator(at_--); }
+    Iterator& operator+=(difference_type n) {
+      at_ += n;
+      return *this;
+    }
+    Iterator& operator-=(difference_type n) { return *this += -n; }
+    friend Iterator operator+(Iterator it, difference_type n) { return it += n; }
+    friend Iterator operator+(difference_type n, Iterator it) { return it += n; }
+    friend Iterator operator-(Iterator it, difference_type n) { return it -= n; }
+    friend difference_type operator-(Iterator a, Iterator b) { return a.at_ - b.at_; }
+    auto operator<=>(const Iterator&) const = default;
+
+   private:
+    Finding* const* at_ = nullptr;
+  };
+  using iterator = Iterator<Finding>;
+  using const_iterator = Iterator<const Finding>;
+
+  Findings() = default;
+  Findings(std::initializer_list<Finding> list) {
+    for (const Finding& one : list) push_back(one);
+  }
+  // Takes the blocks over; `order` points to each finding in them once.
+  Findings(Blocks blocks, std::vector<Finding*> order)
+      : blocks_(std::move(blocks)), order_(std::move(order)) {}
+  Findings(const Findings& other) {
+    for (const Finding& one : other) push_back(one);
+  }
+  Findings(Findings&&) noexcept = default;
+  Findings& operator=(Findings other) noexcept {
+    blocks_.swap(other.blocks_);
+    order_.swap(other.order_);
+    return *this;
+  }
+  ~Findings() = default;
+
+  void push_back(Finding one) {
+    blocks_.emplace_back().push_back(std::move(one));
+    order_.push_back(&blocks_.back().front());
+  }
+
+  std::size_t size() const { return order_.size(); }
+  bool empty() const { return order_.empty(); }
+  Finding& operator[](std::size_t i) { return *order_[i]; }
+  const Finding& operator[](std::size_t i) const { return *order_[i]; }
+  const Finding& front() const { return *order_.front(); }
+  Finding& back() { return *order_.back(); }
+  iterator begin() { return iterator(order_.data()); }
+  iterator end() { return iterator(order_.data() + order_.size()); }
+  const_iterator begin() const { return const_iterator(order_.data()); }
+  const_iterator end() const { return const_iterator(order_.data() + order_.size()); }
+
+ private:
+  Blocks blocks_;
+  std::vector<Finding*> order_;
+};
+
+}  // namespace railbed
