@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ struct Expectations {
   std::optional<std::string> cuda;             // version that the driver must serve, at least: "12.8"
   std::optional<bool> mig;                     // Multi-Instance GPU; off when nothing is said
   std::optional<std::string> os;               // "ubuntu 22.04"
+  std::optional<std::string> kernel;           // release or its beginning: "6.8.0-45"
+  std::optional<std::string> bios;             // version or its beginning: "3.4"
+  std::optional<std::map<std::string, std::string>> firmware;  // adapters': board id → version or its beginning
   std::optional<std::string> nccl;             // NCCL library version or its prefix: "2.28"
   std::optional<ByteCount> memory;             // at least 95 % of it
   std::optional<int> traffic_class;            // RoCE ToS byte, 104 = DSCP 26
@@ -45,6 +49,9 @@ struct Expectations {
                       field("cuda", &Expectations::cuda),
                       field("mig", &Expectations::mig),
                       field("os", &Expectations::os),
+                      field("kernel", &Expectations::kernel),
+                      field("bios", &Expectations::bios),
+                      field("firmware", &Expectations::firmware),
                       field("nccl", &Expectations::nccl),
                       field("memory", &Expectations::memory),
                       field("traffic_class", &Expectations::traffic_class),

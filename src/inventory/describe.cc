@@ -43,6 +43,11 @@ std::string describe(const Expectations& expect) {
   if (expect.cuda) parts.push_back("CUDA " + *expect.cuda);
   if (expect.mig) parts.push_back(*expect.mig ? "MIG on" : "MIG off");
   if (expect.os) parts.push_back(*expect.os);
+  if (expect.kernel) parts.push_back("kernel " + *expect.kernel);
+  if (expect.bios) parts.push_back("BIOS " + *expect.bios);
+  if (expect.firmware)
+    for (const auto& [board, version] : *expect.firmware)
+      parts.push_back(fmt::format("firmware {} on {}", version, board));
   if (expect.nccl) parts.push_back("NCCL " + *expect.nccl);
   if (expect.memory) parts.push_back(to_text(*expect.memory) + " of memory");
   if (expect.traffic_class) parts.push_back(fmt::format("traffic class {}", *expect.traffic_class));

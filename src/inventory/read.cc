@@ -68,6 +68,7 @@ class Reader {
 
   bool read_link(std::string_view key, const YamlKey& at, const YamlValue& value, RawLink& link);
   void read_ssh(const YamlKey& at, const YamlValue& value, RawCluster& cluster);
+  std::optional<std::map<std::string, std::string>> read_firmware(const YamlKey& at, const YamlValue& value);
   RawExpect read_expect(const YamlKey& at, const YamlValue& value);
   void read_nodes(const YamlKey& at, const YamlValue& value, RawCluster& cluster);
   std::optional<RawNode> read_node(const YamlValue& value);
@@ -265,6 +266,17 @@ void take(std::optional<T>& target, Said<T> said) {
 const std::vector<std::string_view> kGovernors = {"performance", "powersave",    "schedutil",
                                                   "ondemand",    "conservative", "userspace"};
 
+// Board ids are the adapters' own words: any key will do.
+std::optional<std::map<std::string, std::string>> Reader::read_firmware(const YamlKey& at,
+                                                                        const YamlValue& value) {
+  if (!is(Kind::kMapping, value, at)) return std::nullopt;
+  std::map<std::string, std::string> firmware;
+  for (std::size_t i = 0; i < value.keys.size(); ++i)
+    if (const auto version = text(value.keys[i], value.items[i]))
+      firmware[value.keys[i].text] = version->value;
+  return firmware;
+}
+
 RawExpect Reader::read_expect(const YamlKey& at, const YamlValue& value) {
   RawExpect expect;
   if (!is(Kind::kMapping, value, at)) return expect;
@@ -283,6 +295,12 @@ RawExpect Reader::read_expect(const YamlKey& at, const YamlValue& value) {
       take(values.mig, parsed(key_at, item, parse_truth, "true or false"));
     else if (key == "os")
       take(values.os, text(key_at, item));
+    else if (key == "kernel")
+      take(values.kernel, text(key_at, item));
+    else if (key == "bios")
+      take(values.bios, text(key_at, item));
+    else if (key == "firmware")
+      values.firmware = read_firmware(key_at, item);
     else if (key == "nccl")
       take(values.nccl, parsed(key_at, item, parse_nccl, "a version, as in \"2.28\" or \"2.28.9\""));
     else if (key == "memory")

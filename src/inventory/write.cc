@@ -48,6 +48,12 @@ std::string text_of(std::uint64_t bytes) { return exact(ByteCount{bytes}); }
 std::string text_of(ByteCount size) { return exact(size); }
 std::string text_of(BitRate rate) { return fmt::format("{} Gb/s", rate.gigabits()); }
 std::string text_of(const Subnet& subnet) { return subnet.to_text(); }
+std::string text_of(const std::map<std::string, std::string>& values) {
+  std::string text;
+  for (const auto& [key, value] : values)
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", quoted(key), quoted(value));
+  return "{" + text + "}";
+}
 template <class Enum>
 requires std::is_enum_v<Enum> std::string text_of(Enum value) {
   return std::string(enum_names(value)[static_cast<std::size_t>(value)]);

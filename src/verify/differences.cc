@@ -119,6 +119,11 @@ Difference difference_of(const std::string& property, Groups groups) {
   return difference;
 }
 
+// cluster.yaml says that this node is so.
+bool is_stated(const Reading<std::string>& version, const std::optional<std::string>& wanted) {
+  return version.ok() && wanted && version_matches(*version, *wanted);
+}
+
 }  // namespace
 
 bool version_matches(std::string_view version, std::string_view wanted) {
@@ -132,18 +137,20 @@ std::vector<Trait> traits_of(const NodeView& node) {
   const Expectations& expect = node.expect();
   Traits traits(node);
   const auto& driver = node.facts->gpus.driver_version;
-  traits.add("driver", driver, driver.ok() && expect.driver && version_matches(*driver, *expect.driver));
+  traits.add("driver", driver, is_stated(driver, expect.driver));
   traits.gpus();
   traits.adapters();
   traits.firmware();
   if (system.os.id.ok())
     traits.add("operating system", *system.os.id + " " + system.os.version.value_or("?"),
                expect.os.has_value());
-  traits.add("kernel", system.kernel.release);
+  traits.add("kernel", system.kernel.release, is_stated(system.kernel.release, expect.kernel));
   traits.add(std::string(kCommandLine), system.kernel.command_line);
   traits.mtus();
   traits.add("machine", system.firmware.product);
-  traits.add("BIOS", system.firmware.version);
+  traits.add("BIOS", system.firmware.version, is_stated(system.firmware.version, expect.bios));
+  if (const auto& library = node.facts->nccl.library; library.ok())
+    traits.add("NCCL", library->version, expect.nccl && version_matches(library->version, *expect.nccl));
   traits.add(std::string(kMemory), system.memory.total, expect.memory.has_value());
   return traits.take();
 }

@@ -74,6 +74,47 @@ std::optional<std::string> memory(const NodeView& node) {
   return std::to_string(total->bytes / grain * grain);
 }
 
+std::optional<std::string> kernel(const NodeView& node) {
+  const auto& release = node.facts->system.kernel.release;
+  return release.ok() ? std::optional(*release) : std::nullopt;
+}
+
+std::optional<std::string> bios(const NodeView& node) {
+  const auto& version = node.facts->system.firmware.version;
+  return version.ok() && !version->empty() ? std::optional(*version) : std::nullopt;
+}
+
+// What the driver serves, as expect.cuda is written: 13000 is 13.0.
+std::optional<std::string> cuda(const NodeView& node) {
+  const auto& nvml = node.facts->gpus.nvml;
+  if (!nvml.ok() || !nvml->cuda_version.ok()) return std::nullopt;
+  return fmt::format("{}.{}", *nvml->cuda_version / 1000, *nvml->cuda_version % 1000 / 10);
+}
+
+std::optional<std::string> nccl_library(const NodeView& node) {
+  const auto& library = node.facts->nccl.library;
+  return library.ok() ? std::optional(library->version) : std::nullopt;
+}
+
+// Of this node's adapters with the board id; nothing where they differ.
+std::optional<std::string> firmware_of(const NodeView& node, const std::string& board) {
+  std::optional<std::string> version;
+  for (const RdmaDevice& device : items(node.facts->rdma.devices)) {
+    if (device.board_id.value_or("") != board || !device.firmware.ok()) continue;
+    if (version && *version != *device.firmware) return std::nullopt;
+    version = *device.firmware;
+  }
+  return version;
+}
+
+std::set<std::string> boards_of(const std::vector<const NodeView*>& nodes) {
+  std::set<std::string> boards;
+  for (const NodeView* node : nodes)
+    for (const RdmaDevice& device : items(node->facts->rdma.devices))
+      if (device.board_id.ok() && !device.board_id->empty()) boards.insert(*device.board_id);
+  return boards;
+}
+
 class Learner {
  public:
   Learner(std::vector<const NodeView*> nodes, Learnt& learnt) : nodes_(std::move(nodes)), learnt_(learnt) {}
@@ -122,11 +163,22 @@ Result<Learnt> learn(const Evidence& evidence, const Verdict& verdict) {
         fmt::format(
             "too few to learn from: {} of {} nodes have no failure, and two thirds must; mend first:\n  {}",
             healthy.size(), learnt.all, fmt::join(learnt.left_out, "\n  ")));
+  const std::set<std::string> boards = boards_of(healthy);
   Learner learner(std::move(healthy), learnt);
   if (const auto count = learner.agreed("GPUs", gpu_count); count && *count != "0")
     learnt.expect.gpus = parse_number<int>(*count);
   if (learnt.expect.gpus.value_or(0) > 0) learnt.expect.gpu_model = learner.agreed("GPU model", gpu_model);
   learnt.expect.driver = learner.agreed("driver", driver);
+  learnt.expect.cuda = learner.agreed("CUDA", cuda);
+  learnt.expect.kernel = learner.agreed("kernel", kernel);
+  learnt.expect.bios = learner.agreed("BIOS", bios);
+  learnt.expect.nccl = learner.agreed("NCCL", nccl_library);
+  std::map<std::string, std::string> firmware;
+  for (const std::string& board : boards)
+    if (const auto version = learner.agreed("firmware of " + board,
+                                            [&](const NodeView& node) { return firmware_of(node, board); }))
+      firmware[board] = *version;
+  if (!firmware.empty()) learnt.expect.firmware = std::move(firmware);
   learnt.expect.os = learner.agreed("operating system", operating_system);
   if (const auto bytes = learner.agreed("memory", memory))
     learnt.expect.memory = ByteCount{parse_number<std::uint64_t>(*bytes).value_or(0)};

@@ -27,6 +27,15 @@ Facts node(const std::string& driver, const std::string& kernel = "6.8.0-31", st
   facts.system.kernel.command_line =
       read("BOOT_IMAGE=/boot/" + kernel + " root=UUID=" + kernel + " quiet iommu=pt");
   facts.system.memory.total = read(ByteCount{gibibytes << 30});
+  facts.system.firmware.version = read<std::string>("2.1");
+  NvmlSystem nvml;
+  nvml.cuda_version = read(13000);
+  facts.gpus.nvml = read(nvml);
+  facts.nccl.library = read(NcclLibrary{"/usr/lib/libnccl.so.2", "2.28.9"});
+  RdmaDevice adapter;
+  adapter.board_id = read<std::string>("MT_0000000838");
+  adapter.firmware = read<std::string>("28.39.1002");
+  facts.rdma.devices = read(std::vector{adapter});
   return facts;
 }
 
@@ -100,6 +109,11 @@ TEST(Learn, TakesWhatAHealthyFleetShows) {
   EXPECT_EQ(learnt->expect.driver, "580.95.05");
   EXPECT_EQ(learnt->expect.os, "ubuntu 24.04");
   EXPECT_EQ(learnt->expect.memory, ByteCount{64ull << 30});
+  EXPECT_EQ(learnt->expect.kernel, "6.8.0-31");
+  EXPECT_EQ(learnt->expect.bios, "2.1");
+  EXPECT_EQ(learnt->expect.cuda, "13.0");
+  EXPECT_EQ(learnt->expect.nccl, "2.28.9");
+  EXPECT_EQ(learnt->expect.firmware, (std::map<std::string, std::string>{{"MT_0000000838", "28.39.1002"}}));
   EXPECT_EQ(learnt->nodes, 4u);
   EXPECT_THAT(learnt->left_out, IsEmpty());
 }

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "verify/areas.h"
+#include "verify/differences.h"
 #include "verify/judge.h"
 
 namespace railbed {
@@ -53,6 +54,71 @@ void os_expected(const Survey& survey, Judge& judge) {
          .expected = want,
          .observed = have,
          .remedy = {"Install the expected release, or correct expect.os in cluster.yaml.", {}, true, false}});
+  }
+}
+
+void version_expected(Case& one, const Reading<std::string>& reading, const std::string& want,
+                      std::string_view what, const std::string& node, Remedy remedy) {
+  const std::string* have = one.read(reading);
+  if (have == nullptr) return;
+  if (version_matches(*have, want)) return one.pass(*have);
+  one.warn({.message = fmt::format("{} of {} is {}, expected {}", what, node, *have, want),
+            .expected = want,
+            .observed = *have,
+            .remedy = std::move(remedy)});
+}
+
+void kernel_expected(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    Case one = judge.on(node, "kernel");
+    if (const auto& want = node.expect().kernel; !want)
+      one.not_applicable("cluster.yaml names no kernel");
+    else
+      version_expected(one, node.facts->system.kernel.release, *want, "the kernel", *node.name,
+                       {"Boot the expected kernel and hold it, or correct expect.kernel in cluster.yaml.",
+                        {"apt-mark showhold || dnf versionlock list"},
+                        true,
+                        true});
+  }
+}
+
+void bios_expected(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    Case one = judge.on(node, "BIOS");
+    if (const auto& want = node.expect().bios; !want)
+      one.not_applicable("cluster.yaml names no BIOS version");
+    else
+      version_expected(one, node.facts->system.firmware.version, *want, "the BIOS", *node.name,
+                       {"Flash the expected version, then compare the settings; or correct expect.bios in "
+                        "cluster.yaml.",
+                        {"dmidecode -s bios-version"},
+                        true,
+                        false});
+  }
+}
+
+void adapter_firmware_expected(const Survey& survey, Judge& judge) {
+  for (const NodeView& node : survey.nodes) {
+    if (!node.expect().firmware) {
+      judge.on(node, "adapter firmware").not_applicable("cluster.yaml names no firmware");
+      continue;
+    }
+    for (const RdmaDevice& device : items(node.facts->rdma.devices)) {
+      const std::string board = device.board_id.value_or("");
+      const auto want = node.expect().firmware->find(board);
+      Case one = judge.on(node, device.name,
+                          device.pci_address.ok() ? node.touches_of(*device.pci_address) : Things());
+      one.seen(device.board_id);
+      if (want == node.expect().firmware->end())
+        one.not_applicable("cluster.yaml names no firmware for its board");
+      else
+        version_expected(one, device.firmware, want->second, "the firmware of " + device.name, *node.name,
+                         {"Flash that version and reset the adapter, or correct expect.firmware in "
+                          "cluster.yaml.",
+                          {"mstflint -d ADDRESS query", "mstflint -d ADDRESS -i FILE burn"},
+                          true,
+                          false});
+    }
   }
 }
 
@@ -320,6 +386,34 @@ std::span<const Rule> node_rules() {
        .fixture = "v100-os-unexpected",
        .explained_by = {},
        .check = os_expected},
+      {.id = "host.kernel-expected",
+       .title = "kernel as expected",
+       .why = "The driver's modules are built for one kernel; a silent upgrade leaves a node without GPUs at "
+              "its next boot.",
+       .source = "/proc/sys/kernel/osrelease",
+       .standard = "expect.kernel of cluster.yaml or what it begins; not judged without it",
+       .remedy = "Boot that kernel and hold it.",
+       .fixture = "v100-kernel-unexpected",
+       .explained_by = {},
+       .check = kernel_expected},
+      {.id = "host.bios-expected",
+       .title = "BIOS as expected",
+       .why = "PCIe, NUMA and power settings come with the BIOS and go back to defaults when it is flashed.",
+       .source = "/sys/class/dmi/id/bios_version",
+       .standard = "expect.bios of cluster.yaml or what it begins; not judged without it",
+       .remedy = "Flash that version, then compare the settings.",
+       .fixture = "v100-bios-unexpected",
+       .explained_by = {},
+       .check = bios_expected},
+      {.id = "rdma.firmware-expected",
+       .title = "adapter firmware as expected",
+       .why = "Old firmware has its own faults; new firmware may need a new driver.",
+       .source = "/sys/class/infiniband/DEVICE/fw_ver and board_id",
+       .standard = "expect.firmware of cluster.yaml for that board id, or what it begins; not judged without it",
+       .remedy = "Flash that version and reset the adapter.",
+       .fixture = "v100-firmware-unexpected",
+       .explained_by = {},
+       .check = adapter_firmware_expected},
       {.id = "host.memory-expected",
        .title = "memory size as expected",
        .why =
