@@ -25,14 +25,15 @@ constexpr auto enum_names(Topology) { return std::array<std::string_view, 2>{"ba
 // to the majority of the fleet.
 struct Expectations {
   std::optional<int> gpus;
-  std::optional<std::string> gpu_model;        // substring of the model name: "V100", "GB10"
-  std::optional<std::string> driver;           // NVIDIA driver version or its prefix
-  std::optional<std::string> cuda;             // version that the driver must serve, at least: "12.8"
-  std::optional<bool> mig;                     // Multi-Instance GPU; off when nothing is said
-  std::optional<std::string> os;               // "ubuntu 22.04"
-  std::optional<std::string> kernel;           // release or its beginning: "6.8.0-45"
-  std::optional<std::string> bios;             // version or its beginning: "3.4"
-  std::optional<std::map<std::string, std::string>> firmware;  // adapters': board id → version or its beginning
+  std::optional<std::string> gpu_model;  // substring of the model name: "V100", "GB10"
+  std::optional<std::string> driver;     // NVIDIA driver version or its prefix
+  std::optional<std::string> cuda;       // version that the driver must serve, at least: "12.8"
+  std::optional<bool> mig;               // Multi-Instance GPU; off when nothing is said
+  std::optional<std::string> os;         // "ubuntu 22.04"
+  std::optional<std::string> kernel;     // release or its beginning: "6.8.0-45"
+  std::optional<std::string> bios;       // version or its beginning: "3.4"
+  std::optional<std::map<std::string, std::string>>
+      firmware;                                // adapters': board id → version or its beginning
   std::optional<std::string> nccl;             // NCCL library version or its prefix: "2.28"
   std::optional<ByteCount> memory;             // at least 95 % of it
   std::optional<int> traffic_class;            // RoCE ToS byte, 104 = DSCP 26

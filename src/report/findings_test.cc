@@ -23,7 +23,9 @@ Finding finding(Status status, std::string_view rule, std::string node, std::str
   return made;
 }
 
-Finding passed(std::string_view rule, std::string node) { return finding(Status::kPass, rule, node, "", "fine"); }
+Finding passed(std::string_view rule, std::string node) {
+  return finding(Status::kPass, rule, node, "", "fine");
+}
 
 // One interface down on vm2, and what follows from it; a warning; something that could not be read.
 Verdict broken_pair() {

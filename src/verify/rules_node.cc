@@ -409,7 +409,8 @@ std::span<const Rule> node_rules() {
        .title = "adapter firmware as expected",
        .why = "Old firmware has its own faults; new firmware may need a new driver.",
        .source = "/sys/class/infiniband/DEVICE/fw_ver and board_id",
-       .standard = "expect.firmware of cluster.yaml for that board id, or what it begins; not judged without it",
+       .standard =
+           "expect.firmware of cluster.yaml for that board id, or what it begins; not judged without it",
        .remedy = "Flash that version and reset the adapter.",
        .fixture = "v100-firmware-unexpected",
        .explained_by = {},
