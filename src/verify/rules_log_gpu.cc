@@ -34,6 +34,14 @@ std::string codes_of(const Told& told) {
   return fmt::format("{}", fmt::join(codes, ", "));
 }
 
+// The driver's own verdict on this GPU is that nothing is left to do.
+bool recovered(const NodeView& node, const std::string& address) {
+  const auto& gpus = items(node.facts->gpus.devices);
+  const auto gpu = std::ranges::find(gpus, address, &Gpu::pci_address);
+  return gpu != gpus.end() && gpu->nvml && gpu->nvml->recovery_action &&
+         *gpu->nvml->recovery_action == "none";
+}
+
 // Xids of one action. The one that says most comes first in the message: not 154, which only repeats.
 void xids_of(const Survey& survey, Judge& judge, XidAction action, Status status) {
   ask_log(survey, judge,
@@ -45,15 +53,19 @@ void xids_of(const Survey& survey, Judge& judge, XidAction action, Status status
                    return event->kind == LogKind::kXid && event->code != 154;
                  });
                  const LogEvent& main = first == told.end() ? *told.front() : **first;
+                 const bool over = action == XidAction::kReset && recovered(node, main.subject);
                  std::vector<std::string> commands = {"journalctl -k -b | grep -e Xid -e NVRM"};
-                 if (action == XidAction::kReset)
+                 if (action == XidAction::kReset && !over)
                    commands.push_back(fmt::format("nvidia-smi --gpu-reset -i {}", main.subject));
-                 one.red(status, {.message = fmt::format("GPU {} of {}: {} ({})", main.subject, *node.name,
-                                                         meaning_of(main), how_often(told)),
-                                  .expected = "no Xid",
-                                  .observed = codes_of(told),
-                                  .remedy = {std::string(advice(action)), std::move(commands),
-                                             action == XidAction::kReboot}});
+                 one.red(over ? Status::kWarn : status,
+                         {.message = fmt::format("GPU {} of {}: {} ({}){}", main.subject, *node.name,
+                                                 meaning_of(main), how_often(told),
+                                                 over ? "; the driver asks for nothing any more" : ""),
+                          .expected = "no Xid",
+                          .observed = codes_of(told),
+                          .remedy = {over ? "Watch it: a GPU that needs a reset again is replaced."
+                                          : std::string(advice(action)),
+                                     std::move(commands), action == XidAction::kReboot}});
                }});
 }
 
