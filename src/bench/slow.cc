@@ -169,6 +169,20 @@ class Search {
     return result;
   }
 
+  // As alone(); what is slow against the standard is measured once more and the better counts: nobody is
+  // accused for what a busy processor did to one measurement.
+  PairResult surely_alone(int a, int b, double standard) {
+    const double below = standard * (1 - options_.tolerance);
+    PairResult first = alone(a, b);
+    if (first.there.value_or(standard) >= below && first.back.value_or(standard) >= below) return first;
+    const PairResult again = alone(a, b);
+    first.there = std::max(first.there, again.there);
+    first.back = std::max(first.back, again.back);
+    keep_alone(a, b, first.there);
+    keep_alone(b, a, first.back);
+    return first;
+  }
+
   void keep_alone(int from, int to, std::optional<double> value) {
     const auto found = std::find_if(report_.pairs.begin(), report_.pairs.end(), [&](const PairSpeed& pair) {
       return pair.from == from && pair.to == to;
@@ -207,7 +221,7 @@ class Search {
     std::vector<double> sending;
     std::vector<double> receiving;
     for (const int partner : good_nodes(kGoodPartners, one.node)) {
-      const PairResult result = alone(one.node, partner);
+      const PairResult result = surely_alone(one.node, partner, standard);
       if (result.there) sending.push_back(*result.there);
       if (result.back) receiving.push_back(*result.back);
     }
@@ -234,7 +248,7 @@ class Search {
   }
 
   void confirm_link(Slow& one, double standard) {
-    const PairResult result = alone(one.node, one.other);
+    const PairResult result = surely_alone(one.node, one.other, standard);
     if (standard <= 0 || (!result.there && !result.back)) return;
     const double share = std::min(result.there.value_or(standard), result.back.value_or(standard)) / standard;
     one.confirmed = share < 1 - options_.tolerance;

@@ -183,6 +183,22 @@ TEST(FindSlow, WhatIsSlowOnlyInCompanyIsCleared) {
   EXPECT_FALSE(report.slow[0].confirmed);
 }
 
+TEST(FindSlow, OneBadMeasurementAloneAccusesNobody) {
+  Simulated cluster(10);
+  cluster.crowded_link = {2, 3};
+  int alone = 0;
+  const MeasureRound real = cluster.measure();
+  const SlowReport report = find_slow(16, [&](const Round& round) {
+    auto results = real(round);
+    const bool link = round.size() == 1 && round[0].a == 2 && round[0].b == 3;
+    if (link && ++alone == 1) results[0].there = *results[0].there / 2;
+    return results;
+  });
+  EXPECT_EQ(alone, 2);
+  ASSERT_EQ(report.slow.size(), 1u);
+  EXPECT_FALSE(report.slow[0].confirmed);
+}
+
 TEST(FindSlow, ADeadNodeIsSilentAndNotMistakenForSlowPartners) {
   Simulated cluster(7);
   cluster.dead = {5};
