@@ -29,11 +29,12 @@ std::span<const std::byte> Blocks::body() const {
 }
 
 std::span<iovec> Blocks::next(bool last) {
-  stamp_ = stamp(last);
+  BlockStamp& kept = stamps_[sequence_ % kKept];
+  kept = stamp(last);
   const auto middle = body();
-  parts_[0] = {&stamp_, sizeof stamp_};
+  parts_[0] = {&kept, sizeof kept};
   parts_[1] = {const_cast<std::byte*>(middle.data()), middle.size()};
-  parts_[2] = {&stamp_, sizeof stamp_};
+  parts_[2] = {&kept, sizeof kept};
   ++sequence_;
   return parts_;
 }

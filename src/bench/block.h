@@ -27,11 +27,13 @@ struct BlockCheck {
 class Blocks {
  public:
   static constexpr std::size_t kSmallest = 64;
+  static constexpr std::size_t kKept = 64;
 
   Blocks(std::size_t block_bytes, std::uint64_t seed, int stream);
   std::size_t size() const { return size_; }
 
-  // The next block to send: valid until the next call. No byte of the pattern is copied or written.
+  // The next block to send: the pieces are valid until the next call, what they point to for kKept calls. No
+  // byte of the pattern is copied or written.
   std::span<iovec> next(bool last);
   // Checks the next block received: the stamps always, the pattern in one block of eight and in the last.
   BlockCheck check(std::span<const std::byte> block);
@@ -44,7 +46,7 @@ class Blocks {
   std::uint64_t seed_;
   std::vector<std::byte> pattern_;
   std::uint64_t sequence_ = 0;
-  BlockStamp stamp_;
+  std::array<BlockStamp, kKept> stamps_{};
   std::array<iovec, 3> parts_{};
 };
 

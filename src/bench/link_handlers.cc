@@ -22,15 +22,16 @@ LinkState look_at(Host& host, const LinkQuestion& question) {
   const std::string& name = question.interface;
   if (!net.interfaces) return {};
   const NetInterface* found = find_interface(net, name);
-  if (found == nullptr) return {fmt::format("there is no interface {}", name), "see `ip link`"};
+  if (found == nullptr) return {fmt::format("there is no interface {}", name), "see `ip link`", false};
   if (found->administratively_up && !*found->administratively_up)
-    return {fmt::format("{} is down", name), fmt::format("ip link set {} up", name)};
+    return {fmt::format("{} is down", name), fmt::format("ip link set {} up", name), false};
   if (found->carrier && !*found->carrier)
-    return {fmt::format("{} has no carrier", name), "look at the cable and the switch port"};
+    return {fmt::format("{} has no carrier", name), "look at the cable and the switch port", true};
   if (question.address && !has_address(*found, *question.address))
     return {fmt::format("{} does not have {}", name, question.address->to_text()),
             fmt::format("give it its address back: ip address add {}/… dev {}", question.address->to_text(),
-                        name)};
+                        name),
+            false};
   return {};
 }
 

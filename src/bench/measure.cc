@@ -16,6 +16,8 @@ namespace railbed {
 namespace {
 
 constexpr std::chrono::milliseconds kLinkDeadline{3000};
+constexpr std::uint64_t kLargestOfAll = 4 << 20;
+constexpr std::uint64_t kDefaultDatagram = 1024;  // fits every path MTU but the two smallest
 
 Endpoint endpoint(const PairEnd& end) {
   return {end.peer->node(), end.interface, "", end.address ? end.address->to_text() : "", -1};
@@ -29,18 +31,42 @@ class PairRun {
   void run(Engine engine, const PairEnd& a, const PairEnd& b) {
     a_ = &a;
     b_ = &b;
-    if (plan_.bandwidth) run_sizes(engine, a, b);
-    if (plan_.bandwidth && plan_.both_ways) run_sizes(engine, b, a);
-    if (plan_.latency && !stop_.stop_requested())
-      run_one(engine, Metric::kLatency, a, b, plan_.latency_bytes, 1);
+    if (engine == Engine::kTcp) return run_operation(engine);
+    for (const RdmaOperation operation : plan_.operations) {
+      operation_ = operation;
+      run_operation(engine);
+    }
   }
   std::vector<Measurement> take() { return std::move(measurements_); }
 
  private:
-  void run_sizes(Engine engine, const PairEnd& from, const PairEnd& to) {
+  void run_operation(Engine engine) {
     const int streams = plan_.streams > 0 ? plan_.streams : default_streams(engine);
-    for (const std::uint64_t size : plan_.sizes.empty() ? default_sizes(engine) : plan_.sizes)
-      if (stop_.stop_requested() || !run_one(engine, Metric::kBandwidth, from, to, size, streams)) return;
+    const bool datagrams = engine == Engine::kRdma && operation_ == RdmaOperation::kDatagram;
+    const auto sizes = !plan_.sizes.empty() ? plan_.sizes
+                       : datagrams          ? std::vector{kDefaultDatagram}
+                                            : default_sizes(engine);
+    if (plan_.bandwidth) run_sizes(engine, Metric::kBandwidth, *a_, *b_, sizes, streams);
+    if (plan_.bandwidth && plan_.both_ways) run_sizes(engine, Metric::kBandwidth, *b_, *a_, sizes, streams);
+    if (plan_.latency) run_sizes(engine, Metric::kLatency, *a_, *b_, plan_.latency_sizes, 1);
+  }
+
+  void run_sizes(Engine engine, Metric metric, const PairEnd& from, const PairEnd& to,
+                 const std::vector<std::uint64_t>& sizes, int streams) {
+    for (const std::uint64_t size : sizes) {
+      // Datagrams end at the MTU, which is known once a pair is connected.
+      if (rdma_ && rdma_datagrams_ && !rdma_->failure() && size > static_cast<std::uint64_t>(rdma_->mtu()))
+        return;
+      if (stop_.stop_requested() || !run_one(engine, metric, from, to, size, streams)) return;
+    }
+  }
+
+  std::string operation_text(Engine engine, Metric metric) const {
+    const bool bandwidth = metric == Metric::kBandwidth;
+    if (engine == Engine::kTcp && bandwidth) return plan_.zero_copy ? "zero-copy" : "";
+    if (engine == Engine::kTcp) return plan_.busy_poll ? "busy-poll" : "";
+    std::string text(enum_names(operation_)[static_cast<std::size_t>(operation_)]);
+    return bandwidth && plan_.duplex ? text + " duplex" : text;
   }
 
   // False when it failed.
@@ -49,6 +75,7 @@ class PairRun {
     Measurement measurement;
     measurement.engine = engine;
     measurement.metric = metric;
+    measurement.operation = operation_text(engine, metric);
     measurement.rail = rail_;
     measurement.from = endpoint(from);
     measurement.to = endpoint(to);
@@ -64,32 +91,43 @@ class PairRun {
       measurement.ceiling =
           path_ceiling({from.peer->node(), from.interface, from.facts},
                        {to.peer->node(), to.interface, to.facts}, wire, measurement.mtu, size);
+    if (plan_.duplex)
+      for (Limit& limit : measurement.ceiling.limits) {
+        limit.name += ", both ways";
+        limit.rate.bits_per_second *= 2;
+      }
     if (measurement.failure) explain(from, to, *measurement.failure);
     measurements_.push_back(std::move(measurement));
     return !measurements_.back().failure;
   }
 
-  // A port that is down, or lost its address, is the cause of whatever the engines saw.
+  // A port that is down, or lost its address, is the cause of whatever the engines saw. One that only misses
+  // its carrier may do so because the other is down.
   void explain(const PairEnd& from, const PairEnd& to, Failure& failure) {
     if (stop_.stop_requested() || failure.stage == "verify") return;
+    std::optional<std::pair<std::string, LinkState>> found;
     for (const PairEnd* end : {&from, &to}) {
       const auto link =
           ask<LinkState>(*end->peer, kLink, LinkQuestion{end->interface, end->address}, kLinkDeadline, stop_);
       if (!link || link->trouble.empty()) continue;
-      failure.cause = fmt::format("{}: {}; {}", end->peer->node(), link->trouble, failure.cause);
-      failure.remedy = fmt::format("on {}: {}", end->peer->node(), link->remedy);
-      return;
+      if (!found || (found->second.remote && !link->remote)) found = {end->peer->node(), *link};
     }
+    if (!found) return;
+    failure.cause = fmt::format("{}: {}; {}", found->first, found->second.trouble, failure.cause);
+    failure.remedy = fmt::format("on {}: {}", found->first, found->second.remedy);
   }
 
-  // A pair that failed is opened anew for what comes next.
+  // A pair that failed is opened anew for what comes next, and so is one that has posted its receives.
   Wire measure_rdma(Metric metric, const PairEnd& from, Measurement& measurement) {
-    if (rdma_ && rdma_->failure()) rdma_.reset();
-    if (!rdma_) rdma_ = std::make_unique<RdmaPair>(*a_, *b_, plan_, stop_);
+    const bool datagrams = operation_ == RdmaOperation::kDatagram;
+    if (rdma_ && (rdma_->failure() || used_up_ || rdma_datagrams_ != datagrams)) rdma_.reset();
+    rdma_datagrams_ = datagrams;
+    if (!rdma_) rdma_ = std::make_unique<RdmaPair>(*a_, *b_, plan_, datagrams, stop_);
+    used_up_ = has_receiver(operation_);
     if (metric == Metric::kBandwidth)
-      rdma_->measure_bandwidth(&from == a_, plan_, measurement, stop_);
+      rdma_->measure_bandwidth(operation_, &from == a_, plan_, measurement, stop_);
     else
-      rdma_->measure_latency(&from == a_, plan_, measurement, stop_);
+      rdma_->measure_latency(operation_, &from == a_, plan_, measurement, stop_);
     return rdma_->wire();
   }
 
@@ -113,7 +151,10 @@ class PairRun {
   std::stop_token stop_;
   const PairEnd* a_ = nullptr;
   const PairEnd* b_ = nullptr;
+  RdmaOperation operation_ = RdmaOperation::kWrite;
   std::unique_ptr<RdmaPair> rdma_;
+  bool rdma_datagrams_ = false;
+  bool used_up_ = false;
   std::vector<Measurement> measurements_;
 };
 
@@ -122,6 +163,13 @@ class PairRun {
 std::vector<std::uint64_t> default_sizes(Engine engine) {
   if (engine == Engine::kTcp) return {256 << 10};
   return {4 << 10, 64 << 10, 1 << 20};
+}
+
+std::vector<std::uint64_t> all_sizes(Engine engine) {
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t size = engine == Engine::kTcp ? 64 : 2; size <= kLargestOfAll; size *= 2)
+    sizes.push_back(size);
+  return sizes;
 }
 
 int default_streams(Engine engine) { return engine == Engine::kTcp ? 4 : 2; }

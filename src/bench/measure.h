@@ -11,6 +11,7 @@
 
 #include "base/ip.h"
 #include "base/peer.h"
+#include "bench/rdma.h"
 #include "facts/measurement.h"
 
 namespace railbed {
@@ -30,15 +31,25 @@ struct BenchPlan {
   bool bandwidth = true;
   bool latency = true;
   std::vector<std::uint64_t> sizes;  // messages of bandwidth runs; empty: default_sizes()
-  std::uint64_t latency_bytes = 8;
+  std::vector<std::uint64_t> latency_sizes = {8};
   double seconds = 3;  // measured, for each number
   double warmup = 0.5;
   int streams = 0;         // TCP connections, queue pairs; 0: default_streams()
-  int traffic_class = 0;   // of RoCE: the ToS byte, 104 = DSCP 26
   bool both_ways = false;  // bandwidth from b to a too, after the one from a to b
+  bool duplex = false;     // both directions at once, and their sum
+  // TCP:
+  bool busy_poll = false;  // latency without ever sleeping
+  bool zero_copy = false;  // bandwidth without a copy at the sender
+  // RDMA:
+  std::vector<RdmaOperation> operations = {RdmaOperation::kWrite};
+  std::vector<int> traffic_classes;  // of RoCE, queue pairs take them in turn: the ToS byte, 104 = DSCP 26
+  std::vector<int> flow_labels;      // the same; empty: each queue pair has one of its own
+  std::uint64_t working_set = 0;     // bytes that messages are sent from; 0: what a cache holds
 };
 
 std::vector<std::uint64_t> default_sizes(Engine engine);
+// Every power of two that an engine takes.
+std::vector<std::uint64_t> all_sizes(Engine engine);
 int default_streams(Engine engine);
 
 // What is measured now: "tcp bandwidth gpu01 → gpu02, 256 KiB".

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <thread>
 
 #include "bench/both.h"
 #include "bench/chained_stop.h"
@@ -20,6 +22,7 @@ constexpr std::chrono::milliseconds kCloseDeadline{3000};
 constexpr std::uint64_t kHalf = 8 << 20;
 constexpr int kDepth = 128;
 constexpr std::size_t kSlotsAtLeast = 4;
+constexpr int kManySlots = 1 << 20;  // as many as the working set holds
 // What a dead path takes to be noticed by the slowest adapter, and a margin.
 constexpr std::chrono::milliseconds kRunMargin{15000};
 
@@ -28,10 +31,12 @@ std::chrono::milliseconds run_deadline(const RdmaRun& run) {
 }
 
 std::uint64_t half_bytes(const BenchPlan& plan, int queue_pairs) {
-  std::uint64_t largest = plan.latency_bytes;
-  for (const std::uint64_t size : plan.sizes.empty() ? default_sizes(Engine::kRdma) : plan.sizes)
-    largest = std::max(largest, size);
-  return std::max(kHalf, (largest + 64) * kSlotsAtLeast * static_cast<std::uint64_t>(queue_pairs));
+  std::uint64_t largest = 0;
+  for (const auto& sizes :
+       {plan.latency_sizes, plan.sizes.empty() ? default_sizes(Engine::kRdma) : plan.sizes})
+    for (const std::uint64_t size : sizes) largest = std::max(largest, size);
+  const std::uint64_t needed = (largest + 64) * kSlotsAtLeast * static_cast<std::uint64_t>(queue_pairs);
+  return std::max({plan.working_set, kHalf, needed});
 }
 
 // The same question to both ends at once.
@@ -63,12 +68,50 @@ std::optional<Failure> set_up_failure(const PairEnd& a, const PairEnd& b,
   return (of_a && !(a_cancelled && of_b)) ? of_a : of_b;
 }
 
+// The numbers of the side that saw the messages complete.
+void take_numbers(const RdmaTransferred& seen, Measurement& measurement) {
+  measurement.intervals = seen.intervals;
+  measurement.summary = summarize(seen.intervals);
+  measurement.seconds = seen.seconds;
+  measurement.checked_bytes = seen.checked_bytes;
+  measurement.wrong_bytes = seen.wrong_bytes;
+}
+
+double per_gigabyte(double cpu_seconds, std::uint64_t bytes) {
+  return bytes > 0 ? cpu_seconds / (static_cast<double>(bytes) / 1e9) : 0;
+}
+
+std::uint64_t sum(const std::vector<std::uint64_t>& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
+
+// Both directions of a measurement that ran at once, as one.
+void add_direction(const Measurement& other, Measurement& sum) {
+  sum.intervals.resize(std::min(sum.intervals.size(), other.intervals.size()));
+  for (std::size_t i = 0; i < sum.intervals.size(); ++i) sum.intervals[i] += other.intervals[i];
+  sum.summary = summarize(sum.intervals);
+  sum.seconds = std::max(sum.seconds, other.seconds);
+  sum.lost += other.lost;
+  sum.checked_bytes += other.checked_bytes;
+  sum.wrong_bytes += other.wrong_bytes;
+  sum.cpu_seconds_per_gigabyte = (sum.cpu_seconds_per_gigabyte + other.cpu_seconds_per_gigabyte) / 2;
+  if (!sum.failure) sum.failure = other.failure;
+}
+
+Failure changed(const std::string& from_node, const Measurement& measurement) {
+  return {"verify",
+          fmt::format("data arrived changed: {} of {} bytes differ from what {} sent",
+                      measurement.wrong_bytes, measurement.checked_bytes, from_node),
+          "suspect memory, the adapters or an IOMMU setting; measure again with the other pair of ports"};
+}
+
 }  // namespace
 
-RdmaPair::RdmaPair(const PairEnd& a, const PairEnd& b, const BenchPlan& plan, std::stop_token stop) {
+RdmaPair::RdmaPair(const PairEnd& a, const PairEnd& b, const BenchPlan& plan, bool datagrams,
+                   std::stop_token stop) {
   a_.end = &a;
   b_.end = &b;
-  failure_ = open(plan, stop);
+  failure_ = open(plan, datagrams, stop);
   if (!failure_) failure_ = choose();
   if (!failure_) failure_ = connect(plan, stop);
 }
@@ -80,10 +123,15 @@ RdmaPair::~RdmaPair() {
                           {});
 }
 
-std::optional<Failure> RdmaPair::open(const BenchPlan& plan, const std::stop_token& stop) {
+std::optional<Failure> RdmaPair::open(const BenchPlan& plan, bool datagrams, const std::stop_token& stop) {
   const int queue_pairs = plan.streams > 0 ? plan.streams : default_streams(Engine::kRdma);
   const auto request = [&](const Side& side) {
-    return RdmaOpen{side.end->interface, half_bytes(plan, queue_pairs), queue_pairs, kDepth};
+    return RdmaOpen{side.end->interface,
+                    half_bytes(plan, queue_pairs),
+                    queue_pairs,
+                    kDepth,
+                    plan.working_set > 0 ? kManySlots : kDepth,
+                    datagrams};
   };
   const auto answers = ask_ends<RdmaOpened>(*a_.end, *b_.end, kRdmaOpen, request(a_), request(b_), stop);
   if (answers.first) a_.opened = *answers.first;
@@ -122,11 +170,12 @@ std::optional<Failure> RdmaPair::choose() {
 
 std::optional<Failure> RdmaPair::connect(const BenchPlan& plan, const std::stop_token& stop) {
   const auto request = [&](const Side& side, const Side& other) {
-    RdmaConnect request{side.opened.session, other.end->peer->node(), other.opened.end, mtu_, -1, {}, 0};
+    RdmaConnect request{side.opened.session, other.end->peer->node(), other.opened.end, mtu_, -1, {}, {}, {}};
     if (infiniband_) return request;
     request.gid_index = side.gid.index;
     request.gid = other.gid.gid;
-    request.traffic_class = plan.traffic_class;
+    request.traffic_classes = plan.traffic_classes;
+    request.flow_labels = plan.flow_labels;
     return request;
   };
   return set_up_failure(
@@ -134,8 +183,8 @@ std::optional<Failure> RdmaPair::connect(const BenchPlan& plan, const std::stop_
       ask_ends<RdmaDone>(*a_.end, *b_.end, kRdmaConnect, request(a_, b_), request(b_, a_), stop));
 }
 
-RdmaRun RdmaPair::run_of(const BenchPlan& plan, std::uint64_t message_bytes) const {
-  return {"", message_bytes, plan.warmup, plan.seconds, random_seed()};
+RdmaRun RdmaPair::run_of(const BenchPlan& plan, RdmaOperation operation, std::uint64_t message_bytes) {
+  return {"", operation, message_bytes, plan.warmup, plan.seconds, random_seed()};
 }
 
 std::optional<Failure> RdmaPair::prepare(const RdmaRun& run, const std::stop_token& stop) {
@@ -183,88 +232,150 @@ void RdmaPair::add_counters(const Side& side, bool sender, const std::optional<R
   }
 }
 
-// The writing end works, the other only watches its adapter: it has no part in a write.
-bool RdmaPair::run_write(const Side& from, const Side& to, const RdmaRun& run, Measurement& measurement,
-                         const std::stop_token& stop) {
-  ChainedStop written_stop(stop);  // ends the watch when the writing has
+Result<RdmaDone> RdmaPair::finish(const Side& side, std::vector<std::uint64_t> messages) const {
+  return ask<RdmaDone>(*side.end->peer, kRdmaFinish, RdmaFinish{side.opened.session, std::move(messages)},
+                       kCloseDeadline, {});
+}
+
+// Of writes and reads one end does everything; the other only watches its adapter.
+std::pair<Result<RdmaTransferred>, Result<RdmaDone>> RdmaPair::move_alone(const Side& active,
+                                                                          const Side& passive,
+                                                                          const RdmaRun& run,
+                                                                          const std::stop_token& stop) const {
+  ChainedStop over(stop);  // ends the watch when the work is done
   RdmaRun request = run;
-  request.session = from.opened.session;
-  const auto [written, watched] = ask_both<RdmaWritten, RdmaDone>(
+  request.session = active.opened.session;
+  return ask_both<RdmaTransferred, RdmaDone>(
       [&](std::stop_token inner) {
-        auto answer =
-            ask<RdmaWritten>(*from.end->peer, kRdmaWrite, request, run_deadline(run), std::move(inner));
-        written_stop.request();
+        auto answer = ask<RdmaTransferred>(*active.end->peer, kRdmaTransfer, request, run_deadline(run),
+                                           std::move(inner));
+        over.request();
         return answer;
       },
       [&](const std::stop_token&) -> Result<RdmaDone> {
-        auto answer = ask<RdmaDone>(*to.end->peer, kRdmaWatch, RdmaSessionName{to.opened.session},
-                                    run_deadline(run), written_stop.token());
+        auto answer = ask<RdmaDone>(*passive.end->peer, kRdmaWatch, RdmaSessionName{passive.opened.session},
+                                    run_deadline(run), over.token());
         if (!answer && answer.error().kind == ErrorKind::kCancelled) return RdmaDone{};
         return answer;
       },
       stop);
+}
+
+std::pair<Result<RdmaTransferred>, Result<RdmaTransferred>> RdmaPair::move_to_receiver(
+    const Side& from, const Side& to, const RdmaRun& run, const std::stop_token& stop) const {
+  RdmaRun to_sender = run;
+  RdmaRun to_receiver = run;
+  to_sender.session = from.opened.session;
+  to_receiver.session = to.opened.session;
+  return ask_both<RdmaTransferred, RdmaTransferred>(
+      [&](std::stop_token inner) {
+        auto answer = ask<RdmaTransferred>(*from.end->peer, kRdmaTransfer, to_sender, run_deadline(run),
+                                           std::move(inner));
+        const bool well = answer && !answer->failure;
+        (void)finish(to, well ? answer->messages : std::vector<std::uint64_t>());
+        return answer;
+      },
+      [&](std::stop_token inner) {
+        return ask<RdmaTransferred>(*to.end->peer, kRdmaReceive, to_receiver, run_deadline(run),
+                                    std::move(inner));
+      },
+      stop);
+}
+
+// Bytes travel from `from` to `to`. Writes and sends are the work of `from`, reads that of `to`.
+void RdmaPair::move(const Side& from, const Side& to, const RdmaRun& run, Measurement& measurement,
+                    const std::stop_token& stop) const {
   const std::string& from_node = from.end->peer->node();
-  measurement.failure = cause_of(from_node, written, to.end->peer->node(), watched);
-  // What the other adapter tells of is why the writes failed.
+  const std::string& to_node = to.end->peer->node();
+  if (has_receiver(run.operation)) {
+    const auto [sent, received] = move_to_receiver(from, to, run, stop);
+    measurement.failure = cause_of(from_node, sent, to_node, received);
+    if (!received) return;
+    take_numbers(*received, measurement);
+    if (!sent) return;
+    measurement.cpu_seconds_per_gigabyte =
+        per_gigabyte(sent->cpu_seconds, sent->bytes) + per_gigabyte(received->cpu_seconds, received->bytes);
+    if (!measurement.failure && run.operation == RdmaOperation::kDatagram) {
+      measurement.lost += sum(sent->messages) - std::min(sum(sent->messages), sum(received->messages));
+      if (measurement.wrong_bytes > 0) measurement.failure = changed(from_node, measurement);
+      if (measurement.intervals.empty())
+        measurement.failure = Failure{"run", fmt::format("no datagram of {} reached {}", from_node, to_node),
+                                      "measure with --operations send, which says why"};
+    } else if (!measurement.failure) {
+      check(from, to, run, received->messages, measurement, stop);
+    }
+    return;
+  }
+  const bool reads = run.operation == RdmaOperation::kRead;
+  const Side& active = reads ? to : from;
+  const Side& passive = reads ? from : to;
+  const auto [moved, watched] = move_alone(active, passive, run, stop);
+  measurement.failure = cause_of(active.end->peer->node(), moved, passive.end->peer->node(), watched);
+  // What the other adapter tells of is why the work failed.
   if (watched && watched->failure) {
     measurement.failure = watched->failure;
-    measurement.failure->cause = fmt::format("{}: {}", to.end->peer->node(), watched->failure->cause);
-    if (written && written->failure)
-      measurement.failure->cause += fmt::format("; {}: {}", from_node, written->failure->cause);
+    measurement.failure->cause = fmt::format("{}: {}", passive.end->peer->node(), watched->failure->cause);
+    if (moved && moved->failure)
+      measurement.failure->cause += fmt::format("; {}: {}", active.end->peer->node(), moved->failure->cause);
   }
-  if (!written) return false;
-  measurement.intervals = written->intervals;
-  measurement.summary = summarize(written->intervals);
-  measurement.seconds = written->seconds;
-  if (written->bytes > 0)
-    measurement.cpu_seconds_per_gigabyte = written->cpu_seconds / (static_cast<double>(written->bytes) / 1e9);
-  if (measurement.failure) return false;
-  RdmaCheck question{to.opened.session, run, written->messages};
+  if (!moved) return;
+  take_numbers(*moved, measurement);
+  measurement.cpu_seconds_per_gigabyte = per_gigabyte(moved->cpu_seconds, moved->bytes);
+  if (!measurement.failure) check(from, to, run, moved->messages, measurement, stop);
+}
+
+void RdmaPair::check(const Side& from, const Side& to, const RdmaRun& run,
+                     const std::vector<std::uint64_t>& messages, Measurement& measurement,
+                     const std::stop_token& stop) const {
+  RdmaCheck question{to.opened.session, run, messages};
   question.run.session = to.opened.session;
   const auto checked = ask<RdmaChecked>(*to.end->peer, kRdmaCheck, question, kSetUpDeadline, stop);
   if (!checked) {
     measurement.failure =
         Failure{"verify", fmt::format("{}: {}", to.end->peer->node(), checked.error().text), ""};
-    return false;
+    return;
   }
   measurement.checked_bytes = checked->checked_bytes;
   measurement.wrong_bytes = checked->wrong_bytes;
-  if (checked->wrong_bytes > 0)
-    measurement.failure = Failure{
-        "verify",
-        fmt::format("data arrived changed: {} of {} bytes differ from what {} wrote", checked->wrong_bytes,
-                    checked->checked_bytes, from_node),
-        "suspect memory, the adapters or an IOMMU setting; measure again with the other pair of ports"};
-  return true;
+  if (checked->wrong_bytes > 0) measurement.failure = changed(from.end->peer->node(), measurement);
 }
 
-void RdmaPair::measure_bandwidth(bool from_a, const BenchPlan& plan, Measurement& measurement,
-                                 std::stop_token stop) {
+void RdmaPair::measure_bandwidth(RdmaOperation operation, bool from_a, const BenchPlan& plan,
+                                 Measurement& measurement, std::stop_token stop) {
   const Side& from = from_a ? a_ : b_;
   const Side& to = from_a ? b_ : a_;
   describe(from, to, measurement);
   measurement.failure = failure_;
   if (measurement.failure) return;
-  const RdmaRun run = run_of(plan, measurement.message_bytes);
+  const RdmaRun run = run_of(plan, operation, measurement.message_bytes);
   measurement.failure = prepare(run, stop);
   if (measurement.failure) return;
   const auto before_from = count(from, stop);
   const auto before_to = count(to, stop);
-  run_write(from, to, run, measurement, stop);
+  if (plan.duplex) {
+    Measurement back;
+    {
+      const std::jthread other([&] { move(to, from, run, back, stop); });
+      move(from, to, run, measurement, stop);
+    }
+    add_direction(back, measurement);
+  } else {
+    move(from, to, run, measurement, stop);
+  }
   add_counters(from, true, before_from, measurement, stop);
   add_counters(to, false, before_to, measurement, stop);
   if (measurement.failure && measurement.failure->remedy.empty()) measurement.failure->remedy = doubt_;
   failure_ = measurement.failure;
 }
 
-void RdmaPair::measure_latency(bool from_a, const BenchPlan& plan, Measurement& measurement,
-                               std::stop_token stop) {
+void RdmaPair::measure_latency(RdmaOperation operation, bool from_a, const BenchPlan& plan,
+                               Measurement& measurement, std::stop_token stop) {
   const Side& from = from_a ? a_ : b_;
   const Side& to = from_a ? b_ : a_;
   describe(from, to, measurement);
   measurement.failure = failure_;
   if (measurement.failure) return;
-  RdmaRun run = run_of(plan, measurement.message_bytes);
+  const RdmaRun run = run_of(plan, operation, measurement.message_bytes);
   measurement.failure = prepare(run, stop);
   if (measurement.failure) return;
   RdmaRun ping = run;
@@ -273,9 +384,12 @@ void RdmaPair::measure_latency(bool from_a, const BenchPlan& plan, Measurement& 
   echo.session = to.opened.session;
   const auto [pinged, echoed] = ask_both<RdmaPinged, RdmaDone>(
       [&](std::stop_token inner) {
-        return ask<RdmaPinged>(*from.end->peer, kRdmaPing, ping, run_deadline(run), std::move(inner));
+        auto answer = ask<RdmaPinged>(*from.end->peer, kRdmaPing, ping, run_deadline(run), std::move(inner));
+        (void)finish(to, {});
+        return answer;
       },
-      [&](std::stop_token inner) {
+      [&](std::stop_token inner) -> Result<RdmaDone> {
+        if (operation == RdmaOperation::kRead) return RdmaDone{};
         return ask<RdmaDone>(*to.end->peer, kRdmaEcho, echo, run_deadline(run), std::move(inner));
       },
       stop);
@@ -284,6 +398,7 @@ void RdmaPair::measure_latency(bool from_a, const BenchPlan& plan, Measurement& 
   if (!pinged) return;
   measurement.summary = pinged->summary;
   measurement.seconds = pinged->seconds;
+  measurement.lost = pinged->lost;
   measurement.checked_bytes = pinged->checked_bytes;
   measurement.wrong_bytes = pinged->wrong_bytes;
 }

@@ -14,17 +14,21 @@ namespace railbed {
 class RdmaPair {
  public:
   // Opens and connects both ends; `failure()` says what was in the way.
-  RdmaPair(const PairEnd& a, const PairEnd& b, const BenchPlan& plan, std::stop_token stop);
+  RdmaPair(const PairEnd& a, const PairEnd& b, const BenchPlan& plan, bool datagrams, std::stop_token stop);
   ~RdmaPair();  // closes both
   RdmaPair(const RdmaPair&) = delete;
   RdmaPair& operator=(const RdmaPair&) = delete;
 
   const std::optional<Failure>& failure() const { return failure_; }
   Wire wire() const { return wire_; }
+  int mtu() const { return mtu_; }
 
-  // Each fills in one measurement, whose engine, metric, ends, size and streams are set already.
-  void measure_bandwidth(bool from_a, const BenchPlan& plan, Measurement& measurement, std::stop_token stop);
-  void measure_latency(bool from_a, const BenchPlan& plan, Measurement& measurement, std::stop_token stop);
+  // Each fills in one measurement, whose engine, metric, ends, size and streams are set already. After an
+  // operation that has a receiver a new pair is needed.
+  void measure_bandwidth(RdmaOperation operation, bool from_a, const BenchPlan& plan,
+                         Measurement& measurement, std::stop_token stop);
+  void measure_latency(RdmaOperation operation, bool from_a, const BenchPlan& plan, Measurement& measurement,
+                       std::stop_token stop);
 
  private:
   struct Side {
@@ -32,17 +36,25 @@ class RdmaPair {
     RdmaOpened opened;
     GidOffer gid;
   };
-  std::optional<Failure> open(const BenchPlan& plan, const std::stop_token& stop);
+  std::optional<Failure> open(const BenchPlan& plan, bool datagrams, const std::stop_token& stop);
   std::optional<Failure> choose();
   std::optional<Failure> connect(const BenchPlan& plan, const std::stop_token& stop);
   std::optional<Failure> prepare(const RdmaRun& run, const std::stop_token& stop);
-  RdmaRun run_of(const BenchPlan& plan, std::uint64_t message_bytes) const;
+  static RdmaRun run_of(const BenchPlan& plan, RdmaOperation operation, std::uint64_t message_bytes);
   void describe(const Side& from, const Side& to, Measurement& measurement) const;
   std::optional<RdmaCounters> count(const Side& side, const std::stop_token& stop) const;
   void add_counters(const Side& side, bool sender, const std::optional<RdmaCounters>& before,
                     Measurement& measurement, const std::stop_token& stop) const;
-  bool run_write(const Side& from, const Side& to, const RdmaRun& run, Measurement& measurement,
-                 const std::stop_token& stop);
+  void move(const Side& from, const Side& to, const RdmaRun& run, Measurement& measurement,
+            const std::stop_token& stop) const;
+  Result<RdmaDone> finish(const Side& side, std::vector<std::uint64_t> messages) const;
+  std::pair<Result<RdmaTransferred>, Result<RdmaDone>> move_alone(const Side& active, const Side& passive,
+                                                                  const RdmaRun& run,
+                                                                  const std::stop_token& stop) const;
+  std::pair<Result<RdmaTransferred>, Result<RdmaTransferred>> move_to_receiver(
+      const Side& from, const Side& to, const RdmaRun& run, const std::stop_token& stop) const;
+  void check(const Side& from, const Side& to, const RdmaRun& run, const std::vector<std::uint64_t>& messages,
+             Measurement& measurement, const std::stop_token& stop) const;
 
   Side a_;
   Side b_;

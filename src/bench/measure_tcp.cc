@@ -32,7 +32,7 @@ Result<Meeting> arrange(const PairEnd& from, const PairEnd& to, const TcpPlan& p
 }
 
 TcpPlan tcp_plan(const BenchPlan& plan, std::uint64_t message_bytes, int streams) {
-  return {streams, message_bytes, plan.warmup, plan.seconds, random_seed()};
+  return {streams, message_bytes, plan.warmup, plan.seconds, random_seed(), plan.busy_poll, plan.zero_copy};
 }
 
 template <class Listening, class Connecting>
@@ -67,6 +67,9 @@ void measure_tcp_bandwidth(const PairEnd& from, const PairEnd& to, const BenchPl
     measurement.packets = sent->packets;
     measurement.lost = sent->lost;
     measurement.mtu = sent->mtu;
+    if (sent->copied > 0)
+      measurement.counter_deltas[from.peer->node() + " zero-copy sends that the kernel copied"] =
+          static_cast<std::int64_t>(sent->copied);
   }
   if (!received) return;
   measurement.intervals = received->intervals;

@@ -61,8 +61,10 @@ struct LinkQuestion {
 struct LinkState {
   std::string trouble;  // "eth1 is down", "eth1 has no carrier"; empty: none seen
   std::string remedy;
+  bool remote = false;  // what happens at the other end of the link may be the cause
   static constexpr auto fields() {
-    return std::tuple{field("trouble", &LinkState::trouble), field("remedy", &LinkState::remedy)};
+    return std::tuple{field("trouble", &LinkState::trouble), field("remedy", &LinkState::remedy),
+                      field("remote", &LinkState::remote)};
   }
 };
 

@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kMostQueuePairs = 64;
 constexpr int kDeepest = 4096;
+constexpr int kMostSlots = 1 << 20;
 constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 30;
 
 // A session and the port that it uses.
@@ -61,8 +62,9 @@ RdmaOpened refused(std::string cause, std::string remedy) {
 
 Result<RdmaOpened> open(Opens& opens, Host& host, const RdmaOpen& request) {
   if (request.queue_pairs < 1 || request.queue_pairs > kMostQueuePairs || request.depth < 1 ||
-      request.depth > kDeepest || request.half_bytes < 4096 || request.half_bytes > kMostMemory)
-    return fail(ErrorKind::kBadInput, "queue pairs, depth or memory out of range");
+      request.depth > kDeepest || request.slots < 1 || request.slots > kMostSlots ||
+      request.half_bytes < 4096 || request.half_bytes > kMostMemory)
+    return fail(ErrorKind::kBadInput, "queue pairs, depth, slots or memory out of range");
   const Net net = collect_net(host);
   const Rdma rdma = collect_rdma(host);
   const RdmaPortRef found = rdma_port_of(rdma, net, request.interface);
@@ -74,8 +76,9 @@ Result<RdmaOpened> open(Opens& opens, Host& host, const RdmaOpen& request) {
     return refused(fmt::format("port {}/{} under {} is {}, not ACTIVE", found.device->name,
                                found.port->number, request.interface, state),
                    "bring the link up; on InfiniBand a subnet manager must run");
-  auto engine = RdmaSession::open({found.device->name, found.port->number, request.half_bytes,
-                                   request.queue_pairs, request.depth, cpus_near(host, *found.device)});
+  auto engine =
+      RdmaSession::open({found.device->name, found.port->number, request.half_bytes, request.queue_pairs,
+                         request.depth, request.slots, request.datagrams, cpus_near(host, *found.device)});
   if (!engine) return refused(engine.error().text, "");
   RdmaOpened answer;
   answer.device = found.device->name;
@@ -83,6 +86,7 @@ Result<RdmaOpened> open(Opens& opens, Host& host, const RdmaOpen& request) {
   answer.link_layer = found.port->link_layer.value_or("");
   answer.active_mtu = found.port->active_mtu.value_or(0);
   answer.inline_bytes = (*engine)->inline_bytes();
+  answer.huge_pages = (*engine)->huge_pages();
   answer.end = (*engine)->end();
   answer.end.lid = found.port->lid.value_or(0);
   answer.gids = gid_offers(*found.port, net);
@@ -142,18 +146,21 @@ Handlers rdma_handlers(std::shared_ptr<Host> host) {
   all.emplace(kRdmaPrepare, step<RdmaRun>(opens, [](Open& open, const RdmaRun& run, std::stop_token) {
                 return done_or_failure(open.engine->prepare(run), "connect");
               }));
-  all.emplace(kRdmaWrite,
-              run_step<RdmaWritten>(opens, [](RdmaSession& engine, const RdmaRun& run, std::stop_token stop) {
-                return engine.write(run, std::move(stop));
-              }));
-  all.emplace(kRdmaPing,
-              run_step<RdmaPinged>(opens, [](RdmaSession& engine, const RdmaRun& run, std::stop_token stop) {
-                return engine.ping(run, std::move(stop));
-              }));
-  all.emplace(kRdmaEcho,
-              run_step<RdmaDone>(opens, [](RdmaSession& engine, const RdmaRun& run, std::stop_token stop) {
-                return engine.echo(run, std::move(stop));
-              }));
+  const auto moving = [](auto move) {
+    return [move](RdmaSession& engine, const RdmaRun& run, std::stop_token stop) {
+      return (engine.*move)(run, std::move(stop));
+    };
+  };
+  all.emplace(kRdmaTransfer, run_step<RdmaTransferred>(opens, moving(&RdmaSession::transfer)));
+  all.emplace(kRdmaReceive, run_step<RdmaTransferred>(opens, moving(&RdmaSession::receive)));
+  all.emplace(kRdmaPing, run_step<RdmaPinged>(opens, moving(&RdmaSession::ping)));
+  all.emplace(kRdmaEcho, run_step<RdmaDone>(opens, moving(&RdmaSession::echo)));
+  all.emplace(
+      kRdmaFinish,
+      step<RdmaFinish>(opens, [](Open& open, const RdmaFinish& request, std::stop_token) -> Result<RdmaDone> {
+        open.engine->finish(request.messages);
+        return RdmaDone{};
+      }));
   all.emplace(kRdmaCheck,
               step<RdmaCheck>(
                   opens, [](Open& open, const RdmaCheck& request, std::stop_token) -> Result<RdmaChecked> {

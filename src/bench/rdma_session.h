@@ -18,6 +18,8 @@ struct RdmaSetUp {
   std::size_t half_bytes = 0;
   int queue_pairs = 1;
   int depth = 128;
+  int slots = 128;
+  bool datagrams = false;
   std::vector<int> cpus;  // of the adapter's NUMA node; engines run there. Empty: anywhere
 };
 
@@ -29,16 +31,23 @@ class RdmaSession {
 
   RdmaEnd end() const;
   int inline_bytes() const;
+  bool huge_pages() const;
   Result<void> connect(const RdmaConnect& request);
 
-  // Fills the half that is sent from and poisons the half that is received into.
+  // Fills the half that is sent from, poisons the half that is received into and posts receives for sends,
+  // which a session can do once.
   Result<void> prepare(const RdmaRun& run);
   // The others refuse nothing: ask this first.
   bool is_prepared_for(const RdmaRun& run) const;
-  RdmaWritten write(const RdmaRun& run, std::stop_token stop);
+  // Writes, reads or sends for the time of the run, then waits for what is under way.
+  RdmaTransferred transfer(const RdmaRun& run, std::stop_token stop);
+  // Takes what the other sends until finish() says how much there is.
+  RdmaTransferred receive(const RdmaRun& run, std::stop_token stop);
   RdmaChecked check(const RdmaCheck& check) const;
   RdmaPinged ping(const RdmaRun& run, std::stop_token stop);
+  // Until finish().
   RdmaDone echo(const RdmaRun& run, std::stop_token stop);
+  void finish(std::vector<std::uint64_t> messages);
   // Until stopped, or until the adapter tells of trouble: its port went down, the device died.
   RdmaDone watch(std::stop_token stop) const;
 

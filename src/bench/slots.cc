@@ -45,7 +45,10 @@ void Slots::stamp(std::span<std::byte> bytes, std::uint64_t message) const {
 
 void Slots::fill() const {
   for (int qp = 0; qp < queue_pairs_; ++qp)
-    for (int i = 0; i < count_; ++i) fill_pattern(slot(qp, static_cast<std::uint64_t>(i)), slot_seed(qp, i));
+    for (int i = 0; i < count_; ++i) {
+      fill_pattern(slot(qp, static_cast<std::uint64_t>(i)), slot_seed(qp, i));
+      number(qp, static_cast<std::uint64_t>(i));
+    }
 }
 
 void Slots::number(int queue_pair, std::uint64_t message) const { stamp(slot(queue_pair, message), message); }
@@ -55,7 +58,11 @@ void Slots::poison() const {
     for (int i = 0; i < count_; ++i) fill_pattern(slot(qp, static_cast<std::uint64_t>(i)), ~slot_seed(qp, i));
 }
 
-Slots::Check Slots::check(std::span<const std::uint64_t> messages) const {
+void Slots::poison(int queue_pair, std::uint64_t message) const {
+  stamp(slot(queue_pair, message), ~message);
+}
+
+Slots::Check Slots::check(std::span<const std::uint64_t> messages, bool as_filled) const {
   Check result;
   std::vector<std::byte> expected(message_bytes_);
   for (int qp = 0; qp < queue_pairs_ && static_cast<std::size_t>(qp) < messages.size(); ++qp) {
@@ -64,11 +71,28 @@ Slots::Check Slots::check(std::span<const std::uint64_t> messages) const {
     for (std::uint64_t message = sent - used; message < sent; ++message) {
       const auto index = static_cast<int>(message % static_cast<std::uint64_t>(count_));
       fill_pattern(expected, slot_seed(qp, index));
-      stamp(expected, message);
+      stamp(expected, as_filled ? static_cast<std::uint64_t>(index) : message);
       result.wrong += count_wrong(slot(qp, message), expected);
       result.checked += expected.size();
     }
   }
+  return result;
+}
+
+Slots::Check Slots::check_datagram(int queue_pair, std::span<const std::byte> got, const Slots& sender,
+                                   bool whole) const {
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  if (got.size() != message_bytes_) return {message_bytes_, message_bytes_};
+  if (got.size() < kWord) return {};
+  Check result{std::min(2 * kWord, got.size()), 0};
+  std::uint64_t word = 0;
+  std::memcpy(&word, got.data(), kWord);
+  if (got.size() >= 2 * kWord) result.wrong = count_wrong(got.last(kWord), got.first(kWord));
+  if (!whole || got.size() <= 2 * kWord) return result;
+  const std::size_t body = got.size() - 2 * kWord;
+  const auto expected = sender.slot(queue_pair, word ^ seed_);
+  result.wrong += count_wrong(got.subspan(kWord, body), expected.subspan(kWord, body));
+  result.checked += body;
   return result;
 }
 

@@ -23,18 +23,24 @@ class Slots {
     return memory_.subspan(offset(queue_pair, message), message_bytes_);
   }
 
-  // Sender: fill every slot once, then number each message before it is posted.
+  // Sender: fill every slot once, then number each message before it is posted. Until then a slot holds the
+  // first message that would go to it: what is read from an end that does not know of it.
   void fill() const;
   void number(int queue_pair, std::uint64_t message) const;
-  // Receiver: overwrite every slot with bytes that no run sends.
+  // Receiver: overwrite every slot with bytes that no run sends; only where the number goes, of one slot.
   void poison() const;
+  void poison(int queue_pair, std::uint64_t message) const;
 
   struct Check {
     std::uint64_t checked = 0;
     std::uint64_t wrong = 0;
   };
-  // Receiver: every slot must hold the last message of `messages[queue pair]` that went to it.
-  Check check(std::span<const std::uint64_t> messages) const;
+  // Receiver: every slot must hold the last message of `messages[queue pair]` that went to it; `as_filled`:
+  // the first.
+  Check check(std::span<const std::uint64_t> messages, bool as_filled = false) const;
+  // Receiver: a message of at most a packet that may be any of the run's. `sender` is filled as the other
+  // end's is. Between the numbers at both ends `whole` messages only are compared.
+  Check check_datagram(int queue_pair, std::span<const std::byte> got, const Slots& sender, bool whole) const;
 
  private:
   std::uint64_t slot_seed(int queue_pair, int slot) const;

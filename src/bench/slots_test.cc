@@ -87,5 +87,36 @@ TEST(Slots, TooLargeMessagesHaveNoSlot) {
   EXPECT_EQ(Slots(memory, 64, 1, 16, 1024, 0).count(), 16);
 }
 
+TEST(Slots, WhatWasReadChecksOutAndWhatWasNotDoesNot) {
+  Pair pair(5000, 2, 4);
+  const auto read = [&](std::uint64_t message) {
+    pair.receiver.poison(1, message);
+    std::memcpy(pair.receiver.slot(1, message).data(), pair.sender.slot(1, message).data(), 5000);
+  };
+  for (std::uint64_t message = 0; message < 6; ++message) read(message);
+  EXPECT_EQ(pair.receiver.check(std::vector<std::uint64_t>{0, 6}, true).wrong, 0u);
+  pair.receiver.poison(1, 6);  // posted, and never arrived
+  EXPECT_GT(pair.receiver.check(std::vector<std::uint64_t>{0, 7}, true).wrong, 0u);
+}
+
+TEST(Slots, DatagramsAreToldByTheirNumber) {
+  for (const std::size_t size : {8u, 15u, 16u, 17u, 100u, 1024u}) {
+    Pair pair(size, 1, 4);
+    const Slots twin = pair.sender;
+    for (const std::uint64_t message : {0u, 3u, 9u}) {
+      pair.sender.number(0, message);
+      std::vector<std::byte> got(pair.sender.slot(0, message).begin(), pair.sender.slot(0, message).end());
+      const auto good = pair.receiver.check_datagram(0, got, twin, true);
+      EXPECT_EQ(good.checked, size) << size;
+      EXPECT_EQ(good.wrong, 0u) << size;
+      if (size < 16) continue;
+      got[size / 2] ^= std::byte{1};
+      EXPECT_EQ(pair.receiver.check_datagram(0, got, twin, true).wrong, 1u) << size;
+    }
+  }
+  Pair pair(64, 1, 4);
+  EXPECT_EQ(pair.receiver.check_datagram(0, std::vector<std::byte>(63), pair.sender, false).wrong, 64u);
+}
+
 }  // namespace
 }  // namespace railbed

@@ -205,23 +205,28 @@ Result<Socket> connect_stream(const IpAddress& from, const IpAddress& to, int po
   return socket;
 }
 
-Break send_all(int fd, std::span<iovec> parts, std::chrono::nanoseconds patience,
-               const std::stop_token& stop) {
+Break send_all(int fd, std::span<iovec> parts, std::chrono::nanoseconds patience, const std::stop_token& stop,
+               int flags, std::uint64_t* calls) {
   std::uint64_t stalled_since = 0;
   while (!parts.empty()) {
     msghdr message{};
     message.msg_iov = parts.data();
     message.msg_iovlen = parts.size();
-    ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL);
+    ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL | flags);
     if (sent < 0) {
       if (errno == EPIPE || errno == ECONNRESET) return Break::kClosed;
-      if (errno != EAGAIN && errno != EINTR) return Break::kError;
+      // Without room for its notice of a call the kernel takes it with a copy.
+      if (errno == ENOBUFS && flags != 0)
+        flags = 0;
+      else if (errno != EAGAIN && errno != EINTR)
+        return Break::kError;
       if (stop.stop_requested()) return Break::kStopped;
       if (stalled_since == 0) stalled_since = now_ns();
       if (now_ns() - stalled_since > static_cast<std::uint64_t>(patience.count())) return Break::kStalled;
       continue;
     }
     stalled_since = 0;
+    if (calls != nullptr && flags != 0) ++*calls;
     while (!parts.empty() && static_cast<std::size_t>(sent) >= parts[0].iov_len) {
       sent -= static_cast<ssize_t>(parts[0].iov_len);
       parts = parts.subspan(1);
@@ -258,6 +263,32 @@ Break receive_all(int fd, std::span<std::byte> into, std::chrono::nanoseconds pa
     into = into.subspan(got);
   }
   return Break::kNone;
+}
+
+Break receive_all_spinning(int fd, std::span<std::byte> into, std::chrono::nanoseconds patience,
+                           const std::stop_token& stop) {
+  constexpr std::uint64_t kSpinsToLook = 1024;
+  std::uint64_t since = 0;
+  for (std::uint64_t spins = 1; !into.empty(); ++spins) {
+    const ssize_t received = recv(fd, into.data(), into.size(), MSG_DONTWAIT);
+    if (received > 0) {
+      into = into.subspan(static_cast<std::size_t>(received));
+      since = 0;
+      continue;
+    }
+    if (received == 0 || errno == ECONNRESET) return Break::kClosed;
+    if (errno != EAGAIN && errno != EINTR) return Break::kError;
+    if (spins % kSpinsToLook != 0) continue;
+    if (stop.stop_requested()) return Break::kStopped;
+    if (since == 0) since = now_ns();
+    if (now_ns() - since > static_cast<std::uint64_t>(patience.count())) return Break::kStalled;
+  }
+  return Break::kNone;
+}
+
+void poll_adapter(int fd) {
+  const int microseconds = 50;
+  setsockopt(fd, SOL_SOCKET, SO_BUSY_POLL, &microseconds, sizeof microseconds);
 }
 
 TcpInfo read_tcp_info(int fd) {

@@ -56,11 +56,16 @@ Result<Socket> connect_stream(const IpAddress& from, const IpAddress& to, int po
 enum class Break { kNone, kClosed, kStalled, kStopped, kError };
 
 // Both move everything or say why not. "Stalled" is no progress at all for `patience`; `errno` is kept for
-// kError.
-Break send_all(int fd, std::span<iovec> parts, std::chrono::nanoseconds patience,
-               const std::stop_token& stop);
+// kError. `calls` counts the system calls that sent something.
+Break send_all(int fd, std::span<iovec> parts, std::chrono::nanoseconds patience, const std::stop_token& stop,
+               int flags = 0, std::uint64_t* calls = nullptr);
 Break receive_all(int fd, std::span<std::byte> into, std::chrono::nanoseconds patience,
                   const std::stop_token& stop);
+// The same without ever sleeping: asks the kernel again and again.
+Break receive_all_spinning(int fd, std::span<std::byte> into, std::chrono::nanoseconds patience,
+                           const std::stop_token& stop);
+// Has the kernel look at the adapter, too, while it is asked (SO_BUSY_POLL), where that is allowed.
+void poll_adapter(int fd);
 // At least one byte, at most all of `into`; `got` says how many.
 Break receive_some(int fd, std::span<std::byte> into, std::size_t& got, std::chrono::nanoseconds patience,
                    const std::stop_token& stop);

@@ -22,10 +22,13 @@ struct TcpPlan {
   double warmup = 0;                // seconds, not counted
   double seconds = 0;
   std::uint64_t seed = 0;  // of the pattern
+  bool busy_poll = false;  // ping-pong: never sleep
+  bool zero_copy = false;  // throughput: send without a copy
   static constexpr auto fields() {
-    return std::tuple{field("streams", &TcpPlan::streams), field("message_bytes", &TcpPlan::message_bytes),
-                      field("warmup", &TcpPlan::warmup), field("seconds", &TcpPlan::seconds),
-                      field("seed", &TcpPlan::seed)};
+    return std::tuple{field("streams", &TcpPlan::streams),    field("message_bytes", &TcpPlan::message_bytes),
+                      field("warmup", &TcpPlan::warmup),      field("seconds", &TcpPlan::seconds),
+                      field("seed", &TcpPlan::seed),          field("busy_poll", &TcpPlan::busy_poll),
+                      field("zero_copy", &TcpPlan::zero_copy)};
   }
 };
 
@@ -55,6 +58,7 @@ struct TcpSent {
   double cpu_seconds = 0;
   double round_trip_us = 0;
   int mtu = 0;
+  std::uint64_t copied = 0;  // zero-copy calls that the kernel copied all the same
   std::optional<Failure> failure;
   static constexpr auto fields() {
     return std::tuple{field("packets", &TcpSent::packets),
@@ -62,6 +66,7 @@ struct TcpSent {
                       field("cpu_seconds", &TcpSent::cpu_seconds),
                       field("round_trip_us", &TcpSent::round_trip_us),
                       field("mtu", &TcpSent::mtu),
+                      field("copied", &TcpSent::copied),
                       field("failure", &TcpSent::failure)};
   }
 };

@@ -17,22 +17,32 @@ void number(std::span<std::byte> message, std::uint64_t sequence) {
   std::memcpy(message.data(), &sequence, std::min<std::size_t>(message.size(), sizeof sequence));
 }
 
-Break trade(int fd, std::span<std::byte> out, std::span<std::byte> in, const std::stop_token& stop) {
+using Receive = Break (*)(int, std::span<std::byte>, std::chrono::nanoseconds, const std::stop_token&);
+
+Receive receive_by(const TcpPlan& plan, int fd) {
+  if (!plan.busy_poll) return receive_all;
+  poll_adapter(fd);
+  return receive_all_spinning;
+}
+
+Break trade(int fd, Receive receive, std::span<std::byte> out, std::span<std::byte> in,
+            const std::stop_token& stop) {
   iovec part{out.data(), out.size()};
   if (const Break why = send_all(fd, {&part, 1}, kSenderPatience, stop); why != Break::kNone) return why;
-  return receive_all(fd, in, kSenderPatience, stop);
+  return receive(fd, in, kSenderPatience, stop);
 }
 
 // Ping until `end`; what comes back is compared with what went out, outside the timed region.
-Break ping_until(std::uint64_t end, int fd, std::span<std::byte> message, LatencySampler* sampler,
-                 TcpPinged& pinged, std::uint64_t& sequence, const std::stop_token& stop) {
+Break ping_until(std::uint64_t end, int fd, Receive receive, std::span<std::byte> message,
+                 LatencySampler* sampler, TcpPinged& pinged, std::uint64_t& sequence,
+                 const std::stop_token& stop) {
   std::vector<std::byte> reply(message.size());
   std::uint64_t batch_end = now_ns() + kBatch;
   for (std::uint64_t start = now_ns(); start < end; start = now_ns()) {
     if (stop.stop_requested()) return Break::kStopped;
     number(message, sequence++);
     const std::uint64_t sent = now_ns();
-    if (const Break why = trade(fd, message, reply, stop); why != Break::kNone) return why;
+    if (const Break why = trade(fd, receive, message, reply, stop); why != Break::kNone) return why;
     const std::uint64_t done = now_ns();
     pinged.wrong_bytes += count_wrong(reply, message);
     if (sampler == nullptr) continue;
@@ -56,14 +66,16 @@ TcpPinged tcp_ping(const TcpTarget& target, const TcpPlan& plan, std::stop_token
     return pinged;
   }
   const int fd = socket->fd();
+  const Receive receive = receive_by(plan, fd);
   std::vector<std::byte> message = make_pattern(plan.message_bytes, plan.seed);
   LatencySampler sampler;
   std::uint64_t sequence = 0;
-  Break why = ping_until(now_ns() + to_ns(plan.warmup), fd, message, nullptr, pinged, sequence, stop);
+  Break why =
+      ping_until(now_ns() + to_ns(plan.warmup), fd, receive, message, nullptr, pinged, sequence, stop);
   const TcpInfo before = read_tcp_info(fd);
   const std::uint64_t start = now_ns();
   if (why == Break::kNone)
-    why = ping_until(start + to_ns(plan.seconds), fd, message, &sampler, pinged, sequence, stop);
+    why = ping_until(start + to_ns(plan.seconds), fd, receive, message, &sampler, pinged, sequence, stop);
   if (why != Break::kNone) pinged.failure = send_failure(target.peer, why, fd);
   pinged.seconds = static_cast<double>(now_ns() - start) / 1e9;
   const TcpInfo after = read_tcp_info(fd);
@@ -83,9 +95,10 @@ TcpEchoed tcp_echo(const TcpDoor& door, const TcpPlan& plan, std::string_view pe
     return echoed;
   }
   const int fd = sockets->front().fd();
+  const Receive receive = receive_by(plan, fd);
   std::vector<std::byte> message(plan.message_bytes);
   while (!stop.stop_requested()) {
-    Break why = receive_all(fd, message, kReceiverPatience, stop);
+    Break why = receive(fd, message, kReceiverPatience, stop);
     if (why == Break::kClosed) return echoed;  // the pinging side is through
     iovec part{message.data(), message.size()};
     if (why == Break::kNone) why = send_all(fd, {&part, 1}, kReceiverPatience, stop);

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "bench/block.h"
@@ -13,6 +14,7 @@
 #include "bench/clock.h"
 #include "bench/tcp.h"
 #include "bench/tcp_common.h"
+#include "bench/zero_copy.h"
 
 namespace railbed {
 namespace {
@@ -62,18 +64,34 @@ class Run {
   std::optional<Failure> failure_;
 };
 
+// One stream of the sending side.
+struct Outbound {
+  ThreadMeter meter;
+  std::uint64_t copied = 0;
+};
+
 // Sends blocks until the run is over, then says so and waits until the other side has read everything.
-Break send_stream(Run& run, int fd, Blocks& blocks, ThreadMeter& meter) {
+Break send_stream(Run& run, int fd, Blocks& blocks, bool zero_copy, Outbound& outbound) {
   const std::stop_token stop = run.stop();
+  ThreadMeter& meter = outbound.meter;
+  std::optional<ZeroCopySender> without_copy;
+  // A block may be sent by several calls: half of what is kept leaves room for that.
+  if (zero_copy) without_copy.emplace(fd, Blocks::kKept / 2);
+  const auto send = [&](std::span<iovec> parts) {
+    return without_copy && without_copy->enabled() ? without_copy->send_all(parts, kSenderPatience, stop)
+                                                   : send_all(fd, parts, kSenderPatience, stop);
+  };
   while (run.phase() != Phase::kOver) {
     meter.follow(run.phase());
     if (stop.stop_requested()) return Break::kStopped;
-    if (const Break why = send_all(fd, blocks.next(false), kSenderPatience, stop); why != Break::kNone)
-      return why;
+    if (const Break why = send(blocks.next(false)); why != Break::kNone) return why;
   }
   meter.follow(Phase::kOver);
-  if (const Break why = send_all(fd, blocks.next(true), kSenderPatience, stop); why != Break::kNone)
-    return why;
+  if (const Break why = send(blocks.next(true)); why != Break::kNone) return why;
+  if (without_copy) {
+    if (const Break why = without_copy->drain(kSenderPatience, stop); why != Break::kNone) return why;
+    outbound.copied = without_copy->copied();
+  }
   shutdown(fd, SHUT_WR);
   std::byte nothing{};
   std::size_t got = 0;
@@ -167,15 +185,16 @@ TcpSent tcp_send(const TcpTarget& target, const TcpPlan& plan, std::stop_token s
     sockets.push_back(std::move(*socket));
     blocks.emplace_back(plan.message_bytes, plan.seed, i);
   }
-  std::vector<ThreadMeter> meters(sockets.size());
+  std::vector<Outbound> outbound(sockets.size());
   {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < sockets.size(); ++i)
       threads.emplace_back([&, i] {
         const int fd = sockets[i].fd();
-        if (const Break why = send_stream(run, fd, blocks[i], meters[i]); why != Break::kNone)
+        if (const Break why = send_stream(run, fd, blocks[i], plan.zero_copy, outbound[i]);
+            why != Break::kNone)
           run.report(send_failure(target.peer, why, fd));
-        meters[i].follow(Phase::kOver);
+        outbound[i].meter.follow(Phase::kOver);
         run.stream_ended();
       });
     const std::uint64_t start = now_ns();
@@ -187,7 +206,10 @@ TcpSent tcp_send(const TcpTarget& target, const TcpPlan& plan, std::stop_token s
     }
     run.enter(Phase::kOver);
   }
-  for (const ThreadMeter& meter : meters) sent.cpu_seconds += meter.seconds();
+  for (const Outbound& one : outbound) {
+    sent.cpu_seconds += one.meter.seconds();
+    sent.copied += one.copied;
+  }
   sent.failure = run.failure();
   return sent;
 }

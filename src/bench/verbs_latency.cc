@@ -1,5 +1,6 @@
-// Latency of RDMA writes: ping-pong. Each side spins on the last byte of its own memory; the echo is sent
-// from the very memory that the ping arrived in, so the pinging side can check both ways.
+// Latency: ping-pong of writes or sends, or one read after the other. With writes each side spins on the last
+// byte of its own memory; the echo is sent from the very memory that the ping arrived in, so the pinging side
+// can check both ways.
 #include <fmt/format.h>
 #include <sched.h>
 
@@ -17,64 +18,85 @@ namespace {
 constexpr std::uint64_t kBatch = 100'000'000;
 constexpr std::uint64_t kPingPatience = 4'000'000'000;
 constexpr std::uint64_t kEchoPatience = 6'000'000'000;
-// The send queue is 128 deep or so: one signalled write in 32 keeps it from filling.
+// A datagram that brought no answer for so long is taken for lost.
+constexpr std::uint64_t kDatagramPatience = 200'000'000;
+// The send queue is 128 deep or so: one signalled request in 32 keeps it from filling.
 constexpr std::uint64_t kSignal = 32;
 constexpr std::uint64_t kSpinsToYield = 64;
 constexpr std::uint64_t kSpinsToLook = 1024;
 constexpr std::uint64_t kSpinsToClock = 64 * kSpinsToLook;
 
+unsigned char look(std::byte* at) {
+  return std::atomic_ref(*reinterpret_cast<unsigned char*>(at)).load(std::memory_order_acquire);
+}
+
+// Posts requests on the first queue pair, and spins.
 class Player {
  public:
-  Player(const RdmaSession::State& state, std::stop_token stop, std::uint64_t patience)
+  Player(const RdmaSession::State& state, const RdmaRun& run, std::stop_token stop, std::uint64_t patience)
       : state_(state),
+        operation_(run.operation),
+        slots_(state.slots(state.incoming(), run)),
         patience_(patience),
         yields_(few_processors()),
         done_(state.queue_pairs.size()),
-        completions_(state, std::move(stop)) {}
+        completions_(state, state.sends, "trading with", stop),
+        inbox_(state, state.receives, "trading with", std::move(stop)) {}
 
-  // Writes `size` bytes from our memory to the other's, `offset` into its incoming half.
-  bool send(const std::byte* from, std::size_t size, std::size_t offset) {
-    ibv_sge piece{reinterpret_cast<std::uint64_t>(from), static_cast<std::uint32_t>(size), state_.mr->lkey};
+  // `offset`: into the other's half.
+  bool post(std::span<const std::byte> local, std::size_t offset) {
+    ibv_sge piece{reinterpret_cast<std::uint64_t>(local.data()), static_cast<std::uint32_t>(local.size()),
+                  state_.mr->lkey};
     ibv_send_wr request{};
     request.wr_id = work_id(0, ++posted_);
     request.sg_list = &piece;
     request.num_sge = 1;
-    request.opcode = IBV_WR_RDMA_WRITE;
-    if (size <= state_.inline_bytes) request.send_flags |= IBV_SEND_INLINE;
-    if (posted_ % kSignal == 0) request.send_flags |= IBV_SEND_SIGNALED;
-    request.wr.rdma.remote_addr = state_.remote.address + offset;
-    request.wr.rdma.rkey = state_.remote.key;
+    const bool reads = operation_ == RdmaOperation::kRead;
+    if (!reads && local.size() <= state_.inline_bytes) request.send_flags |= IBV_SEND_INLINE;
+    if (reads || posted_ % kSignal == 0) request.send_flags |= IBV_SEND_SIGNALED;
+    state_.address(request, operation_, 0, offset);
     ibv_send_wr* bad = nullptr;
     ibv_post_send(state_.queue_pairs[0], &request, &bad);
-    if (posted_ % kSignal == 0 && !completions_.poll(done_)) broken_ = true;
+    if (posted_ % kSignal == 0) poll_sends();
+    return !broken_;
+  }
+  bool all_done() { return poll_sends() && done_[0] >= posted_; }
+  bool poll_sends() {
+    if (!completions_.poll(done_)) broken_ = true;
     return !broken_;
   }
 
-  // Spins until `arrived()`; false when the wait was in vain, or when `over()`, which is asked now and then.
+  // Messages that arrived by send since the last call, by number.
+  const std::vector<std::uint64_t>& arrivals() {
+    arrivals_.clear();
+    if (!inbox_.poll([&](const ibv_wc& one) { arrivals_.push_back(one.wr_id & 0xffff'ffff'ffff); }))
+      broken_ = inbox_broken_ = true;
+    return arrivals_;
+  }
+  std::span<std::byte> arrived(std::uint64_t message) const { return slots_.slot(0, message); }
+  // Posts the receive that follows on this message's, once for each message.
+  void receive_after(std::uint64_t message) { state_.post_receives(slots_, 0, message + depth(), 1); }
+  std::uint64_t depth() const { return state_.receive_depth(slots_); }
+
+  // Spins until `arrived()`; false when the wait was in vain, or when `over(since)`, which is asked now and
+  // then.
   template <class Arrived, class Over>
   bool spin(Arrived arrived, Over over) {
     std::uint64_t since = 0;
     for (std::uint64_t spins = 1; !arrived(); ++spins) {
+      if (broken_) return false;
       if (yields_ && spins % kSpinsToYield == 0) sched_yield();
       if (spins % kSpinsToLook != 0) continue;
-      if (over()) return false;
-      if (!completions_.poll(done_)) return broken_ = true, false;
-      if (spins % kSpinsToClock != 0) continue;
       if (since == 0) since = now_ns();
-      if (now_ns() - since > patience_) return silent_ = true, false;
+      if (over(since) || !poll_sends()) return false;
+      if (spins % kSpinsToClock == 0 && now_ns() - since > patience_) return silent_ = true, false;
     }
     return true;
   }
-
-  // Eight last bytes, and the wait until they arrived.
-  void flush(const std::byte* from, std::size_t offset) {
-    posted_ += kSignal - 1 - posted_ % kSignal;  // so that this one is signalled
-    if (!send(from, 8, offset)) return;
-    spin([&] { return done_[0] >= posted_; }, [&] { return completions_.poll(done_), false; });
-  }
+  void give_up() { silent_ = true; }
 
   std::optional<Failure> failure() const {
-    if (broken_) return completions_.failure();
+    if (broken_) return inbox_broken_ ? inbox_.failure() : completions_.failure();
     if (silent_)
       return Failure{
           "run", fmt::format("{} did not answer for {} s", state_.peer, patience_ / 1'000'000'000),
@@ -84,64 +106,55 @@ class Player {
 
  private:
   const RdmaSession::State& state_;
+  RdmaOperation operation_;
+  Slots slots_;
   std::uint64_t patience_;
   bool yields_;
   bool broken_ = false;
+  bool inbox_broken_ = false;
   bool silent_ = false;
   std::uint64_t posted_ = 0;
   std::vector<std::uint64_t> done_;
+  std::vector<std::uint64_t> arrivals_;
   Completions completions_;
+  Completions inbox_;
 };
-
-unsigned char look(std::byte* at) {
-  return std::atomic_ref(*reinterpret_cast<unsigned char*>(at)).load(std::memory_order_acquire);
-}
 
 class Pinger {
  public:
   Pinger(const RdmaSession::State& state, const RdmaRun& run, std::stop_token stop)
       : state_(state),
         run_(run),
-        player_(state, std::move(stop), kPingPatience),
-        message_(state.outgoing().first(run.message_bytes)) {}
+        player_(state, run, std::move(stop), kPingPatience),
+        message_(state.outgoing().first(run.message_bytes)),
+        read_into_(state.slots(state.incoming(), run)) {}
 
   RdmaPinged run() {
-    RdmaPinged pinged;
-    bool well = play_until(now_ns() + to_ns(run_.warmup), nullptr, pinged);
+    bool well = play_until(now_ns() + to_ns(run_.warmup), nullptr);
     const std::uint64_t start = now_ns();
-    well = well && play_until(start + to_ns(run_.seconds), &sampler_, pinged);
-    pinged.seconds = static_cast<double>(now_ns() - start) / 1e9;
-    pinged.summary = sampler_.summary(true);
-    if (well) player_.flush(end_source(), state_.set_up.half_bytes - kSignalRoom);
-    pinged.failure = player_.failure();
-    return pinged;
+    well = well && play_until(start + to_ns(run_.seconds), &sampler_);
+    pinged_.seconds = static_cast<double>(now_ns() - start) / 1e9;
+    pinged_.summary = sampler_.summary(run_.operation != RdmaOperation::kRead);
+    if (!well) pinged_.failure = player_.failure();
+    return std::move(pinged_);
   }
 
  private:
-  // Eight bytes that are not zero, in registered memory.
-  const std::byte* end_source() const {
-    std::byte* source = &state_.outgoing()[state_.set_up.half_bytes - kSignalRoom];
-    std::fill_n(source, 8, std::byte{1});
-    return source;
-  }
-
-  bool play_until(std::uint64_t end, LatencySampler* sampler, RdmaPinged& pinged) {
-    std::byte* last = state_.last_byte(message_.size());
+  bool play_until(std::uint64_t end, LatencySampler* sampler) {
     std::uint64_t batch_end = now_ns() + kBatch;
+    answered_ = now_ns();
     for (std::uint64_t now = now_ns(); now < end; now = now_ns()) {
-      ++sequence_;
-      const auto tick = static_cast<unsigned char>(sequence_ % 255 + 1);
-      if (message_.size() > sizeof sequence_) std::memcpy(message_.data(), &sequence_, sizeof sequence_);
-      message_.back() = std::byte{tick};
+      number();
       const std::uint64_t sent = now_ns();
-      if (!player_.send(message_.data(), message_.size(), 0) ||
-          !player_.spin([&] { return look(last) == tick; }, [] { return false; }))
-        return false;
+      const bool came = trip();
       const std::uint64_t done = now_ns();
-      pinged.wrong_bytes += count_wrong(state_.incoming().first(message_.size()), message_);
+      if (!came && !lost(done)) return false;
+      if (!came) continue;
+      answered_ = done;
+      pinged_.wrong_bytes += count_wrong(reply_, message_);
       if (sampler == nullptr) continue;
       sampler->add(done - sent);
-      pinged.checked_bytes += message_.size();
+      pinged_.checked_bytes += message_.size();
       if (done > batch_end) {
         sampler->end_batch();
         batch_end = now_ns() + kBatch;
@@ -150,12 +163,68 @@ class Pinger {
     return true;
   }
 
+  // Whether there was no answer for no worse reason than that datagrams get lost.
+  bool lost(std::uint64_t now) {
+    if (run_.operation != RdmaOperation::kDatagram || player_.failure()) return false;
+    ++pinged_.lost;
+    if (now - answered_ < kPingPatience) return true;
+    player_.give_up();
+    return false;
+  }
+
+  void number() {
+    ++sequence_;
+    tick_ = static_cast<unsigned char>(sequence_ % 255 + 1);
+    if (run_.operation == RdmaOperation::kRead) return read_into_.poison(0, 0);
+    std::memcpy(message_.data(), &sequence_, std::min(message_.size(), sizeof sequence_));
+    if (run_.operation == RdmaOperation::kWrite) message_.back() = std::byte{tick_};
+  }
+
+  bool trip() {
+    const auto never = [](std::uint64_t) { return false; };
+    switch (run_.operation) {
+      case RdmaOperation::kWrite:
+        reply_ = state_.incoming().first(message_.size());
+        return player_.post(message_, 0) &&
+               player_.spin([&] { return look(&reply_.back()) == tick_; }, never);
+      case RdmaOperation::kRead:
+        reply_ = read_into_.slot(0, 0);
+        return player_.post(reply_, 0) && player_.spin([&] { return player_.all_done(); }, never);
+      case RdmaOperation::kSend:
+        return player_.post(message_, 0) && player_.spin([&] { return replied(false); }, never);
+      case RdmaOperation::kDatagram:
+        return player_.post(message_, 0) &&
+               player_.spin([&] { return replied(true); },
+                            [](std::uint64_t since) { return now_ns() - since > kDatagramPatience; });
+    }
+    return false;
+  }
+
+  // A datagram that was given up may still come; it is not the answer to this one.
+  bool replied(bool may_be_late) {
+    bool found = false;
+    for (const std::uint64_t message : player_.arrivals()) {
+      const auto got = player_.arrived(message);
+      player_.receive_after(message);
+      const std::size_t numbered = std::min(message_.size(), sizeof sequence_);
+      if (may_be_late && std::memcmp(got.data(), message_.data(), numbered) != 0) continue;
+      reply_ = got;
+      found = true;
+    }
+    return found;
+  }
+
   const RdmaSession::State& state_;
   const RdmaRun& run_;
   Player player_;
   std::span<std::byte> message_;
+  Slots read_into_;
+  std::span<std::byte> reply_;
   LatencySampler sampler_;
+  RdmaPinged pinged_;
   std::uint64_t sequence_ = 0;
+  std::uint64_t answered_ = 0;
+  unsigned char tick_ = 0;
 };
 
 }  // namespace
@@ -173,15 +242,25 @@ RdmaPinged RdmaSession::ping(const RdmaRun& run, std::stop_token stop) {
 
 RdmaDone RdmaSession::echo(const RdmaRun& run, std::stop_token stop) {
   pin_to(state_->set_up.cpus);
-  Player player(*state_, std::move(stop), kEchoPatience);
-  std::byte* last = state_->last_byte(run.message_bytes);
-  unsigned char seen = 0;
-  const auto arrived = [&] { return look(last) != seen; };
-  const auto over = [&] { return look(state_->end_word()) != 0; };
-  while (player.spin(arrived, over)) {
-    seen = look(last);
-    if (!player.send(state_->incoming().data(), run.message_bytes, 0)) break;
+  Player player(*state_, run, std::move(stop), kEchoPatience);
+  const auto over = [&](std::uint64_t) { return state_->finished.load(); };
+  if (!has_receiver(run.operation)) {
+    const auto message = state_->incoming().first(run.message_bytes);
+    unsigned char seen = 0;
+    while (player.spin([&] { return look(&message.back()) != seen; }, over)) {
+      seen = look(&message.back());
+      if (!player.post(message, 0)) break;
+    }
+    return {player.failure()};
   }
+  // A slot may be received into again when the echo that it holds has long left.
+  const std::uint64_t lag = player.depth() / 2;
+  std::vector<std::uint64_t> arrivals;
+  while (player.spin([&] { return !(arrivals = player.arrivals()).empty(); }, over))
+    for (const std::uint64_t message : arrivals) {
+      if (!player.post(player.arrived(message), 0)) return {player.failure()};
+      if (message >= lag) player.receive_after(message - lag);
+    }
   return {player.failure()};
 }
 

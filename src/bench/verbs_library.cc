@@ -34,6 +34,7 @@ Opened open_library() {
   bind("ibv_get_device_name", library.get_device_name);
   bind("ibv_open_device", library.open_device);
   bind("ibv_close_device", library.close_device);
+  bind("ibv_query_device", library.query_device);
   bind("ibv_alloc_pd", library.alloc_pd);
   bind("ibv_dealloc_pd", library.dealloc_pd);
   bind("ibv_reg_mr", library.reg_mr);
@@ -41,6 +42,12 @@ Opened open_library() {
   bind("ibv_dereg_mr", library.dereg_mr);
   bind("ibv_create_cq", library.create_cq);
   bind("ibv_destroy_cq", library.destroy_cq);
+  bind("ibv_create_comp_channel", library.create_comp_channel);
+  bind("ibv_destroy_comp_channel", library.destroy_comp_channel);
+  bind("ibv_get_cq_event", library.get_cq_event);
+  bind("ibv_ack_cq_events", library.ack_cq_events);
+  bind("ibv_create_ah", library.create_ah);
+  bind("ibv_destroy_ah", library.destroy_ah);
   bind("ibv_create_qp", library.create_qp);
   bind("ibv_modify_qp", library.modify_qp);
   bind("ibv_destroy_qp", library.destroy_qp);

@@ -21,6 +21,7 @@ struct VerbsLibrary {
   const char* (*get_device_name)(ibv_device*) = nullptr;
   ibv_context* (*open_device)(ibv_device*) = nullptr;
   int (*close_device)(ibv_context*) = nullptr;
+  int (*query_device)(ibv_context*, ibv_device_attr*) = nullptr;
   ibv_pd* (*alloc_pd)(ibv_context*) = nullptr;
   int (*dealloc_pd)(ibv_pd*) = nullptr;
   ibv_mr* (*reg_mr)(ibv_pd*, void*, std::size_t, int) = nullptr;
@@ -29,6 +30,12 @@ struct VerbsLibrary {
   int (*dereg_mr)(ibv_mr*) = nullptr;
   ibv_cq* (*create_cq)(ibv_context*, int, void*, ibv_comp_channel*, int) = nullptr;
   int (*destroy_cq)(ibv_cq*) = nullptr;
+  ibv_comp_channel* (*create_comp_channel)(ibv_context*) = nullptr;
+  int (*destroy_comp_channel)(ibv_comp_channel*) = nullptr;
+  int (*get_cq_event)(ibv_comp_channel*, ibv_cq**, void**) = nullptr;
+  void (*ack_cq_events)(ibv_cq*, unsigned) = nullptr;
+  ibv_ah* (*create_ah)(ibv_pd*, ibv_ah_attr*) = nullptr;
+  int (*destroy_ah)(ibv_ah*) = nullptr;
   ibv_qp* (*create_qp)(ibv_pd*, ibv_qp_init_attr*) = nullptr;
   int (*modify_qp)(ibv_qp*, ibv_qp_attr*, int) = nullptr;
   int (*destroy_qp)(ibv_qp*) = nullptr;

@@ -18,7 +18,8 @@ Result<PinnedMemory> PinnedMemory::map(std::size_t bytes) {
   constexpr int kAccess = PROT_READ | PROT_WRITE;
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS;
   void* start = mmap(nullptr, bytes, kAccess, kFlags | MAP_HUGETLB, -1, 0);
-  if (start == MAP_FAILED) {
+  const bool huge = start != MAP_FAILED;
+  if (!huge) {
     start = mmap(nullptr, bytes, kAccess, kFlags, -1, 0);
     if (start == MAP_FAILED)
       return fail(ErrorKind::kUnavailable,
@@ -29,6 +30,7 @@ Result<PinnedMemory> PinnedMemory::map(std::size_t bytes) {
   madvise(start, bytes, MADV_DONTFORK);
   PinnedMemory memory;
   memory.bytes_ = {static_cast<std::byte*>(start), bytes};
+  memory.huge_ = huge;
   return memory;
 }
 

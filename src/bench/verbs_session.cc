@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sched.h>
@@ -18,7 +19,11 @@ namespace {
 // (the specification lets adapters take up to four times as long). Never 7: rxe takes it for "for ever".
 constexpr std::uint8_t kAckTimeout = 16;
 constexpr std::uint8_t kRetries = 6;
+// A receiver that posts no receives is waited for without end; the engines' own patience ends it.
+constexpr std::uint8_t kReceiverRetries = 7;
 constexpr std::uint8_t kRnrTimer = 12;
+constexpr int kMostReads = 16;
+constexpr std::uint32_t kQueueKey = 0x7261696c;
 constexpr std::uint8_t kHopLimit = 255;
 constexpr std::uint32_t kWantedInline = 220;
 
@@ -47,15 +52,21 @@ Result<void> open_device(RdmaSession::State& state) {
                             "ib_uverbs loaded?",
                             state.set_up.device));
   if (state.context == nullptr) return failed("ibv_open_device " + state.set_up.device, error);
+  // Two engines of a session may ask for events at once; the one that comes second must not hang.
+  fcntl(state.context->async_fd, F_SETFL, fcntl(state.context->async_fd, F_GETFL) | O_NONBLOCK);
+  ibv_device_attr attributes{};
+  if (state.verbs->query_device(state.context, &attributes) == 0)
+    state.reads =
+        std::clamp(std::min(attributes.max_qp_rd_atom, attributes.max_qp_init_rd_atom), 1, kMostReads);
   return {};
 }
 
 Result<void> register_memory(RdmaSession::State& state) {
-  auto memory = PinnedMemory::map(2 * state.set_up.half_bytes);
+  auto memory = PinnedMemory::map(2 * state.set_up.half_bytes + kHeaderRoom);
   if (!memory) return fail(memory.error().kind, memory.error().text);
   state.memory = std::move(*memory);
   const auto bytes = state.memory.bytes();
-  constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+  constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
   if (state.verbs->reg_mr_iova2 != nullptr)
     state.mr = state.verbs->reg_mr_iova2(state.pd, bytes.data(), bytes.size(),
                                          reinterpret_cast<std::uint64_t>(bytes.data()),
@@ -69,11 +80,13 @@ Result<void> register_memory(RdmaSession::State& state) {
 ibv_qp* create_queue_pair(RdmaSession::State& state) {
   for (std::uint32_t wanted = kWantedInline;; wanted = wanted > 16 ? wanted / 2 : 0) {
     ibv_qp_init_attr attributes{};
-    attributes.send_cq = attributes.recv_cq = state.cq;
-    attributes.qp_type = IBV_QPT_RC;
+    attributes.send_cq = state.sends.cq;
+    attributes.recv_cq = state.receives.cq;
+    attributes.qp_type = state.set_up.datagrams ? IBV_QPT_UD : IBV_QPT_RC;
     attributes.cap.max_send_wr = static_cast<std::uint32_t>(state.set_up.depth) + 1;
-    attributes.cap.max_recv_wr = 1;
-    attributes.cap.max_send_sge = attributes.cap.max_recv_sge = 1;
+    attributes.cap.max_recv_wr = static_cast<std::uint32_t>(state.set_up.depth) + 1;
+    attributes.cap.max_send_sge = 1;
+    attributes.cap.max_recv_sge = state.set_up.datagrams ? 2 : 1;  // the network header, the message
     attributes.cap.max_inline_data = wanted;
     if (ibv_qp* queue_pair = state.verbs->create_qp(state.pd, &attributes)) {
       state.inline_bytes = attributes.cap.max_inline_data;
@@ -83,10 +96,19 @@ ibv_qp* create_queue_pair(RdmaSession::State& state) {
   }
 }
 
-Result<void> create_queues(RdmaSession::State& state) {
+Result<void> create_completion_queue(RdmaSession::State& state, CompletionQueue& queue) {
   const int completions = state.set_up.queue_pairs * (state.set_up.depth + 1);
-  state.cq = state.verbs->create_cq(state.context, completions, nullptr, nullptr, 0);
-  if (state.cq == nullptr) return failed("ibv_create_cq", errno);
+  queue.channel = state.verbs->create_comp_channel(state.context);
+  if (queue.channel == nullptr) return failed("ibv_create_comp_channel", errno);
+  fcntl(queue.channel->fd, F_SETFL, fcntl(queue.channel->fd, F_GETFL) | O_NONBLOCK);
+  queue.cq = state.verbs->create_cq(state.context, completions, nullptr, queue.channel, 0);
+  if (queue.cq == nullptr) return failed("ibv_create_cq", errno);
+  return {};
+}
+
+Result<void> create_queues(RdmaSession::State& state) {
+  for (CompletionQueue* queue : {&state.sends, &state.receives})
+    if (auto made = create_completion_queue(state, *queue); !made) return made;
   for (int i = 0; i < state.set_up.queue_pairs; ++i) {
     ibv_qp* queue_pair = create_queue_pair(state);
     if (queue_pair == nullptr) return failed("ibv_create_qp", errno);
@@ -95,9 +117,11 @@ Result<void> create_queues(RdmaSession::State& state) {
     ibv_qp_attr attributes{};
     attributes.qp_state = IBV_QPS_INIT;
     attributes.port_num = static_cast<std::uint8_t>(state.set_up.port);
-    attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-    if (const int error = state.verbs->modify_qp(
-            queue_pair, &attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS))
+    attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+    attributes.qkey = kQueueKey;
+    const int last = state.set_up.datagrams ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
+    if (const int error = state.verbs->modify_qp(queue_pair, &attributes,
+                                                 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | last))
       return failed("queue pair to INIT", error);
   }
   return {};
@@ -109,26 +133,56 @@ ibv_mtu mtu_code(int bytes) {
   return static_cast<ibv_mtu>(code);
 }
 
+// The one of the list whose turn it is; the lists are checked by connect().
+int in_turn(const std::vector<int>& list, std::size_t index, int otherwise) {
+  return list.empty() ? otherwise : list[index % list.size()];
+}
+
+ibv_ah_attr way_to(const RdmaSession::State& state, std::size_t index, const RdmaConnect& request) {
+  ibv_ah_attr way{};
+  way.port_num = static_cast<std::uint8_t>(state.set_up.port);
+  way.dlid = static_cast<std::uint16_t>(request.end.lid);
+  if (request.gid_index < 0) return way;
+  way.is_global = 1;
+  std::memcpy(way.grh.dgid.raw, request.gid.bytes().data(), 16);
+  way.grh.sgid_index = static_cast<std::uint8_t>(request.gid_index);
+  way.grh.hop_limit = kHopLimit;
+  way.grh.traffic_class = static_cast<std::uint8_t>(in_turn(request.traffic_classes, index, 0));
+  // Differs by queue pair, so that switches spread them over equal paths.
+  const auto own = static_cast<int>(scramble(request.end.queue_pairs[index].number) & 0xfffff);
+  way.grh.flow_label = static_cast<std::uint32_t>(in_turn(request.flow_labels, index, own));
+  return way;
+}
+
+Result<void> connect_datagrams(RdmaSession::State& state, std::size_t index, const RdmaConnect& request) {
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_RTR;
+  ibv_qp* queue_pair = state.queue_pairs[index];
+  if (const int error = state.verbs->modify_qp(queue_pair, &attributes, IBV_QP_STATE))
+    return failed("queue pair to RTR", error);
+  attributes.qp_state = IBV_QPS_RTS;
+  attributes.sq_psn = state.psns[index];
+  if (const int error = state.verbs->modify_qp(queue_pair, &attributes, IBV_QP_STATE | IBV_QP_SQ_PSN))
+    return failed("queue pair to RTS", error);
+  ibv_ah_attr way = way_to(state, index, request);
+  state.ways.push_back(state.verbs->create_ah(state.pd, &way));
+  if (state.ways.back() != nullptr) return {};
+  state.ways.pop_back();
+  return failed(fmt::format("ibv_create_ah, towards {} of {}", request.gid.to_text(), request.peer), errno);
+}
+
 Result<void> connect_one(RdmaSession::State& state, std::size_t index, const RdmaConnect& request) {
+  if (state.set_up.datagrams) return connect_datagrams(state, index, request);
   const QueuePairName& other = request.end.queue_pairs[index];
+  const auto reads = static_cast<std::uint8_t>(std::clamp(request.end.reads, 1, state.reads));
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_RTR;
   attributes.path_mtu = mtu_code(request.mtu);
   attributes.dest_qp_num = other.number;
   attributes.rq_psn = other.psn;
-  attributes.max_dest_rd_atomic = 1;
+  attributes.max_dest_rd_atomic = reads;
   attributes.min_rnr_timer = kRnrTimer;
-  attributes.ah_attr.port_num = static_cast<std::uint8_t>(state.set_up.port);
-  attributes.ah_attr.dlid = static_cast<std::uint16_t>(request.end.lid);
-  if (request.gid_index >= 0) {
-    attributes.ah_attr.is_global = 1;
-    std::memcpy(attributes.ah_attr.grh.dgid.raw, request.gid.bytes().data(), 16);
-    attributes.ah_attr.grh.sgid_index = static_cast<std::uint8_t>(request.gid_index);
-    attributes.ah_attr.grh.hop_limit = kHopLimit;
-    attributes.ah_attr.grh.traffic_class = static_cast<std::uint8_t>(request.traffic_class);
-    // Differs by queue pair, so that switches spread them over equal paths.
-    attributes.ah_attr.grh.flow_label = static_cast<std::uint32_t>(scramble(other.number) & 0xfffff);
-  }
+  attributes.ah_attr = way_to(state, index, request);
   ibv_qp* queue_pair = state.queue_pairs[index];
   if (const int error =
           state.verbs->modify_qp(queue_pair, &attributes,
@@ -141,8 +195,8 @@ Result<void> connect_one(RdmaSession::State& state, std::size_t index, const Rdm
   attributes.sq_psn = state.psns[index];
   attributes.timeout = kAckTimeout;
   attributes.retry_cnt = kRetries;
-  attributes.rnr_retry = kRetries;
-  attributes.max_rd_atomic = 1;
+  attributes.rnr_retry = kReceiverRetries;
+  attributes.max_rd_atomic = reads;
   if (const int error =
           state.verbs->modify_qp(queue_pair, &attributes,
                                  IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
@@ -155,10 +209,60 @@ Result<void> connect_one(RdmaSession::State& state, std::size_t index, const Rdm
 
 RdmaSession::State::~State() {
   for (ibv_qp* queue_pair : queue_pairs) verbs->destroy_qp(queue_pair);
-  if (cq != nullptr) verbs->destroy_cq(cq);
+  for (ibv_ah* way : ways) verbs->destroy_ah(way);
+  for (const CompletionQueue& queue : {sends, receives}) {
+    if (queue.cq != nullptr) verbs->destroy_cq(queue.cq);
+    if (queue.channel != nullptr) verbs->destroy_comp_channel(queue.channel);
+  }
   if (mr != nullptr) verbs->dereg_mr(mr);
   if (pd != nullptr) verbs->dealloc_pd(pd);
   if (context != nullptr) verbs->close_device(context);
+}
+
+void RdmaSession::State::address(ibv_send_wr& request, RdmaOperation operation, std::size_t queue_pair,
+                                 std::size_t offset) const {
+  switch (operation) {
+    case RdmaOperation::kWrite:
+      request.opcode = IBV_WR_RDMA_WRITE;
+      request.wr.rdma.remote_addr = remote.address + offset;
+      request.wr.rdma.rkey = remote.key;
+      return;
+    case RdmaOperation::kRead:
+      request.opcode = IBV_WR_RDMA_READ;
+      request.wr.rdma.remote_addr = remote.source + offset;
+      request.wr.rdma.rkey = remote.key;
+      return;
+    case RdmaOperation::kDatagram:
+      request.wr.ud.ah = ways[queue_pair];
+      request.wr.ud.remote_qpn = remote.queue_pairs[queue_pair].number;
+      request.wr.ud.remote_qkey = kQueueKey;
+      [[fallthrough]];
+    case RdmaOperation::kSend:
+      request.opcode = IBV_WR_SEND;
+  }
+}
+
+void RdmaSession::State::post_receives(const Slots& slots, std::size_t queue_pair, std::uint64_t first,
+                                       std::uint64_t count) const {
+  constexpr std::size_t kChain = 16;
+  const int header = set_up.datagrams ? 1 : 0;
+  for (const std::uint64_t end = first + count; first < end;) {
+    std::array<ibv_recv_wr, kChain> requests{};
+    std::array<std::array<ibv_sge, 2>, kChain> pieces{};
+    const std::size_t chain = std::min<std::uint64_t>(end - first, kChain);
+    for (std::size_t i = 0; i < chain; ++i, ++first) {
+      const auto slot = slots.slot(static_cast<int>(queue_pair), first);
+      pieces[i][0] = {reinterpret_cast<std::uint64_t>(header_room().data()), kGlobalHeader, mr->lkey};
+      pieces[i][static_cast<std::size_t>(header)] = {reinterpret_cast<std::uint64_t>(slot.data()),
+                                                     static_cast<std::uint32_t>(slot.size()), mr->lkey};
+      requests[i].wr_id = work_id(queue_pair, first);
+      requests[i].next = i + 1 < chain ? &requests[i + 1] : nullptr;
+      requests[i].sg_list = pieces[i].data();
+      requests[i].num_sge = header + 1;
+    }
+    ibv_recv_wr* bad = nullptr;
+    ibv_post_recv(queue_pairs[queue_pair], requests.data(), &bad);
+  }
 }
 
 RdmaSession::RdmaSession(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -184,17 +288,25 @@ RdmaEnd RdmaSession::end() const {
   for (std::size_t i = 0; i < state_->queue_pairs.size(); ++i)
     end.queue_pairs.push_back({state_->queue_pairs[i]->qp_num, state_->psns[i]});
   end.address = reinterpret_cast<std::uint64_t>(state_->incoming().data());
+  end.source = reinterpret_cast<std::uint64_t>(state_->outgoing().data());
   end.key = state_->mr->rkey;
+  end.reads = state_->reads;
   return end;
 }
 
 int RdmaSession::inline_bytes() const { return static_cast<int>(state_->inline_bytes); }
+bool RdmaSession::huge_pages() const { return state_->memory.huge(); }
 
 Result<void> RdmaSession::connect(const RdmaConnect& request) {
   if (request.end.queue_pairs.size() != state_->queue_pairs.size())
     return fail(ErrorKind::kBadInput, "both ends need as many queue pairs");
   if (request.mtu < 256 || request.mtu > 4096 || request.gid_index > 255)
     return fail(ErrorKind::kBadInput, "MTU 256 to 4096, GID index at most 255");
+  const auto beyond = [](const std::vector<int>& list, int most) {
+    return std::any_of(list.begin(), list.end(), [most](int one) { return one < 0 || one > most; });
+  };
+  if (beyond(request.traffic_classes, 0xff) || beyond(request.flow_labels, 0xfffff))
+    return fail(ErrorKind::kBadInput, "traffic classes 0 to 255, flow labels 0 to 1048575");
   for (std::size_t i = 0; i < state_->queue_pairs.size(); ++i)
     if (auto done = connect_one(*state_, i, request); !done)
       return fail(done.error().kind, done.error().text);
@@ -208,26 +320,40 @@ Result<void> RdmaSession::prepare(const RdmaRun& run) {
   if (run.message_bytes < 1 || !(run.warmup >= 0 && run.seconds > 0 && run.warmup + run.seconds <= 3600))
     return fail(ErrorKind::kBadInput, "a message of at least one byte, more than 0 and at most 3600 s");
   if (state_->mtu == 0) return fail(ErrorKind::kBadInput, "the session is not connected");
-  if (run.message_bytes + kSignalRoom > state_->set_up.half_bytes ||
-      state_->slots(state_->outgoing(), run).count() == 0)
+  if ((run.operation == RdmaOperation::kDatagram) != state_->set_up.datagrams)
+    return fail(ErrorKind::kBadInput, "datagrams and connections need sessions of their own");
+  if (state_->set_up.datagrams && run.message_bytes > static_cast<std::uint64_t>(state_->mtu))
+    return fail(ErrorKind::kUnavailable,
+                fmt::format("a datagram carries at most the path MTU, {} bytes", state_->mtu));
+  if (run.message_bytes > state_->set_up.half_bytes || state_->slots(state_->outgoing(), run).count() == 0)
     return fail(ErrorKind::kBadInput, "messages larger than the session's memory");
+  const Slots incoming = state_->slots(state_->incoming(), run);
   state_->slots(state_->outgoing(), run).fill();
-  state_->slots(state_->incoming(), run).poison();
-  state_->clear_signals(run.message_bytes);
+  incoming.poison();
+  state_->incoming()[run.message_bytes - 1] = std::byte{0};  // where a ping by write is looked for
+  if (has_receiver(run.operation)) {
+    if (std::exchange(state_->receives_posted, true))
+      return fail(ErrorKind::kBadInput, "the session has posted its receives");
+    for (std::size_t qp = 0; qp < state_->queue_pairs.size(); ++qp)
+      state_->post_receives(incoming, qp, 0, state_->receive_depth(incoming));
+  }
   while (adapter_trouble(*state_, 0)) {
   }  // what happened before this run is no news
+  state_->finished = false;
   state_->prepared = run;
   return {};
 }
 
 bool RdmaSession::is_prepared_for(const RdmaRun& run) const {
   const RdmaRun& prepared = state_->prepared;
-  return run.message_bytes > 0 && run.message_bytes == prepared.message_bytes && run.seed == prepared.seed &&
+  return run.message_bytes > 0 && run.operation == prepared.operation &&
+         run.message_bytes == prepared.message_bytes && run.seed == prepared.seed &&
          run.warmup == prepared.warmup && run.seconds == prepared.seconds;
 }
 
 RdmaChecked RdmaSession::check(const RdmaCheck& check) const {
-  const auto found = state_->slots(state_->incoming(), check.run).check(check.messages);
+  const auto found = state_->slots(state_->incoming(), check.run)
+                         .check(check.messages, check.run.operation == RdmaOperation::kRead);
   return {found.checked, found.wrong};
 }
 

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/rdma_session.h"
@@ -14,24 +18,39 @@
 
 namespace railbed {
 
-inline constexpr std::size_t kSignalRoom = 64;
+// Before every datagram: ibv_post_recv(3).
+inline constexpr std::uint32_t kGlobalHeader = 40;
+inline constexpr std::size_t kHeaderRoom = 64;
+
+// A completion queue and the channel that tells of its completions.
+struct CompletionQueue {
+  ibv_cq* cq = nullptr;
+  ibv_comp_channel* channel = nullptr;
+};
 
 struct RdmaSession::State {
   const VerbsLibrary* verbs = nullptr;
   RdmaSetUp set_up;
-  int lid = 0;
   ibv_context* context = nullptr;
   ibv_pd* pd = nullptr;
-  ibv_cq* cq = nullptr;
+  CompletionQueue sends;  // writes and reads too
+  CompletionQueue receives;
   PinnedMemory memory;
   ibv_mr* mr = nullptr;
   std::vector<ibv_qp*> queue_pairs;
   std::vector<std::uint32_t> psns;
+  std::vector<ibv_ah*> ways;  // of datagrams, one a queue pair
   std::uint32_t inline_bytes = 0;
+  int reads = 1;  // at once
   std::string peer;
   RdmaEnd remote;
   int mtu = 0;
   RdmaRun prepared;  // the run that memory was filled for
+  bool receives_posted = false;
+  // What finish() said; receive() and echo() look at the flag now and then.
+  std::atomic<bool> finished{false};
+  std::mutex finish_mutex;
+  std::vector<std::uint64_t> finish_messages;
 
   State() = default;
   State(const State&) = delete;
@@ -42,17 +61,23 @@ struct RdmaSession::State {
   std::span<std::byte> incoming() const {
     return memory.bytes().subspan(set_up.half_bytes, set_up.half_bytes);
   }
-  // Latency runs poll two places of the incoming half: the last byte of a message, and a word at the end
-  // that says that there will be no more.
-  std::byte* last_byte(std::size_t message_bytes) const { return &incoming()[message_bytes - 1]; }
-  std::byte* end_word() const { return &incoming()[set_up.half_bytes - kSignalRoom]; }
-  void clear_signals(std::size_t message_bytes) const {
-    *last_byte(message_bytes) = std::byte{0};
-    std::fill_n(end_word(), 8, std::byte{0});
+  // Where the network header of a datagram goes.
+  std::span<std::byte> header_room() const {
+    return memory.bytes().subspan(2 * set_up.half_bytes, kHeaderRoom);
   }
   Slots slots(std::span<std::byte> half, const RdmaRun& run) const {
-    return Slots(half, run.message_bytes, set_up.queue_pairs, set_up.depth, mtu, run.seed);
+    return Slots(half, run.message_bytes, set_up.queue_pairs, set_up.slots, mtu, run.seed);
   }
+  // Receives that are posted on each queue pair.
+  std::uint64_t receive_depth(const Slots& slots) const {
+    return static_cast<std::uint64_t>(std::min(slots.count(), set_up.depth));
+  }
+  // Posts receives for the messages from `first` on.
+  void post_receives(const Slots& slots, std::size_t queue_pair, std::uint64_t first,
+                     std::uint64_t count) const;
+  // Says what to do on that queue pair, `remote` bytes into the other end's half.
+  void address(ibv_send_wr& request, RdmaOperation operation, std::size_t queue_pair,
+               std::size_t remote) const;
 };
 
 // Runs the calling thread on these processors; empty: leaves it where it is.
@@ -62,25 +87,47 @@ void pin_to(const std::vector<int>& cpus);
 // `wait_ms` for one.
 std::optional<Failure> adapter_trouble(const RdmaSession::State& state, int wait_ms);
 
-// The completion queue, and the patience of whoever waits for it.
+// A completion queue, and the patience of whoever waits for it.
 class Completions {
  public:
-  Completions(const RdmaSession::State& state, std::stop_token stop);
+  // `doing` goes before the peer's name in complaints: "writing to".
+  Completions(const RdmaSession::State& state, const CompletionQueue& queue, std::string_view doing,
+              std::stop_token stop);
 
-  // Takes at most one batch; `done` counts messages per queue pair. False once a write failed or a stop was
-  // requested.
-  bool poll(std::vector<std::uint64_t>& done);
-  // For when there was nothing to do. False when nothing has completed for too long.
+  // Takes at most one batch and hands each good one to `take`. False once one failed or a stop was requested.
+  template <class Take>
+  bool poll(Take take) {
+    std::array<ibv_wc, kBatch> batch;
+    const int count = ibv_poll_cq(queue_.cq, kBatch, batch.data());
+    for (int i = 0; i < count; ++i) {
+      const ibv_wc& completion = batch[static_cast<std::size_t>(i)];
+      if (note(completion)) take(completion);
+    }
+    return count >= 0 && !status_ && !stop_.stop_requested();
+  }
+  // The same, where `done` counts messages per queue pair.
+  bool poll(std::vector<std::uint64_t>& done) {
+    return poll([&](const ibv_wc& one) {
+      auto& counted = done[one.wr_id >> 48];
+      counted = std::max(counted, one.wr_id & 0xffff'ffff'ffff);
+    });
+  }
+  // For when there was nothing to do: poll again afterwards. False when nothing has completed for too long.
   bool wait();
   // Why poll() or wait() said no.
   Failure failure() const;
 
  private:
-  void note(const ibv_wc& completion);
+  static constexpr int kBatch = 32;
+  bool note(const ibv_wc& completion);
+  void sleep();
   Failure completion_failure() const;
   const RdmaSession::State& state_;
+  const CompletionQueue& queue_;
+  std::string_view doing_;
   std::stop_token stop_;
-  bool yields_;
+  bool sleeps_;
+  bool armed_ = false;
   std::uint64_t idle_polls_ = 0;
   std::uint64_t last_completion_;
   std::uint64_t silent_ns_ = 0;
@@ -89,8 +136,21 @@ class Completions {
   std::optional<Failure> trouble_;
 };
 
+// Cuts a transfer in intervals, which end where a message does: else slow links with large messages would
+// seem to go in steps.
+class IntervalMeter {
+ public:
+  void begin(std::uint64_t now, std::uint64_t messages);
+  void progress(std::uint64_t now, std::uint64_t messages, std::uint64_t message_bytes,
+                std::vector<double>& intervals);
+
+ private:
+  std::uint64_t since_ = 0;
+  std::uint64_t messages_ = 0;
+};
+
 // Below this many processors a spinning thread takes time from the very network stack that it waits for (in
-// virtual machines with software RDMA, say), so it yields.
+// virtual machines with software RDMA, say).
 bool few_processors();
 
 // wr_id: queue pair in the upper 16 bits, messages posted so far in the lower 48.

@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <memory>
 
 #include "base/json.h"
+#include "base/units.h"
 #include "bench/measure.h"
 #include "cli/bench_commands.h"
 #include "cli/bench_ends.h"
@@ -20,6 +22,7 @@ namespace railbed {
 namespace {
 
 constexpr std::chrono::seconds kFactsDeadline{15};
+constexpr std::uint64_t kLargestWorkingSet = 1 << 30;
 
 struct Options {
   std::string engine;
@@ -28,6 +31,8 @@ struct Options {
   std::string cluster;
   std::string rail;
   std::string sizes;
+  std::string latency_sizes;
+  std::string working_set;
   bool bandwidth_only = false;
   bool latency_only = false;
   bool json = false;
@@ -50,6 +55,15 @@ std::string command_line(const Options& options) {
   std::string line = fmt::format("bench {} {} {}", options.engine, options.a, options.b);
   if (!options.rail.empty()) line += " --rail " + options.rail;
   if (!options.sizes.empty()) line += " --sizes " + options.sizes;
+  if (options.plan.operations != BenchPlan().operations) {
+    line += " --operations ";
+    for (const RdmaOperation one : options.plan.operations)
+      line += fmt::format("{}{}", one == options.plan.operations.front() ? "" : ",",
+                          enum_names(one)[static_cast<std::size_t>(one)]);
+  }
+  if (options.plan.duplex) line += " --duplex";
+  if (options.plan.busy_poll) line += " --busy-poll";
+  if (options.plan.zero_copy) line += " --zero-copy";
   if (options.keep.repeat > 1) line += fmt::format(" --repeat {}", options.keep.repeat);
   return line;
 }
@@ -139,15 +153,57 @@ int run(Options& options) {
   options.plan.engines = {options.engine == "tcp" ? Engine::kTcp : Engine::kRdma};
   options.plan.bandwidth = !options.latency_only;
   options.plan.latency = !options.bandwidth_only;
-  if (!options.sizes.empty()) {
-    auto sizes = parse_sizes(options.sizes);
-    if (!sizes) return report(sizes.error());
-    options.plan.sizes = std::move(*sizes);
+  const Engine engine = options.plan.engines.front();
+  for (const auto& [text, sizes] : {std::pair{&options.sizes, &options.plan.sizes},
+                                    std::pair{&options.latency_sizes, &options.plan.latency_sizes}}) {
+    if (text->empty()) continue;
+    Result<std::vector<std::uint64_t>> read = all_sizes(engine);
+    if (*text != "all") read = parse_sizes(*text);
+    if (!read) return report(read.error());
+    *sizes = std::move(*read);
+  }
+  if (!options.working_set.empty()) {
+    const auto bytes = parse_byte_count(options.working_set);
+    if (!bytes || bytes->bytes > kLargestWorkingSet)
+      return report({ErrorKind::kBadInput, "--working-set: a size such as 256M, at most 1G"});
+    options.plan.working_set = bytes->bytes;
   }
   if (options.cluster.empty()) return measure(options, nullptr);
   const auto cluster = load_cluster(options.cluster);
   if (!cluster) return report(cluster.error());
   return measure(options, &*cluster);
+}
+
+void declare_rdma_options(CLI::App& app, Options& options, CLI::Option* both_ways) {
+  static const std::map<std::string, RdmaOperation> kOperations{{"write", RdmaOperation::kWrite},
+                                                                {"read", RdmaOperation::kRead},
+                                                                {"send", RdmaOperation::kSend},
+                                                                {"datagram", RdmaOperation::kDatagram}};
+  app.add_option_function<std::vector<std::string>>(
+         "--operations",
+         [&options](const std::vector<std::string>& names) {
+           options.plan.operations.clear();
+           for (const std::string& name : names) options.plan.operations.push_back(kOperations.at(name));
+         },
+         "one or more of write, read, send, datagram (a send over UD) (default write)")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"write", "read", "send", "datagram"}))
+      ->option_text("NAME[,NAME]");
+  app.add_flag("--duplex", options.plan.duplex, "bandwidth in both directions at once; the sum of both")
+      ->excludes(both_ways);
+  app.add_option("--traffic-class", options.plan.traffic_classes,
+                 "RoCE ToS byte, e.g. 104 for DSCP 26; of several, queue pairs take turns")
+      ->delimiter(',')
+      ->check(CLI::Range(0, 255))
+      ->option_text("BYTE[,BYTE]");
+  app.add_option("--flow-label", options.plan.flow_labels,
+                 "20 bits that switches spread traffic by; of several, queue pairs take turns (default: each "
+                 "its own)")
+      ->delimiter(',')
+      ->check(CLI::Range(0, 0xfffff))
+      ->option_text("LABEL[,LABEL]");
+  app.add_option("--working-set", options.working_set,
+                 "memory that messages come from, e.g. 256M: more than a cache holds");
 }
 
 void declare_options(CLI::App& app, Options& options) {
@@ -157,18 +213,23 @@ void declare_options(CLI::App& app, Options& options) {
   app.add_option("--cluster", options.cluster, "cluster.yaml that describes both nodes and their rails");
   app.add_option("--rail", options.rail, "this rail only; without --cluster, this interface of A");
   app.add_option("--sizes", options.sizes,
-                 "message sizes, e.g. 4K,64K,1M (default: tcp 256K; rdma 4K,64K,1M)");
-  app.add_option("--latency-size", options.plan.latency_bytes, "message size of the latency run (default 8)")
-      ->check(CLI::Range(1, 65536));
+                 "message sizes, e.g. 4K,64K,1M, or all (default: tcp 256K; rdma 4K,64K,1M; datagrams 1K)");
+  app.add_option("--latency-size", options.latency_sizes,
+                 "message sizes of the latency, the same way (default 8)");
   app.add_option("--seconds", options.plan.seconds, "measured time of each number (default 3)")
       ->check(CLI::Range(0.1, 3000.0));
   app.add_option("--warm-up", options.plan.warmup, "seconds before each that are not counted (default 0.5)")
       ->check(CLI::Range(0.0, 600.0));
   app.add_option("--streams", options.plan.streams, "connections or queue pairs (default: tcp 4, rdma 2)")
       ->check(CLI::Range(1, 64));
-  app.add_option("--traffic-class", options.plan.traffic_class, "RoCE ToS byte, e.g. 104 for DSCP 26")
-      ->check(CLI::Range(0, 255));
-  app.add_flag("--both-ways", options.plan.both_ways, "bandwidth from B to A as well, one after the other");
+  auto* both_ways = app.add_flag("--both-ways", options.plan.both_ways,
+                                 "bandwidth from B to A as well, one after the other");
+  if (options.engine == "rdma") {
+    declare_rdma_options(app, options, both_ways);
+  } else {
+    app.add_flag("--busy-poll", options.plan.busy_poll, "latency: ask for data without ever sleeping");
+    app.add_flag("--zero-copy", options.plan.zero_copy, "bandwidth: send without a copy (MSG_ZEROCOPY)");
+  }
   auto* bandwidth = app.add_flag("--bandwidth-only", options.bandwidth_only, "leave out the latency");
   app.add_flag("--latency-only", options.latency_only, "leave out the bandwidth")->excludes(bandwidth);
   add_keep_options(app, options.keep);

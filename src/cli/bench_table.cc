@@ -71,9 +71,8 @@ void add_failure(std::string& text, const Measurement& run) {
 }
 
 std::string head(const Measurement& run) {
-  std::string text =
-      fmt::format("{}, {}: {}{}\n", bench_name(run), run.rail, end_text(run.from),
-                  run.to.node.empty() ? "" : " → " + end_text(run.to));
+  std::string text = fmt::format("{}, {}: {}{}\n", bench_name(run), run.rail, end_text(run.from),
+                                 run.to.node.empty() ? "" : " → " + end_text(run.to));
   if (run.metric == Metric::kBandwidth)
     text += fmt::format("  {:>9} {:>7} {:>12} {:>8} {:>9} {:>8} {:>9} {:>6}\n", "size", "streams", "median",
                         "95 %", "ceiling", "lost", "CPU s/GB", "MTU");
@@ -99,7 +98,7 @@ bool same_table(const Measurement& a, const Measurement& b) {
 }
 
 std::string_view engine_name(Engine engine) {
-  constexpr std::array<std::string_view, 4> kNames{"TCP", "RDMA write", "storage", "training"};
+  constexpr std::array<std::string_view, 4> kNames{"TCP", "RDMA", "storage", "training"};
   return kNames[static_cast<std::size_t>(engine)];
 }
 
@@ -114,7 +113,8 @@ std::string bench_name(const Measurement& run) {
   if (!run.operation.empty()) name += ' ' + run.operation;
   if (run.metric == Metric::kBandwidth) return name + " bandwidth";
   if (run.engine == Engine::kTrain) return name + " step time";
-  return name + (run.engine == Engine::kStorage ? " latency" : " latency (half a round trip)");
+  if (run.engine == Engine::kStorage) return name + " latency";
+  return name + (run.operation == "read" ? " latency (to the answer)" : " latency (half a round trip)");
 }
 
 std::vector<Measurement> merge_repeats(const std::vector<Measurement>& measurements) {

@@ -9,7 +9,7 @@
 
 namespace railbed {
 
-std::string_view engine_name(Engine engine);  // "TCP", "RDMA write"
+std::string_view engine_name(Engine engine);  // "TCP", "RDMA"
 
 // Padded on the left by columns, at least one space: "µ" and "×" are two bytes and one column.
 std::string right_aligned(const std::string& text, std::size_t width);

@@ -104,7 +104,7 @@ class BenchFaultsTest(unittest.TestCase):
     def test_link_cut(self):
         down = ["ip", "link", "set", "rail", "down"]
         cause = self.broken_by(lambda: subprocess.run(self.fleet.on("b", down), check=True), "--bandwidth-only")
-        self.assertRegex(cause, r'[ab]: rail (is down|has no carrier)')
+        self.assertIn("b: rail is down", cause)
         self.assert_no_agents("a")
         self.assert_no_agents("b")
 

@@ -76,8 +76,43 @@ class Sound(unittest.TestCase):
             self.assertTrue(one['ceiling']['nominal'])
 
 
+    def test_every_operation_moves_checked_data(self):
+        code, measurements = result(start('--operations', 'read,send,datagram', '--sizes', '4K', '--seconds', '0.5',
+                                          '--streams', '3', '--traffic-class', '104,0', '--flow-label', '7'))
+        self.assertEqual(code, 0, measurements)
+        self.assertEqual([(one['operation'], one['metric'], one['message_bytes']) for one in measurements],
+                         [(operation, metric, size) for operation in ('read', 'send', 'datagram')
+                          for metric, size in (('bandwidth', 4096), ('latency', 8))])
+        for one in measurements:
+            self.assertIsNone(one['failure'], one)
+            self.assertGreater(one['summary']['median'], 0, one)
+            self.assertGreater(one['checked_bytes'], 0, one)
+            self.assertEqual(one['wrong_bytes'], 0, one)
+
+    def test_both_directions_at_once(self):
+        for operation in ('write', 'read', 'send'):
+            code, measurements = result(start('--operations', operation, '--duplex', '--sizes', '64K', '--seconds', '1',
+                                              '--bandwidth-only'))
+            self.assertEqual(code, 0, measurements)
+            self.assertEqual(measurements[0]['operation'], f'{operation} duplex')
+            self.assertGreater(measurements[0]['summary']['median'], 0)
+            self.assertGreater(measurements[0]['checked_bytes'], 0)
+
+    def test_a_sweep_ends_where_datagrams_do(self):
+        code, measurements = result(start('--operations', 'datagram', '--sizes', '1K,4K,8K,64K', '--seconds', '0.3',
+                                          '--bandwidth-only'))
+        self.assertEqual(code, 0, measurements)
+        self.assertEqual([one['message_bytes'] for one in measurements], [1024, 4096])
+
+
+# A line for the shell of a guest: does something to the agent's processes there.
+AGENTS = 'for p in /proc/[0-9]*; do case $(readlink $p/exe) in */agents/*/railbed) {} ${{p#/proc/}};; esac; done'
+
+
 class Broken(unittest.TestCase):
     def tearDown(self):
+        for node in ('vm1', 'vm2'):
+            PAIR.ssh(node, AGENTS.format('kill -9'))
         for node in ('vm1', 'vm2'):
             PAIR.fault(node, 'clear')
 
@@ -110,9 +145,39 @@ class Broken(unittest.TestCase):
         self.assertIn('vm2', cause)
 
     def test_killed_agent_of_the_receiver(self):
-        kill = 'for p in /proc/[0-9]*; do case $(readlink $p/exe) in */agents/*/railbed) kill -9 ${p#/proc/};; esac; done'
-        cause = self.broken_by(lambda: PAIR.ssh('vm2', kill), '--bandwidth-only')
+        cause = self.broken_by(lambda: PAIR.ssh('vm2', AGENTS.format('kill -9')), '--bandwidth-only')
         self.assertIn('the agent on vm2', cause)
+        self.assert_no_agents('vm1')
+
+    def test_killed_agent_of_the_sender(self):
+        cause = self.broken_by(lambda: PAIR.ssh('vm1', AGENTS.format('kill -9')), '--bandwidth-only', '--operations',
+                               'send')
+        self.assertIn('the agent on vm1', cause)
+        self.assert_no_agents('vm2')
+
+    def test_stopped_agent_of_the_receiver(self):
+        cause = self.broken_by(lambda: PAIR.ssh('vm2', AGENTS.format('kill -STOP')), '--bandwidth-only',
+                               '--operations', 'send')
+        self.assertIn('vm2', cause)
+        self.assert_no_agents('vm1')
+
+    def test_stopped_agent_while_pinging(self):
+        cause = self.broken_by(lambda: PAIR.ssh('vm2', AGENTS.format('kill -STOP')), '--latency-only')
+        self.assertIn('vm2 did not answer', cause)
+        self.assert_no_agents('vm1')
+
+    def test_loss_is_counted_and_ends_nothing(self):
+        PAIR.fault('vm1', 'loss', '1%')
+        code, measurements = result(start('--sizes', '64K', '--seconds', '2', '--bandwidth-only'))
+        self.assertEqual(code, 0, measurements)
+        self.assertGreater(measurements[0]['lost'], 0)
+        self.assertEqual(measurements[0]['wrong_bytes'], 0)
+
+    def assert_no_agents(self, node):
+        until = time.monotonic() + PATIENCE
+        while PAIR.ssh(node, AGENTS.format('echo')).stdout:
+            self.assertLess(time.monotonic(), until, f'an agent was left on {node}')
+            time.sleep(0.5)
 
     def test_no_gid_is_said_before_anything_runs(self):
         PAIR.fault('vm2', 'no-module')
