@@ -22,7 +22,7 @@ constexpr std::uint64_t kEchoPatience = 6'000'000'000;
 constexpr std::uint64_t kDatagramPatience = 200'000'000;
 // The send queue is 128 deep or so: one signalled request in 32 keeps it from filling.
 constexpr std::uint64_t kSignal = 32;
-constexpr std::uint64_t kSpinsToYield = 64;
+constexpr std::uint64_t kSpinsToYield = 16384;
 constexpr std::uint64_t kSpinsToLook = 1024;
 constexpr std::uint64_t kSpinsToClock = 64 * kSpinsToLook;
 
