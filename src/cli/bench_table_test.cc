@@ -12,6 +12,7 @@ using ::testing::Not;
 Measurement bandwidth() {
   Measurement one;
   one.engine = Engine::kRdma;
+  one.operation = "write";
   one.rail = "rail0";
   one.from = {"gpu01", "ens6", "mlx5_0/1", "10.0.0.1", 3};
   one.to = {"gpu02", "ens6", "mlx5_0/1", "10.0.0.2", 3};

@@ -21,6 +21,7 @@ BenchRun run_of(std::initializer_list<double> gigabits) {
   for (const double rate : gigabits) {
     Measurement one;
     one.engine = Engine::kRdma;
+    one.operation = "write";
     one.rail = "rail0";
     one.from.node = "gpu01";
     one.to.node = "gpu02";
