@@ -8,6 +8,7 @@ Handlers bench_handlers(std::shared_ptr<Host> host) {
   all.merge(link_handlers(host));
   all.merge(storage_handlers(host));
   all.merge(train_handlers());
+  all.merge(gpu_handlers(nvidia_libraries()));
   return all;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/peer.h"
+#include "host/calls.h"
 #include "host/host.h"
 
 namespace railbed {
@@ -18,6 +19,9 @@ Handlers train_handlers();
 Handlers storage_handlers(std::shared_ptr<Host> host);
 // The state of an interface, asked for after a failure.
 Handlers link_handlers(std::shared_ptr<Host> host);
+// Copies and collectives of GPUs, each in a child process with a session of its own (bench/gpu_copy.h,
+// bench/measure_collective.h, bench/child_session.h).
+Handlers gpu_handlers(const NvidiaLibraries& from);
 // All of them, for this machine.
 Handlers bench_handlers(std::shared_ptr<Host> host);
 

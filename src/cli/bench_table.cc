@@ -98,7 +98,8 @@ bool same_table(const Measurement& a, const Measurement& b) {
 }
 
 std::string_view engine_name(Engine engine) {
-  constexpr std::array<std::string_view, 4> kNames{"TCP", "RDMA", "storage", "training"};
+  constexpr std::array<std::string_view, 6> kNames{"TCP",      "RDMA",     "storage",
+                                                   "training", "GPU copy", "NCCL"};
   return kNames[static_cast<std::size_t>(engine)];
 }
 
@@ -113,7 +114,8 @@ std::string bench_name(const Measurement& run) {
   if (!run.operation.empty()) name += ' ' + run.operation;
   if (run.metric == Metric::kBandwidth) return name + " bandwidth";
   if (run.engine == Engine::kTrain) return name + " step time";
-  if (run.engine == Engine::kStorage) return name + " latency";
+  const bool between_nodes = run.engine == Engine::kTcp || run.engine == Engine::kRdma;
+  if (!between_nodes) return name + " latency";
   return name + (run.operation == "read" ? " latency (to the answer)" : " latency (half a round trip)");
 }
 

@@ -15,16 +15,16 @@
 
 namespace railbed {
 
-enum class Engine { kTcp, kRdma, kStorage, kTrain };
+enum class Engine { kTcp, kRdma, kStorage, kTrain, kGpuCopy, kCollective };
 constexpr auto enum_names(Engine) {
-  return std::array<std::string_view, 4>{"tcp", "rdma", "storage", "train"};
+  return std::array<std::string_view, 6>{"tcp", "rdma", "storage", "train", "gpu", "collective"};
 }
 
 enum class Metric { kBandwidth, kLatency };
 constexpr auto enum_names(Metric) { return std::array<std::string_view, 2>{"bandwidth", "latency"}; }
 
 // Bandwidths are bits per second. Latencies are nanoseconds: of half a round trip between nodes, of one
-// request to storage, of one training step.
+// request to storage, of one training step, of one collective operation.
 struct Summary {
   std::uint64_t samples = 0;
   double median = 0;

@@ -48,17 +48,32 @@ bool Cuda::open(const std::string& address) {
   else
     unsetenv("CUDA_VISIBLE_DEVICES");
   setenv("CUDA_CACHE_DISABLE", "1", 1);
-  Context context = nullptr;
   return call("cuInit", 0U) && call("cuDeviceGetByPCIBusId", &device_, address.c_str()) &&
-         call("cuDevicePrimaryCtxRetain", &context, device_) && call("cuCtxSetCurrent", context);
+         call("cuDevicePrimaryCtxRetain", &context_, device_) && call("cuCtxSetCurrent", context_);
 }
 
-std::optional<int> Cuda::attribute(int which) {
+bool Cuda::start() {
+  setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
+  setenv("CUDA_CACHE_DISABLE", "1", 1);
+  return call("cuInit", 0U);
+}
+
+bool Cuda::use(int ordinal) {
+  of_ = fmt::format(" of GPU {}", ordinal);
+  return call("cuDeviceGet", &device_, ordinal) && call("cuDevicePrimaryCtxRetain", &context_, device_) &&
+         call("cuCtxSetCurrent", context_);
+}
+
+void Cuda::fail(std::string why) {
+  if (error_.empty()) error_ = std::move(why);
+}
+
+std::optional<int> Cuda::attribute(int which, int device) {
   void* address = library_.find("cuDeviceGetAttribute");
   int value = 0;
   if (address == nullptr || !error_.empty()) return std::nullopt;
   // A driver that does not know the attribute is no failure.
-  if (reinterpret_cast<int (*)(int*, int, int)>(address)(&value, which, device_) != 0) return std::nullopt;
+  if (reinterpret_cast<int (*)(int*, int, int)>(address)(&value, which, device) != 0) return std::nullopt;
   return value;
 }
 

@@ -1,6 +1,6 @@
 // The CUDA driver as far as railbed calls it: our own declarations of what its public reference documents
 // (cuda.h; "CUDA Driver API"). Used in a child process only. What fails is kept by name, and everything after
-// it is skipped.
+// it is skipped. One object serves one GPU and one thread at a time.
 #pragma once
 
 #include <array>
@@ -19,10 +19,14 @@ using Module = void*;
 using Function = void*;
 using Stream = void*;
 using Event = void*;
+using Graph = void*;
+using GraphExec = void*;
 using DevicePointer = unsigned long long;
 
 // CUdevice_attribute
 inline constexpr int kMultiprocessors = 16;
+inline constexpr int kMemoryClock = 36;  // kHz
+inline constexpr int kMemoryBusWidth = 37;
 inline constexpr int kGpuDirectRdma = 116;
 inline constexpr int kDmaBuf = 124;
 
@@ -34,8 +38,16 @@ class Cuda {
   const std::string& error() const { return error_; }
   // The GPU at this PCI address, with a context of its own: 0 when that fails.
   bool open(const std::string& address);
+  // For several GPUs in one process: the driver, the GPU of this number in PCI order with its context, and
+  // that context made the calling thread's.
+  bool start();
+  bool use(int ordinal);
+  bool enter() { return quick("cuCtxSetCurrent", context_); }
   int device() const { return device_; }
-  std::optional<int> attribute(int which);
+  Context context() const { return context_; }
+  void fail(std::string why);  // of something that is not CUDA's; the first failure stays
+  std::optional<int> attribute(int which) { return attribute(which, device_); }
+  std::optional<int> attribute(int which, int device);
   // A kernel of that name in PTX text.
   Function load(const char* ptx, const char* kernel);
   void launch(Function kernel, unsigned blocks, unsigned threads, Stream stream, void** arguments);
@@ -51,6 +63,15 @@ class Cuda {
     }
     about_to_(function + of_);
     return judge(function, reinterpret_cast<int (*)(Args...)>(address)(arguments...));
+  }
+  // As call(), where one error is as good as success.
+  template <class... Args>
+  bool allow(int error, const char* function, Args... arguments) {
+    if (!error_.empty()) return false;
+    void* address = library_.find(function);
+    if (address == nullptr) return call(function, arguments...);
+    const int code = reinterpret_cast<int (*)(Args...)>(address)(arguments...);
+    return code == error || judge(function, code);
   }
   // As call(), without saying so first: for what is asked many times in a loop.
   template <class... Args>
@@ -68,6 +89,7 @@ class Cuda {
   std::string of_;
   std::string error_;
   int device_ = 0;
+  Context context_ = nullptr;
 };
 
 }  // namespace railbed::cuda

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -31,5 +32,22 @@ using Say = std::function<void(std::string_view step)>;
 Reading<std::string> ask_in_child(std::string_view name,
                                   const std::function<std::string(const Say& about_to)>& answer,
                                   std::chrono::milliseconds deadline);
+
+// How a child that works long speaks to its parent. Thread-safe: a line is written whole.
+struct Tell {
+  Say about_to;
+  Say result;  // one line, handed on at once
+};
+struct ChildListener {
+  Say step;
+  Say result;   // a line of the child's
+  Say printed;  // what libraries wrote to its stdout and stderr, in pieces as they came
+};
+// As ask_in_child(), for work that answers piece by piece: the patience starts anew with each step and each
+// result. Nothing when the work came to its end; kTimeout names the step that did not come back, or says
+// "stopped".
+std::optional<Miss> follow_child(const std::function<void(const Tell& tell)>& work,
+                                 const ChildListener& listener, std::chrono::milliseconds patience,
+                                 const std::stop_token& stop = {});
 
 }  // namespace railbed

@@ -65,6 +65,7 @@ std::vector<Path> paths_of(const std::vector<Measurement>& measurements) {
   std::vector<Path> paths;
   std::map<std::tuple<std::string, std::string, std::string>, std::size_t> index;
   for (const Measurement& run : measurements) {
+    if (std::ranges::find(kEngines, run.engine) == kEngines.end()) continue;  // not between two nodes
     const auto [it, is_new] = index.emplace(std::tuple{run.rail, run.from.node, run.to.node}, paths.size());
     if (is_new) paths.push_back({run.rail, run.from.node, run.to.node, {}});
     add(paths[it->second], run);

@@ -1,0 +1,94 @@
+// Copies by the GPUs' copy engines: to and from pinned host memory, within a GPU, between GPUs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/peer.h"
+#include "facts/collective.h"
+#include "host/calls.h"
+#include "host/process.h"
+
+namespace railbed {
+
+struct Facts;
+
+enum class Copy {
+  kToGpu,          // from pinned host memory
+  kFromGpu,        // to pinned host memory
+  kHostBothWays,   // both at once; the rate is of both together
+  kWithin,         // from one buffer of a GPU to another; every byte is read and written
+  kPeer,           // from GPU `from` to GPU `to`
+  kPeersBothWays,  // both at once; the rate is of both together
+};
+constexpr auto enum_names(Copy) {
+  return std::array<std::string_view, 6>{"host-to-gpu", "gpu-to-host", "host-both-ways",
+                                         "within",      "peer",        "peers-both-ways"};
+}
+
+struct GpuCopyPlan {
+  std::vector<int> gpus;                           // ordinals; empty: all
+  std::uint64_t bytes = std::uint64_t{128} << 20;  // of one copy
+  int samples = 24;                                // of each number
+  double patience = 60;                            // seconds for one step
+  static constexpr auto fields() {
+    return std::tuple{field("gpus", &GpuCopyPlan::gpus), field("bytes", &GpuCopyPlan::bytes),
+                      field("samples", &GpuCopyPlan::samples), field("patience", &GpuCopyPlan::patience)};
+  }
+};
+
+struct GpuCopyResult {
+  Copy copy = Copy::kToGpu;
+  int from = -1;  // ordinals; -1 is the host
+  int to = -1;
+  std::vector<double> samples;  // bits per second
+  double seconds = 0;
+  std::uint64_t checked = 0;  // bytes
+  std::uint64_t wrong = 0;
+  bool peer_access = false;  // of peers: directly, not through host memory
+  static constexpr auto fields() {
+    using R = GpuCopyResult;
+    return std::tuple{field("copy", &R::copy),       field("from", &R::from),
+                      field("to", &R::to),           field("samples", &R::samples),
+                      field("seconds", &R::seconds), field("checked", &R::checked),
+                      field("wrong", &R::wrong),     field("peer_access", &R::peer_access)};
+  }
+};
+
+// One line of what the child tells; one of the members is there.
+struct GpuCopyNews {
+  std::optional<std::vector<GpuSeat>> seats = {};
+  std::optional<GpuCopyResult> result = {};
+  std::optional<std::string> failure = {};
+  static constexpr auto fields() {
+    return std::tuple{field("seats", &GpuCopyNews::seats), field("result", &GpuCopyNews::result),
+                      field("failure", &GpuCopyNews::failure)};
+  }
+};
+
+// To be run in a child.
+void run_gpu_copies(const GpuCopyPlan& plan, const NvidiaLibraries& from, const Tell& tell);
+
+inline constexpr std::string_view kGpuCopies = "bench.gpu.copies";  // GpuCopyPlan → ChildName
+
+struct GpuCopyReport {
+  std::vector<GpuSeat> seats;
+  std::vector<GpuCopyResult> results;
+  std::optional<Failure> failure;  // what ended it; the results until then are kept
+};
+GpuCopyReport measure_gpu_copies(Peer& peer, const GpuCopyPlan& plan,
+                                 const std::function<void(std::string_view)>& on_measuring,
+                                 const std::stop_token& stop);
+
+// "host → GPU 0", "GPU 0 ↔ GPU 1"
+std::string copy_name(const GpuCopyResult& result);
+// As they are kept and compared; `facts` of the node give the ceilings.
+std::vector<Measurement> copy_measurements(const GpuCopyReport& report, const GpuCopyPlan& plan,
+                                           const std::string& node, const Facts& facts);
+
+}  // namespace railbed

@@ -1,0 +1,14 @@
+// The GPUs of this machine as the CUDA driver shows them. In a child process only.
+#pragma once
+
+#include <vector>
+
+#include "facts/collective.h"
+#include "host/cuda_library.h"
+
+namespace railbed {
+
+// Those of these numbers, or all of them; `cuda` is started. Numbers that no GPU has fail it.
+std::vector<GpuSeat> find_seats(cuda::Cuda& cuda, const std::vector<int>& ordinals);
+
+}  // namespace railbed

@@ -1,0 +1,128 @@
+// What a collective operation over GPUs took, size by size: the shape that engines fill and reports read.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "facts/measurement.h"
+
+namespace railbed {
+
+enum class Collective {
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kBroadcast,
+  kReduce,
+  kAllToAll,
+  kSendReceive,
+  kGather,
+  kScatter,
+};
+constexpr auto enum_names(Collective) {
+  return std::array<std::string_view, 9>{"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce",
+                                         "alltoall",   "sendrecv",   "gather",         "scatter"};
+}
+constexpr std::string_view to_text(Collective operation) {
+  return enum_names(operation)[static_cast<std::size_t>(operation)];
+}
+
+enum class DataType { kInt8, kFloat16, kBfloat16, kInt32, kFloat32, kInt64, kFloat64 };
+constexpr auto enum_names(DataType) {
+  return std::array<std::string_view, 7>{"int8",    "float16", "bfloat16", "int32",
+                                         "float32", "int64",   "float64"};
+}
+constexpr std::string_view to_text(DataType type) { return enum_names(type)[static_cast<std::size_t>(type)]; }
+constexpr std::uint64_t bytes_of(DataType type) {
+  return std::array<std::uint64_t, 7>{1, 2, 2, 4, 4, 8, 8}[static_cast<std::size_t>(type)];
+}
+
+// A GPU as the CUDA driver shows it.
+struct GpuSeat {
+  int ordinal = 0;       // in PCI order, among those that CUDA_VISIBLE_DEVICES leaves
+  std::string address;   // 0000:00:06.0
+  std::string name;      // NVIDIA H200
+  int memory_clock = 0;  // kHz; CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE; 0: not said
+  int memory_bits = 0;   // CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH
+  static constexpr auto fields() {
+    return std::tuple{field("ordinal", &GpuSeat::ordinal), field("address", &GpuSeat::address),
+                      field("name", &GpuSeat::name), field("memory_clock", &GpuSeat::memory_clock),
+                      field("memory_bits", &GpuSeat::memory_bits)};
+  }
+};
+
+struct GpuSeats {
+  std::vector<GpuSeat> gpus;
+  std::string error;  // why there are none
+  static constexpr auto fields() {
+    return std::tuple{field("gpus", &GpuSeats::gpus), field("error", &GpuSeats::error)};
+  }
+};
+
+struct CollectiveRank {
+  int rank = 0;
+  std::string node;
+  int process = 0;
+  GpuSeat gpu;
+  static constexpr auto fields() {
+    return std::tuple{field("rank", &CollectiveRank::rank), field("node", &CollectiveRank::node),
+                      field("process", &CollectiveRank::process), field("gpu", &CollectiveRank::gpu)};
+  }
+};
+
+// Times are nanoseconds of one operation on the slowest rank, by CUDA events.
+struct CollectiveRow {
+  std::uint64_t bytes = 0;          // of all ranks' data together, as nccl-tests counts the size
+  std::uint64_t elements = 0;       // its "count": of one rank's block where data is divided
+  Summary launched;                 // operations launched one after another; a sample is the mean of a series
+  Summary single;                   // a sample is one operation of a series
+  std::optional<Summary> graph;     // likewise replayed from a CUDA graph, which leaves out the launching
+  std::optional<Summary> in_place;  // launched, with one buffer for both
+  double algbw = 0;                 // bits per second: bytes over `launched.median`
+  double busbw = 0;                 // algbw times the operation's factor
+  bool checked = false;
+  std::uint64_t wrong = 0;  // elements, over all ranks
+  std::uint64_t in_place_wrong = 0;
+  static constexpr auto fields() {
+    using R = CollectiveRow;
+    return std::tuple{field("bytes", &R::bytes),
+                      field("elements", &R::elements),
+                      field("launched", &R::launched),
+                      field("single", &R::single),
+                      field("graph", &R::graph),
+                      field("in_place", &R::in_place),
+                      field("algbw", &R::algbw),
+                      field("busbw", &R::busbw),
+                      field("checked", &R::checked),
+                      field("wrong", &R::wrong),
+                      field("in_place_wrong", &R::in_place_wrong)};
+  }
+};
+
+struct CollectiveReport {
+  Collective operation = Collective::kAllReduce;
+  DataType type = DataType::kFloat32;
+  int root = -1;  // of operations that have one
+  int iterations = 0;
+  std::string library;  // the NCCL that was opened
+  std::string version;  // "2.28.3"
+  std::vector<CollectiveRank> ranks;
+  double first_result = 0;  // ns from the command's start to the first operation whose data was found right
+  std::vector<CollectiveRow> rows;
+  Ceiling ceiling;  // of busbw
+  std::optional<Failure> failure;
+  static constexpr auto fields() {
+    using R = CollectiveReport;
+    return std::tuple{field("operation", &R::operation), field("type", &R::type),
+                      field("root", &R::root),           field("iterations", &R::iterations),
+                      field("library", &R::library),     field("version", &R::version),
+                      field("ranks", &R::ranks),         field("first_result", &R::first_result),
+                      field("rows", &R::rows),           field("ceiling", &R::ceiling),
+                      field("failure", &R::failure)};
+  }
+};
+
+}  // namespace railbed

@@ -1,0 +1,49 @@
+#include "hardware/gpu_ceilings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "facts/facts.h"
+
+namespace railbed {
+namespace {
+
+const Gpu* find_gpu(const Facts& facts, std::string_view address) {
+  if (!facts.gpus.devices.ok()) return nullptr;
+  const auto found = std::ranges::find(*facts.gpus.devices, address, &Gpu::pci_address);
+  return found == facts.gpus.devices->end() ? nullptr : &*found;
+}
+
+// NVML says 25781, 25000, 26562 and 53125 MB/s of NVLink 2, 3, 4 and 5.
+int data_sheet_mbps(int stated) { return stated / 25'000 * 25'000; }
+
+}  // namespace
+
+std::optional<Limit> nvlink_limit(const Facts& facts, std::string_view address, std::string_view node) {
+  const Gpu* gpu = find_gpu(facts, address);
+  if (gpu == nullptr || !gpu->nvml.ok() || !gpu->nvml->nvlinks.ok()) return std::nullopt;
+  int links = 0;
+  int slowest = 0;
+  for (const auto& [number, link] : *gpu->nvml->nvlinks) {
+    if (!link.active || link.speed_mbps.value_or(0) <= 0) continue;
+    ++links;
+    slowest = slowest == 0 ? *link.speed_mbps : std::min(slowest, *link.speed_mbps);
+  }
+  const int each = data_sheet_mbps(slowest);
+  if (links == 0 || each == 0) return std::nullopt;
+  return Limit{fmt::format("NVLink, {} links of {} at {}", links, node, address),
+               BitRate::gigabytes(links * (each / 1e3)),
+               fmt::format("{} × {} GB/s each way (data sheet; NVML states {} MB/s a link, coding included)",
+                           links, each / 1000, slowest)};
+}
+
+std::optional<Limit> memory_copy_limit(int clock, int bus_bits) {
+  if (clock <= 0 || bus_bits <= 0) return std::nullopt;
+  const double bytes = 2.0 * clock * 1e3 * bus_bits / 8;
+  return Limit{"its memory, read and written", BitRate::gigabytes(bytes / 2 / 1e9),
+               fmt::format("{:.0f} MHz × 2 × {} bit = {:.2f} TB/s, half for each", clock / 1e3, bus_bits,
+                           bytes / 1e12)};
+}
+
+}  // namespace railbed
