@@ -60,11 +60,6 @@ bool has_root(Collective operation) {
          operation == Collective::kGather || operation == Collective::kScatter;
 }
 
-bool reduces(Collective operation) {
-  return operation == Collective::kAllReduce || operation == Collective::kReduce ||
-         operation == Collective::kReduceScatter;
-}
-
 std::vector<std::uint64_t> size_sweep(std::uint64_t first, std::uint64_t last, int factor) {
   std::vector<std::uint64_t> sizes;
   if (first == 0 || factor < 2) return sizes;
@@ -127,10 +122,6 @@ std::uint64_t in_place_offset(Collective operation, const CollectiveShape& shape
   const bool has_block = operation == Collective::kAllGather || operation == Collective::kReduceScatter ||
                          operation == Collective::kGather || operation == Collective::kScatter;
   return has_block ? static_cast<std::uint64_t>(rank) * shape.block : 0;
-}
-
-bool checks_in_place(Collective operation) {
-  return operation != Collective::kAllToAll && operation != Collective::kSendReceive;
 }
 
 Repetitions repetitions_for(std::uint64_t bytes, int iterations, bool graph) {

@@ -17,7 +17,6 @@ namespace railbed {
 // (nccl-tests, doc/PERFORMANCE.md).
 double bus_factor(Collective operation, int ranks);
 bool has_root(Collective operation);
-bool reduces(Collective operation);
 
 // first, first × factor, … up to last. At most 64 of them.
 std::vector<std::uint64_t> size_sweep(std::uint64_t first, std::uint64_t last, int factor);
@@ -37,9 +36,6 @@ std::optional<Expected> expected_on(Collective operation, const CollectiveShape&
                                     int root);
 // Where, in elements of one shared buffer, a rank's own data lies when an operation works in place.
 std::uint64_t in_place_offset(Collective operation, const CollectiveShape& shape, int rank);
-// Whether data is right after an operation in place: nccl-tests says N/A of the others.
-bool checks_in_place(Collective operation);
-
 // The same on every rank of every node, so that they stay in step: it follows from the size alone.
 struct Repetitions {
   int warm_up = 0;

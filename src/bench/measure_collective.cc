@@ -20,9 +20,9 @@ constexpr std::chrono::seconds kRequest{30};
 
 class Run {
  public:
-  Run(const std::vector<Peer*>& peers, const CollectivePlan& plan, Clock::time_point began,
+  Run(const std::vector<CollectiveNode>& nodes, const CollectivePlan& plan, Clock::time_point began,
       const OnCollective& on, std::stop_token stop)
-      : peers_(peers), plan_(plan), began_(began), on_(on), stop_(std::move(stop)), logs_(peers.size()) {
+      : nodes_(nodes), plan_(plan), began_(began), on_(on), stop_(std::move(stop)), logs_(nodes.size()) {
     report_.operation = plan.operation;
     report_.type = plan.type;
     report_.root = has_root(plan.operation) ? plan.root : -1;
@@ -31,16 +31,16 @@ class Run {
 
   CollectiveReport run() {
     std::vector<int> first{0};
-    if (peers_.size() > 1 && !count_ranks(first)) return std::move(report_);
+    if (nodes_.size() > 1 && !count_ranks(first)) return std::move(report_);
     ranks_ = first.back();
-    std::vector<std::jthread> nodes;
-    nodes.emplace_back([&] { node(0, 0); });
-    if (peers_.size() > 1) {
+    std::vector<std::jthread> threads;
+    threads.emplace_back([&] { node(0, 0); });
+    if (nodes_.size() > 1) {
       const std::string id = id_.get_future().get();
-      for (std::size_t i = 1; i < peers_.size() && !id.empty(); ++i)
-        nodes.emplace_back([&, i, id, rank = first[i]] { node(i, rank, id); });
+      for (std::size_t i = 1; i < nodes_.size() && !id.empty(); ++i)
+        threads.emplace_back([&, i, id, rank = first[i]] { node(i, rank, id); });
     }
-    nodes.clear();
+    threads.clear();
     std::ranges::sort(report_.ranks, {}, &CollectiveRank::rank);
     return std::move(report_);
   }
@@ -50,14 +50,16 @@ class Run {
   bool count_ranks(std::vector<int>& first) {
     std::vector<std::future<Result<GpuSeats>>> answers;
     on_.measuring("asking for GPUs");
-    for (Peer* peer : peers_)
-      answers.push_back(std::async(std::launch::async, [this, peer] {
-        return ask<GpuSeats>(*peer, kGpuSeats, GpuSeats{}, kRequest, stop_.token());
+    for (const CollectiveNode& node : nodes_)
+      answers.push_back(std::async(std::launch::async, [this, &node] {
+        return ask<GpuSeats>(*node.peer, kGpuSeats, GpuSeats{}, kRequest, stop_.token());
       }));
-    for (std::size_t i = 0; i < peers_.size(); ++i) {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const auto seats = answers[i].get();
       if (!seats) give_up(i, "start", seats.error().text);
-      first.push_back(first.back() + (seats ? static_cast<int>(seats->gpus.size()) : 0));
+      const auto& chosen = nodes_[i].gpus;
+      const std::size_t count = !chosen.empty() ? chosen.size() : seats ? seats->gpus.size() : 0;
+      first.push_back(first.back() + static_cast<int>(count));
     }
     return !report_.failure;
   }
@@ -67,14 +69,14 @@ class Run {
     plan.first_rank = first_rank;
     plan.ranks = ranks_;
     plan.id = id;
-    if (peers_.size() > 1) plan.gpus.clear();
-    const auto session = ask<ChildName>(*peers_[i], kCollective, plan, kRequest, stop_.token());
+    plan.gpus = nodes_[i].gpus;
+    const auto session = ask<ChildName>(*nodes_[i].peer, kCollective, plan, kRequest, stop_.token());
     Result<void> ended;
     if (!session)
       give_up(i, "start", session.error().text);
     else
       ended = follow_session(
-          *peers_[i], session->session,
+          *nodes_[i].peer, session->session,
           {[&](std::string_view line) { take(i, line); }, [&](std::string_view step) { say(i, step); },
            [&](std::string_view text) { keep_log(i, text); }},
           stop_.token());
@@ -100,7 +102,7 @@ class Run {
   void give_up(std::size_t i, std::string stage, const std::string& why) {
     {
       const std::lock_guard lock(mutex_);
-      const std::string where = peers_.size() > 1 ? peers_[i]->node() + ": " : "";
+      const std::string where = nodes_.size() > 1 ? nodes_[i].peer->node() + ": " : "";
       if (!report_.failure) report_.failure = Failure{std::move(stage), where + why, ""};
     }
     stop_.request();
@@ -121,15 +123,15 @@ class Run {
 
   void add_ranks(std::size_t i, std::vector<CollectiveRank> ranks) {
     for (CollectiveRank& rank : ranks) {
-      rank.node = peers_[i]->node();
+      rank.node = nodes_[i].peer->node();
       report_.ranks.push_back(std::move(rank));
     }
-    if (peers_.size() == 1) ranks_ = static_cast<int>(report_.ranks.size());
+    if (nodes_.size() == 1) ranks_ = static_cast<int>(report_.ranks.size());
   }
 
   void add_verified(std::uint64_t wrong) {
     first_wrong_ += wrong;
-    if (++verified_ == peers_.size() && first_wrong_ == 0)
+    if (++verified_ == nodes_.size() && first_wrong_ == 0)
       report_.first_result = std::chrono::duration<double, std::nano>(Clock::now() - began_).count();
   }
 
@@ -141,7 +143,7 @@ class Run {
     } else {
       merge(found->series, series);
     }
-    if (++found->nodes < peers_.size()) return;
+    if (++found->nodes < nodes_.size()) return;
     report_.rows.push_back(row_of(found->series, plan_.operation, ranks_, plan_.check));
     waiting_.erase(found);
   }
@@ -152,7 +154,7 @@ class Run {
     CollectiveSeries series;
   };
 
-  const std::vector<Peer*>& peers_;
+  const std::vector<CollectiveNode>& nodes_;
   const CollectivePlan& plan_;
   Clock::time_point began_;
   const OnCollective& on_;
@@ -170,10 +172,50 @@ class Run {
 
 }  // namespace
 
-CollectiveReport measure_collective(const std::vector<Peer*>& peers, const CollectivePlan& plan,
+CollectiveReport measure_collective(const std::vector<CollectiveNode>& nodes, const CollectivePlan& plan,
                                     std::chrono::steady_clock::time_point began, const OnCollective& on,
                                     const std::stop_token& stop) {
-  return Run(peers, plan, began, on, stop).run();
+  return Run(nodes, plan, began, on, stop).run();
+}
+
+std::vector<Measurement> collective_measurements(const CollectiveReport& report) {
+  constexpr std::uint64_t kTimedBelow = 1 << 20;
+  std::vector<Measurement> all;
+  const auto ranks = static_cast<int>(report.ranks.size());
+  const std::string name = fmt::format("{} {}", to_text(report.operation), to_text(report.type));
+  for (const CollectiveRow& row : report.rows) {
+    Measurement one;
+    one.engine = Engine::kCollective;
+    one.operation = name;
+    one.from.node = report.ranks.empty() ? "" : report.ranks.front().node;
+    one.to.node = report.ranks.empty() ? "" : report.ranks.back().node;
+    one.message_bytes = row.bytes;
+    one.streams = ranks;
+    one.checked_bytes = row.checked ? row.bytes : 0;
+    if (const auto wrong = row.wrong + row.in_place_wrong; wrong > 0) {
+      one.wrong_bytes = wrong * bytes_of(report.type);
+      one.failure = Failure{"verify", fmt::format("{} elements are wrong", wrong),
+                            "railbed verify --load looks for memory and link errors"};
+    }
+    if (row.bytes < kTimedBelow) {
+      one.metric = Metric::kLatency;
+      one.summary = row.launched;
+      all.push_back(one);
+      if (!row.graph) continue;
+      one.operation = name + ", graph";
+      one.summary = *row.graph;
+    } else {
+      const auto busbw = [&](double ns) {
+        return ns > 0 ? static_cast<double>(row.bytes) * 8e9 / ns * bus_factor(report.operation, ranks) : 0;
+      };
+      const Summary& time = row.launched;
+      one.ceiling = report.ceiling;
+      one.summary = {time.samples,      busbw(time.median), busbw(time.high),    busbw(time.low),
+                     busbw(time.mean),  busbw(time.maximum), busbw(time.minimum), 0, 0, 0, 0};
+    }
+    all.push_back(std::move(one));
+  }
+  return all;
 }
 
 }  // namespace railbed

@@ -22,6 +22,10 @@ Action declare_bench(CLI::App& app) {
   run_with(storage, declare_bench_storage(*storage));
   CLI::App* train = add("train", "a data-parallel training step, rehearsed without GPUs");
   run_with(train, declare_bench_train(*train));
+  CLI::App* gpu = add("gpu", "the copy engines of a node's GPUs");
+  run_with(gpu, declare_bench_gpu(*gpu));
+  CLI::App* collectives = add("collectives", "NCCL over the GPUs of one node or of several");
+  run_with(collectives, declare_bench_collectives(*collectives));
   app.require_subcommand(1);
   app.footer(
       "\nrailbed bench rdma gpu01 gpu02\nrailbed bench pairs cluster.yaml\n\n"

@@ -9,5 +9,7 @@ Action declare_bench_pair(CLI::App& app, std::string_view engine);  // tcp, rdma
 Action declare_bench_pairs(CLI::App& app);                          // pairs: bench_pairs.cc
 Action declare_bench_storage(CLI::App& app);                        // storage: bench_storage.cc
 Action declare_bench_train(CLI::App& app);                          // train: bench_train.cc
+Action declare_bench_gpu(CLI::App& app);                            // gpu: bench_gpu.cc
+Action declare_bench_collectives(CLI::App& app);                    // collectives: bench_collectives.cc
 
 }  // namespace railbed

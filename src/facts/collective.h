@@ -30,6 +30,15 @@ constexpr std::string_view to_text(Collective operation) {
   return enum_names(operation)[static_cast<std::size_t>(operation)];
 }
 
+constexpr bool reduces(Collective operation) {
+  return operation == Collective::kAllReduce || operation == Collective::kReduce ||
+         operation == Collective::kReduceScatter;
+}
+// Whether what an operation in place leaves can be compared: nccl-tests says N/A of the others.
+constexpr bool checks_in_place(Collective operation) {
+  return operation != Collective::kAllToAll && operation != Collective::kSendReceive;
+}
+
 enum class DataType { kInt8, kFloat16, kBfloat16, kInt32, kFloat32, kInt64, kFloat64 };
 constexpr auto enum_names(DataType) {
   return std::array<std::string_view, 7>{"int8",    "float16", "bfloat16", "int32",

@@ -1,12 +1,14 @@
 // Measurements in the words of the tools that people's scripts already read. Only what was measured is filled
 // in.
 //
-// Layouts as perftest 6 (perftest_parameters.h: RESULT_FMT, REPORT_FMT) and iperf3 3.x print them.
+// Layouts as perftest 6 (perftest_parameters.h: RESULT_FMT, REPORT_FMT), iperf3 3.x and nccl-tests 2.19 print
+// them.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "facts/collective.h"
 #include "facts/measurement.h"
 
 namespace railbed {
@@ -20,5 +22,9 @@ std::string iperf3_text(const std::vector<Measurement>& measurements);
 
 // What `iperf3 --json` prints, one bandwidth measurement a document; more than one make a JSON array.
 std::string iperf3_json(const std::vector<Measurement>& measurements);
+
+// What all_reduce_perf and its sisters print. The report has times in place; a size without them leaves those
+// columns N/A.
+std::string nccl_tests_text(const CollectiveReport& report);
 
 }  // namespace railbed

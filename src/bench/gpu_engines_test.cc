@@ -1,0 +1,167 @@
+// The GPU engines whole, in their child process, against a CUDA and an NCCL made for it (testing/fake_gpu.cc).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+
+#include "bench/child_session.h"
+#include "bench/gpu_copy.h"
+#include "bench/handlers.h"
+#include "bench/local_peer.h"
+#include "bench/measure_collective.h"
+#include "facts/facts.h"
+
+namespace railbed {
+namespace {
+
+using ::testing::HasSubstr;
+
+const NvidiaLibraries kFake{{}, {RAILBED_FAKE_GPU}, std::chrono::seconds(60)};
+
+class GpuEngines : public ::testing::Test {
+ protected:
+  void TearDown() override { unsetenv("RAILBED_FAKE_GPU"); }
+  static void break_it(const char* how) { setenv("RAILBED_FAKE_GPU", how, 1); }
+
+  CollectiveReport collective(CollectivePlan plan) {
+    plan.library = RAILBED_FAKE_GPU;
+    return measure_collective({{&peer_, gpus_}}, plan, std::chrono::steady_clock::now(),
+                              {[](std::string_view) {}, [&](std::string_view text) { log_ += text; }}, {});
+  }
+  static CollectivePlan plan(Collective operation, DataType type = DataType::kFloat32) {
+    CollectivePlan plan;
+    plan.operation = operation;
+    plan.type = type;
+    plan.sizes = {64, 4096, 2 << 20};
+    plan.iterations = 3;
+    plan.in_place = true;
+    plan.root = 2;
+    return plan;
+  }
+
+  LocalPeer peer_{"here", gpu_handlers(kFake)};
+  std::vector<int> gpus_;
+  std::string log_;
+};
+
+TEST_F(GpuEngines, EveryOperationBringsTheRightDataToEveryRank) {
+  for (int i = 0; i < static_cast<int>(enum_names(Collective{}).size()); ++i) {
+    const auto operation = static_cast<Collective>(i);
+    SCOPED_TRACE(to_text(operation));
+    const auto report = collective(plan(operation));
+    ASSERT_FALSE(report.failure) << report.failure->cause;
+    EXPECT_EQ(report.version, "2.99.1");
+    EXPECT_EQ(report.ranks.size(), 3U);
+    EXPECT_EQ(report.ranks[2].gpu.address, "0000:1c:00.0");
+    EXPECT_GT(report.first_result, 0);
+    ASSERT_EQ(report.rows.size(), 3U);
+    for (const CollectiveRow& row : report.rows) {
+      EXPECT_TRUE(row.checked);
+      EXPECT_EQ(row.wrong, 0U) << row.bytes;
+      EXPECT_EQ(row.in_place_wrong, 0U) << row.bytes;
+      EXPECT_GT(row.busbw, 0);
+      ASSERT_TRUE(row.graph);
+      EXPECT_GT(row.graph->median, 0);
+      ASSERT_TRUE(row.in_place);
+    }
+  }
+}
+
+TEST_F(GpuEngines, WrongDataIsCountedOnce) {
+  break_it("wrong");
+  const auto report = collective(plan(Collective::kAllReduce, DataType::kInt32));
+  ASSERT_EQ(report.rows.size(), 3U);
+  // Rank 1's first element: of the launched operations, of the graph's, and in place.
+  EXPECT_EQ(report.rows[0].wrong, 2U);
+  EXPECT_EQ(report.rows[0].in_place_wrong, 1U);
+  EXPECT_EQ(report.first_result, 0);
+  const auto kept = collective_measurements(report);
+  ASSERT_TRUE(kept.front().failure);
+  EXPECT_EQ(kept.front().wrong_bytes, 12U);
+}
+
+TEST_F(GpuEngines, OnlyTheGpusThatWereAskedFor) {
+  gpus_ = {0, 2};
+  auto two = plan(Collective::kAllGather);
+  two.root = 0;
+  const auto report = collective(two);
+  ASSERT_FALSE(report.failure) << report.failure->cause;
+  ASSERT_EQ(report.ranks.size(), 2U);
+  EXPECT_EQ(report.ranks[1].gpu.ordinal, 2);
+  gpus_ = {7};
+  EXPECT_THAT(collective(two).failure->cause, HasSubstr("there is no GPU 7"));
+}
+
+TEST_F(GpuEngines, ARankThatHangsIsGivenUpAndTheStepNamed) {
+  break_it("hang");
+  auto impatient = plan(Collective::kAllReduce);
+  impatient.patience = 1;
+  const auto report = collective(impatient);
+  ASSERT_TRUE(report.failure);
+  EXPECT_THAT(report.failure->cause, HasSubstr("hangs in: "));
+  EXPECT_TRUE(report.rows.empty());
+}
+
+TEST_F(GpuEngines, WhatNcclRefusesIsSaidAndItsLogIsRead) {
+  break_it("refuse");
+  const auto report = collective(plan(Collective::kAllReduce));
+  ASSERT_TRUE(report.failure);
+  EXPECT_THAT(report.failure->cause, HasSubstr("ncclCommInitRank: fake system error (2)"));
+  EXPECT_THAT(log_, HasSubstr("NCCL INFO Using network Socket\n"));
+}
+
+TEST_F(GpuEngines, ALibraryThatDiesTakesNobodyAlong) {
+  break_it("die");
+  const auto report = collective(plan(Collective::kAllReduce));
+  ASSERT_TRUE(report.failure);
+  EXPECT_THAT(report.failure->cause, HasSubstr("ended the process"));
+}
+
+TEST_F(GpuEngines, NoLibraryIsSaid) {
+  CollectivePlan none = plan(Collective::kAllReduce);
+  none.library = "/nowhere/libnccl.so.2";
+  const auto report = measure_collective({{&peer_, {}}}, none, {}, {[](auto) {}, [](auto) {}}, {});
+  ASSERT_TRUE(report.failure);
+  EXPECT_THAT(report.failure->cause, HasSubstr("/nowhere/libnccl.so.2"));
+}
+
+TEST_F(GpuEngines, CopiesOfEveryKindArriveAsTheyWereSent) {
+  GpuCopyPlan small;
+  small.bytes = 64 << 10;
+  small.samples = 6;
+  const auto report = measure_gpu_copies(peer_, small, [](auto) {}, {});
+  ASSERT_FALSE(report.failure) << report.failure->cause;
+  ASSERT_EQ(report.seats.size(), 3U);
+  // Three GPUs: to, from and both ways, within; six directed pairs, three both ways.
+  const auto kept = copy_measurements(report, small, "here", Facts());
+  std::set<std::string> names;
+  for (const Measurement& one : kept) {
+    names.insert(one.operation);
+    EXPECT_EQ(one.summary.samples, 6U) << one.operation;
+    EXPECT_FALSE(one.failure) << one.operation;
+    EXPECT_GE(one.checked_bytes, small.bytes);
+  }
+  EXPECT_EQ(names.size(), 3U * 4 + 6 + 3);
+  EXPECT_TRUE(names.contains("host → GPU 0"));
+  EXPECT_TRUE(names.contains("GPU 2 → GPU 1"));
+  EXPECT_TRUE(names.contains("GPU 1 ↔ GPU 2"));
+}
+
+TEST_F(GpuEngines, CopiesThatArriveWrongFail) {
+  break_it("wrong");
+  GpuCopyPlan small;
+  small.bytes = 4096;
+  small.samples = 6;
+  small.gpus = {0, 1};
+  const auto report = measure_gpu_copies(peer_, small, [](auto) {}, {});
+  const auto kept = copy_measurements(report, small, "here", Facts());
+  ASSERT_EQ(kept.size(), 2U * 4 + 2 + 1);
+  for (const Measurement& one : kept)
+    EXPECT_EQ(one.failure.has_value(), one.from.interface != "host" && one.from.device != one.to.device &&
+                                           one.to.interface != "host")
+        << one.operation;
+}
+
+}  // namespace
+}  // namespace railbed

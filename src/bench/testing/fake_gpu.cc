@@ -1,0 +1,355 @@
+// CUDA's driver and NCCL in one library, for machines that have neither: memory is the heap, a stream does at
+// once what it is given, and ranks are threads of one process. RAILBED_FAKE_GPU says what goes wrong: wrong
+// (one element of each all_reduce), hang, refuse (both in ncclCommInitRank), die (in the first operation).
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr int kGpus = 3;
+
+bool fault(const char* name) {
+  const char* wanted = std::getenv("RAILBED_FAKE_GPU");
+  return wanted != nullptr && std::strcmp(wanted, name) == 0;
+}
+
+struct Stream {
+  bool capturing = false;
+  std::vector<std::function<void()>> recorded;
+  void give(std::function<void()> work) {
+    if (capturing)
+      recorded.push_back(std::move(work));
+    else
+      work();
+  }
+};
+struct Event {
+  double ns = 0;
+};
+using Graph = std::vector<std::function<void()>>;
+
+double now() {
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::uint32_t number(std::uint32_t seed, std::uint32_t modulus, std::uint32_t rank, std::uint64_t index) {
+  std::uint32_t x = static_cast<std::uint32_t>(index) * 0x9E3779B1U +
+                    static_cast<std::uint32_t>(index >> 32) * 0x85EBCA77U + seed + rank * 0xC2B2AE3DU;
+  x ^= x >> 15;
+  x *= 0x2C1B3C6DU;
+  x ^= x >> 12;
+  return static_cast<std::uint32_t>((std::uint64_t{x} * modulus) >> 32);
+}
+
+// DataType of facts/collective.h: int8, float16, bfloat16, int32, float32, int64, float64
+constexpr std::size_t kWidths[] = {1, 2, 2, 4, 4, 8, 8};
+
+std::uint64_t bits_of(std::uint32_t type, std::uint32_t value) {
+  std::uint64_t bits = value;
+  const auto real = static_cast<float>(value);
+  const auto wide = static_cast<double>(value);
+  if (type == 2 || type == 4) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, &real, 4);
+    bits = type == 2 ? word >> 16 : word;
+  }
+  if (type == 6) std::memcpy(&bits, &wide, 8);
+  return bits;
+}
+
+void pattern(void** arguments) {
+  const auto word64 = [&](int i) { return *static_cast<std::uint64_t*>(arguments[i]); };
+  const auto word32 = [&](int i) { return *static_cast<std::uint32_t*>(arguments[i]); };
+  auto* const memory = reinterpret_cast<char*>(word64(0));
+  auto* const wrong = reinterpret_cast<std::uint64_t*>(word64(9));
+  const std::size_t width = kWidths[word32(2)];
+  for (std::uint64_t i = 0; i < word64(1); ++i) {
+    std::uint32_t sum = 0;
+    if (word32(6) == 0)
+      sum = number(word32(3), word32(4), static_cast<std::uint32_t>(i / word64(8)), word64(7) + i % word64(8));
+    for (std::uint32_t rank = 0; rank < word32(6); ++rank)
+      sum += number(word32(3), word32(4), word32(5) + rank, word64(7) + i);
+    const std::uint64_t bits = bits_of(word32(2), sum);
+    if (wrong == nullptr)
+      std::memcpy(memory + i * width, &bits, width);
+    else if (std::memcmp(memory + i * width, &bits, width) != 0)
+      ++*wrong;
+  }
+}
+
+struct Part {
+  const void* send = nullptr;
+  struct Send {
+    int peer;
+    const void* from;
+  };
+  std::vector<Send> sends;
+};
+struct Group {
+  explicit Group(int ranks) : parts(static_cast<std::size_t>(ranks)) {}
+  std::vector<Part> parts;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::size_t here = 0;
+  unsigned round = 0;
+  void meet() {
+    std::unique_lock lock(mutex);
+    const unsigned mine = round;
+    if (++here == parts.size()) {
+      here = 0;
+      ++round;
+      changed.notify_all();
+    }
+    changed.wait(lock, [&] { return round != mine; });
+  }
+};
+struct Communicator {
+  int rank;
+  std::shared_ptr<Group> group;
+};
+std::mutex groups_mutex;
+std::map<std::string, std::shared_ptr<Group>> groups;
+
+struct UniqueId {
+  char bytes[128];
+};
+
+// ncclDataType_t → width
+std::size_t width_of(int type) { return std::map<int, std::size_t>{{0, 1}, {6, 2}, {9, 2}, {2, 4}, {7, 4}, {4, 8}, {8, 8}}.at(type); }
+
+template <class T>
+void add(char* into, const char* from, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    T a, b;
+    std::memcpy(&a, into + i * sizeof(T), sizeof(T));
+    std::memcpy(&b, from + i * sizeof(T), sizeof(T));
+    a = static_cast<T>(a + b);
+    std::memcpy(into + i * sizeof(T), &a, sizeof(T));
+  }
+}
+
+std::vector<char> sum_of(const Group& group, std::size_t offset, std::size_t count, int type) {
+  std::vector<char> sum(count * width_of(type), 0);
+  for (const Part& part : group.parts) {
+    const char* from = static_cast<const char*>(part.send) + offset * width_of(type);
+    if (type == 7) add<float>(sum.data(), from, count);
+    if (type == 2) add<std::int32_t>(sum.data(), from, count);
+  }
+  return sum;
+}
+
+// Every rank shows what it sends, `result` is computed from all of it, and then written.
+int collective(Communicator* comm, Stream* stream, const void* send, void* receive,
+               std::function<std::vector<char>(const Group&)> result) {
+  if (fault("die")) std::abort();
+  stream->give([=] {
+    comm->group->parts[static_cast<std::size_t>(comm->rank)].send = send;
+    comm->group->meet();
+    const std::vector<char> data = result(*comm->group);
+    comm->group->meet();
+    if (!data.empty()) std::memcpy(receive, data.data(), data.size());
+    comm->group->meet();
+  });
+  return 0;
+}
+
+std::vector<char> bytes(const void* from, std::size_t count) {
+  const auto* data = static_cast<const char*>(from);
+  return {data, data + count};
+}
+
+struct Pending {
+  Communicator* comm = nullptr;
+  Stream* stream = nullptr;
+  std::size_t bytes = 0;
+  std::vector<Part::Send> sends;
+  std::vector<std::pair<int, void*>> receives;
+};
+thread_local Pending pending;
+
+void exchange(const Pending& work) {
+  Group& group = *work.comm->group;
+  group.parts[static_cast<std::size_t>(work.comm->rank)].sends = work.sends;
+  group.meet();
+  std::vector<std::vector<char>> arrived;
+  for (const auto& [peer, to] : work.receives)
+    for (const Part::Send& send : group.parts[static_cast<std::size_t>(peer)].sends)
+      if (send.peer == work.comm->rank) arrived.push_back(bytes(send.from, work.bytes));
+  group.meet();
+  for (std::size_t i = 0; i < arrived.size(); ++i)
+    std::memcpy(work.receives[i].second, arrived[i].data(), arrived[i].size());
+  group.meet();
+}
+
+}  // namespace
+
+extern "C" {
+
+int cuInit(unsigned) { return 0; }
+int cuGetErrorName(int, const char** name) { return *name = "CUDA_ERROR_FAKE", 0; }
+int cuDeviceGetCount(int* count) { return *count = kGpus, 0; }
+int cuDeviceGet(int* device, int ordinal) { return *device = ordinal, 0; }
+int cuDeviceGetName(char* name, int size, int) { return std::snprintf(name, static_cast<std::size_t>(size), "Fake 9000"), 0; }
+int cuDeviceGetPCIBusId(char* address, int size, int device) {
+  return std::snprintf(address, static_cast<std::size_t>(size), "0000:%02X:00.0", device + 0x1a), 0;
+}
+int cuDeviceGetAttribute(int* value, int which, int) {
+  *value = which == 36 ? 1'000'000 : which == 37 ? 1024 : 1;
+  return 0;
+}
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+  static int contexts[kGpus];
+  return *context = &contexts[device], 0;
+}
+int cuCtxSetCurrent(void*) { return 0; }
+int cuCtxEnablePeerAccess(void*, unsigned) { return 704; }
+int cuDeviceCanAccessPeer(int* can, int, int) { return *can = 1, 0; }
+int cuModuleLoadData(void** module, const void*) { return *module = nullptr, 0; }
+int cuModuleGetFunction(void** function, void*, const char*) { return *function = nullptr, 0; }
+int cuMemAlloc_v2(unsigned long long* memory, std::size_t size) {
+  return *memory = reinterpret_cast<unsigned long long>(std::malloc(size)), 0;
+}
+int cuMemHostAlloc(void** memory, std::size_t size, unsigned) { return *memory = std::malloc(size), 0; }
+int cuMemFreeHost(void* memory) { return std::free(memory), 0; }
+int cuMemsetD8Async(unsigned long long to, unsigned char value, std::size_t size, void*) {
+  return std::memset(reinterpret_cast<void*>(to), value, size), 0;
+}
+int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, std::size_t size, void*) {
+  return std::memcpy(reinterpret_cast<void*>(to), from, size), 0;
+}
+int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, std::size_t size, void*) {
+  return std::memcpy(to, reinterpret_cast<void*>(from), size), 0;
+}
+int cuMemcpyDtoH_v2(void* to, unsigned long long from, std::size_t size) {
+  return std::memcpy(to, reinterpret_cast<void*>(from), size), 0;
+}
+int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, std::size_t size, void*) {
+  return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), size), 0;
+}
+int cuMemcpyPeerAsync(unsigned long long to, void*, unsigned long long from, void*, std::size_t size, void*) {
+  std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), size);
+  if (fault("wrong")) ++*reinterpret_cast<char*>(to);
+  return 0;
+}
+int cuStreamCreate(void** stream, unsigned) { return *stream = new Stream, 0; }
+int cuStreamSynchronize(void*) { return 0; }
+int cuStreamWaitEvent(void*, void*, unsigned) { return 0; }
+int cuEventCreate(void** event, unsigned) { return *event = new Event, 0; }
+int cuEventRecord(void* event, void*) { return static_cast<Event*>(event)->ns = now(), 0; }
+int cuEventElapsedTime(float* milliseconds, void* from, void* to) {
+  *milliseconds = static_cast<float>((static_cast<Event*>(to)->ns - static_cast<Event*>(from)->ns) / 1e6);
+  return 0;
+}
+int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
+                   void** arguments, void**) {
+  return pattern(arguments), 0;
+}
+int cuStreamBeginCapture_v2(void* stream, int) { return static_cast<Stream*>(stream)->capturing = true, 0; }
+int cuStreamEndCapture(void* stream, void** graph) {
+  auto* one = static_cast<Stream*>(stream);
+  one->capturing = false;
+  *graph = new Graph(std::move(one->recorded));
+  one->recorded.clear();
+  return 0;
+}
+int cuGraphInstantiateWithFlags(void** exec, void* graph, unsigned long long) { return *exec = graph, 0; }
+int cuGraphLaunch(void* exec, void*) {
+  for (const auto& work : *static_cast<Graph*>(exec)) work();
+  return 0;
+}
+int cuGraphExecDestroy(void*) { return 0; }
+int cuGraphDestroy(void* graph) { return delete static_cast<Graph*>(graph), 0; }
+
+int ncclGetVersion(int* version) { return *version = 29901, 0; }
+const char* ncclGetErrorString(int) { return "fake system error"; }
+int ncclGetUniqueId(UniqueId* id) { return std::memset(id, 7, sizeof *id), 0; }
+int ncclCommInitRank(void** communicator, int ranks, UniqueId id, int rank) {
+  std::printf("fake:1:%d [%d] NCCL INFO Using network Socket\n", rank + 2, rank);
+  std::fflush(stdout);
+  if (fault("hang") && rank == 1)
+    for (;;) pause();
+  if (fault("refuse")) return 2;
+  const std::lock_guard lock(groups_mutex);
+  auto& group = groups[std::string(id.bytes, sizeof id.bytes)];
+  if (!group) group = std::make_shared<Group>(ranks);
+  *communicator = new Communicator{rank, group};
+  return 0;
+}
+int ncclCommDestroy(void*) { return 0; }
+int ncclAllReduce(const void* send, void* receive, std::size_t count, int type, int, void* communicator,
+                  void* stream) {
+  auto* comm = static_cast<Communicator*>(communicator);
+  return collective(comm, static_cast<Stream*>(stream), send, receive, [=](const Group& group) {
+    auto sum = sum_of(group, 0, count, type);
+    if (fault("wrong") && comm->rank == 1) ++sum[0];
+    return sum;
+  });
+}
+int ncclReduce(const void* send, void* receive, std::size_t count, int type, int, int root,
+               void* communicator, void* stream) {
+  auto* comm = static_cast<Communicator*>(communicator);
+  return collective(comm, static_cast<Stream*>(stream), send, receive, [=](const Group& group) {
+    return comm->rank == root ? sum_of(group, 0, count, type) : std::vector<char>();
+  });
+}
+int ncclReduceScatter(const void* send, void* receive, std::size_t count, int type, int, void* communicator,
+                      void* stream) {
+  auto* comm = static_cast<Communicator*>(communicator);
+  return collective(comm, static_cast<Stream*>(stream), send, receive, [=](const Group& group) {
+    return sum_of(group, static_cast<std::size_t>(comm->rank) * count, count, type);
+  });
+}
+int ncclAllGather(const void* send, void* receive, std::size_t count, int type, void* communicator,
+                  void* stream) {
+  return collective(static_cast<Communicator*>(communicator), static_cast<Stream*>(stream), send, receive,
+                    [=](const Group& group) {
+                      std::vector<char> all;
+                      for (const Part& part : group.parts) {
+                        const auto one = bytes(part.send, count * width_of(type));
+                        all.insert(all.end(), one.begin(), one.end());
+                      }
+                      return all;
+                    });
+}
+int ncclBroadcast(const void* send, void* receive, std::size_t count, int type, int root, void* communicator,
+                  void* stream) {
+  return collective(static_cast<Communicator*>(communicator), static_cast<Stream*>(stream), send, receive,
+                    [=](const Group& group) {
+                      return bytes(group.parts[static_cast<std::size_t>(root)].send, count * width_of(type));
+                    });
+}
+int ncclGroupStart() { return pending = {}, 0; }
+int ncclSend(const void* from, std::size_t count, int type, int peer, void* communicator, void* stream) {
+  pending.comm = static_cast<Communicator*>(communicator);
+  pending.stream = static_cast<Stream*>(stream);
+  pending.bytes = count * width_of(type);
+  pending.sends.push_back({peer, from});
+  return 0;
+}
+int ncclRecv(void* to, std::size_t count, int type, int peer, void* communicator, void* stream) {
+  pending.comm = static_cast<Communicator*>(communicator);
+  pending.stream = static_cast<Stream*>(stream);
+  pending.bytes = count * width_of(type);
+  pending.receives.emplace_back(peer, to);
+  return 0;
+}
+int ncclGroupEnd() {
+  const Pending work = pending;
+  work.stream->give([work] { exchange(work); });
+  return 0;
+}
+
+}  // extern "C"

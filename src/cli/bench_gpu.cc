@@ -1,0 +1,107 @@
+// railbed bench gpu: the copy engines of a node's GPUs, each number beside its ceiling.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "bench/gpu_copy.h"
+#include "cli/bench_commands.h"
+#include "cli/fleet_options.h"
+#include "cli/gpu_table.h"
+#include "cli/kept_run.h"
+#include "cli/terminal.h"
+#include "facts/facts.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::chrono::seconds kFactsDeadline{60};
+constexpr std::uint64_t kFewestBytes = 4096;
+
+struct Options {
+  std::string node = "localhost";
+  std::string size = "128M";
+  bool json = false;
+  GpuCopyPlan plan;
+  KeepOptions keep;
+  fleet::FleetOptions fleet;
+};
+
+struct Output {
+  int version = 1;
+  std::map<std::string, std::string> units = {{"bandwidth", "bit/s"}, {"message_bytes", "B"}, {"seconds", "s"}};
+  std::vector<GpuSeat> gpus;
+  std::vector<Measurement> measurements;
+  std::optional<Failure> failure;
+  static constexpr auto fields() {
+    return std::tuple{field("version", &Output::version), field("units", &Output::units),
+                      field("gpus", &Output::gpus), field("measurements", &Output::measurements),
+                      field("failure", &Output::failure)};
+  }
+};
+
+// After the copies, while the links still run at their full speed: idle ones may have stepped down.
+Result<Facts> facts_of(Peer& peer) {
+  progress("looking at " + peer.node());
+  auto text = peer.call("facts", "{}", kFactsDeadline, interrupted());
+  if (!text) return fail(text.error().kind, text.error().text);
+  return facts_from_json(*text);
+}
+
+int run(Options& options) {
+  const auto size = parse_byte_count(options.size);
+  if (!size || size->bytes < kFewestBytes)
+    return report({ErrorKind::kBadInput, fmt::format("--size {}: write 128M or 1G", options.size)});
+  options.plan.bytes = size->bytes;
+  const bool local = options.node == "localhost";
+  fleet::Fleet fleet({{options.node, local ? "" : options.node, local}}, options.fleet);
+  Peer& peer = fleet.peer(0);
+  BenchRun kept = begin_run(options.keep, fmt::format("bench gpu {}", options.node));
+  Output output;
+  for (int i = 0; i < options.keep.repeat && !output.failure && !interrupted().stop_requested(); ++i) {
+    const auto report = measure_gpu_copies(peer, options.plan, progress, interrupted());
+    output.failure = report.failure;
+    output.gpus = report.seats;
+    if (report.results.empty()) continue;
+    const auto facts = facts_of(peer);
+    if (!facts) return clear_progress(), railbed::report(facts.error());
+    auto measured = copy_measurements(report, options.plan, options.node, *facts);
+    if (!options.json) clear_progress(), fmt::print("{}", gpu_table(measured));
+    std::move(measured.begin(), measured.end(), std::back_inserter(output.measurements));
+    if (i == 0) add_fingerprint(kept, options.node, *facts);
+  }
+  clear_progress();
+  if (options.json) fmt::print("{}", json::dump_pretty(json::encode(output)));
+  if (interrupted().stop_requested()) return kExitCouldNotLook;
+  if (output.failure) fmt::print(stderr, "railbed: {}: {}\n", options.node, output.failure->cause);
+  kept.measurements = std::move(output.measurements);
+  if (kept.measurements.empty()) return kExitCouldNotLook;
+  const int code = end_run(options.keep, kept, options.json);
+  return output.failure ? kExitFailures : code;
+}
+
+}  // namespace
+
+Action declare_bench_gpu(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("NODE", options->node, "an ssh destination (default: this machine)");
+  app.add_option("--gpus", options->plan.gpus, "only these, in PCI order from 0: 0,1")->delimiter(',');
+  app.add_option("--size", options->size, "of one copy (default 128M)");
+  app.add_option("--samples", options->plan.samples, "of each number (default 24)")->check(CLI::Range(6, 10000));
+  app.add_option("--patience", options->plan.patience, "seconds that one step may take (default 60)")
+      ->check(CLI::Range(1.0, 3600.0));
+  app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");
+  add_keep_options(app, options->keep);
+  add_fleet_options(app, options->fleet);
+  app.footer(
+      "\nrailbed bench gpu                  this machine's GPUs\n"
+      "railbed bench gpu gpu01 --label before-the-reseat\n\n"
+      "To and from page-locked host memory, within each GPU, and between every two, one way and both ways.\n"
+      "Data is filled and compared on the GPU. Needs the NVIDIA driver, nothing else. Exit code 2: wrong data,\n"
+      "a step that hung, or worse than the baseline; 3: nothing could be measured.");
+  return [options] { return run(*options); };
+}
+
+}  // namespace railbed

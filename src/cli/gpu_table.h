@@ -1,0 +1,14 @@
+// GPU copies for people: a row for each GPU's own copies, a matrix of the peers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "facts/measurement.h"
+
+namespace railbed {
+
+// Measurements as copy_measurements() (bench/gpu_copy.h) makes them.
+std::string gpu_table(const std::vector<Measurement>& copies);
+
+}  // namespace railbed

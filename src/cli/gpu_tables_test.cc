@@ -1,0 +1,81 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/collective_table.h"
+#include "cli/gpu_table.h"
+
+namespace railbed {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Measurement copy(const char* operation, const char* from, const char* to, double gigabytes) {
+  Measurement one;
+  one.engine = Engine::kGpuCopy;
+  one.operation = operation;
+  one.from = {"vm", from, "", "", -1};
+  one.to = {"vm", to, "", "", -1};
+  one.message_bytes = 128 << 20;
+  one.checked_bytes = 128 << 20;
+  one.summary.samples = 24;
+  one.summary.median = one.summary.low = one.summary.high = gigabytes * 8e9;
+  one.ceiling.limits.push_back({"NVLink, 18 links", BitRate::gigabytes(450), "18 × 25 GB/s"});
+  return one;
+}
+
+TEST(GpuTable, PeersAreAMatrixAndTheSlowestIsNamed) {
+  const std::string text = gpu_table({copy("host → GPU 0", "host", "GPU 0", 55),
+                                      copy("GPU 0 → GPU 1", "GPU 0", "GPU 1", 390),
+                                      copy("GPU 1 → GPU 0", "GPU 1", "GPU 0", 200),
+                                      copy("GPU 0 ↔ GPU 1", "GPU 0", "GPU 1", 700)});
+  EXPECT_THAT(text, HasSubstr("  host → GPU 0         55.0 GB/s"));
+  EXPECT_THAT(text, HasSubstr("  GPU 0           -    390.0\n  GPU 1       200.0        -\n"));
+  EXPECT_THAT(text, HasSubstr("  GPU 0           -    700.0\n  GPU 1       700.0        -\n"));
+  EXPECT_THAT(text, HasSubstr("slowest:\n  GPU 1 → GPU 0"));
+  EXPECT_THAT(text, HasSubstr("44 %  of 450.0 GB/s: NVLink, 18 links"));
+  EXPECT_THAT(text, HasSubstr("512 MiB checked"));
+}
+
+CollectiveReport report() {
+  CollectiveReport report;
+  report.version = "2.28.3";
+  report.first_result = 2.5e9;
+  for (int i = 0; i < 2; ++i)
+    report.ranks.push_back({i, "vm", 1, {i, "", "NVIDIA H200", 0, 0}});
+  CollectiveRow row;
+  row.bytes = 1 << 20;
+  row.launched.median = 20'000;
+  row.single.median = 21'000;
+  row.algbw = row.busbw = 8 * 360e9;
+  row.checked = true;
+  report.rows.push_back(row);
+  report.ceiling.limits.push_back({"NVLink, 18 links", BitRate::gigabytes(450), "18 × 25 GB/s"});
+  return report;
+}
+
+TEST(CollectiveTable, SaysWhatItTookWhatItIsOfTheCeilingAndWhatNcclDid) {
+  const auto log = nccl::read_log(
+      "vm:1:2 [0] NCCL INFO NCCL version 2.28.3+cuda13.0\nvm:1:2 [0] NCCL INFO Using network Socket\n");
+  const std::string text = collective_table(report(), log);
+  EXPECT_THAT(text, HasSubstr("all_reduce float32, 2 × NVIDIA H200, NCCL 2.28.3\n  network Socket\n"));
+  EXPECT_THAT(text, HasSubstr("first verified result after 2.50 s"));
+  EXPECT_THAT(text, HasSubstr("    1 MiB      20.00      21.00          -          -    360.00    360.00    80 %       0\n"));
+  EXPECT_THAT(text, HasSubstr("80 % of 450.0 GB/s, limited by NVLink, 18 links"));
+}
+
+TEST(CollectiveTable, MoreThanTheWireIsExplained) {
+  auto fast = report();
+  fast.rows.front().busbw = 8 * 480e9;
+  EXPECT_THAT(collective_table(fast, {}), HasSubstr("a switch reduces on the way"));
+  EXPECT_THAT(collective_table(report(), {}), Not(HasSubstr("a switch reduces")));
+}
+
+TEST(CollectiveTable, AFailureIsShownWithWhatWasMeasured) {
+  auto broken = report();
+  broken.failure = Failure{"run", "hangs in: all_reduce of 4 MiB", "look at rank 1"};
+  EXPECT_THAT(collective_table(broken, {}), HasSubstr("FAILED (run): hangs in: all_reduce of 4 MiB\n    do: look at rank 1\n"));
+}
+
+}  // namespace
+}  // namespace railbed

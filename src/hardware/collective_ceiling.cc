@@ -1,0 +1,64 @@
+#include "hardware/collective_ceiling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "facts/facts.h"
+#include "hardware/ceilings.h"
+#include "hardware/gpu_ceilings.h"
+
+namespace railbed {
+namespace {
+
+// Of a ring over the nodes, each link of it may go through another port.
+std::optional<Limit> network_limit(const Facts& facts, const std::string& node) {
+  if (!facts.rdma.devices.ok()) return std::nullopt;
+  constexpr int kUsualMtu = 4096;
+  BitRate sum;
+  int ports = 0;
+  for (const RdmaDevice& device : *facts.rdma.devices)
+    for (const RdmaPort& port : device.ports) {
+      if (port.state.value_or("") != "ACTIVE" || !port.rate) continue;
+      const bool ethernet = port.link_layer.value_or("") == "Ethernet";
+      const double part = wire_efficiency(ethernet ? Wire::kRoceV2Ipv4 : Wire::kInfiniband,
+                                          port.active_mtu.value_or(kUsualMtu));
+      sum.bits_per_second += port.rate->bits_per_second * part;
+      ++ports;
+    }
+  if (ports == 0) return std::nullopt;
+  return Limit{fmt::format("the network of {}, {} RDMA {}", node, ports, ports == 1 ? "port" : "ports"), sum,
+               "the sum of the active ports' rates, less packet headers"};
+}
+
+}  // namespace
+
+Ceiling collective_ceiling(const CollectiveReport& report, const std::map<std::string, Facts>& facts) {
+  Ceiling ceiling;
+  std::set<std::string> nodes;
+  for (const CollectiveRank& rank : report.ranks) nodes.insert(rank.node);
+  if (report.ranks.size() < 2) {
+    ceiling.note = "one GPU alone sends nothing";
+    return ceiling;
+  }
+  const bool one_each = nodes.size() == report.ranks.size();
+  std::optional<Limit> slowest;
+  for (const CollectiveRank& rank : report.ranks) {
+    const auto known = facts.find(rank.node);
+    if (known == facts.end() || one_each) continue;
+    auto limit = nvlink_limit(known->second, rank.gpu.address, rank.node);
+    if (!limit && known->second.pci) limit = pcie_limit(*known->second.pci, rank.gpu.address, rank.node);
+    if (limit && (!slowest || limit->rate < slowest->rate)) slowest = std::move(limit);
+  }
+  if (slowest) ceiling.limits.push_back(std::move(*slowest));
+  if (nodes.size() > 1)
+    for (const std::string& node : nodes)
+      if (const auto known = facts.find(node); known != facts.end())
+        if (auto limit = network_limit(known->second, node)) ceiling.limits.push_back(std::move(*limit));
+  std::ranges::stable_sort(ceiling.limits, {}, &Limit::rate);
+  if (ceiling.limits.empty()) ceiling.note = "no link between the GPUs states its speed";
+  return ceiling;
+}
+
+}  // namespace railbed

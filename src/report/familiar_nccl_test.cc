@@ -1,0 +1,73 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "base/text.h"
+#include "report/familiar.h"
+
+namespace railbed {
+namespace {
+
+std::string captured(const char* name) {
+  std::ifstream file(std::string(RAILBED_SOURCE_DIR) + "/tests/captures/" + name);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+CollectiveRow row(std::uint64_t bytes, double out_us, double in_us, int ranks) {
+  CollectiveRow one;
+  one.bytes = bytes;
+  one.elements = bytes / 4;
+  one.launched.median = out_us * 1e3;
+  one.in_place.emplace();
+  one.in_place->median = in_us * 1e3;
+  one.algbw = static_cast<double>(bytes) * 8e9 / one.launched.median;
+  one.busbw = one.algbw * 2 * (ranks - 1) / ranks;
+  one.checked = true;
+  return one;
+}
+
+// The tool's own run on two H200s: its times, rendered by us, give its lines to the byte.
+TEST(NcclTestsTable, IsTheToolsOwn) {
+  const std::string theirs = captured("nccl-tests-all_reduce-2xH200.txt");
+  ASSERT_FALSE(theirs.empty());
+  CollectiveReport report;
+  report.iterations = 20;
+  for (int i = 0; i < 2; ++i) {
+    CollectiveRank rank{i, "vm", 1457, {i, i == 0 ? "0000:00:06.0" : "0000:00:07.0", "NVIDIA H200", 0, 0}};
+    report.ranks.push_back(rank);
+  }
+  std::vector<std::string> expected;
+  for (const auto line : lines(theirs)) {
+    const auto columns = words(line);
+    if (columns.size() == 13 && columns[2] == "float") {
+      report.rows.push_back(row(*parse_number<std::uint64_t>(columns[0]), *parse_real(columns[5]),
+                                *parse_real(columns[9]), 2));
+      expected.emplace_back(line);
+    } else if (line.starts_with("#  Rank") || line.starts_with("#       size") || line.starts_with("#        (B)") ||
+               line.starts_with("# Out of bounds")) {
+      expected.emplace_back(line);
+    }
+  }
+  ASSERT_EQ(report.rows.size(), 16U);
+  const std::string ours = nccl_tests_text(report);
+  for (const std::string& line : expected) EXPECT_NE(ours.find(line + '\n'), std::string::npos) << line << '\n' << ours;
+}
+
+TEST(NcclTestsTable, WhatWasNotMeasuredIsNotMadeUp) {
+  CollectiveReport report;
+  report.operation = Collective::kAllToAll;
+  report.ranks.resize(2);
+  report.rows.push_back(row(64, 10, 0, 2));
+  report.rows.back().in_place.reset();
+  report.rows.back().wrong = 3;
+  const std::string text = nccl_tests_text(report);
+  EXPECT_NE(text.find("none      -1    10.00    0.01    0.01       3      N/A     N/A     N/A     N/A\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("# Out of bounds values : 3 FAILED"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace railbed
