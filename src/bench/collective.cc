@@ -127,8 +127,7 @@ std::uint64_t in_place_offset(Collective operation, const CollectiveShape& shape
 Repetitions repetitions_for(std::uint64_t bytes, int iterations, bool graph) {
   if (bytes <= kSmall) return {20, 20, iterations, true, graph};
   if (bytes < kLarge) return {3, 5, iterations, true, graph};
-  // An operation lasts so long here that an event between two of them does not show.
-  return {2, 0, iterations, true, false};
+  return {2, 2, iterations, true, false};
 }
 
 Result<void> check_plan(const CollectivePlan& plan) {

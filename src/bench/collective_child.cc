@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <future>
 #include <memory>
@@ -21,6 +22,7 @@ namespace {
 // NCCL's log goes to stdout, which the parent reads. What it says of each launch is left out unless it was
 // asked for: writing takes longer than launching.
 void ask_for_log(bool choices) {
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // what is in a buffer is lost when the process ends
   setenv("NCCL_DEBUG", "INFO", 1);
   setenv("NCCL_DEBUG_SUBSYS", choices ? "INIT,ENV,NET,GRAPH,TUNING" : "INIT,ENV,NET,GRAPH", 1);
   unsetenv("NCCL_DEBUG_FILE");

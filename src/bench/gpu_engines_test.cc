@@ -1,4 +1,5 @@
-// The GPU engines whole, in their child process, against a CUDA and an NCCL made for it (testing/fake_gpu.cc).
+// The GPU engines whole, in their child process, against a CUDA and an NCCL made for it
+// (testing/fake_gpu.cc).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,8 +22,8 @@ const NvidiaLibraries kFake{{}, {RAILBED_FAKE_GPU}, std::chrono::seconds(60)};
 
 class GpuEngines : public ::testing::Test {
  protected:
-  void TearDown() override { unsetenv("RAILBED_FAKE_GPU"); }
-  static void break_it(const char* how) { setenv("RAILBED_FAKE_GPU", how, 1); }
+  void TearDown() override { unsetenv("RAILBED_FAKE_FAULT"); }
+  static void break_it(const char* how) { setenv("RAILBED_FAKE_FAULT", how, 1); }
 
   CollectiveReport collective(CollectivePlan plan) {
     plan.library = RAILBED_FAKE_GPU;
@@ -158,8 +159,8 @@ TEST_F(GpuEngines, CopiesThatArriveWrongFail) {
   const auto kept = copy_measurements(report, small, "here", Facts());
   ASSERT_EQ(kept.size(), 2U * 4 + 2 + 1);
   for (const Measurement& one : kept)
-    EXPECT_EQ(one.failure.has_value(), one.from.interface != "host" && one.from.device != one.to.device &&
-                                           one.to.interface != "host")
+    EXPECT_EQ(one.failure.has_value(),
+              one.from.interface != "host" && one.from.device != one.to.device && one.to.interface != "host")
         << one.operation;
 }
 

@@ -210,8 +210,17 @@ std::vector<Measurement> collective_measurements(const CollectiveReport& report)
       };
       const Summary& time = row.launched;
       one.ceiling = report.ceiling;
-      one.summary = {time.samples,      busbw(time.median), busbw(time.high),    busbw(time.low),
-                     busbw(time.mean),  busbw(time.maximum), busbw(time.minimum), 0, 0, 0, 0};
+      one.summary = {time.samples,
+                     busbw(time.median),
+                     busbw(time.high),
+                     busbw(time.low),
+                     busbw(time.mean),
+                     busbw(time.maximum),
+                     busbw(time.minimum),
+                     0,
+                     0,
+                     0,
+                     0};
     }
     all.push_back(std::move(one));
   }

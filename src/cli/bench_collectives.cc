@@ -81,7 +81,8 @@ Result<Place> parse_place(const std::string& word) {
   place.destination = word.substr(0, colon);
   const auto list = parse_list(word.substr(colon + 1), 64);
   if (!list || place.destination.empty())
-    return fail(ErrorKind::kBadInput, fmt::format("\"{}\": write NODE, or NODE:0,1 for these GPUs of it", word));
+    return fail(ErrorKind::kBadInput,
+                fmt::format("\"{}\": write NODE, or NODE:0,1 for these GPUs of it", word));
   place.gpus = *list;
   return place;
 }
@@ -106,15 +107,26 @@ Result<void> fill_plan(Options& options) {
 }
 
 // Why NCCL fell back to TCP although this node has RDMA, in its facts' own words.
-void explain_sockets(const std::map<std::string, Facts>& facts, const nccl::Log& log, CollectiveReport& report) {
-  const bool sockets = std::ranges::any_of(log.networks, [](const auto& one) { return one.name == "Socket"; });
+void explain_sockets(const std::map<std::string, Facts>& facts, const nccl::Log& log,
+                     CollectiveReport& report) {
+  const bool sockets =
+      std::ranges::any_of(log.networks, [](const auto& one) { return one.name == "Socket"; });
   if (!sockets || facts.size() < 2) return;
   for (const auto& [node, known] : facts) {
     if (!known.rdma.devices.ok() || known.rdma.devices->empty()) continue;
     const nccl::Choices choices = nccl::predict(known, std::nullopt);
-    report.ceiling.note = fmt::format("NCCL uses sockets although {} has RDMA: {}", node, choices.network_why);
+    report.ceiling.note =
+        fmt::format("NCCL uses sockets although {} has RDMA: {}", node, choices.network_why);
     return;
   }
+}
+
+std::string remedy_for(const Failure& failure, const nccl::Log& log) {
+  const auto names = [&](const char* word) { return failure.cause.find(word) != std::string::npos; };
+  if (names("libcuda")) return "install the NVIDIA driver; `railbed verify` says what else is missing";
+  if (names("libnccl")) return "install libnccl2, or name NCCL's file with --library";
+  if (names("OUT_OF_MEMORY")) return "end --to earlier, or free the GPUs: nvidia-smi names who uses them";
+  return log.verdict.remedy;
 }
 
 class Bench {
@@ -153,13 +165,13 @@ class Bench {
 
   void measure(const std::vector<CollectiveNode>& nodes) {
     nccl::LogReader reader;
-    output_.runs.push_back(measure_collective(
-        nodes, options_.plan, began_, {progress, [&](std::string_view text) { reader.feed(text); }},
-        interrupted()));
+    output_.runs.push_back(measure_collective(nodes, options_.plan, began_,
+                                              {progress, [&](std::string_view text) { reader.feed(text); }},
+                                              interrupted()));
     output_.nccl = reader.finish();
     began_ = std::chrono::steady_clock::now();
     CollectiveReport& report = output_.runs.back();
-    if (report.failure && report.failure->remedy.empty()) report.failure->remedy = output_.nccl.verdict.remedy;
+    if (report.failure) report.failure->remedy = remedy_for(*report.failure, output_.nccl);
   }
 
   std::map<std::string, Facts> facts_of(const std::vector<CollectiveNode>& nodes) const {
@@ -181,7 +193,8 @@ class Bench {
   int finish(const std::vector<CollectiveNode>& nodes) {
     const bool any = std::ranges::any_of(output_.runs, [](const auto& run) { return !run.rows.empty(); });
     const auto facts = any ? facts_of(nodes) : std::map<std::string, Facts>();
-    BenchRun kept = begin_run(options_.keep, fmt::format("bench collectives {}", fmt::join(options_.where, " ")));
+    BenchRun kept =
+        begin_run(options_.keep, fmt::format("bench collectives {}", fmt::join(options_.where, " ")));
     for (CollectiveReport& report : output_.runs) {
       report.ceiling = collective_ceiling(report, facts);
       explain_sockets(facts, output_.nccl, report);
@@ -218,7 +231,8 @@ int run(Options& options) {
   if (options.where.size() == 1 && options.where.front().ends_with(".yaml")) {
     const auto cluster = load_cluster(options.where.front());
     if (!cluster) return report(cluster.error());
-    for (const Node& node : cluster->nodes) places.push_back({node.name, fleet::target_of(node).destination, {}});
+    for (const Node& node : cluster->nodes)
+      places.push_back({node.name, fleet::target_of(node).destination, {}});
     return Bench(options, began).run(std::move(places), cluster->ssh_config);
   }
   for (const std::string& word : options.where) {
@@ -238,14 +252,16 @@ Action declare_bench_collectives(CLI::App& app) {
   app.add_option("--op", options->operation,
                  "all_reduce (default), all_gather, reduce_scatter, broadcast, reduce, alltoall, sendrecv, "
                  "gather, scatter");
-  app.add_option("--type", options->type, "int8, float16, bfloat16, int32, float32 (default), int64, float64");
+  app.add_option("--type", options->type,
+                 "int8, float16, bfloat16, int32, float32 (default), int64, float64");
   app.add_option("--from", options->from, "the smallest size, of all ranks together (default 8)");
   app.add_option("--to", options->to, "the largest size (default 1G)");
   app.add_option("--factor", options->factor, "from each size to the next (default 4)")
       ->check(CLI::Range(2, 1024));
   app.add_option("--iterations", options->plan.iterations, "operations of one series (default 20)")
       ->check(CLI::Range(2, 10000));
-  app.add_option("--root", options->plan.root, "rank that broadcast, reduce, gather and scatter turn on (default 0)");
+  app.add_option("--root", options->plan.root,
+                 "rank that broadcast, reduce, gather and scatter turn on (default 0)");
   app.add_option("--gpus", options->plan.gpus, "of this machine only these, in PCI order from 0: 0,1")
       ->delimiter(',');
   app.add_flag("--no-check", options->no_check, "do not compare the data");
@@ -266,7 +282,8 @@ Action declare_bench_collectives(CLI::App& app) {
       "\nrailbed bench collectives                              all_reduce over this machine's GPUs\n"
       "railbed bench collectives cluster.yaml --op alltoall --from 1M --to 1G\n"
       "railbed bench collectives gpu01 gpu02 --format nccl-tests\n\n"
-      "A thread for each GPU; nodes meet over railbed's own channel, without MPI. Every size is checked on every\n"
+      "A thread for each GPU; nodes meet over railbed's own channel, without MPI. Every size is checked on "
+      "every\n"
       "GPU. NCCL's log is read meanwhile. Exit code 2: wrong data, a step that hung, or worse than the\n"
       "baseline; 3: nothing could be measured.");
   return [options] { return run(*options); };

@@ -13,6 +13,7 @@
 #include "cli/kept_run.h"
 #include "cli/terminal.h"
 #include "facts/facts.h"
+#include "report/escape.h"
 
 namespace railbed {
 namespace {
@@ -31,7 +32,8 @@ struct Options {
 
 struct Output {
   int version = 1;
-  std::map<std::string, std::string> units = {{"bandwidth", "bit/s"}, {"message_bytes", "B"}, {"seconds", "s"}};
+  std::map<std::string, std::string> units = {
+      {"bandwidth", "bit/s"}, {"message_bytes", "B"}, {"seconds", "s"}};
   std::vector<GpuSeat> gpus;
   std::vector<Measurement> measurements;
   std::optional<Failure> failure;
@@ -75,7 +77,7 @@ int run(Options& options) {
   clear_progress();
   if (options.json) fmt::print("{}", json::dump_pretty(json::encode(output)));
   if (interrupted().stop_requested()) return kExitCouldNotLook;
-  if (output.failure) fmt::print(stderr, "railbed: {}: {}\n", options.node, output.failure->cause);
+  if (output.failure) fmt::print(stderr, "railbed: {}: {}\n", options.node, printable(output.failure->cause));
   kept.measurements = std::move(output.measurements);
   if (kept.measurements.empty()) return kExitCouldNotLook;
   const int code = end_run(options.keep, kept, options.json);
@@ -89,7 +91,8 @@ Action declare_bench_gpu(CLI::App& app) {
   app.add_option("NODE", options->node, "an ssh destination (default: this machine)");
   app.add_option("--gpus", options->plan.gpus, "only these, in PCI order from 0: 0,1")->delimiter(',');
   app.add_option("--size", options->size, "of one copy (default 128M)");
-  app.add_option("--samples", options->plan.samples, "of each number (default 24)")->check(CLI::Range(6, 10000));
+  app.add_option("--samples", options->plan.samples, "of each number (default 24)")
+      ->check(CLI::Range(6, 10000));
   app.add_option("--patience", options->plan.patience, "seconds that one step may take (default 60)")
       ->check(CLI::Range(1.0, 3600.0));
   app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");
@@ -99,7 +102,8 @@ Action declare_bench_gpu(CLI::App& app) {
       "\nrailbed bench gpu                  this machine's GPUs\n"
       "railbed bench gpu gpu01 --label before-the-reseat\n\n"
       "To and from page-locked host memory, within each GPU, and between every two, one way and both ways.\n"
-      "Data is filled and compared on the GPU. Needs the NVIDIA driver, nothing else. Exit code 2: wrong data,\n"
+      "Data is filled and compared on the GPU. Needs the NVIDIA driver, nothing else. Exit code 2: wrong "
+      "data,\n"
       "a step that hung, or worse than the baseline; 3: nothing could be measured.");
   return [options] { return run(*options); };
 }

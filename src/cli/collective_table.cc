@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "cli/bench_table.h"
+#include "report/escape.h"
 
 namespace railbed {
 namespace {
@@ -59,15 +60,15 @@ std::string log_text(const nccl::Log& log) {
 
 void add_choices(std::string& text, const nccl::Log& log) {
   for (const nccl::LogChoice& choice : log.choices)
-    text += fmt::format("  NCCL chose for {} of {} to {}: {} {}, {} channels\n", choice.function,
+    text += fmt::format("  NCCL chose for {} of {} to {}: {} {}, {} channels\n", printable(choice.function),
                         to_text(ByteCount{choice.from_bytes}), to_text(ByteCount{choice.to_bytes}),
-                        choice.algorithm, choice.protocol, choice.channels);
+                        printable(choice.algorithm), printable(choice.protocol), choice.channels);
 }
 
 void add_problems(std::string& text, const nccl::Log& log) {
   for (const nccl::LogProblem& problem : log.problems) {
     if (problem.severity == nccl::Severity::kNote || problem.consequence) continue;
-    text += fmt::format("  NCCL: {}\n", problem.title);
+    text += fmt::format("  NCCL: {}\n", printable(problem.title));
     if (!problem.cause.empty()) text += fmt::format("    cause: {}\n", problem.cause);
     if (!problem.remedy.empty()) text += fmt::format("    do: {}\n", problem.remedy);
   }
@@ -92,14 +93,16 @@ void add_ceiling(std::string& text, const CollectiveReport& report) {
 }  // namespace
 
 std::string collective_table(const CollectiveReport& report, const nccl::Log& log) {
-  std::string text = fmt::format("{} {}, {}, NCCL {}\n", to_text(report.operation), to_text(report.type),
-                                 gpus_text(report), report.version);
-  if (const std::string said = log_text(log); !said.empty()) text += "  " + said + '\n';
+  std::string text = fmt::format("{} {}", to_text(report.operation), to_text(report.type));
+  if (!report.ranks.empty())
+    text += printable(fmt::format(", {}, NCCL {}", gpus_text(report), report.version));
+  text += '\n';
+  if (const std::string said = log_text(log); !said.empty()) text += "  " + printable(said) + '\n';
   if (report.first_result > 0)
     text += fmt::format("  first verified result after {:.2f} s\n", report.first_result / 1e9);
   if (!report.rows.empty()) {
-    text += fmt::format("  {:>9}{:>11}{:>11}{:>11}{:>11}{:>10}{:>10}{:>8}{:>8}\n", "size", "launched", "single",
-                        "p99", "graph", "algbw", "busbw", "ceiling", "#wrong");
+    text += fmt::format("  {:>9}{:>11}{:>11}{:>11}{:>11}{:>10}{:>10}{:>8}{:>8}\n", "size", "launched",
+                        "single", "p99", "graph", "algbw", "busbw", "ceiling", "#wrong");
     text += fmt::format("  {:>9}{}{}{}{}{:>10}{:>10}\n", "", right_aligned("µs", 11), right_aligned("µs", 11),
                         right_aligned("µs", 11), right_aligned("µs", 11), "GB/s", "GB/s");
   }
@@ -108,7 +111,7 @@ std::string collective_table(const CollectiveReport& report, const nccl::Log& lo
   add_choices(text, log);
   add_problems(text, log);
   if (report.failure) {
-    text += fmt::format("  FAILED ({}): {}\n", report.failure->stage, report.failure->cause);
+    text += fmt::format("  FAILED ({}): {}\n", report.failure->stage, printable(report.failure->cause));
     if (!report.failure->remedy.empty()) text += fmt::format("    do: {}\n", report.failure->remedy);
   }
   return text;

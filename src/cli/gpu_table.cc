@@ -22,9 +22,7 @@ std::string left_aligned(const std::string& text, std::size_t width) {
   return text + std::string(spaces == std::string::npos ? 1 : std::max<std::size_t>(spaces, 1), ' ');
 }
 
-std::string gigabytes(const Measurement& one) {
-  return fmt::format("{:.1f} GB/s", one.summary.median / 8e9);
-}
+std::string gigabytes(const Measurement& one) { return fmt::format("{:.1f} GB/s", one.summary.median / 8e9); }
 
 std::string share(const Measurement& one) {
   if (one.ceiling.limits.empty()) return "-";
@@ -84,8 +82,8 @@ std::string peer_part(const std::vector<Measurement>& copies, bool both) {
   std::string text = both ? "Between GPUs, both ways at once and together, GB/s\n"
                           : "Between GPUs, GB/s from the row to the column\n";
   text += matrix(peers, both);
-  const Measurement& slowest = **std::ranges::min_element(
-      peers, {}, [](const Measurement* one) { return one->summary.median; });
+  const Measurement& slowest =
+      **std::ranges::min_element(peers, {}, [](const Measurement* one) { return one->summary.median; });
   text += "  slowest:\n" + row(slowest);
   if (!slowest.ceiling.limits.empty())
     text += fmt::format("  ceiling = {}\n", slowest.ceiling.limits.front().source);
@@ -99,9 +97,9 @@ std::string gpu_table(const std::vector<Measurement>& copies) {
   if (copies.empty()) return "";
   std::uint64_t checked = 0;
   for (const Measurement& one : copies) checked += one.checked_bytes;
-  std::string text =
-      fmt::format("GPU copies on {}, {} each, host memory page-locked; {} checked\n", copies.front().from.node,
-                  to_text(ByteCount{copies.front().message_bytes}), to_text(ByteCount{checked}));
+  std::string text = fmt::format("GPU copies on {}, {} each, host memory page-locked; {} checked\n",
+                                 copies.front().from.node, to_text(ByteCount{copies.front().message_bytes}),
+                                 to_text(ByteCount{checked}));
   for (const Measurement& one : copies)
     if (!is_peer(one)) text += row(one);
   for (const bool both : {false, true}) text += peer_part(copies, both);

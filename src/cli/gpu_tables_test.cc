@@ -25,10 +25,9 @@ Measurement copy(const char* operation, const char* from, const char* to, double
 }
 
 TEST(GpuTable, PeersAreAMatrixAndTheSlowestIsNamed) {
-  const std::string text = gpu_table({copy("host → GPU 0", "host", "GPU 0", 55),
-                                      copy("GPU 0 → GPU 1", "GPU 0", "GPU 1", 390),
-                                      copy("GPU 1 → GPU 0", "GPU 1", "GPU 0", 200),
-                                      copy("GPU 0 ↔ GPU 1", "GPU 0", "GPU 1", 700)});
+  const std::string text =
+      gpu_table({copy("host → GPU 0", "host", "GPU 0", 55), copy("GPU 0 → GPU 1", "GPU 0", "GPU 1", 390),
+                 copy("GPU 1 → GPU 0", "GPU 1", "GPU 0", 200), copy("GPU 0 ↔ GPU 1", "GPU 0", "GPU 1", 700)});
   EXPECT_THAT(text, HasSubstr("  host → GPU 0         55.0 GB/s"));
   EXPECT_THAT(text, HasSubstr("  GPU 0           -    390.0\n  GPU 1       200.0        -\n"));
   EXPECT_THAT(text, HasSubstr("  GPU 0           -    700.0\n  GPU 1       700.0        -\n"));
@@ -41,8 +40,7 @@ CollectiveReport report() {
   CollectiveReport report;
   report.version = "2.28.3";
   report.first_result = 2.5e9;
-  for (int i = 0; i < 2; ++i)
-    report.ranks.push_back({i, "vm", 1, {i, "", "NVIDIA H200", 0, 0}});
+  for (int i = 0; i < 2; ++i) report.ranks.push_back({i, "vm", 1, {i, "", "NVIDIA H200", 0, 0}});
   CollectiveRow row;
   row.bytes = 1 << 20;
   row.launched.median = 20'000;
@@ -60,7 +58,10 @@ TEST(CollectiveTable, SaysWhatItTookWhatItIsOfTheCeilingAndWhatNcclDid) {
   const std::string text = collective_table(report(), log);
   EXPECT_THAT(text, HasSubstr("all_reduce float32, 2 × NVIDIA H200, NCCL 2.28.3\n  network Socket\n"));
   EXPECT_THAT(text, HasSubstr("first verified result after 2.50 s"));
-  EXPECT_THAT(text, HasSubstr("    1 MiB      20.00      21.00          -          -    360.00    360.00    80 %       0\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "    1 MiB      20.00      21.00          -          -    360.00    360.00    80 %       0\n"));
   EXPECT_THAT(text, HasSubstr("80 % of 450.0 GB/s, limited by NVLink, 18 links"));
 }
 
@@ -74,7 +75,8 @@ TEST(CollectiveTable, MoreThanTheWireIsExplained) {
 TEST(CollectiveTable, AFailureIsShownWithWhatWasMeasured) {
   auto broken = report();
   broken.failure = Failure{"run", "hangs in: all_reduce of 4 MiB", "look at rank 1"};
-  EXPECT_THAT(collective_table(broken, {}), HasSubstr("FAILED (run): hangs in: all_reduce of 4 MiB\n    do: look at rank 1\n"));
+  EXPECT_THAT(collective_table(broken, {}),
+              HasSubstr("FAILED (run): hangs in: all_reduce of 4 MiB\n    do: look at rank 1\n"));
 }
 
 }  // namespace

@@ -18,8 +18,9 @@ std::optional<Limit> network_limit(const Facts& facts, const std::string& node) 
   constexpr int kUsualMtu = 4096;
   BitRate sum;
   int ports = 0;
-  for (const RdmaDevice& device : *facts.rdma.devices)
-    for (const RdmaPort& port : device.ports) {
+  for (const RdmaDevice& device : *facts.rdma.devices) {
+    if (!device.ports.ok()) continue;
+    for (const RdmaPort& port : *device.ports) {
       if (port.state.value_or("") != "ACTIVE" || !port.rate) continue;
       const bool ethernet = port.link_layer.value_or("") == "Ethernet";
       const double part = wire_efficiency(ethernet ? Wire::kRoceV2Ipv4 : Wire::kInfiniband,
@@ -27,6 +28,7 @@ std::optional<Limit> network_limit(const Facts& facts, const std::string& node) 
       sum.bits_per_second += port.rate->bits_per_second * part;
       ++ports;
     }
+  }
   if (ports == 0) return std::nullopt;
   return Limit{fmt::format("the network of {}, {} RDMA {}", node, ports, ports == 1 ? "port" : "ports"), sum,
                "the sum of the active ports' rates, less packet headers"};

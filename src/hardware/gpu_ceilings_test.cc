@@ -29,7 +29,8 @@ Facts with_gpu(int links, int speed, int lanes) {
 CollectiveReport on(std::initializer_list<const char*> nodes) {
   CollectiveReport report;
   for (const char* node : nodes)
-    report.ranks.push_back({static_cast<int>(report.ranks.size()), node, 1, {0, "0000:06:00.0", "GPU", 0, 0}});
+    report.ranks.push_back(
+        {static_cast<int>(report.ranks.size()), node, 1, {0, "0000:06:00.0", "GPU", 0, 0}});
   return report;
 }
 
@@ -76,7 +77,7 @@ TEST(CollectiveCeiling, BetweenNodesTheNetworkBinds) {
   down.state = Reading<std::string>("DOWN", "sysfs");
   RdmaDevice device;
   device.name = "mlx5_0";
-  device.ports = {port, port, down};
+  device.ports = Reading<std::vector<RdmaPort>>({port, port, down}, "sysfs");
   facts.rdma.devices = Reading<std::vector<RdmaDevice>>({device}, "sysfs");
   const std::map<std::string, Facts> both{{"a", facts}, {"b", facts}};
   const auto ceiling = collective_ceiling(on({"a", "a", "b", "b"}), both);

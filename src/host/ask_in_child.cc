@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 
 #include "host/child.h"
 #include "host/errno_name.h"
@@ -57,6 +58,7 @@ struct Ends {
 // Forks; in the child, `work` is run and its return value is whether all went well.
 pid_t fork_child(const Ends& ends, const std::function<bool()>& work) {
   const pid_t parent = getpid();
+  std::fflush(stdout);  // or the child would print it again
   const pid_t pid = fork();
   if (pid != 0) return pid;
   prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -10,10 +10,10 @@
 namespace railbed {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 struct Heard {
   std::vector<std::string> results;

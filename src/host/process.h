@@ -18,8 +18,8 @@ namespace railbed {
 inline constexpr std::size_t kMaxOutput = 4 << 20;
 
 // Runs a program found by PATH and in the sbin folders, without a shell: LC_ALL=C, no input, a process group
-// of its own that is killed at the deadline, when a stop is requested or when more than kMaxOutput bytes come.
-// What was killed by a stop is a value like any other program that a signal ended.
+// of its own that is killed at the deadline, when a stop is requested or when more than kMaxOutput bytes
+// come. What was killed by a stop is a value like any other program that a signal ended.
 Reading<CommandOutput> run_program(const std::vector<std::string>& words, std::chrono::milliseconds deadline,
                                    std::stop_token stop = {});
 

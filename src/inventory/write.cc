@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kFew = 4;
 
 // A value as YAML: plain where YAML cannot misread it, between quotes elsewhere.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/@+- ";
   const bool word = !text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos &&
                     std::string_view("._/@+- ").find(text.front()) == std::string_view::npos &&
@@ -41,7 +41,7 @@ std::string exact(ByteCount size) {
   return fmt::format("{} {}", size.bytes, kUnits[unit]);
 }
 
-std::string text_of(const std::string& text) { return quoted(text); }
+std::string text_of(const std::string& text) { return in_quotes(text); }
 std::string text_of(bool truth) { return truth ? "true" : "false"; }
 std::string text_of(int number) { return std::to_string(number); }
 std::string text_of(std::uint64_t bytes) { return exact(ByteCount{bytes}); }
@@ -110,7 +110,7 @@ class Column {
     ++count_;
     return true;
   }
-  std::string text() const { return quoted(first_ ? first_->to_text() : fold_.pattern()); }
+  std::string text() const { return in_quotes(first_ ? first_->to_text() : fold_.pattern()); }
 
  private:
   std::uint32_t count_ = 0;
@@ -160,8 +160,8 @@ class NodeEntry {
   }
 
   std::string text() const {
-    if (!local_ && !named_ && !has_bmc_ && own_.empty()) return "  - " + quoted(names_.pattern()) + "\n";
-    std::string line = "name: " + quoted(names_.pattern());
+    if (!local_ && !named_ && !has_bmc_ && own_.empty()) return "  - " + in_quotes(names_.pattern()) + "\n";
+    std::string line = "name: " + in_quotes(names_.pattern());
     if (local_) line += ", local: true";
     if (named_) line += ", ssh: " + destinations_.text();
     if (has_bmc_) line += ", bmc: " + bmcs_.text();
@@ -243,19 +243,19 @@ std::string ports_text(const Rail& rail) {
       groups.emplace_back().add(port);
   std::string text = "    ports:\n";
   for (const PortGroup& group : groups) {
-    Settings port = {{"interface", quoted(group.interface)}};
+    Settings port = {{"interface", in_quotes(group.interface)}};
     if (group.first_address) port.emplace_back("address", group.first_address->to_text());
-    text += fmt::format("      {}: {}\n", quoted(group.nodes.pattern()), flow(port));
+    text += fmt::format("      {}: {}\n", in_quotes(group.nodes.pattern()), flow(port));
   }
   return text;
 }
 
 std::string rail_text(const Cluster& cluster, const Rail& rail, const Settings& common) {
-  Settings settings = {{"name", quoted(rail.name)}};
+  Settings settings = {{"name", in_quotes(rail.name)}};
   for (auto& one : without(link_of(rail), common)) settings.push_back(std::move(one));
   if (rail.subnet) settings.emplace_back("subnet", text_of(*rail.subnet));
   if (is_regular(cluster, rail)) {
-    settings.emplace_back("interface", quoted(rail.ports.front().interface));
+    settings.emplace_back("interface", in_quotes(rail.ports.front().interface));
     if (const auto& first = rail.ports.front().address)
       settings.emplace_back("first_address", first->to_text());
     return "  - " + flow(settings) + "\n";
@@ -290,10 +290,10 @@ std::string write_cluster(const Cluster& cluster) {
   const Settings common_expect = common_settings(expectations);
   const Settings common_link = common_settings(links);
 
-  std::string text = fmt::format("railbed: 1\ncluster: {}\n", quoted(cluster.name));
+  std::string text = fmt::format("railbed: 1\ncluster: {}\n", in_quotes(cluster.name));
   Settings ssh;
-  if (!cluster.ssh_config.empty()) ssh.emplace_back("config", quoted(cluster.ssh_config));
-  if (!user.empty()) ssh.emplace_back("user", quoted(user));
+  if (!cluster.ssh_config.empty()) ssh.emplace_back("config", in_quotes(cluster.ssh_config));
+  if (!user.empty()) ssh.emplace_back("user", in_quotes(user));
   if (!ssh.empty()) text += "ssh: " + flow(ssh) + "\n";
   for (const auto& [key, value] : common_link) text += fmt::format("{}: {}\n", key, value);
   const Settings expect = without(common_expect, settings_of({}));

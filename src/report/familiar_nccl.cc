@@ -8,8 +8,8 @@ namespace railbed {
 namespace {
 
 std::string_view type_name(DataType type) {
-  return std::array<std::string_view, 7>{"int8",  "half",  "bfloat16", "int32",
-                                         "float", "int64", "double"}[static_cast<std::size_t>(type)];
+  return std::array<std::string_view, 7>{
+      "int8", "half", "bfloat16", "int32", "float", "int64", "double"}[static_cast<std::size_t>(type)];
 }
 
 // Seven columns: 11.08, 6321.39, 24660.7.
@@ -51,11 +51,14 @@ std::string head(const CollectiveReport& report) {
                         rank.process, rank.node, rank.gpu.ordinal, bus, rank.gpu.name);
   }
   return text +
-         "#\n#                                                              out-of-place                       "
+         "#\n#                                                              out-of-place                     "
+         "  "
          "in-place          \n"
-         "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw "
+         "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   "
+         "algbw "
          "  busbw  #wrong \n"
-         "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s) "
+         "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  "
+         "(GB/s) "
          " (GB/s)         \n";
 }
 

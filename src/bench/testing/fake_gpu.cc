@@ -1,5 +1,5 @@
 // CUDA's driver and NCCL in one library, for machines that have neither: memory is the heap, a stream does at
-// once what it is given, and ranks are threads of one process. RAILBED_FAKE_GPU says what goes wrong: wrong
+// once what it is given, and ranks are threads of one process. RAILBED_FAKE_FAULT says what goes wrong: wrong
 // (one element of each all_reduce), hang, refuse (both in ncclCommInitRank), die (in the first operation).
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ namespace {
 constexpr int kGpus = 3;
 
 bool fault(const char* name) {
-  const char* wanted = std::getenv("RAILBED_FAKE_GPU");
+  const char* wanted = std::getenv("RAILBED_FAKE_FAULT");
   return wanted != nullptr && std::strcmp(wanted, name) == 0;
 }
 
@@ -42,7 +42,8 @@ struct Event {
 using Graph = std::vector<std::function<void()>>;
 
 double now() {
-  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 std::uint32_t number(std::uint32_t seed, std::uint32_t modulus, std::uint32_t rank, std::uint64_t index) {
@@ -79,7 +80,8 @@ void pattern(void** arguments) {
   for (std::uint64_t i = 0; i < word64(1); ++i) {
     std::uint32_t sum = 0;
     if (word32(6) == 0)
-      sum = number(word32(3), word32(4), static_cast<std::uint32_t>(i / word64(8)), word64(7) + i % word64(8));
+      sum =
+          number(word32(3), word32(4), static_cast<std::uint32_t>(i / word64(8)), word64(7) + i % word64(8));
     for (std::uint32_t rank = 0; rank < word32(6); ++rank)
       sum += number(word32(3), word32(4), word32(5) + rank, word64(7) + i);
     const std::uint64_t bits = bits_of(word32(2), sum);
@@ -128,7 +130,9 @@ struct UniqueId {
 };
 
 // ncclDataType_t → width
-std::size_t width_of(int type) { return std::map<int, std::size_t>{{0, 1}, {6, 2}, {9, 2}, {2, 4}, {7, 4}, {4, 8}, {8, 8}}.at(type); }
+std::size_t width_of(int type) {
+  return std::map<int, std::size_t>{{0, 1}, {6, 2}, {9, 2}, {2, 4}, {7, 4}, {4, 8}, {8, 8}}.at(type);
+}
 
 template <class T>
 void add(char* into, const char* from, std::size_t count) {
@@ -202,7 +206,9 @@ int cuInit(unsigned) { return 0; }
 int cuGetErrorName(int, const char** name) { return *name = "CUDA_ERROR_FAKE", 0; }
 int cuDeviceGetCount(int* count) { return *count = kGpus, 0; }
 int cuDeviceGet(int* device, int ordinal) { return *device = ordinal, 0; }
-int cuDeviceGetName(char* name, int size, int) { return std::snprintf(name, static_cast<std::size_t>(size), "Fake 9000"), 0; }
+int cuDeviceGetName(char* name, int size, int) {
+  return std::snprintf(name, static_cast<std::size_t>(size), "Fake 9000"), 0;
+}
 int cuDeviceGetPCIBusId(char* address, int size, int device) {
   return std::snprintf(address, static_cast<std::size_t>(size), "0000:%02X:00.0", device + 0x1a), 0;
 }
