@@ -84,8 +84,10 @@ class Run {
     if (i == 0 && !has_id_.exchange(true)) id_.set_value("");
   }
 
+  // "all_reduce of 4 MiB, one by one": the size is enough, once.
   void say(std::size_t i, std::string_view step) {
-    if (i == 0) on_.measuring(step);
+    if (i != 0 || step.substr(0, step.find(", ")) == said_) return;
+    on_.measuring(said_ = step.substr(0, step.find(", ")));
   }
 
   // Logs of several nodes are mixed, but never within a line.
@@ -162,6 +164,7 @@ class Run {
   int ranks_ = 0;
   std::promise<std::string> id_;
   std::atomic<bool> has_id_{false};
+  std::string said_;
   std::mutex mutex_;  // guards what follows
   CollectiveReport report_;
   std::vector<Waiting> waiting_;

@@ -43,11 +43,21 @@ std::string gpus_text(const CollectiveReport& report) {
   return text;
 }
 
+// Within a node the network that NCCL found is not used.
+bool uses_network(const nccl::Log& log) {
+  return std::ranges::any_of(log.communicators, [](const nccl::LogCommunicator& one) {
+    return one.nodes > 1 || std::ranges::any_of(one.connections, [](const nccl::LogConnections& connection) {
+             return connection.via.starts_with("NET/");
+           });
+  });
+}
+
 // "network Socket · 24 channels · 48 × P2P/CUMEM"
 std::string log_text(const nccl::Log& log) {
   std::string text;
   const auto add = [&](const std::string& piece) { text += (text.empty() ? "" : " · ") + piece; };
-  for (const nccl::LogNetwork& network : log.networks) add("network " + network.name);
+  if (uses_network(log))
+    for (const nccl::LogNetwork& network : log.networks) add("network " + network.name);
   if (!log.gpudirect.empty()) add("GPUDirect " + log.gpudirect);
   if (log.communicators.empty()) return text;
   const nccl::LogCommunicator& one = log.communicators.front();

@@ -53,10 +53,16 @@ CollectiveReport report() {
 }
 
 TEST(CollectiveTable, SaysWhatItTookWhatItIsOfTheCeilingAndWhatNcclDid) {
-  const auto log = nccl::read_log(
-      "vm:1:2 [0] NCCL INFO NCCL version 2.28.3+cuda13.0\nvm:1:2 [0] NCCL INFO Using network Socket\n");
+  nccl::Log log;
+  log.networks.push_back({"Socket", 2, ""});
+  log.communicators.resize(1);
+  log.communicators[0].collective_channels = 24;
+  log.communicators[0].connections.push_back({"P2P/CUMEM", 48, 0});
   const std::string text = collective_table(report(), log);
-  EXPECT_THAT(text, HasSubstr("all_reduce float32, 2 × NVIDIA H200, NCCL 2.28.3\n  network Socket\n"));
+  EXPECT_THAT(
+      text, HasSubstr("all_reduce float32, 2 × NVIDIA H200, NCCL 2.28.3\n  24 channels · 48 × P2P/CUMEM\n"));
+  log.communicators[0].nodes = 2;
+  EXPECT_THAT(collective_table(report(), log), HasSubstr("\n  network Socket · 24 channels"));
   EXPECT_THAT(text, HasSubstr("first verified result after 2.50 s"));
   EXPECT_THAT(
       text,

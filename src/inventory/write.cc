@@ -51,7 +51,7 @@ std::string text_of(const Subnet& subnet) { return subnet.to_text(); }
 std::string text_of(const std::map<std::string, std::string>& values) {
   std::string text;
   for (const auto& [key, value] : values)
-    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", quoted(key), quoted(value));
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", in_quotes(key), in_quotes(value));
   return "{" + text + "}";
 }
 template <class Enum>
