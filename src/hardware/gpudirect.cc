@@ -37,6 +37,9 @@ std::string why_no_dma_buf(const Facts& facts) {
     const GpuModel* model = gpu.model.ok() ? find_gpu_model(*gpu.model) : nullptr;
     if (model != nullptr && model->gpudirect == GpuDirect::kPeerMemory)
       return fmt::format("{} does it only by nvidia-peermem", model->name);
+    // The driver's own word, where it was asked.
+    if (gpu.cuda.ok() && gpu.cuda->dma_buf == false)
+      return fmt::format("CUDA says that GPU {} exports no DMA-BUF", gpu.pci_address);
   }
   const std::string release = facts.system.kernel.release.value_or("0");
   if (!kernel_at_least(release, 5, 12)) return fmt::format("kernel {} is older than 5.12", release);

@@ -35,6 +35,21 @@ TEST(GpuDirectRoutes, DmaBufNeedsModuleKernelOptionAndDriver) {
   EXPECT_EQ(gpudirect_routes(facts).no_dma_buf, "the driver is not the open kernel module");
 }
 
+TEST(GpuDirectRoutes, WhatCudaSaysOfTheGpuCounts) {
+  Facts facts = open_module();
+  Gpu gpu;
+  gpu.pci_address = "0000:17:00.0";
+  CudaAnswer cuda;
+  cuda.dma_buf = true;
+  gpu.cuda = {cuda, "cuda 0000:17:00.0"};
+  facts.gpus.devices = {{gpu}, "test"};
+  EXPECT_TRUE(gpudirect_routes(facts).dma_buf());
+  cuda.dma_buf = false;
+  gpu.cuda = {cuda, "cuda 0000:17:00.0"};
+  facts.gpus.devices = {{gpu}, "test"};
+  EXPECT_EQ(gpudirect_routes(facts).no_dma_buf, "CUDA says that GPU 0000:17:00.0 exports no DMA-BUF");
+}
+
 TEST(GpuDirectRoutes, OneDriverThatTakesDmaBufIsEnough) {
   Facts facts = open_module();
   RdmaDevice old;
