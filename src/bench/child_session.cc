@@ -7,8 +7,7 @@
 namespace railbed {
 namespace {
 
-constexpr std::chrono::seconds kPoll{1};
-constexpr std::chrono::seconds kAnswer{20};  // for a request that itself waits kPoll
+constexpr std::chrono::seconds kAnswer{20};  // for a request that itself waits a second
 
 std::string words_of(const Miss& miss) {
   if (miss.missing == Missing::kTimeout) return "hangs in: " + miss.why;
