@@ -19,6 +19,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -243,14 +244,14 @@ Value encode(const T& item) {
     return Value(item.bytes);
   } else if constexpr (kIsOptional<T>) {
     return item ? encode(*item) : Value(nullptr);
-  } else if constexpr (kIsVector<T>) {
-    Value array = Value::array();
-    for (const auto& element : item) array.push_back(encode(element));
-    return array;
   } else if constexpr (kIsMap<T>) {
     Value object = Value::object();
     for (const auto& [key, element] : item) object[key] = encode(element);
     return object;
+  } else if constexpr (std::ranges::input_range<const T>) {
+    Value array = Value::array();
+    for (const auto& element : item) array.push_back(encode(element));
+    return array;
   } else if constexpr (kIsReading<T>) {
     Value object = Value::object();
     if (item.ok()) {

@@ -79,6 +79,8 @@ const std::vector<T>& items(const Reading<std::vector<T>>& reading) {
   static const std::vector<T> kNone;
   return reading.ok() ? *reading : kNone;
 }
+template <class T>
+const std::vector<T>& items(const Reading<std::vector<T>>&& gone_when_walked) = delete;
 
 // "absent: No such file or directory (/sys/class/net/ens6/mtu)", for people.
 std::string describe(const Miss& miss, std::string_view from);

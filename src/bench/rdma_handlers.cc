@@ -37,7 +37,7 @@ int prefix_of(const Net& net, const std::string& interface, const IpAddress& add
 
 std::vector<GidOffer> gid_offers(const RdmaPort& port, const Net& net) {
   std::vector<GidOffer> offers;
-  for (const Gid& gid : port.gids.value_or({})) {
+  for (const Gid& gid : items(port.gids)) {
     if (!gid.gid || !gid.type) continue;
     const std::string netdev = gid.netdev.value_or("");
     offers.push_back({gid.index, *gid.gid, *gid.type, netdev, prefix_of(net, netdev, *gid.gid)});
@@ -125,8 +125,8 @@ Result<RdmaDone> done_or_failure(Result<void> result, const std::string& stage) 
 
 Result<RdmaCounters> counters(Host& host, const Open& open) {
   const Rdma rdma = collect_rdma(host);
-  for (const RdmaDevice& device : rdma.devices.value_or({}))
-    for (const RdmaPort& port : device.ports.value_or({}))
+  for (const RdmaDevice& device : items(rdma.devices))
+    for (const RdmaPort& port : items(device.ports))
       if (device.name == open.device && port.number == open.port) return read_counters(port);
   return fail(ErrorKind::kUnavailable, open.device + " is gone");
 }

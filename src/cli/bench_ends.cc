@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kLargest = 64 << 20;
 
 bool has_default_route(const Net& net, const std::string& interface) {
-  const auto routes = net.default_routes.value_or({});
+  const auto& routes = items(net.default_routes);
   return std::find(routes.begin(), routes.end(), interface) != routes.end();
 }
 

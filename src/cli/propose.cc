@@ -30,7 +30,7 @@ struct Group {
 
 // Members of bonds and bridges, loopback and the bridges of container engines are no rails.
 bool may_carry_a_rail(const NetInterface& interface, const Net& net) {
-  const auto routes = net.default_routes.value_or({});
+  const auto& routes = items(net.default_routes);
   const bool management = std::find(routes.begin(), routes.end(), interface.name) != routes.end();
   const bool virtual_bridge = interface.name.starts_with("docker") || interface.name.starts_with("veth") ||
                               interface.name.starts_with("virbr") || interface.name.starts_with("br-");
@@ -205,7 +205,7 @@ std::vector<Group> without_overlaps(std::vector<Group> groups, std::vector<std::
 
 std::string model_of(const Facts& facts) {
   std::set<std::string> models;
-  for (const Gpu& gpu : facts.gpus.devices.value_or({}))
+  for (const Gpu& gpu : items(facts.gpus.devices))
     if (gpu.model.ok()) models.insert(*gpu.model);
   return models.size() == 1 ? *models.begin() : "";
 }

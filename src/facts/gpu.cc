@@ -1,5 +1,6 @@
 #include "facts/gpu.h"
 
+#include <algorithm>
 #include <future>
 
 #include "base/json.h"
@@ -46,7 +47,7 @@ Reading<CudaAnswer> try_cuda(Host& host, const Gpu& gpu) {
     return Reading<CudaAnswer>(Miss{Missing::kAbsent, "not tried: " + why}, call);
   };
   if (!gpu.nvml) return skipped("NVML does not answer for this GPU");
-  const auto processes = gpu.nvml->processes.value_or({});
+  const auto& processes = items(gpu.nvml->processes);
   if (!processes.empty()) return skipped("process " + std::to_string(processes.front().pid) + " runs on it");
   return ask<CudaAnswer>(host, call);
 }
@@ -110,6 +111,16 @@ Gpus collect_gpus(Host& host, const Reading<std::vector<PciDevice>>& pci) {
       [](const std::vector<std::string>& names) { return std::optional(device_nodes_in(names)); });
   gpus.peer_memory = host.read_line("/sys/module/nvidia_peermem/version");
   return gpus;
+}
+
+const Gpu* find_gpu(const Gpus& gpus, std::string_view pci_address) {
+  const auto& devices = items(gpus.devices);
+  const auto found = std::ranges::find(devices, pci_address, &Gpu::pci_address);
+  return found == devices.end() ? nullptr : &*found;
+}
+
+std::string cuda_version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
 }  // namespace railbed

@@ -69,7 +69,7 @@ Memory collect_memory(Host& host, const Reading<std::vector<Service>>& services)
   const auto limits = host.read("/proc/self/limits");
   memory.memlock_soft = locked_memory(limits, false);
   memory.memlock_hard = locked_memory(limits, true);
-  for (const auto& service : services.value_or({}))
+  for (const auto& service : items(services))
     if (starts_jobs(service.name) && service.main_pid > 0)
       memory.service_memlock.push_back(
           {service.name,

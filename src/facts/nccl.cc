@@ -70,7 +70,7 @@ Reading<Variables> read_profile(Host& host) {
   for (const auto& file : files) {
     const auto variables = read_file(host, file, Syntax::kShell);
     any = any || variables.ok();
-    for (const auto& variable : variables.value_or({})) all.push_back(variable);
+    for (const auto& variable : items(variables)) all.push_back(variable);
   }
   const std::string from = "/etc/environment, /etc/profile.d/*.sh";
   if (!any) return {Miss{Missing::kAbsent, "none of these files is there"}, from};

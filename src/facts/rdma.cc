@@ -235,7 +235,7 @@ Rdma collect_rdma(Host& host) {
   auto names = host.list(kClass);
   // Without ib_core the folder is not there: that is a machine without RDMA devices, not one we cannot read.
   if (names.absent()) names = {std::vector<std::string>{}, kClass};
-  const auto management = read_management(host, names.value_or({}));
+  const auto management = read_management(host, items(names));
   std::string left_alone;
   for (const auto& [name, manages] : management)
     if (manages.value_or(false)) left_alone += (left_alone.empty() ? "" : ",") + name;

@@ -9,19 +9,13 @@
 namespace railbed {
 namespace {
 
-const Gpu* find_gpu(const Facts& facts, std::string_view address) {
-  if (!facts.gpus.devices.ok()) return nullptr;
-  const auto found = std::ranges::find(*facts.gpus.devices, address, &Gpu::pci_address);
-  return found == facts.gpus.devices->end() ? nullptr : &*found;
-}
-
 // NVML says 25781, 25000, 26562 and 53125 MB/s of NVLink 2, 3, 4 and 5.
 int data_sheet_mbps(int stated) { return stated / 25'000 * 25'000; }
 
 }  // namespace
 
 std::optional<Limit> nvlink_limit(const Facts& facts, std::string_view address, std::string_view node) {
-  const Gpu* gpu = find_gpu(facts, address);
+  const Gpu* gpu = find_gpu(facts.gpus, address);
   if (gpu == nullptr || !gpu->nvml.ok() || !gpu->nvml->nvlinks.ok()) return std::nullopt;
   int links = 0;
   int slowest = 0;

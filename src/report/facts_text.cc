@@ -78,7 +78,7 @@ std::vector<std::string> storage_rows(const Storage& storage) {
     systems += fmt::format("{}{} {} free of {}", systems.empty() ? "" : " · ", system.path,
                            shown(system.available), shown(system.size));
   if (!systems.empty()) rows.push_back(systems);
-  for (const auto& device : storage.block_devices.value_or({}))
+  for (const auto& device : items(storage.block_devices))
     rows.push_back(fmt::format("{} {} {}", printable(device.name),
                                device.model ? printable(*device.model) : "", shown(device.size)));
   return rows;
@@ -124,8 +124,7 @@ std::vector<std::string> gpu_rows(const Gpus& gpus) {
                                                     gpus.open_module.value_or(false) ? " (open)" : "")
                                       : " · driver not loaded";
   if (gpus.nvml && gpus.nvml->cuda_version)
-    rows.front() +=
-        fmt::format(" · CUDA {}.{}", *gpus.nvml->cuda_version / 1000, *gpus.nvml->cuda_version % 1000 / 10);
+    rows.front() += fmt::format(" · CUDA {}", cuda_version_text(*gpus.nvml->cuda_version));
   for (const auto& gpu : *gpus.devices)
     if (!gpu.nvml.absent()) rows.push_back(gpu_row(gpu));
   return rows;
@@ -139,7 +138,7 @@ std::string state_of(const NetInterface& interface) {
 
 std::string interface_row(const NetInterface& interface) {
   std::string addresses;
-  for (const auto& one : interface.addresses.value_or({}))
+  for (const auto& one : items(interface.addresses))
     if (!one.address.is_link_local())
       addresses += fmt::format("{}{}/{}", addresses.empty() ? "" : ", ", one.address.to_text(), one.prefix);
   const std::string speed =
@@ -175,7 +174,7 @@ void add_port_rows(const RdmaDevice& device, const RdmaPort& port, std::vector<s
       shown(port.physical_state), shown(port.rate), shown(port.rate_text), shown(port.link_layer),
       shown(port.active_mtu), device.pci_address ? shown(device.pci_address) : "software",
       device.firmware && !device.firmware->empty() ? "  firmware " + shown(device.firmware) : ""));
-  const auto gids = port.gids.value_or({});
+  const auto& gids = items(port.gids);
   for (std::size_t i = 0; i < gids.size() && i < kGidsShown; ++i) rows.push_back(gid_row(gids[i]));
   if (gids.size() > kGidsShown) rows.push_back(fmt::format("  and {} more GIDs", gids.size() - kGidsShown));
   if (port.gids && gids.empty()) rows.emplace_back("  no GID");
@@ -186,7 +185,7 @@ std::vector<std::string> rdma_rows(const Rdma& rdma) {
   if (rdma.devices->empty()) return {"no device"};
   std::vector<std::string> rows;
   for (const auto& device : *rdma.devices)
-    for (const auto& port : device.ports.value_or({})) add_port_rows(device, port, rows);
+    for (const auto& port : items(device.ports)) add_port_rows(device, port, rows);
   return rows;
 }
 
@@ -199,7 +198,7 @@ std::vector<std::string> nccl_rows(const Nccl& nccl) {
     if (names.insert(variable->name).second)
       rows.push_back(printable(fmt::format("{}={}  ({})", variable->name, variable->value, variable->from)));
   for (const NcclService& service : nccl.services)
-    for (const auto& variable : service.variables.value_or({}))
+    for (const auto& variable : items(service.variables))
       rows.push_back(printable(fmt::format("{}={}  ({}, for what {} starts)", variable.name, variable.value,
                                            variable.from, service.name)));
   if (rows.empty()) rows.emplace_back("nothing set");

@@ -3,12 +3,6 @@
 #include "report/findings.h"
 #include "report/report.h"
 
-// Lists like any other.
-template <>
-inline constexpr bool railbed::json::detail::kIsVector<railbed::Findings> = true;
-template <>
-inline constexpr bool railbed::json::detail::kIsVector<railbed::Things> = true;
-
 namespace railbed {
 namespace {
 

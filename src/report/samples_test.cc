@@ -399,10 +399,11 @@ Report fleet(int nodes) {
 }
 
 Report hostile() {
-  const std::string attack =
+  // A finding only points to its rule's id: these stay.
+  static const std::string attack =
       "\"'><script>document.title='owned'</script><img src=x "
       "onerror=alert(1)>&amp;\x01\xff\033[31m</style></svg>-->";
-  const std::string wide =
+  static const std::string wide =
       "WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字\xE2\x80\xAE";
   Machine machine;
   machine.os = attack;

@@ -38,7 +38,7 @@ std::vector<Placed> adapters_of(const Facts& facts) {
   for (const PciDevice& device : *facts.pci) {
     if (!is_network(device) || device.virtual_function.value_or(false)) continue;
     std::string name;
-    for (const RdmaDevice& rdma : facts.rdma.devices.value_or({}))
+    for (const RdmaDevice& rdma : items(facts.rdma.devices))
       if (rdma.pci_address.value_or("") == device.address) name = rdma.name;
     if (name.empty() && device.vendor.value_or(0) != kVendorMellanox) continue;
     found.push_back(

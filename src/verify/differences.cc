@@ -95,8 +95,8 @@ void keep_what_differs(Groups& lines) {
         own.emplace(word);
   }
   std::set<std::string> common = parameters.begin()->second;
-  for (const auto& [line, own] : parameters)
-    std::erase_if(common, [&](const std::string& word) { return !own.contains(word); });
+  for (const auto& each : parameters)
+    std::erase_if(common, [&](const std::string& word) { return !each.second.contains(word); });
   Groups kept;
   for (auto& [line, nodes] : lines) {
     std::vector<std::string> rest;

@@ -54,10 +54,11 @@ std::optional<std::string> gpu_count(const NodeView& node) {
   return std::to_string(node.gpus().size());
 }
 
-std::optional<std::string> driver(const NodeView& node) {
-  const auto& version = node.facts->gpus.driver_version;
-  return version.ok() ? std::optional(*version) : std::nullopt;
+std::optional<std::string> value_of(const Reading<std::string>& reading) {
+  return reading.ok() ? std::optional(*reading) : std::nullopt;
 }
+
+std::optional<std::string> driver(const NodeView& node) { return value_of(node.facts->gpus.driver_version); }
 
 std::optional<std::string> operating_system(const NodeView& node) {
   const Os& os = node.facts->system.os;
@@ -75,8 +76,7 @@ std::optional<std::string> memory(const NodeView& node) {
 }
 
 std::optional<std::string> kernel(const NodeView& node) {
-  const auto& release = node.facts->system.kernel.release;
-  return release.ok() ? std::optional(*release) : std::nullopt;
+  return value_of(node.facts->system.kernel.release);
 }
 
 std::optional<std::string> bios(const NodeView& node) {
@@ -88,7 +88,7 @@ std::optional<std::string> bios(const NodeView& node) {
 std::optional<std::string> cuda(const NodeView& node) {
   const auto& nvml = node.facts->gpus.nvml;
   if (!nvml.ok() || !nvml->cuda_version.ok()) return std::nullopt;
-  return fmt::format("{}.{}", *nvml->cuda_version / 1000, *nvml->cuda_version % 1000 / 10);
+  return cuda_version_text(*nvml->cuda_version);
 }
 
 std::optional<std::string> nccl_library(const NodeView& node) {

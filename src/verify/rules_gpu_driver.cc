@@ -130,8 +130,6 @@ void library_version(const Survey& survey, Judge& judge) {
   }
 }
 
-std::string cuda_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
-
 void cuda_version(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
     Case one = judge.on(node, "CUDA", node.gpu_touches);
@@ -150,14 +148,14 @@ void cuda_version(const Survey& survey, Judge& judge) {
     const int want = parse_number<int>(parts.front()).value_or(0) * 1000 +
                      parse_number<int>(parts.back()).value_or(0) * 10;
     if (*have >= want) {
-      one.pass(cuda_text(*have));
+      one.pass(cuda_version_text(*have));
       continue;
     }
     one.fail(
         {.message = fmt::format("the driver of {} serves CUDA {}, expected {} or newer", *node.name,
-                                cuda_text(*have), *node.expect().cuda),
+                                cuda_version_text(*have), *node.expect().cuda),
          .expected = "at least " + *node.expect().cuda,
-         .observed = cuda_text(*have),
+         .observed = cuda_version_text(*have),
          .remedy = {
              "Install a newer driver (the CUDA release notes name it), then reboot.", {"nvidia-smi"}, true}});
   }
@@ -174,7 +172,7 @@ void cuda_works(const Survey& survey, Judge& judge) {
       wrong = gpu.cuda->error;
     else if (gpu.cuda->wrong_words > 0)
       wrong = fmt::format("{} of its words came back wrong", gpu.cuda->wrong_words);
-    if (wrong.empty()) return one.pass(fmt::format("CUDA {}", cuda_text(gpu.cuda->version)));
+    if (wrong.empty()) return one.pass(fmt::format("CUDA {}", cuda_version_text(gpu.cuda->version)));
     // cuda.h: CUDA_ERROR_SYSTEM_NOT_READY
     const bool fabric = wrong.find("SYSTEM_NOT_READY") != std::string::npos;
     one.fail({.message = fmt::format("CUDA does not work on GPU {} of {}{}", gpu.pci_address, *node.name,

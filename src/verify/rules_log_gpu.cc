@@ -36,10 +36,8 @@ std::string codes_of(const Told& told) {
 
 // The driver's own verdict on this GPU is that nothing is left to do.
 bool recovered(const NodeView& node, const std::string& address) {
-  const auto& gpus = items(node.facts->gpus.devices);
-  const auto gpu = std::ranges::find(gpus, address, &Gpu::pci_address);
-  return gpu != gpus.end() && gpu->nvml && gpu->nvml->recovery_action &&
-         *gpu->nvml->recovery_action == "none";
+  const Gpu* gpu = find_gpu(node.facts->gpus, address);
+  return gpu != nullptr && gpu->nvml && gpu->nvml->recovery_action && *gpu->nvml->recovery_action == "none";
 }
 
 // Xids of one action. The one that says most comes first in the message: not 154, which only repeats.
