@@ -66,7 +66,9 @@ class PairRun {
     if (engine == Engine::kTcp && bandwidth) return plan_.zero_copy ? "zero-copy" : "";
     if (engine == Engine::kTcp) return plan_.busy_poll ? "busy-poll" : "";
     std::string text(enum_names(operation_)[static_cast<std::size_t>(operation_)]);
-    return bandwidth && plan_.duplex ? text + " duplex" : text;
+    if (bandwidth && plan_.duplex) text += " duplex";
+    if (bandwidth && plan_.threads > 1) text += fmt::format(", {} threads", plan_.threads);
+    return text;
   }
 
   // False when it failed.

@@ -45,6 +45,7 @@ struct BenchPlan {
   std::vector<int> traffic_classes;  // of RoCE, queue pairs take them in turn: the ToS byte, 104 = DSCP 26
   std::vector<int> flow_labels;      // the same; empty: each queue pair has one of its own
   std::uint64_t working_set = 0;     // bytes that messages are sent from; 0: what a cache holds
+  int threads = 1;                   // of bandwidth, at each end; at most as many as queue pairs count
 };
 
 std::vector<std::uint64_t> default_sizes(Engine engine);

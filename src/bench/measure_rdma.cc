@@ -131,7 +131,8 @@ std::optional<Failure> RdmaPair::open(const BenchPlan& plan, bool datagrams, con
                     queue_pairs,
                     kDepth,
                     plan.working_set > 0 ? kManySlots : kDepth,
-                    datagrams};
+                    datagrams,
+                    std::min(plan.threads, queue_pairs)};
   };
   const auto answers = ask_ends<RdmaOpened>(*a_.end, *b_.end, kRdmaOpen, request(a_), request(b_), stop);
   if (answers.first) a_.opened = *answers.first;

@@ -47,13 +47,15 @@ struct RdmaOpen {
   int depth = 128;         // messages under way on each
   int slots = 128;         // places in memory that a queue pair's messages take in turn, if they fit
   bool datagrams = false;  // unreliable datagrams (UD); else reliable connections (RC)
+  int threads = 1;         // that move data, queue pairs shared out among them
   static constexpr auto fields() {
     return std::tuple{field("interface", &RdmaOpen::interface),
                       field("half_bytes", &RdmaOpen::half_bytes),
                       field("queue_pairs", &RdmaOpen::queue_pairs),
                       field("depth", &RdmaOpen::depth),
                       field("slots", &RdmaOpen::slots),
-                      field("datagrams", &RdmaOpen::datagrams)};
+                      field("datagrams", &RdmaOpen::datagrams),
+                      field("threads", &RdmaOpen::threads)};
   }
 };
 

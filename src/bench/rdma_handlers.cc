@@ -63,8 +63,9 @@ RdmaOpened refused(std::string cause, std::string remedy) {
 Result<RdmaOpened> open(Opens& opens, Host& host, const RdmaOpen& request) {
   if (request.queue_pairs < 1 || request.queue_pairs > kMostQueuePairs || request.depth < 1 ||
       request.depth > kDeepest || request.slots < 1 || request.slots > kMostSlots ||
-      request.half_bytes < 4096 || request.half_bytes > kMostMemory)
-    return fail(ErrorKind::kBadInput, "queue pairs, depth, slots or memory out of range");
+      request.half_bytes < 4096 || request.half_bytes > kMostMemory || request.threads < 1 ||
+      request.threads > request.queue_pairs)
+    return fail(ErrorKind::kBadInput, "queue pairs, threads, depth, slots or memory out of range");
   const Net net = collect_net(host);
   const Rdma rdma = collect_rdma(host);
   const RdmaPortRef found = rdma_port_of(rdma, net, request.interface);
@@ -76,9 +77,9 @@ Result<RdmaOpened> open(Opens& opens, Host& host, const RdmaOpen& request) {
     return refused(fmt::format("port {}/{} under {} is {}, not ACTIVE", found.device->name,
                                found.port->number, request.interface, state),
                    "bring the link up; on InfiniBand a subnet manager must run");
-  auto engine =
-      RdmaSession::open({found.device->name, found.port->number, request.half_bytes, request.queue_pairs,
-                         request.depth, request.slots, request.datagrams, cpus_near(host, *found.device)});
+  auto engine = RdmaSession::open({found.device->name, found.port->number, request.half_bytes,
+                                   request.queue_pairs, request.depth, request.slots, request.datagrams,
+                                   request.threads, cpus_near(host, *found.device)});
   if (!engine) return refused(engine.error().text, "");
   RdmaOpened answer;
   answer.device = found.device->name;

@@ -20,6 +20,7 @@ struct RdmaSetUp {
   int depth = 128;
   int slots = 128;
   bool datagrams = false;
+  int threads = 1;        // that move data; queue pairs belong to them in turn
   std::vector<int> cpus;  // of the adapter's NUMA node; engines run there. Empty: anywhere
 };
 

@@ -1,14 +1,13 @@
 #include <fmt/format.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include "bench/clock.h"
+#include "bench/processor_trial.h"
 #include "bench/verbs_state.h"
 
 namespace railbed {
 namespace {
 
-constexpr long kEnoughProcessors = 4;
 constexpr double kInterval = 0.1;
 constexpr int kSleepMs = 50;
 constexpr std::uint64_t kSuspiciousSilence = 1'000'000'000;
@@ -30,8 +29,6 @@ std::string remedy_of(ibv_wc_status status, const std::string& peer) {
 }
 
 }  // namespace
-
-bool few_processors() { return sysconf(_SC_NPROCESSORS_ONLN) < kEnoughProcessors; }
 
 Completions::Completions(const RdmaSession::State& state, const CompletionQueue& queue,
                          std::string_view doing, std::stop_token stop)
@@ -100,8 +97,8 @@ Failure Completions::completion_failure() const {
                     state_.peer)};
   if (*status_ == IBV_WC_RETRY_EXC_ERR)
     return {"run",
-            fmt::format("{}: no acknowledgement from {} for {:.1f} s", status_name(*status_), state_.peer,
-                        seconds),
+            fmt::format("{}: no acknowledgement from {}{}", status_name(*status_), state_.peer,
+                        silent_ns_ > 0 ? fmt::format(" for {:.1f} s", seconds) : ""),
             remedy_of(*status_, state_.peer)};
   return {
       "run",

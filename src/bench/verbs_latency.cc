@@ -9,6 +9,7 @@
 
 #include "bench/clock.h"
 #include "bench/pattern.h"
+#include "bench/processor_trial.h"
 #include "bench/statistics.h"
 #include "bench/verbs_state.h"
 
@@ -40,8 +41,8 @@ class Player {
         patience_(patience),
         yields_(few_processors()),
         done_(state.queue_pairs.size()),
-        completions_(state, state.sends, "trading with", stop),
-        inbox_(state, state.receives, "trading with", std::move(stop)) {}
+        completions_(state, state.lanes.front().sends, "trading with", stop),
+        inbox_(state, state.lanes.front().receives, "trading with", std::move(stop)) {}
 
   // `offset`: into the other's half.
   bool post(std::span<const std::byte> local, std::size_t offset) {
@@ -127,7 +128,8 @@ class Pinger {
         run_(run),
         player_(state, run, std::move(stop), kPingPatience),
         message_(state.outgoing().first(run.message_bytes)),
-        read_into_(state.slots(state.incoming(), run)) {}
+        read_into_(state.slots(state.incoming(), run)),
+        trial_(few_own_processors(), to_ns(run.warmup), 1) {}
 
   RdmaPinged run() {
     bool well = play_until(now_ns() + to_ns(run_.warmup), nullptr);
@@ -152,6 +154,7 @@ class Pinger {
       if (!came) continue;
       answered_ = done;
       pinged_.wrong_bytes += count_wrong(reply_, message_);
+      trial_.count(done);
       if (sampler == nullptr) continue;
       sampler->add(done - sent);
       pinged_.checked_bytes += message_.size();
@@ -220,6 +223,7 @@ class Pinger {
   std::span<std::byte> message_;
   Slots read_into_;
   std::span<std::byte> reply_;
+  ProcessorTrial trial_;
   LatencySampler sampler_;
   RdmaPinged pinged_;
   std::uint64_t sequence_ = 0;
@@ -243,6 +247,10 @@ RdmaPinged RdmaSession::ping(const RdmaRun& run, std::stop_token stop) {
 RdmaDone RdmaSession::echo(const RdmaRun& run, std::stop_token stop) {
   pin_to(state_->set_up.cpus);
   Player player(*state_, run, std::move(stop), kEchoPatience);
+  ProcessorTrial trial(few_own_processors(), to_ns(run.warmup), 2);
+  const auto echoed = [&] {
+    if (!trial.over()) trial.count(now_ns());
+  };
   const auto over = [&](std::uint64_t) { return state_->finished.load(); };
   if (!has_receiver(run.operation)) {
     const auto message = state_->incoming().first(run.message_bytes);
@@ -250,6 +258,7 @@ RdmaDone RdmaSession::echo(const RdmaRun& run, std::stop_token stop) {
     while (player.spin([&] { return look(&message.back()) != seen; }, over)) {
       seen = look(&message.back());
       if (!player.post(message, 0)) break;
+      echoed();
     }
     return {player.failure()};
   }
@@ -259,6 +268,7 @@ RdmaDone RdmaSession::echo(const RdmaRun& run, std::stop_token stop) {
   while (player.spin([&] { return !(arrivals = player.arrivals()).empty(); }, over))
     for (const std::uint64_t message : arrivals) {
       if (!player.post(player.arrived(message), 0)) return {player.failure()};
+      echoed();
       if (message >= lag) player.receive_after(message - lag);
     }
   return {player.failure()};

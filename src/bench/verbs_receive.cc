@@ -1,10 +1,7 @@
 // Bandwidth of sends, the passive end: takes messages, posts receives anew, and keeps the time of what
 // arrived.
-#include <numeric>
-
 #include "bench/clock.h"
-#include "bench/tcp_common.h"
-#include "bench/verbs_state.h"
+#include "bench/verbs_lanes.h"
 
 namespace railbed {
 namespace {
@@ -13,41 +10,52 @@ namespace {
 constexpr std::uint64_t kLateDatagram = 300'000'000;
 constexpr std::uint64_t kWholeOneIn = 8;
 
+// What one thread does.
 class Receiver {
  public:
-  Receiver(RdmaSession::State& state, const RdmaRun& run, std::stop_token stop)
+  Receiver(RdmaSession::State& state, const RdmaRun& run, std::size_t lane, Course& course,
+           std::stop_token stop)
       : state_(state),
         run_(run),
+        lane_(lane),
+        course_(course),
         datagrams_(run.operation == RdmaOperation::kDatagram),
         slots_(state.slots(state.incoming(), run)),
         twin_(state.slots(state.outgoing(), run)),
         depth_(state.receive_depth(slots_)),
         arrived_(state.queue_pairs.size()),
         posted_(state.queue_pairs.size(), depth_),
-        completions_(state, state.receives, "receiving from", std::move(stop)) {}
+        completions_(state, state.lanes[lane].receives, "receiving from", std::move(stop)) {}
 
   RdmaTransferred run() {
-    if (!take_all()) result_.failure = completions_.failure();
-    if (phase_ == Phase::kMeasuring) end_measuring(last_);
-    result_.cpu_seconds = meter_.seconds();
+    if (!take_all()) {
+      course_.give_up();
+      result_.failure = completions_.failure();
+    }
+    if (lane_ == 0 && course_.phase() == Phase::kMeasuring) end_measuring(last_);
+    cpu_.follow(Phase::kOver);
+    result_.cpu_seconds = cpu_.seconds();
     result_.messages = arrived_;
     return std::move(result_);
   }
 
  private:
   bool take_all() {
-    while (!complete()) {
-      const std::uint64_t before = total();
+    while (!complete() && !course_.given_up()) {
+      const std::uint64_t before = total_;
       if (!completions_.poll([&](const ibv_wc& one) { take(one); })) return false;
-      if (total() == before) {
+      if (total_ == before) {
         if (!completions_.wait()) return datagrams_ && state_.finished;
         continue;
       }
-      for (std::size_t qp = 0; qp < arrived_.size(); ++qp) {
+      course_.count(lane_, total_);
+      for (std::size_t qp = lane_; qp < arrived_.size(); qp += state_.lanes.size()) {
         state_.post_receives(slots_, qp, posted_[qp], arrived_[qp] + depth_ - posted_[qp]);
         posted_[qp] = arrived_[qp] + depth_;
       }
-      keep_time(now_ns());
+      last_ = now_ns();
+      if (lane_ == 0) keep_time(last_);
+      cpu_.follow(course_.phase());
     }
     return true;
   }
@@ -56,7 +64,9 @@ class Receiver {
     if (!state_.finished) return false;
     const std::lock_guard lock(state_.finish_mutex);
     const auto& expected = state_.finish_messages;
-    if (total() >= std::accumulate(expected.begin(), expected.end(), std::uint64_t{0})) return true;
+    std::uint64_t own = 0;
+    for (std::size_t qp = lane_; qp < expected.size(); qp += state_.lanes.size()) own += expected[qp];
+    if (total_ >= own) return true;
     return datagrams_ && now_ns() - last_ > kLateDatagram;
   }
 
@@ -64,6 +74,7 @@ class Receiver {
     const std::size_t qp = one.wr_id >> 48;
     const std::uint64_t message = one.wr_id & 0xffff'ffff'ffff;
     ++arrived_[qp];
+    ++total_;
     if (!datagrams_) return;
     const auto slot = slots_.slot(static_cast<int>(qp), message);
     const auto got = slot.first(
@@ -75,40 +86,37 @@ class Receiver {
 
   // The clock starts with the first message.
   void keep_time(std::uint64_t now) {
-    last_ = now;
     if (started_ == 0) started_ = now;
-    if (phase_ == Phase::kWarmUp && now - started_ >= to_ns(run_.warmup)) {
-      phase_ = Phase::kMeasuring;
-      meter_.follow(phase_);
+    if (course_.phase() == Phase::kWarmUp && now - started_ >= to_ns(run_.warmup)) {
+      course_.enter(Phase::kMeasuring);
       measuring_since_ = now;
-      first_ = total();
+      first_ = course_.total();
       intervals_.begin(now, first_);
-    } else if (phase_ == Phase::kMeasuring) {
-      intervals_.progress(now, total(), run_.message_bytes, result_.intervals);
+    } else if (course_.phase() == Phase::kMeasuring) {
+      intervals_.progress(now, course_.total(), run_.message_bytes, result_.intervals);
       if (now - measuring_since_ >= to_ns(run_.seconds)) end_measuring(now);
     }
   }
   void end_measuring(std::uint64_t now) {
-    phase_ = Phase::kOver;
-    meter_.follow(phase_);
+    course_.enter(Phase::kOver);
     result_.seconds = static_cast<double>(now - measuring_since_) / 1e9;
-    result_.bytes = (total() - first_) * run_.message_bytes;
+    result_.bytes = (course_.total() - first_) * run_.message_bytes;
   }
-
-  std::uint64_t total() const { return std::accumulate(arrived_.begin(), arrived_.end(), std::uint64_t{0}); }
 
   RdmaSession::State& state_;
   const RdmaRun& run_;
+  std::size_t lane_;
+  Course& course_;
   bool datagrams_;
   Slots slots_;
   Slots twin_;
   std::uint64_t depth_;
   std::vector<std::uint64_t> arrived_;
   std::vector<std::uint64_t> posted_;
+  std::uint64_t total_ = 0;  // of arrived_
   Completions completions_;
   IntervalMeter intervals_;
-  ThreadMeter meter_;
-  Phase phase_ = Phase::kWarmUp;
+  ThreadMeter cpu_;
   std::uint64_t started_ = 0;
   std::uint64_t measuring_since_ = 0;
   std::uint64_t first_ = 0;
@@ -119,8 +127,9 @@ class Receiver {
 }  // namespace
 
 RdmaTransferred RdmaSession::receive(const RdmaRun& run, std::stop_token stop) {
-  pin_to(state_->set_up.cpus);
-  return Receiver(*state_, run, std::move(stop)).run();
+  Course course(state_->lanes.size());
+  return run_lanes(*state_,
+                   [&](std::size_t lane) { return Receiver(*state_, run, lane, course, stop).run(); });
 }
 
 void RdmaSession::finish(std::vector<std::uint64_t> messages) {

@@ -80,8 +80,9 @@ Result<void> register_memory(RdmaSession::State& state) {
 ibv_qp* create_queue_pair(RdmaSession::State& state) {
   for (std::uint32_t wanted = kWantedInline;; wanted = wanted > 16 ? wanted / 2 : 0) {
     ibv_qp_init_attr attributes{};
-    attributes.send_cq = state.sends.cq;
-    attributes.recv_cq = state.receives.cq;
+    const Lane& lane = state.lanes[state.queue_pairs.size() % state.lanes.size()];
+    attributes.send_cq = lane.sends.cq;
+    attributes.recv_cq = lane.receives.cq;
     attributes.qp_type = state.set_up.datagrams ? IBV_QPT_UD : IBV_QPT_RC;
     attributes.cap.max_send_wr = static_cast<std::uint32_t>(state.set_up.depth) + 1;
     attributes.cap.max_recv_wr = static_cast<std::uint32_t>(state.set_up.depth) + 1;
@@ -97,7 +98,8 @@ ibv_qp* create_queue_pair(RdmaSession::State& state) {
 }
 
 Result<void> create_completion_queue(RdmaSession::State& state, CompletionQueue& queue) {
-  const int completions = state.set_up.queue_pairs * (state.set_up.depth + 1);
+  const int queue_pairs = (state.set_up.queue_pairs + state.set_up.threads - 1) / state.set_up.threads;
+  const int completions = queue_pairs * (state.set_up.depth + 1);
   queue.channel = state.verbs->create_comp_channel(state.context);
   if (queue.channel == nullptr) return failed("ibv_create_comp_channel", errno);
   fcntl(queue.channel->fd, F_SETFL, fcntl(queue.channel->fd, F_GETFL) | O_NONBLOCK);
@@ -107,8 +109,10 @@ Result<void> create_completion_queue(RdmaSession::State& state, CompletionQueue&
 }
 
 Result<void> create_queues(RdmaSession::State& state) {
-  for (CompletionQueue* queue : {&state.sends, &state.receives})
-    if (auto made = create_completion_queue(state, *queue); !made) return made;
+  state.lanes.resize(static_cast<std::size_t>(state.set_up.threads));
+  for (Lane& lane : state.lanes)
+    for (CompletionQueue* queue : {&lane.sends, &lane.receives})
+      if (auto made = create_completion_queue(state, *queue); !made) return made;
   for (int i = 0; i < state.set_up.queue_pairs; ++i) {
     ibv_qp* queue_pair = create_queue_pair(state);
     if (queue_pair == nullptr) return failed("ibv_create_qp", errno);
@@ -210,10 +214,11 @@ Result<void> connect_one(RdmaSession::State& state, std::size_t index, const Rdm
 RdmaSession::State::~State() {
   for (ibv_qp* queue_pair : queue_pairs) verbs->destroy_qp(queue_pair);
   for (ibv_ah* way : ways) verbs->destroy_ah(way);
-  for (const CompletionQueue& queue : {sends, receives}) {
-    if (queue.cq != nullptr) verbs->destroy_cq(queue.cq);
-    if (queue.channel != nullptr) verbs->destroy_comp_channel(queue.channel);
-  }
+  for (const Lane& lane : lanes)
+    for (const CompletionQueue& queue : {lane.sends, lane.receives}) {
+      if (queue.cq != nullptr) verbs->destroy_cq(queue.cq);
+      if (queue.channel != nullptr) verbs->destroy_comp_channel(queue.channel);
+    }
   if (mr != nullptr) verbs->dereg_mr(mr);
   if (pd != nullptr) verbs->dealloc_pd(pd);
   if (context != nullptr) verbs->close_device(context);

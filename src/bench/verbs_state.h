@@ -28,13 +28,18 @@ struct CompletionQueue {
   ibv_comp_channel* channel = nullptr;
 };
 
+// A thread's share of a session: queues of its own, so that no thread waits for another.
+struct Lane {
+  CompletionQueue sends;  // writes and reads too
+  CompletionQueue receives;
+};
+
 struct RdmaSession::State {
   const VerbsLibrary* verbs = nullptr;
   RdmaSetUp set_up;
   ibv_context* context = nullptr;
   ibv_pd* pd = nullptr;
-  CompletionQueue sends;  // writes and reads too
-  CompletionQueue receives;
+  std::vector<Lane> lanes;  // queue pair i belongs to lane i modulo their number
   PinnedMemory memory;
   ibv_mr* mr = nullptr;
   std::vector<ibv_qp*> queue_pairs;
@@ -148,10 +153,6 @@ class IntervalMeter {
   std::uint64_t since_ = 0;
   std::uint64_t messages_ = 0;
 };
-
-// Below this many processors a spinning thread takes time from the very network stack that it waits for (in
-// virtual machines with software RDMA, say).
-bool few_processors();
 
 // wr_id: queue pair in the upper 16 bits, messages posted so far in the lower 48.
 constexpr std::uint64_t work_id(std::size_t queue_pair, std::uint64_t posted) {

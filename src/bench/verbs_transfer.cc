@@ -3,8 +3,7 @@
 #include <array>
 
 #include "bench/clock.h"
-#include "bench/tcp_common.h"
-#include "bench/verbs_state.h"
+#include "bench/verbs_lanes.h"
 
 namespace railbed {
 namespace {
@@ -25,23 +24,32 @@ std::string_view doing(RdmaOperation operation) {
   }
 }
 
+// What one thread does.
 class Mover {
  public:
-  Mover(const RdmaSession::State& state, const RdmaRun& run, std::stop_token stop)
+  Mover(const RdmaSession::State& state, const RdmaRun& run, std::size_t lane, Course& course,
+        std::stop_token stop)
       : state_(state),
         run_(run),
+        lane_(lane),
+        course_(course),
         reads_(run.operation == RdmaOperation::kRead),
         slots_(state.slots(reads_ ? state.incoming() : state.outgoing(), run)),
         window_(window()),
         signal_(run.message_bytes > kLargeMessage ? 1 : std::max<std::uint64_t>(1, window_ / 4)),
         posted_(state.queue_pairs.size()),
         done_(state.queue_pairs.size()),
-        completions_(state, state.sends, doing(run.operation), std::move(stop)) {}
+        completions_(state, state.lanes[lane].sends, doing(run.operation), std::move(stop)) {}
 
   RdmaTransferred run() {
     RdmaTransferred result;
-    const bool well = run_until(now_ns() + to_ns(run_.warmup), nullptr) && measure(result) && drain();
-    if (!well) result.failure = completions_.failure();
+    if (lane_ == 0)
+      lead(result);
+    else
+      follow();
+    if (!broken_ && !course_.given_up()) drain();
+    if (broken_) result.failure = completions_.failure();
+    result.cpu_seconds = cpu_.seconds();
     result.messages = posted_;
     return result;
   }
@@ -53,49 +61,74 @@ class Mover {
     return has_receiver(run_.operation) ? std::max<std::uint64_t>(1, most / 2) : most;
   }
 
-  bool measure(RdmaTransferred& result) {
-    ThreadMeter meter;
-    meter.follow(Phase::kMeasuring);
-    const std::uint64_t start = now_ns();
-    const std::uint64_t first = total();
-    meter_.begin(start, first);
-    const bool well = run_until(start + to_ns(run_.seconds), &result.intervals);
-    meter.follow(Phase::kOver);
-    result.seconds = static_cast<double>(now_ns() - start) / 1e9;
-    result.bytes = (total() - first) * run_.message_bytes;
-    result.cpu_seconds = meter.seconds();
-    return well;
+  void lead(RdmaTransferred& result) {
+    if (move_until(now_ns() + to_ns(run_.warmup), nullptr)) {
+      enter(Phase::kMeasuring);
+      const std::uint64_t start = now_ns();
+      const std::uint64_t first = course_.total();
+      meter_.begin(start, first);
+      move_until(start + to_ns(run_.seconds), &result.intervals);
+      result.seconds = static_cast<double>(now_ns() - start) / 1e9;
+      result.bytes = (course_.total() - first) * run_.message_bytes;
+    }
+    enter(Phase::kOver);
+  }
+  void enter(Phase phase) {
+    course_.enter(phase);
+    cpu_.follow(phase);
   }
 
-  bool run_until(std::uint64_t end, std::vector<double>* intervals) {
+  bool move_until(std::uint64_t end, std::vector<double>* intervals) {
     std::uint64_t now = now_ns();
     for (std::uint64_t turn = 1; now < end; ++turn) {
-      bool posted = false;
-      for (std::size_t qp = 0; qp < posted_.size(); ++qp) posted |= post(qp, false);
-      const std::uint64_t before = total();
-      if (!completions_.poll(done_)) return false;
-      const bool progressed = total() != before;
-      if (!posted && !progressed && !completions_.wait()) return false;
+      if (!take_turn()) return false;
       // Where the clock is no register (emulated machines) reading it costs as much as a small message.
-      if (progressed || turn % kTurnsToClock == 0) now = now_ns();
-      if (intervals != nullptr && progressed) meter_.progress(now, total(), run_.message_bytes, *intervals);
+      if (progressed_ || turn % kTurnsToClock == 0) now = now_ns();
+      if (intervals != nullptr && progressed_)
+        meter_.progress(now, course_.total(), run_.message_bytes, *intervals);
     }
     return true;
   }
 
-  // Everything under way arrives; the last message of each queue pair is signalled, so that all are counted.
-  bool drain() {
-    for (std::size_t qp = 0; qp < posted_.size(); ++qp)
-      while (posted_[qp] - done_[qp] >= window_)
-        if (!step()) return false;
-    for (std::size_t qp = 0; qp < posted_.size(); ++qp) post(qp, true);
-    while (sum(posted_) != total())
-      if (!step()) return false;
+  void follow() {
+    for (Phase phase = course_.phase(); phase != Phase::kOver; phase = course_.phase()) {
+      cpu_.follow(phase);
+      if (!take_turn()) break;
+    }
+    cpu_.follow(Phase::kOver);
+  }
+
+  // Fills every window, then takes what completed, or waits. False when that is the end.
+  bool take_turn() {
+    bool posted = false;
+    for (std::size_t qp = lane_; qp < posted_.size(); qp += state_.lanes.size()) posted |= post(qp, false);
+    return take_completions() && (posted || progressed_ || wait()) && !course_.given_up();
+  }
+  bool take_completions() {
+    const std::uint64_t before = total_;
+    if (!completions_.poll(done_)) return fail();
+    total_ = sum(done_);
+    progressed_ = total_ != before;
+    if (progressed_) course_.count(lane_, total_);
     return true;
   }
-  bool step() {
-    const std::uint64_t before = total();
-    return completions_.poll(done_) && (total() != before || completions_.wait());
+  bool wait() { return completions_.wait() || fail(); }
+  bool fail() {
+    broken_ = true;
+    course_.give_up();
+    return false;
+  }
+
+  // Everything under way arrives; the last message of each queue pair is signalled, so that all are counted.
+  void drain() {
+    const auto step = [&] { return take_completions() && (progressed_ || wait()) && !course_.given_up(); };
+    for (std::size_t qp = lane_; qp < posted_.size(); qp += state_.lanes.size()) {
+      while (posted_[qp] - done_[qp] >= window_)
+        if (!step()) return;
+      post(qp, true);
+    }
+    while (sum(posted_) != total_)
+      if (!step()) return;
   }
 
   // Posts a chain as far as the window allows, one message alone when it is the last.
@@ -128,7 +161,6 @@ class Mover {
     return true;
   }
 
-  std::uint64_t total() const { return sum(done_); }
   static std::uint64_t sum(const std::vector<std::uint64_t>& counts) {
     std::uint64_t sum = 0;
     for (const std::uint64_t count : counts) sum += count;
@@ -137,21 +169,27 @@ class Mover {
 
   const RdmaSession::State& state_;
   const RdmaRun& run_;
+  std::size_t lane_;
+  Course& course_;
   bool reads_;
   Slots slots_;
   std::uint64_t window_;
   std::uint64_t signal_;
   std::vector<std::uint64_t> posted_;
   std::vector<std::uint64_t> done_;
+  std::uint64_t total_ = 0;  // of done_
+  bool progressed_ = false;
+  bool broken_ = false;
   Completions completions_;
   IntervalMeter meter_;
+  ThreadMeter cpu_;
 };
 
 }  // namespace
 
 RdmaTransferred RdmaSession::transfer(const RdmaRun& run, std::stop_token stop) {
-  pin_to(state_->set_up.cpus);
-  return Mover(*state_, run, std::move(stop)).run();
+  Course course(state_->lanes.size());
+  return run_lanes(*state_, [&](std::size_t lane) { return Mover(*state_, run, lane, course, stop).run(); });
 }
 
 }  // namespace railbed

@@ -62,6 +62,7 @@ std::string command_line(const Options& options) {
                           enum_names(one)[static_cast<std::size_t>(one)]);
   }
   if (options.plan.duplex) line += " --duplex";
+  if (options.plan.threads > 1) line += fmt::format(" --threads {}", options.plan.threads);
   if (options.plan.busy_poll) line += " --busy-poll";
   if (options.plan.zero_copy) line += " --zero-copy";
   if (options.keep.repeat > 1) line += fmt::format(" --repeat {}", options.keep.repeat);
@@ -162,6 +163,12 @@ int run(Options& options) {
     if (!read) return report(read.error());
     *sizes = std::move(*read);
   }
+  const int streams = options.plan.streams > 0 ? options.plan.streams : default_streams(engine);
+  if (options.plan.threads > streams)
+    return report(
+        {ErrorKind::kBadInput, fmt::format("--threads {}: there are {} queue pairs to share out; give "
+                                           "--streams {} or more",
+                                           options.plan.threads, streams, options.plan.threads)});
   if (!options.working_set.empty()) {
     const auto bytes = parse_byte_count(options.working_set);
     if (!bytes || bytes->bytes > kLargestWorkingSet)
@@ -202,6 +209,10 @@ void declare_rdma_options(CLI::App& app, Options& options, CLI::Option* both_way
       ->delimiter(',')
       ->check(CLI::Range(0, 0xfffff))
       ->option_text("LABEL[,LABEL]");
+  app.add_option(
+         "--threads", options.plan.threads,
+         "that move data at each end, sharing out the queue pairs (default 1); small messages need them")
+      ->check(CLI::Range(1, 64));
   app.add_option("--working-set", options.working_set,
                  "memory that messages come from, e.g. 256M: more than a cache holds");
 }

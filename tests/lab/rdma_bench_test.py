@@ -98,6 +98,18 @@ class Sound(unittest.TestCase):
             self.assertGreater(measurements[0]['summary']['median'], 0)
             self.assertGreater(measurements[0]['checked_bytes'], 0)
 
+    def test_threads_share_out_the_queue_pairs(self):
+        code, measurements = result(start('--operations', 'write,read,send,datagram', '--threads', '2', '--streams', '3',
+                                          '--sizes', '4K', '--seconds', '0.5', '--bandwidth-only'))
+        self.assertEqual(code, 0, measurements)
+        self.assertEqual([one['operation'] for one in measurements],
+                         [f'{operation}, 2 threads' for operation in ('write', 'read', 'send', 'datagram')])
+        for one in measurements:
+            self.assertIsNone(one['failure'], one)
+            self.assertGreater(one['summary']['median'], 0, one)
+            self.assertGreater(one['checked_bytes'], 0, one)
+            self.assertEqual(one['wrong_bytes'], 0, one)
+
     def test_a_sweep_ends_where_datagrams_do(self):
         code, measurements = result(start('--operations', 'datagram', '--sizes', '1K,4K,8K,64K', '--seconds', '0.3',
                                           '--bandwidth-only'))
