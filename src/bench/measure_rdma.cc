@@ -6,9 +6,9 @@
 #include <numeric>
 #include <thread>
 
+#include "base/random.h"
 #include "bench/both.h"
 #include "bench/chained_stop.h"
-#include "bench/pattern.h"
 #include "bench/statistics.h"
 #include "bench/typed.h"
 

@@ -1,7 +1,7 @@
 #include "bench/measure_tcp.h"
 
+#include "base/random.h"
 #include "bench/both.h"
-#include "bench/pattern.h"
 #include "bench/protocol.h"
 #include "bench/statistics.h"
 #include "bench/typed.h"

@@ -8,9 +8,9 @@
 #include <mutex>
 #include <thread>
 
+#include "base/random.h"
 #include "bench/both.h"
 #include "bench/chained_stop.h"
-#include "bench/pattern.h"
 #include "bench/protocol.h"
 #include "bench/statistics.h"
 #include "bench/typed.h"

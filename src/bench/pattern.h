@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace railbed {
@@ -23,9 +22,5 @@ std::vector<std::byte> make_pattern(std::size_t size, std::uint64_t seed);
 
 // How many bytes differ. The spans are of one size.
 std::uint64_t count_wrong(std::span<const std::byte> got, std::span<const std::byte> expected);
-
-// Random bytes of the kernel (getrandom), as hexadecimal text: tokens and session names.
-std::string random_hex(std::size_t bytes);
-std::uint64_t random_seed();
 
 }  // namespace railbed

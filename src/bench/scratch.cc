@@ -1,4 +1,5 @@
 #include "bench/scratch.h"
+#include "base/random.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,7 +15,6 @@
 #include <cstring>
 #include <memory>
 
-#include "bench/pattern.h"
 
 namespace railbed {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/random.h"
 #include "base/result.h"
-#include "bench/pattern.h"
 
 namespace railbed {
 

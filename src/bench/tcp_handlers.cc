@@ -1,3 +1,4 @@
+#include "base/random.h"
 #include "bench/block.h"
 #include "bench/handlers.h"
 #include "bench/protocol.h"

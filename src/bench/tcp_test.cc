@@ -10,8 +10,8 @@
 #include <cmath>
 #include <thread>
 
+#include "base/random.h"
 #include "bench/block.h"
-#include "bench/pattern.h"
 
 namespace railbed {
 namespace {

@@ -1,5 +1,5 @@
+#include "base/random.h"
 #include "bench/handlers.h"
-#include "bench/pattern.h"
 #include "bench/protocol.h"
 #include "bench/sessions.h"
 #include "bench/train.h"

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/random.h"
 #include "bench/clock.h"
 #include "bench/pattern.h"
 #include "bench/rdma_session.h"
