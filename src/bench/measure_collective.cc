@@ -52,6 +52,7 @@ class Run {
     on_.measuring("asking for GPUs");
     for (const CollectiveNode& node : nodes_)
       answers.push_back(std::async(std::launch::async, [this, &node] {
+        if (!node.gpus.empty()) return Result<GpuSeats>(GpuSeats{});  // they were named: no need to ask
         return ask<GpuSeats>(*node.peer, kGpuSeats, GpuSeats{}, kRequest, stop_.token());
       }));
     for (std::size_t i = 0; i < nodes_.size(); ++i) {

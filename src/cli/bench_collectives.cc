@@ -12,10 +12,12 @@
 #include "bench/handlers.h"
 #include "bench/local_peer.h"
 #include "bench/measure_collective.h"
+#include "cli/agent_handlers.h"
 #include "cli/bench_commands.h"
 #include "cli/collective_table.h"
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
+#include "cli/launched.h"
 #include "cli/terminal.h"
 #include "facts/facts.h"
 #include "hardware/collective_ceiling.h"
@@ -40,6 +42,7 @@ struct Options {
   bool no_graph = false;
   bool json = false;
   std::string format;
+  std::string rendezvous;
   CollectivePlan plan;
   KeepOptions keep;
   fleet::FleetOptions fleet;
@@ -138,12 +141,34 @@ class Bench {
     std::vector<CollectiveNode> nodes;
     std::optional<fleet::Fleet> fleet;
     if (places.size() == 1 && places.front().destination == "localhost") {
-      local_ = std::make_unique<LocalPeer>(places.front().name, gpu_handlers(nvidia_libraries()));
-      nodes.push_back({local_.get(), places.front().gpus});
+      nodes.push_back(here(places.front().name, places.front().gpus));
     } else {
       fleet.emplace(connect(places, ssh_config));
       for (std::size_t i = 0; i < places.size(); ++i) nodes.push_back({&fleet->peer(i), places[i].gpus});
     }
+    return run_on(nodes);
+  }
+
+  // As rank 0 of those that a launcher started.
+  int run_launched(const LaunchedCommand& command) {
+    progress(fmt::format("waiting for {} ranks at {} port {}", command.own.ranks - 1, command.at.host,
+                         command.at.port));
+    const auto others = fleet::receive_ranks(command.at, command.own.ranks, interrupted());
+    clear_progress();
+    if (!others) return report(others.error());
+    std::vector<CollectiveNode> nodes = {here(command.own.host, command.own.gpus)};
+    for (const fleet::ArrivedRank& one : *others) nodes.push_back({one.peer.get(), one.introduction.gpus});
+    return run_on(nodes);
+  }
+
+ private:
+  // This very process.
+  CollectiveNode here(const std::string& name, const std::vector<int>& gpus) {
+    local_ = std::make_unique<LocalPeer>(name, gpu_handlers(nvidia_libraries()));
+    return {local_.get(), gpus};
+  }
+
+  int run_on(const std::vector<CollectiveNode>& nodes) {
     for (int i = 0; i < options_.keep.repeat && !interrupted().stop_requested(); ++i) {
       measure(nodes);
       if (output_.runs.back().failure) break;
@@ -151,7 +176,6 @@ class Bench {
     return finish(nodes);
   }
 
- private:
   fleet::Fleet connect(const std::vector<Place>& places, const std::string& ssh_config) const {
     std::vector<fleet::Target> targets;
     for (const Place& place : places) {
@@ -178,8 +202,9 @@ class Bench {
     std::map<std::string, Facts> facts;
     for (const CollectiveNode& node : nodes) {
       const std::string& name = node.peer->node();
+      if (facts.contains(name)) continue;  // another rank's
       progress("looking at " + name);
-      if (local_) {
+      if (node.peer == local_.get()) {
         facts.emplace(name, collect_facts(*open_this_machine()));
         continue;
       }
@@ -224,8 +249,29 @@ class Bench {
   Output output_;
 };
 
+// Every rank finds the same mistakes; rank 0 says them.
+int run_launched(Options& options, const LaunchedCommand& command,
+                 std::chrono::steady_clock::time_point began) {
+  const bool leads = command.own.rank == 0;
+  const auto complain = [&](const Error& error) { return leads ? report(error) : exit_code(error.kind); };
+  if (auto filled = fill_plan(options); !filled) return complain(filled.error());
+  if (!options.where.empty())
+    return complain({ErrorKind::kBadInput,
+                     fmt::format("{} started {} ranks of this: they are all there is, WHERE must be left out",
+                                 command.launched.launcher, command.own.ranks)});
+  if (leads) return Bench(options, began).run_launched(command);
+  Handlers handlers = gpu_handlers(nvidia_libraries());
+  handlers["facts"] = agent_handlers().at("facts");
+  serve_rank_zero(command, handlers);
+}
+
 int run(Options& options) {
   const auto began = std::chrono::steady_clock::now();
+  const auto patience = std::chrono::duration<double>(options.plan.patience);
+  const auto launched = find_launched(options.rendezvous, options.plan.gpus,
+                                      std::chrono::ceil<std::chrono::milliseconds>(patience));
+  if (!launched) return report(launched.error());
+  if (*launched) return run_launched(options, **launched, began);
   if (auto filled = fill_plan(options); !filled) return report(filled.error());
   std::vector<Place> places;
   if (options.where.size() == 1 && options.where.front().ends_with(".yaml")) {
@@ -276,12 +322,15 @@ Action declare_bench_collectives(CLI::App& app) {
   app.add_option("--format", options->format, "print as another tool does: nccl-tests")
       ->check(CLI::IsMember({"nccl-tests"}))
       ->excludes(json);
+  app.add_option("--rendezvous", options->rendezvous,
+                 "under srun or mpirun: HOST[:PORT] where rank 0 is, when the launcher does not say");
   add_keep_options(app, options->keep);
   add_fleet_options(app, options->fleet);
   app.footer(
       "\nrailbed bench collectives                              all_reduce over this machine's GPUs\n"
       "railbed bench collectives cluster.yaml --op alltoall --from 1M --to 1G\n"
-      "railbed bench collectives gpu01 gpu02 --format nccl-tests\n\n"
+      "railbed bench collectives gpu01 gpu02 --format nccl-tests\n"
+      "srun --nodes 2 --ntasks-per-node 8 railbed bench collectives\n\n"
       "A thread for each GPU; nodes meet over railbed's own channel, without MPI. Every size is checked on "
       "every\n"
       "GPU. NCCL's log is read meanwhile. Exit code 2: wrong data, a step that hung, or worse than the\n"

@@ -19,6 +19,7 @@ constexpr std::array<std::uint32_t, 64> kRound = {
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
 using State = std::array<std::uint32_t, 8>;
+constexpr std::size_t kBlock = 64;
 
 void take_block(State& state, const char* block) {
   std::uint32_t w[64];
@@ -43,22 +44,42 @@ void take_block(State& state, const char* block) {
   for (std::size_t i = 0; i < state.size(); ++i) state[i] += added[i];
 }
 
-}  // namespace
-
-std::string sha256_hex(std::string_view bytes) {
+State digest(std::string_view bytes) {
   State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                  0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   const std::uint64_t bits = std::uint64_t{bytes.size()} * 8;
-  for (; bytes.size() >= 64; bytes.remove_prefix(64)) take_block(state, bytes.data());
+  for (; bytes.size() >= kBlock; bytes.remove_prefix(kBlock)) take_block(state, bytes.data());
   std::string rest(bytes);
   rest.push_back('\x80');
-  rest.append((120 - rest.size()) % 64, '\0');
+  rest.append((120 - rest.size()) % kBlock, '\0');
   for (int shift = 56; shift >= 0; shift -= 8) rest.push_back(static_cast<char>(bits >> shift));
-  for (std::size_t at = 0; at < rest.size(); at += 64) take_block(state, rest.data() + at);
-  std::string hex;
+  for (std::size_t at = 0; at < rest.size(); at += kBlock) take_block(state, rest.data() + at);
+  return state;
+}
+
+std::string raw(const State& state) {
+  std::string bytes;
   for (const std::uint32_t word : state)
+    for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(word >> shift));
+  return bytes;
+}
+
+}  // namespace
+
+std::string sha256_hex(std::string_view bytes) {
+  std::string hex;
+  for (const std::uint32_t word : digest(bytes))
     for (int shift = 28; shift >= 0; shift -= 4) hex.push_back("0123456789abcdef"[word >> shift & 15]);
   return hex;
+}
+
+std::string hmac_sha256_hex(std::string_view key, std::string_view text) {
+  std::string inner(key.size() > kBlock ? raw(digest(key)) : key);
+  inner.resize(kBlock, '\0');
+  std::string outer = inner;
+  for (char& byte : inner) byte = static_cast<char>(byte ^ 0x36);
+  for (char& byte : outer) byte = static_cast<char>(byte ^ 0x5c);
+  return sha256_hex(outer.append(raw(digest(inner.append(text)))));
 }
 
 }  // namespace railbed::fleet

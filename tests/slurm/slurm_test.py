@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """railbed verify --slurm as HealthCheckProgram of a real Slurm: four slurmd, each with a machine of its own made of a
-captured tree. A sick machine is seen drained with the reason, mended it is seen back, and another's drain stays.
+captured tree. A sick machine is seen drained with the reason, mended it is seen back, and another's drain stays. And
+railbed bench collectives as srun starts it, with GPUs and an NCCL made for it (the first argument; left out without).
 
 Needs root (slurmd and munged insist) and the packages slurmctld, slurmd, slurm-client and munge. Everything lives in a
 folder of its own and is stopped by process id.
 """
+import json
 import os
 import pathlib
 import re
@@ -160,8 +162,29 @@ def check(slurm):
     assert "DRAIN" in slurm.node("gpu3")[0], slurm.node("gpu3")
 
 
+def check_ranks(slurm, fake):
+    """One rank a task: on one node, where rank 0's address follows by itself, and on four, where it is named."""
+    libraries = slurm.folder / "libraries"
+    libraries.mkdir()
+    (libraries / "libcuda.so.1").symlink_to(fake)
+    environment = slurm.environment | {"LD_LIBRARY_PATH": str(libraries), "RAILBED_FAKE_FOLDER": str(libraries),
+                                       "XDG_STATE_HOME": str(slurm.folder / "state-home")}
+    # Every process sees the same three GPUs, and on four nodes each is its node's first.
+    for where, more, gpus in ((["--nodes=1", "--ntasks=3", "--overcommit"], [], [0, 1, 2]),
+                              (["--nodes=4", "--ntasks=4"], ["--rendezvous", "127.0.0.1"], [0, 0, 0, 0])):
+        done = subprocess.run(["srun", *where, RAILBED, "bench", "collectives", "--library", fake, "--from", "64", "--to",
+                               "64K", "--factor", "32", "--iterations", "3", "--no-store", "--json", *more],
+                              env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
+        run = json.loads(done.stdout)["runs"][0]
+        assert run["failure"] is None, run["failure"]
+        assert [one["gpu"]["ordinal"] for one in run["ranks"]] == gpus, run["ranks"]
+        assert [row["wrong"] for row in run["rows"]] == [0, 0, 0], run["rows"]
+        print("srun", *where, "→", len(run["ranks"]), "ranks,", len(run["rows"]), "sizes, nothing wrong")
+
+
 def main():
-    for program in ("munged", "slurmctld", "slurmd", "scontrol"):
+    for program in ("munged", "slurmctld", "slurmd", "scontrol", "srun"):
         if not shutil.which(program):
             print(f"{program} is not here: scripts/install-packages test", file=sys.stderr)
             return 1
@@ -173,6 +196,9 @@ def main():
     try:
         slurm.write()
         slurm.up()
+        wait_for("four idle nodes", lambda: all(slurm.node(name)[0] == "IDLE" for name in NODES))
+        if len(sys.argv) > 1:
+            check_ranks(slurm, sys.argv[1])
         check(slurm)
     except BaseException:
         for log in sorted((folder / "log").iterdir()):

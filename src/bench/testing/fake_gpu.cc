@@ -1,6 +1,9 @@
 // CUDA's driver and NCCL in one library, for machines that have neither: memory is the heap, a stream does at
-// once what it is given, and ranks are threads of one process. RAILBED_FAKE_FAULT says what goes wrong: wrong
-// (one element of each all_reduce), hang, refuse (both in ncclCommInitRank), die (in the first operation).
+// once what it is given, and ranks are threads of one process; or of several, which meet in a file of the
+// folder RAILBED_FAKE_FOLDER (not for send and receive). RAILBED_FAKE_FAULT says what goes wrong: wrong (one
+// element of each all_reduce), hang, refuse (both in ncclCommInitRank), die (in the first operation).
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -100,14 +103,52 @@ struct Part {
   };
   std::vector<Send> sends;
 };
+
+constexpr std::size_t kSlot = 4 << 20;
+// What ranks of several processes share: zeroes at first.
+struct Hall {
+  std::atomic<std::size_t> here;
+  std::atomic<unsigned> round;
+  void meet(std::size_t ranks) {
+    const unsigned mine = round.load();
+    if (here.fetch_add(1) + 1 == ranks) {
+      here.store(0);
+      round.fetch_add(1);
+    }
+    while (round.load() == mine) usleep(20);
+  }
+  char* slot(std::size_t rank) { return reinterpret_cast<char*>(this) + 4096 + rank * kSlot; }
+};
+
+Hall* hall_of(const std::string& name, int ranks) {
+  const char* folder = std::getenv("RAILBED_FAKE_FOLDER");
+  if (folder == nullptr) return nullptr;
+  const int file = open((std::string(folder) + "/" + name.c_str()).c_str(), O_RDWR | O_CREAT, 0600);
+  const std::size_t size = 4096 + static_cast<std::size_t>(ranks) * kSlot;
+  if (file < 0 || ftruncate(file, static_cast<off_t>(size)) != 0) std::abort();
+  void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+  return static_cast<Hall*>(memory);
+}
+
 struct Group {
-  explicit Group(int ranks) : parts(static_cast<std::size_t>(ranks)) {}
+  Group(int ranks, Hall* shared) : parts(static_cast<std::size_t>(ranks)), hall(shared) {}
   std::vector<Part> parts;
+  Hall* hall;
   std::mutex mutex;
   std::condition_variable changed;
   std::size_t here = 0;
   unsigned round = 0;
+  void show(std::size_t rank, const void* data, std::size_t size) {
+    parts[rank].send = data;
+    if (hall == nullptr) return;
+    if (size > kSlot) std::abort();
+    std::memcpy(hall->slot(rank), data, size);
+    const std::lock_guard lock(mutex);
+    for (std::size_t i = 0; i < parts.size(); ++i) parts[i].send = hall->slot(i);
+  }
   void meet() {
+    if (hall != nullptr) return hall->meet(parts.size());
     std::unique_lock lock(mutex);
     const unsigned mine = round;
     if (++here == parts.size()) {
@@ -156,11 +197,11 @@ std::vector<char> sum_of(const Group& group, std::size_t offset, std::size_t cou
 }
 
 // Every rank shows what it sends, `result` is computed from all of it, and then written.
-int collective(Communicator* comm, Stream* stream, const void* send, void* receive,
+int collective(Communicator* comm, Stream* stream, const void* send, std::size_t sent, void* receive,
                std::function<std::vector<char>(const Group&)> result) {
   if (fault("die")) std::abort();
   stream->give([=] {
-    comm->group->parts[static_cast<std::size_t>(comm->rank)].send = send;
+    comm->group->show(static_cast<std::size_t>(comm->rank), send, sent);
     comm->group->meet();
     const std::vector<char> data = result(*comm->group);
     comm->group->meet();
@@ -281,7 +322,11 @@ int cuGraphDestroy(void* graph) { return delete static_cast<Graph*>(graph), 0; }
 
 int ncclGetVersion(int* version) { return *version = 29901, 0; }
 const char* ncclGetErrorString(int) { return "fake system error"; }
-int ncclGetUniqueId(UniqueId* id) { return std::memset(id, 7, sizeof *id), 0; }
+int ncclGetUniqueId(UniqueId* id) {
+  std::memset(id, 0, sizeof *id);
+  std::snprintf(id->bytes, sizeof id->bytes, "nccl-%d-%.0f", getpid(), now());
+  return 0;
+}
 int ncclCommInitRank(void** communicator, int ranks, UniqueId id, int rank) {
   std::printf("fake:1:%d [%d] NCCL INFO Using network Socket\n", rank + 2, rank);
   std::fflush(stdout);
@@ -289,8 +334,8 @@ int ncclCommInitRank(void** communicator, int ranks, UniqueId id, int rank) {
     for (;;) pause();
   if (fault("refuse")) return 2;
   const std::lock_guard lock(groups_mutex);
-  auto& group = groups[std::string(id.bytes, sizeof id.bytes)];
-  if (!group) group = std::make_shared<Group>(ranks);
+  auto& group = groups[id.bytes];
+  if (!group) group = std::make_shared<Group>(ranks, hall_of(id.bytes, ranks));
   *communicator = new Communicator{rank, group};
   return 0;
 }
@@ -298,7 +343,8 @@ int ncclCommDestroy(void*) { return 0; }
 int ncclAllReduce(const void* send, void* receive, std::size_t count, int type, int, void* communicator,
                   void* stream) {
   auto* comm = static_cast<Communicator*>(communicator);
-  return collective(comm, static_cast<Stream*>(stream), send, receive, [=](const Group& group) {
+  const std::size_t sent = count * width_of(type);
+  return collective(comm, static_cast<Stream*>(stream), send, sent, receive, [=](const Group& group) {
     auto sum = sum_of(group, 0, count, type);
     if (fault("wrong") && comm->rank == 1) ++sum[0];
     return sum;
@@ -307,21 +353,23 @@ int ncclAllReduce(const void* send, void* receive, std::size_t count, int type, 
 int ncclReduce(const void* send, void* receive, std::size_t count, int type, int, int root,
                void* communicator, void* stream) {
   auto* comm = static_cast<Communicator*>(communicator);
-  return collective(comm, static_cast<Stream*>(stream), send, receive, [=](const Group& group) {
+  const std::size_t sent = count * width_of(type);
+  return collective(comm, static_cast<Stream*>(stream), send, sent, receive, [=](const Group& group) {
     return comm->rank == root ? sum_of(group, 0, count, type) : std::vector<char>();
   });
 }
 int ncclReduceScatter(const void* send, void* receive, std::size_t count, int type, int, void* communicator,
                       void* stream) {
   auto* comm = static_cast<Communicator*>(communicator);
-  return collective(comm, static_cast<Stream*>(stream), send, receive, [=](const Group& group) {
+  const std::size_t sent = count * comm->group->parts.size() * width_of(type);
+  return collective(comm, static_cast<Stream*>(stream), send, sent, receive, [=](const Group& group) {
     return sum_of(group, static_cast<std::size_t>(comm->rank) * count, count, type);
   });
 }
 int ncclAllGather(const void* send, void* receive, std::size_t count, int type, void* communicator,
                   void* stream) {
-  return collective(static_cast<Communicator*>(communicator), static_cast<Stream*>(stream), send, receive,
-                    [=](const Group& group) {
+  return collective(static_cast<Communicator*>(communicator), static_cast<Stream*>(stream), send,
+                    count * width_of(type), receive, [=](const Group& group) {
                       std::vector<char> all;
                       for (const Part& part : group.parts) {
                         const auto one = bytes(part.send, count * width_of(type));
@@ -332,8 +380,8 @@ int ncclAllGather(const void* send, void* receive, std::size_t count, int type, 
 }
 int ncclBroadcast(const void* send, void* receive, std::size_t count, int type, int root, void* communicator,
                   void* stream) {
-  return collective(static_cast<Communicator*>(communicator), static_cast<Stream*>(stream), send, receive,
-                    [=](const Group& group) {
+  return collective(static_cast<Communicator*>(communicator), static_cast<Stream*>(stream), send,
+                    count * width_of(type), receive, [=](const Group& group) {
                       return bytes(group.parts[static_cast<std::size_t>(root)].send, count * width_of(type));
                     });
 }

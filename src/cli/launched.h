@@ -1,0 +1,28 @@
+// A command that srun or mpirun started once for each GPU: rank 0 leads and prints, the others serve it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/peer.h"
+#include "fleet/rendezvous.h"
+
+namespace railbed {
+
+struct LaunchedCommand {
+  fleet::LaunchedRank launched;
+  fleet::Rendezvous at;
+  fleet::RankIntroduction own;
+};
+
+// What this process has to do as one of several ranks; nothing when it was started alone. `rendezvous`: what
+// the user said of the place; `gpus`: those of each process, the one of its local rank when empty.
+Result<std::optional<LaunchedCommand>> find_launched(const std::string& rendezvous,
+                                                     const std::vector<int>& gpus,
+                                                     std::chrono::milliseconds patience);
+
+// For the others: answers rank 0's requests until it ends, then ends this process.
+[[noreturn]] void serve_rank_zero(const LaunchedCommand& command, const Handlers& handlers);
+
+}  // namespace railbed

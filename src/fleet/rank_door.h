@@ -1,0 +1,48 @@
+// The first words between rank 0 and another rank, and the sockets for them. Used by rendezvous.cc and
+// rank_reception.cc alone.
+//
+//   rank 0 → rank   railbed-ranks 1 NONCE
+//   rank → rank 0   {"introduction": {…}, "nonce": "…", "proof": "…"}
+//   rank 0 → rank   proof PROOF, or: no REASON
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "fleet/rendezvous.h"
+
+namespace railbed::fleet {
+
+inline constexpr std::string_view kGreeting = "railbed-ranks 1 ";
+inline constexpr std::string_view kWelcome = "proof ";
+inline constexpr std::string_view kRefusal = "no ";
+inline constexpr std::size_t kNonceBytes = 16;
+inline constexpr std::size_t kMaxLine = 4096;
+
+struct RankHello {
+  RankIntroduction introduction;
+  std::string nonce;
+  std::string proof;
+  static constexpr auto fields() {
+    using H = RankHello;
+    return std::tuple{field("introduction", &H::introduction), field("nonce", &H::nonce),
+                      field("proof", &H::proof)};
+  }
+};
+
+// Only who knows the secret can say it, and only for these two nonces: nobody can play back what he heard.
+enum class Prover { kRank, kRankZero };
+std::string proof_of(const Rendezvous& at, Prover prover, std::string_view nonce_of_rank_zero,
+                     std::string_view nonce_of_rank, const RankIntroduction& introduction);
+// Without an early exit, so that the bytes cannot be found out one by one.
+bool same_proof(std::string_view given, std::string_view right);
+
+Result<Fd> listen_at(const Rendezvous& at, int backlog);
+// A connection under way on a socket that does not block, to each address of the host in turn.
+Result<std::vector<Fd>> start_connecting(const Rendezvous& at);
+// Notices within half a minute that the other end's machine is gone.
+void keep_alive(int fd);
+
+}  // namespace railbed::fleet

@@ -1,0 +1,86 @@
+#include "fleet/rank_secret.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "fleet/child.h"
+
+namespace railbed::fleet {
+namespace {
+
+constexpr std::size_t kLeast = 16;
+constexpr std::size_t kBytes = 32;
+
+std::string value_of(const Environment& environment, std::string_view name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? "" : found->second;
+}
+
+tl::unexpected<Error> complain(const std::string& path, std::string_view what) {
+  return fail(
+      ErrorKind::kUnavailable,
+      fmt::format("{}: {}. Give all ranks one RAILBED_SECRET in their environment instead", path, what));
+}
+
+std::string secret_path(const Environment& environment) {
+  if (const auto state = value_of(environment, "XDG_STATE_HOME"); state.starts_with('/'))
+    return state + "/railbed/rank-secret";
+  const auto home = value_of(environment, "HOME");
+  return home.empty() ? "" : home + "/.local/state/railbed/rank-secret";
+}
+
+// Whole or not at all, and never over another's: ranks that start at once all want to make it.
+Result<void> make_secret(const std::string& path) {
+  std::error_code failure;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failure);
+  const std::string own = path + "." + random_hex(8);
+  const Fd file(open(own.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file.open()) return complain(path, std::strerror(errno));
+  const std::string secret = random_hex(kBytes) + "\n";
+  const bool written =
+      write(file.get(), secret.data(), secret.size()) == static_cast<ssize_t>(secret.size()) &&
+      fsync(file.get()) == 0 && (link(own.c_str(), path.c_str()) == 0 || errno == EEXIST);
+  const int error = errno;
+  unlink(own.c_str());
+  if (!written) return complain(path, std::strerror(error));
+  return {};
+}
+
+Result<std::string> read_secret(const std::string& path) {
+  const Fd file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (!file.open()) return complain(path, std::strerror(errno));
+  struct stat about = {};
+  if (fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) return complain(path, "not a file");
+  if (about.st_uid != geteuid() || (about.st_mode & 077) != 0)
+    return complain(path, "it must be yours, and readable by nobody else (chmod 600)");
+  char text[2 * kBytes + 2];
+  const ssize_t count = read(file.get(), text, sizeof text);
+  const std::string_view secret =
+      trim(std::string_view(text, static_cast<std::size_t>(std::max<ssize_t>(count, 0))));
+  if (secret.size() != 2 * kBytes) return complain(path, "does not hold what railbed wrote; remove it");
+  return std::string(secret);
+}
+
+}  // namespace
+
+Result<std::string> find_rank_secret(const Environment& environment) {
+  if (const auto given = value_of(environment, "RAILBED_SECRET"); !given.empty()) {
+    if (given.size() < kLeast)
+      return fail(ErrorKind::kBadInput, "RAILBED_SECRET: at least 16 characters that nobody can guess");
+    return given;
+  }
+  const std::string path = secret_path(environment);
+  if (path.empty()) return complain("HOME", "not set");
+  if (access(path.c_str(), F_OK) != 0)
+    if (auto made = make_secret(path); !made) return fail(made.error().kind, made.error().text);
+  return read_secret(path);
+}
+
+}  // namespace railbed::fleet

@@ -1,0 +1,178 @@
+#include "fleet/rendezvous.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "base/ip.h"
+#include "base/json.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "fleet/frame.h"
+#include "fleet/rank_door.h"
+#include "fleet/sha256.h"
+#include "fleet/wait.h"
+
+namespace railbed::fleet {
+namespace {
+
+using Time = std::chrono::steady_clock::time_point;
+constexpr auto kBetweenTries = std::chrono::milliseconds(100);
+constexpr auto kTry = std::chrono::seconds(2);
+
+// Below the ports that Linux gives out by itself (ip_local_port_range: from 32768).
+int usual_port(std::string_view job) {
+  constexpr int kFirst = 20'000;
+  constexpr int kCount = 10'000;
+  const std::string hash = sha256_hex(fmt::format("{} {}", geteuid(), job));
+  return kFirst + parse_number<int>(hash.substr(0, 7), 16).value_or(0) % kCount;
+}
+
+bool set_port(Rendezvous& at, std::string_view text) {
+  const auto port = parse_number<int>(text);
+  if (!port || *port < 1 || *port > 65'535) return false;
+  at.port = *port;
+  return true;
+}
+
+// "gpu01", "gpu01:29500", "10.0.0.1:29500", "fe80::1", "[fe80::1]:29500"
+bool set_place(Rendezvous& at, std::string_view text) {
+  const auto colon = text.rfind(':');
+  const bool bracketed = text.starts_with('[');
+  const bool has_port =
+      colon != std::string_view::npos && (bracketed ? text[colon - 1] == ']' : text.find(':') == colon);
+  std::string_view host = has_port ? text.substr(0, colon) : text;
+  if (bracketed) {
+    if (!host.ends_with(']')) return false;
+    host = host.substr(1, host.size() - 2);
+  }
+  at.host = host;
+  return !host.empty() && (!has_port || set_port(at, text.substr(colon + 1)));
+}
+
+std::string value_of(const Environment& environment, std::string_view name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? "" : found->second;
+}
+
+// What one attempt came to: a socket, no luck yet (empty), or an error that no further attempt would mend.
+using Attempt = Result<std::optional<Fd>>;
+
+// Byte by byte: what follows the line belongs to others. Nothing: the connection ended.
+Result<std::optional<std::string>> read_line(int fd, Time until, const std::stop_token& stop) {
+  std::string line;
+  while (line.size() < kMaxLine) {
+    if (const Waited waited = wait_readable(fd, until, stop); waited != Waited::kReady)
+      return waited == Waited::kStopped
+                 ? Result<std::optional<std::string>>(fail(ErrorKind::kCancelled, "stopped"))
+                 : Result<std::optional<std::string>>(std::nullopt);
+    char byte = 0;
+    const ssize_t count = recv(fd, &byte, 1, 0);
+    if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) return std::nullopt;
+    if (count < 0) continue;
+    if (byte == '\n') return std::optional(std::move(line));
+    line.push_back(byte);
+  }
+  return std::nullopt;
+}
+
+class Knock {
+ public:
+  Knock(const Rendezvous& at, const RankIntroduction& own, Time until, const std::stop_token& stop)
+      : at_(at), own_(own), until_(until), stop_(stop) {}
+
+  Attempt on(Fd fd) {
+    if (wait_writable(fd.get(), std::min(until_, std::chrono::steady_clock::now() + kTry), stop_) !=
+        Waited::kReady)
+      return std::nullopt;
+    // The greeting comes when rank 0 gets to it, which may be long after the kernel has taken the connection.
+    const auto greeting = read_line(fd.get(), until_, stop_);
+    if (!greeting) return fail(greeting.error().kind, greeting.error().text);
+    if (!*greeting) return std::nullopt;
+    if (!(*greeting)->starts_with(kGreeting)) return stranger("says \"" + printable(**greeting, 60) + '"');
+    return introduce(std::move(fd), (*greeting)->substr(kGreeting.size()));
+  }
+
+ private:
+  Attempt introduce(Fd fd, const std::string& nonce) {
+    RankHello hello{own_, random_hex(kNonceBytes), ""};
+    hello.proof = proof_of(at_, Prover::kRank, nonce, hello.nonce, own_);
+    const std::string line = json::dump(json::encode(hello)) + "\n";
+    if (send(fd.get(), line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size()))
+      return std::nullopt;
+    const auto answer = read_line(fd.get(), until_, stop_);
+    if (!answer) return fail(answer.error().kind, answer.error().text);
+    if (!*answer) return std::nullopt;
+    const std::string& text = **answer;
+    if (text.starts_with(kRefusal))
+      return fail(ErrorKind::kUnavailable, fmt::format("rank 0 at {} port {} refused: {}", at_.host, at_.port,
+                                                       printable(text.substr(kRefusal.size()))));
+    const std::string right = proof_of(at_, Prover::kRankZero, nonce, hello.nonce, own_);
+    if (!text.starts_with(kWelcome) || !same_proof(text.substr(kWelcome.size()), right))
+      return stranger("does not know the secret");
+    keep_alive(fd.get());
+    fcntl(fd.get(), F_SETFL, fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK);
+    return std::optional(std::move(fd));
+  }
+
+  tl::unexpected<Error> stranger(const std::string& does) const {
+    return fail(ErrorKind::kUnavailable,
+                fmt::format("what answers at {} port {} {}: it is not rank 0 of this start; --rendezvous "
+                            "HOST:PORT takes another port",
+                            at_.host, at_.port, does));
+  }
+
+  const Rendezvous& at_;
+  const RankIntroduction& own_;
+  const Time until_;
+  const std::stop_token& stop_;
+};
+
+}  // namespace
+
+Result<Rendezvous> plan_rendezvous(const LaunchedRank& launched, const Environment& environment,
+                                   const std::string& wanted) {
+  Rendezvous at;
+  at.job = launched.job;
+  at.port = usual_port(launched.job);
+  if (!wanted.empty()) {
+    if (!set_place(at, wanted))
+      return fail(ErrorKind::kBadInput, "--rendezvous: HOST or HOST:PORT of rank 0, not \"" + wanted + '"');
+  } else if (launched.one_host) {
+    at.host = "127.0.0.1";
+  } else if (at.host = value_of(environment, "MASTER_ADDR"); !at.host.empty()) {
+    const auto port = value_of(environment, "MASTER_PORT");
+    if (!port.empty() && !set_port(at, port))
+      return fail(ErrorKind::kBadInput, "MASTER_PORT: no port: \"" + port + '"');
+  } else if (at.host = launched.first_host; at.host.empty()) {
+    return fail(ErrorKind::kBadInput,
+                fmt::format("{} does not say on which host rank 0 is: name it with --rendezvous HOST, or in "
+                            "MASTER_ADDR",
+                            launched.launcher));
+  }
+  return at;
+}
+
+Result<Fd> reach_rank_zero(const Rendezvous& at, const RankIntroduction& own, const std::stop_token& stop) {
+  const Time until = std::chrono::steady_clock::now() + at.patience;
+  Knock knock(at, own, until, stop);
+  do {
+    auto sockets = start_connecting(at);
+    if (!sockets) return fail(sockets.error().kind, sockets.error().text);
+    for (Fd& socket : *sockets) {
+      auto attempt = knock.on(std::move(socket));
+      if (!attempt) return fail(attempt.error().kind, attempt.error().text);
+      if (*attempt) return std::move(**attempt);
+    }
+    if (stop.stop_requested()) return fail(ErrorKind::kCancelled, "stopped while rank 0 was awaited");
+    std::this_thread::sleep_for(kBetweenTries);
+  } while (std::chrono::steady_clock::now() < until);
+  return fail(ErrorKind::kTimeout,
+              fmt::format("no rank 0 at {} port {} within {:.3g} s; if it runs on another host: --rendezvous",
+                          at.host, at.port, std::chrono::duration<double>(at.patience).count()));
+}
+
+}  // namespace railbed::fleet
