@@ -126,6 +126,52 @@ TEST(Measured, JudgesTheBestSizeAgainstTheFloor) {
   EXPECT_EQ(bandwidth_status(evidence), Status::kNotApplicable);
 }
 
+std::vector<std::string> red(const Evidence& evidence, std::string_view rule) {
+  std::vector<std::string> messages;
+  for (const Finding& one : verify(evidence).findings)
+    if (one.rule == rule && one.status == Status::kFail) messages.push_back(one.message);
+  return messages;
+}
+
+// A fast write does not hide a slow read, and a processor's limit is no fault of the path.
+TEST(Measured, EachOperationIsJudgedByItself) {
+  Evidence evidence;
+  const auto add = [&](const char* operation, double gigabits) {
+    evidence.measurements.push_back(measured(BitRate::gigabits(gigabits)));
+    evidence.measurements.back().operation = operation;
+  };
+  add("write", 38);
+  add("read", 20);
+  add("datagram", 5);
+  add("write duplex", 60);
+  const auto messages = red(evidence, "measured.bandwidth");
+  ASSERT_EQ(messages.size(), 1U);
+  EXPECT_NE(messages[0].find("RDMA read bandwidth a → b on rail0 is 20.0 Gb/s"), std::string::npos)
+      << messages[0];
+}
+
+TEST(Measured, TcpAtItsBestIsHeldAgainstEachComparableOperation) {
+  Evidence evidence;
+  const auto add = [&](Engine engine, const char* operation, double ns) {
+    Measurement one = measured(BitRate::gigabits(1));
+    one.engine = engine;
+    one.metric = Metric::kLatency;
+    one.operation = operation;
+    one.summary.median = ns;
+    evidence.measurements.push_back(one);
+  };
+  add(Engine::kTcp, "", 9000);
+  add(Engine::kTcp, "busy-poll", 5000);
+  add(Engine::kRdma, "write", 900);
+  add(Engine::kRdma, "send", 6000);
+  add(Engine::kRdma, "read", 6000);  // to its answer: no half of a round trip
+  const auto messages = red(evidence, "measured.rdma-beats-tcp");
+  ASSERT_EQ(messages.size(), 1U);
+  EXPECT_NE(messages[0].find("RDMA send is slower than TCP a → b on rail0: 6.00 µs against 5.00 µs"),
+            std::string::npos)
+      << messages[0];
+}
+
 TEST(Measured, AFractionThatJudgesNothingIsUnknownNotPassed) {
   Evidence evidence;
   evidence.cluster.nodes.resize(1);
