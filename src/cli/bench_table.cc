@@ -6,17 +6,19 @@
 #include <array>
 
 #include "base/units.h"
+#include "report/escape.h"
 #include "store/compare.h"
 
 namespace railbed {
 namespace {
 
+// What a node has said goes to a terminal.
 std::string end_text(const Endpoint& end) {
   std::string text = fmt::format("{} {}", end.node, end.interface);
   if (!end.device.empty()) text += ' ' + end.device;
   if (!end.address.empty()) text += ' ' + end.address;
   if (end.gid_index >= 0) text += fmt::format(" (GID {})", end.gid_index);
-  return text;
+  return printable(text);
 }
 
 // "1.2 %" of the median, or nothing where there is no interval.
@@ -52,27 +54,28 @@ void add_ceiling(std::string& text, const Measurement& run) {
   const Ceiling& ceiling = run.ceiling;
   for (std::size_t i = 0; i < ceiling.limits.size(); ++i)
     text += fmt::format("  {} {}: {} = {}\n", i == 0 ? "ceiling" : "       ", to_text(ceiling.limits[i].rate),
-                        ceiling.limits[i].name, ceiling.limits[i].source);
+                        printable(ceiling.limits[i].name), printable(ceiling.limits[i].source));
   if (!ceiling.note.empty())
-    text += fmt::format("  {}{}\n", ceiling.limits.empty() ? "no ceiling: " : "", ceiling.note);
+    text += fmt::format("  {}{}\n", ceiling.limits.empty() ? "no ceiling: " : "", printable(ceiling.note));
 }
 
 void add_notes(std::string& text, const Measurement& run) {
   if (run.checked_bytes > 0 && run.wrong_bytes == 0)
     text += fmt::format("  data checked: {}\n", to_text(ByteCount{run.checked_bytes}));
-  for (const auto& [name, delta] : run.counter_deltas) text += fmt::format("  {} {:+}\n", name, delta);
+  for (const auto& [name, delta] : run.counter_deltas)
+    text += fmt::format("  {} {:+}\n", printable(name), delta);
 }
 
 void add_failure(std::string& text, const Measurement& run) {
   if (!run.failure) return;
-  text += fmt::format("  {} FAILED ({}): {}\n", to_text(ByteCount{run.message_bytes}), run.failure->stage,
-                      run.failure->cause);
-  if (!run.failure->remedy.empty()) text += fmt::format("    do: {}\n", run.failure->remedy);
+  text += fmt::format("  {} FAILED ({}): {}\n", to_text(ByteCount{run.message_bytes}),
+                      printable(run.failure->stage), printable(run.failure->cause));
+  if (!run.failure->remedy.empty()) text += fmt::format("    do: {}\n", printable(run.failure->remedy));
 }
 
 std::string head(const Measurement& run) {
-  std::string text = fmt::format("{}, {}: {}{}\n", bench_name(run), run.rail, end_text(run.from),
-                                 run.to.node.empty() ? "" : " → " + end_text(run.to));
+  std::string text = fmt::format("{}, {}: {}{}\n", printable(bench_name(run)), printable(run.rail),
+                                 end_text(run.from), run.to.node.empty() ? "" : " → " + end_text(run.to));
   if (run.metric == Metric::kBandwidth)
     text += fmt::format("  {:>9} {:>7} {:>12} {:>8} {:>9} {:>8} {:>9} {:>6}\n", "size", "streams", "median",
                         "95 %", "ceiling", "lost", "CPU s/GB", "MTU");
@@ -98,8 +101,7 @@ bool same_table(const Measurement& a, const Measurement& b) {
 }
 
 std::string_view engine_name(Engine engine) {
-  constexpr std::array<std::string_view, 6> kNames{"TCP",      "RDMA",     "storage",
-                                                   "training", "GPU copy", "NCCL"};
+  constexpr std::array<std::string_view, 6> kNames{"TCP", "RDMA", "storage", "training", "GPU copy", "NCCL"};
   return kNames[static_cast<std::size_t>(engine)];
 }
 

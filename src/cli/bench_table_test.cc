@@ -37,6 +37,22 @@ TEST(BenchTable, NumberStandsBesideItsCeilingAndHowItWasComputed) {
   EXPECT_THAT(text, HasSubstr("data checked: 1 MiB"));
 }
 
+// A measurement may come from a file, or from a node that is not what it was.
+TEST(BenchTable, NothingFromANodeReachesTheTerminalAsItIs) {
+  const std::string evil = "x\033]0;owned\007\ny";
+  Measurement one = bandwidth();
+  one.operation = one.rail = evil;
+  one.from = {evil, evil, evil, evil, 3};
+  one.to = one.from;
+  one.ceiling.limits[0].name = one.ceiling.limits[0].source = one.ceiling.note = evil;
+  one.counter_deltas[evil] = 7;
+  one.failure = Failure{evil, evil, evil};
+  const std::string text = bench_table({one});
+  EXPECT_THAT(text, HasSubstr("owned"));
+  EXPECT_EQ(text.find_first_of("\033\007"), std::string::npos);
+  EXPECT_THAT(text, Not(HasSubstr("\ny")));
+}
+
 TEST(BenchTable, NominalCeilingIsNotAShare) {
   Measurement one = bandwidth();
   one.ceiling.nominal = true;

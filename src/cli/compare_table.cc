@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "cli/bench_table.h"
+#include "report/escape.h"
 
 namespace railbed {
 namespace {
@@ -14,7 +15,7 @@ std::string run_text(std::string_view letter, const BenchRun& run) {
   std::string text =
       fmt::format("{}: {}", letter, run.id > 0 ? fmt::format("run {}", run.id) : "a run that is not kept");
   for (const std::string* part : {&run.label, &run.started_at, &run.command})
-    if (!part->empty()) text += ", " + *part;
+    if (!part->empty()) text += ", " + printable(*part);
   return text + '\n';
 }
 
@@ -33,7 +34,7 @@ std::string row_text(const Comparison& row) {
   text += right_aligned(both ? fmt::format("{:.3f}", row.ratio) : "-", 8);
   text += right_aligned(row.low < row.high ? fmt::format("{:.3f}…{:.3f}", row.low, row.high) : "-", 14);
   text += "  " + std::string(enum_names(row.outcome)[static_cast<std::size_t>(row.outcome)]);
-  if (!row.note.empty()) text += ": " + row.note;
+  if (!row.note.empty()) text += ": " + printable(row.note);
   if (row.more_repeats > 0)
     text +=
         fmt::format("{} {} more on each side would decide", row.note.empty() ? ":" : ";", row.more_repeats);
@@ -43,14 +44,14 @@ std::string row_text(const Comparison& row) {
 std::string subject_text(const Measurement& what) {
   std::string text = bench_name(what) + ", ";
   if (!what.rail.empty()) text += what.rail + ": ";
-  return text + (what.to.node.empty() ? what.from.node : what.from.node + " → " + what.to.node);
+  return printable(text + (what.to.node.empty() ? what.from.node : what.from.node + " → " + what.to.node));
 }
 
 std::string changes_text(const CompareResult& result) {
   std::string text;
   for (const Change& one : result.changes)
-    text += fmt::format("  {}: {} → {}\n", one.what, one.a.empty() ? "nothing" : one.a,
-                        one.b.empty() ? "nothing" : one.b);
+    text += fmt::format("  {}: {} → {}\n", printable(one.what), one.a.empty() ? "nothing" : printable(one.a),
+                        one.b.empty() ? "nothing" : printable(one.b));
   return text.empty() ? text : "\nNot the same in both runs:\n" + text;
 }
 

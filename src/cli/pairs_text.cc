@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "cli/bench_table.h"
+#include "report/escape.h"
 
 namespace railbed {
 namespace {
@@ -89,7 +90,7 @@ std::string pairs_text(const RailReport& rail) {
   for (const Slow& one : report.slow) text += slow_text(rail, one);
   if (report.slow.empty()) text += "  nobody is slower than the others\n";
   for (std::size_t i = 0; i < rail.failures.size() && i < kMostFailures; ++i)
-    text += fmt::format("  no number: {}\n", rail.failures[i]);
+    text += fmt::format("  no number: {}\n", printable(rail.failures[i]));
   if (rail.failures.size() > kMostFailures)
     text += fmt::format("  … and {} more, all in --json\n", rail.failures.size() - kMostFailures);
   return text + heat_map_text(heat_map_of(rail));

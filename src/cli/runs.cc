@@ -11,6 +11,7 @@
 #include "cli/files.h"
 #include "cli/history.h"
 #include "cli/terminal.h"
+#include "report/escape.h"
 
 namespace railbed {
 namespace {
@@ -56,8 +57,8 @@ int list(const Options& options) {
   }
   if (listed.empty()) fmt::print("No run is kept yet: `railbed bench` keeps what it measures.\n");
   for (const Listed& one : listed)
-    fmt::print("{:>6}{} {}  {:<{}}  {}\n", one.id, one.baseline ? '*' : ' ', one.started_at, one.label,
-               label_width, one.command);
+    fmt::print("{:>6}{} {}  {:<{}}  {}\n", one.id, one.baseline ? '*' : ' ', printable(one.started_at),
+               printable(one.label), label_width, printable(one.command));
   if (*baseline) fmt::print("* the baseline\n");
   return kExitClean;
 }
@@ -65,9 +66,11 @@ int list(const Options& options) {
 int show(const Options& options) {
   const auto run = find_run(options.store, options.run);
   if (!run) return report(run.error());
-  fmt::print("run {}, {}{}{}\nrailbed {}: {}\n", run->id, run->started_at, run->label.empty() ? "" : ", ",
-             run->label, run->railbed, run->command);
-  for (const auto& [what, text] : run->fingerprint) fmt::print("  {}: {}\n", what, text);
+  fmt::print("run {}, {}{}{}\nrailbed {}: {}\n", run->id, printable(run->started_at),
+             run->label.empty() ? "" : ", ", printable(run->label), printable(run->railbed),
+             printable(run->command));
+  for (const auto& [what, text] : run->fingerprint)
+    fmt::print("  {}: {}\n", printable(what), printable(text));
   fmt::print("\n{}", bench_table(merge_repeats(run->measurements)));
   return kExitClean;
 }
