@@ -21,7 +21,7 @@ BINARY = pathlib.Path(os.environ["RAILBED"]).resolve()
 
 
 def environment(folder):
-    keep = {k: v for k, v in os.environ.items() if not k.startswith(("NCCL_", "RAILBED", "LC_", "LANG"))}
+    keep = {k: v for k, v in os.environ.items() if not k.startswith(("NCCL_", "RAILBED", "LC_", "LANG", "XDG_"))}
     return keep | {"PATH": f"{BINARY.parent}:{os.environ['PATH']}", "ROOT": str(ROOT), "HOME": folder,
                    "LC_ALL": "C.UTF-8", "TERM": "dumb", "COLUMNS": "100"}
 
