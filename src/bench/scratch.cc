@@ -15,7 +15,6 @@
 #include <cstring>
 #include <memory>
 
-
 namespace railbed {
 namespace {
 
