@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <future>
 #include <iterator>
 #include <memory>
 
@@ -198,20 +199,24 @@ class Bench {
     if (report.failure) report.failure->remedy = remedy_for(*report.failure, output_.nccl);
   }
 
+  Result<Facts> facts_of(const CollectiveNode& node) const {
+    if (node.peer == local_.get()) return collect_facts(*open_this_machine());
+    const auto text = node.peer->call("facts", "{}", kFactsDeadline, interrupted());
+    if (!text) return fail(text.error().kind, text.error().text);
+    return facts_from_json(*text);
+  }
+
+  // By node, all at once: each may take seconds.
   std::map<std::string, Facts> facts_of(const std::vector<CollectiveNode>& nodes) const {
+    progress("looking at the nodes");
+    std::map<std::string, std::future<Result<Facts>>> asked;
+    for (const CollectiveNode& node : nodes)
+      if (!asked.contains(node.peer->node()))  // ranks share nodes
+        asked.emplace(node.peer->node(),
+                      std::async(std::launch::async, [this, &node] { return facts_of(node); }));
     std::map<std::string, Facts> facts;
-    for (const CollectiveNode& node : nodes) {
-      const std::string& name = node.peer->node();
-      if (facts.contains(name)) continue;  // another rank's
-      progress("looking at " + name);
-      if (node.peer == local_.get()) {
-        facts.emplace(name, collect_facts(*open_this_machine()));
-        continue;
-      }
-      const auto text = node.peer->call("facts", "{}", kFactsDeadline, interrupted());
-      if (!text) continue;
-      if (auto known = facts_from_json(*text)) facts.emplace(name, std::move(*known));
-    }
+    for (auto& [name, answer] : asked)
+      if (auto known = answer.get()) facts.emplace(name, std::move(*known));
     return facts;
   }
 
