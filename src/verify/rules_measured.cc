@@ -188,7 +188,7 @@ void rdma_beats_tcp(const Survey& survey, Judge& judge) {
     const bool faster = metric == Metric::kBandwidth ? rdma->summary.median >= tcp.summary.median
                                                      : rdma->summary.median <= tcp.summary.median;
     const auto text = [&](double value) {
-      return rdma->metric == Metric::kBandwidth ? to_text(BitRate{value}) : to_text(Nanoseconds{value});
+      return tcp.metric == Metric::kBandwidth ? to_text(BitRate{value}) : to_text(Nanoseconds{value});
     };
     if (faster) {
       each.pass(fmt::format("RDMA {}, TCP {}", text(rdma->summary.median), text(tcp.summary.median)));
