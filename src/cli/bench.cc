@@ -16,6 +16,8 @@ Action declare_bench(CLI::App& app) {
   run_with(tcp, declare_bench_pair(*tcp, "tcp"));
   CLI::App* rdma = add("rdma", "RDMA between two nodes: bandwidth and latency");
   run_with(rdma, declare_bench_pair(*rdma, "rdma"));
+  CLI::App* ladder = add("ladder", "TCP, RDMA and NCCL on one pair: where bandwidth is lost, and why");
+  run_with(ladder, declare_bench_ladder(*ladder));
   CLI::App* pairs = add("pairs", "the slow node or link among many");
   run_with(pairs, declare_bench_pairs(*pairs));
   CLI::App* storage = add("storage", "drives and file servers, by fio");

@@ -13,15 +13,13 @@
 #include "cli/bench_table.h"
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
+#include "cli/open_pair.h"
 #include "cli/terminal.h"
-#include "fleet/fleet.h"
-#include "inventory/load.h"
 #include "report/familiar.h"
 
 namespace railbed {
 namespace {
 
-constexpr std::chrono::seconds kFactsDeadline{15};
 constexpr std::uint64_t kLargestWorkingSet = 1 << 30;
 
 struct Options {
@@ -69,41 +67,6 @@ std::string command_line(const Options& options) {
   return line;
 }
 
-bool is_local(std::string_view name) { return name == "localhost" || name == "local"; }
-
-// The fleet's targets: one, when both ends are the same node.
-Result<std::vector<fleet::Target>> targets(const Options& options, const Cluster* cluster) {
-  std::vector<fleet::Target> targets;
-  for (const std::string& name : {options.a, options.b}) {
-    if (!targets.empty() && targets.front().name == name) continue;
-    if (cluster == nullptr) {
-      targets.push_back({name, is_local(name) ? "" : name, is_local(name)});
-      continue;
-    }
-    const Node* node = find_node(*cluster, name);
-    if (node == nullptr)
-      return fail(ErrorKind::kBadInput, fmt::format("{} has no node \"{}\"", cluster->file, name));
-    targets.push_back(fleet::target_of(*node));
-  }
-  return targets;
-}
-
-Result<Facts> facts_of(Peer& peer) {
-  progress("looking at " + peer.node());
-  auto text = peer.call("facts", "{}", kFactsDeadline, interrupted());
-  if (!text) return fail(text.error().kind, text.error().text);
-  return facts_from_json(*text);
-}
-
-Result<std::vector<BenchPath>> paths(const Options& options, const Cluster* cluster, const Facts& a,
-                                     const Facts& b) {
-  if (options.a == options.b) return std::vector{loopback_path()};
-  if (cluster != nullptr) return rails_between(*cluster, options.a, options.b, options.rail);
-  auto path = path_between(a, options.a, b, options.b, options.rail);
-  if (!path) return fail(path.error().kind, path.error().text);
-  return std::vector{*path};
-}
-
 void print(const std::vector<Measurement>& measurements, const Options& options) {
   clear_progress();
   if (options.json) {
@@ -119,34 +82,22 @@ void print(const std::vector<Measurement>& measurements, const Options& options)
   fmt::print("{}", bench_table(merge_repeats(measurements)));
 }
 
-int measure(const Options& options, const Cluster* cluster) {
-  auto nodes = targets(options, cluster);
-  if (!nodes) return report(nodes.error());
-  fleet::FleetOptions fleet_options = options.fleet;
-  if (cluster != nullptr) fleet_options.ssh_config = cluster->ssh_config;
-  fleet::Fleet fleet(std::move(*nodes), std::move(fleet_options));
-  Peer& peer_a = fleet.peer(0);
-  Peer& peer_b = fleet.peer(fleet.size() - 1);
-  const auto facts_a = facts_of(peer_a);
-  if (!facts_a) return clear_progress(), report(facts_a.error());
-  const auto facts_b = &peer_a == &peer_b ? facts_a : facts_of(peer_b);
-  if (!facts_b) return clear_progress(), report(facts_b.error());
-  const auto ways = paths(options, cluster, *facts_a, *facts_b);
-  if (!ways) return clear_progress(), report(ways.error());
+int measure(const Options& options) {
+  auto pair = open_pair({options.a, options.b, options.cluster, options.rail}, options.fleet);
+  if (!pair) return clear_progress(), report(pair.error());
   BenchRun kept = begin_run(options.keep, command_line(options));
   std::vector<Measurement>& all = kept.measurements;
   // Rails and sizes take turns within a repeat, so that a drift of the machine meets all of them.
   for (int i = 0; i < options.keep.repeat && !interrupted().stop_requested(); ++i)
-    for (const BenchPath& way : *ways) {
-      auto measured = measure_pair({&peer_a, way.a.interface, way.a.address, &*facts_a},
-                                   {&peer_b, way.b.interface, way.b.address, &*facts_b}, way.rail,
-                                   options.plan, progress, interrupted());
+    for (const BenchPath& way : pair->ways) {
+      auto measured =
+          measure_pair(pair->end_a(way), pair->end_b(way), way.rail, options.plan, progress, interrupted());
       std::move(measured.begin(), measured.end(), std::back_inserter(all));
     }
   print(all, options);
   if (interrupted().stop_requested()) return kExitCouldNotLook;
-  add_fingerprint(kept, options.a, *facts_a);
-  add_fingerprint(kept, options.b, *facts_b);
+  add_fingerprint(kept, options.a, pair->facts_a);
+  add_fingerprint(kept, options.b, pair->facts_b);
   return end_run(options.keep, kept, options.json);
 }
 
@@ -175,10 +126,7 @@ int run(Options& options) {
       return report({ErrorKind::kBadInput, "--working-set: a size such as 256M, at most 1G"});
     options.plan.working_set = bytes->bytes;
   }
-  if (options.cluster.empty()) return measure(options, nullptr);
-  const auto cluster = load_cluster(options.cluster);
-  if (!cluster) return report(cluster.error());
-  return measure(options, &*cluster);
+  return measure(options);
 }
 
 void declare_rdma_options(CLI::App& app, Options& options, CLI::Option* both_ways) {

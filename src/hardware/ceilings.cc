@@ -61,6 +61,7 @@ PcieCoding coding_of(double gigatransfers) {
   return {236.0 / 256.0, 16};
 }
 constexpr double kMaxPayload = 256;
+constexpr std::string_view kWire = "wire, ";
 
 // The rate of data that InfiniBand's sysfs "rate" stands for. It states signalling rates for the old speeds:
 // 8b/10b up to QDR, 64b/66b for FDR's 14.0625 Gb/s lanes; FDR10 and EDR onwards are given as data rates
@@ -115,7 +116,7 @@ std::string terms(Wire wire) {
 Limit wire_limit(const LinkRate& rate, const std::string& whose, Wire wire, int mtu,
                  std::uint64_t message_bytes) {
   const double efficiency = wire_efficiency(wire, mtu, message_bytes);
-  return {fmt::format("wire, {} at MTU {}{}", to_text(rate.rate), mtu, whose), rate.rate * efficiency,
+  return {fmt::format("{}{} at MTU {}{}", kWire, to_text(rate.rate), mtu, whose), rate.rate * efficiency,
           fmt::format("{} × {:.4f} ({} a packet)", rate.from, efficiency, terms(wire))};
 }
 
@@ -236,6 +237,12 @@ Ceiling path_ceiling(const CeilingEnd& a, const CeilingEnd& b, Wire wire, int mt
   std::stable_sort(ceiling.limits.begin(), ceiling.limits.end(),
                    [](const Limit& x, const Limit& y) { return x.rate < y.rate; });
   return ceiling;
+}
+
+const Limit* find_wire(const Ceiling& ceiling) {
+  const auto found =
+      std::ranges::find_if(ceiling.limits, [](const Limit& limit) { return limit.name.starts_with(kWire); });
+  return found == ceiling.limits.end() ? nullptr : &*found;
 }
 
 }  // namespace railbed

@@ -51,5 +51,7 @@ struct CeilingEnd {
 // for each end, the narrowest PCIe hop between adapter and memory. Virtual devices make it nominal.
 Ceiling path_ceiling(const CeilingEnd& a, const CeilingEnd& b, Wire wire, int mtu,
                      std::uint64_t message_bytes = 0);
+// What path_ceiling() found for the wire, whether it binds or not; null where no link states its speed.
+const Limit* find_wire(const Ceiling& ceiling);
 
 }  // namespace railbed

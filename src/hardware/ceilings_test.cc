@@ -100,6 +100,15 @@ Ceiling between(const Facts& a, const Facts& b, Wire wire, int mtu) {
   return path_ceiling({"gpu01", "ens6", &a}, {"gpu02", "ens6", &b}, wire, mtu);
 }
 
+TEST(FindWire, IsTheWireEvenWhereSomethingElseBinds) {
+  EXPECT_EQ(find_wire(Ceiling()), nullptr);
+  const Facts facts = machine({100, {8, 4}});
+  const Ceiling ceiling = path_ceiling({"a", "ens6", &facts}, {"b", "ens6", &facts}, Wire::kRoceV2Ipv4, 4096);
+  ASSERT_NE(find_wire(ceiling), nullptr);
+  EXPECT_NE(find_wire(ceiling), &ceiling.limits.front());
+  EXPECT_NEAR(find_wire(ceiling)->rate.gigabits(), 98.0, 0.05);
+}
+
 TEST(PathCeiling, WireBindsWherePcieIsWide) {
   const Facts facts = machine({});
   const Ceiling ceiling = between(facts, facts, Wire::kRoceV2Ipv4, 4096);

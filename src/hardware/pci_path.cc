@@ -39,4 +39,28 @@ PathClass path_between(const std::vector<PciDevice>& devices, const PciDevice& a
   return known && bus(*above_a.back()) == bus(*above_b.back()) ? PathClass::kPhb : PathClass::kNode;
 }
 
+std::vector<const PciDevice*> bridges_between(const std::vector<PciDevice>& devices, const PciDevice& a,
+                                              const PciDevice& b) {
+  const auto up_a = path_to_root(devices, a);
+  const auto up_b = path_to_root(devices, b);
+  std::vector<const PciDevice*> bridges;
+  for (std::size_t i = 1; i < up_a.size(); ++i) {
+    const auto meet = std::ranges::find(up_b, up_a[i]);
+    if (meet == up_b.end()) {
+      bridges.push_back(up_a[i]);
+      continue;
+    }
+    for (auto each = up_b.begin() + 1; each < meet; ++each) bridges.push_back(*each);
+    return bridges;
+  }
+  return {};
+}
+
+bool redirects_peers(const PciDevice& bridge) {
+  // Source validation, request redirect, completion redirect, upstream forwarding (PCI Express Base
+  // Specification, ACS control register).
+  constexpr int kRedirects = 0x01 | 0x04 | 0x08 | 0x10;
+  return bridge.acs_control.ok() && (*bridge.acs_control & kRedirects) != 0;
+}
+
 }  // namespace railbed

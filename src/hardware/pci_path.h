@@ -24,4 +24,11 @@ std::string_view to_text(PathClass path);
 // A device whose path upwards is not known counts as on its own host bridge.
 PathClass path_between(const std::vector<PciDevice>& devices, const PciDevice& a, const PciDevice& b);
 
+// The bridges that a transfer between two devices passes below their common ancestor; empty when it goes
+// through the processor anyway.
+std::vector<const PciDevice*> bridges_between(const std::vector<PciDevice>& devices, const PciDevice& a,
+                                              const PciDevice& b);
+// ACS of this bridge sends what peers say to each other up to the root.
+bool redirects_peers(const PciDevice& bridge);
+
 }  // namespace railbed

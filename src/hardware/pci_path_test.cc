@@ -42,6 +42,24 @@ TEST(PciPath, Classes) {
   EXPECT_EQ(between("0000:03:00.0", "0000:21:00.0"), "NODE");
   EXPECT_EQ(between("0000:03:00.0", "0000:81:00.0"), "SYS");
   EXPECT_EQ(between("0000:08:00.0", "0000:08:00.1"), "PIX");
+  const auto bridges = [&](std::string_view a, std::string_view b) {
+    std::vector<std::string> addresses;
+    for (const PciDevice* one : bridges_between(devices, *find_pci(devices, a), *find_pci(devices, b)))
+      addresses.push_back(one->address);
+    return addresses;
+  };
+  EXPECT_EQ(bridges("0000:03:00.0", "0000:04:00.0"),
+            (std::vector<std::string>{"0000:02:00.0", "0000:02:01.0"}));
+  EXPECT_EQ(bridges("0000:03:00.0", "0000:08:00.0"), std::vector<std::string>{}) << "through the processor";
+}
+
+TEST(PciPath, AcsRedirects) {
+  PciDevice bridge = device("0000:02:00.0", "", 0);
+  EXPECT_FALSE(redirects_peers(bridge));
+  bridge.acs_control = Reading<std::uint16_t>(0x02, "test");  // translation blocking alone
+  EXPECT_FALSE(redirects_peers(bridge));
+  bridge.acs_control = Reading<std::uint16_t>(0x04, "test");
+  EXPECT_TRUE(redirects_peers(bridge));
 }
 
 }  // namespace

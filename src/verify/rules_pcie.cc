@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "hardware/pci_path.h"
 #include "verify/areas.h"
 #include "verify/judge.h"
 
@@ -230,34 +231,13 @@ void iommu(const Survey& survey, Judge& judge) {
   }
 }
 
-// The bridges that a transfer between two devices passes below their common ancestor; empty when it goes
-// through the processor anyway.
-std::vector<const PciDevice*> bridges_between(const NodeView& node, const PciDevice& a, const PciDevice& b) {
-  const auto up_a = path_to_root(node.pci(), a);
-  const auto up_b = path_to_root(node.pci(), b);
-  std::vector<const PciDevice*> bridges;
-  for (std::size_t i = 1; i < up_a.size(); ++i) {
-    const auto meet = std::ranges::find(up_b, up_a[i]);
-    if (meet == up_b.end()) {
-      bridges.push_back(up_a[i]);
-      continue;
-    }
-    for (auto each = up_b.begin() + 1; each < meet; ++each) bridges.push_back(*each);
-    return bridges;
-  }
-  return {};
-}
-
 void acs(const Survey& survey, Judge& judge) {
-  // Source validation, request redirect, completion redirect, upstream forwarding: each sends peer traffic up
-  // to the root (PCI Express Base Specification, ACS control register).
-  constexpr int kRedirects = 0x01 | 0x04 | 0x08 | 0x10;
   for (const NodeView& node : survey.nodes) {
     Case one = judge.on(node, "ACS");
     std::vector<const PciDevice*> bridges;
     for (const PciDevice* gpu : node.gpus())
       for (const PciDevice* adapter : node.adapters())
-        for (const PciDevice* bridge : bridges_between(node, *gpu, *adapter))
+        for (const PciDevice* bridge : bridges_between(node.pci(), *gpu, *adapter))
           if (std::ranges::find(bridges, bridge) == bridges.end()) bridges.push_back(bridge);
     if (bridges.empty()) {
       one.not_applicable("no GPU and adapter under one PCIe switch");
@@ -266,7 +246,7 @@ void acs(const Survey& survey, Judge& judge) {
     std::vector<const PciDevice*> on;
     bool denied = false;
     for (const PciDevice* bridge : bridges) {
-      if (bridge->acs_control.ok() && (*bridge->acs_control & kRedirects) != 0) on.push_back(bridge);
+      if (redirects_peers(*bridge)) on.push_back(bridge);
       if (!bridge->acs_control.ok() && !bridge->acs_control.absent()) {
         denied = one.read(bridge->acs_control) == nullptr;
         break;

@@ -72,6 +72,31 @@ class BenchFaultsTest(unittest.TestCase):
         self.assertTrue(failure["remedy"], failure)
         return failure["cause"]
 
+    def test_a_ladder_over_tcp_alone(self):
+        picture = self.fleet.lab / "ladder.svg"
+        run = subprocess.run(
+            self.fleet.inside([self.railbed, "bench", "ladder", "a", "b", "--cluster", str(self.cluster), "--json",
+                               "--seconds", "0.5", "--repeat", "2", "--svg", str(picture), "--store",
+                               str(self.fleet.lab / "runs.db")]),
+            capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        (ladder,) = json.loads(run.stdout)["ladders"]
+        self.assertEqual((ladder["a"], ladder["b"], ladder["rail"], ladder["loser"]), ("a", "b", "rail0", -1))
+        tcp, *others = ladder["rungs"]
+        self.assertGreater(tcp["measurement"]["summary"]["median"], 0)
+        self.assertTrue(tcp["measurement"]["ceiling"]["nominal"])
+        self.assertIsNone(tcp["share"])
+        self.assertEqual([(rung["kind"], rung["measurement"]) for rung in others],
+                         [("rdma", None), ("rdma-gpu", None), ("nccl", None)])
+        for rung in others:
+            self.assertRegex(rung["not_climbed"], "RDMA|GPU")
+        self.assertIn("<svg", picture.read_text())
+        kept = subprocess.run([self.railbed, "runs", "export", "last", "--store", str(self.fleet.lab / "runs.db")],
+                              capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(kept.returncode, 0, kept.stderr)
+        self.assertEqual(json.loads(kept.stdout)["command"], "bench ladder a b")
+        self.assertEqual(len(json.loads(kept.stdout)["measurements"]), 2)
+
     def signal_agent(self, name, number):
         agents = self.fleet.agents(name)
         self.assertTrue(agents, f"no agent on {name}")

@@ -117,6 +117,25 @@ class Sound(unittest.TestCase):
         self.assertEqual([one['message_bytes'] for one in measurements], [1024, 4096])
 
 
+class Ladder(unittest.TestCase):
+    def test_software_rdma_is_the_rung_that_loses_and_why(self):
+        run = subprocess.run([str(RAILBED), 'bench', 'ladder', 'vm1', 'vm2', '--cluster', str(PAIR.cluster), '--json',
+                              '--seconds', '1'], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                             timeout=PATIENCE)
+        (ladder,) = json.loads(run.stdout)['ladders']
+        tcp, rdma, *others = ladder['rungs']
+        for rung in tcp, rdma:
+            self.assertIsNone(rung['measurement']['failure'], rung)
+            self.assertGreater(rung['measurement']['summary']['median'], 0)
+            self.assertGreater(rung['measurement']['checked_bytes'], 0)
+        self.assertEqual([rung['not_climbed'] for rung in others], ['vm1 has no NVIDIA GPU'] * 2)
+        # No number is judged here: which of the two an emulator does faster decides what is said of it.
+        slower = rdma['measurement']['summary']['median'] < 0.9 * tcp['measurement']['summary']['median']
+        self.assertEqual((ladder['loser'], run.returncode), (1, 1) if slower else (-1, 0), run.stderr)
+        if slower:
+            self.assertIn('software RDMA: rxe0 of vm1 is rxe', rdma['causes'][0])
+
+
 # A line for the shell of a guest: does something to the agent's processes there.
 AGENTS = 'for p in /proc/[0-9]*; do case $(readlink $p/exe) in */agents/*/railbed) {} ${{p#/proc/}};; esac; done'
 

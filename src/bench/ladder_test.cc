@@ -1,0 +1,352 @@
+#include "bench/ladder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace railbed {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr const char* kAdapter = "0000:1a:00.0";
+constexpr const char* kGpu = "0000:1b:00.0";
+
+template <class T>
+Reading<T> read(T value) {
+  return {std::move(value), "a file"};
+}
+
+PciDevice pci(const std::string& address, const std::string& parent, PcieLink now, PcieLink most) {
+  PciDevice device;
+  device.address = address;
+  if (!parent.empty()) device.parent = read(parent);
+  device.numa_node = read(0);
+  device.link_now = read(now);
+  device.link_max = read(most);
+  return device;
+}
+
+// ens6/mlx5_0, 100 Gb/s, and a GPU below one PCIe switch; everything Gen4 x16.
+Facts node() {
+  Facts facts;
+  NetInterface interface;
+  interface.name = "ens6";
+  interface.speed_mbps = read(100'000);
+  interface.driver = read<std::string>("mlx5_core");
+  interface.pci_address = read<std::string>(kAdapter);
+  facts.net.interfaces = read(std::vector{interface});
+  constexpr PcieLink kWide{16, 16};
+  facts.pci = read(std::vector{
+      pci("0000:17:01.0", "", kWide, kWide), pci("0000:18:00.0", "0000:17:01.0", kWide, kWide),
+      pci("0000:19:00.0", "0000:18:00.0", kWide, kWide), pci("0000:19:01.0", "0000:18:00.0", kWide, kWide),
+      pci(kAdapter, "0000:19:00.0", kWide, kWide), pci(kGpu, "0000:19:01.0", kWide, kWide)});
+  RdmaPort port;
+  port.state = read<std::string>("ACTIVE");
+  RdmaDevice device;
+  device.name = "mlx5_0";
+  device.driver = read<std::string>("mlx5_core");
+  device.pci_address = read<std::string>(kAdapter);
+  device.ports = read(std::vector{port});
+  facts.rdma.devices = read(std::vector{device});
+  Gpu gpu;
+  gpu.pci_address = kGpu;
+  facts.gpus.devices = read(std::vector{gpu});
+  facts.gpus.driver_version = read<std::string>("580.95.05");
+  return facts;
+}
+
+template <class T>
+void edit(Reading<std::vector<T>>& list, const std::function<void(std::vector<T>&)>& change) {
+  std::vector<T> copy = *list;
+  change(copy);
+  list = read(std::move(copy));
+}
+
+PciDevice& at(std::vector<PciDevice>& devices, const std::string& address) {
+  return *std::ranges::find(devices, address, &PciDevice::address);
+}
+
+Rung rung(RungKind kind, double gigabits, double wire = 98) {
+  Rung one{.kind = kind, .measurement = Measurement{}};
+  Measurement& measured = *one.measurement;
+  measured.engine = kind == RungKind::kTcp    ? Engine::kTcp
+                    : kind == RungKind::kNccl ? Engine::kCollective
+                                              : Engine::kRdma;
+  measured.mtu = kind == RungKind::kTcp ? 9000 : 4096;
+  measured.streams = 4;
+  measured.summary.samples = 30;
+  measured.summary.median = gigabits * 1e9;
+  if (wire > 0) measured.ceiling.limits = {{"wire, 100 Gb/s at MTU 4096", BitRate::gigabits(wire), "facts"}};
+  return one;
+}
+
+Ladder climbed(double tcp, double rdma, double gpu = 0, double nccl = 0, double wire = 98) {
+  Ladder ladder{"gpu01", "gpu02", "rail0", {}, -1};
+  ladder.rungs = {rung(RungKind::kTcp, tcp, wire), rung(RungKind::kRdma, rdma, wire),
+                  rung(RungKind::kRdmaGpu, gpu, wire), rung(RungKind::kNccl, nccl, wire)};
+  for (Rung& one : ladder.rungs)
+    if (one.rate() == 0) one = {.kind = one.kind, .not_climbed = "no"};
+  return ladder;
+}
+
+Ladder judged(Ladder ladder, const Facts& a = node(), const Facts& b = node()) {
+  judge_ladder(ladder, {"gpu01", "ens6", &a, kGpu}, {"gpu02", "ens6", &b, kGpu});
+  return ladder;
+}
+
+const std::vector<std::string>& loser_causes(const Ladder& ladder) {
+  static const std::vector<std::string> kNone;
+  return ladder.loser < 0 ? kNone : ladder.rungs[static_cast<std::size_t>(ladder.loser)].causes;
+}
+
+TEST(JudgeLadder, NoRungLosesOnAHealthyPair) {
+  const Ladder ladder = judged(climbed(92, 97, 97, 95));
+  EXPECT_EQ(ladder.loser, -1);
+  for (const Rung& one : ladder.rungs) EXPECT_THAT(one.causes, IsEmpty());
+  EXPECT_NEAR(*ladder.rungs[1].share, 97.0 / 98, 1e-9);
+}
+
+TEST(JudgeLadder, NamesTheRungWhereTheLossBegins) {
+  EXPECT_EQ(judged(climbed(92, 50, 50, 48)).loser, 1);
+  EXPECT_EQ(judged(climbed(92, 97, 50, 48)).loser, 2);
+  EXPECT_EQ(judged(climbed(92, 97, 97, 48)).loser, 3);
+  EXPECT_EQ(judged(climbed(92, 80, 78, 20)).loser, 3) << "the larger of two losses";
+}
+
+TEST(JudgeLadder, TcpLosesOnlyWhereNothingIsAboveIt) {
+  const Ladder slow = judged(climbed(30, 97));
+  EXPECT_EQ(slow.loser, -1);
+  EXPECT_THAT(slow.rungs[0].causes, Not(IsEmpty())) << "its loss is explained all the same";
+  EXPECT_EQ(judged(climbed(30, 0)).loser, 0);
+}
+
+TEST(JudgeLadder, WithoutLimitsEachRungIsHeldAgainstTheOneBelow) {
+  EXPECT_EQ(judged(climbed(20, 4, 0, 0, 0)).loser, 1);
+  EXPECT_EQ(judged(climbed(4, 20, 0, 0, 0)).loser, -1);
+  EXPECT_EQ(judged(climbed(4, 20, 0, 9, 0)).loser, -1) << "above the lowest that was left";
+}
+
+TEST(JudgeLadder, AClaimedSpeedIsNotJudged) {
+  Ladder ladder = climbed(20, 30);
+  for (Rung& one : ladder.rungs)
+    if (one.measurement) one.measurement->ceiling.nominal = true;
+  EXPECT_EQ(judged(ladder).loser, -1);
+  EXPECT_FALSE(judged(ladder).rungs[0].share);
+}
+
+TEST(JudgeLadder, AFailedRungHasNoShareAndNoCause) {
+  Ladder ladder = climbed(92, 50);
+  ladder.rungs[1].measurement->failure = Failure{"run", "no answer", ""};
+  ladder = judged(ladder);
+  EXPECT_EQ(ladder.loser, -1);
+  EXPECT_THAT(ladder.rungs[1].causes, IsEmpty());
+}
+
+TEST(Causes, Losses) {
+  Ladder ladder = climbed(92, 60);
+  ladder.rungs[1].measurement->packets = 1'000'000;
+  ladder.rungs[1].measurement->lost = 5000;
+  EXPECT_THAT(loser_causes(judged(ladder)).front(), HasSubstr("5000 of 1000000 packets were lost"));
+  ladder.rungs[1].measurement->lost = 50;
+  EXPECT_THAT(loser_causes(judged(ladder)), Not(Contains(HasSubstr("lost"))));
+}
+
+TEST(Causes, PcieWidth) {
+  Facts narrow = node();
+  edit<PciDevice>(narrow.pci, [](auto& all) { at(all, kAdapter).link_now = read(PcieLink{8, 4}); });
+  EXPECT_THAT(
+      loser_causes(judged(climbed(92, 28), node(), narrow)),
+      ElementsAre("PCIe width: PCIe Gen3 x4 at 0000:1a:00.0 of gpu02 carries 28.6 Gb/s, the link 98.0 "
+                  "Gb/s; it could be PCIe Gen4 x16: reseat it, or take another slot"));
+  edit<PciDevice>(narrow.pci, [](auto& all) { at(all, kAdapter).link_max = read(PcieLink{8, 4}); });
+  EXPECT_THAT(loser_causes(judged(climbed(92, 28), node(), narrow)),
+              ElementsAre(HasSubstr("the link 98.0 Gb/s; only a wider slot helps")));
+}
+
+TEST(Causes, PcieThatCarriesTheWireIsNone) {
+  Facts narrower = node();
+  edit<PciDevice>(narrower.pci, [](auto& all) { at(all, kAdapter).link_now = read(PcieLink{16, 8}); });
+  EXPECT_THAT(loser_causes(judged(climbed(92, 60), narrower, node())), Not(Contains(HasSubstr("PCIe"))));
+}
+
+TEST(Causes, OnePortOfALag) {
+  Facts bonded = node();
+  edit<NetInterface>(bonded.net.interfaces, [](auto& all) {
+    all[0].bond_members = read(std::vector<std::string>{"ens6f0", "ens6f1"});
+    for (const std::string name : {"ens6f0", "ens6f1"}) {
+      NetInterface port;
+      port.name = name;
+      port.speed_mbps = read(100'000);
+      all.push_back(port);
+    }
+  });
+  EXPECT_THAT(loser_causes(judged(climbed(97, 97, 0, 0, 196), bonded)),
+              Contains(HasSubstr("one port of a LAG")));
+  EXPECT_THAT(loser_causes(judged(climbed(150, 150, 0, 0, 196), bonded)),
+              Not(Contains(HasSubstr("one port of a LAG"))))
+      << "faster than one port";
+}
+
+TEST(Causes, Mtu) {
+  Ladder ladder = climbed(92, 60);
+  ladder.rungs[1].measurement->mtu = 1024;
+  EXPECT_THAT(loser_causes(judged(ladder)), Contains(HasSubstr("RDMA MTU 1024")));
+  ladder = climbed(40, 97);
+  ladder.rungs[0].measurement->mtu = 1500;
+  EXPECT_THAT(judged(ladder).rungs[0].causes, Contains(HasSubstr("MTU 1500")));
+}
+
+TEST(Causes, Processors) {
+  Ladder ladder = climbed(40, 0);
+  ladder.rungs[0].measurement->cpu_seconds_per_gigabyte = 1.5;  // 5 GB/s: 7.5 of eight threads
+  EXPECT_THAT(loser_causes(judged(ladder)), Contains(HasSubstr("processors: the 4 threads")));
+  ladder.rungs[0].measurement->cpu_seconds_per_gigabyte = 0.5;
+  EXPECT_THAT(loser_causes(judged(ladder)), Not(Contains(HasSubstr("processors"))));
+}
+
+TEST(Causes, SoftwareRdma) {
+  Facts soft = node();
+  edit<RdmaDevice>(soft.rdma.devices, [](auto& all) { all[0].driver = read<std::string>("rxe"); });
+  EXPECT_THAT(loser_causes(judged(climbed(20, 4, 0, 0, 0), soft)),
+              Contains(HasSubstr("software RDMA: mlx5_0 of gpu01 is rxe")));
+}
+
+TEST(Causes, Congestion) {
+  Ladder ladder = climbed(92, 60);
+  ladder.rungs[1].measurement->counter_deltas = {{"gpu02 mlx5_0/1 np_cnp_sent", 912}};
+  EXPECT_THAT(loser_causes(judged(ladder)),
+              Contains(HasSubstr("congestion: gpu02 mlx5_0/1 np_cnp_sent +912")));
+}
+
+TEST(Causes, Iommu) {
+  Facts translated = node();
+  edit<PciDevice>(translated.pci,
+                  [](auto& all) { at(all, kAdapter).iommu_type = read<std::string>("DMA-FQ"); });
+  EXPECT_THAT(loser_causes(judged(climbed(92, 60), translated)), Contains(HasSubstr("iommu=pt")));
+  edit<PciDevice>(translated.pci,
+                  [](auto& all) { at(all, kAdapter).iommu_type = read<std::string>("identity"); });
+  EXPECT_THAT(loser_causes(judged(climbed(92, 60), translated)), Not(Contains(HasSubstr("iommu=pt"))));
+}
+
+TEST(Causes, GpuAcrossTheProcessor) {
+  Facts far = node();
+  edit<PciDevice>(far.pci, [](auto& all) {
+    at(all, kGpu).parent = read<std::string>("0000:97:01.0");
+    at(all, kGpu).numa_node = read(1);
+    all.push_back(pci("0000:97:01.0", "", {16, 16}, {16, 16}));
+  });
+  EXPECT_THAT(loser_causes(judged(climbed(92, 97, 40), far)),
+              ElementsAre(HasSubstr("GPU 0000:1b:00.0 of gpu01 and its adapter have no PCIe switch in common "
+                                    "(SYS)")));
+  EXPECT_THAT(loser_causes(judged(climbed(92, 97, 40))), Not(Contains(HasSubstr("switch in common"))));
+}
+
+TEST(Causes, Acs) {
+  Facts redirected = node();
+  edit<PciDevice>(redirected.pci,
+                  [](auto& all) { at(all, "0000:19:01.0").acs_control = read<std::uint16_t>(0x1d); });
+  EXPECT_THAT(loser_causes(judged(climbed(92, 97, 40), redirected)),
+              ElementsAre(HasSubstr("ACS at 0000:19:01.0 of gpu01")));
+}
+
+TEST(Causes, NarrowGpu) {
+  Facts narrow = node();
+  edit<PciDevice>(narrow.pci, [](auto& all) { at(all, kGpu).link_now = read(PcieLink{8, 4}); });
+  EXPECT_THAT(loser_causes(judged(climbed(92, 97, 28), narrow)),
+              ElementsAre(HasSubstr("PCIe width: PCIe Gen3 x4 at 0000:1b:00.0 of gpu01")));
+}
+
+Ladder with_nccl(double nccl, NcclWay way) {
+  Ladder ladder = climbed(92, 97, 0, nccl);
+  ladder.rungs[3].nccl = std::move(way);
+  return ladder;
+}
+
+TEST(Causes, SocketFallback) {
+  const NcclWay sockets{"Socket", "", {"ens6"}, {"ens6"}, {"gpu01: NCCL_IB_DISABLE=1"}};
+  EXPECT_THAT(loser_causes(judged(with_nccl(30, sockets))),
+              ElementsAre("NCCL fell back to sockets: gpu01: NCCL_IB_DISABLE=1"));
+  Ladder ladder = with_nccl(30, sockets);
+  ladder.rungs[1] = {.kind = RungKind::kRdma, .not_climbed = "no"};
+  Facts without = node();
+  without.rdma.devices = read(std::vector<RdmaDevice>{});
+  EXPECT_THAT(loser_causes(judged(ladder, without, without)), Not(Contains(HasSubstr("fell back"))))
+      << "there is nothing to fall back from";
+}
+
+TEST(Causes, StagedThroughHostMemory) {
+  EXPECT_THAT(loser_causes(judged(with_nccl(
+                  40, {"IB", "off", {"mlx5_0"}, {"mlx5_0"}, {"gpu02: nvidia-peermem is not loaded"}}))),
+              ElementsAre("NCCL stages everything through host memory: gpu02: nvidia-peermem is not loaded"));
+  EXPECT_THAT(loser_causes(judged(with_nccl(40, {"IB", "on", {"mlx5_0"}, {"mlx5_0"}, {}}))),
+              Not(Contains(HasSubstr("stages"))));
+}
+
+TEST(Causes, AnotherWayThanTheRail) {
+  EXPECT_THAT(loser_causes(judged(with_nccl(40, {"IB", "on", {"mlx5_0"}, {"mlx5_3"}, {}}))),
+              ElementsAre(HasSubstr("NCCL on gpu02 went through mlx5_3, not through the rail's mlx5_0: "
+                                    "NCCL_IB_HCA")));
+  EXPECT_THAT(loser_causes(judged(with_nccl(40, {"Socket", "", {"eth0"}, {"ens6"}, {}}))),
+              Contains(HasSubstr("NCCL on gpu01 went through eth0, not through the rail's ens6: "
+                                 "NCCL_SOCKET_IFNAME")));
+  EXPECT_THAT(loser_causes(judged(with_nccl(40, {"IB", "on", {"mlx5_0+mlx5_1"}, {"NET/IB/0"}, {}}))),
+              Not(Contains(HasSubstr("went through"))))
+      << "merged with another, or without a name";
+}
+
+TEST(Causes, SaysWhenNothingExplainsIt) {
+  EXPECT_THAT(loser_causes(judged(climbed(92, 60))),
+              ElementsAre(HasSubstr("nothing in the facts explains it")));
+  EXPECT_THAT(loser_causes(judged(with_nccl(40, {"IB", "on", {"mlx5_0"}, {"mlx5_0"}, {}}))),
+              ElementsAre(HasSubstr("NCCL_IB_QPS_PER_CONNECTION")));
+}
+
+TEST(WhyNot, NamesWhatIsMissing) {
+  const Facts all = node();
+  Facts bare;
+  const LadderEnd whole{"gpu01", "ens6", &all, kGpu};
+  const LadderEnd none{"gpu02", "ens6", &bare, ""};
+  EXPECT_EQ(why_no_rdma(whole, whole), "");
+  EXPECT_EQ(why_no_rdma(whole, none), "gpu02 has no RDMA device");
+  EXPECT_EQ(why_no_rdma(whole, {"gpu02", "eth0", &all, kGpu}), "eth0 of gpu02 has no RDMA device");
+  EXPECT_EQ(why_no_gpu(whole, whole), "");
+  EXPECT_EQ(why_no_gpu(whole, none), "gpu02 has no NVIDIA GPU");
+  Facts without_driver = node();
+  without_driver.gpus.driver_version = {};
+  EXPECT_EQ(why_no_gpu(whole, {"gpu02", "ens6", &without_driver, kGpu}),
+            "the NVIDIA driver is not loaded on gpu02");
+}
+
+TEST(NearestGpu, IsTheOneOnTheAdaptersSwitch) {
+  Facts two = node();
+  edit<Gpu>(two.gpus.devices, [](auto& all) {
+    Gpu far;
+    far.pci_address = "0000:0a:00.0";
+    all.insert(all.begin(), far);
+  });
+  edit<PciDevice>(two.pci, [](auto& all) { all.push_back(pci("0000:0a:00.0", "", {16, 16}, {16, 16})); });
+  EXPECT_EQ(nearest_gpu(two, "ens6"), kGpu);
+  EXPECT_EQ(nearest_gpu(two, "eth9"), "0000:0a:00.0") << "the first, where the adapter is not known";
+  EXPECT_EQ(nearest_gpu(Facts(), "ens6"), "");
+}
+
+TEST(WithGpuPaths, TheGpusOwnLinkMayBind) {
+  Facts narrow = node();
+  edit<PciDevice>(narrow.pci, [](auto& all) { at(all, kGpu).link_now = read(PcieLink{8, 4}); });
+  const Facts wide = node();
+  Ceiling wire;
+  wire.limits = {{"wire, 100 Gb/s at MTU 4096", BitRate::gigabits(98), "facts"}};
+  const Ceiling all = with_gpu_paths(wire, {"gpu01", "ens6", &narrow, kGpu}, {"gpu02", "ens6", &wide, kGpu});
+  ASSERT_EQ(all.limits.size(), 3U);
+  EXPECT_THAT(all.limits[0].name, HasSubstr("PCIe Gen3 x4 at 0000:1b:00.0 of gpu01"));
+  EXPECT_THAT(all.limits[1].name, HasSubstr("wire"));
+}
+
+}  // namespace
+}  // namespace railbed

@@ -1,0 +1,175 @@
+#include "cli/climb.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bench/measure_collective.h"
+#include "bench/typed.h"
+#include "cli/bench_table.h"
+#include "cli/terminal.h"
+#include "nccl/choice.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::uint64_t kRdmaBytes = 1 << 20;
+constexpr std::uint64_t kNcclBytes = 256 << 20;  // long enough that starting does not show
+constexpr std::chrono::seconds kSeats{30};
+
+LadderEnd ladder_end(std::string node, const BenchEnd& end, const Facts& facts) {
+  return {std::move(node), end.interface, &facts, nearest_gpu(facts, end.interface)};
+}
+
+// Why NCCL does not go the way that this node's hardware has.
+void add_why(NcclWay& way, const LadderEnd& end) {
+  const nccl::Choices choices = nccl::predict(*end.facts, std::nullopt);
+  if (way.network == "Socket") {
+    if (!items(end.facts->rdma.devices).empty() && !choices.network_why.empty())
+      way.why.push_back(fmt::format("{}: {}", end.node, choices.network_why));
+    return;
+  }
+  if (way.gpudirect != "off" && way.gpudirect != "partly") return;
+  for (const nccl::PairChoice& pair : choices.pairs)
+    if (pair.gpu == end.gpu && pair.nearest && !pair.gpudirect) {
+      way.why.push_back(fmt::format("{}: {}", end.node, pair.why));
+      return;
+    }
+}
+
+class Climb {
+ public:
+  Climb(OpenPair& pair, const BenchPath& way, double seconds)
+      : pair_(pair),
+        way_(way),
+        seconds_(seconds),
+        a_(ladder_end(pair.a().node(), way.a, pair.facts_a)),
+        b_(ladder_end(pair.b().node(), way.b, pair.facts_b)) {}
+
+  Ladder run() {
+    add(RungKind::kTcp, "", [this](Rung& rung) { measure(rung, Engine::kTcp); });
+    add(RungKind::kRdma, why_no_rdma(a_, b_), [this](Rung& rung) { measure(rung, Engine::kRdma); });
+    std::string why = why_no_rdma(a_, b_);
+    if (why.empty()) why = why_no_gpu(a_, b_);
+    if (why.empty()) why = "this version of railbed does RDMA from host memory only";
+    add(RungKind::kRdmaGpu, std::move(why), [](Rung&) {});
+    why = &pair_.a() == &pair_.b() ? "both ends are one node" : why_no_gpu(a_, b_);
+    add(RungKind::kNccl, std::move(why), [this](Rung& rung) { measure_nccl(rung); });
+    return std::move(ladder_);
+  }
+
+ private:
+  template <class Measure>
+  void add(RungKind kind, std::string why_not, Measure measure) {
+    Rung rung{.kind = kind, .not_climbed = std::move(why_not)};
+    if (rung.not_climbed.empty() && interrupted().stop_requested()) rung.not_climbed = "interrupted";
+    if (rung.not_climbed.empty()) measure(rung);
+    ladder_.rungs.push_back(std::move(rung));
+  }
+
+  // Each engine as `bench tcp` and `bench rdma` run it, so that their runs compare.
+  void measure(Rung& rung, Engine engine) {
+    BenchPlan plan;
+    plan.engines = {engine};
+    plan.latency = false;
+    plan.sizes = engine == Engine::kTcp ? default_sizes(engine) : std::vector{kRdmaBytes};
+    plan.seconds = seconds_;
+    auto measured =
+        measure_pair(pair_.end_a(way_), pair_.end_b(way_), way_.rail, plan, progress, interrupted());
+    if (measured.empty())
+      rung.not_climbed = "interrupted";
+    else
+      rung.measurement = std::move(measured.front());
+  }
+
+  // The GPU as CUDA counts them, which not every environment does alike.
+  Result<int> ordinal(Peer& peer, const LadderEnd& end) {
+    const auto seats = ask<GpuSeats>(peer, kGpuSeats, GpuSeats{}, kSeats, interrupted());
+    if (!seats) return fail(seats.error().kind, fmt::format("{}: {}", end.node, seats.error().text));
+    if (!seats->error.empty())
+      return fail(ErrorKind::kUnavailable, fmt::format("{}: {}", end.node, seats->error));
+    const auto found = std::ranges::find(seats->gpus, end.gpu, &GpuSeat::address);
+    if (found == seats->gpus.end())
+      return fail(ErrorKind::kUnavailable, fmt::format("{}: CUDA does not show GPU {}", end.node, end.gpu));
+    return found->ordinal;
+  }
+
+  void measure_nccl(Rung& rung) {
+    const auto of_a = ordinal(pair_.a(), a_);
+    const auto of_b = ordinal(pair_.b(), b_);
+    if (!of_a || !of_b) {
+      rung.not_climbed = (of_a ? of_b : of_a).error().text;
+      return;
+    }
+    CollectivePlan plan;
+    plan.sizes = {kNcclBytes};
+    plan.graph = false;
+    nccl::LogReader reader;
+    const CollectiveReport report = measure_collective(
+        {{&pair_.a(), {*of_a}}, {&pair_.b(), {*of_b}}}, plan, std::chrono::steady_clock::now(),
+        {progress, [&](std::string_view text) { reader.feed(text); }}, interrupted());
+    if (report.failure && report.failure->cause.find("libnccl") != std::string::npos) {
+      rung.not_climbed = report.failure->cause;
+      return;
+    }
+    rung.nccl = nccl_way(reader.finish(), a_, b_);
+    rung.measurement = nccl_measurement(report, *rung.nccl);
+  }
+
+  Measurement nccl_measurement(const CollectiveReport& report, const NcclWay& way) const {
+    auto measured = collective_measurements(report);
+    Measurement one = measured.empty() ? Measurement{} : std::move(measured.back());
+    one.engine = Engine::kCollective;
+    one.rail = way_.rail;
+    one.from = {a_.node, a_.interface, "", "", -1};
+    one.to = {b_.node, b_.interface, "", "", -1};
+    if (report.failure) one.failure = report.failure;
+    // One GPU a node goes through one adapter: this rail's path is the limit, whatever else the nodes have.
+    for (const Rung& below : ladder_.rungs)
+      if (below.measurement && (below.kind == RungKind::kTcp || way.network != "Socket"))
+        one.ceiling = with_gpu_paths(below.measurement->ceiling, a_, b_);
+    return one;
+  }
+
+  OpenPair& pair_;
+  const BenchPath& way_;
+  double seconds_;
+  LadderEnd a_;
+  LadderEnd b_;
+  Ladder ladder_{pair_.a().node(), pair_.b().node(), way_.rail, {}, -1};
+};
+
+}  // namespace
+
+NcclWay nccl_way(const nccl::Log& log, const LadderEnd& a, const LadderEnd& b) {
+  NcclWay way;
+  if (!log.networks.empty()) way.network = log.networks.front().name;
+  way.gpudirect = log.gpudirect;
+  if (!log.communicators.empty())
+    for (const nccl::LogRank& rank : log.communicators.front().ranks) {
+      std::vector<std::string>& through = rank.rank == 0 ? way.through_a : way.through_b;
+      if (way.network != "Socket") through = rank.nics;
+      for (const nccl::LogInterface& interface : log.interfaces)
+        if (interface.data && interface.host == rank.host) through.push_back(interface.name);
+    }
+  add_why(way, a);
+  add_why(way, b);
+  if (way.why.empty()) way.why = log.gpudirect_why;
+  return way;
+}
+
+Ladder climb(OpenPair& pair, const BenchPath& way, double seconds) { return Climb(pair, way, seconds).run(); }
+
+Ladder judge_climbs(const std::vector<Ladder>& climbs, const OpenPair& pair, const BenchPath& way) {
+  Ladder ladder = climbs.front();
+  for (std::size_t i = 0; i < ladder.rungs.size(); ++i) {
+    std::vector<Measurement> repeats;
+    for (const Ladder& one : climbs)
+      if (one.rungs[i].measurement) repeats.push_back(*one.rungs[i].measurement);
+    if (!repeats.empty()) ladder.rungs[i].measurement = merge_repeats(repeats).front();
+  }
+  judge_ladder(ladder, ladder_end(ladder.a, way.a, pair.facts_a), ladder_end(ladder.b, way.b, pair.facts_b));
+  return ladder;
+}
+
+}  // namespace railbed

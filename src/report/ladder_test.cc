@@ -1,0 +1,75 @@
+#include "report/ladder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace railbed {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Ladder climbed() {
+  Measurement half;
+  half.summary.samples = 30;
+  half.summary.median = 50e9;
+  half.ceiling.limits = {{"wire, 100 Gb/s at MTU 4096", BitRate::gigabits(100), "facts"}};
+  Measurement broken;
+  broken.failure = Failure{"run", "no answer <b>", ""};
+  Measurement slow = half;
+  slow.summary.median = 25e9;
+  Ladder ladder{"gpu01", "gpu02", "rail0", {}, 3};
+  ladder.rungs = {
+      {.kind = RungKind::kTcp, .measurement = half, .share = 0.5, .of_wire = 0.5, .causes = {"MTU 1500"}},
+      {.kind = RungKind::kRdma, .measurement = broken},
+      {.kind = RungKind::kRdmaGpu, .not_climbed = "gpu01 has no GPU"},
+      {.kind = RungKind::kNccl,
+       .measurement = slow,
+       .nccl = NcclWay{"IB", "off", {"mlx5_0"}, {"mlx5_1"}, {}},
+       .share = 0.25,
+       .of_wire = 0.25,
+       .causes = {"PCIe: narrow", "ACS"}}};
+  return ladder;
+}
+
+TEST(LadderText, EveryRungHasANumberOrAReason) {
+  EXPECT_EQ(ladder_text(climbed()),
+            "ladder, rail0: gpu01 → gpu02\n"
+            "  TCP                ████████████░░░░░░░░░░░░  50.0 Gb/s   50 % of wire, 100 Gb/s at MTU 4096\n"
+            "  RDMA, host memory  FAILED: no answer <b>\n"
+            "  RDMA, GPU memory   not climbed: gpu01 has no GPU\n"
+            "  NCCL all_reduce    ██████░░░░░░░░░░░░░░░░░░  25.0 Gb/s   25 % of wire, 100 Gb/s at MTU 4096\n"
+            "                     over IB, mlx5_0 → mlx5_1, GPUDirect off\n"
+            "  NCCL all_reduce loses most, 25 % of the wire is left\n"
+            "    likely: PCIe: narrow\n"
+            "        or: ACS\n"
+            "  TCP, 50 % of the wire is left: MTU 1500\n");
+}
+
+TEST(LadderText, SaysWhenNothingLosesOrNothingCanBeJudged) {
+  Ladder ladder = climbed();
+  ladder.loser = -1;
+  EXPECT_THAT(ladder_text(ladder), HasSubstr("no rung loses: what the wire carries arrives"));
+  for (Rung& rung : ladder.rungs) rung.of_wire.reset();
+  EXPECT_THAT(ladder_text(ladder), HasSubstr("no limit is known that binds"));
+  ladder.rungs.resize(3);
+  EXPECT_THAT(ladder_text(ladder), HasSubstr("nothing to be held against"));
+}
+
+TEST(LadderText, WhatNodesSayReachesNoTerminal) {
+  Ladder ladder = climbed();
+  ladder.rungs[2].not_climbed = "\033[31mred";
+  EXPECT_THAT(ladder_text(ladder), Not(HasSubstr("\033")));
+}
+
+TEST(LaddersSvg, IsOneDocumentAndEscapes) {
+  const std::string svg = ladders_svg({climbed(), climbed()});
+  EXPECT_TRUE(svg.starts_with("<svg "));
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+  EXPECT_THAT(svg, HasSubstr("25.0 Gb/s, 25 % loses most"));
+  EXPECT_THAT(svg, HasSubstr("gpu01 has no GPU"));
+  EXPECT_THAT(svg, Not(HasSubstr("<b>")));
+}
+
+}  // namespace
+}  // namespace railbed
