@@ -9,6 +9,7 @@
 
 #include "base/fields.h"
 #include "bench/gpu_pattern.h"
+#include "bench/node_place.h"
 #include "facts/collective.h"
 
 namespace railbed {
@@ -110,19 +111,12 @@ CollectiveRow row_of(const CollectiveSeries& series, Collective operation, int r
 
 // One line of what the process on a node tells; one of the members is there.
 struct CollectiveNews {
-  std::optional<std::string> id = {};
-  std::optional<std::string> version = {};
-  std::optional<std::string> library = {};
-  std::optional<std::vector<CollectiveRank>> ranks = {};
+  std::optional<NodeNews> node = {};
   std::optional<std::uint64_t> verified = {};  // elements wrong in the first operation
   std::optional<CollectiveSeries> series = {};
-  std::optional<std::string> failure = {};
   static constexpr auto fields() {
     using N = CollectiveNews;
-    return std::tuple{
-        field("id", &N::id),          field("version", &N::version),   field("library", &N::library),
-        field("ranks", &N::ranks),    field("verified", &N::verified), field("series", &N::series),
-        field("failure", &N::failure)};
+    return std::tuple{field("node", &N::node), field("verified", &N::verified), field("series", &N::series)};
   }
 };
 

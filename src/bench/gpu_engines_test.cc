@@ -11,6 +11,7 @@
 #include "bench/handlers.h"
 #include "bench/local_peer.h"
 #include "bench/measure_collective.h"
+#include "bench/measure_gpu_train.h"
 #include "facts/facts.h"
 
 namespace railbed {
@@ -44,6 +45,20 @@ class GpuEngines : public ::testing::Test {
     plan.in_place = true;
     plan.root = 2;
     return plan;
+  }
+
+  // Two GPUs, 16-bit inputs, 32-bit gradients.
+  static GpuTrainPlan train_plan() {
+    GpuTrainPlan plan;
+    plan.model = "resnet50";
+    plan.batch = 1;
+    plan.seconds = 0.01;
+    plan.cublas = RAILBED_FAKE_GPU;
+    plan.place.library = RAILBED_FAKE_GPU;
+    return plan;
+  }
+  GpuTrainResult train(const GpuTrainPlan& plan) {
+    return measure_gpu_train({{&peer_, {0, 2}}}, plan, {[](auto) {}, [](auto) {}}, {});
   }
 
   LocalPeer peer_{"here", gpu_handlers(kFake)};
@@ -130,6 +145,77 @@ TEST_F(GpuEngines, NoLibraryIsSaid) {
   const auto report = measure_collective({{&peer_, {}}}, none, {}, {[](auto) {}, [](auto) {}}, {});
   ASSERT_TRUE(report.failure);
   EXPECT_THAT(report.failure->cause, HasSubstr("/nowhere/libnccl.so.2"));
+}
+
+TEST_F(GpuEngines, TrainingTakesTurnsAndSumsExactly) {
+  const auto result = train(train_plan());
+  ASSERT_FALSE(result.times.failure) << result.times.failure->cause;
+  EXPECT_GE(result.times.step.size(), static_cast<std::size_t>(kFewestRounds));
+  EXPECT_EQ(result.times.exchange.size(), result.times.step.size());
+  EXPECT_EQ(result.times.compute.size(), result.times.step.size());
+  ASSERT_EQ(result.ranks.size(), 2U);
+  EXPECT_EQ(result.ranks[1].gpu.ordinal, 2);
+  EXPECT_EQ(result.means.type, "bf16");
+  EXPECT_EQ(result.means.cublas, "12.1.2");
+  EXPECT_EQ(result.nccl, "2.99.1");
+  ASSERT_EQ(result.ready.size(), make_step(*find_model("resnet50"), StepPlan()).buckets.size());
+  EXPECT_GT(result.ready.front(), 0);
+  EXPECT_LE(result.ready.front(), result.ready.back());
+  EXPECT_LE(result.ready.back(), 1.0001);
+  // Both GPUs' gradients, what the rounds left and what was sent once more.
+  EXPECT_GE(result.times.checked_bytes, 4 * find_model("resnet50")->parameters() * 4);
+  EXPECT_EQ(result.times.wrong_bytes, 0U);
+}
+
+TEST_F(GpuEngines, OneGpuTrainsAloneAndExchangesNothing) {
+  const auto result = measure_gpu_train({{&peer_, {1}}}, train_plan(), {[](auto) {}, [](auto) {}}, {});
+  ASSERT_FALSE(result.times.failure) << result.times.failure->cause;
+  EXPECT_GE(result.times.step.size(), static_cast<std::size_t>(kFewestRounds));
+  EXPECT_EQ(result.times.checked_bytes, 0U);
+}
+
+TEST_F(GpuEngines, GradientsThatAreSummedWrongFailTheTraining) {
+  break_it("wrong");
+  auto small = train_plan();
+  small.bucket_bytes = 64 << 20;
+  const auto result = train(small);
+  ASSERT_TRUE(result.times.failure);
+  EXPECT_EQ(result.times.failure->stage, "verify");
+  // Of rank 1, the first of each bucket: of 1 MiB and of 64 MiB twice, in the rounds and once more.
+  EXPECT_EQ(result.times.wrong_bytes, 2U * 3 * 4);
+}
+
+TEST_F(GpuEngines, TrainingSaysWhatIsMissingAndWhereItLooked) {
+  auto none = train_plan();
+  none.cublas = "/nowhere/libcublas.so.12";
+  EXPECT_THAT(train(none).times.failure->cause, HasSubstr("/nowhere/libcublas.so.12"));
+  none = train_plan();
+  none.place.library = "/nowhere/libnccl.so.2";
+  EXPECT_THAT(train(none).times.failure->cause, HasSubstr("/nowhere/libnccl.so.2"));
+}
+
+TEST_F(GpuEngines, ABatchThatDoesNotFitIsRefusedBeforeItIsTried) {
+  break_it("full");
+  EXPECT_THAT(train(train_plan()).times.failure->cause, HasSubstr("take a smaller --batch"));
+}
+
+TEST_F(GpuEngines, ARankThatDiesEndsTheTraining) {
+  break_it("die");
+  EXPECT_THAT(train(train_plan()).times.failure->cause, HasSubstr("ended the process"));
+}
+
+TEST_F(GpuEngines, AStopEndsTheTraining) {
+  auto endless = train_plan();
+  endless.seconds = 3600;
+  std::stop_source stop;
+  const auto result = measure_gpu_train({{&peer_, {0, 1}}}, endless,
+                                        {[&](std::string_view step) {
+                                           if (step.starts_with("training")) stop.request_stop();
+                                         },
+                                         [](auto) {}},
+                                        stop.get_token());
+  ASSERT_TRUE(result.times.failure);
+  EXPECT_EQ(result.times.failure->cause, "stopped on request");
 }
 
 TEST_F(GpuEngines, CopiesOfEveryKindArriveAsTheyWereSent) {

@@ -2,6 +2,7 @@
 #include "bench/collective_child.h"
 #include "bench/gpu_copy.h"
 #include "bench/gpu_seats.h"
+#include "bench/gpu_train_child.h"
 #include "bench/handlers.h"
 #include "bench/measure_collective.h"
 #include "bench/sessions.h"
@@ -72,6 +73,13 @@ Handlers gpu_handlers(const NvidiaLibraries& from) {
                          if (auto sane = check_plan(plan); !sane)
                            return fail(sane.error().kind, sane.error().text);
                          return start(*children, plan, from, run_collective);
+                       }));
+  handlers.emplace(kGpuTrain,
+                   typed_handler<GpuTrainPlan>(
+                       [children, from](const GpuTrainPlan& plan, std::stop_token) -> Result<ChildName> {
+                         if (auto sane = check_gpu_train(plan); !sane)
+                           return fail(sane.error().kind, sane.error().text);
+                         return start(*children, plan, from, run_gpu_train);
                        }));
   handlers.emplace(kChildNext,
                    typed_handler<ChildName>(

@@ -19,8 +19,8 @@ Handlers train_handlers();
 Handlers storage_handlers(std::shared_ptr<Host> host);
 // The state of an interface, asked for after a failure.
 Handlers link_handlers(std::shared_ptr<Host> host);
-// Copies and collectives of GPUs, each in a child process with a session of its own (bench/gpu_copy.h,
-// bench/measure_collective.h, bench/child_session.h).
+// Copies, collectives and training steps of GPUs, each in a child process with a session of its own
+// (bench/gpu_copy.h, bench/measure_collective.h, bench/gpu_train.h, bench/child_session.h).
 Handlers gpu_handlers(const NvidiaLibraries& from);
 // All of them, for this machine.
 Handlers bench_handlers(std::shared_ptr<Host> host);

@@ -203,7 +203,9 @@ std::vector<Measurement> train_measurements(const TrainReport& report) {
   one.engine = Engine::kTrain;
   one.metric = Metric::kLatency;
   one.operation =
-      fmt::format("{} batch {} at {:.3g} FLOP/s", report.model, report.batch, report.flops_per_second);
+      report.on_gpus
+          ? fmt::format("{} batch {}, {}", report.model, report.batch, report.compute_kind)
+          : fmt::format("{} batch {} at {:.3g} FLOP/s", report.model, report.batch, report.flops_per_second);
   one.rail = report.transport;
   for (const std::string& node : report.nodes)
     if (one.from.node.empty() || !one.from.node.ends_with(node))

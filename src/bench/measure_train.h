@@ -61,9 +61,13 @@ struct TrainReport {
   std::uint64_t batch = 0;   // of a rank
   std::uint64_t tokens = 0;  // of a sample; 0: none
   int word_bytes = 4;
-  double flops_per_second = 0;  // that the computing is simulated at
-  std::string transport;        // "TCP"
-  std::string compute_kind;     // "simulated on CPUs"
+  double flops_per_second = 0;     // of a rank: that the computing is simulated at, or came to on its GPU
+  std::string transport;           // "TCP", "NCCL"
+  bool on_gpus = false;            // else in host buffers
+  std::string compute_kind;        // "simulated on CPUs", "cuBLAS bf16 on NVIDIA H200"
+  std::string libraries;           // "NCCL 2.28.3, cuBLAS 13.1.0"
+  double peak_flops = 0;           // of a GPU's tensor cores, by its data sheet; 0: not known
+  std::uint64_t memory_bytes = 0;  // that the rehearsal took of each GPU
   std::uint64_t rounds = 0;
   Summary step;
   Summary exchange;
@@ -94,7 +98,11 @@ struct TrainReport {
                       field("word_bytes", &TrainReport::word_bytes),
                       field("flops_per_second", &TrainReport::flops_per_second),
                       field("transport", &TrainReport::transport),
+                      field("on_gpus", &TrainReport::on_gpus),
                       field("compute_kind", &TrainReport::compute_kind),
+                      field("libraries", &TrainReport::libraries),
+                      field("peak_flops", &TrainReport::peak_flops),
+                      field("memory_bytes", &TrainReport::memory_bytes),
                       field("rounds", &TrainReport::rounds),
                       field("step", &TrainReport::step),
                       field("exchange", &TrainReport::exchange),

@@ -32,6 +32,7 @@ struct Model {
   std::string name;           // "ResNet-50"
   std::string sample;         // "image", "sequence"
   std::uint64_t tokens = 0;   // of a sample; 0: samples have none
+  std::uint64_t batch = 8;    // samples that a GPU usually gets a step; ours, after common recipes
   std::vector<Layer> layers;  // in the order of the forward pass
   std::uint64_t parameters() const;
   double forward_flops() const;  // of one sample; backward costs twice as much:

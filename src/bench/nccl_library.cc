@@ -1,22 +1,15 @@
 #include "bench/nccl_library.h"
 
 #include <fmt/format.h>
-#include <glob.h>
 
 #include <array>
-#include <cstdlib>
+
+#include "bench/library_files.h"
 
 namespace railbed {
 namespace {
 
 void* pointer(cuda::DevicePointer address) { return reinterpret_cast<void*>(address); }
-
-void add_matching(std::vector<std::string>& files, const std::string& pattern) {
-  glob_t found = {};
-  if (glob(pattern.c_str(), 0, nullptr, &found) == 0)
-    for (std::size_t i = 0; i < found.gl_pathc; ++i) files.emplace_back(found.gl_pathv[i]);
-  globfree(&found);
-}
 
 }  // namespace
 
@@ -44,16 +37,7 @@ std::optional<NcclUniqueId> unique_id(std::string_view hex) {
 
 std::vector<std::string> nccl_files() {
   std::vector<std::string> files{"libnccl.so.2"};
-  std::vector<std::string> places;
-  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"})
-    if (const char* folder = std::getenv(variable); folder != nullptr && folder[0] == '/')
-      places.push_back(std::string(folder) + "/lib/python3*/site-packages");
-  if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/')
-    places.push_back(std::string(home) + "/.local/lib/python3*/site-packages");
-  places.insert(places.end(),
-                {"/usr/local/lib/python3*/dist-packages", "/usr/local/lib/python3*/site-packages",
-                 "/usr/lib/python3*/site-packages", "/opt/*/lib/python3*/site-packages"});
-  for (const std::string& place : places) add_matching(files, place + "/nvidia/nccl/lib/libnccl.so.2");
+  for (std::string& file : beside_python("nvidia/nccl/lib/libnccl.so.2")) files.push_back(std::move(file));
   return files;
 }
 
@@ -70,7 +54,7 @@ void NcclLibrary::find(Function& function, const char* name) {
 
 NcclLibrary::NcclLibrary(const std::vector<std::string>& files) : library_(files) {
   if (!library_) {
-    error_ = library_.error();
+    error_ = not_opened(library_, files);
     return;
   }
   find(nccl_.get_version, "ncclGetVersion");

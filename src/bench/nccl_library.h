@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/collective.h"
+#include "facts/collective.h"
 #include "host/cuda_library.h"
 #include "host/library.h"
 

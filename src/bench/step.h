@@ -18,6 +18,7 @@ struct Bucket {
   double ready = 0;  // seconds from the start of the step until its last
                      // gradient is computed
   std::uint64_t bytes = 0;
+  std::size_t layer = 0;  // of the model, whose backward pass completes it
   static constexpr auto fields() {
     return std::tuple{field("ready", &Bucket::ready), field("bytes", &Bucket::bytes)};
   }

@@ -17,6 +17,7 @@
 #include "cli/bench_commands.h"
 #include "cli/collective_table.h"
 #include "cli/fleet_options.h"
+#include "cli/gpu_remedy.h"
 #include "cli/kept_run.h"
 #include "cli/launched.h"
 #include "cli/terminal.h"
@@ -125,21 +126,13 @@ void explain_sockets(const std::map<std::string, Facts>& facts, const nccl::Log&
   }
 }
 
-std::string remedy_for(const Failure& failure, const nccl::Log& log) {
-  const auto names = [&](const char* word) { return failure.cause.find(word) != std::string::npos; };
-  if (names("libcuda")) return "install the NVIDIA driver; `railbed verify` says what else is missing";
-  if (names("libnccl")) return "install libnccl2, or name NCCL's file with --library";
-  if (names("OUT_OF_MEMORY")) return "end --to earlier, or free the GPUs: nvidia-smi names who uses them";
-  return log.verdict.remedy;
-}
-
 class Bench {
  public:
   Bench(Options& options, std::chrono::steady_clock::time_point began) : options_(options), began_(began) {}
 
   int run(std::vector<Place> places, const std::string& ssh_config) {
     if (places.empty()) places.push_back({"localhost", "localhost", options_.plan.gpus});
-    std::vector<CollectiveNode> nodes;
+    std::vector<GpuNodeEnd> nodes;
     std::optional<fleet::Fleet> fleet;
     if (places.size() == 1 && places.front().destination == "localhost") {
       nodes.push_back(here(places.front().name, places.front().gpus));
@@ -157,19 +150,19 @@ class Bench {
     const auto others = fleet::receive_ranks(command.at, command.own.ranks, interrupted());
     clear_progress();
     if (!others) return report(others.error());
-    std::vector<CollectiveNode> nodes = {here(command.own.host, command.own.gpus)};
+    std::vector<GpuNodeEnd> nodes = {here(command.own.host, command.own.gpus)};
     for (const fleet::ArrivedRank& one : *others) nodes.push_back({one.peer.get(), one.introduction.gpus});
     return run_on(nodes);
   }
 
  private:
   // This very process.
-  CollectiveNode here(const std::string& name, const std::vector<int>& gpus) {
+  GpuNodeEnd here(const std::string& name, const std::vector<int>& gpus) {
     local_ = std::make_unique<LocalPeer>(name, gpu_handlers(nvidia_libraries()));
     return {local_.get(), gpus};
   }
 
-  int run_on(const std::vector<CollectiveNode>& nodes) {
+  int run_on(const std::vector<GpuNodeEnd>& nodes) {
     for (int i = 0; i < options_.keep.repeat && !interrupted().stop_requested(); ++i) {
       measure(nodes);
       if (output_.runs.back().failure) break;
@@ -188,7 +181,7 @@ class Bench {
     return {std::move(targets), std::move(fleet_options)};
   }
 
-  void measure(const std::vector<CollectiveNode>& nodes) {
+  void measure(const std::vector<GpuNodeEnd>& nodes) {
     nccl::LogReader reader;
     output_.runs.push_back(measure_collective(nodes, options_.plan, began_,
                                               {progress, [&](std::string_view text) { reader.feed(text); }},
@@ -196,10 +189,11 @@ class Bench {
     output_.nccl = reader.finish();
     began_ = std::chrono::steady_clock::now();
     CollectiveReport& report = output_.runs.back();
-    if (report.failure) report.failure->remedy = remedy_for(*report.failure, output_.nccl);
+    if (report.failure)
+      report.failure->remedy = gpu_remedy(*report.failure, output_.nccl, "end --to earlier");
   }
 
-  Result<Facts> facts_of(const CollectiveNode& node) const {
+  Result<Facts> facts_of(const GpuNodeEnd& node) const {
     if (node.peer == local_.get()) return collect_facts(*open_this_machine());
     const auto text = node.peer->call("facts", "{}", kFactsDeadline, interrupted());
     if (!text) return fail(text.error().kind, text.error().text);
@@ -207,10 +201,10 @@ class Bench {
   }
 
   // By node, all at once: each may take seconds.
-  std::map<std::string, Facts> facts_of(const std::vector<CollectiveNode>& nodes) const {
+  std::map<std::string, Facts> facts_of(const std::vector<GpuNodeEnd>& nodes) const {
     progress("looking at the nodes");
     std::map<std::string, std::future<Result<Facts>>> asked;
-    for (const CollectiveNode& node : nodes)
+    for (const GpuNodeEnd& node : nodes)
       if (!asked.contains(node.peer->node()))  // ranks share nodes
         asked.emplace(node.peer->node(),
                       std::async(std::launch::async, [this, &node] { return facts_of(node); }));
@@ -220,7 +214,7 @@ class Bench {
     return facts;
   }
 
-  int finish(const std::vector<CollectiveNode>& nodes) {
+  int finish(const std::vector<GpuNodeEnd>& nodes) {
     const bool any = std::ranges::any_of(output_.runs, [](const auto& run) { return !run.rows.empty(); });
     const auto facts = any ? facts_of(nodes) : std::map<std::string, Facts>();
     BenchRun kept =

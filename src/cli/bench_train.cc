@@ -1,6 +1,7 @@
-// railbed bench train: what a network makes of data-parallel training,
-// rehearsed without a framework.
+// railbed bench train: what a network makes of data-parallel training, rehearsed without a framework. In host
+// buffers here; bench_train_gpu.cc has the GPUs.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,13 +10,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "bench/measure_train.h"
 #include "cli/bench_commands.h"
-#include "cli/bench_ends.h"
-#include "cli/fleet_options.h"
-#include "cli/kept_run.h"
-#include "cli/nodes.h"
 #include "cli/terminal.h"
+#include "cli/train_command.h"
 #include "cli/train_text.h"
 #include "hardware/ceilings.h"
 #include "inventory/load.h"
@@ -24,21 +21,6 @@ namespace railbed {
 namespace {
 
 constexpr int kMostLocalRanks = 16;
-
-struct Options {
-  std::string cluster_file;  // empty: this machine
-  std::string rail;
-  std::string model = "resnet50";
-  std::string flops;
-  double step_milliseconds = 0;
-  std::string bucket = "25M";
-  int ranks = 0;  // of each node; 0: two on this machine alone, else one
-  double seconds = 5;
-  bool json = false;
-  StepPlan plan;
-  KeepOptions keep;
-  fleet::FleetOptions fleet;
-};
 
 struct Output {
   int version = 1;
@@ -129,15 +111,18 @@ Result<Stage> nodes_of(const Rail& rail, fleet::Fleet& fleet, const Surveyed& su
   return stage;
 }
 
-TrainReport rehearse(const Options& options, const Model& model, const Stage& stage) {
-  const Step step = make_step(model, options.plan);
+TrainReport rehearse(const TrainOptions& options, const Model& model, const Stage& stage) {
+  StepPlan plan = options.plan;
+  if (options.step_milliseconds > 0)
+    plan.flops_per_second = step_flops(model, plan.batch) / (options.step_milliseconds / 1000);
+  const Step step = make_step(model, plan);
   progress(
       fmt::format("rehearsing {} on {} ranks, {:.3g} s or {} rounds of a "
                   "step of {:.3g} s and more",
                   model.name, stage.ends.size(), options.seconds, kFewestRounds, step.compute));
-  const TrainResult result = measure_train(stage.ends, step, static_cast<int>(options.plan.word_bytes),
-                                           options.seconds, interrupted());
-  TrainReport report = report_of(model, options.plan, step, static_cast<int>(stage.ends.size()), result);
+  const TrainResult result =
+      measure_train(stage.ends, step, static_cast<int>(plan.word_bytes), options.seconds, interrupted());
+  TrainReport report = report_of(model, plan, step, static_cast<int>(stage.ends.size()), result);
   for (const TrainEnd& end : stage.ends) report.nodes.push_back(end.peer->node());
   report.transport = "TCP";
   report.compute_kind = "simulated on CPUs";
@@ -145,20 +130,110 @@ TrainReport rehearse(const Options& options, const Model& model, const Stage& st
   return report;
 }
 
-std::string command_line(const Options& options) {
+std::string command_line(const TrainOptions& options) {
   std::string line = "bench train --model " + options.model;
   if (!options.cluster_file.empty()) line += " " + options.cluster_file;
   if (!options.rail.empty()) line += " --rail " + options.rail;
   if (options.ranks > 0) line += fmt::format(" --ranks {}", options.ranks);
-  line += fmt::format(" --batch {}", options.plan.batch);
+  if (!options.gpus.empty()) line += fmt::format(" --gpus {}", fmt::join(options.gpus, ","));
+  if (options.host_buffers) line += " --host-buffers";
+  if (options.batch > 0) line += fmt::format(" --batch {}", options.batch);
   return line;
 }
 
-int measure(const Options& options, const Model& model, const Stage& stage, const Surveyed& surveyed) {
+// The options that describe ranks in host buffers.
+bool asks_for_host_buffers(const TrainOptions& options) {
+  return options.host_buffers || options.ranks > 0 || !options.flops.empty() ||
+         options.step_milliseconds > 0 || !options.rail.empty();
+}
+
+bool uses_gpus(const TrainOptions& options, const Surveyed& surveyed) {
+  if (asks_for_host_buffers(options) || surveyed.facts.empty()) return false;
+  const auto without = nodes_without_gpus(surveyed);
+  if (!without.empty() && without.size() < surveyed.facts.size())
+    fmt::print(stderr, "not on GPUs: {} without any\n", fmt::join(without, ", "));
+  return without.empty();
+}
+
+int in_host_buffers(TrainOptions options, const Model& model, const Stage& stage, const Surveyed& surveyed) {
+  constexpr std::uint64_t kBatch = 8;
+  if (options.batch == 0) options.plan.batch = kBatch;
+  return keep_rehearsals(
+      options, [&] { return rehearse(options, model, stage); }, surveyed);
+}
+
+int on_this_machine(const TrainOptions& options, const Model& model) {
+  const int ranks = options.ranks > 0 ? options.ranks : 2;
+  if (ranks < 2) return report({ErrorKind::kBadInput, "--ranks: at least 2 on one machine"});
+  fleet::Fleet fleet({{"localhost", "", true}}, options.fleet);
+  const Surveyed surveyed = survey_nodes(fleet, interrupted());
+  if (!surveyed.unreachable.empty()) return report(surveyed.unreachable.front().error);
+  if (uses_gpus(options, surveyed))
+    return train_on_gpus(options, model, {{&fleet.peer(0), options.gpus}}, surveyed);
+  if (!options.gpus.empty())
+    return report({ErrorKind::kUnavailable, "--gpus: no GPU with a loaded driver is found here"});
+  return in_host_buffers(options, model, this_machine(fleet.peer(0), ranks), surveyed);
+}
+
+int on_gpus_of(const Cluster& cluster, fleet::Fleet& fleet, const Surveyed& surveyed,
+               const TrainOptions& options, const Model& model) {
+  std::vector<GpuNodeEnd> nodes;
+  for (const Node& node : cluster.nodes)
+    if (surveyed.facts.contains(node.name)) nodes.push_back({fleet.find(node.name), {}});
+  return train_on_gpus(options, model, nodes, surveyed);
+}
+
+int on_rail(const Rail* rail, fleet::Fleet& fleet, const Surveyed& surveyed, const TrainOptions& options,
+            const Model& model) {
+  if (rail == nullptr)
+    return report({ErrorKind::kBadInput, "the cluster has no rail: host buffers need one"});
+  const auto stage = nodes_of(*rail, fleet, surveyed, std::max(1, options.ranks));
+  if (!stage) return report(stage.error());
+  return in_host_buffers(options, model, *stage, surveyed);
+}
+
+int on_cluster(const TrainOptions& options, const Model& model) {
+  const auto cluster = load_cluster(options.cluster_file);
+  if (!cluster) return report(cluster.error());
+  const Rail* rail = options.rail.empty() ? (cluster->rails.empty() ? nullptr : &cluster->rails.front())
+                                          : find_rail(*cluster, options.rail);
+  if (rail == nullptr && !options.rail.empty())
+    return report({ErrorKind::kBadInput, fmt::format("{} has no rail \"{}\"", cluster->file, options.rail)});
+  fleet::Fleet fleet = open_fleet(*cluster, options.fleet);
+  const Surveyed surveyed = survey_nodes(fleet, interrupted());
+  for (const Unreachable& lost : surveyed.unreachable) fmt::print(stderr, "left out: {}\n", lost.error.text);
+  const int code = uses_gpus(options, surveyed) ? on_gpus_of(*cluster, fleet, surveyed, options, model)
+                                                : on_rail(rail, fleet, surveyed, options, model);
+  return code == kExitClean && !surveyed.unreachable.empty() ? kExitCouldNotLook : code;
+}
+
+int run(TrainOptions& options) {
+  const auto model = find_model(options.model);
+  if (!model) return report({ErrorKind::kBadInput, "no such model: " + options.model});
+  const auto bucket = parse_byte_count(options.bucket);
+  if (!bucket || bucket->bytes < 4096 || bucket->bytes > (std::uint64_t{256} << 20))
+    return report({ErrorKind::kBadInput, fmt::format("--buckets {}: 4K to 256M", options.bucket)});
+  options.plan.bucket_bytes = bucket->bytes;
+  options.plan.first_bucket_bytes = std::min(options.plan.first_bucket_bytes, bucket->bytes);
+  if (!options.gpus.empty() && !options.cluster_file.empty())
+    return report({ErrorKind::kBadInput, "--gpus: of this machine only, not of a cluster's nodes"});
+  const auto flops = parse_flops(options.flops.empty() ? "100T" : options.flops);
+  if (!flops)
+    return report(
+        {ErrorKind::kBadInput, fmt::format("--compute-flops {}: write 100T or 312e12", options.flops)});
+  options.plan.flops_per_second = *flops;
+  options.plan.batch = options.batch;
+  return options.cluster_file.empty() ? on_this_machine(options, *model) : on_cluster(options, *model);
+}
+
+}  // namespace
+
+int keep_rehearsals(const TrainOptions& options, const std::function<TrainReport()>& rehearse,
+                    const Surveyed& surveyed) {
   Output output;
   BenchRun kept = begin_run(options.keep, command_line(options));
   for (int i = 0; i < options.keep.repeat && !interrupted().stop_requested(); ++i) {
-    output.reports.push_back(rehearse(options, model, stage));
+    output.reports.push_back(rehearse());
     for (Measurement& one : train_measurements(output.reports.back()))
       kept.measurements.push_back(std::move(one));
   }
@@ -173,88 +248,51 @@ int measure(const Options& options, const Model& model, const Stage& stage, cons
   return end_run(options.keep, kept, options.json);
 }
 
-int on_this_machine(const Options& options, const Model& model) {
-  const int ranks = options.ranks > 0 ? options.ranks : 2;
-  if (ranks < 2) return report({ErrorKind::kBadInput, "--ranks: at least 2 on one machine"});
-  fleet::Fleet fleet({{"localhost", "", true}}, options.fleet);
-  const Surveyed surveyed = survey_nodes(fleet, interrupted());
-  if (!surveyed.unreachable.empty()) return report(surveyed.unreachable.front().error);
-  return measure(options, model, this_machine(fleet.peer(0), ranks), surveyed);
-}
-
-int on_cluster(const Options& options, const Model& model) {
-  const auto cluster = load_cluster(options.cluster_file);
-  if (!cluster) return report(cluster.error());
-  const Rail* rail = options.rail.empty() ? (cluster->rails.empty() ? nullptr : &cluster->rails.front())
-                                          : find_rail(*cluster, options.rail);
-  if (rail == nullptr)
-    return report({ErrorKind::kBadInput, fmt::format("{} has no rail \"{}\"", cluster->file, options.rail)});
-  fleet::Fleet fleet = open_fleet(*cluster, options.fleet);
-  const Surveyed surveyed = survey_nodes(fleet, interrupted());
-  const auto stage = nodes_of(*rail, fleet, surveyed, std::max(1, options.ranks));
-  for (const Unreachable& lost : surveyed.unreachable) fmt::print(stderr, "left out: {}\n", lost.error.text);
-  if (!stage) return report(stage.error());
-  const int code = measure(options, model, *stage, surveyed);
-  return code == kExitClean && !surveyed.unreachable.empty() ? kExitCouldNotLook : code;
-}
-
-int run(Options& options) {
-  const auto model = find_model(options.model);
-  if (!model) return report({ErrorKind::kBadInput, "no such model: " + options.model});
-  const auto bucket = parse_byte_count(options.bucket);
-  if (!bucket || bucket->bytes < 4096 || bucket->bytes > (std::uint64_t{256} << 20))
-    return report({ErrorKind::kBadInput, fmt::format("--buckets {}: 4K to 256M", options.bucket)});
-  options.plan.bucket_bytes = bucket->bytes;
-  options.plan.first_bucket_bytes = std::min(options.plan.first_bucket_bytes, bucket->bytes);
-  const auto flops = parse_flops(options.flops.empty() ? "100T" : options.flops);
-  if (!flops)
-    return report(
-        {ErrorKind::kBadInput, fmt::format("--compute-flops {}: write 100T or 312e12", options.flops)});
-  options.plan.flops_per_second = options.step_milliseconds > 0 ? step_flops(*model, options.plan.batch) /
-                                                                      (options.step_milliseconds / 1000)
-                                                                : *flops;
-  return options.cluster_file.empty() ? on_this_machine(options, *model) : on_cluster(options, *model);
-}
-
-}  // namespace
-
 Action declare_bench_train(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TrainOptions>();
   app.add_option("CLUSTER", options->cluster_file,
-                 "cluster.yaml: one rank on each node (default: this machine alone)");
+                 "cluster.yaml: all GPUs of its nodes, or one rank on each (default: this machine alone)");
   app.add_option("--model", options->model, "resnet50 (default), bert-base, bert-large, gpt2, 7b")
       ->check(CLI::IsMember({"resnet50", "bert-base", "bert-large", "gpt2", "7b"}));
-  app.add_option("--batch", options->plan.batch, "samples a rank and step (default 8)")
+  app.add_option("--batch", options->batch,
+                 "samples a rank and step (default on GPUs: a usual one of the model's, else 8)")
       ->check(CLI::Range(1, 65536));
-  app.add_option("--ranks", options->ranks, "of each node (default: 1; 2 on this machine alone)")
-      ->check(CLI::Range(1, kMostLocalRanks));
-  auto* flops = app.add_option("--compute-flops", options->flops,
-                               "what a rank's GPU does of its own, in "
-                               "operations a second (default 100T)");
-  app.add_option("--step-time", options->step_milliseconds,
-                 "milliseconds that a step takes without any exchange")
-      ->check(CLI::Range(0.01, 600000.0))
-      ->excludes(flops);
   app.add_option("--dtype-bytes", options->plan.word_bytes, "of one gradient: 4 (default) or 2")
       ->check(CLI::IsMember({2, 4}));
   app.add_option("--buckets", options->bucket,
                  "gradients that are exchanged together (default 25M, as PyTorch)");
-  app.add_option("--rail", options->rail, "of the cluster (default: the first)");
   app.add_option("--seconds", options->seconds, "measured time (default 5), at least three rounds")
       ->check(CLI::Range(0.1, 3000.0));
+  auto* gpus = app.add_option("--gpus", options->gpus, "of this machine only these, in PCI order from 0: 0,1")
+                   ->delimiter(',');
+  app.add_option("--library", options->nccl, "NCCL's file (default: libnccl.so.2, then Python's)");
+  app.add_option("--cublas", options->cublas, "cuBLAS's file (default: libcublas.so of the driver's CUDA)");
+  app.add_flag("--host-buffers", options->host_buffers,
+               "simulate the computing and exchange over TCP even where there are GPUs")
+      ->excludes(gpus);
+  app.add_option("--ranks", options->ranks,
+                 "in host buffers: of each node (default: 1; 2 on this machine alone)")
+      ->check(CLI::Range(1, kMostLocalRanks))
+      ->excludes(gpus);
+  auto* flops = app.add_option(
+      "--compute-flops", options->flops,
+      "in host buffers: what a rank's GPU does of its own, operations a second (default 100T)");
+  app.add_option("--step-time", options->step_milliseconds,
+                 "in host buffers: milliseconds that a step takes without any exchange")
+      ->check(CLI::Range(0.01, 600000.0))
+      ->excludes(flops);
+  app.add_option("--rail", options->rail, "in host buffers: of the cluster (default: the first)");
   add_keep_options(app, options->keep);
   app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");
   add_fleet_options(app, options->fleet);
   app.footer(
-      "\nrailbed bench train --model bert-large --ranks 4\n"
-      "railbed bench train cluster.yaml --model 7b --step-time 900 "
-      "--dtype-bytes 2\n\n"
-      "Needs neither GPU nor framework: each rank waits as long as its "
-      "GPU would compute, and exchanges gradients in\n"
-      "buckets by a ring all-reduce over TCP while it does. Every sum "
-      "is checked. GPUs and NCCL are not used.\n"
-      "Exit code 2: it failed, or is worse than the baseline; 3: a node "
-      "could not be asked.");
+      "\nrailbed bench train --model bert-large                   this machine's GPUs\n"
+      "railbed bench train cluster.yaml --model 7b --batch 4    all GPUs of every node\n"
+      "railbed bench train cluster.yaml --model 7b --step-time 900 --dtype-bytes 2\n\n"
+      "Where every node has GPUs: the model's matrix products by cuBLAS, its gradients by NCCL in buckets\n"
+      "while the backward pass runs. Elsewhere, with --host-buffers or an option of theirs: each rank waits\n"
+      "as long as its GPU would compute, and exchanges by a ring over TCP. Sums are checked; no framework.\n"
+      "Exit code 2: it failed, or is worse than the baseline; 3: a node could not be asked.");
   return [options] { return run(*options); };
 }
 

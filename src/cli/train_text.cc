@@ -25,7 +25,13 @@ std::string flops_text(double flops) {
 }
 
 std::string count_text(double count) {
-  return count < 1e4 ? fmt::format("{:.3g}", count) : fmt::format("{:.0f}", count);
+  return count < 1e3 ? fmt::format("{:.3g}", count) : fmt::format("{:.0f}", count);
+}
+
+std::string parameters_text(std::uint64_t count) {
+  const double value = static_cast<double>(count);
+  return value >= 1e9 ? fmt::format("{:.3g} billion", value / 1e9)
+                      : fmt::format("{:.3g} million", value / 1e6);
 }
 
 // "gpu01 ×2, gpu02 ×2".
@@ -48,6 +54,22 @@ std::string row(std::string_view name, const Summary& seconds, const std::string
   return text + (remark.empty() ? "" : "  " + remark) + '\n';
 }
 
+// What was real, and what was not.
+std::string means_text(const TrainReport& report) {
+  if (!report.on_gpus)
+    return fmt::format(
+        "  rehearsed on CPUs: compute is simulated at {} a rank; "
+        "gradients are really exchanged\n",
+        flops_text(report.flops_per_second));
+  std::string text = "  computed by " + printable(report.compute_kind);
+  if (report.flops_per_second > 0) text += fmt::format(": {} a GPU", flops_text(report.flops_per_second));
+  if (report.flops_per_second > 0 && report.peak_flops > 0)
+    text += fmt::format(", {:.0f} % of {} (data sheet)", 100 * report.flops_per_second / report.peak_flops,
+                        flops_text(report.peak_flops));
+  return text + fmt::format("\n  {}; the rehearsal takes {} of each GPU\n", printable(report.libraries),
+                            to_text(ByteCount{report.memory_bytes}));
+}
+
 std::string exchange_remark(const TrainReport& report) {
   std::string text = to_text(report.exchange_rate) + " from each rank";
   if (!report.ceiling.limits.empty() && !report.ceiling.nominal)
@@ -56,7 +78,7 @@ std::string exchange_remark(const TrainReport& report) {
   return text;
 }
 
-std::string verdict(const TrainReport& report) {
+std::string exchange_text(const TrainReport& report) {
   const double part = report.exposed / report.step.median;
   std::string text = fmt::format(
       "  exposed exchange    {} of a step, {:.0f} %; the backward "
@@ -68,8 +90,12 @@ std::string verdict(const TrainReport& report) {
         "                      bandwidth alone explains {}: "
         "the rest is latency, or the two slow each other\n",
         time_text(report.predicted_exposed));
-  text += fmt::format("  scaling efficiency  {:.1f} % of the one-rank step\n", 100 * report.efficiency);
-  text += fmt::format("  throughput          {} {}s/s", count_text(report.samples_per_second), report.sample);
+  return text + fmt::format("  scaling efficiency  {:.1f} % of the one-rank step\n", 100 * report.efficiency);
+}
+
+std::string throughput_text(const TrainReport& report) {
+  std::string text =
+      fmt::format("  throughput          {} {}s/s", count_text(report.samples_per_second), report.sample);
   if (report.tokens > 0) text += fmt::format(", {} tokens/s", count_text(report.tokens_per_second));
   return text + '\n';
 }
@@ -87,23 +113,22 @@ std::string ceiling_text(const Ceiling& ceiling) {
 }  // namespace
 
 std::string train_text(const TrainReport& report) {
-  std::string text = fmt::format("training {}, {} ranks over {}: {}\n", report.model, report.nodes.size(),
-                                 report.transport, printable(nodes_text(report.nodes)));
+  std::string text = fmt::format("training {}, {} {} over {}: {}\n", report.model, report.nodes.size(),
+                                 report.nodes.size() == 1 ? "rank" : "ranks", report.transport,
+                                 printable(nodes_text(report.nodes)));
+  if (!report.on_gpus || report.memory_bytes > 0) text += means_text(report);
   text += fmt::format(
-      "  rehearsed on CPUs: compute is simulated at {} a rank; "
-      "gradients are really exchanged\n",
-      flops_text(report.flops_per_second));
-  text += fmt::format(
-      "  {:.3g} M parameters, {} of gradients ({} bytes each) "
+      "  {} parameters, {} of gradients ({} bytes each) "
       "in {} buckets; {} {}s a rank\n",
-      static_cast<double>(report.parameters) / 1e6, decimal_text(report.gradient_bytes), report.word_bytes,
+      parameters_text(report.parameters), decimal_text(report.gradient_bytes), report.word_bytes,
       report.buckets, report.batch, report.sample);
   if (report.rounds > 0) {
     text += fmt::format("  {:<20}{:>11}{:>10}{:>11}{:>11}\n", "", "median", "95 %", "min", "max");
     text += row("step", report.step, "");
     text += row("computing alone", report.compute, "");
-    text += row("exchange alone", report.exchange, exchange_remark(report));
-    text += verdict(report);
+    if (report.nodes.size() > 1) text += row("exchange alone", report.exchange, exchange_remark(report));
+    if (report.nodes.size() > 1) text += exchange_text(report);
+    text += throughput_text(report);
   }
   if (report.hiding_rate.bits_per_second > 0)
     text += fmt::format(

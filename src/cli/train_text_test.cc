@@ -29,7 +29,35 @@ TEST(TrainText, SaysWhatIsSimulatedAndWhatIsNot) {
   const std::string text = train_text(report());
   EXPECT_THAT(text, HasSubstr("training GPT-2, 3 ranks over TCP: gpu01 ×2, gpu02"));
   EXPECT_THAT(text, HasSubstr("rehearsed on CPUs: compute is simulated at 100 TFLOP/s a rank"));
+  EXPECT_THAT(text, HasSubstr("124 million parameters, 498 MB of gradients (4 bytes each)"));
   EXPECT_THAT(text, HasSubstr("sums checked: 1 MiB, all exact"));
+}
+
+TEST(TrainText, SaysWhatGpusReached) {
+  TrainReport one = report();
+  one.on_gpus = true;
+  one.transport = "NCCL";
+  one.compute_kind = "cuBLAS bf16 on NVIDIA H200";
+  one.libraries = "NCCL 2.28.3, cuBLAS 13.1.0";
+  one.flops_per_second = 500e12;
+  one.peak_flops = 800e12;
+  one.memory_bytes = 1 << 30;
+  const std::string text = train_text(one);
+  EXPECT_THAT(text, HasSubstr("3 ranks over NCCL"));
+  EXPECT_THAT(text,
+              HasSubstr("computed by cuBLAS bf16 on NVIDIA H200: 500 TFLOP/s a GPU, 62 % of 800 TFLOP/s"));
+  EXPECT_THAT(text, HasSubstr("NCCL 2.28.3, cuBLAS 13.1.0; the rehearsal takes 1 GiB of each GPU"));
+  EXPECT_THAT(text, Not(HasSubstr("simulated")));
+}
+
+TEST(TrainText, OneRankHasNoExchange) {
+  TrainReport one = report();
+  one.nodes = {"gpu01"};
+  const std::string text = train_text(one);
+  EXPECT_THAT(text, HasSubstr("1 rank over"));
+  EXPECT_THAT(text, HasSubstr("throughput"));
+  EXPECT_THAT(text, Not(HasSubstr("scaling efficiency")));
+  EXPECT_THAT(text, Not(HasSubstr("exchange alone")));
 }
 
 TEST(TrainText, NamesTheCostOfTheExchange) {

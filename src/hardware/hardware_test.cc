@@ -37,6 +37,9 @@ TEST(GpuTable, TheLongestNameWins) {
   EXPECT_EQ(find_gpu_model("NVIDIA GeForce RTX 4090")->gpudirect, GpuDirect::kNone);
   EXPECT_EQ(find_gpu_model("Tesla V100-PCIE-16GB")->gpudirect, GpuDirect::kPeerMemory);
   EXPECT_EQ(find_gpu_model("Matrox G200"), nullptr);
+  EXPECT_EQ(find_gpu_model("NVIDIA H200")->tensor_tflops, 989);
+  EXPECT_EQ(find_gpu_model("Tesla V100-SXM2-16GB")->tensor_tflops, 125);
+  EXPECT_EQ(find_gpu_model("NVIDIA H200 NVL")->tensor_tflops, 0);  // other clocks, another data sheet
 }
 
 }  // namespace

@@ -81,8 +81,10 @@ std::string last_step(std::string_view steps) {
 Miss miss_of_child(End end, Child& child, const std::string& step) {
   if (end == End::kTimeout && !step.empty()) return {Missing::kTimeout, step};
   if (end != End::kExited) return miss_of_end(end);
-  return {Missing::kGarbled, fmt::format("the library ended the process that asked it ({}){}",
-                                         child.exit_code(), step.empty() ? "" : " in " + step)};
+  const std::string in = step.empty() ? "" : " in " + step;
+  const int code = child.exit_code();
+  if (code == 128 + SIGKILL) return {Missing::kGarbled, "the process that asked the library was killed" + in};
+  return {Missing::kGarbled, fmt::format("the library ended the process that asked it ({}){}", code, in)};
 }
 
 // Gives each whole line to `listener` and leaves the rest.

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -41,6 +42,18 @@ TEST(FollowChild, HandsOnEachResultAndWhatLibrariesPrint) {
   EXPECT_THAT(heard.results, ElementsAre("one", std::string(100'000, 'x')));
   EXPECT_EQ(heard.step, "the second");
   EXPECT_EQ(heard.printed, "hello\n");
+}
+
+TEST(FollowChild, SaysThatTheChildWasKilled) {
+  Heard heard;
+  const auto miss = follow_child(
+      [](const Tell& tell) {
+        tell.about_to("the driver");
+        kill(getpid(), SIGKILL);
+      },
+      heard.listener(), seconds(60));
+  ASSERT_TRUE(miss);
+  EXPECT_EQ(miss->why, "the process that asked the library was killed in the driver");
 }
 
 TEST(FollowChild, NamesTheStepThatHangsAndKeepsTheResults) {

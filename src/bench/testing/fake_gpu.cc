@@ -1,7 +1,8 @@
-// CUDA's driver and NCCL in one library, for machines that have neither: memory is the heap, a stream does at
-// once what it is given, and ranks are threads of one process; or of several, which meet in a file of the
-// folder RAILBED_FAKE_FOLDER (not for send and receive). RAILBED_FAKE_FAULT says what goes wrong: wrong (one
-// element of each all_reduce), hang, refuse (both in ncclCommInitRank), die (in the first operation).
+// CUDA's driver, cuBLAS and NCCL in one library, for machines that have none of them: memory is the heap, a
+// stream does at once what it is given, and ranks are threads of one process; or of several, which meet in a
+// file of the folder RAILBED_FAKE_FOLDER (not for send and receive). Products are not computed: their matrices
+// must lie in memory that was allocated. RAILBED_FAKE_FAULT says what goes wrong: wrong (one element of each
+// all_reduce), hang, refuse (both in ncclCommInitRank), die (in the first operation), full (no memory is free).
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -27,6 +29,24 @@ constexpr int kGpus = 3;
 bool fault(const char* name) {
   const char* wanted = std::getenv("RAILBED_FAKE_FAULT");
   return wanted != nullptr && std::strcmp(wanted, name) == 0;
+}
+
+std::mutex memory_mutex;
+std::map<unsigned long long, std::size_t> memory;  // what was allocated
+
+bool is_allocated(const void* start, std::size_t bytes) {
+  const auto address = reinterpret_cast<unsigned long long>(start);
+  const std::lock_guard lock(memory_mutex);
+  auto next = memory.upper_bound(address);
+  return next != memory.begin() && address + bytes <= std::prev(next)->first + std::prev(next)->second;
+}
+
+// Of `count` matrices one after the other, `stride` elements from each to the next; cudaDataType_t.
+bool holds(const void* start, int type, int lead, int columns, long long stride, int count) {
+  const std::size_t width = type == 0 ? 4 : 2;
+  const auto last = static_cast<std::size_t>(stride) * static_cast<std::size_t>(count - 1);
+  return is_allocated(start,
+                      (last + static_cast<std::size_t>(lead) * static_cast<std::size_t>(columns)) * width);
 }
 
 struct Stream {
@@ -244,6 +264,7 @@ void exchange(const Pending& work) {
 extern "C" {
 
 int cuInit(unsigned) { return 0; }
+int cuDriverGetVersion(int* version) { return *version = 12080, 0; }
 int cuGetErrorName(int, const char** name) { return *name = "CUDA_ERROR_FAKE", 0; }
 int cuDeviceGetCount(int* count) { return *count = kGpus, 0; }
 int cuDeviceGet(int* device, int ordinal) { return *device = ordinal, 0; }
@@ -254,7 +275,7 @@ int cuDeviceGetPCIBusId(char* address, int size, int device) {
   return std::snprintf(address, static_cast<std::size_t>(size), "0000:%02X:00.0", device + 0x1a), 0;
 }
 int cuDeviceGetAttribute(int* value, int which, int) {
-  *value = which == 36 ? 1'000'000 : which == 37 ? 1024 : 1;
+  *value = which == 36 ? 1'000'000 : which == 37 ? 1024 : which == 75 ? 9 : 1;
   return 0;
 }
 int cuDevicePrimaryCtxRetain(void** context, int device) {
@@ -266,8 +287,16 @@ int cuCtxEnablePeerAccess(void*, unsigned) { return 704; }
 int cuDeviceCanAccessPeer(int* can, int, int) { return *can = 1, 0; }
 int cuModuleLoadData(void** module, const void*) { return *module = nullptr, 0; }
 int cuModuleGetFunction(void** function, void*, const char*) { return *function = nullptr, 0; }
-int cuMemAlloc_v2(unsigned long long* memory, std::size_t size) {
-  return *memory = reinterpret_cast<unsigned long long>(std::malloc(size)), 0;
+int cuMemAlloc_v2(unsigned long long* address, std::size_t size) {
+  *address = reinterpret_cast<unsigned long long>(std::malloc(size));
+  const std::lock_guard lock(memory_mutex);
+  memory[*address] = size;
+  return 0;
+}
+int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  *total = std::size_t{16} << 30;
+  *free = fault("full") ? 1 << 20 : *total;
+  return 0;
 }
 int cuMemHostAlloc(void** memory, std::size_t size, unsigned) { return *memory = std::malloc(size), 0; }
 int cuMemFreeHost(void* memory) { return std::free(memory), 0; }
@@ -319,6 +348,27 @@ int cuGraphLaunch(void* exec, void*) {
 }
 int cuGraphExecDestroy(void*) { return 0; }
 int cuGraphDestroy(void* graph) { return delete static_cast<Graph*>(graph), 0; }
+
+int cublasCreate_v2(void** handle) { return *handle = nullptr, 0; }
+int cublasSetStream_v2(void*, void*) { return 0; }
+int cublasGetProperty(int which, int* value) { return *value = which == 0 ? 12 : which, 0; }
+const char* cublasGetStatusName(int) { return "CUBLAS_STATUS_FAKE"; }
+int cublasGemmStridedBatchedEx(void*, int of_a, int of_b, int m, int n, int k, const void*, const void* a,
+                               int type_a, int lda, long long stride_a, const void* b, int type_b, int ldb,
+                               long long stride_b, const void*, void* c, int type_c, int ldc,
+                               long long stride_c, int count, int, int) {
+  const bool sound = lda >= (of_a != 0 ? k : m) && ldb >= (of_b != 0 ? n : k) && ldc >= m &&
+                     holds(a, type_a, lda, of_a != 0 ? m : k, stride_a, count) &&
+                     holds(b, type_b, ldb, of_b != 0 ? k : n, stride_b, count) &&
+                     holds(c, type_c, ldc, n, stride_c, count);
+  return sound ? 0 : 7;
+}
+int cublasGemmEx(void* handle, int of_a, int of_b, int m, int n, int k, const void* alpha, const void* a,
+                 int type_a, int lda, const void* b, int type_b, int ldb, const void* beta, void* c,
+                 int type_c, int ldc, int compute, int algorithm) {
+  return cublasGemmStridedBatchedEx(handle, of_a, of_b, m, n, k, alpha, a, type_a, lda, 0, b, type_b, ldb, 0,
+                                    beta, c, type_c, ldc, 0, 1, compute, algorithm);
+}
 
 int ncclGetVersion(int* version) { return *version = 29901, 0; }
 const char* ncclGetErrorString(int) { return "fake system error"; }

@@ -1,0 +1,71 @@
+// cuBLAS as far as railbed calls it: our own declarations of what its public reference documents (NVIDIA,
+// "cuBLAS": cublasCreate, cublasSetStream, cublasGetProperty, cublasGemmEx, cublasGemmStridedBatchedEx,
+// cudaDataType_t, cublasComputeType_t; releases 11 and newer). Used in a child process only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "facts/collective.h"
+#include "host/cuda_library.h"
+#include "host/library.h"
+
+namespace railbed {
+
+using CublasHandle = void*;
+
+// Where cuBLAS may lie: what the loader finds, then CUDA's own folder, then what pip installed beside Python.
+// Releases newer than the driver's CUDA (its major number) do not work with it and are left out.
+std::vector<std::string> cublas_files(int driver_major);
+
+// C = op(A)·op(B), each stored column by column. Sizes and leading dimensions in elements; `count` of them,
+// one matrix after the other.
+struct Product {
+  std::uint64_t m = 0, n = 0, k = 0;
+  bool transpose_a = false, transpose_b = false;
+  std::uint64_t lda = 0, ldb = 0, ldc = 0;
+  std::uint64_t count = 1;
+  std::uint64_t a_elements() const { return lda * (transpose_a ? m : k); }  // of one
+  std::uint64_t b_elements() const { return ldb * (transpose_b ? k : n); }
+  std::uint64_t c_elements() const { return ldc * n; }
+};
+
+// Each function answers why it failed: "cublasGemmEx: CUBLAS_STATUS_NOT_SUPPORTED (15)"; empty when it did
+// not.
+class CublasLibrary {
+ public:
+  explicit CublasLibrary(const std::vector<std::string>& files);
+
+  const std::string& error() const { return error_; }  // why it cannot be used; empty when it can
+  const std::string& file() const { return library_.file(); }
+  std::string version() const;  // "13.1.0"
+
+  // For the calling thread's context. What is multiplied with it goes to the stream.
+  std::string open(CublasHandle& handle, cuda::Stream stream) const;
+  // Inputs and outputs are of `type`: float16, bfloat16 or float32. Sums are float32.
+  std::string multiply(CublasHandle handle, DataType type, const Product& product, cuda::DevicePointer a,
+                       cuda::DevicePointer b, cuda::DevicePointer c) const;
+
+ private:
+  using Status = int;  // cublasStatus_t
+  struct Functions {
+    Status (*create)(CublasHandle*) = nullptr;
+    Status (*set_stream)(CublasHandle, cuda::Stream) = nullptr;
+    Status (*get_property)(int, int*) = nullptr;
+    Status (*multiply)(CublasHandle, int, int, int, int, int, const void*, const void*, int, int, const void*,
+                       int, int, const void*, void*, int, int, int, int) = nullptr;
+    Status (*multiply_many)(CublasHandle, int, int, int, int, int, const void*, const void*, int, int,
+                            long long, const void*, int, int, long long, const void*, void*, int, int,
+                            long long, int, int, int) = nullptr;
+  };
+  template <class Function>
+  void find(Function& function, const char* name);
+  std::string judge(const char* function, Status status) const;
+
+  Library library_;
+  std::string error_;
+  Functions cublas_;
+};
+
+}  // namespace railbed

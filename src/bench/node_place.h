@@ -1,0 +1,41 @@
+// A node among those that NCCL joins: what its process is given, and what it tells of itself.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fields.h"
+#include "facts/collective.h"
+
+namespace railbed {
+
+// This node's place among several; alone, both numbers are 0 and the id is empty.
+struct NodePlace {
+  std::vector<int> gpus;  // ordinals on this node; empty: all
+  std::string library;    // NCCL's file; empty: where it usually lies
+  int first_rank = 0;
+  int ranks = 0;
+  std::string id;  // hex of ncclUniqueId; empty: make one, and say it
+  static constexpr auto fields() {
+    return std::tuple{field("gpus", &NodePlace::gpus), field("library", &NodePlace::library),
+                      field("first_rank", &NodePlace::first_rank), field("ranks", &NodePlace::ranks),
+                      field("id", &NodePlace::id)};
+  }
+};
+
+// What every such process tells of its beginning and its end; some of the members are there.
+struct NodeNews {
+  std::optional<std::string> id = {};
+  std::optional<std::string> version = {};
+  std::optional<std::string> library = {};
+  std::optional<std::vector<CollectiveRank>> ranks = {};
+  std::optional<std::string> failure = {};
+  static constexpr auto fields() {
+    return std::tuple{field("id", &NodeNews::id), field("version", &NodeNews::version),
+                      field("library", &NodeNews::library), field("ranks", &NodeNews::ranks),
+                      field("failure", &NodeNews::failure)};
+  }
+};
+
+}  // namespace railbed

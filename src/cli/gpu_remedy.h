@@ -1,0 +1,15 @@
+// What to do when something of CUDA's, cuBLAS's or NCCL's failed.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "facts/measurement.h"
+#include "nccl/log.h"
+
+namespace railbed {
+
+// `when_memory_is_short`: what this command can ask less of. Empty where nothing is known.
+std::string gpu_remedy(const Failure& failure, const nccl::Log& log, std::string_view when_memory_is_short);
+
+}  // namespace railbed

@@ -1,0 +1,45 @@
+// What the two ways of `railbed bench train` share: GPUs with NCCL, and host buffers over TCP.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/measure_gpu_train.h"
+#include "cli/fleet_options.h"
+#include "cli/kept_run.h"
+#include "cli/nodes.h"
+
+namespace railbed {
+
+struct TrainOptions {
+  std::string cluster_file;  // empty: this machine
+  std::string rail;
+  std::string model = "resnet50";
+  std::string flops;
+  double step_milliseconds = 0;
+  std::string bucket = "25M";
+  int ranks = 0;            // of each node; 0: two on this machine alone, else one
+  std::uint64_t batch = 0;  // samples a rank; 0: usual
+  double seconds = 5;
+  bool json = false;
+  bool host_buffers = false;  // even where there are GPUs
+  std::vector<int> gpus;      // of this machine; empty: all
+  std::string nccl;           // files; empty: where they usually lie
+  std::string cublas;
+  StepPlan plan;
+  KeepOptions keep;
+  fleet::FleetOptions fleet;
+};
+
+// Rehearses as often as was asked for, prints and keeps it. The exit code.
+int keep_rehearsals(const TrainOptions& options, const std::function<TrainReport()>& rehearse,
+                    const Surveyed& surveyed);
+
+// The nodes of which no GPU with a working driver is known.
+std::vector<std::string> nodes_without_gpus(const Surveyed& surveyed);
+
+int train_on_gpus(const TrainOptions& options, const Model& model, const std::vector<GpuNodeEnd>& nodes,
+                  const Surveyed& surveyed);
+
+}  // namespace railbed
