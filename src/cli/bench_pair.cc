@@ -33,6 +33,7 @@ struct Options {
   std::string working_set;
   bool bandwidth_only = false;
   bool latency_only = false;
+  bool with_tcp = false;
   bool json = false;
   std::string format;  // another tool's; empty: ours
   KeepOptions keep;
@@ -59,6 +60,7 @@ std::string command_line(const Options& options) {
       line += fmt::format("{}{}", one == options.plan.operations.front() ? "" : ",",
                           enum_names(one)[static_cast<std::size_t>(one)]);
   }
+  if (options.with_tcp) line += " --tcp";
   if (options.plan.duplex) line += " --duplex";
   if (options.plan.threads > 1) line += fmt::format(" --threads {}", options.plan.threads);
   if (options.plan.busy_poll) line += " --busy-poll";
@@ -102,10 +104,11 @@ int measure(const Options& options) {
 }
 
 int run(Options& options) {
-  options.plan.engines = {options.engine == "tcp" ? Engine::kTcp : Engine::kRdma};
+  const Engine engine = options.engine == "tcp" ? Engine::kTcp : Engine::kRdma;
+  options.plan.engines = {engine};
+  if (options.with_tcp) options.plan.engines = {Engine::kTcp, engine};
   options.plan.bandwidth = !options.latency_only;
   options.plan.latency = !options.bandwidth_only;
-  const Engine engine = options.plan.engines.front();
   for (const auto& [text, sizes] : {std::pair{&options.sizes, &options.plan.sizes},
                                     std::pair{&options.latency_sizes, &options.plan.latency_sizes}}) {
     if (text->empty()) continue;
@@ -144,8 +147,10 @@ void declare_rdma_options(CLI::App& app, Options& options, CLI::Option* both_way
       ->delimiter(',')
       ->check(CLI::IsMember({"write", "read", "send", "datagram"}))
       ->option_text("NAME[,NAME]");
-  app.add_flag("--duplex", options.plan.duplex, "bandwidth in both directions at once; the sum of both")
-      ->excludes(both_ways);
+  auto* duplex =
+      app.add_flag("--duplex", options.plan.duplex, "bandwidth in both directions at once; the sum of both")
+          ->excludes(both_ways);
+  app.add_flag("--tcp", options.with_tcp, "TCP over the same path first, in the same run")->excludes(duplex);
   app.add_option("--traffic-class", options.plan.traffic_classes,
                  "RoCE ToS byte, e.g. 104 for DSCP 26; of several, queue pairs take turns")
       ->delimiter(',')
