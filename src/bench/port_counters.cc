@@ -61,8 +61,7 @@ RdmaCounters read_counters(const RdmaPort& port) {
   RdmaCounters result;
   for (const auto* counters : {&port.hw_counters, &port.counters})
     for (const auto& [name, value] : *counters) {
-      const auto row =
-          std::find_if(kRows.begin(), kRows.end(), [&](const Row& one) { return one.name == name; });
+      const auto row = std::ranges::find(kRows, std::string_view(name), &Row::name);
       if (row == kRows.end() || !value) continue;
       // A driver that counts packets twice, here and there, counts the same ones.
       if (row->meaning == Meaning::kPackets)
