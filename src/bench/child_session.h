@@ -17,6 +17,9 @@
 
 namespace railbed {
 
+// What an agent may take to start such work, or to ask a child for its GPUs.
+inline constexpr std::chrono::seconds kStartDeadline{30};
+
 // What has happened since it was last asked.
 struct ChildNews {
   std::vector<std::string> results;

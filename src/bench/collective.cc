@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::size_t kMostSizes = 64;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
-constexpr int kMostRanks = 1 << 16;
 constexpr std::uint64_t kSmall = 1 << 20;
 constexpr std::uint64_t kLarge = 64 << 20;
 
@@ -136,9 +135,8 @@ Result<void> check_plan(const CollectivePlan& plan) {
   for (const std::uint64_t size : plan.sizes)
     if (size == 0 || size > kMostBytes) return refuse("sizes: up to 1 TiB");
   if (plan.iterations < 1 || plan.iterations > 10'000) return refuse("iterations: 1 to 10000");
-  if (plan.ranks < 0 || plan.ranks > kMostRanks || plan.first_rank < 0 || plan.first_rank > plan.ranks)
-    return refuse("ranks: out of range");
-  if (plan.root < 0 || plan.root > kMostRanks) return refuse("root: out of range");
+  if (!is_possible(plan.place)) return refuse("ranks: out of range");
+  if (plan.root < 0 || plan.root > kMostNcclRanks) return refuse("root: out of range");
   if (!(plan.patience > 0) || plan.patience > 86'400) return refuse("patience: up to a day");
   return {};
 }

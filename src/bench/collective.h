@@ -56,31 +56,16 @@ struct CollectivePlan {
   bool check = true;
   bool graph = true;
   bool in_place = false;
-  bool choices = false;   // NCCL logs what it chose for each launch, which makes small ones slower
-  std::vector<int> gpus;  // ordinals on this node; empty: all
-  std::string library;    // NCCL's file; empty: where it usually lies
-  double patience = 60;   // seconds for one step
-  // This node's place among several; alone it is 0 and 0.
-  int first_rank = 0;
-  int ranks = 0;
-  std::string id;  // hex of ncclUniqueId; empty: make one, and say it
+  bool choices = false;  // NCCL logs what it chose for each launch, which makes small ones slower
+  double patience = 60;  // seconds for one step
+  NodePlace place;
   static constexpr auto fields() {
     using P = CollectivePlan;
-    return std::tuple{field("operation", &P::operation),
-                      field("type", &P::type),
-                      field("sizes", &P::sizes),
-                      field("iterations", &P::iterations),
-                      field("root", &P::root),
-                      field("check", &P::check),
-                      field("graph", &P::graph),
-                      field("in_place", &P::in_place),
-                      field("choices", &P::choices),
-                      field("gpus", &P::gpus),
-                      field("library", &P::library),
-                      field("patience", &P::patience),
-                      field("first_rank", &P::first_rank),
-                      field("ranks", &P::ranks),
-                      field("id", &P::id)};
+    return std::tuple{
+        field("operation", &P::operation),   field("type", &P::type),         field("sizes", &P::sizes),
+        field("iterations", &P::iterations), field("root", &P::root),         field("check", &P::check),
+        field("graph", &P::graph),           field("in_place", &P::in_place), field("choices", &P::choices),
+        field("patience", &P::patience),     field("place", &P::place)};
   }
 };
 // What an agent accepts.

@@ -14,8 +14,7 @@ class Job {
   Job(const CollectivePlan& plan, const NvidiaLibraries& from, const Tell& tell)
       : plan_(plan),
         tell_(tell),
-        node_({plan.gpus, plan.library, plan.first_rank, plan.ranks, plan.id}, from, tell,
-              [this](const NodeNews& news) { say({.node = news}); }) {}
+        node_(plan.place, from, tell, [this](const NodeNews& news) { say({.node = news}); }) {}
 
   // Answers why it failed.
   std::string run() {

@@ -9,8 +9,7 @@
 namespace railbed {
 namespace {
 
-constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
-constexpr int kThreadLocal = 1;       // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+constexpr int kThreadLocal = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 constexpr std::uint64_t kFirstBytes = 4096;
 constexpr unsigned char kPoison = 0xa5;
 
@@ -32,7 +31,7 @@ bool RankWork::prepare() {
       send = std::max(send, shape->send * bytes_of(plan_.type));
       receive = std::max(receive, shape->receive * bytes_of(plan_.type));
     }
-  cuda_.call("cuStreamCreate", &stream_, kNonBlocking);
+  cuda_.call("cuStreamCreate", &stream_, cuda::kNonBlocking);
   cuda_.call("cuMemAlloc_v2", &buffers_.send, send);
   cuda_.call("cuMemAlloc_v2", &buffers_.receive, receive);
   events_.resize(static_cast<std::size_t>(plan_.iterations) + 1);
@@ -44,22 +43,16 @@ bool RankWork::prepare() {
 bool RankWork::join(const NcclLibrary& nccl, const NcclUniqueId& id) {
   nccl_ = &nccl;
   if (is_first_) about_to_(fmt::format("ncclCommInitRank of {} ranks", ranks_));
-  if (const auto why = nccl.join(communicator_, ranks_, id, rank_); !why.empty()) cuda_.fail(why);
-  return cuda_.error().empty();
+  return cuda_.note(nccl.join(communicator_, ranks_, id, rank_));
 }
 
-bool RankWork::leave() {
-  if (auto why = nccl_->leave(communicator_); !why.empty()) cuda_.fail(std::move(why));
-  return cuda_.error().empty();
-}
+bool RankWork::leave() { return cuda_.note(nccl_->leave(communicator_)); }
 
 bool RankWork::launch(const Ends& ends) {
   if (!cuda_.error().empty()) return false;
-  auto why = nccl_->run(
+  return cuda_.note(nccl_->run(
       {plan_.operation, plan_.type, shape_.block, rank_, ranks_, plan_.root, communicator_, stream_},
-      ends.send, ends.receive);
-  if (!why.empty()) cuda_.fail(std::move(why));
-  return cuda_.error().empty();
+      ends.send, ends.receive));
 }
 
 void RankWork::fill() {

@@ -122,9 +122,9 @@ TEST(Collective, AnAgentRefusesPlansThatMakeNoSense) {
   EXPECT_FALSE(check_plan(plan));
   plan.sizes = {8};
   EXPECT_TRUE(check_plan(plan));
-  plan.first_rank = 1;
+  plan.place.first_rank = 1;
   EXPECT_FALSE(check_plan(plan));
-  plan.first_rank = 0;
+  plan.place.first_rank = 0;
   plan.sizes = {0};
   EXPECT_FALSE(check_plan(plan));
   plan.sizes = {8};

@@ -16,8 +16,6 @@ constexpr int kGemmDefault = -1;  // CUBLAS_GEMM_DEFAULT
 constexpr float kAlpha = 1.0F / 65536;
 constexpr float kBeta = 0;
 
-void* pointer(cuda::DevicePointer address) { return reinterpret_cast<void*>(address); }
-
 // cudaDataType_t: CUDA_R_32F 0, CUDA_R_16F 2, CUDA_R_16BF 14
 int cuda_type(DataType type) {
   if (type == DataType::kFloat16) return 2;
@@ -49,23 +47,17 @@ std::vector<std::string> cublas_files(int driver_major) {
   return files;
 }
 
-template <class Function>
-void CublasLibrary::find(Function& function, const char* name) {
-  function = reinterpret_cast<Function>(library_.find(name));
-  if (function == nullptr && error_.empty()) error_ = fmt::format("{} has no {}", library_.file(), name);
-}
-
 CublasLibrary::CublasLibrary(const std::vector<std::string>& files) : library_(files) {
   if (!library_) {
     error_ = files.empty() ? "the driver's CUDA is older than any libcublas that is used here (11)"
                            : not_opened(library_, files);
     return;
   }
-  find(cublas_.create, "cublasCreate_v2");
-  find(cublas_.set_stream, "cublasSetStream_v2");
-  find(cublas_.get_property, "cublasGetProperty");
-  find(cublas_.multiply, "cublasGemmEx");
-  find(cublas_.multiply_many, "cublasGemmStridedBatchedEx");
+  library_.bind(cublas_.create, "cublasCreate_v2", error_);
+  library_.bind(cublas_.set_stream, "cublasSetStream_v2", error_);
+  library_.bind(cublas_.get_property, "cublasGetProperty", error_);
+  library_.bind(cublas_.multiply, "cublasGemmEx", error_);
+  library_.bind(cublas_.multiply_many, "cublasGemmStridedBatchedEx", error_);
 }
 
 std::string CublasLibrary::judge(const char* function, Status status) const {
@@ -98,14 +90,15 @@ std::string CublasLibrary::multiply(CublasHandle handle, DataType type, const Pr
   const int of_a = product.transpose_a ? 1 : 0, of_b = product.transpose_b ? 1 : 0;  // cublasOperation_t
   const int lda = number(product.lda), ldb = number(product.ldb), ldc = number(product.ldc);
   if (product.count == 1)
-    return judge("cublasGemmEx",
-                 cublas_.multiply(handle, of_a, of_b, m, n, k, &kAlpha, pointer(a), cuda, lda, pointer(b),
-                                  cuda, ldb, &kBeta, pointer(c), cuda, ldc, kCompute32F, kGemmDefault));
-  return judge("cublasGemmStridedBatchedEx",
-               cublas_.multiply_many(
-                   handle, of_a, of_b, m, n, k, &kAlpha, pointer(a), cuda, lda, stride(product.a_elements()),
-                   pointer(b), cuda, ldb, stride(product.b_elements()), &kBeta, pointer(c), cuda, ldc,
-                   stride(product.c_elements()), number(product.count), kCompute32F, kGemmDefault));
+    return judge("cublasGemmEx", cublas_.multiply(handle, of_a, of_b, m, n, k, &kAlpha, cuda::pointer(a),
+                                                  cuda, lda, cuda::pointer(b), cuda, ldb, &kBeta,
+                                                  cuda::pointer(c), cuda, ldc, kCompute32F, kGemmDefault));
+  return judge(
+      "cublasGemmStridedBatchedEx",
+      cublas_.multiply_many(handle, of_a, of_b, m, n, k, &kAlpha, cuda::pointer(a), cuda, lda,
+                            stride(product.a_elements()), cuda::pointer(b), cuda, ldb,
+                            stride(product.b_elements()), &kBeta, cuda::pointer(c), cuda, ldc,
+                            stride(product.c_elements()), number(product.count), kCompute32F, kGemmDefault));
 }
 
 }  // namespace railbed

@@ -59,8 +59,6 @@ class CublasLibrary {
                             long long, const void*, int, int, long long, const void*, void*, int, int,
                             long long, int, int, int) = nullptr;
   };
-  template <class Function>
-  void find(Function& function, const char* name);
   std::string judge(const char* function, Status status) const;
 
   Library library_;

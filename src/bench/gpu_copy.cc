@@ -14,8 +14,6 @@
 namespace railbed {
 namespace {
 
-constexpr std::chrono::seconds kRequest{30};
-
 std::string end_name(int ordinal) { return ordinal < 0 ? "host" : fmt::format("GPU {}", ordinal); }
 
 const GpuSeat* seat_of(const GpuCopyReport& report, int ordinal) {
@@ -76,7 +74,7 @@ GpuCopyReport measure_gpu_copies(Peer& peer, const GpuCopyPlan& plan,
                                  const std::function<void(std::string_view)>& on_measuring,
                                  const std::stop_token& stop) {
   GpuCopyReport report;
-  const auto session = ask<ChildName>(peer, kGpuCopies, plan, kRequest, stop);
+  const auto session = ask<ChildName>(peer, kGpuCopies, plan, kStartDeadline, stop);
   if (!session) {
     report.failure = Failure{"start", session.error().text, ""};
     return report;

@@ -13,7 +13,6 @@
 namespace railbed {
 namespace {
 
-constexpr unsigned kNonBlocking = 1;      // CU_STREAM_NON_BLOCKING
 constexpr double kSampleSeconds = 4e-3;   // a sample lasts about so long, so that starting does not show
 constexpr int kPeerAlreadyEnabled = 704;  // CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
 constexpr unsigned char kPoison = 0xa5;
@@ -70,8 +69,8 @@ class Copies {
     if (!cuda.use(gpu.seat.ordinal)) return false;
     cuda.call("cuMemAlloc_v2", &gpu.a, std::size_t{plan_.bytes});
     cuda.call("cuMemAlloc_v2", &gpu.b, std::size_t{plan_.bytes});
-    cuda.call("cuStreamCreate", &gpu.stream, kNonBlocking);
-    cuda.call("cuStreamCreate", &gpu.back, kNonBlocking);
+    cuda.call("cuStreamCreate", &gpu.stream, cuda::kNonBlocking);
+    cuda.call("cuStreamCreate", &gpu.back, cuda::kNonBlocking);
     for (cuda::Event* event : {&gpu.begin, &gpu.there, &gpu.end}) cuda.call("cuEventCreate", event, 0U);
     gpu.kernel = PatternKernel(cuda);
     return cuda.error().empty();

@@ -32,7 +32,7 @@ class GpuEngines : public ::testing::Test {
   static void break_it(const char* how) { setenv("RAILBED_FAKE_FAULT", how, 1); }
 
   CollectiveReport collective(CollectivePlan plan) {
-    plan.library = RAILBED_FAKE_GPU;
+    plan.place.library = RAILBED_FAKE_GPU;
     return measure_collective({{&peer_, gpus_}}, plan, std::chrono::steady_clock::now(),
                               {[](std::string_view) {}, [&](std::string_view text) { log_ += text; }}, {});
   }
@@ -51,7 +51,7 @@ class GpuEngines : public ::testing::Test {
   static GpuTrainPlan train_plan() {
     GpuTrainPlan plan;
     plan.model = "resnet50";
-    plan.batch = 1;
+    plan.step.batch = 1;
     plan.seconds = 0.01;
     plan.cublas = RAILBED_FAKE_GPU;
     plan.place.library = RAILBED_FAKE_GPU;
@@ -141,7 +141,7 @@ TEST_F(GpuEngines, ALibraryThatDiesTakesNobodyAlong) {
 
 TEST_F(GpuEngines, NoLibraryIsSaid) {
   CollectivePlan none = plan(Collective::kAllReduce);
-  none.library = "/nowhere/libnccl.so.2";
+  none.place.library = "/nowhere/libnccl.so.2";
   const auto report = measure_collective({{&peer_, {}}}, none, {}, {[](auto) {}, [](auto) {}}, {});
   ASSERT_TRUE(report.failure);
   EXPECT_THAT(report.failure->cause, HasSubstr("/nowhere/libnccl.so.2"));
@@ -177,7 +177,7 @@ TEST_F(GpuEngines, OneGpuTrainsAloneAndExchangesNothing) {
 TEST_F(GpuEngines, GradientsThatAreSummedWrongFailTheTraining) {
   break_it("wrong");
   auto small = train_plan();
-  small.bucket_bytes = 64 << 20;
+  small.step.bucket_bytes = 64 << 20;
   const auto result = train(small);
   ASSERT_TRUE(result.times.failure);
   EXPECT_EQ(result.times.failure->stage, "verify");

@@ -2,26 +2,16 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
 #include <utility>
 
 #include "bench/gpu_seats.h"
+#include "host/host_name.h"
 #include "host/near.h"
 
 namespace railbed {
-namespace {
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
-}  // namespace
-
 void ask_for_nccl_log(bool choices) {
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // what is in a buffer is lost when the process ends
   setenv("NCCL_DEBUG", "INFO", 1);

@@ -32,12 +32,12 @@ std::vector<GpuSeat> find_seats(cuda::Cuda& cuda, const std::vector<int>& ordina
   int count = 0;
   std::vector<GpuSeat> seats;
   if (!cuda.call("cuDeviceGetCount", &count)) return seats;
-  if (count < 1) cuda.fail("the CUDA driver shows no GPU");
+  if (count < 1) cuda.note("the CUDA driver shows no GPU");
   std::vector<int> chosen = ordinals;
   for (int i = 0; chosen.empty() && i < count; ++i) seats.push_back(seat_of(cuda, i));
   for (const int ordinal : chosen) {
     if (ordinal < 0 || ordinal >= count)
-      cuda.fail(fmt::format("there is no GPU {}: CUDA shows {}, counted from 0", ordinal, count));
+      cuda.note(fmt::format("there is no GPU {}: CUDA shows {}, counted from 0", ordinal, count));
     else
       seats.push_back(seat_of(cuda, ordinal));
   }

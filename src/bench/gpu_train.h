@@ -11,32 +11,24 @@
 #include "base/fields.h"
 #include "base/result.h"
 #include "bench/node_place.h"
+#include "bench/step.h"
 
 namespace railbed {
 
 inline constexpr std::string_view kGpuTrain = "bench.gpu.train";  // GpuTrainPlan → ChildName
 
 struct GpuTrainPlan {
-  std::string model;  // a word of model_words()
-  std::uint64_t batch = 8;
-  int word_bytes = 4;  // of a gradient: float32, or float16 with 2
-  std::uint64_t bucket_bytes = std::uint64_t{25} << 20;
-  std::uint64_t first_bucket_bytes = std::uint64_t{1} << 20;
+  std::string model;     // a word of model_words()
+  StepPlan step;         // gradients are float32, or float16 with 2 bytes; its rate is not used
   double seconds = 5;    // rounds go on as long; at least kFewestRounds of bench/train.h
   double patience = 60;  // seconds for one part of a round
   std::string cublas;    // its file; empty: where it usually lies
   NodePlace place;
   static constexpr auto fields() {
     using P = GpuTrainPlan;
-    return std::tuple{field("model", &P::model),
-                      field("batch", &P::batch),
-                      field("word_bytes", &P::word_bytes),
-                      field("bucket_bytes", &P::bucket_bytes),
-                      field("first_bucket_bytes", &P::first_bucket_bytes),
-                      field("seconds", &P::seconds),
-                      field("patience", &P::patience),
-                      field("cublas", &P::cublas),
-                      field("place", &P::place)};
+    return std::tuple{field("model", &P::model),     field("step", &P::step),
+                      field("seconds", &P::seconds), field("patience", &P::patience),
+                      field("cublas", &P::cublas),   field("place", &P::place)};
   }
 };
 // What an agent accepts.

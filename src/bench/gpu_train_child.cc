@@ -19,13 +19,8 @@ std::string_view type_word(DataType type) {
 }
 
 TrainWork work_of(const GpuTrainPlan& plan) {
-  StepPlan step;
-  step.batch = plan.batch;
-  step.word_bytes = static_cast<std::uint64_t>(plan.word_bytes);
-  step.bucket_bytes = plan.bucket_bytes;
-  step.first_bucket_bytes = plan.first_bucket_bytes;
   const auto model = find_model(plan.model);
-  return model ? make_work(*model, step) : TrainWork();
+  return model ? make_work(*model, plan.step) : TrainWork();
 }
 
 class Job {
@@ -58,8 +53,9 @@ class Job {
   }
 
   void work(const GpuNode::Seat& seat) {
-    GpuTrainRank mine(work_, plan_.word_bytes, {seat.rank, node_.ranks(), seat.index == 0}, seat.cuda,
-                      node_.meeting(), tell_.about_to);
+    GpuTrainRank mine(work_, static_cast<int>(plan_.step.word_bytes),
+                      {seat.rank, node_.ranks(), seat.index == 0}, seat.cuda, node_.meeting(),
+                      tell_.about_to);
     if (!mine.prepare(*cublas_)) return give_up(mine);
     if (seat.index == 0)
       say({.means =

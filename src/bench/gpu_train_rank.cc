@@ -9,8 +9,7 @@
 namespace railbed {
 namespace {
 
-constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
-constexpr int kComputeMajor = 75;     // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+constexpr int kComputeMajor = 75;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
 constexpr std::uint64_t kAligned = 256;
 constexpr unsigned char kPoison = 0xa5;
 // More than any GPU's last-level cache holds: 126 MB on B200.
@@ -71,11 +70,10 @@ bool GpuTrainRank::fits() {
   std::size_t free = 0;
   std::size_t total = 0;
   if (!cuda_.call("cuMemGetInfo_v2", &free, &total)) return false;
-  if (memory_bytes_ > free)
-    cuda_.fail(
-        fmt::format("a batch of this size needs {} of a GPU's memory, {} are free: take a smaller --batch",
-                    to_text(ByteCount{memory_bytes_}), to_text(ByteCount{free})));
-  return cuda_.error().empty();
+  if (memory_bytes_ <= free) return true;
+  return cuda_.note(
+      fmt::format("a batch of this size needs {} of a GPU's memory, {} are free: take a smaller --batch",
+                  to_text(ByteCount{memory_bytes_}), to_text(ByteCount{free})));
 }
 
 bool GpuTrainRank::allocate() {
@@ -91,8 +89,8 @@ bool GpuTrainRank::allocate() {
   cuda_.call("cuMemAlloc_v2", &own_, gradients);
   cuda_.call("cuMemAlloc_v2", &sum_, gradients);
   cuda_.call("cuMemAlloc_v2", &word_, sizeof(std::int32_t));
-  cuda_.call("cuStreamCreate", &compute_, kNonBlocking);
-  cuda_.call("cuStreamCreate", &exchange_, kNonBlocking);
+  cuda_.call("cuStreamCreate", &compute_, cuda::kNonBlocking);
+  cuda_.call("cuStreamCreate", &exchange_, cuda::kNonBlocking);
   ready_.resize(work_.buckets.size());
   for (cuda::Event& event : ready_) cuda_.quick("cuEventCreate", &event, 0U);
   for (cuda::Event* event : {&start_, &exchanged_, &end_}) cuda_.quick("cuEventCreate", event, 0U);
@@ -109,7 +107,7 @@ bool GpuTrainRank::prepare(const CublasLibrary& cublas) {
   fill_gradients();
   cublas_ = &cublas;
   say("cublasCreate");
-  if (auto why = cublas.open(handle_, compute_); !why.empty()) cuda_.fail(std::move(why));
+  cuda_.note(cublas.open(handle_, compute_));
   say("the first computing");
   launch(true, false);
   cuda_.quick("cuStreamSynchronize", compute_);
@@ -120,15 +118,10 @@ bool GpuTrainRank::prepare(const CublasLibrary& cublas) {
 bool GpuTrainRank::join(const NcclLibrary& nccl, const NcclUniqueId& id) {
   nccl_ = &nccl;
   say(fmt::format("ncclCommInitRank of {} ranks", place_.ranks));
-  if (auto why = nccl.join(communicator_, place_.ranks, id, place_.rank); !why.empty())
-    cuda_.fail(std::move(why));
-  return cuda_.error().empty();
+  return cuda_.note(nccl.join(communicator_, place_.ranks, id, place_.rank));
 }
 
-bool GpuTrainRank::leave() {
-  if (auto why = nccl_->leave(communicator_); !why.empty()) cuda_.fail(std::move(why));
-  return cuda_.error().empty();
-}
+bool GpuTrainRank::leave() { return cuda_.note(nccl_->leave(communicator_)); }
 
 void GpuTrainRank::multiply(const Product& product) {
   if (!cuda_.error().empty()) return;
@@ -136,18 +129,16 @@ void GpuTrainRank::multiply(const Product& product) {
   const auto a = inputs_.take(product.a_elements() * product.count * width);
   const auto b = inputs_.take(product.b_elements() * product.count * width);
   const auto c = outputs_.take(product.c_elements() * product.count * width);
-  if (auto why = cublas_->multiply(handle_, type_, product, a, b, c); !why.empty())
-    cuda_.fail(std::move(why));
+  cuda_.note(cublas_->multiply(handle_, type_, product, a, b, c));
 }
 
 void GpuTrainRank::all_reduce(std::size_t bucket) {
   if (!cuda_.error().empty()) return;
   const Piece& piece = pieces_[bucket];
   const std::uint64_t offset = piece.offset * bytes_of(gradient_type_);
-  auto why = nccl_->run({Collective::kAllReduce, gradient_type_, piece.elements, place_.rank, place_.ranks, 0,
+  cuda_.note(nccl_->run({Collective::kAllReduce, gradient_type_, piece.elements, place_.rank, place_.ranks, 0,
                          communicator_, exchange_},
-                        own_ + offset, sum_ + offset);
-  if (!why.empty()) cuda_.fail(std::move(why));
+                        own_ + offset, sum_ + offset));
 }
 
 // Each bucket goes out when the products before it are done, as DistributedDataParallel sends it.
@@ -171,10 +162,9 @@ bool GpuTrainRank::launch(bool computing, bool exchanging) {
 // No rank's clock starts before all are there: none finishes this all_reduce sooner.
 void GpuTrainRank::bring_together() {
   if (!cuda_.error().empty()) return;
-  auto why = nccl_->run(
+  cuda_.note(nccl_->run(
       {Collective::kAllReduce, DataType::kInt32, 1, place_.rank, place_.ranks, 0, communicator_, exchange_},
-      word_, word_);
-  if (!why.empty()) cuda_.fail(std::move(why));
+      word_, word_));
   cuda_.quick("cuEventRecord", start_, exchange_);
   cuda_.quick("cuStreamWaitEvent", compute_, start_, 0U);
 }
@@ -216,10 +206,9 @@ std::optional<bool> GpuTrainRank::agree(bool go_on) {
   std::int32_t wanted = go_on ? 1 : 0;
   cuda_.quick("cuMemcpyHtoDAsync_v2", word_, static_cast<const void*>(&wanted), sizeof wanted, exchange_);
   if (!cuda_.error().empty()) return std::nullopt;
-  auto why = nccl_->run(
+  cuda_.note(nccl_->run(
       {Collective::kBroadcast, DataType::kInt32, 1, place_.rank, place_.ranks, 0, communicator_, exchange_},
-      word_, word_);
-  if (!why.empty()) cuda_.fail(std::move(why));
+      word_, word_));
   cuda_.quick("cuStreamSynchronize", exchange_);
   cuda_.quick("cuMemcpyDtoH_v2", static_cast<void*>(&wanted), word_, sizeof wanted);
   if (!cuda_.error().empty()) return std::nullopt;

@@ -11,13 +11,12 @@ namespace railbed {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::seconds kRequest{30};
 
 class Run {
  public:
   Run(const std::vector<GpuNodeEnd>& nodes, const CollectivePlan& plan, Clock::time_point began,
       const OnNcclRun& on, std::stop_token stop)
-      : nodes_(nodes), plan_(plan), began_(began), nccl_(nodes, plan.library, on, std::move(stop)) {
+      : nodes_(nodes), plan_(plan), began_(began), nccl_(nodes, plan.place.library, on, std::move(stop)) {
     report_.operation = plan.operation;
     report_.type = plan.type;
     report_.root = has_root(plan.operation) ? plan.root : -1;
@@ -38,11 +37,8 @@ class Run {
  private:
   Result<ChildName> start(std::size_t i, const NodePlace& place, std::stop_token stop) {
     CollectivePlan plan = plan_;
-    plan.first_rank = place.first_rank;
-    plan.ranks = place.ranks;
-    plan.id = place.id;
-    plan.gpus = place.gpus;
-    return ask<ChildName>(*nodes_[i].peer, kCollective, plan, kRequest, std::move(stop));
+    plan.place = place;
+    return ask<ChildName>(*nodes_[i].peer, kCollective, plan, kStartDeadline, std::move(stop));
   }
 
   Result<std::optional<NodeNews>> take(std::string_view line) {

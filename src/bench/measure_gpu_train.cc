@@ -12,8 +12,6 @@
 namespace railbed {
 namespace {
 
-constexpr std::chrono::seconds kRequest{30};
-
 class Run {
  public:
   Run(const std::vector<GpuNodeEnd>& nodes, const GpuTrainPlan& plan, const OnNcclRun& on,
@@ -48,7 +46,7 @@ class Run {
   Result<ChildName> start(std::size_t i, const NodePlace& place, std::stop_token stop) {
     GpuTrainPlan plan = plan_;
     plan.place = place;
-    return ask<ChildName>(*nodes_[i].peer, kGpuTrain, plan, kRequest, std::move(stop));
+    return ask<ChildName>(*nodes_[i].peer, kGpuTrain, plan, kStartDeadline, std::move(stop));
   }
 
   Result<std::optional<NodeNews>> take(std::size_t i, std::string_view line) {
@@ -98,8 +96,8 @@ Step measured_step(const Model& model, StepPlan plan, const GpuTrainResult& resu
 double train_patience(const GpuTrainPlan& plan) {
   const auto model = find_model(plan.model);
   if (!model) return plan.patience;
-  const double bits = static_cast<double>(model->parameters()) * plan.word_bytes * 8;
-  return std::min(60 + step_flops(*model, plan.batch) / 1e12 + 2 * bits / 1e9, 86'400.0);
+  const double bits = static_cast<double>(model->parameters() * plan.step.word_bytes * 8);
+  return std::min(60 + step_flops(*model, plan.step.batch) / 1e12 + 2 * bits / 1e9, 86'400.0);
 }
 
 GpuTrainResult measure_gpu_train(const std::vector<GpuNodeEnd>& nodes, GpuTrainPlan plan, const OnNcclRun& on,

@@ -7,12 +7,6 @@
 #include "bench/library_files.h"
 
 namespace railbed {
-namespace {
-
-void* pointer(cuda::DevicePointer address) { return reinterpret_cast<void*>(address); }
-
-}  // namespace
-
 std::string to_hex(const NcclUniqueId& id) {
   std::string hex;
   for (const char byte : id.bytes) hex += fmt::format("{:02x}", static_cast<unsigned char>(byte));
@@ -46,31 +40,25 @@ int nccl_type(DataType type) {
   return std::array<int, 7>{0, 6, 9, 2, 7, 4, 8}[static_cast<std::size_t>(type)];
 }
 
-template <class Function>
-void NcclLibrary::find(Function& function, const char* name) {
-  function = reinterpret_cast<Function>(library_.find(name));
-  if (function == nullptr && error_.empty()) error_ = fmt::format("{} has no {}", library_.file(), name);
-}
-
 NcclLibrary::NcclLibrary(const std::vector<std::string>& files) : library_(files) {
   if (!library_) {
     error_ = not_opened(library_, files);
     return;
   }
-  find(nccl_.get_version, "ncclGetVersion");
-  find(nccl_.get_error, "ncclGetErrorString");
-  find(nccl_.get_unique_id, "ncclGetUniqueId");
-  find(nccl_.init_rank, "ncclCommInitRank");
-  find(nccl_.destroy, "ncclCommDestroy");
-  find(nccl_.all_reduce, "ncclAllReduce");
-  find(nccl_.reduce_scatter, "ncclReduceScatter");
-  find(nccl_.all_gather, "ncclAllGather");
-  find(nccl_.broadcast, "ncclBroadcast");
-  find(nccl_.reduce, "ncclReduce");
-  find(nccl_.send, "ncclSend");
-  find(nccl_.receive, "ncclRecv");
-  find(nccl_.group_start, "ncclGroupStart");
-  find(nccl_.group_end, "ncclGroupEnd");
+  library_.bind(nccl_.get_version, "ncclGetVersion", error_);
+  library_.bind(nccl_.get_error, "ncclGetErrorString", error_);
+  library_.bind(nccl_.get_unique_id, "ncclGetUniqueId", error_);
+  library_.bind(nccl_.init_rank, "ncclCommInitRank", error_);
+  library_.bind(nccl_.destroy, "ncclCommDestroy", error_);
+  library_.bind(nccl_.all_reduce, "ncclAllReduce", error_);
+  library_.bind(nccl_.reduce_scatter, "ncclReduceScatter", error_);
+  library_.bind(nccl_.all_gather, "ncclAllGather", error_);
+  library_.bind(nccl_.broadcast, "ncclBroadcast", error_);
+  library_.bind(nccl_.reduce, "ncclReduce", error_);
+  library_.bind(nccl_.send, "ncclSend", error_);
+  library_.bind(nccl_.receive, "ncclRecv", error_);
+  library_.bind(nccl_.group_start, "ncclGroupStart", error_);
+  library_.bind(nccl_.group_end, "ncclGroupEnd", error_);
 }
 
 std::string NcclLibrary::judge(const char* function, Result result) const {
@@ -102,8 +90,8 @@ std::string NcclLibrary::leave(NcclCommunicator communicator) const {
 }
 
 std::string NcclLibrary::run(const Call& call, cuda::DevicePointer send, cuda::DevicePointer receive) const {
-  const void* from = pointer(send);
-  void* to = pointer(receive);
+  const void* from = cuda::pointer(send);
+  void* to = cuda::pointer(receive);
   const int type = nccl_type(call.type);
   switch (call.operation) {
     case Collective::kAllReduce:
@@ -134,10 +122,11 @@ std::string NcclLibrary::exchange(const Call& call, cuda::DevicePointer send,
   Result worst = 0;
   const auto keep = [&](Result result) { worst = worst != 0 ? worst : result; };
   const auto give = [&](int peer, std::uint64_t place) {
-    keep(nccl_.send(pointer(send + place * step), call.block, type, peer, call.communicator, call.stream));
+    keep(nccl_.send(cuda::pointer(send + place * step), call.block, type, peer, call.communicator,
+                    call.stream));
   };
   const auto take = [&](int peer, std::uint64_t place) {
-    keep(nccl_.receive(pointer(receive + place * step), call.block, type, peer, call.communicator,
+    keep(nccl_.receive(cuda::pointer(receive + place * step), call.block, type, peer, call.communicator,
                        call.stream));
   };
   keep(nccl_.group_start());

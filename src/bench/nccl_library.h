@@ -76,8 +76,6 @@ class NcclLibrary {
     Result (*group_start)() = nullptr;
     Result (*group_end)() = nullptr;
   };
-  template <class Function>
-  void find(Function& function, const char* name);
   std::string judge(const char* function, Result result) const;
   std::string exchange(const Call& call, cuda::DevicePointer send, cuda::DevicePointer receive) const;
 

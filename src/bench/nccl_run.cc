@@ -7,12 +7,6 @@
 #include "bench/typed.h"
 
 namespace railbed {
-namespace {
-
-constexpr std::chrono::seconds kRequest{30};
-
-}  // namespace
-
 NcclRun::NcclRun(const std::vector<GpuNodeEnd>& nodes, std::string library, const OnNcclRun& on,
                  std::stop_token stop)
     : nodes_(nodes),
@@ -43,7 +37,7 @@ bool NcclRun::count_ranks(std::vector<int>& first) {
   for (const GpuNodeEnd& node : nodes_)
     answers.push_back(std::async(std::launch::async, [this, &node] {
       if (!node.gpus.empty()) return Result<GpuSeats>(GpuSeats{});  // they were named: no need to ask
-      return ask<GpuSeats>(*node.peer, kGpuSeats, GpuSeats{}, kRequest, stop_.token());
+      return ask<GpuSeats>(*node.peer, kGpuSeats, GpuSeats{}, kStartDeadline, stop_.token());
     }));
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const auto seats = answers[i].get();

@@ -24,6 +24,14 @@ struct NodePlace {
   }
 };
 
+inline constexpr int kMostNcclRanks = 1 << 16;  // ours
+
+// What an agent accepts.
+inline bool is_possible(const NodePlace& place) {
+  return place.ranks >= 0 && place.ranks <= kMostNcclRanks && place.first_rank >= 0 &&
+         place.first_rank <= place.ranks;
+}
+
 // What every such process tells of its beginning and its end; some of the members are there.
 struct NodeNews {
   std::optional<std::string> id = {};

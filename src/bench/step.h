@@ -42,6 +42,13 @@ struct StepPlan {
   // kDefaultFirstBucketBytes of PyTorch's reducer.hpp.
   std::uint64_t first_bucket_bytes = std::uint64_t{1} << 20;
   double flops_per_second = 0;
+  static constexpr auto fields() {
+    using P = StepPlan;
+    return std::tuple{field("batch", &P::batch), field("word_bytes", &P::word_bytes),
+                      field("bucket_bytes", &P::bucket_bytes),
+                      field("first_bucket_bytes", &P::first_bucket_bytes),
+                      field("flops_per_second", &P::flops_per_second)};
+  }
 };
 
 // One rank's step. A layer larger than a bucket is exchanged in pieces, so that

@@ -58,15 +58,6 @@ TrainWork make_work(const Model& model, const StepPlan& plan) {
   return work;
 }
 
-double flops_of(const TrainWork& work) {
-  double sum = 0;
-  visit(work, [&](const Product& one) {
-    sum += 2.0 * static_cast<double>(one.m) * static_cast<double>(one.n) * static_cast<double>(one.k) *
-           static_cast<double>(one.count);
-  });
-  return sum;
-}
-
 Operands largest_operands(const TrainWork& work) {
   Operands most;
   visit(work, [&](const Product& one) {

@@ -25,7 +25,6 @@ struct TrainWork {
 // Layers' matrices as frameworks store them: outputs × inputs, rows padded to 16 bytes. Of each forward
 // product the backward pass has two, for the weights' gradient and for the input's.
 TrainWork make_work(const Model& model, const StepPlan& plan);
-double flops_of(const TrainWork& work);
 
 // Elements that operands of any one product need.
 struct Operands {

@@ -10,6 +10,20 @@
 namespace railbed {
 namespace {
 
+double flops_of(const std::vector<Product>& products) {
+  double sum = 0;
+  for (const Product& one : products)
+    sum += 2.0 * static_cast<double>(one.m) * static_cast<double>(one.n) * static_cast<double>(one.k) *
+           static_cast<double>(one.count);
+  return sum;
+}
+
+double flops_of(const TrainWork& work) {
+  double sum = flops_of(work.forward);
+  for (const BackwardLayer& layer : work.backward) sum += flops_of(layer.products);
+  return sum;
+}
+
 StepPlan plan_for(const Model& model) {
   StepPlan plan;
   plan.batch = model.batch;
@@ -89,9 +103,9 @@ TEST(CheckGpuTrain, RefusesWhatNoControllerAsks) {
     return !check_gpu_train(bad);
   };
   EXPECT_TRUE(refused([](GpuTrainPlan& bad) { bad.model = "9b"; }));
-  EXPECT_TRUE(refused([](GpuTrainPlan& bad) { bad.batch = 0; }));
-  EXPECT_TRUE(refused([](GpuTrainPlan& bad) { bad.word_bytes = 8; }));
-  EXPECT_TRUE(refused([](GpuTrainPlan& bad) { bad.bucket_bytes = 1; }));
+  EXPECT_TRUE(refused([](GpuTrainPlan& bad) { bad.step.batch = 0; }));
+  EXPECT_TRUE(refused([](GpuTrainPlan& bad) { bad.step.word_bytes = 8; }));
+  EXPECT_TRUE(refused([](GpuTrainPlan& bad) { bad.step.bucket_bytes = 1; }));
   EXPECT_TRUE(refused([](GpuTrainPlan& bad) { bad.seconds = 0; }));
   EXPECT_TRUE(refused([](GpuTrainPlan& bad) { bad.patience = 1e9; }));
   EXPECT_TRUE(refused([](GpuTrainPlan& bad) { bad.place.ranks = -1; }));
@@ -126,7 +140,7 @@ TEST(GpuTrainPatience, GrowsWithTheModelAndTheBatch) {
   plan.model = "resnet50";
   const double small = train_patience(plan);
   EXPECT_GT(small, 60);
-  plan.batch = 4096;
+  plan.step.batch = 4096;
   EXPECT_GT(train_patience(plan), small);
   plan.model = "7b";
   EXPECT_GT(train_patience(plan), 400);

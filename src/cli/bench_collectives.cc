@@ -20,6 +20,7 @@
 #include "cli/gpu_remedy.h"
 #include "cli/kept_run.h"
 #include "cli/launched.h"
+#include "cli/nodes.h"
 #include "cli/terminal.h"
 #include "facts/facts.h"
 #include "hardware/collective_ceiling.h"
@@ -30,8 +31,6 @@
 
 namespace railbed {
 namespace {
-
-constexpr std::chrono::seconds kFactsDeadline{60};
 
 struct Options {
   std::vector<std::string> where;
@@ -131,7 +130,7 @@ class Bench {
   Bench(Options& options, std::chrono::steady_clock::time_point began) : options_(options), began_(began) {}
 
   int run(std::vector<Place> places, const std::string& ssh_config) {
-    if (places.empty()) places.push_back({"localhost", "localhost", options_.plan.gpus});
+    if (places.empty()) places.push_back({"localhost", "localhost", options_.plan.place.gpus});
     std::vector<GpuNodeEnd> nodes;
     std::optional<fleet::Fleet> fleet;
     if (places.size() == 1 && places.front().destination == "localhost") {
@@ -195,9 +194,7 @@ class Bench {
 
   Result<Facts> facts_of(const GpuNodeEnd& node) const {
     if (node.peer == local_.get()) return collect_facts(*open_this_machine());
-    const auto text = node.peer->call("facts", "{}", kFactsDeadline, interrupted());
-    if (!text) return fail(text.error().kind, text.error().text);
-    return facts_from_json(*text);
+    return railbed::facts_of(*node.peer, interrupted());
   }
 
   // By node, all at once: each may take seconds.
@@ -267,7 +264,7 @@ int run_launched(Options& options, const LaunchedCommand& command,
 int run(Options& options) {
   const auto began = std::chrono::steady_clock::now();
   const auto patience = std::chrono::duration<double>(options.plan.patience);
-  const auto launched = find_launched(options.rendezvous, options.plan.gpus,
+  const auto launched = find_launched(options.rendezvous, options.plan.place.gpus,
                                       std::chrono::ceil<std::chrono::milliseconds>(patience));
   if (!launched) return report(launched.error());
   if (*launched) return run_launched(options, **launched, began);
@@ -307,14 +304,15 @@ Action declare_bench_collectives(CLI::App& app) {
       ->check(CLI::Range(2, 10000));
   app.add_option("--root", options->plan.root,
                  "rank that broadcast, reduce, gather and scatter turn on (default 0)");
-  app.add_option("--gpus", options->plan.gpus, "of this machine only these, in PCI order from 0: 0,1")
+  app.add_option("--gpus", options->plan.place.gpus, "of this machine only these, in PCI order from 0: 0,1")
       ->delimiter(',');
   app.add_flag("--no-check", options->no_check, "do not compare the data");
   app.add_flag("--no-graph", options->no_graph, "leave out the CUDA graph");
   app.add_flag("--in-place", options->plan.in_place, "measure with one buffer for both as well");
   app.add_flag("--choices", options->plan.choices,
                "show the algorithm and protocol of each size; small ones get slower by the writing");
-  app.add_option("--library", options->plan.library, "NCCL's file (default: libnccl.so.2, then Python's)");
+  app.add_option("--library", options->plan.place.library,
+                 "NCCL's file (default: libnccl.so.2, then Python's)");
   app.add_option("--patience", options->plan.patience, "seconds that one step may take (default 60)")
       ->check(CLI::Range(1.0, 3600.0));
   auto* json = app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");

@@ -11,6 +11,7 @@
 #include "cli/fleet_options.h"
 #include "cli/gpu_table.h"
 #include "cli/kept_run.h"
+#include "cli/nodes.h"
 #include "cli/terminal.h"
 #include "facts/facts.h"
 #include "report/escape.h"
@@ -18,7 +19,6 @@
 namespace railbed {
 namespace {
 
-constexpr std::chrono::seconds kFactsDeadline{60};
 constexpr std::uint64_t kFewestBytes = 4096;
 
 struct Options {
@@ -44,14 +44,6 @@ struct Output {
   }
 };
 
-// After the copies, while the links still run at their full speed: idle ones may have stepped down.
-Result<Facts> facts_of(Peer& peer) {
-  progress("looking at " + peer.node());
-  auto text = peer.call("facts", "{}", kFactsDeadline, interrupted());
-  if (!text) return fail(text.error().kind, text.error().text);
-  return facts_from_json(*text);
-}
-
 int run(Options& options) {
   const auto size = parse_byte_count(options.size);
   if (!size || size->bytes < kFewestBytes)
@@ -67,7 +59,9 @@ int run(Options& options) {
     output.failure = report.failure;
     output.gpus = report.seats;
     if (report.results.empty()) continue;
-    const auto facts = facts_of(peer);
+    // While the links still run at their full speed: idle ones may have stepped down.
+    progress("looking at " + peer.node());
+    const auto facts = facts_of(peer, interrupted());
     if (!facts) return clear_progress(), railbed::report(facts.error());
     auto measured = copy_measurements(report, options.plan, options.node, *facts);
     if (!options.json) clear_progress(), fmt::print("{}", gpu_table(measured));

@@ -16,10 +16,7 @@ namespace {
 GpuTrainPlan plan_of(const TrainOptions& options, const StepPlan& step) {
   GpuTrainPlan plan;
   plan.model = options.model;
-  plan.batch = step.batch;
-  plan.word_bytes = static_cast<int>(step.word_bytes);
-  plan.bucket_bytes = step.bucket_bytes;
-  plan.first_bucket_bytes = step.first_bucket_bytes;
+  plan.step = step;
   plan.seconds = options.seconds;
   plan.cublas = options.cublas;
   plan.place.library = options.nccl;

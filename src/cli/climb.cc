@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "bench/child_session.h"
 #include "bench/measure_collective.h"
 #include "bench/typed.h"
 #include "cli/bench_table.h"
@@ -15,7 +16,6 @@ namespace {
 
 constexpr std::uint64_t kRdmaBytes = 1 << 20;
 constexpr std::uint64_t kNcclBytes = 256 << 20;  // long enough that starting does not show
-constexpr std::chrono::seconds kSeats{30};
 
 LadderEnd ladder_end(std::string node, const BenchEnd& end, const Facts& facts) {
   return {std::move(node), end.interface, &facts, nearest_gpu(facts, end.interface)};
@@ -84,7 +84,7 @@ class Climb {
 
   // The GPU as CUDA counts them, which not every environment does alike.
   Result<int> ordinal(Peer& peer, const LadderEnd& end) {
-    const auto seats = ask<GpuSeats>(peer, kGpuSeats, GpuSeats{}, kSeats, interrupted());
+    const auto seats = ask<GpuSeats>(peer, kGpuSeats, GpuSeats{}, kStartDeadline, interrupted());
     if (!seats) return fail(seats.error().kind, fmt::format("{}: {}", end.node, seats.error().text));
     if (!seats->error.empty())
       return fail(ErrorKind::kUnavailable, fmt::format("{}: {}", end.node, seats->error));

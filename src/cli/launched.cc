@@ -5,21 +5,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <stop_token>
 
 #include "cli/terminal.h"
 #include "fleet/fleet.h"
 #include "fleet/rank_secret.h"
+#include "host/host_name.h"
 
 namespace railbed {
 namespace {
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 Result<int> serve_until_the_end(const LaunchedCommand& command, const Handlers& handlers) {
   auto socket = fleet::reach_rank_zero(command.at, command.own, interrupted());

@@ -14,6 +14,7 @@ namespace railbed {
 namespace {
 
 constexpr std::chrono::seconds kFactsDeadline{15};
+constexpr std::chrono::seconds kGpuFactsDeadline{60};  // a GPU that hangs takes its whole deadline
 constexpr std::chrono::seconds kClockDeadline{2};
 
 // One clock read: the agent answered somewhen between asking and its answer's arrival.
@@ -102,6 +103,12 @@ Surveyed survey_nodes(fleet::Fleet& fleet, std::stop_token stop, const CollectOp
 PairEnd end_on(const Rail& rail, fleet::Fleet& fleet, const Surveyed& surveyed, const std::string& node) {
   const RailPort* port = find_port(rail, node);
   return {fleet.find(node), port->interface, port->address, &surveyed.facts.at(node)};
+}
+
+Result<Facts> facts_of(Peer& peer, std::stop_token stop) {
+  auto text = peer.call("facts", "{}", kGpuFactsDeadline, std::move(stop));
+  if (!text) return fail(text.error().kind, text.error().text);
+  return facts_from_json(*text);
 }
 
 }  // namespace railbed

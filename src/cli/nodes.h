@@ -34,4 +34,7 @@ struct Surveyed {
 Surveyed survey_nodes(fleet::Fleet& fleet, std::stop_token stop, const CollectOptions& options = {},
                       const Cluster& cluster = {});
 
+// One node's, GPUs and all; the caller shows the progress.
+Result<Facts> facts_of(Peer& peer, std::stop_token stop);
+
 }  // namespace railbed

@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "cli/nodes.h"
 #include "cli/terminal.h"
 #include "inventory/load.h"
 
 namespace railbed {
 namespace {
-
-constexpr std::chrono::seconds kFactsDeadline{60};  // a GPU that hangs takes its whole deadline
 
 bool is_local(std::string_view name) { return name == "localhost" || name == "local"; }
 
@@ -29,11 +28,9 @@ Result<std::vector<fleet::Target>> targets(const PairChoice& choice, const Clust
   return targets;
 }
 
-Result<Facts> facts_of(Peer& peer) {
+Result<Facts> look_at(Peer& peer) {
   progress("looking at " + peer.node());
-  auto text = peer.call("facts", "{}", kFactsDeadline, interrupted());
-  if (!text) return fail(text.error().kind, text.error().text);
-  return facts_from_json(*text);
+  return facts_of(peer, interrupted());
 }
 
 Result<std::vector<BenchPath>> ways_of(const PairChoice& choice, const Cluster* cluster, const Facts& a,
@@ -50,9 +47,9 @@ Result<OpenPair> open(const PairChoice& choice, const Cluster* cluster, fleet::F
   if (!nodes) return tl::unexpected<Error>(nodes.error());
   if (cluster != nullptr) options.ssh_config = cluster->ssh_config;
   OpenPair pair{fleet::Fleet(std::move(*nodes), std::move(options)), {}, {}, {}};
-  auto a = facts_of(pair.a());
+  auto a = look_at(pair.a());
   if (!a) return tl::unexpected<Error>(a.error());
-  auto b = &pair.a() == &pair.b() ? a : facts_of(pair.b());
+  auto b = &pair.a() == &pair.b() ? a : look_at(pair.b());
   if (!b) return tl::unexpected<Error>(b.error());
   auto ways = ways_of(choice, cluster, *a, *b);
   if (!ways) return tl::unexpected<Error>(ways.error());

@@ -1,12 +1,12 @@
 #include "cli/slurm.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 
 #include "base/text.h"
+#include "host/host_name.h"
 #include "report/causes.h"
 #include "report/findings.h"
 
@@ -86,10 +86,8 @@ SlurmStep slurm_step(const std::string& node, const Verdict& verdict, const Slur
 
 std::string slurm_node_name() {
   if (const char* name = std::getenv("SLURMD_NODENAME"); name != nullptr && *name != '\0') return name;
-  char host[256] = {};
-  if (gethostname(host, sizeof host - 1) != 0) return "localhost";
-  const std::string_view name = host;
-  return std::string(name.substr(0, name.find('.')));
+  const std::string name = host_name();
+  return name.empty() ? "localhost" : name.substr(0, name.find('.'));
 }
 
 Result<std::string> tell_slurm(const std::string& node, const Verdict& verdict, const RunProgram& run) {

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <string_view>
 
 #include "base/text.h"
 #include "inventory/hostlist.h"
@@ -14,11 +13,6 @@ namespace {
 
 constexpr int kMostRanks = 1 << 16;
 constexpr std::size_t kMostHosts = 100'000;
-
-std::string text_of(const Environment& environment, std::string_view name) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? "" : found->second;
-}
 
 bool has(const Environment& environment, std::string_view name) { return environment.contains(name); }
 
@@ -103,6 +97,11 @@ void read_slurm(const Environment& environment, LaunchedRank& found) {
 }
 
 }  // namespace
+
+std::string text_of(const Environment& environment, std::string_view name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? "" : found->second;
+}
 
 Environment environment_here() {
   Environment environment;

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -13,6 +14,8 @@ namespace railbed::fleet {
 using Environment = std::map<std::string, std::string, std::less<>>;
 // Of this process.
 Environment environment_here();
+// Empty where it is not set.
+std::string text_of(const Environment& environment, std::string_view name);
 
 struct LaunchedRank {
   std::string launcher;  // "Slurm", "Open MPI", "MPICH or Intel MPI"

@@ -18,11 +18,6 @@ namespace {
 constexpr std::size_t kLeast = 16;
 constexpr std::size_t kBytes = 32;
 
-std::string value_of(const Environment& environment, std::string_view name) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? "" : found->second;
-}
-
 tl::unexpected<Error> complain(const std::string& path, std::string_view what) {
   return fail(
       ErrorKind::kUnavailable,
@@ -30,9 +25,9 @@ tl::unexpected<Error> complain(const std::string& path, std::string_view what) {
 }
 
 std::string secret_path(const Environment& environment) {
-  if (const auto state = value_of(environment, "XDG_STATE_HOME"); state.starts_with('/'))
+  if (const auto state = text_of(environment, "XDG_STATE_HOME"); state.starts_with('/'))
     return state + "/railbed/rank-secret";
-  const auto home = value_of(environment, "HOME");
+  const auto home = text_of(environment, "HOME");
   return home.empty() ? "" : home + "/.local/state/railbed/rank-secret";
 }
 
@@ -71,7 +66,7 @@ Result<std::string> read_secret(const std::string& path) {
 }  // namespace
 
 Result<std::string> find_rank_secret(const Environment& environment) {
-  if (const auto given = value_of(environment, "RAILBED_SECRET"); !given.empty()) {
+  if (const auto given = text_of(environment, "RAILBED_SECRET"); !given.empty()) {
     if (given.size() < kLeast)
       return fail(ErrorKind::kBadInput, "RAILBED_SECRET: at least 16 characters that nobody can guess");
     return given;

@@ -53,11 +53,6 @@ bool set_place(Rendezvous& at, std::string_view text) {
   return !host.empty() && (!has_port || set_port(at, text.substr(colon + 1)));
 }
 
-std::string value_of(const Environment& environment, std::string_view name) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? "" : found->second;
-}
-
 // What one attempt came to: a socket, no luck yet (empty), or an error that no further attempt would mend.
 using Attempt = Result<std::optional<Fd>>;
 
@@ -143,8 +138,8 @@ Result<Rendezvous> plan_rendezvous(const LaunchedRank& launched, const Environme
       return fail(ErrorKind::kBadInput, "--rendezvous: HOST or HOST:PORT of rank 0, not \"" + wanted + '"');
   } else if (launched.one_host) {
     at.host = "127.0.0.1";
-  } else if (at.host = value_of(environment, "MASTER_ADDR"); !at.host.empty()) {
-    const auto port = value_of(environment, "MASTER_PORT");
+  } else if (at.host = text_of(environment, "MASTER_ADDR"); !at.host.empty()) {
+    const auto port = text_of(environment, "MASTER_PORT");
     if (!port.empty() && !set_port(at, port))
       return fail(ErrorKind::kBadInput, "MASTER_PORT: no port: \"" + port + '"');
   } else if (at.host = launched.first_host; at.host.empty()) {

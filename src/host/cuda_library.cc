@@ -64,8 +64,9 @@ bool Cuda::use(int ordinal) {
          call("cuCtxSetCurrent", context_);
 }
 
-void Cuda::fail(std::string why) {
+bool Cuda::note(std::string why) {
   if (error_.empty()) error_ = std::move(why);
+  return error_.empty();
 }
 
 std::optional<int> Cuda::attribute(int which, int device) {

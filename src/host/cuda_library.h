@@ -23,6 +23,11 @@ using Graph = void*;
 using GraphExec = void*;
 using DevicePointer = unsigned long long;
 
+// As libraries of the runtime API take it.
+inline void* pointer(DevicePointer address) { return reinterpret_cast<void*>(address); }
+
+inline constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
+
 // CUdevice_attribute
 inline constexpr int kMultiprocessors = 16;
 inline constexpr int kMemoryClock = 36;  // kHz
@@ -45,7 +50,8 @@ class Cuda {
   bool enter() { return quick("cuCtxSetCurrent", context_); }
   int device() const { return device_; }
   Context context() const { return context_; }
-  void fail(std::string why);  // of something that is not CUDA's; the first failure stays
+  // Why something that is not CUDA's failed; empty: it did not. The first failure stays. False after one.
+  bool note(std::string why);
   std::optional<int> attribute(int which) { return attribute(which, device_); }
   std::optional<int> attribute(int which, int device);
   // A kernel of that name in PTX text.

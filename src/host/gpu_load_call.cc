@@ -106,9 +106,8 @@ class CudaLoad {
     cuda_.call("cuMemAlloc_v2", &sums_, std::size_t{blocks_} * kThreads * sizeof(float));
     cuda_.call("cuMemAlloc_v2", &buffer_, kCopyBytes);
     cuda_.call("cuMemHostAlloc", &host_, kCopyBytes, 0U);
-    constexpr unsigned kNonBlocking = 1;
-    cuda_.call("cuStreamCreate", &compute_, kNonBlocking);
-    cuda_.call("cuStreamCreate", &copy_, kNonBlocking);
+    cuda_.call("cuStreamCreate", &compute_, cuda::kNonBlocking);
+    cuda_.call("cuStreamCreate", &copy_, cuda::kNonBlocking);
     cuda_.call("cuEventCreate", &before_, 0U);
     cuda_.call("cuEventCreate", &after_, 0U);
     const double took = timed(compute_, [&] { burn(); });

@@ -26,6 +26,12 @@ class Library {
   const std::string& file() const { return file_; }
   const std::string& error() const { return error_; }  // the loader's words about the first file
   void* find(const char* function) const { return handle_ == nullptr ? nullptr : dlsym(handle_, function); }
+  // The same, typed. The first function that is missing stays in `error`.
+  template <class Function>
+  void bind(Function& function, const char* name, std::string& error) const {
+    function = reinterpret_cast<Function>(find(name));
+    if (function == nullptr && error.empty()) error = file_ + " has no " + name;
+  }
 
  private:
   void* handle_ = nullptr;
