@@ -2,6 +2,7 @@
 // bench/rdma.h).
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "base/peer.h"
@@ -11,8 +12,12 @@
 namespace railbed {
 
 Handlers tcp_handlers();
-// `host` tells of the adapters: which one carries a rail, its GIDs and counters.
-Handlers rdma_handlers(std::shared_ptr<Host> host);
+// An agent in a process of its own, for what may hang or take its process along. Ends with the last
+// reference.
+using StartPeer = std::function<std::shared_ptr<Peer>()>;
+// `host` tells of the adapters: which one carries a rail, its GIDs and counters. Sessions in GPU memory are
+// opened in such a process, where `start` is there; CUDA is opened from `from`.
+Handlers rdma_handlers(std::shared_ptr<Host> host, const NvidiaLibraries& from, StartPeer start = {});
 // Training steps, rehearsed (bench/train.h).
 Handlers train_handlers();
 // Storage, by fio (bench/storage.h).
@@ -23,6 +28,6 @@ Handlers link_handlers(std::shared_ptr<Host> host);
 // (bench/gpu_copy.h, bench/measure_collective.h, bench/gpu_train.h, bench/child_session.h).
 Handlers gpu_handlers(const NvidiaLibraries& from);
 // All of them, for this machine.
-Handlers bench_handlers(std::shared_ptr<Host> host);
+Handlers bench_handlers(std::shared_ptr<Host> host, StartPeer start = {});
 
 }  // namespace railbed

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "hardware/ceilings.h"
-#include "hardware/pci_path.h"
 
 namespace railbed {
 namespace {
@@ -54,27 +53,6 @@ int find_loser(const Ladder& ladder) {
 }
 
 }  // namespace
-
-std::string nearest_gpu(const Facts& facts, std::string_view interface) {
-  const RdmaPortRef port = rdma_port_of(facts.rdma, facts.net, interface);
-  const NetInterface* own = find_interface(facts.net, interface);
-  const std::string adapter = port             ? port.device->pci_address.value_or("")
-                              : own != nullptr ? own->pci_address.value_or("")
-                                               : "";
-  const std::vector<PciDevice>& devices = items(facts.pci);
-  const PciDevice* nic = find_pci(devices, adapter);
-  std::string nearest;
-  PathClass least = PathClass::kSys;
-  for (const Gpu& gpu : items(facts.gpus.devices)) {
-    const PciDevice* device = find_pci(devices, gpu.pci_address);
-    const PathClass path =
-        nic == nullptr || device == nullptr ? PathClass::kSys : path_between(devices, *device, *nic);
-    if (!nearest.empty() && path >= least) continue;
-    nearest = gpu.pci_address;
-    least = path;
-  }
-  return nearest;
-}
 
 std::string why_no_rdma(const LadderEnd& a, const LadderEnd& b) {
   for (const LadderEnd* end : {&a, &b})

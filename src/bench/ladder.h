@@ -21,9 +21,6 @@ struct LadderEnd {
 // From this share on nothing is lost that is worth a look. Ours: what healthy paths reach.
 inline constexpr double kGoodRung = 0.9;
 
-// PCI address of the GPU that is closest to the adapter of this interface; empty where there is none.
-std::string nearest_gpu(const Facts& facts, std::string_view interface);
-
 // Why a rung cannot be climbed; empty: it can.
 std::string why_no_rdma(const LadderEnd& a, const LadderEnd& b);
 std::string why_no_gpu(const LadderEnd& a, const LadderEnd& b);

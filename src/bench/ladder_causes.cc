@@ -30,6 +30,7 @@ class Causes {
         add_wire();
         break;
       case RungKind::kRdmaGpu:
+        add_staging();
         add_gpu();
         break;
       case RungKind::kNccl:
@@ -66,6 +67,13 @@ class Causes {
     each_end([this](const LadderEnd& end) { add_pcie(end, end.gpu); });
     each_end([this](const LadderEnd& end) { add_gpu_path(end); });
     each_end([this](const LadderEnd& end) { add_translation(end, end.gpu); });
+  }
+
+  void add_staging() {
+    for (const Endpoint* end : {&one_.from, &one_.to})
+      if (end->memory.ends_with("staged"))
+        found_.push_back(fmt::format("{} stages through host memory{}", end->node,
+                                     end->memory_why.empty() ? "" : ": " + end->memory_why));
   }
 
   void add_losses() {

@@ -262,6 +262,15 @@ TEST(Causes, NarrowGpu) {
               ElementsAre(HasSubstr("PCIe width: PCIe Gen3 x4 at 0000:1b:00.0 of gpu01")));
 }
 
+TEST(Causes, RdmaThatIsStaged) {
+  Ladder ladder = climbed(92, 97, 40);
+  ladder.rungs[2].measurement->to = {
+      "gpu02", "ens6", "", "", -1, "GPU 0000:1b:00.0, staged", "not by DMA-BUF: no"};
+  ladder.rungs[2].measurement->from = {"gpu01", "ens6", "", "", -1, "GPU 0000:1b:00.0, DMA-BUF", ""};
+  EXPECT_THAT(loser_causes(judged(ladder)),
+              ElementsAre("gpu02 stages through host memory: not by DMA-BUF: no"));
+}
+
 Ladder with_nccl(double nccl, NcclWay way) {
   Ladder ladder = climbed(92, 97, 0, nccl);
   ladder.rungs[3].nccl = std::move(way);
@@ -321,19 +330,6 @@ TEST(WhyNot, NamesWhatIsMissing) {
   without_driver.gpus.driver_version = {};
   EXPECT_EQ(why_no_gpu(whole, {"gpu02", "ens6", &without_driver, kGpu}),
             "the NVIDIA driver is not loaded on gpu02");
-}
-
-TEST(NearestGpu, IsTheOneOnTheAdaptersSwitch) {
-  Facts two = node();
-  edit<Gpu>(two.gpus.devices, [](auto& all) {
-    Gpu far;
-    far.pci_address = "0000:0a:00.0";
-    all.insert(all.begin(), far);
-  });
-  edit<PciDevice>(two.pci, [](auto& all) { all.push_back(pci("0000:0a:00.0", "", {16, 16}, {16, 16})); });
-  EXPECT_EQ(nearest_gpu(two, "ens6"), kGpu);
-  EXPECT_EQ(nearest_gpu(two, "eth9"), "0000:0a:00.0") << "the first, where the adapter is not known";
-  EXPECT_EQ(nearest_gpu(Facts(), "ens6"), "");
 }
 
 TEST(WithGpuPaths, TheGpusOwnLinkMayBind) {

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "base/units.h"
+#include "bench/gpu_choice.h"
 #include "bench/measure_rdma.h"
 #include "bench/measure_tcp.h"
 #include "bench/protocol.h"
@@ -20,7 +22,7 @@ constexpr std::uint64_t kLargestOfAll = 4 << 20;
 constexpr std::uint64_t kDefaultDatagram = 1024;  // fits every path MTU but the two smallest
 
 Endpoint endpoint(const PairEnd& end) {
-  return {end.peer->node(), end.interface, "", end.address ? end.address->to_text() : "", -1};
+  return {end.peer->node(), end.interface, "", end.address ? end.address->to_text() : "", -1, "", ""};
 }
 
 class PairRun {
@@ -48,7 +50,9 @@ class PairRun {
                                             : default_sizes(engine);
     if (plan_.bandwidth) run_sizes(engine, Metric::kBandwidth, *a_, *b_, sizes, streams);
     if (plan_.bandwidth && plan_.both_ways) run_sizes(engine, Metric::kBandwidth, *b_, *a_, sizes, streams);
-    if (plan_.latency) run_sizes(engine, Metric::kLatency, *a_, *b_, plan_.latency_sizes, 1);
+    // Nobody could see a message's last byte arrive in GPU memory, or answer it, but the GPU.
+    const bool in_gpu = engine == Engine::kRdma && plan_.memory != "host";
+    if (plan_.latency && !in_gpu) run_sizes(engine, Metric::kLatency, *a_, *b_, plan_.latency_sizes, 1);
   }
 
   void run_sizes(Engine engine, Metric metric, const PairEnd& from, const PairEnd& to,
@@ -68,7 +72,7 @@ class PairRun {
     std::string text(enum_names(operation_)[static_cast<std::size_t>(operation_)]);
     if (bandwidth && plan_.duplex) text += " duplex";
     if (bandwidth && plan_.threads > 1) text += fmt::format(", {} threads", plan_.threads);
-    return text;
+    return plan_.memory == "host" ? text : text + ", GPU memory";
   }
 
   // False when it failed.
@@ -93,6 +97,7 @@ class PairRun {
       measurement.ceiling =
           path_ceiling({from.peer->node(), from.interface, from.facts},
                        {to.peer->node(), to.interface, to.facts}, wire, measurement.mtu, size);
+    add_gpu_paths(from, to, measurement);
     if (plan_.duplex)
       for (Limit& limit : measurement.ceiling.limits) {
         limit.name += ", both ways";
@@ -101,6 +106,22 @@ class PairRun {
     if (measurement.failure) explain(from, to, *measurement.failure);
     measurements_.push_back(std::move(measurement));
     return !measurements_.back().failure;
+  }
+
+  // What moves between an adapter and a GPU passes the GPU's own PCIe path.
+  void add_gpu_paths(const PairEnd& from, const PairEnd& to, Measurement& measurement) const {
+    if (plan_.memory == "host" || measurement.ceiling.limits.empty()) return;
+    for (const PairEnd* end : {&from, &to}) {
+      const auto gpu = end->facts == nullptr ? std::nullopt : gpu_of(*end);
+      if (!gpu) continue;
+      if (auto limit = pcie_limit(items(end->facts->pci), *gpu, end->peer->node()))
+        measurement.ceiling.limits.push_back(std::move(*limit));
+    }
+    std::ranges::stable_sort(measurement.ceiling.limits, {}, &Limit::rate);
+  }
+  std::optional<std::string> gpu_of(const PairEnd& end) const {
+    auto gpu = choose_gpu(*end.facts, end.interface, plan_.memory);
+    return gpu ? std::optional(std::move(*gpu)) : std::nullopt;
   }
 
   // A port that is down, or lost its address, is the cause of whatever the engines saw. One that only misses

@@ -46,6 +46,7 @@ struct BenchPlan {
   std::vector<int> flow_labels;      // the same; empty: each queue pair has one of its own
   std::uint64_t working_set = 0;     // bytes that messages are sent from; 0: what a cache holds
   int threads = 1;                   // of bandwidth, at each end; at most as many as queue pairs count
+  std::string memory = "host";  // of both ends: is_memory() of bench/gpu_choice.h. Of GPUs bandwidth only
 };
 
 std::vector<std::uint64_t> default_sizes(Engine engine);

@@ -1,6 +1,7 @@
 #include "bench/measure_rdma.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
@@ -9,14 +10,18 @@
 #include "base/random.h"
 #include "bench/both.h"
 #include "bench/chained_stop.h"
+#include "bench/gpu_choice.h"
 #include "bench/statistics.h"
 #include "bench/typed.h"
+#include "facts/facts.h"
 
 namespace railbed {
 namespace {
 
 // Opening registers memory and preparing fills it: slow on slow machines.
 constexpr std::chrono::milliseconds kSetUpDeadline{20000};
+// With a process for CUDA and a GPU that may have slept; longer than that process is waited for.
+constexpr std::chrono::milliseconds kGpuDeadline{90000};
 constexpr std::chrono::milliseconds kCloseDeadline{3000};
 // Twice what 400 Gb/s keeps under way at 100 µs; little enough that slow links drain in a moment.
 constexpr std::uint64_t kHalf = 8 << 20;
@@ -43,10 +48,11 @@ std::uint64_t half_bytes(const BenchPlan& plan, int queue_pairs) {
 template <class Answer, class Request>
 std::pair<Result<Answer>, Result<Answer>> ask_ends(const PairEnd& a, const PairEnd& b,
                                                    std::string_view method, const Request& to_a,
-                                                   const Request& to_b, const std::stop_token& stop) {
+                                                   const Request& to_b, const std::stop_token& stop,
+                                                   std::chrono::milliseconds deadline = kSetUpDeadline) {
   return ask_both<Answer, Answer>(
-      [&](std::stop_token inner) { return ask<Answer>(*a.peer, method, to_a, kSetUpDeadline, inner); },
-      [&](std::stop_token inner) { return ask<Answer>(*b.peer, method, to_b, kSetUpDeadline, inner); }, stop);
+      [&](std::stop_token inner) { return ask<Answer>(*a.peer, method, to_a, deadline, inner); },
+      [&](std::stop_token inner) { return ask<Answer>(*b.peer, method, to_b, deadline, inner); }, stop);
 }
 
 // During set-up the two ends do not speak to each other yet: each speaks of itself, and is named.
@@ -125,6 +131,16 @@ RdmaPair::~RdmaPair() {
 
 std::optional<Failure> RdmaPair::open(const BenchPlan& plan, bool datagrams, const std::stop_token& stop) {
   const int queue_pairs = plan.streams > 0 ? plan.streams : default_streams(Engine::kRdma);
+  for (Side* side : {&a_, &b_}) {
+    if (plan.memory == "host") continue;
+    const Facts none;
+    auto gpu =
+        choose_gpu(side->end->facts != nullptr ? *side->end->facts : none, side->end->interface, plan.memory);
+    if (!gpu)
+      return Failure{"connect", fmt::format("{}: {}", side->end->peer->node(), gpu.error().text),
+                     "`railbed verify` says what is missing; --memory gpu:ADDRESS takes a GPU's PCI address"};
+    side->gpu = std::move(*gpu);
+  }
   const auto request = [&](const Side& side) {
     return RdmaOpen{side.end->interface,
                     half_bytes(plan, queue_pairs),
@@ -132,9 +148,12 @@ std::optional<Failure> RdmaPair::open(const BenchPlan& plan, bool datagrams, con
                     kDepth,
                     plan.working_set > 0 ? kManySlots : kDepth,
                     datagrams,
-                    std::min(plan.threads, queue_pairs)};
+                    std::min(plan.threads, queue_pairs),
+                    side.gpu,
+                    false};
   };
-  const auto answers = ask_ends<RdmaOpened>(*a_.end, *b_.end, kRdmaOpen, request(a_), request(b_), stop);
+  const auto answers = ask_ends<RdmaOpened>(*a_.end, *b_.end, kRdmaOpen, request(a_), request(b_), stop,
+                                            plan.memory == "host" ? kSetUpDeadline : kGpuDeadline);
   if (answers.first) a_.opened = *answers.first;
   if (answers.second) b_.opened = *answers.second;
   return set_up_failure(*a_.end, *b_.end, answers);
@@ -202,6 +221,10 @@ void RdmaPair::describe(const Side& from, const Side& to, Measurement& measureme
        {std::pair{&from, &measurement.from}, std::pair{&to, &measurement.to}}) {
     if (!side->opened.device.empty())
       endpoint->device = fmt::format("{}/{}", side->opened.device, side->opened.port);
+    if (!side->gpu.empty()) {
+      endpoint->memory = fmt::format("GPU {}, {}", side->gpu, to_text(side->opened.route));
+      endpoint->memory_why = fmt::format("{}", fmt::join(side->opened.refusals, "; "));
+    }
     if (infiniband_ || side->gid.gid.is_zero()) continue;
     endpoint->gid_index = side->gid.index;
     endpoint->address = side->gid.gid.to_text();
@@ -341,12 +364,28 @@ void RdmaPair::check(const Side& from, const Side& to, const RdmaRun& run,
   if (checked->wrong_bytes > 0) measurement.failure = changed(from.end->peer->node(), measurement);
 }
 
+std::optional<Failure> RdmaPair::staged_failure(RdmaOperation operation) const {
+  if (operation == RdmaOperation::kSend) return std::nullopt;
+  for (const Side* side : {&a_, &b_})
+    if (side->opened.route == MemoryRoute::kStaged)
+      return Failure{
+          "connect",
+          fmt::format("{}: no adapter reaches the memory of GPU {} ({}), and nobody there would hear of a "
+                      "{} that is to be copied on",
+                      side->end->peer->node(), side->gpu, fmt::join(side->opened.refusals, "; "),
+                      enum_names(operation)[static_cast<std::size_t>(operation)]),
+          "--operations send measures the way through host memory"};
+  return std::nullopt;
+}
+
 void RdmaPair::measure_bandwidth(RdmaOperation operation, bool from_a, const BenchPlan& plan,
                                  Measurement& measurement, std::stop_token stop) {
   const Side& from = from_a ? a_ : b_;
   const Side& to = from_a ? b_ : a_;
   describe(from, to, measurement);
   measurement.failure = failure_;
+  if (measurement.failure) return;
+  measurement.failure = failure_ = staged_failure(operation);
   if (measurement.failure) return;
   const RdmaRun run = run_of(plan, operation, measurement.message_bytes);
   measurement.failure = prepare(run, stop);

@@ -34,9 +34,12 @@ class RdmaPair {
   struct Side {
     const PairEnd* end = nullptr;
     RdmaOpened opened;
+    std::string gpu;  // PCI address; empty: host memory
     GidOffer gid;
   };
   std::optional<Failure> open(const BenchPlan& plan, bool datagrams, const std::stop_token& stop);
+  // What can only be staged, and not by this operation.
+  std::optional<Failure> staged_failure(RdmaOperation operation) const;
   std::optional<Failure> choose();
   std::optional<Failure> connect(const BenchPlan& plan, const std::stop_token& stop);
   std::optional<Failure> prepare(const RdmaRun& run, const std::stop_token& stop);

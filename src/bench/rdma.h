@@ -40,6 +40,21 @@ constexpr bool has_receiver(RdmaOperation operation) {
   return operation == RdmaOperation::kSend || operation == RdmaOperation::kDatagram;
 }
 
+// How an adapter reaches the memory that messages lie in.
+enum class MemoryRoute {
+  kHost,        // host memory
+  kDmaBuf,      // GPU memory: ibv_reg_dmabuf_mr
+  kPeerMemory,  // GPU memory: ibv_reg_mr, with nvidia-peermem
+  kStaged,      // it does not: messages are copied between GPU and host memory on their way
+};
+constexpr auto enum_names(MemoryRoute) {
+  return std::array<std::string_view, 4>{"host", "DMA-BUF", "nvidia-peermem", "staged"};
+}
+
+constexpr std::string_view to_text(MemoryRoute route) {
+  return enum_names(route)[static_cast<std::size_t>(route)];
+}
+
 struct RdmaOpen {
   std::string interface;         // of the rail
   std::uint64_t half_bytes = 0;  // memory to send from, and as much to receive into
@@ -48,6 +63,8 @@ struct RdmaOpen {
   int slots = 128;         // places in memory that a queue pair's messages take in turn, if they fit
   bool datagrams = false;  // unreliable datagrams (UD); else reliable connections (RC)
   int threads = 1;         // that move data, queue pairs shared out among them
+  std::string gpu;         // PCI address of the one whose memory it is; empty: host memory
+  bool here = false;       // open it in this very process, although CUDA may hang
   static constexpr auto fields() {
     return std::tuple{field("interface", &RdmaOpen::interface),
                       field("half_bytes", &RdmaOpen::half_bytes),
@@ -55,7 +72,9 @@ struct RdmaOpen {
                       field("depth", &RdmaOpen::depth),
                       field("slots", &RdmaOpen::slots),
                       field("datagrams", &RdmaOpen::datagrams),
-                      field("threads", &RdmaOpen::threads)};
+                      field("threads", &RdmaOpen::threads),
+                      field("gpu", &RdmaOpen::gpu),
+                      field("here", &RdmaOpen::here)};
   }
 };
 
@@ -93,6 +112,8 @@ struct RdmaOpened {
   int active_mtu = 0;
   int inline_bytes = 0;  // largest message that needs no buffer
   bool huge_pages = false;
+  MemoryRoute route = MemoryRoute::kHost;
+  std::vector<std::string> refusals;  // of better routes
   RdmaEnd end;
   std::vector<GidOffer> gids;
   std::optional<Failure> failure;
@@ -104,6 +125,8 @@ struct RdmaOpened {
                       field("active_mtu", &RdmaOpened::active_mtu),
                       field("inline_bytes", &RdmaOpened::inline_bytes),
                       field("huge_pages", &RdmaOpened::huge_pages),
+                      field("route", &RdmaOpened::route),
+                      field("refusals", &RdmaOpened::refusals),
                       field("end", &RdmaOpened::end),
                       field("gids", &RdmaOpened::gids),
                       field("failure", &RdmaOpened::failure)};

@@ -18,10 +18,15 @@ constexpr int kMostQueuePairs = 64;
 constexpr int kDeepest = 4096;
 constexpr int kMostSlots = 1 << 20;
 constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 30;
+constexpr std::chrono::seconds kGpuPatience{60};
+constexpr std::chrono::hours kLongestStep{2};  // the stop of who asked comes long before
 
 // A session and the port that it uses.
 struct Open {
   std::shared_ptr<RdmaSession> engine;
+  // Where it is open in a process of its own: that process, and the session's name there.
+  std::shared_ptr<Peer> elsewhere;
+  std::string name_there;
   std::string device;
   int port = 1;
 };
@@ -60,7 +65,30 @@ RdmaOpened refused(std::string cause, std::string remedy) {
   return answer;
 }
 
-Result<RdmaOpened> open(Opens& opens, Host& host, const RdmaOpen& request) {
+// In a process of its own, which is waited for as long as a GPU that slept may take, and no longer.
+Result<RdmaOpened> open_elsewhere(Opens& opens, RdmaOpen request, const StartPeer& start,
+                                  std::stop_token stop) {
+  Open session;
+  session.elsewhere = start();
+  request.here = true;
+  auto answer = ask<RdmaOpened>(*session.elsewhere, kRdmaOpen, request, kGpuPatience, std::move(stop));
+  if (!answer)
+    return refused(
+        fmt::format("opening GPU {} and registering its memory: {}", request.gpu, answer.error().text),
+        "nvidia-smi and `dmesg | grep -i xid` show whether the GPU answers at all");
+  if (answer->failure) return answer;
+  session.name_there = std::exchange(answer->session, "");
+  answer->session = opens.add(std::make_shared<Open>(std::move(session)));
+  return answer;
+}
+
+// Modules may be loaded where it says so: nvidia-peermem registers with the RDMA core when it is.
+bool has_peer_memory(Host& host) {
+  return host.read("/sys/module/nvidia_peermem/refcnt").ok() ||
+         host.read("/sys/module/nvidia_peermem/version").ok();
+}
+
+Result<RdmaOpened> open(Opens& opens, Host& host, const RdmaOpen& request, const NvidiaLibraries& from) {
   if (request.queue_pairs < 1 || request.queue_pairs > kMostQueuePairs || request.depth < 1 ||
       request.depth > kDeepest || request.slots < 1 || request.slots > kMostSlots ||
       request.half_bytes < 4096 || request.half_bytes > kMostMemory || request.threads < 1 ||
@@ -79,7 +107,8 @@ Result<RdmaOpened> open(Opens& opens, Host& host, const RdmaOpen& request) {
                    "bring the link up; on InfiniBand a subnet manager must run");
   auto engine = RdmaSession::open({found.device->name, found.port->number, request.half_bytes,
                                    request.queue_pairs, request.depth, request.slots, request.datagrams,
-                                   request.threads, cpus_near(host, *found.device)});
+                                   request.threads, cpus_near(host, *found.device), request.gpu, from.cuda,
+                                   !request.gpu.empty() && has_peer_memory(host)});
   if (!engine) return refused(engine.error().text, "");
   RdmaOpened answer;
   answer.device = found.device->name;
@@ -88,34 +117,42 @@ Result<RdmaOpened> open(Opens& opens, Host& host, const RdmaOpen& request) {
   answer.active_mtu = found.port->active_mtu.value_or(0);
   answer.inline_bytes = (*engine)->inline_bytes();
   answer.huge_pages = (*engine)->huge_pages();
+  answer.route = (*engine)->route();
+  answer.refusals = (*engine)->refusals();
   answer.end = (*engine)->end();
   answer.end.lid = found.port->lid.value_or(0);
   answer.gids = gid_offers(*found.port, net);
-  answer.session = opens.add(std::make_shared<Open>(Open{std::move(*engine), answer.device, answer.port}));
+  answer.session =
+      opens.add(std::make_shared<Open>(Open{std::move(*engine), nullptr, "", answer.device, answer.port}));
   return answer;
 }
 
-// A step of an open session: Function takes (Open, Request, stop).
+// Adds a step of an open session: Function takes (Open, Request, stop).
 template <class Request, class Function>
-Handler step(std::shared_ptr<Opens> opens, Function function) {
-  return typed_handler<Request>(
-      [opens, function](const Request& request,
-                        std::stop_token stop) -> decltype(function(std::declval<Open&>(), request, stop)) {
-        auto open = opens->find(request.session);
-        if (!open) return fail(open.error().kind, open.error().text);
-        return function(**open, request, std::move(stop));
-      });
+void add_step(Handlers& all, std::string_view method, const std::shared_ptr<Opens>& opens,
+              Function function) {
+  using Answer = decltype(function(std::declval<Open&>(), std::declval<const Request&>(), std::stop_token()));
+  all.emplace(method, typed_handler<Request>(
+                          [opens, function, method](const Request& request, std::stop_token stop) -> Answer {
+                            auto open = opens->find(request.session);
+                            if (!open) return fail(open.error().kind, open.error().text);
+                            if (!(*open)->elsewhere) return function(**open, request, std::move(stop));
+                            Request there = request;
+                            there.session = (*open)->name_there;
+                            return ask<typename Answer::value_type>(*(*open)->elsewhere, method, there,
+                                                                    kLongestStep, std::move(stop));
+                          }));
 }
 
 // A step that runs what was prepared.
 template <class Answer, class Function>
-Handler run_step(std::shared_ptr<Opens> opens, Function function) {
-  return step<RdmaRun>(std::move(opens),
-                       [function](Open& open, const RdmaRun& run, std::stop_token stop) -> Result<Answer> {
-                         if (!open.engine->is_prepared_for(run))
-                           return fail(ErrorKind::kBadInput, "the run was not prepared");
-                         return function(*open.engine, run, std::move(stop));
-                       });
+void add_run(Handlers& all, std::string_view method, const std::shared_ptr<Opens>& opens, Function function) {
+  add_step<RdmaRun>(all, method, opens,
+                    [function](Open& open, const RdmaRun& run, std::stop_token stop) -> Result<Answer> {
+                      if (!open.engine->is_prepared_for(run))
+                        return fail(ErrorKind::kBadInput, "the run was not prepared");
+                      return function(*open.engine, run, std::move(stop));
+                    });
 }
 
 Result<RdmaDone> done_or_failure(Result<void> result, const std::string& stage) {
@@ -134,56 +171,55 @@ Result<RdmaCounters> counters(Host& host, const Open& open) {
 
 }  // namespace
 
-Handlers rdma_handlers(std::shared_ptr<Host> host) {
+Handlers rdma_handlers(std::shared_ptr<Host> host, const NvidiaLibraries& from, StartPeer start) {
   auto opens = std::make_shared<Opens>();
   Handlers all;
-  all.emplace(kRdmaOpen, typed_handler<RdmaOpen>([opens, host](const RdmaOpen& request, std::stop_token) {
-                return open(*opens, *host, request);
-              }));
-  all.emplace(kRdmaConnect,
-              step<RdmaConnect>(opens, [](Open& open, const RdmaConnect& request, std::stop_token) {
-                return done_or_failure(open.engine->connect(request), "connect");
-              }));
-  all.emplace(kRdmaPrepare, step<RdmaRun>(opens, [](Open& open, const RdmaRun& run, std::stop_token) {
-                return done_or_failure(open.engine->prepare(run), "connect");
-              }));
+  all.emplace(kRdmaOpen, typed_handler<RdmaOpen>(
+                             [opens, host, from, start](const RdmaOpen& request, std::stop_token stop) {
+                               if (!request.gpu.empty() && !request.here && start)
+                                 return open_elsewhere(*opens, request, start, std::move(stop));
+                               return open(*opens, *host, request, from);
+                             }));
+  add_step<RdmaConnect>(all, kRdmaConnect, opens,
+                        [](Open& open, const RdmaConnect& request, std::stop_token) {
+                          return done_or_failure(open.engine->connect(request), "connect");
+                        });
+  add_step<RdmaRun>(all, kRdmaPrepare, opens, [](Open& open, const RdmaRun& run, std::stop_token) {
+    return done_or_failure(open.engine->prepare(run), "connect");
+  });
   const auto moving = [](auto move) {
     return [move](RdmaSession& engine, const RdmaRun& run, std::stop_token stop) {
       return (engine.*move)(run, std::move(stop));
     };
   };
-  all.emplace(kRdmaTransfer, run_step<RdmaTransferred>(opens, moving(&RdmaSession::transfer)));
-  all.emplace(kRdmaReceive, run_step<RdmaTransferred>(opens, moving(&RdmaSession::receive)));
-  all.emplace(kRdmaPing, run_step<RdmaPinged>(opens, moving(&RdmaSession::ping)));
-  all.emplace(kRdmaEcho, run_step<RdmaDone>(opens, moving(&RdmaSession::echo)));
-  all.emplace(
-      kRdmaFinish,
-      step<RdmaFinish>(opens, [](Open& open, const RdmaFinish& request, std::stop_token) -> Result<RdmaDone> {
-        open.engine->finish(request.messages);
-        return RdmaDone{};
-      }));
-  all.emplace(kRdmaCheck,
-              step<RdmaCheck>(
-                  opens, [](Open& open, const RdmaCheck& request, std::stop_token) -> Result<RdmaChecked> {
-                    if (!open.engine->is_prepared_for(request.run))
-                      return fail(ErrorKind::kBadInput, "the run was not prepared");
-                    return open.engine->check(request);
-                  }));
-  all.emplace(kRdmaWatch,
-              step<RdmaSessionName>(
-                  opens, [](Open& open, const RdmaSessionName&, std::stop_token stop) -> Result<RdmaDone> {
-                    return open.engine->watch(std::move(stop));
-                  }));
-  all.emplace(kRdmaCounters,
-              step<RdmaSessionName>(opens, [host](Open& open, const RdmaSessionName&, std::stop_token) {
-                return counters(*host, open);
-              }));
-  all.emplace(kRdmaClose,
-              step<RdmaSessionName>(
-                  opens, [opens](Open&, const RdmaSessionName& request, std::stop_token) -> Result<RdmaDone> {
-                    opens->remove(request.session);
-                    return RdmaDone{};
-                  }));
+  add_run<RdmaTransferred>(all, kRdmaTransfer, opens, moving(&RdmaSession::transfer));
+  add_run<RdmaTransferred>(all, kRdmaReceive, opens, moving(&RdmaSession::receive));
+  add_run<RdmaPinged>(all, kRdmaPing, opens, moving(&RdmaSession::ping));
+  add_run<RdmaDone>(all, kRdmaEcho, opens, moving(&RdmaSession::echo));
+  add_step<RdmaFinish>(all, kRdmaFinish, opens,
+                       [](Open& open, const RdmaFinish& request, std::stop_token) -> Result<RdmaDone> {
+                         open.engine->finish(request.messages);
+                         return RdmaDone{};
+                       });
+  add_step<RdmaCheck>(all, kRdmaCheck, opens,
+                      [](Open& open, const RdmaCheck& request, std::stop_token) -> Result<RdmaChecked> {
+                        if (!open.engine->is_prepared_for(request.run))
+                          return fail(ErrorKind::kBadInput, "the run was not prepared");
+                        return open.engine->check(request);
+                      });
+  add_step<RdmaSessionName>(all, kRdmaWatch, opens,
+                            [](Open& open, const RdmaSessionName&, std::stop_token stop) -> Result<RdmaDone> {
+                              return open.engine->watch(std::move(stop));
+                            });
+  add_step<RdmaSessionName>(
+      all, kRdmaCounters, opens,
+      [host](Open& open, const RdmaSessionName&, std::stop_token) { return counters(*host, open); });
+  // The process elsewhere, if any, ends with the last reference to it.
+  all.emplace(kRdmaClose, typed_handler<RdmaSessionName>(
+                              [opens](const RdmaSessionName& request, std::stop_token) -> Result<RdmaDone> {
+                                opens->remove(request.session);
+                                return RdmaDone{};
+                              }));
   return all;
 }
 

@@ -22,6 +22,9 @@ struct RdmaSetUp {
   bool datagrams = false;
   int threads = 1;        // that move data; queue pairs belong to them in turn
   std::vector<int> cpus;  // of the adapter's NUMA node; engines run there. Empty: anywhere
+  std::string gpu = {};   // PCI address; empty: host memory
+  std::vector<std::string> cuda_files = {};
+  bool peer_memory = false;  // nvidia-peermem is loaded
 };
 
 class RdmaSession {
@@ -33,6 +36,8 @@ class RdmaSession {
   RdmaEnd end() const;
   int inline_bytes() const;
   bool huge_pages() const;
+  MemoryRoute route() const;
+  const std::vector<std::string>& refusals() const;  // of routes that would have been better
   Result<void> connect(const RdmaConnect& request);
 
   // Fills the half that is sent from, poisons the half that is received into and posts receives for sends,

@@ -39,6 +39,7 @@ Opened open_library() {
   bind("ibv_dealloc_pd", library.dealloc_pd);
   bind("ibv_reg_mr", library.reg_mr);
   bind("ibv_reg_mr_iova2", library.reg_mr_iova2, false);
+  bind("ibv_reg_dmabuf_mr", library.reg_dmabuf_mr, false);
   bind("ibv_dereg_mr", library.dereg_mr);
   bind("ibv_create_cq", library.create_cq);
   bind("ibv_destroy_cq", library.destroy_cq);

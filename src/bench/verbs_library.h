@@ -28,6 +28,8 @@ struct VerbsLibrary {
   ibv_mr* (*reg_mr)(ibv_pd*, void*, std::size_t, int) = nullptr;
   // Newer; knows relaxed ordering. Null in libraries before rdma-core 28.
   ibv_mr* (*reg_mr_iova2)(ibv_pd*, void*, std::size_t, std::uint64_t, unsigned) = nullptr;
+  // Newer still. Null in libraries before rdma-core 34.
+  ibv_mr* (*reg_dmabuf_mr)(ibv_pd*, std::uint64_t, std::size_t, std::uint64_t, int, int) = nullptr;
   int (*dereg_mr)(ibv_mr*) = nullptr;
   ibv_cq* (*create_cq)(ibv_context*, int, void*, ibv_comp_channel*, int) = nullptr;
   int (*destroy_cq)(ibv_cq*) = nullptr;

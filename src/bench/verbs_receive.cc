@@ -32,6 +32,8 @@ class Receiver {
       course_.give_up();
       result_.failure = completions_.failure();
     }
+    if (state_.gpu && !state_.gpu->error(lane_).empty())
+      result_.failure = Failure{"run", state_.gpu->error(lane_), ""};
     if (lane_ == 0 && course_.phase() == Phase::kMeasuring) end_measuring(last_);
     cpu_.follow(Phase::kOver);
     result_.cpu_seconds = cpu_.seconds();
@@ -48,6 +50,7 @@ class Receiver {
         if (!completions_.wait()) return datagrams_ && state_.finished;
         continue;
       }
+      if (state_.staged() && !state_.gpu->wait_stored(lane_)) return false;
       course_.count(lane_, total_);
       for (std::size_t qp = lane_; qp < arrived_.size(); qp += state_.lanes.size()) {
         state_.post_receives(slots_, qp, posted_[qp], arrived_[qp] + depth_ - posted_[qp]);
@@ -75,8 +78,9 @@ class Receiver {
     const std::uint64_t message = one.wr_id & 0xffff'ffff'ffff;
     ++arrived_[qp];
     ++total_;
-    if (!datagrams_) return;
     const auto slot = slots_.slot(static_cast<int>(qp), message);
+    if (state_.staged()) state_.gpu->store(slot, lane_);
+    if (!datagrams_) return;
     const auto got = slot.first(
         std::min<std::size_t>(slot.size(), one.byte_len < kGlobalHeader ? 0 : one.byte_len - kGlobalHeader));
     const auto check = slots_.check_datagram(static_cast<int>(qp), got, twin_, message % kWholeOneIn == 0);

@@ -28,14 +28,6 @@ constexpr std::uint32_t kQueueKey = 0x7261696c;
 constexpr std::uint8_t kHopLimit = 255;
 constexpr std::uint32_t kWantedInline = 220;
 
-tl::unexpected<Error> failed(std::string_view what, int error) {
-  std::string text = fmt::format("{}: {}", what, std::strerror(error));
-  if (error == ENOMEM)
-    text +=
-        "; raise the limit of locked memory: ulimit -l unlimited, or LimitMEMLOCK=infinity of the service";
-  return fail(ErrorKind::kUnavailable, std::move(text));
-}
-
 Result<void> open_device(RdmaSession::State& state) {
   int count = 0;
   ibv_device** devices = state.verbs->get_device_list(&count);
@@ -59,21 +51,6 @@ Result<void> open_device(RdmaSession::State& state) {
   if (state.verbs->query_device(state.context, &attributes) == 0)
     state.reads =
         std::clamp(std::min(attributes.max_qp_rd_atom, attributes.max_qp_init_rd_atom), 1, kMostReads);
-  return {};
-}
-
-Result<void> register_memory(RdmaSession::State& state) {
-  auto memory = PinnedMemory::map(2 * state.set_up.half_bytes + kHeaderRoom);
-  if (!memory) return fail(memory.error().kind, memory.error().text);
-  state.memory = std::move(*memory);
-  const auto bytes = state.memory.bytes();
-  constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-  if (state.verbs->reg_mr_iova2 != nullptr)
-    state.mr = state.verbs->reg_mr_iova2(state.pd, bytes.data(), bytes.size(),
-                                         reinterpret_cast<std::uint64_t>(bytes.data()),
-                                         kAccess | IBV_ACCESS_RELAXED_ORDERING);
-  if (state.mr == nullptr) state.mr = state.verbs->reg_mr(state.pd, bytes.data(), bytes.size(), kAccess);
-  if (state.mr == nullptr) return failed(fmt::format("ibv_reg_mr of {} MiB", bytes.size() >> 20), errno);
   return {};
 }
 
@@ -221,6 +198,7 @@ RdmaSession::State::~State() {
       if (queue.channel != nullptr) verbs->destroy_comp_channel(queue.channel);
     }
   if (mr != nullptr) verbs->dereg_mr(mr);
+  gpu.reset();  // before the image that it knows of
   if (pd != nullptr) verbs->dealloc_pd(pd);
   if (context != nullptr) verbs->close_device(context);
 }
@@ -259,8 +237,7 @@ void RdmaSession::State::post_receives(const Slots& slots, std::size_t queue_pai
     for (std::size_t i = 0; i < chain; ++i, ++first) {
       const auto slot = slots.slot(static_cast<int>(queue_pair), first);
       pieces[i][0] = {reinterpret_cast<std::uint64_t>(header_room().data()), kGlobalHeader, mr->lkey};
-      pieces[i][static_cast<std::size_t>(header)] = {reinterpret_cast<std::uint64_t>(slot.data()),
-                                                     static_cast<std::uint32_t>(slot.size()), mr->lkey};
+      pieces[i][static_cast<std::size_t>(header)] = piece(slot);
       requests[i].wr_id = work_id(queue_pair, first);
       requests[i].next = i + 1 < chain ? &requests[i + 1] : nullptr;
       requests[i].sg_list = pieces[i].data();
@@ -293,8 +270,8 @@ RdmaEnd RdmaSession::end() const {
   RdmaEnd end;
   for (std::size_t i = 0; i < state_->queue_pairs.size(); ++i)
     end.queue_pairs.push_back({state_->queue_pairs[i]->qp_num, state_->psns[i]});
-  end.address = reinterpret_cast<std::uint64_t>(state_->incoming().data());
-  end.source = reinterpret_cast<std::uint64_t>(state_->outgoing().data());
+  end.address = state_->address_of(state_->incoming());
+  end.source = state_->address_of(state_->outgoing());
   end.key = state_->mr->rkey;
   end.reads = state_->reads;
   return end;
@@ -302,6 +279,8 @@ RdmaEnd RdmaSession::end() const {
 
 int RdmaSession::inline_bytes() const { return static_cast<int>(state_->inline_bytes); }
 bool RdmaSession::huge_pages() const { return state_->memory.huge(); }
+MemoryRoute RdmaSession::route() const { return state_->route; }
+const std::vector<std::string>& RdmaSession::refusals() const { return state_->refusals; }
 
 Result<void> RdmaSession::connect(const RdmaConnect& request) {
   if (request.end.queue_pairs.size() != state_->queue_pairs.size())
@@ -333,10 +312,13 @@ Result<void> RdmaSession::prepare(const RdmaRun& run) {
                 fmt::format("a datagram carries at most the path MTU, {} bytes", state_->mtu));
   if (run.message_bytes > state_->set_up.half_bytes || state_->slots(state_->outgoing(), run).count() == 0)
     return fail(ErrorKind::kBadInput, "messages larger than the session's memory");
+  if (auto can = allowed_by_route(*state_, run.operation); !can) return can;
   const Slots incoming = state_->slots(state_->incoming(), run);
   state_->slots(state_->outgoing(), run).fill();
   incoming.poison();
   state_->incoming()[run.message_bytes - 1] = std::byte{0};  // where a ping by write is looked for
+  if (state_->gpu)
+    if (auto copied = fill_gpu(*state_); !copied) return copied;
   if (has_receiver(run.operation)) {
     if (std::exchange(state_->receives_posted, true))
       return fail(ErrorKind::kBadInput, "the session has posted its receives");
@@ -358,8 +340,15 @@ bool RdmaSession::is_prepared_for(const RdmaRun& run) const {
 }
 
 RdmaChecked RdmaSession::check(const RdmaCheck& check) const {
-  const auto found = state_->slots(state_->incoming(), check.run)
-                         .check(check.messages, check.run.operation == RdmaOperation::kRead);
+  // What a copy back leaves as it was counts as wrong.
+  if (state_->gpu) {
+    state_->slots(state_->incoming(), check.run).poison();
+    state_->gpu->bring(state_->incoming());
+    state_->gpu->wait_brought();
+  }
+  // Messages in GPU memory are not numbered: it would be the processor's work.
+  const bool as_filled = check.run.operation == RdmaOperation::kRead || !state_->in_host_memory();
+  const auto found = state_->slots(state_->incoming(), check.run).check(check.messages, as_filled);
   return {found.checked, found.wrong};
 }
 

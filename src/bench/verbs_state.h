@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/gpu_memory.h"
 #include "bench/rdma_session.h"
 #include "bench/slots.h"
 #include "bench/verbs_library.h"
@@ -41,6 +42,10 @@ struct RdmaSession::State {
   ibv_pd* pd = nullptr;
   std::vector<Lane> lanes;  // queue pair i belongs to lane i modulo their number
   PinnedMemory memory;
+  std::unique_ptr<GpuMemory> gpu;  // what messages lie in, if any; `memory` then is its image in host memory
+  MemoryRoute route = MemoryRoute::kHost;
+  std::vector<std::string> refusals;
+  std::uint64_t shift = 0;  // from a place in `memory` to where the adapter finds it
   ibv_mr* mr = nullptr;
   std::vector<ibv_qp*> queue_pairs;
   std::vector<std::uint32_t> psns;
@@ -66,6 +71,15 @@ struct RdmaSession::State {
   std::span<std::byte> incoming() const {
     return memory.bytes().subspan(set_up.half_bytes, set_up.half_bytes);
   }
+  // Whether the processor sees messages where the adapter does, and may number them.
+  bool in_host_memory() const { return gpu == nullptr; }
+  bool staged() const { return route == MemoryRoute::kStaged; }
+  std::uint64_t address_of(std::span<const std::byte> bytes) const {
+    return reinterpret_cast<std::uint64_t>(bytes.data()) + shift;
+  }
+  ibv_sge piece(std::span<const std::byte> bytes) const {
+    return {address_of(bytes), static_cast<std::uint32_t>(bytes.size()), mr->lkey};
+  }
   // Where the network header of a datagram goes.
   std::span<std::byte> header_room() const {
     return memory.bytes().subspan(2 * set_up.half_bytes, kHeaderRoom);
@@ -84,6 +98,14 @@ struct RdmaSession::State {
   void address(ibv_send_wr& request, RdmaOperation operation, std::size_t queue_pair,
                std::size_t remote) const;
 };
+
+// verbs_register.cc: maps or allocates memory and registers it.
+Result<void> register_memory(RdmaSession::State& state);
+Result<void> allowed_by_route(const RdmaSession::State& state, RdmaOperation operation);
+// Copies both halves into the GPU's memory.
+Result<void> fill_gpu(RdmaSession::State& state);
+// A call that failed, in the system's words, and what to do about too little locked memory.
+tl::unexpected<Error> failed(std::string_view what, int error);
 
 // Runs the calling thread on these processors; empty: leaves it where it is.
 void pin_to(const std::vector<int>& cpus);

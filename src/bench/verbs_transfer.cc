@@ -49,6 +49,8 @@ class Mover {
       follow();
     if (!broken_ && !course_.given_up()) drain();
     if (broken_) result.failure = completions_.failure();
+    if (state_.gpu && !state_.gpu->error(lane_).empty())
+      result.failure = Failure{"run", state_.gpu->error(lane_), ""};
     result.cpu_seconds = cpu_.seconds();
     result.messages = posted_;
     return result;
@@ -140,13 +142,14 @@ class Mover {
     std::array<ibv_sge, kChain> pieces{};
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t message = posted_[qp]++;
-      if (reads_)
-        slots_.poison(static_cast<int>(qp), message);
-      else
-        slots_.number(static_cast<int>(qp), message);
       const auto bytes = slots_.slot(static_cast<int>(qp), message);
-      pieces[i] = {reinterpret_cast<std::uint64_t>(bytes.data()), static_cast<std::uint32_t>(bytes.size()),
-                   state_.mr->lkey};
+      if (state_.staged())
+        state_.gpu->bring(bytes, lane_);
+      else if (state_.in_host_memory() && reads_)
+        slots_.poison(static_cast<int>(qp), message);
+      else if (state_.in_host_memory())
+        slots_.number(static_cast<int>(qp), message);
+      pieces[i] = state_.piece(bytes);
       ibv_send_wr& request = requests[i];
       request.wr_id = work_id(qp, posted_[qp]);
       request.next = i + 1 < count ? &requests[i + 1] : nullptr;
@@ -155,6 +158,7 @@ class Mover {
       request.send_flags = last || posted_[qp] % signal_ == 0 ? IBV_SEND_SIGNALED : 0;
       state_.address(request, run_.operation, qp, slots_.offset(static_cast<int>(qp), message));
     }
+    if (state_.staged() && !state_.gpu->wait_brought(lane_)) return fail();
     // A request that cannot be posted never completes, which the limit of silence notices.
     ibv_send_wr* bad = nullptr;
     ibv_post_send(state_.queue_pairs[qp], requests.data(), &bad);

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "bench/handlers.h"
 #include "facts/facts.h"
+#include "fleet/fleet.h"
 #include "host/open.h"
 
 namespace railbed {
@@ -36,11 +37,18 @@ Result<std::string> clock_now(std::string_view, std::stop_token) {
   return json::dump(json::encode(ClockNow{std::chrono::nanoseconds(now).count()}));
 }
 
+// Another agent on this machine, with nothing of ours but its standard streams.
+std::shared_ptr<Peer> own_agent() {
+  const auto fleet = std::make_shared<fleet::Fleet>(
+      std::vector<fleet::Target>{{"the process for CUDA", "", true}}, fleet::FleetOptions{});
+  return {fleet, &fleet->peer(0)};
+}
+
 }  // namespace
 
 // A room that answers on nodes adds its methods here.
 Handlers agent_handlers() {
-  Handlers handlers = bench_handlers(open_this_machine());
+  Handlers handlers = bench_handlers(open_this_machine(), own_agent);
   handlers["hello"] = hello;
   handlers["facts"] = facts;
   handlers["clock"] = clock_now;

@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 #include <memory>
 
 #include "base/json.h"
 #include "base/units.h"
+#include "bench/gpu_choice.h"
 #include "bench/measure.h"
 #include "cli/bench_commands.h"
 #include "cli/bench_ends.h"
@@ -63,6 +65,7 @@ std::string command_line(const Options& options) {
   if (options.with_tcp) line += " --tcp";
   if (options.plan.duplex) line += " --duplex";
   if (options.plan.threads > 1) line += fmt::format(" --threads {}", options.plan.threads);
+  if (options.plan.memory != "host") line += " --memory " + options.plan.memory;
   if (options.plan.busy_poll) line += " --busy-poll";
   if (options.plan.zero_copy) line += " --zero-copy";
   if (options.keep.repeat > 1) line += fmt::format(" --repeat {}", options.keep.repeat);
@@ -123,6 +126,13 @@ int run(Options& options) {
         {ErrorKind::kBadInput, fmt::format("--threads {}: there are {} queue pairs to share out; give "
                                            "--streams {} or more",
                                            options.plan.threads, streams, options.plan.threads)});
+  if (options.plan.memory != "host") {
+    const auto& operations = options.plan.operations;
+    if (std::ranges::find(operations, RdmaOperation::kDatagram) != operations.end())
+      return report({ErrorKind::kBadInput, "--memory: datagrams are sent from host memory only"});
+    if (options.latency_only)
+      return report({ErrorKind::kBadInput, "--memory: of GPU memory only the bandwidth is measured"});
+  }
   if (!options.working_set.empty()) {
     const auto bytes = parse_byte_count(options.working_set);
     if (!bytes || bytes->bytes > kLargestWorkingSet)
@@ -166,6 +176,14 @@ void declare_rdma_options(CLI::App& app, Options& options, CLI::Option* both_way
          "--threads", options.plan.threads,
          "that move data at each end, sharing out the queue pairs (default 1); small messages need them")
       ->check(CLI::Range(1, 64));
+  app.add_option(
+         "--memory", options.plan.memory,
+         "where messages lie: host (default), gpu (the closest to the adapter), gpu:1 (by PCI order), "
+         "gpu:0000:1b:00.0; of GPUs bandwidth only")
+      ->check([](const std::string& text) {
+        return is_memory(text) ? "" : "host, gpu, gpu:NUMBER or gpu:PCI-ADDRESS";
+      })
+      ->option_text("WHERE");
   app.add_option("--working-set", options.working_set,
                  "memory that messages come from, e.g. 256M: more than a cache holds");
 }

@@ -18,6 +18,7 @@ std::string end_text(const Endpoint& end) {
   if (!end.device.empty()) text += ' ' + end.device;
   if (!end.address.empty()) text += ' ' + end.address;
   if (end.gid_index >= 0) text += fmt::format(" (GID {})", end.gid_index);
+  if (!end.memory.empty()) text += fmt::format(" [{}]", end.memory);
   return printable(text);
 }
 
@@ -62,6 +63,8 @@ void add_ceiling(std::string& text, const Measurement& run) {
 void add_notes(std::string& text, const Measurement& run) {
   if (run.checked_bytes > 0 && run.wrong_bytes == 0)
     text += fmt::format("  data checked: {}\n", to_text(ByteCount{run.checked_bytes}));
+  for (const Endpoint* end : {&run.from, &run.to})
+    if (!end->memory_why.empty()) text += printable(fmt::format("  {}: {}", end->node, end->memory_why)) + '\n';
   for (const auto& [name, delta] : run.counter_deltas)
     text += fmt::format("  {} {:+}\n", printable(name), delta);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "bench/child_session.h"
+#include "bench/gpu_choice.h"
 #include "bench/measure_collective.h"
 #include "bench/typed.h"
 #include "cli/bench_table.h"
@@ -51,8 +52,7 @@ class Climb {
     add(RungKind::kRdma, why_no_rdma(a_, b_), [this](Rung& rung) { measure(rung, Engine::kRdma); });
     std::string why = why_no_rdma(a_, b_);
     if (why.empty()) why = why_no_gpu(a_, b_);
-    if (why.empty()) why = "this version of railbed does RDMA from host memory only";
-    add(RungKind::kRdmaGpu, std::move(why), [](Rung&) {});
+    add(RungKind::kRdmaGpu, std::move(why), [this](Rung& rung) { measure_gpu(rung); });
     why = &pair_.a() == &pair_.b() ? "both ends are one node" : why_no_gpu(a_, b_);
     add(RungKind::kNccl, std::move(why), [this](Rung& rung) { measure_nccl(rung); });
     return std::move(ladder_);
@@ -67,9 +67,22 @@ class Climb {
     ladder_.rungs.push_back(std::move(rung));
   }
 
-  // Each engine as `bench tcp` and `bench rdma` run it, so that their runs compare.
-  void measure(Rung& rung, Engine engine) {
+  // Writes where adapters reach the GPUs, else sends, whose receiver can copy them on.
+  void measure_gpu(Rung& rung) {
     BenchPlan plan;
+    plan.memory = "gpu";
+    measure(rung, Engine::kRdma, plan);
+    if (!rung.measurement || !is_staged(*rung.measurement)) return;
+    plan.operations = {RdmaOperation::kSend};
+    measure(rung, Engine::kRdma, plan);
+  }
+  static bool is_staged(const Measurement& one) {
+    const std::string_view staged = to_text(MemoryRoute::kStaged);
+    return one.from.memory.ends_with(staged) || one.to.memory.ends_with(staged);
+  }
+
+  // Each engine as `bench tcp` and `bench rdma` run it, so that their runs compare.
+  void measure(Rung& rung, Engine engine, BenchPlan plan = {}) {
     plan.engines = {engine};
     plan.latency = false;
     plan.sizes = engine == Engine::kTcp ? default_sizes(engine) : std::vector{kRdmaBytes};
@@ -121,8 +134,8 @@ class Climb {
     Measurement one = measured.empty() ? Measurement{} : std::move(measured.back());
     one.engine = Engine::kCollective;
     one.rail = way_.rail;
-    one.from = {a_.node, a_.interface, "", "", -1};
-    one.to = {b_.node, b_.interface, "", "", -1};
+    one.from = {a_.node, a_.interface, "", "", -1, "", ""};
+    one.to = {b_.node, b_.interface, "", "", -1, "", ""};
     if (report.failure) one.failure = report.failure;
     // One GPU a node goes through one adapter: this rail's path is the limit, whatever else the nodes have.
     for (const Rung& below : ladder_.rungs)

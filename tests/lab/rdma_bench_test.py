@@ -136,6 +136,53 @@ class Ladder(unittest.TestCase):
             self.assertIn('software RDMA: rxe0 of vm1 is rxe', rdma['causes'][0])
 
 
+GPU = '0000:1a:00.0'  # of the library that stands for CUDA; its memory is the process's own
+LIBRARY = '/usr/lib/x86_64-linux-gnu/libcuda.so.1'
+
+
+@unittest.skipUnless(os.environ.get('RAILBED_FAKE_GPU'), 'RAILBED_FAKE_GPU names no library')
+class GpuMemory(unittest.TestCase):
+    def setUp(self):
+        for node in ('vm1', 'vm2'):
+            with open(os.environ['RAILBED_FAKE_GPU'], 'rb') as library:
+                subprocess.run(PAIR.ssh_argv(node, f'cat > {LIBRARY}'), stdin=library, check=True, timeout=PATIENCE)
+            self.addCleanup(PAIR.ssh, node, f'rm {LIBRARY}')
+
+    def moved(self, *words):
+        code, measurements = result(start('--memory', f'gpu:{GPU}', '--sizes', '64K', '--seconds', '1', *words))
+        for one in measurements:
+            if not one['failure']:
+                self.assertGreater(one['summary']['median'], 0, one)
+                self.assertGreater(one['checked_bytes'], 0, one)
+                self.assertEqual(one['wrong_bytes'], 0, one)
+        return code, measurements
+
+    def test_staged_where_no_adapter_reaches_it(self):
+        code, (one,) = self.moved('--operations', 'send')
+        self.assertEqual((code, one['operation']), (0, 'send, GPU memory'), one)
+        for end in 'from', 'to':
+            self.assertEqual(one[end]['memory'], f'GPU {GPU}, staged')
+            self.assertRegex(one[end]['memory_why'], 'not by DMA-BUF: .*; not by nvidia-peermem: the module is not loaded')
+
+    def test_staged_writes_are_refused(self):
+        code, (one,) = self.moved()
+        self.assertEqual(code, 2)
+        self.assertIn(f'no adapter reaches the memory of GPU {GPU}', one['failure']['cause'])
+        self.assertIn('--operations send', one['failure']['remedy'])
+
+    def test_registered_as_with_nvidia_peermem(self):
+        for node in ('vm1', 'vm2'):
+            done = PAIR.ssh(node, 'mount -t tmpfs none /sys/module && mkdir /sys/module/nvidia_peermem && '
+                                  'echo 1 > /sys/module/nvidia_peermem/version')
+            self.assertEqual(done.returncode, 0, done)
+            self.addCleanup(PAIR.ssh, node, 'umount /sys/module')
+        code, measurements = self.moved('--operations', 'write,read,send')
+        self.assertEqual((code, [one['operation'] for one in measurements]),
+                         (0, ['write, GPU memory', 'read, GPU memory', 'send, GPU memory']), measurements)
+        for one in measurements:
+            self.assertEqual(one['from']['memory'], f'GPU {GPU}, nvidia-peermem')
+
+
 # A line for the shell of a guest: does something to the agent's processes there.
 AGENTS = 'for p in /proc/[0-9]*; do case $(readlink $p/exe) in */agents/*/railbed) {} ${{p#/proc/}};; esac; done'
 

@@ -2,7 +2,8 @@
 // stream does at once what it is given, and ranks are threads of one process; or of several, which meet in a
 // file of the folder RAILBED_FAKE_FOLDER (not for send and receive). Products are not computed: their matrices
 // must lie in memory that was allocated. RAILBED_FAKE_FAULT says what goes wrong: wrong (one element of each
-// all_reduce), hang, refuse (both in ncclCommInitRank), die (in the first operation), full (no memory is free).
+// all_reduce), hang, refuse (both in ncclCommInitRank), die (in the first operation), full (no memory is free),
+// no-dma-buf, copy (from GPU to host).
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -274,6 +275,11 @@ int cuDeviceGetName(char* name, int size, int) {
 int cuDeviceGetPCIBusId(char* address, int size, int device) {
   return std::snprintf(address, static_cast<std::size_t>(size), "0000:%02X:00.0", device + 0x1a), 0;
 }
+int cuDeviceGetByPCIBusId(int* device, const char* address) {
+  unsigned bus = 0;
+  if (std::sscanf(address, "0000:%x:00.0", &bus) != 1 || bus < 0x1a || bus >= 0x1a + kGpus) return 101;
+  return *device = static_cast<int>(bus) - 0x1a, 0;
+}
 int cuDeviceGetAttribute(int* value, int which, int) {
   *value = which == 36 ? 1'000'000 : which == 37 ? 1024 : which == 75 ? 9 : 1;
   return 0;
@@ -298,6 +304,20 @@ int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   *free = fault("full") ? 1 << 20 : *total;
   return 0;
 }
+int cuMemFree_v2(unsigned long long address) {
+  const std::lock_guard lock(memory_mutex);
+  memory.erase(address);
+  return std::free(reinterpret_cast<void*>(address)), 0;
+}
+int cuMemHostRegister_v2(void*, std::size_t, unsigned) { return 0; }
+int cuMemHostUnregister(void*) { return 0; }
+int cuPointerSetAttribute(const void*, int, unsigned long long) { return 0; }
+// A file, if not one that an adapter could use.
+int cuMemGetHandleForAddressRange(void* handle, unsigned long long, std::size_t, int, unsigned long long) {
+  if (fault("no-dma-buf")) return 801;
+  *static_cast<int*>(handle) = memfd_create("fake", MFD_CLOEXEC);
+  return 0;
+}
 int cuMemHostAlloc(void** memory, std::size_t size, unsigned) { return *memory = std::malloc(size), 0; }
 int cuMemFreeHost(void* memory) { return std::free(memory), 0; }
 int cuMemsetD8Async(unsigned long long to, unsigned char value, std::size_t size, void*) {
@@ -307,6 +327,7 @@ int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, std::size_t si
   return std::memcpy(reinterpret_cast<void*>(to), from, size), 0;
 }
 int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, std::size_t size, void*) {
+  if (fault("copy")) return 719;
   return std::memcpy(to, reinterpret_cast<void*>(from), size), 0;
 }
 int cuMemcpyDtoH_v2(void* to, unsigned long long from, std::size_t size) {
