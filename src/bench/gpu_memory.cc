@@ -1,20 +1,22 @@
 #include "bench/gpu_memory.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace railbed {
 namespace {
 
-constexpr unsigned kNonBlocking = 1;               // CU_STREAM_NON_BLOCKING
 constexpr int kSyncMemops = 6;                     // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
 constexpr int kDmaBufHandle = 1;                   // CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD
 constexpr int kHostMemoryAlreadyRegistered = 712;  // CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+
+std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 }  // namespace
 
 GpuCopies::GpuCopies(const std::vector<std::string>& cuda_files, const std::string& gpu)
     : cuda_(cuda_files, silent_) {
-  cuda_.open(gpu) && cuda_.call("cuStreamCreate", &stream_, kNonBlocking);
+  cuda_.open(gpu) && cuda_.call("cuStreamCreate", &stream_, cuda::kNonBlocking);
 }
 
 void GpuCopies::to_gpu(cuda::DevicePointer to, std::span<const std::byte> from) {
@@ -35,7 +37,12 @@ GpuMemory::GpuMemory(const std::vector<std::string>& cuda_files, const std::stri
   for (std::size_t i = 0; i < lanes; ++i) lanes_.push_back(std::make_unique<Lane>(cuda_files, gpu));
   cuda::Cuda& cuda = lanes_.front()->outgoing.cuda_;
   cuda.enter();
-  cuda.call("cuMemAlloc_v2", &address_, image.size());
+  // A DMA-BUF is of whole pages of the host (cuMemGetHandleForAddressRange), which cuMemAlloc does not
+  // promise.
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  whole_pages_ = round_up(image.size(), page);
+  cuda.call("cuMemAlloc_v2", &allocation_, whole_pages_ + page);
+  address_ = round_up(allocation_, page);
   // Copies are then in order with what adapters see ("Developing a Linux Kernel Module using GPUDirect
   // RDMA").
   unsigned yes = 1;
@@ -64,7 +71,7 @@ GpuMemory::~GpuMemory() {
   cuda::Cuda& cuda = lanes_.front()->outgoing.cuda_;
   if (!cuda.enter()) return;
   cuda.quick("cuMemHostUnregister", static_cast<void*>(image_.data()));
-  cuda.quick("cuMemFree_v2", address_);
+  cuda.quick("cuMemFree_v2", allocation_);
 }
 
 Result<Fd> GpuMemory::dma_buf() {
@@ -74,8 +81,8 @@ Result<Fd> GpuMemory::dma_buf() {
   if (cuda.attribute(cuda::kDmaBuf).value_or(0) == 0)
     return fail(ErrorKind::kUnavailable, "CUDA says that this GPU exports no DMA-BUF");
   int file = -1;
-  cuda.call("cuMemGetHandleForAddressRange", static_cast<void*>(&file), address_, image_.size(),
-            kDmaBufHandle, 0ULL);
+  cuda.call("cuMemGetHandleForAddressRange", static_cast<void*>(&file), address_, whole_pages_, kDmaBufHandle,
+            0ULL);
   if (!cuda.error().empty()) return fail(ErrorKind::kUnavailable, cuda.error());
   return Fd(file);
 }

@@ -71,7 +71,9 @@ class GpuMemory {
   std::vector<std::string> cuda_files_;
   std::string gpu_;
   std::span<std::byte> image_;
-  cuda::DevicePointer address_ = 0;
+  cuda::DevicePointer allocation_ = 0;
+  cuda::DevicePointer address_ = 0;  // the first whole page of it
+  std::size_t whole_pages_ = 0;      // bytes
   std::vector<std::unique_ptr<Lane>> lanes_;
 };
 
