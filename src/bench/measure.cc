@@ -103,7 +103,7 @@ class PairRun {
         limit.name += ", both ways";
         limit.rate.bits_per_second *= 2;
       }
-    if (measurement.failure) explain(from, to, *measurement.failure);
+    if (measurement.failure) blame_links({from, to}, *measurement.failure, stop_);
     measurements_.push_back(std::move(measurement));
     return !measurements_.back().failure;
   }
@@ -122,22 +122,6 @@ class PairRun {
   std::optional<std::string> gpu_of(const PairEnd& end) const {
     auto gpu = choose_gpu(*end.facts, end.interface, plan_.memory);
     return gpu ? std::optional(std::move(*gpu)) : std::nullopt;
-  }
-
-  // A port that is down, or lost its address, is the cause of whatever the engines saw. One that only misses
-  // its carrier may do so because the other is down.
-  void explain(const PairEnd& from, const PairEnd& to, Failure& failure) {
-    if (stop_.stop_requested() || failure.stage == "verify") return;
-    std::optional<std::pair<std::string, LinkState>> found;
-    for (const PairEnd* end : {&from, &to}) {
-      const auto link =
-          ask<LinkState>(*end->peer, kLink, LinkQuestion{end->interface, end->address}, kLinkDeadline, stop_);
-      if (!link || link->trouble.empty()) continue;
-      if (!found || (found->second.remote && !link->remote)) found = {end->peer->node(), *link};
-    }
-    if (!found) return;
-    failure.cause = fmt::format("{}: {}; {}", found->first, found->second.trouble, failure.cause);
-    failure.remedy = fmt::format("on {}: {}", found->first, found->second.remedy);
   }
 
   // A pair that failed is opened anew for what comes next, and so is one that has posted its receives.
@@ -182,6 +166,20 @@ class PairRun {
 };
 
 }  // namespace
+
+void blame_links(const std::vector<PairEnd>& ends, Failure& failure, const std::stop_token& stop) {
+  if (stop.stop_requested() || failure.stage == "verify") return;
+  std::optional<std::pair<std::string, LinkState>> found;
+  for (const PairEnd& end : ends) {
+    const auto link =
+        ask<LinkState>(*end.peer, kLink, LinkQuestion{end.interface, end.address}, kLinkDeadline, stop);
+    if (!link || link->trouble.empty()) continue;
+    if (!found || (found->second.remote && !link->remote)) found = {end.peer->node(), *link};
+  }
+  if (!found) return;
+  failure.cause = fmt::format("{}: {}; {}", found->first, found->second.trouble, failure.cause);
+  failure.remedy = fmt::format("on {}: {}", found->first, found->second.remedy);
+}
 
 std::vector<std::uint64_t> default_sizes(Engine engine) {
   if (engine == Engine::kTcp) return {256 << 10};

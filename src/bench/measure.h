@@ -64,4 +64,8 @@ std::vector<Measurement> measure_pair(const PairEnd& a, const PairEnd& b, std::s
                                       const BenchPlan& plan, const OnMeasuring& on_measuring,
                                       std::stop_token stop);
 
+// Puts first what the ends' own interfaces tell now. One that is down, or lost its address, is the cause of
+// whatever the engines saw; one that only misses its carrier may do so because the other is down.
+void blame_links(const std::vector<PairEnd>& ends, Failure& failure, const std::stop_token& stop);
+
 }  // namespace railbed

@@ -30,6 +30,11 @@ class RdmaPair {
   void measure_latency(RdmaOperation operation, bool from_a, const BenchPlan& plan, Measurement& measurement,
                        std::stop_token stop);
 
+  // For an engine of another kind over the same sessions: prepares both ends, whose names these are.
+  std::optional<Failure> prepare(const RdmaRun& run, const std::stop_token& stop);
+  const std::string& session_of_a() const { return a_.opened.session; }
+  const std::string& session_of_b() const { return b_.opened.session; }
+
  private:
   struct Side {
     const PairEnd* end = nullptr;
@@ -42,7 +47,6 @@ class RdmaPair {
   std::optional<Failure> staged_failure(RdmaOperation operation) const;
   std::optional<Failure> choose();
   std::optional<Failure> connect(const BenchPlan& plan, const std::stop_token& stop);
-  std::optional<Failure> prepare(const RdmaRun& run, const std::stop_token& stop);
   static RdmaRun run_of(const BenchPlan& plan, RdmaOperation operation, std::uint64_t message_bytes);
   void describe(const Side& from, const Side& to, Measurement& measurement) const;
   std::optional<RdmaCounters> count(const Side& side, const std::stop_token& stop) const;

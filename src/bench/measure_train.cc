@@ -4,16 +4,19 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 
 #include "base/random.h"
 #include "bench/both.h"
 #include "bench/chained_stop.h"
+#include "bench/measure_rdma.h"
 #include "bench/protocol.h"
 #include "bench/statistics.h"
 #include "bench/typed.h"
+#include "facts/facts.h"
+#include "hardware/ceilings.h"
 
 namespace railbed {
 namespace {
@@ -25,8 +28,9 @@ constexpr std::chrono::minutes kForRounds{30};
 
 // All ranks' requests at once. When one fails the others have a grace to say
 // what they saw; then they are stopped.
-TrainAnswers ask_ranks(const std::vector<TrainEnd>& ends, const std::vector<TrainRun>& runs,
-                       std::chrono::milliseconds deadline, std::stop_token stop) {
+TrainAnswers ask_ranks(const std::vector<PairEnd>& ends, std::string_view method,
+                       const std::vector<TrainRun>& runs, std::chrono::milliseconds deadline,
+                       std::stop_token stop) {
   ChainedStop inner(std::move(stop));
   std::mutex mutex;
   std::condition_variable changed;
@@ -36,7 +40,7 @@ TrainAnswers ask_ranks(const std::vector<TrainEnd>& ends, const std::vector<Trai
   std::vector<std::jthread> threads;
   for (std::size_t i = 0; i < ends.size(); ++i)
     threads.emplace_back([&, i] {
-      auto answer = ask<TrainRan>(*ends[i].peer, kTrainRun, runs[i], deadline, inner.token());
+      auto answer = ask<TrainRan>(*ends[i].peer, method, runs[i], deadline, inner.token());
       const std::lock_guard lock(mutex);
       wrong = wrong || went_wrong(answer);
       answers[i].emplace(std::move(answer));
@@ -70,22 +74,76 @@ std::size_t rounds_of(const TrainAnswers& answers) {
   return rounds;
 }
 
-Result<std::vector<TrainRun>> arrange(const std::vector<TrainEnd>& ends, const TrainRun& common,
-                                      const std::stop_token& stop) {
-  const std::size_t ranks = ends.size();
-  std::vector<TrainRun> runs(ranks, common);
-  for (std::size_t i = 0; i < ranks; ++i) {
-    const TrainEnd& end = ends[i];
+// Makes the runs of all ranks and the links between them. Each fills in `runs`, or says what failed.
+std::optional<Failure> link_by_tcp(const std::vector<PairEnd>& ends, std::vector<TrainRun>& runs,
+                                   const std::stop_token& stop) {
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const PairEnd& end = ends[i];
+    const std::size_t before = (i + ends.size() - 1) % ends.size();
     const auto door =
-        ask<TcpListening>(*end.peer, kTrainListen, TcpListen{end.address}, kSetUpDeadline, stop);
-    if (!door) return fail(door.error(), end.peer->node());
-    const std::size_t before = (i + ranks - 1) % ranks;
+        ask<TcpListening>(*end.peer, kTrainListen, TcpListen{*end.address}, kSetUpDeadline, stop);
+    if (!door) return Failure{"connect", fmt::format("{}: {}", end.peer->node(), door.error().text), ""};
     runs[i].session = door->session;
-    runs[i].rank = static_cast<int>(i);
     runs[i].previous = ends[before].peer->node();
-    runs[before].next = {ends[before].address, end.address, door->port, door->token, end.peer->node()};
+    runs[before].next = {*ends[before].address, *end.address, door->port, door->token, end.peer->node()};
   }
-  return runs;
+  return std::nullopt;
+}
+
+// Pair i is the link from rank i to the next; they close with their last user.
+std::optional<Failure> link_by_rdma(const std::vector<PairEnd>& ends, std::vector<TrainRun>& runs,
+                                    std::vector<std::unique_ptr<RdmaPair>>& pairs,
+                                    const std::stop_token& stop) {
+  BenchPlan plan;
+  plan.streams = 1;
+  plan.sizes = {ring_run("").message_bytes};
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const std::size_t next = (i + 1) % ends.size();
+    RdmaPair& pair = *pairs.emplace_back(std::make_unique<RdmaPair>(ends[i], ends[next], plan, false, stop));
+    if (pair.failure()) return pair.failure();
+    if (auto failure = pair.prepare(ring_run(""), stop)) return failure;
+    runs[i].session = pair.session_of_a();
+    runs[next].incoming = pair.session_of_b();
+  }
+  return std::nullopt;
+}
+
+std::vector<PairEnd> one_of_each_node(const std::vector<PairEnd>& ends) {
+  std::vector<PairEnd> some;
+  for (const PairEnd& end : ends)
+    if (some.empty() || some.back().peer != end.peer) some.push_back(end);
+  return some;
+}
+
+int mtu_of(const PairEnd& end) {
+  const NetInterface* found = end.facts == nullptr ? nullptr : find_interface(end.facts->net, end.interface);
+  return found != nullptr ? found->mtu.value_or(1500) : 1500;
+}
+
+// The lowest of the ceilings from each node to the next; `pairs` where they are linked by RDMA.
+Ceiling ring_ceiling(const std::vector<PairEnd>& ends, const std::vector<std::unique_ptr<RdmaPair>>& pairs) {
+  Ceiling lowest;
+  bool has_wire = false;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const PairEnd& a = ends[i];
+    const PairEnd& b = ends[(i + 1) % ends.size()];
+    if (a.peer->node() == b.peer->node()) continue;
+    has_wire = true;
+    if (a.facts == nullptr || b.facts == nullptr) continue;
+    const Wire wire = !pairs.empty()       ? pairs[i]->wire()
+                      : a.address->is_v4() ? Wire::kTcpIpv4
+                                           : Wire::kTcpIpv6;
+    const Ceiling one =
+        path_ceiling({a.peer->node(), a.interface, a.facts}, {b.peer->node(), b.interface, b.facts}, wire,
+                     pairs.empty() ? mtu_of(a) : pairs[i]->mtu());
+    if (lowest.limits.empty() ||
+        (!one.limits.empty() && one.limits.front().rate < lowest.limits.front().rate))
+      lowest = one;
+  }
+  if (has_wire) return lowest;
+  lowest.nominal = true;
+  lowest.note = "all ranks are one machine: no wire, memory and processor bind";
+  return lowest;
 }
 
 double median_of(std::vector<double> values) { return median_interval(std::move(values)).median; }
@@ -126,8 +184,8 @@ std::optional<Failure> train_cause(const std::vector<std::string>& nodes, const 
   return cause;
 }
 
-TrainResult measure_train(const std::vector<TrainEnd>& ends, const Step& step, int word_bytes, double seconds,
-                          std::stop_token stop) {
+TrainResult measure_train(const std::vector<PairEnd>& ends, Engine transport, const Step& step,
+                          int word_bytes, double seconds, std::stop_token stop) {
   TrainResult result;
   TrainRun common;
   common.ranks = static_cast<int>(ends.size());
@@ -135,16 +193,20 @@ TrainResult measure_train(const std::vector<TrainEnd>& ends, const Step& step, i
   common.word_bytes = word_bytes;
   common.seconds = seconds;
   common.seed = random_seed();
-  const auto runs = arrange(ends, common, stop);
-  if (!runs) {
-    result.failure = Failure{"connect", runs.error().text, ""};
-    return result;
-  }
+  std::vector<TrainRun> runs(ends.size(), common);
+  for (std::size_t i = 0; i < ends.size(); ++i) runs[i].rank = static_cast<int>(i);
+  std::vector<std::unique_ptr<RdmaPair>> pairs;  // until every rank has answered
+  result.failure =
+      transport == Engine::kRdma ? link_by_rdma(ends, runs, pairs, stop) : link_by_tcp(ends, runs, stop);
+  if (result.failure) return result;
+  result.ceiling = ring_ceiling(ends, pairs);
   const auto deadline = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000)) + kForRounds;
-  const TrainAnswers answers = ask_ranks(ends, *runs, deadline, std::move(stop));
+  const TrainAnswers answers = ask_ranks(ends, transport == Engine::kRdma ? kTrainRunRdma : kTrainRun, runs,
+                                         deadline, std::move(stop));
   std::vector<std::string> nodes;
-  for (const TrainEnd& end : ends) nodes.push_back(end.peer->node());
+  for (const PairEnd& end : ends) nodes.push_back(end.peer->node());
   result.failure = train_cause(nodes, answers);
+  if (result.failure) blame_links(one_of_each_node(ends), *result.failure, stop);
   if (std::any_of(answers.ranks.begin(), answers.ranks.end(), [](const auto& rank) { return !rank; }))
     return result;
   for (const auto& rank : answers.ranks) {
@@ -174,6 +236,7 @@ TrainReport report_of(const Model& model, const StepPlan& plan, const Step& step
   report.checked_bytes = result.checked_bytes;
   report.wrong_bytes = result.wrong_bytes;
   report.failure = result.failure;
+  report.ceiling = result.ceiling;
   report.hiding_rate = hiding_rate(step, ranks, kHiddenShare);
   report.rounds = result.step.size();
   if (result.step.empty()) return report;

@@ -8,19 +8,12 @@
 #include <vector>
 
 #include "base/fields.h"
-#include "base/ip.h"
-#include "base/peer.h"
+#include "bench/measure.h"
 #include "bench/step.h"
 #include "bench/train.h"
 #include "facts/measurement.h"
 
 namespace railbed {
-
-// One rank: several may live on one node.
-struct TrainEnd {
-  Peer* peer = nullptr;
-  IpAddress address;
-};
 
 // What several agents answered, in the order of the ranks, and the order in
 // which they did.
@@ -41,14 +34,15 @@ struct TrainResult {
   std::vector<double> compute;   // the computing alone: what one rank does without the others
   std::uint64_t checked_bytes = 0;
   std::uint64_t wrong_bytes = 0;
+  Ceiling ceiling;  // of the slowest link between two ranks
   std::optional<Failure> failure;
 };
 
-// Each rank sends to the next, the last to the first. Ends within `seconds`,
-// some rounds, and a patience; what went wrong stands in the failure, and no
-// rank goes on without the others.
-TrainResult measure_train(const std::vector<TrainEnd>& ends, const Step& step, int word_bytes, double seconds,
-                          std::stop_token stop);
+// One end is one rank, of which several may live on one node. Each sends to the next, the last to the first:
+// over TCP, whose ends need addresses, or over RDMA. Ends within `seconds`, some rounds, and a patience; what
+// went wrong stands in the failure, and no rank goes on without the others.
+TrainResult measure_train(const std::vector<PairEnd>& ends, Engine transport, const Step& step,
+                          int word_bytes, double seconds, std::stop_token stop);
 
 // What a rehearsal says, seconds; medians with their 95 % intervals.
 struct TrainReport {
@@ -62,7 +56,7 @@ struct TrainReport {
   std::uint64_t tokens = 0;  // of a sample; 0: none
   int word_bytes = 4;
   double flops_per_second = 0;     // of a rank: that the computing is simulated at, or came to on its GPU
-  std::string transport;           // "TCP", "NCCL"
+  std::string transport;           // "TCP", "RDMA", "NCCL"
   bool on_gpus = false;            // else in host buffers
   std::string compute_kind;        // "simulated on CPUs", "cuBLAS bf16 on NVIDIA H200"
   std::string libraries;           // "NCCL 2.28.3, cuBLAS 13.1.0"

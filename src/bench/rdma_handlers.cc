@@ -5,6 +5,7 @@
 #include "bench/port_counters.h"
 #include "bench/rdma_session.h"
 #include "bench/sessions.h"
+#include "bench/train.h"
 #include "bench/typed.h"
 #include "facts/collectors.h"
 #include "facts/net.h"
@@ -161,6 +162,19 @@ Result<RdmaDone> done_or_failure(Result<void> result, const std::string& stage) 
   return done;
 }
 
+Result<TrainRan> train(Opens& opens, const TrainRun& run, std::stop_token stop) {
+  if (auto sane = check_run(run); !sane) return fail(sane.error().kind, sane.error().text);
+  std::vector<std::shared_ptr<RdmaSession>> links;
+  for (const std::string& name : {run.session, run.incoming}) {
+    const auto open = opens.find(name);
+    if (!open) return fail(open.error().kind, open.error().text);
+    if (!(*open)->engine || !(*open)->engine->is_prepared_for(ring_run("")))
+      return fail(ErrorKind::kBadInput, "the session was not prepared for a ring");
+    links.push_back((*open)->engine);
+  }
+  return train_over(rdma_ring_links(links[0], links[1], ring_run(""), stop), run, stop);
+}
+
 Result<RdmaCounters> counters(Host& host, const Open& open) {
   const Rdma rdma = collect_rdma(host);
   for (const RdmaDevice& device : items(rdma.devices))
@@ -214,6 +228,9 @@ Handlers rdma_handlers(std::shared_ptr<Host> host, const NvidiaLibraries& from, 
   add_step<RdmaSessionName>(
       all, kRdmaCounters, opens,
       [host](Open& open, const RdmaSessionName&, std::stop_token) { return counters(*host, open); });
+  all.emplace(kTrainRunRdma, typed_handler<TrainRun>([opens](const TrainRun& request, std::stop_token stop) {
+                return train(*opens, request, std::move(stop));
+              }));
   // The process elsewhere, if any, ends with the last reference to it.
   all.emplace(kRdmaClose, typed_handler<RdmaSessionName>(
                               [opens](const RdmaSessionName& request, std::stop_token) -> Result<RdmaDone> {

@@ -58,6 +58,7 @@ class RdmaSession {
   RdmaDone watch(std::stop_token stop) const;
 
   struct State;  // verbs_state.h
+  const State& state() const { return *state_; }
 
  private:
   explicit RdmaSession(std::unique_ptr<State> state);

@@ -1,33 +1,23 @@
-// A ring of ranks over TCP: each sends to the next and receives from the one
-// before. Every wait is bounded.
+// A ring of ranks: each sends to the next and receives from the one before. Every wait is bounded.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stop_token>
-#include <string>
-#include <vector>
 
-#include "bench/socket.h"
+#include "bench/ring_links.h"
 #include "facts/measurement.h"
 
 namespace railbed {
 
-struct RingLinks {
-  int rank = 0;
-  int ranks = 2;
-  Socket to_next;
-  Socket from_previous;
-  std::string next;  // the nodes' names, for complaints
-  std::string previous;
-};
-
 class Ring {
  public:
   // `patience`: how long no byte at all may come or go while some should.
-  Ring(RingLinks links, std::chrono::milliseconds patience, std::stop_token stop);
+  Ring(int rank, int ranks, std::unique_ptr<RingLinks> links, std::chrono::milliseconds patience,
+       std::stop_token stop);
 
   // Sums `input` of all ranks into `output`, as unsigned integers of
   // `word_bytes` (2 or 4) that wrap around: a sum that can be checked to the
@@ -47,11 +37,13 @@ class Ring {
   // unless `own` is empty.
   bool exchange(std::span<const std::byte> send, std::span<std::byte> receive, std::span<const std::byte> own,
                 int word_bytes);
-  bool fail(bool sending, Break why);
+  bool fail(Failure why);
   std::span<const std::byte> chunk(std::span<const std::byte> all, int index) const;
   std::span<std::byte> chunk(std::span<std::byte> all, int index) const;
 
-  RingLinks links_;
+  int rank_;
+  int ranks_;
+  std::unique_ptr<RingLinks> links_;
   std::chrono::milliseconds patience_;
   std::stop_token stop_;
   std::optional<Failure> failure_;

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -12,7 +13,8 @@
 #include <vector>
 
 #include "base/fields.h"
-#include "bench/ring.h"
+#include "bench/rdma.h"
+#include "bench/ring_links.h"
 #include "bench/step.h"
 #include "bench/tcp.h"
 #include "facts/measurement.h"
@@ -21,28 +23,26 @@ namespace railbed {
 
 inline constexpr std::string_view kTrainListen = "bench.train.listen";  // TcpListen → TcpListening
 inline constexpr std::string_view kTrainRun = "bench.train.run";        // TrainRun → TrainRan
+// The same over RDMA sessions, which stay open: others may still have to receive what a rank has sent.
+inline constexpr std::string_view kTrainRunRdma = "bench.train.run.rdma";  // TrainRun → TrainRan
 
-// The session ends with this request.
 struct TrainRun {
-  std::string session;
+  std::string session;   // TCP's ends with this request; over RDMA, the one towards the next rank
+  std::string incoming;  // over RDMA: the session from the rank before
   int rank = 0;
   int ranks = 2;
-  TcpTarget next;        // where this rank sends to
-  std::string previous;  // the node that it receives from
+  TcpTarget next;        // over TCP: where this rank sends to
+  std::string previous;  // over TCP: the node that it receives from
   Step step;
   int word_bytes = 4;
   double seconds = 0;  // rounds go on as long; at least kFewestRounds
   std::uint64_t seed = 0;
   static constexpr auto fields() {
-    return std::tuple{field("session", &TrainRun::session),
-                      field("rank", &TrainRun::rank),
-                      field("ranks", &TrainRun::ranks),
-                      field("next", &TrainRun::next),
-                      field("previous", &TrainRun::previous),
-                      field("step", &TrainRun::step),
-                      field("word_bytes", &TrainRun::word_bytes),
-                      field("seconds", &TrainRun::seconds),
-                      field("seed", &TrainRun::seed)};
+    return std::tuple{field("session", &TrainRun::session), field("incoming", &TrainRun::incoming),
+                      field("rank", &TrainRun::rank),       field("ranks", &TrainRun::ranks),
+                      field("next", &TrainRun::next),       field("previous", &TrainRun::previous),
+                      field("step", &TrainRun::step),       field("word_bytes", &TrainRun::word_bytes),
+                      field("seconds", &TrainRun::seconds), field("seed", &TrainRun::seed)};
   }
 };
 
@@ -73,8 +73,15 @@ inline constexpr int kMostRounds = 1000;
 // Returns soon after a neighbour is gone or a stop is requested. No byte moving
 // for the patience is a failure; a neighbour may compute meanwhile, so that is
 // the longer the more there is to compute.
-TrainRan train_rank(const TcpDoor& door, const TrainRun& run, std::stop_token stop);
+TrainRan train_over(std::unique_ptr<RingLinks> links, const TrainRun& run, std::stop_token stop);
+// Makes the links first.
+TrainRan train_over_tcp(const TcpDoor& door, const TrainRun& run, std::stop_token stop);
 std::chrono::milliseconds ring_patience(const Step& step);
+
+// What both ends of an RDMA link are prepared for: the size is that of a message at most.
+inline RdmaRun ring_run(std::string session) {
+  return {std::move(session), RdmaOperation::kSend, std::uint64_t{256} << 10, 0, 1, 0};
+}
 
 // Refuses what no caller may ask: untrusted numbers end here.
 Result<void> check_run(const TrainRun& run);

@@ -29,7 +29,7 @@ Handlers train_handlers() {
                                     auto door = doors->find(request.session);
                                     if (!door) return fail(door.error().kind, door.error().text);
                                     doors->remove(request.session);
-                                    return train_rank(**door, request, std::move(stop));
+                                    return train_over_tcp(**door, request, std::move(stop));
                                   }));
   return handlers;
 }

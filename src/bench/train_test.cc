@@ -26,15 +26,15 @@ class TrainTest : public testing::Test {
  protected:
   explicit TrainTest(int ranks = 3) {
     for (int i = 0; i < ranks; ++i) peers_.emplace_back("node" + std::to_string(i), train_handlers());
-    for (LocalPeer& peer : peers_) ends_.push_back({&peer, kLoopback});
+    for (LocalPeer& peer : peers_) ends_.push_back({&peer, "lo", kLoopback, nullptr});
   }
   std::deque<LocalPeer> peers_;
-  std::vector<TrainEnd> ends_;
+  std::vector<PairEnd> ends_;
 };
 
 TEST_F(TrainTest, EveryRoundHasAllThreeTimesAndExactSums) {
   for (const int word_bytes : {2, 4}) {
-    const TrainResult result = measure_train(ends_, short_step(), word_bytes, 0.1, {});
+    const TrainResult result = measure_train(ends_, Engine::kTcp, short_step(), word_bytes, 0.1, {});
     ASSERT_FALSE(result.failure) << result.failure->cause;
     EXPECT_GE(result.step.size(), static_cast<std::size_t>(kFewestRounds));
     EXPECT_EQ(result.step.size(), result.exchange.size());
@@ -48,8 +48,8 @@ TEST_F(TrainTest, EveryRoundHasAllThreeTimesAndExactSums) {
 }
 
 TEST_F(TrainTest, AllRanksMayLiveOnOneNode) {
-  for (TrainEnd& end : ends_) end.peer = &peers_.front();
-  const TrainResult result = measure_train(ends_, short_step(), 4, 0.1, {});
+  for (PairEnd& end : ends_) end.peer = &peers_.front();
+  const TrainResult result = measure_train(ends_, Engine::kTcp, short_step(), 4, 0.1, {});
   EXPECT_FALSE(result.failure) << result.failure->cause;
   EXPECT_GE(result.step.size(), static_cast<std::size_t>(kFewestRounds));
 }
@@ -60,7 +60,7 @@ TEST_F(TrainTest, AStopEndsEveryRank) {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     stop.request_stop();
   });
-  const TrainResult result = measure_train(ends_, {30, {{30, 1000}}}, 4, 600, stop.get_token());
+  const TrainResult result = measure_train(ends_, Engine::kTcp, {30, {{30, 1000}}}, 4, 600, stop.get_token());
   ASSERT_TRUE(result.failure);
   EXPECT_THAT(result.failure->cause, HasSubstr("stopped"));
 }
@@ -89,14 +89,14 @@ class DyingPeer : public Peer {
 TEST_F(TrainTest, ANodeThatDiesMidStepEndsEverythingWithItsName) {
   DyingPeer dying(peers_[1]);
   ends_[1].peer = &dying;
-  const TrainResult result = measure_train(ends_, {1, {{1, 1000}}}, 4, 600, {});
+  const TrainResult result = measure_train(ends_, Engine::kTcp, {1, {{1, 1000}}}, 4, 600, {});
   ASSERT_TRUE(result.failure);
   EXPECT_THAT(result.failure->cause, HasSubstr("the agent on node1: the connection was lost"));
 }
 
 TEST_F(TrainTest, ANodeThatCannotListenIsNamed) {
   ends_[2].address = *IpAddress::parse("192.0.2.7");  // RFC 5737: nobody's
-  const TrainResult result = measure_train(ends_, short_step(), 4, 0.1, {});
+  const TrainResult result = measure_train(ends_, Engine::kTcp, short_step(), 4, 0.1, {});
   ASSERT_TRUE(result.failure);
   EXPECT_THAT(result.failure->cause, HasSubstr("node2"));
 }

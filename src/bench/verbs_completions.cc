@@ -11,7 +11,6 @@ namespace {
 constexpr double kInterval = 0.1;
 constexpr int kSleepMs = 50;
 constexpr std::uint64_t kSuspiciousSilence = 1'000'000'000;
-constexpr std::uint64_t kLongestSilence = 10'000'000'000;
 
 std::string remedy_of(ibv_wc_status status, const std::string& peer) {
   switch (status) {
@@ -31,11 +30,12 @@ std::string remedy_of(ibv_wc_status status, const std::string& peer) {
 }  // namespace
 
 Completions::Completions(const RdmaSession::State& state, const CompletionQueue& queue,
-                         std::string_view doing, std::stop_token stop)
+                         std::string_view doing, std::stop_token stop, std::uint64_t longest_silence)
     : state_(state),
       queue_(queue),
       doing_(doing),
       stop_(std::move(stop)),
+      longest_silence_(longest_silence),
       sleeps_(few_processors()),
       last_completion_(now_ns()) {}
 
@@ -61,7 +61,7 @@ bool Completions::wait() {
   silent_ns_ = now - last_completion_;
   // Some drivers (rxe) let writes hang on a port that is down: ask before the long silence is over.
   if (silent_ns_ > kSuspiciousSilence && (trouble_ = adapter_trouble(state_, 0))) return false;
-  return silent_ns_ < kLongestSilence;
+  return silent_ns_ < longest_silence_;
 }
 
 // What completed before the queue was armed brings no event: the first call only arms, the caller polls

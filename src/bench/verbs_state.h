@@ -114,12 +114,15 @@ void pin_to(const std::vector<int>& cpus);
 // `wait_ms` for one.
 std::optional<Failure> adapter_trouble(const RdmaSession::State& state, int wait_ms);
 
+inline constexpr std::uint64_t kLongestSilence = 10'000'000'000;  // ns
+inline constexpr std::uint64_t kNoLimit = UINT64_MAX;             // the caller's own patience ends the wait
+
 // A completion queue, and the patience of whoever waits for it.
 class Completions {
  public:
-  // `doing` goes before the peer's name in complaints: "writing to".
+  // `doing` goes before the peer's name in complaints: "writing to". `longest_silence`: ns.
   Completions(const RdmaSession::State& state, const CompletionQueue& queue, std::string_view doing,
-              std::stop_token stop);
+              std::stop_token stop, std::uint64_t longest_silence = kLongestSilence);
 
   // Takes at most one batch and hands each good one to `take`. False once one failed or a stop was requested.
   template <class Take>
@@ -153,6 +156,7 @@ class Completions {
   const CompletionQueue& queue_;
   std::string_view doing_;
   std::stop_token stop_;
+  std::uint64_t longest_silence_;
   bool sleeps_;
   bool armed_ = false;
   std::uint64_t idle_polls_ = 0;

@@ -14,7 +14,7 @@
 #include "cli/terminal.h"
 #include "cli/train_command.h"
 #include "cli/train_text.h"
-#include "hardware/ceilings.h"
+#include "facts/facts.h"
 #include "inventory/load.h"
 
 namespace railbed {
@@ -31,18 +31,12 @@ struct Output {
                                               {"exchange_rate", "bit/s"},
                                               {"hiding_rate", "bit/s"},
                                               {"flops_per_second", "FLOP/s"}};
-  std::vector<TrainReport> reports;  // of each repeat
+  std::vector<TrainReport> reports;  // of each repeat and transport
   std::vector<Measurement> measurements;
   static constexpr auto fields() {
     return std::tuple{field("version", &Output::version), field("units", &Output::units),
                       field("reports", &Output::reports), field("measurements", &Output::measurements)};
   }
-};
-
-// The ranks in the order of the ring, and what the links between them allow.
-struct Stage {
-  std::vector<TrainEnd> ends;
-  Ceiling ceiling;
 };
 
 // "100T", "312e12", "989 TFLOP/s".
@@ -59,74 +53,78 @@ std::optional<double> parse_flops(std::string text) {
   return *number * factor;
 }
 
-std::vector<TrainEnd> several(const TrainEnd& end, int ranks) {
-  return std::vector<TrainEnd>(static_cast<std::size_t>(ranks), end);
+std::vector<PairEnd> several(const PairEnd& end, int ranks) {
+  return std::vector<PairEnd>(static_cast<std::size_t>(ranks), end);
 }
 
-Stage this_machine(Peer& peer, int ranks) {
-  Stage stage{several({&peer, *IpAddress::parse("127.0.0.1")}, ranks), {}};
-  stage.ceiling.nominal = true;
-  stage.ceiling.note = "all ranks are one machine: no wire, memory and processor bind";
-  return stage;
-}
-
-// The lowest of the ceilings from each node to the next.
-Ceiling ring_ceiling(const Rail& rail, const Surveyed& surveyed, const std::vector<std::string>& nodes) {
-  Ceiling lowest;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const std::string& a = nodes[i];
-    const std::string& b = nodes[(i + 1) % nodes.size()];
-    const std::string& interface = find_port(rail, a)->interface;
-    const NetInterface* found = find_interface(surveyed.facts.at(a).net, interface);
-    const int mtu = found != nullptr ? found->mtu.value_or(1500) : 1500;
-    const Wire wire = find_port(rail, a)->address->is_v4() ? Wire::kTcpIpv4 : Wire::kTcpIpv6;
-    const Ceiling one = path_ceiling({a, interface, &surveyed.facts.at(a)},
-                                     {b, find_port(rail, b)->interface, &surveyed.facts.at(b)}, wire, mtu);
-    if (lowest.limits.empty() ||
-        (!one.limits.empty() && one.limits.front().rate < lowest.limits.front().rate))
-      lowest = one;
-  }
-  return lowest;
-}
-
-Result<Stage> nodes_of(const Rail& rail, fleet::Fleet& fleet, const Surveyed& surveyed, int ranks) {
-  Stage stage;
-  std::vector<std::string> nodes;
+// The ranks in the order of the ring.
+Result<std::vector<PairEnd>> ranks_of(const Rail& rail, fleet::Fleet& fleet, const Surveyed& surveyed,
+                                      int ranks) {
+  std::vector<PairEnd> ends;
   for (const RailPort& port : rail.ports) {
-    if (!surveyed.facts.contains(port.node)) continue;
-    if (!port.address || port.address->is_link_local())
-      return fail(ErrorKind::kBadInput, fmt::format("{} of {} has no IP address on {}: TCP needs one",
-                                                    port.interface, port.node, rail.name));
-    nodes.push_back(port.node);
-    for (const TrainEnd& end : several({fleet.find(port.node), *port.address}, ranks))
-      stage.ends.push_back(end);
+    const auto facts = surveyed.facts.find(port.node);
+    if (facts == surveyed.facts.end()) continue;
+    for (PairEnd& end : several({fleet.find(port.node), port.interface, port.address, &facts->second}, ranks))
+      ends.push_back(std::move(end));
   }
-  if (stage.ends.size() < 2)
+  if (ends.size() < 2)
     return fail(ErrorKind::kUnavailable, fmt::format("{}: fewer than two ranks can be reached; give "
                                                      "each node more with --ranks",
                                                      rail.name));
-  if (stage.ends.size() > static_cast<std::size_t>(kMostRanks))
-    return fail(ErrorKind::kBadInput, fmt::format("{} ranks: at most {}", stage.ends.size(), kMostRanks));
-  stage.ceiling = ring_ceiling(rail, surveyed, nodes);
-  return stage;
+  if (ends.size() > static_cast<std::size_t>(kMostRanks))
+    return fail(ErrorKind::kBadInput, fmt::format("{} ranks: at most {}", ends.size(), kMostRanks));
+  return ends;
 }
 
-TrainReport rehearse(const TrainOptions& options, const Model& model, const Stage& stage) {
+// What is in the way of that transport between these ranks; empty: nothing.
+std::string obstacle(Engine transport, const std::vector<PairEnd>& ends) {
+  for (const PairEnd& end : ends) {
+    if (transport == Engine::kTcp && (!end.address || end.address->is_link_local()))
+      return fmt::format("{} of {} has no IP address in cluster.yaml: TCP needs one", end.interface,
+                         end.peer->node());
+    if (transport == Engine::kRdma &&
+        (end.facts == nullptr || !rdma_port_of(end.facts->rdma, end.facts->net, end.interface)))
+      return fmt::format("{} of {} has no RDMA device: `rdma link` must list it", end.interface,
+                         end.peer->node());
+  }
+  return "";
+}
+
+// Those that were asked for, or all that nothing is in the way of.
+Result<std::vector<Engine>> transports_of(const TrainOptions& options, const std::vector<PairEnd>& ends) {
+  std::vector<Engine> transports;
+  std::string why;
+  for (const auto& [name, transport] : {std::pair{"tcp", Engine::kTcp}, std::pair{"rdma", Engine::kRdma}}) {
+    const bool is_wanted = std::ranges::find(options.transports, name) != options.transports.end();
+    if (!options.transports.empty() && !is_wanted) continue;
+    const std::string found = obstacle(transport, ends);
+    if (found.empty())
+      transports.push_back(transport);
+    else if (is_wanted)
+      return fail(ErrorKind::kUnavailable, found);
+    else if (why.empty())
+      why = found;
+  }
+  if (transports.empty()) return fail(ErrorKind::kUnavailable, why);
+  return transports;
+}
+
+TrainReport rehearse(const TrainOptions& options, const Model& model, const std::vector<PairEnd>& ends,
+                     Engine transport) {
   StepPlan plan = options.plan;
   if (options.step_milliseconds > 0)
     plan.flops_per_second = step_flops(model, plan.batch) / (options.step_milliseconds / 1000);
   const Step step = make_step(model, plan);
+  const std::string over = transport == Engine::kRdma ? "RDMA" : "TCP";
   progress(
-      fmt::format("rehearsing {} on {} ranks, {:.3g} s or {} rounds of a "
-                  "step of {:.3g} s and more",
-                  model.name, stage.ends.size(), options.seconds, kFewestRounds, step.compute));
+      fmt::format("rehearsing {} on {} ranks over {}, {:.3g} s or {} rounds of a step of {:.3g} s and more",
+                  model.name, ends.size(), over, options.seconds, kFewestRounds, step.compute));
   const TrainResult result =
-      measure_train(stage.ends, step, static_cast<int>(plan.word_bytes), options.seconds, interrupted());
-  TrainReport report = report_of(model, plan, step, static_cast<int>(stage.ends.size()), result);
-  for (const TrainEnd& end : stage.ends) report.nodes.push_back(end.peer->node());
-  report.transport = "TCP";
+      measure_train(ends, transport, step, static_cast<int>(plan.word_bytes), options.seconds, interrupted());
+  TrainReport report = report_of(model, plan, step, static_cast<int>(ends.size()), result);
+  for (const PairEnd& end : ends) report.nodes.push_back(end.peer->node());
+  report.transport = over;
   report.compute_kind = "simulated on CPUs";
-  report.ceiling = stage.ceiling;
   return report;
 }
 
@@ -137,6 +135,7 @@ std::string command_line(const TrainOptions& options) {
   if (options.ranks > 0) line += fmt::format(" --ranks {}", options.ranks);
   if (!options.gpus.empty()) line += fmt::format(" --gpus {}", fmt::join(options.gpus, ","));
   if (options.host_buffers) line += " --host-buffers";
+  if (!options.transports.empty()) line += fmt::format(" --transport {}", fmt::join(options.transports, ","));
   if (options.batch > 0) line += fmt::format(" --batch {}", options.batch);
   return line;
 }
@@ -144,7 +143,7 @@ std::string command_line(const TrainOptions& options) {
 // The options that describe ranks in host buffers.
 bool asks_for_host_buffers(const TrainOptions& options) {
   return options.host_buffers || options.ranks > 0 || !options.flops.empty() ||
-         options.step_milliseconds > 0 || !options.rail.empty();
+         options.step_milliseconds > 0 || !options.rail.empty() || !options.transports.empty();
 }
 
 bool uses_gpus(const TrainOptions& options, const Surveyed& surveyed) {
@@ -155,11 +154,16 @@ bool uses_gpus(const TrainOptions& options, const Surveyed& surveyed) {
   return without.empty();
 }
 
-int in_host_buffers(TrainOptions options, const Model& model, const Stage& stage, const Surveyed& surveyed) {
+int in_host_buffers(TrainOptions options, const Model& model, const std::vector<PairEnd>& ends,
+                    const Surveyed& surveyed) {
   constexpr std::uint64_t kBatch = 8;
   if (options.batch == 0) options.plan.batch = kBatch;
-  return keep_rehearsals(
-      options, [&] { return rehearse(options, model, stage); }, surveyed);
+  const auto transports = transports_of(options, ends);
+  if (!transports) return report(transports.error());
+  Rehearsals rehearsals;
+  for (const Engine transport : *transports)
+    rehearsals.emplace_back([&, transport] { return rehearse(options, model, ends, transport); });
+  return keep_rehearsals(options, rehearsals, surveyed);
 }
 
 int on_this_machine(const TrainOptions& options, const Model& model) {
@@ -172,7 +176,9 @@ int on_this_machine(const TrainOptions& options, const Model& model) {
     return train_on_gpus(options, model, {{&fleet.peer(0), options.gpus}}, surveyed);
   if (!options.gpus.empty())
     return report({ErrorKind::kUnavailable, "--gpus: no GPU with a loaded driver is found here"});
-  return in_host_buffers(options, model, this_machine(fleet.peer(0), ranks), surveyed);
+  return in_host_buffers(
+      options, model, several({&fleet.peer(0), "lo", IpAddress::parse("127.0.0.1").value(), nullptr}, ranks),
+      surveyed);
 }
 
 int on_gpus_of(const Cluster& cluster, fleet::Fleet& fleet, const Surveyed& surveyed,
@@ -187,9 +193,9 @@ int on_rail(const Rail* rail, fleet::Fleet& fleet, const Surveyed& surveyed, con
             const Model& model) {
   if (rail == nullptr)
     return report({ErrorKind::kBadInput, "the cluster has no rail: host buffers need one"});
-  const auto stage = nodes_of(*rail, fleet, surveyed, std::max(1, options.ranks));
-  if (!stage) return report(stage.error());
-  return in_host_buffers(options, model, *stage, surveyed);
+  const auto ends = ranks_of(*rail, fleet, surveyed, std::max(1, options.ranks));
+  if (!ends) return report(ends.error());
+  return in_host_buffers(options, model, *ends, surveyed);
 }
 
 int on_cluster(const TrainOptions& options, const Model& model) {
@@ -228,15 +234,16 @@ int run(TrainOptions& options) {
 
 }  // namespace
 
-int keep_rehearsals(const TrainOptions& options, const std::function<TrainReport()>& rehearse,
-                    const Surveyed& surveyed) {
+int keep_rehearsals(const TrainOptions& options, const Rehearsals& rehearsals, const Surveyed& surveyed) {
   Output output;
   BenchRun kept = begin_run(options.keep, command_line(options));
-  for (int i = 0; i < options.keep.repeat && !interrupted().stop_requested(); ++i) {
-    output.reports.push_back(rehearse());
-    for (Measurement& one : train_measurements(output.reports.back()))
-      kept.measurements.push_back(std::move(one));
-  }
+  for (int i = 0; i < options.keep.repeat; ++i)
+    for (const auto& rehearse : rehearsals) {
+      if (interrupted().stop_requested()) break;
+      output.reports.push_back(rehearse());
+      for (Measurement& one : train_measurements(output.reports.back()))
+        kept.measurements.push_back(std::move(one));
+    }
   clear_progress();
   output.measurements = kept.measurements;
   if (options.json)
@@ -268,7 +275,12 @@ Action declare_bench_train(CLI::App& app) {
   app.add_option("--library", options->nccl, "NCCL's file (default: libnccl.so.2, then Python's)");
   app.add_option("--cublas", options->cublas, "cuBLAS's file (default: libcublas.so of the driver's CUDA)");
   app.add_flag("--host-buffers", options->host_buffers,
-               "simulate the computing and exchange over TCP even where there are GPUs")
+               "simulate the computing and exchange from host memory even where there are GPUs")
+      ->excludes(gpus);
+  app.add_option("--transport", options->transports,
+                 "in host buffers: tcp, rdma (default: each that all nodes have on the rail)")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"tcp", "rdma"}))
       ->excludes(gpus);
   app.add_option("--ranks", options->ranks,
                  "in host buffers: of each node (default: 1; 2 on this machine alone)")
@@ -291,7 +303,8 @@ Action declare_bench_train(CLI::App& app) {
       "railbed bench train cluster.yaml --model 7b --step-time 900 --dtype-bytes 2\n\n"
       "Where every node has GPUs: the model's matrix products by cuBLAS, its gradients by NCCL in buckets\n"
       "while the backward pass runs. Elsewhere, with --host-buffers or an option of theirs: each rank waits\n"
-      "as long as its GPU would compute, and exchanges by a ring over TCP. Sums are checked; no framework.\n"
+      "as long as its GPU would compute, and exchanges by a ring over TCP, then by one over RDMA. Sums are\n"
+      "checked; no framework.\n"
       "Exit code 2: it failed, or is worse than the baseline; 3: a node could not be asked.");
   return [options] { return run(*options); };
 }

@@ -71,7 +71,7 @@ int train_on_gpus(const TrainOptions& options, const Model& model, const std::ve
       report.failure->remedy = gpu_remedy(*report.failure, log, "take a smaller --batch");
     return report;
   };
-  return keep_rehearsals(options, rehearse, surveyed);
+  return keep_rehearsals(options, {rehearse}, surveyed);
 }
 
 }  // namespace railbed

@@ -23,18 +23,19 @@ struct TrainOptions {
   std::uint64_t batch = 0;  // samples a rank; 0: usual
   double seconds = 5;
   bool json = false;
-  bool host_buffers = false;  // even where there are GPUs
-  std::vector<int> gpus;      // of this machine; empty: all
-  std::string nccl;           // files; empty: where they usually lie
+  bool host_buffers = false;            // even where there are GPUs
+  std::vector<std::string> transports;  // "tcp", "rdma" of host buffers; empty: all that every node has
+  std::vector<int> gpus;                // of this machine; empty: all
+  std::string nccl;                     // files; empty: where they usually lie
   std::string cublas;
   StepPlan plan;
   KeepOptions keep;
   fleet::FleetOptions fleet;
 };
 
-// Rehearses as often as was asked for, prints and keeps it. The exit code.
-int keep_rehearsals(const TrainOptions& options, const std::function<TrainReport()>& rehearse,
-                    const Surveyed& surveyed);
+// Does all rehearsals as often as was asked for, prints and keeps them. The exit code.
+using Rehearsals = std::vector<std::function<TrainReport()>>;
+int keep_rehearsals(const TrainOptions& options, const Rehearsals& rehearsals, const Surveyed& surveyed);
 
 // The nodes of which no GPU with a working driver is known.
 std::vector<std::string> nodes_without_gpus(const Surveyed& surveyed);

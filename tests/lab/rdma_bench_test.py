@@ -136,6 +136,45 @@ class Ladder(unittest.TestCase):
             self.assertIn('software RDMA: rxe0 of vm1 is rxe', rdma['causes'][0])
 
 
+class Training(unittest.TestCase):
+    def train(self, *words):
+        return subprocess.Popen([str(RAILBED), 'bench', 'train', str(PAIR.cluster), '--model', 'resnet50', '--json',
+                                 '--no-store', *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+
+    def test_both_transports_sum_exactly(self):
+        # A gradient of two bytes makes chunks that no message size divides.
+        run = self.train('--step-time', '100', '--seconds', '1', '--dtype-bytes', '2', '--ranks', '2')
+        out, err = run.communicate(timeout=PATIENCE)
+        self.assertEqual(run.returncode, 0, err)
+        tcp, rdma = json.loads(out)['reports']
+        for report, transport in (tcp, 'TCP'), (rdma, 'RDMA'):
+            self.assertEqual((report['transport'], report['nodes']), (transport, ['vm1', 'vm1', 'vm2', 'vm2']))
+            self.assertGreaterEqual(report['rounds'], 3)
+            self.assertGreater(report['exchange']['median'], 0)
+            self.assertGreater(report['checked_bytes'], 0)
+            self.assertEqual(report['wrong_bytes'], 0)
+            self.assertTrue(report['ceiling']['nominal'])
+
+    def cause_after(self, trouble):
+        run = self.train('--transport', 'rdma', '--step-time', '1000', '--seconds', '600')
+        for line in run.stderr:
+            if line.startswith('rehearsing'):
+                break
+        time.sleep(4)
+        trouble()
+        out, _ = run.communicate(timeout=PATIENCE)
+        self.assertEqual(run.returncode, 2)
+        return json.loads(out)['reports'][0]['failure']['cause']
+
+    def test_a_link_that_is_cut_is_named(self):
+        self.addCleanup(PAIR.fault, 'vm2', 'clear')
+        self.assertRegex(self.cause_after(lambda: PAIR.fault('vm2', 'link-down')), 'vm[12]|port|rxe0')
+
+    def test_an_agent_that_is_killed_is_named(self):
+        self.assertIn('vm2', self.cause_after(lambda: PAIR.ssh('vm2', AGENTS.format('kill -9'))))
+
+
 GPU = '0000:1a:00.0'  # of the library that stands for CUDA; its memory is the process's own
 LIBRARY = '/usr/lib/x86_64-linux-gnu/libcuda.so.1'
 
