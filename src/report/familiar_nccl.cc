@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "report/escape.h"
 #include "report/familiar.h"
 
 namespace railbed {
@@ -48,7 +49,8 @@ std::string head(const CollectiveReport& report) {
   for (const CollectiveRank& rank : report.ranks) {
     const std::string bus = rank.gpu.address.substr(0, rank.gpu.address.rfind('.'));
     text += fmt::format("#  Rank {:>2} Group  0 Pid {:>6} on {:>10} device {:>2} [{}] {}\n", rank.rank,
-                        rank.process, rank.node, rank.gpu.ordinal, bus, rank.gpu.name);
+                        rank.process, printable(rank.node), rank.gpu.ordinal, printable(bus),
+                        printable(rank.gpu.name));
   }
   return text +
          "#\n#                                                              out-of-place                     "
