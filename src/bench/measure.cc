@@ -22,7 +22,7 @@ constexpr std::uint64_t kLargestOfAll = 4 << 20;
 constexpr std::uint64_t kDefaultDatagram = 1024;  // fits every path MTU but the two smallest
 
 Endpoint endpoint(const PairEnd& end) {
-  return {end.peer->node(), end.interface, "", end.address ? end.address->to_text() : "", -1, "", ""};
+  return {end.peer->node(), end.interface, "", end.address ? end.address->to_text() : "", -1};
 }
 
 class PairRun {

@@ -134,8 +134,8 @@ class Climb {
     Measurement one = measured.empty() ? Measurement{} : std::move(measured.back());
     one.engine = Engine::kCollective;
     one.rail = way_.rail;
-    one.from = {a_.node, a_.interface, "", "", -1, "", ""};
-    one.to = {b_.node, b_.interface, "", "", -1, "", ""};
+    one.from = {a_.node, a_.interface, "", "", -1};
+    one.to = {b_.node, b_.interface, "", "", -1};
     if (report.failure) one.failure = report.failure;
     // One GPU a node goes through one adapter: this rail's path is the limit, whatever else the nodes have.
     for (const Rung& below : ladder_.rungs)

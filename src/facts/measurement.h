@@ -72,12 +72,12 @@ struct Ceiling {
 
 struct Endpoint {
   std::string node;
-  std::string interface;   // ens6
-  std::string device;      // mlx4_0/1; empty for TCP
-  std::string address;     // IP address used
-  int gid_index = -1;      // RDMA on Ethernet
-  std::string memory;      // of a GPU, and by which route: "GPU 0000:1b:00.0, DMA-BUF"; empty: host memory
-  std::string memory_why;  // why not by a better route
+  std::string interface;    // ens6
+  std::string device;       // mlx4_0/1; empty for TCP
+  std::string address;      // IP address used
+  int gid_index = -1;       // RDMA on Ethernet
+  std::string memory = {};  // of a GPU, and by which route: "GPU 0000:1b:00.0, DMA-BUF"; empty: host memory
+  std::string memory_why = {};  // why not by a better route
   static constexpr auto fields() {
     return std::tuple{field("node", &Endpoint::node),
                       field("interface", &Endpoint::interface),
