@@ -5,9 +5,7 @@
 namespace railbed {
 namespace {
 
-std::uint64_t parameters_of(std::string_view word) {
-  return find_model(word)->parameters();
-}
+std::uint64_t parameters_of(std::string_view word) { return find_model(word)->parameters(); }
 
 // As torchvision, Hugging Face's models and the LLaMA paper's checkpoint count
 // them.
@@ -25,8 +23,7 @@ TEST(Models, CostWhatIsPublishedToo) {
   // Two operations for each weight and token, attention beside (Kaplan et al.
   // 2020): a few percent more.
   const Model seven = *find_model("7b");
-  const double weights =
-      static_cast<double>(seven.parameters() - 32000ull * 4096) * 2 * 2048;
+  const double weights = static_cast<double>(seven.parameters() - 32000ull * 4096) * 2 * 2048;
   EXPECT_GT(seven.forward_flops(), weights);
   EXPECT_LT(seven.forward_flops(), weights * 1.10);
 }
@@ -41,5 +38,5 @@ TEST(Models, EveryWordIsAModel) {
   EXPECT_FALSE(find_model("gpt5"));
 }
 
-} // namespace
-} // namespace railbed
+}  // namespace
+}  // namespace railbed

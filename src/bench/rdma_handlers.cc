@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "bench/handlers.h"
 #include "bench/port_counters.h"
@@ -83,10 +85,10 @@ Result<RdmaOpened> open_elsewhere(Opens& opens, RdmaOpen request, const StartPee
   return answer;
 }
 
-// Modules may be loaded where it says so: nvidia-peermem registers with the RDMA core when it is.
 bool has_peer_memory(Host& host) {
-  return host.read("/sys/module/nvidia_peermem/refcnt").ok() ||
-         host.read("/sys/module/nvidia_peermem/version").ok();
+  const Kernel kernel = collect_kernel(host);
+  const std::vector<std::string>& modules = items(kernel.present_modules);
+  return std::ranges::find(modules, "nvidia_peermem") != modules.end();
 }
 
 Result<RdmaOpened> open(Opens& opens, Host& host, const RdmaOpen& request, const NvidiaLibraries& from) {

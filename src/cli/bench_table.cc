@@ -64,7 +64,8 @@ void add_notes(std::string& text, const Measurement& run) {
   if (run.checked_bytes > 0 && run.wrong_bytes == 0)
     text += fmt::format("  data checked: {}\n", to_text(ByteCount{run.checked_bytes}));
   for (const Endpoint* end : {&run.from, &run.to})
-    if (!end->memory_why.empty()) text += printable(fmt::format("  {}: {}", end->node, end->memory_why)) + '\n';
+    if (!end->memory_why.empty())
+      text += printable(fmt::format("  {}: {}", end->node, end->memory_why)) + '\n';
   for (const auto& [name, delta] : run.counter_deltas)
     text += fmt::format("  {} {:+}\n", printable(name), delta);
 }

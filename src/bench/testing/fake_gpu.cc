@@ -1,9 +1,9 @@
 // CUDA's driver, cuBLAS and NCCL in one library, for machines that have none of them: memory is the heap, a
 // stream does at once what it is given, and ranks are threads of one process; or of several, which meet in a
-// file of the folder RAILBED_FAKE_FOLDER (not for send and receive). Products are not computed: their matrices
-// must lie in memory that was allocated. RAILBED_FAKE_FAULT says what goes wrong: wrong (one element of each
-// all_reduce), hang, refuse (both in ncclCommInitRank), die (in the first operation), full (no memory is free),
-// no-dma-buf, copy (from GPU to host).
+// file of the folder RAILBED_FAKE_FOLDER (not for send and receive). Products are not computed: their
+// matrices must lie in memory that was allocated. RAILBED_FAKE_FAULT says what goes wrong: wrong (one element
+// of each all_reduce), hang, refuse (both in ncclCommInitRank), die (in the first operation), full (no memory
+// is free), no-dma-buf, copy (from GPU to host).
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
