@@ -19,6 +19,12 @@ GpuCopies::GpuCopies(const std::vector<std::string>& cuda_files, const std::stri
   cuda_.open(gpu) && cuda_.call("cuStreamCreate", &stream_, cuda::kNonBlocking);
 }
 
+GpuCopies::~GpuCopies() {
+  if (stream_ == nullptr) return;
+  cuda_.release("cuCtxSetCurrent", cuda_.context());
+  cuda_.release("cuStreamDestroy_v2", stream_);
+}
+
 void GpuCopies::to_gpu(cuda::DevicePointer to, std::span<const std::byte> from) {
   cuda_.enter();
   cuda_.quick("cuMemcpyHtoDAsync_v2", to, static_cast<const void*>(from.data()), from.size(), stream_);
@@ -69,9 +75,10 @@ std::string GpuMemory::error(std::size_t lane) const {
 
 GpuMemory::~GpuMemory() {
   cuda::Cuda& cuda = lanes_.front()->outgoing.cuda_;
-  if (!cuda.enter()) return;
-  cuda.quick("cuMemHostUnregister", static_cast<void*>(image_.data()));
-  cuda.quick("cuMemFree_v2", allocation_);
+  if (allocation_ == 0) return;
+  cuda.release("cuCtxSetCurrent", cuda.context());
+  cuda.release("cuMemHostUnregister", static_cast<void*>(image_.data()));
+  cuda.release("cuMemFree_v2", allocation_);
 }
 
 Result<Fd> GpuMemory::dma_buf() {

@@ -18,6 +18,9 @@ namespace railbed {
 class GpuCopies {
  public:
   GpuCopies(const std::vector<std::string>& cuda_files, const std::string& gpu);
+  ~GpuCopies();
+  GpuCopies(const GpuCopies&) = delete;
+  GpuCopies& operator=(const GpuCopies&) = delete;
   // Start copies; `wait()` ends when all of them have. False, and why, once something failed.
   void to_gpu(cuda::DevicePointer to, std::span<const std::byte> from);
   void to_host(std::span<std::byte> to, cuda::DevicePointer from);

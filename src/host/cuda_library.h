@@ -86,6 +86,11 @@ class Cuda {
     void* address = library_.find(function);
     return address != nullptr && judge(function, reinterpret_cast<int (*)(Args...)>(address)(arguments...));
   }
+  // To give something back, whatever has failed before: that it cannot be given back either is not noted.
+  template <class... Args>
+  void release(const char* function, Args... arguments) {
+    if (void* address = library_.find(function)) reinterpret_cast<int (*)(Args...)>(address)(arguments...);
+  }
 
  private:
   bool judge(const char* function, int code);

@@ -342,6 +342,7 @@ int cuMemcpyPeerAsync(unsigned long long to, void*, unsigned long long from, voi
   return 0;
 }
 int cuStreamCreate(void** stream, unsigned) { return *stream = new Stream, 0; }
+int cuStreamDestroy_v2(void* stream) { return delete static_cast<Stream*>(stream), 0; }
 int cuStreamSynchronize(void*) { return 0; }
 int cuStreamWaitEvent(void*, void*, unsigned) { return 0; }
 int cuEventCreate(void** event, unsigned) { return *event = new Event, 0; }
