@@ -84,6 +84,23 @@ TEST(Tree, KeepsOddContentWhole) {
   EXPECT_EQ(parsed(write_tree(tree)).entries, tree.entries);
 }
 
+TEST(Tree, AMissMayHoldWhatMeansSomethingInALine) {
+  Tree tree;
+  const std::map<std::string, std::string> whys = {
+      {"a", "no << here"}, {"b", "failed ! badly"}, {"c", "<"}, {"d", " !"}, {"e", ""}};
+  for (const auto& [name, why] : whys) {
+    const Miss miss{Missing::kAbsent, why};
+    tree.commands.insert_or_assign(name, Reading<CommandOutput>(miss, name));
+    tree.calls.insert_or_assign(name, Reading<std::string>(miss, name));
+  }
+  const std::string text = write_tree(tree);
+  const Tree again = parsed(text);
+  EXPECT_EQ(again.calls.size(), tree.calls.size());
+  EXPECT_EQ(again.commands.at("a").miss().why, "no    here");
+  EXPECT_EQ(again.commands.at("b").miss().why, "failed   badly");
+  EXPECT_EQ(write_tree(again), text);
+}
+
 TEST(Tree, NothingLeavesTheRoot) {
   const auto host =
       open_tree(parsed("railbed-tree 1\n/a/up -> ../../../../etc/passwd\n/etc/passwd = inside\n"

@@ -71,11 +71,13 @@ std::string entry_text(const std::string& path, const TreeEntry& entry) {
   return {};
 }
 
+// In one line, without what means something in it: "<<" opens a block, " ! " ends a command's words.
 std::string miss_text(const Miss& miss) {
   std::string why = miss.why;
   for (char& c : why)
-    if (c == '\n' || c == '<') c = ' ';  // "<<" would open a block
-  return fmt::format("! {}: {}\n", enum_names(miss.missing)[static_cast<std::size_t>(miss.missing)], why);
+    if (c == '\n' || c == '<' || c == '!') c = ' ';
+  return fmt::format("! {}: {}\n", enum_names(miss.missing)[static_cast<std::size_t>(miss.missing)],
+                     trim(why));
 }
 
 }  // namespace
