@@ -143,13 +143,15 @@ class Training(unittest.TestCase):
                                 stderr=subprocess.PIPE, text=True)
 
     def test_both_transports_sum_exactly(self):
-        # A gradient of two bytes makes chunks that no message size divides.
-        run = self.train('--step-time', '100', '--seconds', '1', '--dtype-bytes', '2', '--ranks', '2')
-        out, err = run.communicate(timeout=PATIENCE)
+        # Gradients of two bytes: less to move, and a last bucket that no message size divides. Eight exchanges over
+        # each transport take an emulator about a minute.
+        run = self.train('--step-time', '100', '--seconds', '1', '--dtype-bytes', '2')
+        self.addCleanup(run.kill)
+        out, err = run.communicate(timeout=5 * PATIENCE)
         self.assertEqual(run.returncode, 0, err)
         tcp, rdma = json.loads(out)['reports']
         for report, transport in (tcp, 'TCP'), (rdma, 'RDMA'):
-            self.assertEqual((report['transport'], report['nodes']), (transport, ['vm1', 'vm1', 'vm2', 'vm2']))
+            self.assertEqual((report['transport'], report['nodes']), (transport, ['vm1', 'vm2']))
             self.assertGreaterEqual(report['rounds'], 3)
             self.assertGreater(report['exchange']['median'], 0)
             self.assertGreater(report['checked_bytes'], 0)
