@@ -73,10 +73,7 @@ std::string why_no_gpu(const LadderEnd& a, const LadderEnd& b) {
 }
 
 Ceiling with_gpu_paths(Ceiling path, const LadderEnd& a, const LadderEnd& b) {
-  for (const LadderEnd* end : {&a, &b})
-    if (auto limit = pcie_limit(items(end->facts->pci), end->gpu, end->node))
-      path.limits.push_back(std::move(*limit));
-  std::ranges::stable_sort(path.limits, {}, &Limit::rate);
+  for (const LadderEnd* end : {&a, &b}) add_pcie_limit(path, items(end->facts->pci), end->gpu, end->node);
   return path;
 }
 

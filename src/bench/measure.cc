@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "base/units.h"
-#include "bench/gpu_choice.h"
 #include "bench/measure_rdma.h"
 #include "bench/measure_tcp.h"
 #include "bench/protocol.h"
@@ -97,7 +95,7 @@ class PairRun {
       measurement.ceiling =
           path_ceiling({from.peer->node(), from.interface, from.facts},
                        {to.peer->node(), to.interface, to.facts}, wire, measurement.mtu, size);
-    add_gpu_paths(from, to, measurement);
+    if (engine == Engine::kRdma) add_gpu_paths(from, to, measurement.ceiling);
     if (plan_.duplex)
       for (Limit& limit : measurement.ceiling.limits) {
         limit.name += ", both ways";
@@ -109,19 +107,11 @@ class PairRun {
   }
 
   // What moves between an adapter and a GPU passes the GPU's own PCIe path.
-  void add_gpu_paths(const PairEnd& from, const PairEnd& to, Measurement& measurement) const {
-    if (plan_.memory == "host" || measurement.ceiling.limits.empty()) return;
-    for (const PairEnd* end : {&from, &to}) {
-      const auto gpu = end->facts == nullptr ? std::nullopt : gpu_of(*end);
-      if (!gpu) continue;
-      if (auto limit = pcie_limit(items(end->facts->pci), *gpu, end->peer->node()))
-        measurement.ceiling.limits.push_back(std::move(*limit));
-    }
-    std::ranges::stable_sort(measurement.ceiling.limits, {}, &Limit::rate);
-  }
-  std::optional<std::string> gpu_of(const PairEnd& end) const {
-    auto gpu = choose_gpu(*end.facts, end.interface, plan_.memory);
-    return gpu ? std::optional(std::move(*gpu)) : std::nullopt;
+  void add_gpu_paths(const PairEnd& from, const PairEnd& to, Ceiling& ceiling) const {
+    for (const PairEnd* end : {&from, &to})
+      if (const std::string& gpu = rdma_->gpu_of(*end);
+          !gpu.empty() && end->facts != nullptr && !ceiling.limits.empty())
+        add_pcie_limit(ceiling, items(end->facts->pci), gpu, end->peer->node());
   }
 
   // A pair that failed is opened anew for what comes next, and so is one that has posted its receives.

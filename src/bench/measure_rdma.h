@@ -22,6 +22,8 @@ class RdmaPair {
   const std::optional<Failure>& failure() const { return failure_; }
   Wire wire() const { return wire_; }
   int mtu() const { return mtu_; }
+  // PCI address of the GPU whose memory this end, one of the two, uses; empty: host memory.
+  const std::string& gpu_of(const PairEnd& end) const { return (&end == a_.end ? a_ : b_).gpu; }
 
   // Each fills in one measurement, whose engine, metric, ends, size and streams are set already. After an
   // operation that has a receiver a new pair is needed.

@@ -138,8 +138,10 @@ class Climb {
     one.to = {b_.node, b_.interface, "", "", -1};
     if (report.failure) one.failure = report.failure;
     // One GPU a node goes through one adapter: this rail's path is the limit, whatever else the nodes have.
+    // The GPUs' own paths stand in the ceiling of RDMA's rung on GPUs already.
     for (const Rung& below : ladder_.rungs)
-      if (below.measurement && (below.kind == RungKind::kTcp || way.network != "Socket"))
+      if (below.measurement && below.kind != RungKind::kRdmaGpu &&
+          (below.kind == RungKind::kTcp || way.network != "Socket"))
         one.ceiling = with_gpu_paths(below.measurement->ceiling, a_, b_);
     return one;
   }

@@ -239,6 +239,12 @@ Ceiling path_ceiling(const CeilingEnd& a, const CeilingEnd& b, Wire wire, int mt
   return ceiling;
 }
 
+void add_pcie_limit(Ceiling& path, const std::vector<PciDevice>& devices, std::string_view address,
+                    std::string_view node) {
+  if (auto limit = pcie_limit(devices, address, node)) path.limits.push_back(std::move(*limit));
+  std::ranges::stable_sort(path.limits, {}, &Limit::rate);
+}
+
 const Limit* find_wire(const Ceiling& ceiling) {
   const auto found =
       std::ranges::find_if(ceiling.limits, [](const Limit& limit) { return limit.name.starts_with(kWire); });

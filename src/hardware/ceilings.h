@@ -51,6 +51,9 @@ struct CeilingEnd {
 // for each end, the narrowest PCIe hop between adapter and memory. Virtual devices make it nominal.
 Ceiling path_ceiling(const CeilingEnd& a, const CeilingEnd& b, Wire wire, int mtu,
                      std::uint64_t message_bytes = 0);
+// Puts the PCIe path of one more device among the limits, where it belongs by its rate.
+void add_pcie_limit(Ceiling& path, const std::vector<PciDevice>& devices, std::string_view address,
+                    std::string_view node);
 // What path_ceiling() found for the wire, whether it binds or not; null where no link states its speed.
 const Limit* find_wire(const Ceiling& ceiling);
 
