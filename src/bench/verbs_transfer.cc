@@ -10,8 +10,11 @@ namespace {
 
 constexpr std::size_t kChain = 16;  // requests a doorbell
 constexpr std::uint64_t kTurnsToClock = 64;
-// Messages above this are signalled each; smaller ones four times a window.
-constexpr std::uint64_t kLargeMessage = 8 << 10;
+// Bytes to a completion, and completions a window at least: fewer wake the thread less often, more cut the
+// intervals finer. Of reads more, since the other end idles where the next ones come in bursts.
+constexpr std::uint64_t kBytesToSignal = 256 << 10;
+constexpr std::uint64_t kSignalsOfWindow = 4;
+constexpr std::uint64_t kSignalsOfReads = 16;
 
 std::string_view doing(RdmaOperation operation) {
   switch (operation) {
@@ -36,7 +39,7 @@ class Mover {
         reads_(run.operation == RdmaOperation::kRead),
         slots_(state.slots(reads_ ? state.incoming() : state.outgoing(), run)),
         window_(window()),
-        signal_(run.message_bytes > kLargeMessage ? 1 : std::max<std::uint64_t>(1, window_ / 4)),
+        signal_(messages_to_signal()),
         posted_(state.queue_pairs.size()),
         done_(state.queue_pairs.size()),
         completions_(state, state.lanes[lane].sends, doing(run.operation), std::move(stop)) {}
@@ -61,6 +64,11 @@ class Mover {
   std::uint64_t window() const {
     const std::uint64_t most = state_.receive_depth(slots_);
     return has_receiver(run_.operation) ? std::max<std::uint64_t>(1, most / 2) : most;
+  }
+
+  std::uint64_t messages_to_signal() const {
+    const std::uint64_t most = window_ / (reads_ ? kSignalsOfReads : kSignalsOfWindow);
+    return std::clamp<std::uint64_t>(kBytesToSignal / run_.message_bytes, 1, std::max<std::uint64_t>(1, most));
   }
 
   void lead(RdmaTransferred& result) {
