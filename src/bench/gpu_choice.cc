@@ -14,14 +14,6 @@ namespace {
 
 constexpr std::string_view kGpu = "gpu";
 
-// 0000:1b:00.0
-bool is_pci_address(std::string_view text) {
-  constexpr std::string_view kForm = "xxxx:xx:xx.x";
-  return text.size() == kForm.size() && std::ranges::equal(text, kForm, [](char c, char form) {
-           return form == 'x' ? (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') : c == form;
-         });
-}
-
 }  // namespace
 
 std::string nearest_gpu(const Facts& facts, std::string_view interface) {
@@ -32,9 +24,14 @@ std::string nearest_gpu(const Facts& facts, std::string_view interface) {
                                                : "";
   const std::vector<PciDevice>& devices = items(facts.pci);
   const PciDevice* nic = find_pci(devices, adapter);
+  // In a container PCI shows GPUs that are not ours to use, and the driver does not.
+  const auto answers = [](const Gpu& gpu) { return gpu.nvml.ok(); };
+  const std::vector<Gpu>& gpus = items(facts.gpus.devices);
+  const bool any_answers = std::ranges::any_of(gpus, answers);
   std::string nearest;
   PathClass least = PathClass::kSys;
-  for (const Gpu& gpu : items(facts.gpus.devices)) {
+  for (const Gpu& gpu : gpus) {
+    if (any_answers && !answers(gpu)) continue;
     const PciDevice* device = find_pci(devices, gpu.pci_address);
     const PathClass path =
         nic == nullptr || device == nullptr ? PathClass::kSys : path_between(devices, *device, *nic);
@@ -47,7 +44,7 @@ std::string nearest_gpu(const Facts& facts, std::string_view interface) {
 
 Result<std::string> choose_gpu(const Facts& facts, std::string_view interface, std::string_view memory) {
   const std::string_view which = memory.substr(std::min(memory.size(), kGpu.size() + 1));
-  if (is_pci_address(lower(which))) return lower(which);
+  if (auto address = sysfs_pci_address(which); !address.empty()) return address;
   std::vector<std::string> addresses;
   for (const Gpu& gpu : items(facts.gpus.devices)) addresses.push_back(gpu.pci_address);
   if (addresses.empty()) return fail(ErrorKind::kUnavailable, "there is no NVIDIA GPU");
@@ -63,8 +60,8 @@ Result<std::string> choose_gpu(const Facts& facts, std::string_view interface, s
 bool is_memory(std::string_view text) {
   if (text == "host" || text == kGpu) return true;
   if (!text.starts_with("gpu:")) return false;
-  const std::string which = lower(text.substr(kGpu.size() + 1));
-  return parse_number<unsigned>(which).has_value() || is_pci_address(which);
+  const std::string_view which = text.substr(kGpu.size() + 1);
+  return parse_number<unsigned>(which).has_value() || !sysfs_pci_address(which).empty();
 }
 
 }  // namespace railbed

@@ -50,11 +50,21 @@ TEST(ChooseGpu, TheOneClosestToTheAdapter) {
   EXPECT_EQ(nearest_gpu(Facts(), "ens6"), "");
 }
 
+TEST(ChooseGpu, PassesOverOneThatTheDriverDoesNotShow) {
+  Facts facts = node();
+  auto gpus = *facts.gpus.devices;
+  gpus[1].nvml = Reading<NvmlGpu>(NvmlGpu{}, "nvml");
+  facts.gpus.devices = read(gpus);
+  EXPECT_EQ(chosen("gpu", facts), "0000:0a:00.0") << "the near one did not answer";
+}
+
 TEST(ChooseGpu, ByNumberAndByAddress) {
   EXPECT_EQ(chosen("gpu:0"), "0000:0a:00.0") << "in PCI order";
   EXPECT_EQ(chosen("gpu:1"), "0000:1b:00.0");
   EXPECT_THAT(chosen("gpu:2"), HasSubstr("there is no GPU 2: 2 are on PCI"));
   EXPECT_EQ(chosen("gpu:0000:9A:00.0"), "0000:9a:00.0");
+  EXPECT_EQ(chosen("gpu:00000000:9A:00.0"), "0000:9a:00.0") << "as nvidia-smi writes it";
+  EXPECT_EQ(chosen("gpu:10000:9a:00.0"), "10000:9a:00.0") << "a domain above the sixteen bits";
   EXPECT_EQ(chosen("gpu:0000:9a:00.0", Facts()), "0000:9a:00.0");
   EXPECT_EQ(chosen("gpu", Facts()), "there is no NVIDIA GPU");
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iostream>
 
 namespace railbed {
 namespace {
@@ -62,6 +63,26 @@ TEST_F(GpuMemoryTest, ACopyThatFailsIsSaid) {
   (*memory)->bring(image_);
   EXPECT_FALSE((*memory)->wait_brought());
   EXPECT_THAT((*memory)->error(), HasSubstr("cuMemcpyDtoHAsync_v2"));
+}
+
+// With a real driver: RAILBED_TEST_GPU=0000:1b:00.0 bench_test --gtest_filter='GpuMemoryOnHardware.*'
+TEST(GpuMemoryOnHardware, CopiesAndExportsWhatItHolds) {
+  const char* gpu = std::getenv("RAILBED_TEST_GPU");
+  if (gpu == nullptr) GTEST_SKIP() << "RAILBED_TEST_GPU names no GPU";
+  std::vector<std::byte> image(64 << 20);
+  for (std::size_t i = 0; i < image.size(); ++i) image[i] = static_cast<std::byte>(i * 7 >> 3);
+  const std::vector<std::byte> original = image;
+  const auto memory = GpuMemory::allocate({"libcuda.so.1"}, gpu, image, 2);
+  ASSERT_TRUE(memory) << memory.error().text;
+  (*memory)->store(image, 0);
+  ASSERT_TRUE((*memory)->wait_stored(0)) << (*memory)->error(0);
+  std::ranges::fill(image, std::byte{0});
+  (*memory)->bring(image, 1);
+  ASSERT_TRUE((*memory)->wait_brought(1)) << (*memory)->error(1);
+  EXPECT_TRUE(image == original);
+  const auto file = (*memory)->dma_buf();
+  std::cout << "DMA-BUF: " << (file ? "exported" : file.error().text) << "\n";
+  EXPECT_EQ((*memory)->error(0) + (*memory)->error(1), "");
 }
 
 }  // namespace

@@ -85,8 +85,9 @@ void NcclRun::keep_log(std::size_t i, std::string_view text) {
 void NcclRun::give_up(std::size_t i, std::string stage, const std::string& why) {
   {
     const std::lock_guard lock(mutex_);
-    const std::string where = nodes_.size() > 1 ? nodes_[i].peer->node() + ": " : "";
-    if (!failure) failure = Failure{std::move(stage), where + why, ""};
+    const std::string where = nodes_[i].peer->node() + ": ";
+    const bool named = nodes_.size() == 1 || why.starts_with(where);
+    if (!failure) failure = Failure{std::move(stage), named ? why : where + why, ""};
   }
   stop_.request();
 }

@@ -188,7 +188,7 @@ class Bench {
     output_.nccl = reader.finish();
     began_ = std::chrono::steady_clock::now();
     CollectiveReport& report = output_.runs.back();
-    if (report.failure)
+    if (report.failure && report.failure->remedy.empty() && !interrupted().stop_requested())
       report.failure->remedy = gpu_remedy(*report.failure, output_.nccl, "end --to earlier");
   }
 

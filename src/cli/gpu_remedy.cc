@@ -14,7 +14,9 @@ std::string gpu_remedy(const Failure& failure, const nccl::Log& log, std::string
     return fmt::format("{}, or free the GPUs: nvidia-smi names who uses them", when_memory_is_short);
   if (names("was killed"))
     return "see who did: `dmesg` names processes that were killed because memory ran out";
-  return log.verdict.remedy;
+  // What the log merely warns of (sockets, say) ended nothing.
+  if (log.verdict.severity == nccl::Severity::kError) return log.verdict.remedy;
+  return "`railbed verify` on these nodes names what is wrong with them; then run this again";
 }
 
 }  // namespace railbed

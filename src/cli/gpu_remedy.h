@@ -9,7 +9,7 @@
 
 namespace railbed {
 
-// `when_memory_is_short`: what this command can ask less of. Empty where nothing is known.
+// `when_memory_is_short`: what this command can ask less of.
 std::string gpu_remedy(const Failure& failure, const nccl::Log& log, std::string_view when_memory_is_short);
 
 }  // namespace railbed

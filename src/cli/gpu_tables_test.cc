@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/collective_table.h"
+#include "cli/gpu_remedy.h"
 #include "cli/gpu_table.h"
 
 namespace railbed {
@@ -34,6 +35,18 @@ TEST(GpuTable, PeersAreAMatrixAndTheSlowestIsNamed) {
   EXPECT_THAT(text, HasSubstr("slowest:\n  GPU 1 → GPU 0"));
   EXPECT_THAT(text, HasSubstr("44 %  of 450.0 GB/s: NVLink, 18 links"));
   EXPECT_THAT(text, HasSubstr("512 MiB checked"));
+}
+
+TEST(GpuRemedy, TheLogsOnlyWhereItNamesAnError) {
+  nccl::Log log;
+  log.verdict.remedy = "Check ibv_devinfo.";
+  log.verdict.severity = nccl::Severity::kWarning;
+  const Failure lost{"run", "gpu02: gpu02 stopped answering", ""};
+  EXPECT_THAT(gpu_remedy(lost, log, ""), HasSubstr("railbed verify"));
+  log.verdict.severity = nccl::Severity::kError;
+  EXPECT_EQ(gpu_remedy(lost, log, ""), "Check ibv_devinfo.");
+  EXPECT_EQ(gpu_remedy({"run", "CUDA_ERROR_OUT_OF_MEMORY (2)", ""}, log, "take less"),
+            "take less, or free the GPUs: nvidia-smi names who uses them");
 }
 
 CollectiveReport report() {

@@ -151,6 +151,14 @@ bool matters(Host& host, const std::string& address) {
 
 }  // namespace
 
+std::string sysfs_pci_address(std::string_view text) {
+  constexpr std::size_t kShortest = 4;  // digits of a domain
+  while (text.starts_with('0') && text.find(':') != text.npos && text.find(':') > kShortest)
+    text.remove_prefix(1);
+  std::string address = lower(text);
+  return is_pci_address(address) ? address : "";
+}
+
 Reading<std::vector<PciDevice>> collect_pcie(Host& host) {
   return host.list("/sys/bus/pci/devices").parsed([&](const std::vector<std::string>& addresses) {
     std::map<std::string, std::string> chosen;  // address → resolved path

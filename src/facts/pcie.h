@@ -12,6 +12,9 @@ namespace railbed {
 
 class Host;
 
+// "0000:1b:00.0", also of nvidia-smi's "00000000:1B:00.0"; empty when the text is no PCI address.
+std::string sysfs_pci_address(std::string_view text);
+
 struct PcieLink {
   double gigatransfers = 0;  // 8.0 is Gen3, 16 Gen4, 32 Gen5
   int width = 0;             // lanes

@@ -98,12 +98,10 @@ std::string virtual_note(const CeilingEnd& end) {
   const NetInterface* interface = find_interface(end.facts->net, end.interface);
   const RdmaPortRef rdma = rdma_port_of(end.facts->rdma, end.facts->net, end.interface);
   if (interface == nullptr) return rdma ? "" : fmt::format("{} was not found", where(end));
+  if (!is_virtual(*interface)) return "";
   const std::string driver = interface->driver.value_or("");
-  if (driver == "virtio_net" || driver == "vmxnet3" || driver == "hv_netvsc")
-    return fmt::format("{} is virtual ({}): its speed is a claim", where(end), driver);
-  if (!interface->pci_address && driver.empty())
-    return fmt::format("{} is virtual: its speed is a claim", where(end));
-  return "";
+  return fmt::format("{} is virtual{}: its speed is a claim", where(end),
+                     driver.empty() ? "" : fmt::format(" ({})", driver));
 }
 
 std::string terms(Wire wire) {
@@ -149,6 +147,12 @@ void add_pcie(Ceiling& ceiling, const CeilingEnd& end) {
 }
 
 }  // namespace
+
+bool is_virtual(const NetInterface& interface) {
+  const std::string driver = interface.driver.value_or("");
+  if (driver.empty()) return !interface.pci_address;
+  return driver == "virtio_net" || driver == "vmxnet3" || driver == "hv_netvsc";
+}
 
 std::span<const Header> headers_of(Wire wire) {
   switch (wire) {

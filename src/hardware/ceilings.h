@@ -15,6 +15,7 @@
 namespace railbed {
 
 struct Facts;
+struct NetInterface;
 
 // What wraps the payload of one packet.
 enum class Wire { kTcpIpv4, kTcpIpv6, kRoceV2Ipv4, kRoceV2Ipv6, kRoceV1, kInfiniband };
@@ -40,6 +41,9 @@ std::string describe_link(const PcieLink& link);
 // no hop states a link, as of virtual devices.
 std::optional<Limit> pcie_limit(const std::vector<PciDevice>& devices, std::string_view address,
                                 std::string_view node);
+
+// Whether the speed that the interface states is a claim alone, with no link of its own behind it.
+bool is_virtual(const NetInterface& interface);
 
 struct CeilingEnd {
   std::string_view node;

@@ -13,14 +13,12 @@ namespace railbed {
 namespace {
 
 // Of a ring over the nodes, each link of it may go through another port.
-std::optional<Limit> network_limit(const Facts& facts, const std::string& node) {
-  if (!facts.rdma.devices.ok()) return std::nullopt;
+std::optional<Limit> rdma_limit(const Facts& facts, const std::string& node) {
   constexpr int kUsualMtu = 4096;
   BitRate sum;
   int ports = 0;
-  for (const RdmaDevice& device : *facts.rdma.devices) {
-    if (!device.ports.ok()) continue;
-    for (const RdmaPort& port : *device.ports) {
+  for (const RdmaDevice& device : items(facts.rdma.devices)) {
+    for (const RdmaPort& port : items(device.ports)) {
       if (port.state.value_or("") != "ACTIVE" || !port.rate) continue;
       const bool ethernet = port.link_layer.value_or("") == "Ethernet";
       const double part = wire_efficiency(ethernet ? Wire::kRoceV2Ipv4 : Wire::kInfiniband,
@@ -32,6 +30,28 @@ std::optional<Limit> network_limit(const Facts& facts, const std::string& node) 
   if (ports == 0) return std::nullopt;
   return Limit{fmt::format("the network of {}, {} RDMA {}", node, ports, ports == 1 ? "port" : "ports"), sum,
                "the sum of the active ports' rates, less packet headers"};
+}
+
+// Without RDMA, NCCL's sockets may use every interface that there is.
+std::optional<Limit> socket_limit(const Facts& facts, const std::string& node) {
+  constexpr int kUsualMtu = 1500;
+  BitRate sum;
+  int interfaces = 0;
+  for (const NetInterface& one : items(facts.net.interfaces)) {
+    if (is_virtual(one) || !one.carrier.value_or(false) || one.speed_mbps.value_or(0) <= 0) continue;
+    sum.bits_per_second +=
+        *one.speed_mbps * 1e6 * wire_efficiency(Wire::kTcpIpv4, one.mtu.value_or(kUsualMtu));
+    ++interfaces;
+  }
+  if (interfaces == 0) return std::nullopt;
+  return Limit{fmt::format("the network of {}, {} {} over TCP", node, interfaces,
+                           interfaces == 1 ? "interface" : "interfaces"),
+               sum, "the sum of the interfaces' speeds, less packet headers"};
+}
+
+std::optional<Limit> network_limit(const Facts& facts, const std::string& node) {
+  auto limit = rdma_limit(facts, node);
+  return limit ? limit : socket_limit(facts, node);
 }
 
 }  // namespace
@@ -59,7 +79,8 @@ Ceiling collective_ceiling(const CollectiveReport& report, const std::map<std::s
       if (const auto known = facts.find(node); known != facts.end())
         if (auto limit = network_limit(known->second, node)) ceiling.limits.push_back(std::move(*limit));
   std::ranges::stable_sort(ceiling.limits, {}, &Limit::rate);
-  if (ceiling.limits.empty()) ceiling.note = "no link between the GPUs states its speed";
+  if (ceiling.limits.empty()) ceiling.note = nodes.size() > 1 ? "no adapter of these nodes states its speed"
+                                                            : "no link between the GPUs states its speed";
   return ceiling;
 }
 

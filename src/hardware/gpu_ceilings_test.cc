@@ -86,5 +86,28 @@ TEST(CollectiveCeiling, BetweenNodesTheNetworkBinds) {
   EXPECT_EQ(ceiling.limits.front().name, "the network of a, 2 RDMA ports");
 }
 
+TEST(CollectiveCeiling, WithoutRdmaTheInterfacesBind) {
+  NetInterface wire;
+  wire.name = "ens6";
+  wire.pci_address = Reading<std::string>("0000:1a:00.0", "sysfs");
+  wire.driver = Reading<std::string>("ixgbe", "sysfs");
+  wire.carrier = Reading<bool>(true, "sysfs");
+  wire.speed_mbps = Reading<int>(10'000, "sysfs");
+  wire.mtu = Reading<int>(1500, "sysfs");
+  NetInterface unplugged = wire;
+  unplugged.carrier = Reading<bool>(false, "sysfs");
+  NetInterface veth = wire;
+  veth.pci_address = veth.driver = {};
+  Facts facts;
+  facts.net.interfaces = Reading<std::vector<NetInterface>>({wire, unplugged, veth}, "sysfs");
+  const auto ceiling = collective_ceiling(on({"a", "b"}), {{"a", facts}, {"b", Facts()}});
+  ASSERT_EQ(ceiling.limits.size(), 1U);
+  EXPECT_NEAR(ceiling.limits.front().rate.bits_per_second, 9.415e9, 1e6);
+  EXPECT_EQ(ceiling.limits.front().name, "the network of a, 1 interface over TCP");
+  facts.net.interfaces = Reading<std::vector<NetInterface>>({veth}, "sysfs");
+  EXPECT_EQ(collective_ceiling(on({"a", "b"}), {{"a", facts}, {"b", facts}}).note,
+            "no adapter of these nodes states its speed");
+}
+
 }  // namespace
 }  // namespace railbed
