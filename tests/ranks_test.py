@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """railbed bench collectives as srun and mpirun start it: a process for each GPU, one of which prints. The GPUs and NCCL
-are made for it (src/bench/testing/fake_gpu.cc, the first argument). With Open MPI's mpirun where there is one; Slurm's
-srun is tried in slurm/slurm_test.py."""
+are made for it (src/bench/testing/fake_gpu.cc, the first argument). With the launchers of Open MPI and of MPICH where they
+are; Slurm's srun is tried in slurm/slurm_test.py."""
 import json
 import os
 import pathlib
@@ -116,6 +116,14 @@ class Ranks(unittest.TestCase):
         done = subprocess.run(["mpirun", "--oversubscribe", "-n", "3", RAILBED, *WORDS, "--json"], text=True,
                               env=self.environment | {"OMPI_ALLOW_RUN_AS_ROOT": "1",
                                                       "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_three(done.stdout)
+
+    @unittest.skipUnless(shutil.which("mpiexec.hydra"), "no mpiexec.hydra here (Debian: mpich)")
+    def test_mpiexec_hydra(self):
+        """MPICH's launcher, whose variables Intel MPI's has as well."""
+        done = subprocess.run(["mpiexec.hydra", "-n", "3", RAILBED, *WORDS, "--json"], text=True, env=self.environment,
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.check_three(done.stdout)
