@@ -218,6 +218,10 @@ class Causes {
   }
 
   std::string nothing_found() const {
+    // Seen between two H200 over veths: 24 Gb/s as NCCL starts, 73 with these.
+    if (rung_.nccl && rung_.nccl->network == "Socket")
+      return "NCCL's sockets are few where nobody asks for more: NCCL_SOCKET_NTHREADS=4 and "
+             "NCCL_NSOCKS_PERTHREAD=4 tell whether that is it";
     if (rung_.kind == RungKind::kNccl)
       return "nothing in the facts explains it; one GPU a node opens few connections: "
              "NCCL_IB_QPS_PER_CONNECTION=4 and NCCL_MIN_NCHANNELS=8 tell whether that is it";

@@ -314,6 +314,11 @@ TEST(Causes, SaysWhenNothingExplainsIt) {
               ElementsAre(HasSubstr("nothing in the facts explains it")));
   EXPECT_THAT(loser_causes(judged(with_nccl(40, {"IB", "on", {"mlx5_0"}, {"mlx5_0"}, {}}))),
               ElementsAre(HasSubstr("NCCL_IB_QPS_PER_CONNECTION")));
+  Facts without = node();
+  without.rdma.devices = read(std::vector<RdmaDevice>{});
+  Ladder sockets = with_nccl(30, {"Socket", "", {"ens6"}, {"ens6"}, {}});
+  sockets.rungs[1] = {.kind = RungKind::kRdma, .not_climbed = "no"};
+  EXPECT_THAT(loser_causes(judged(sockets, without, without)), Contains(HasSubstr("NCCL_SOCKET_NTHREADS=4")));
 }
 
 TEST(WhyNot, NamesWhatIsMissing) {
