@@ -67,11 +67,12 @@ class Pairs:
                 self.tc(name, device, f"qdisc replace dev {device} root tbf rate {rate} burst 64kb latency 50ms")
 
     def limit_between(self, one, other):
-        usual = "100gbit" if self.full == "unlimited" else self.full
+        unlimited = self.full == "unlimited"
+        usual = "100gbit burst 8mb quantum 60000" if unlimited else f"{self.full} burst 64kb quantum 3000"
         for name, peer in ((one, other), (other, one)):
             self.tc(name, "eth0", "qdisc del dev eth0 root", check=False)
             self.tc(name, "eth0", "qdisc add dev eth0 root handle 1: htb default 10")
-            self.tc(name, "eth0", f"class add dev eth0 parent 1: classid 1:10 htb rate {usual} burst 64kb quantum 3000")
+            self.tc(name, "eth0", f"class add dev eth0 parent 1: classid 1:10 htb rate {usual}")
             self.tc(name, "eth0", f"class add dev eth0 parent 1: classid 1:20 htb rate {self.slow} burst 64kb quantum 3000")
             self.tc(name, "eth0", "filter add dev eth0 parent 1: protocol ip prio 1 u32 match ip dst "
                     f"{self.fleet.address(peer)}/32 flowid 1:20")
