@@ -14,7 +14,7 @@ constexpr std::uint64_t kTurnsToClock = 64;
 // intervals finer. Of reads more, since the other end idles where the next ones come in bursts.
 constexpr std::uint64_t kBytesToSignal = 256 << 10;
 constexpr std::uint64_t kSignalsOfWindow = 4;
-constexpr std::uint64_t kSignalsOfReads = 16;
+constexpr std::uint64_t kSignalsOfReads = 64;
 
 std::string_view doing(RdmaOperation operation) {
   switch (operation) {
