@@ -79,8 +79,9 @@ Ceiling collective_ceiling(const CollectiveReport& report, const std::map<std::s
       if (const auto known = facts.find(node); known != facts.end())
         if (auto limit = network_limit(known->second, node)) ceiling.limits.push_back(std::move(*limit));
   std::ranges::stable_sort(ceiling.limits, {}, &Limit::rate);
-  if (ceiling.limits.empty()) ceiling.note = nodes.size() > 1 ? "no adapter of these nodes states its speed"
-                                                            : "no link between the GPUs states its speed";
+  if (ceiling.limits.empty())
+    ceiling.note = nodes.size() > 1 ? "no adapter of these nodes states its speed"
+                                    : "no link between the GPUs states its speed";
   return ceiling;
 }
 
