@@ -66,9 +66,97 @@ std::string Place::to_text() const {
   return text.empty() ? std::string(key) : text + "." + std::string(key);
 }
 
-tl::unexpected<Error> expected(const Place& place, std::string_view what) {
+Error expected(const Place& place, std::string_view what) {
   const std::string where = place.to_text();
-  return fail(ErrorKind::kBadInput, (where.empty() ? "document" : where) + ": expected " + std::string(what));
+  return {ErrorKind::kBadInput, (where.empty() ? "document" : where) + ": expected " + std::string(what)};
+}
+
+Value from_text(std::string_view text) { return Value(std::string(text)); }
+Value from_bool(bool value) { return Value(value); }
+Value from_signed(std::int64_t number) { return Value(number); }
+Value from_unsigned(std::uint64_t number) { return Value(number); }
+Value from_double(double number) { return Value(number); }
+Value new_object() { return Value::object(); }
+Value new_array() { return Value::array(); }
+
+void append_member(Value& object, std::string_view key, Value&& member) {
+  // The library's map is a vector of pairs; its own emplace() looks for the key first.
+  using Members = std::vector<std::pair<const std::string, Value>>;
+  static_cast<Members&>(object.get_ref<Value::object_t&>()).emplace_back(std::string(key), std::move(member));
+}
+
+void append(Value& array, Value&& element) { array.get_ref<Value::array_t&>().push_back(std::move(element)); }
+
+const bool* as_bool(const Value& value) { return value.get_ptr<const Value::boolean_t*>(); }
+const std::string* as_text(const Value& value) { return value.get_ptr<const Value::string_t*>(); }
+bool is_array(const Value& value) { return value.is_array(); }
+bool is_object(const Value& value) { return value.is_object(); }
+bool is_null(const Value& value) { return value.is_null(); }
+std::size_t size_of(const Value& value) { return value.size(); }
+const Value& element_of(const Value& array, std::size_t index) { return array[index]; }
+
+const Value* member_of(const Value& object, std::string_view key) {
+  for (const auto& [name, member] : object.get_ref<const Value::object_t&>())
+    if (name == key) return &member;
+  return nullptr;
+}
+
+bool each_member(const Value& object, bool (*visit)(void*, const std::string&, const Value&), void* context) {
+  for (const auto& [key, member] : object.get_ref<const Value::object_t&>())
+    if (!visit(context, key, member)) return false;
+  return true;
+}
+
+void RecordReader::member(std::string_view name, void* out,
+                          bool (*take)(const Value&, const Place&, void* out, Error& error)) {
+  const Value* const found = good ? member_of(object, name) : nullptr;
+  if (found != nullptr) good = take(*found, Place{&place, name}, out, error);
+}
+
+void RecordWriter::member(std::string_view name, const void* item, Value (*encode)(const void* item)) {
+  append_member(object, name, encode(item));
+}
+
+bool take_number(const Value& value, double& out) {
+  if (!value.is_number()) return false;
+  out = value.get<double>();
+  return true;
+}
+
+bool take_integer(const Value& value, std::int64_t low, std::uint64_t high, std::uint64_t& bits) {
+  if (const auto* const number = value.get_ptr<const Value::number_unsigned_t*>()) {
+    bits = *number;
+    return *number <= high;
+  }
+  if (const auto* const number = value.get_ptr<const Value::number_integer_t*>()) {
+    bits = static_cast<std::uint64_t>(*number);
+    return *number >= low && (*number < 0 || bits <= high);
+  }
+  return false;
+}
+
+std::optional<std::size_t> position_of(const Value& value, const std::string_view* names, std::size_t count) {
+  const std::string* const text = as_text(value);
+  for (std::size_t i = 0; text != nullptr && i < count; ++i)
+    if (names[i] == *text) return i;
+  return std::nullopt;
+}
+
+bool take_miss(const Value& reading, const Place& place, Miss& out, Error& error) {
+  const Value* const missing = member_of(reading, "missing");
+  if (missing == nullptr) return wrong(place, "a reading with value or missing", error);
+  if (!take(*missing, Place{&place, "missing"}, out.missing, error)) return false;
+  const Value* const why = member_of(reading, "why");
+  if (why != nullptr && why->is_string()) out.why = why->get<std::string>();
+  return true;
+}
+
+bool take_from(const Value& reading, const Place& place, std::string& out, Error& error) {
+  const Value* const from = member_of(reading, "from");
+  if (from == nullptr) return true;
+  if (!from->is_string()) return wrong(place, "a reading whose from is a string", error);
+  out = from->get<std::string>();
+  return true;
 }
 
 }  // namespace detail

@@ -3,14 +3,20 @@
 //   struct Port {
 //     int number = 0;
 //     Reading<std::string> state;  // P/state
-//     static constexpr auto fields() {
-//       return std::tuple{field("number", &Port::number), field("state", &Port::state)};
+//     static void fields(auto&& field) {
+//       field("number", &Port::number);
+//       field("state", &Port::state);
 //     }
 //   };
 //
 // and encode()/decode() do the rest. Decoding takes untrusted text: a wrong type is an Error that names the
 // place ("rdma.devices[2].ports[0].number: expected an integer"), unknown fields are ignored, fields that are
 // not there keep their default. This is the only file that includes nlohmann/json.
+//
+// Hundreds of structs pass through these templates, in dozens of files, so they are written to compile fast:
+// `fields` is a template, which costs the files that only include a struct nothing; whatever touches the JSON
+// library is a plain function in json.cc; and decoding fills a value in place, so that no Result<T> of every
+// member's type is made on the way (docs/decisions/0008).
 #pragma once
 
 #include <concepts>
@@ -22,11 +28,9 @@
 #include <ranges>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <vector>
 
-#include "base/fields.h"
 #include "base/reading.h"
 #include "base/result.h"
 #include "base/units.h"
@@ -59,9 +63,12 @@ template <class T>
 inline constexpr bool kIsReading = false;
 template <class T>
 inline constexpr bool kIsReading<Reading<T>> = true;
+struct AnyField {
+  void operator()(std::string_view, auto) const {}
+};
 template <class T>
 concept Record = requires {
-  T::fields();
+  T::fields(AnyField{});
 };
 template <class T>
 concept NamedEnum = std::is_enum_v<T> && requires(T value) {
@@ -82,151 +89,205 @@ struct Place {
   std::string to_text() const;
 };
 
-tl::unexpected<Error> expected(const Place& place, std::string_view what);
+// What a wrong type says: "rdma.devices[2].name: expected a string".
+Error expected(const Place& place, std::string_view what);
 
+// The library's part of encoding. Members are appended, not looked for: their names differ.
+Value from_text(std::string_view text);
+Value from_bool(bool value);
+Value from_signed(std::int64_t number);
+Value from_unsigned(std::uint64_t number);
+Value from_double(double number);
+Value new_object();
+Value new_array();
+void append_member(Value& object, std::string_view key, Value&& member);
+void append(Value& array, Value&& element);
+
+// The library's part of decoding: the value if it is of this type, else null.
+const bool* as_bool(const Value& value);
+const std::string* as_text(const Value& value);
+bool is_array(const Value& value);
+bool is_object(const Value& value);
+bool is_null(const Value& value);
+std::size_t size_of(const Value& value);
+const Value& element_of(const Value& array, std::size_t index);
+const Value* member_of(const Value& object, std::string_view key);
+// Calls visit(key, member) of an object's members in order, until it says false.
+bool each_member(const Value& object,
+                 bool (*visit)(void* context, const std::string& key, const Value& member), void* context);
+bool take_number(const Value& value, double& out);
+// Whether the value is an integer from `low` to `high`; its two's complement goes into `bits`.
+bool take_integer(const Value& value, std::int64_t low, std::uint64_t high, std::uint64_t& bits);
+// An enumerator's position among its names, or nothing.
+std::optional<std::size_t> position_of(const Value& value, const std::string_view* names, std::size_t count);
+bool take_miss(const Value& reading, const Place& place, Miss& out, Error& error);
+// A reading's "from", "" where it says none.
+bool take_from(const Value& reading, const Place& place, std::string& out, Error& error);
+
+// Takes a struct apart member by member; after the first that is wrong, no more are looked at.
+struct RecordReader {
+  const Value& object;
+  const Place& place;
+  Error& error;
+  bool good = true;
+  void member(std::string_view name, void* out,
+              bool (*take)(const Value&, const Place&, void* out, Error& error));
+};
+struct RecordWriter {
+  Value object;
+  void member(std::string_view name, const void* item, Value (*encode)(const void* item));
+};
+
+// Each fills `out` and answers true, or says in `error` what is wrong, and where.
 template <class T>
-Result<T> decode(const Value& value, const Place& place);
+bool take(const Value& value, const Place& place, T& out, Error& error);
 
 template <std::integral T>
-Result<T> decode_integer(const Value& value, const Place& place) {
-  if (value.is_number_unsigned()) {
-    const auto number = value.get<std::uint64_t>();
-    if (std::in_range<T>(number)) return static_cast<T>(number);
-  } else if (value.is_number_integer()) {
-    const auto number = value.get<std::int64_t>();
-    if (std::in_range<T>(number)) return static_cast<T>(number);
+bool take_integral(const Value& value, T& out) {
+  std::uint64_t bits = 0;
+  if (!take_integer(value, static_cast<std::int64_t>(std::numeric_limits<T>::min()),
+                    static_cast<std::uint64_t>(std::numeric_limits<T>::max()), bits))
+    return false;
+  out = static_cast<T>(bits);
+  return true;
+}
+
+template <class T>
+bool take_vector(const Value& value, const Place& place, std::vector<T>& out, Error& error) {
+  const std::size_t size = size_of(value);
+  out.clear();
+  out.reserve(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    T item{};
+    if (!take(element_of(value, i), Place{&place, {}, i}, item, error)) return false;
+    out.push_back(std::move(item));
   }
-  return expected(place, "an integer in range");
+  return true;
 }
 
 template <class T>
-Result<std::vector<T>> decode_vector(const Value& value, const Place& place) {
-  if (!value.is_array()) return expected(place, "an array");
-  std::vector<T> items;
-  items.reserve(value.size());
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    auto item = decode<T>(value[i], Place{&place, {}, i});
-    if (!item) return fail(item.error().kind, item.error().text);
-    items.push_back(std::move(*item));
-  }
-  return items;
+bool take_map(const Value& value, const Place& place, std::map<std::string, T>& out, Error& error) {
+  struct Context {
+    const Place& place;
+    std::map<std::string, T>& out;
+    Error& error;
+  } context{place, out, error};
+  out.clear();
+  return each_member(
+      value,
+      [](void* opaque, const std::string& key, const Value& member) {
+        auto& into = *static_cast<Context*>(opaque);
+        T item{};
+        if (!take(member, Place{&into.place, key}, item, into.error)) return false;
+        into.out.emplace(key, std::move(item));
+        return true;
+      },
+      &context);
+}
+
+// One function a type, whichever structs have members of it.
+template <class T>
+bool take_any(const Value& value, const Place& place, void* out, Error& error) {
+  return take(value, place, *static_cast<T*>(out), error);
 }
 
 template <class T>
-Result<std::map<std::string, T>> decode_map(const Value& value, const Place& place) {
-  if (!value.is_object()) return expected(place, "an object");
-  std::map<std::string, T> items;
-  for (const auto& [key, element] : value.items()) {
-    auto item = decode<T>(element, Place{&place, key});
-    if (!item) return fail(item.error().kind, item.error().text);
-    items.emplace(key, std::move(*item));
-  }
-  return items;
+bool take_record(const Value& value, const Place& place, T& out, Error& error) {
+  RecordReader reader{value, place, error};
+  T::fields([&](std::string_view name, auto member) {
+    using Member = std::remove_cvref_t<decltype(out.*member)>;
+    reader.member(name, &(out.*member), take_any<Member>);
+  });
+  return reader.good;
 }
 
 template <class T>
-Result<T> decode_record(const Value& value, const Place& place) {
-  if (!value.is_object()) return expected(place, "an object");
-  T record{};
-  std::optional<Error> error;
-  const auto take = [&](const auto& one) {
-    if (error) return;
-    const auto found = value.find(one.name);
-    if (found == value.end()) return;
-    using Member = std::remove_reference_t<decltype(record.*(one.member))>;
-    auto decoded = decode<Member>(*found, Place{&place, one.name});
-    if (decoded)
-      record.*(one.member) = std::move(*decoded);
-    else
-      error = decoded.error();
-  };
-  std::apply([&](const auto&... one) { (take(one), ...); }, T::fields());
-  if (error) return fail(error->kind, error->text);
-  return record;
-}
-
-template <class T>
-Result<Reading<T>> decode_reading(const Value& value, const Place& place) {
-  if (!value.is_object()) return expected(place, "a reading");
+bool take_reading(const Value& value, const Place& place, Reading<T>& out, Error& error) {
   std::string from;
-  if (const auto found = value.find("from"); found != value.end()) {
-    if (!found->is_string()) return expected(place, "a reading whose from is a string");
-    from = found->template get<std::string>();
+  if (!take_from(value, place, from, error)) return false;
+  if (const Value* found = member_of(value, "value")) {
+    T read{};
+    if (!take(*found, Place{&place, "value"}, read, error)) return false;
+    out = Reading<T>(std::move(read), std::move(from));
+    return true;
   }
-  if (const auto found = value.find("value"); found != value.end()) {
-    auto decoded = decode<T>(*found, Place{&place, "value"});
-    if (!decoded) return fail(decoded.error().kind, decoded.error().text);
-    return Reading<T>(std::move(*decoded), std::move(from));
-  }
-  const auto missing = value.find("missing");
-  if (missing == value.end()) return expected(place, "a reading with value or missing");
-  auto kind = decode<Missing>(*missing, Place{&place, "missing"});
-  if (!kind) return fail(kind.error().kind, kind.error().text);
-  Miss miss{*kind, {}};
-  if (const auto why = value.find("why"); why != value.end() && why->is_string())
-    miss.why = why->template get<std::string>();
-  return Reading<T>(std::move(miss), std::move(from));
+  Miss miss;
+  if (!take_miss(value, place, miss, error)) return false;
+  out = Reading<T>(std::move(miss), std::move(from));
+  return true;
 }
 
-template <NamedEnum T>
-Result<T> decode_enum(const Value& value, const Place& place) {
-  if (value.is_string()) {
-    const auto& text = value.get_ref<const std::string&>();
-    const auto names = enum_names(T{});
-    for (std::size_t i = 0; i < names.size(); ++i)
-      if (names[i] == text) return static_cast<T>(i);
-  }
-  return expected(place, "one of the known words");
+inline bool wrong(const Place& place, std::string_view what, Error& error) {
+  error = expected(place, what);
+  return false;
 }
 
 template <class T>
-Result<T> decode(const Value& value, const Place& place) {
+bool take(const Value& value, const Place& place, T& out, Error& error) {
   if constexpr (std::same_as<T, Value>) {
-    return value;
+    out = value;
+    return true;
   } else if constexpr (std::same_as<T, bool>) {
-    if (!value.is_boolean()) return expected(place, "true or false");
-    return value.template get<bool>();
+    const bool* const found = as_bool(value);
+    if (found != nullptr) out = *found;
+    return found != nullptr || wrong(place, "true or false", error);
   } else if constexpr (std::integral<T>) {
-    return decode_integer<T>(value, place);
+    return take_integral(value, out) || wrong(place, "an integer in range", error);
   } else if constexpr (std::floating_point<T>) {
-    if (!value.is_number()) return expected(place, "a number");
-    return value.template get<T>();
+    double number = 0;
+    if (!take_number(value, number)) return wrong(place, "a number", error);
+    out = static_cast<T>(number);
+    return true;
   } else if constexpr (std::same_as<T, std::string>) {
-    if (!value.is_string()) return expected(place, "a string");
-    return value.template get<std::string>();
+    const std::string* const found = as_text(value);
+    if (found != nullptr) out = *found;
+    return found != nullptr || wrong(place, "a string", error);
   } else if constexpr (std::same_as<T, BitRate>) {
-    if (!value.is_number()) return expected(place, "a number of bits per second");
-    return BitRate{value.template get<double>()};
+    return take_number(value, out.bits_per_second) || wrong(place, "a number of bits per second", error);
   } else if constexpr (std::same_as<T, Nanoseconds>) {
-    if (!value.is_number()) return expected(place, "a number of nanoseconds");
-    return Nanoseconds{value.template get<double>()};
+    double number = 0;
+    if (!take_number(value, number)) return wrong(place, "a number of nanoseconds", error);
+    out = Nanoseconds{number};
+    return true;
   } else if constexpr (std::same_as<T, ByteCount>) {
-    auto bytes = decode_integer<std::uint64_t>(value, place);
-    if (!bytes) return fail(bytes.error().kind, bytes.error().text);
-    return ByteCount{*bytes};
+    return take_integral(value, out.bytes) || wrong(place, "an integer in range", error);
   } else if constexpr (kIsOptional<T>) {
-    if (value.is_null()) return T{};
-    auto inner = decode<typename T::value_type>(value, place);
-    if (!inner) return fail(inner.error().kind, inner.error().text);
-    return T{std::move(*inner)};
+    out.reset();
+    return is_null(value) || take(value, place, out.emplace(), error);
   } else if constexpr (kIsVector<T>) {
-    return decode_vector<typename T::value_type>(value, place);
+    return is_array(value) ? take_vector(value, place, out, error) : wrong(place, "an array", error);
   } else if constexpr (kIsMap<T>) {
-    return decode_map<typename T::mapped_type>(value, place);
+    return is_object(value) ? take_map(value, place, out, error) : wrong(place, "an object", error);
   } else if constexpr (kIsReading<T>) {
-    return decode_reading<typename T::Value>(value, place);
+    return is_object(value) ? take_reading(value, place, out, error) : wrong(place, "a reading", error);
   } else if constexpr (NamedEnum<T>) {
-    return decode_enum<T>(value, place);
+    static constexpr auto names = enum_names(T{});
+    const auto position = position_of(value, names.data(), names.size());
+    if (position) out = static_cast<T>(*position);
+    return position.has_value() || wrong(place, "one of the known words", error);
   } else if constexpr (Textual<T>) {
-    if (value.is_string())
-      if (auto parsed = T::parse(value.template get_ref<const std::string&>())) return *parsed;
-    return expected(place, "an address");
+    if (const std::string* const text = as_text(value))
+      if (auto parsed = T::parse(*text)) {
+        out = *parsed;
+        return true;
+      }
+    return wrong(place, "an address", error);
   } else {
     static_assert(Record<T>, "give the struct a fields()");
-    return decode_record<T>(value, place);
+    return is_object(value) ? take_record(value, place, out, error) : wrong(place, "an object", error);
   }
 }
 
+}  // namespace detail
+
+template <class T>
+Value encode(const T& item);
+
+namespace detail {
+template <class T>
+Value encode_any(const void* item) {
+  return encode(*static_cast<const T*>(item));
+}
 }  // namespace detail
 
 template <class T>
@@ -234,58 +295,70 @@ Value encode(const T& item) {
   using namespace detail;
   if constexpr (std::same_as<T, Value>) {
     return item;
-  } else if constexpr (std::is_arithmetic_v<T> || std::convertible_to<const T&, std::string_view>) {
-    return Value(item);
+  } else if constexpr (std::same_as<T, bool>) {
+    return from_bool(item);
+  } else if constexpr (std::signed_integral<T>) {
+    return from_signed(item);
+  } else if constexpr (std::integral<T>) {
+    return from_unsigned(item);
+  } else if constexpr (std::floating_point<T>) {
+    return from_double(item);
+  } else if constexpr (std::convertible_to<const T&, std::string_view>) {
+    return from_text(item);
   } else if constexpr (std::same_as<T, BitRate>) {
-    return Value(item.bits_per_second);
+    return from_double(item.bits_per_second);
   } else if constexpr (std::same_as<T, Nanoseconds>) {
-    return Value(item.count());
+    return from_double(item.count());
   } else if constexpr (std::same_as<T, ByteCount>) {
-    return Value(item.bytes);
+    return from_unsigned(item.bytes);
   } else if constexpr (kIsOptional<T>) {
-    return item ? encode(*item) : Value(nullptr);
+    return item ? encode(*item) : Value();
   } else if constexpr (kIsMap<T>) {
-    Value object = Value::object();
-    for (const auto& [key, element] : item) object[key] = encode(element);
+    Value object = new_object();
+    for (const auto& [key, element] : item) append_member(object, key, encode(element));
     return object;
   } else if constexpr (std::ranges::input_range<const T>) {
-    Value array = Value::array();
-    for (const auto& element : item) array.push_back(encode(element));
+    Value array = new_array();
+    for (const auto& element : item) append(array, encode(element));
     return array;
   } else if constexpr (kIsReading<T>) {
-    Value object = Value::object();
+    Value object = new_object();
     if (item.ok()) {
-      object["value"] = encode(item.value());
+      append_member(object, "value", encode(item.value()));
     } else {
-      object["missing"] = encode(item.miss().missing);
-      object["why"] = item.miss().why;
+      append_member(object, "missing", encode(item.miss().missing));
+      append_member(object, "why", from_text(item.miss().why));
     }
-    object["from"] = item.from();
+    append_member(object, "from", from_text(item.from()));
     return object;
   } else if constexpr (NamedEnum<T>) {
-    return Value(enum_names(item)[static_cast<std::size_t>(item)]);
+    return from_text(enum_names(item)[static_cast<std::size_t>(item)]);
   } else if constexpr (Textual<T>) {
-    return Value(item.to_text());
+    return from_text(item.to_text());
   } else {
     static_assert(Record<T>, "give the struct a fields()");
-    Value object = Value::object();
-    std::apply(
-        [&](const auto&... one) { ((object[std::string(one.name)] = encode(item.*(one.member))), ...); },
-        T::fields());
-    return object;
+    RecordWriter writer{new_object()};
+    T::fields([&](std::string_view name, auto member) {
+      using Member = std::remove_cvref_t<decltype(item.*member)>;
+      writer.member(name, &(item.*member), encode_any<Member>);
+    });
+    return std::move(writer.object);
   }
 }
 
 template <class T>
 Result<T> decode(const Value& value) {
-  return detail::decode<T>(value, detail::Place{});
+  T item{};
+  Error error;
+  if (!detail::take(value, detail::Place{}, item, error)) return tl::unexpected<Error>(std::move(error));
+  return item;
 }
 
 // parse() and decode() in one.
 template <class T>
 Result<T> read(std::string_view text) {
   auto value = parse(text);
-  if (!value) return fail(value.error().kind, value.error().text);
+  if (!value) return tl::unexpected<Error>(std::move(value.error()));
   return decode<T>(*value);
 }
 

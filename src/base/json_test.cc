@@ -13,8 +13,9 @@ constexpr auto enum_names(Color) { return std::array<std::string_view, 2>{"red",
 struct Inner {
   int number = 7;
   Reading<std::uint64_t> count;
-  static constexpr auto fields() {
-    return std::tuple{field("number", &Inner::number), field("count", &Inner::count)};
+  static void fields(auto&& field) {
+    field("number", &Inner::number);
+    field("count", &Inner::count);
   }
 };
 
@@ -25,10 +26,13 @@ struct Outer {
   std::optional<IpAddress> address;
   Color color = Color::kRed;
   BitRate rate;
-  static constexpr auto fields() {
-    return std::tuple{field("name", &Outer::name),   field("inner", &Outer::inner),
-                      field("map", &Outer::map),     field("address", &Outer::address),
-                      field("color", &Outer::color), field("rate", &Outer::rate)};
+  static void fields(auto&& field) {
+    field("name", &Outer::name);
+    field("inner", &Outer::inner);
+    field("map", &Outer::map);
+    field("address", &Outer::address);
+    field("color", &Outer::color);
+    field("rate", &Outer::rate);
   }
 };
 

@@ -4,11 +4,11 @@
 
 #include <array>
 #include <cassert>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace railbed {
@@ -30,27 +30,30 @@ struct Miss {
   bool operator==(const Miss&) const = default;
 };
 
+const Miss& not_collected();  // what a reading is before anybody looked
+
 template <class T>
 class Reading {
  public:
   using Value = T;
 
-  Reading() : state_(Miss{Missing::kAbsent, "not collected"}) {}
-  Reading(T value, std::string from) : state_(std::move(value)), from_(std::move(from)) {}
-  Reading(Miss miss, std::string from) : state_(std::move(miss)), from_(std::move(from)) {}
+  Reading() = default;  // absent: "not collected"
+  Reading(T value, std::string from) : value_(std::move(value)), ok_(true), from_(std::move(from)) {}
+  Reading(Miss miss, std::string from)
+      : miss_(std::make_shared<const Miss>(std::move(miss))), from_(std::move(from)) {}
 
-  bool ok() const { return std::holds_alternative<T>(state_); }
+  bool ok() const { return ok_; }
   explicit operator bool() const { return ok(); }
   const T& value() const {
     assert(ok());
-    return std::get<T>(state_);
+    return value_;
   }
   const T& operator*() const { return value(); }
   const T* operator->() const { return &value(); }
   T value_or(T fallback) const { return ok() ? value() : std::move(fallback); }
   const Miss& miss() const {
     assert(!ok());
-    return std::get<Miss>(state_);
+    return miss_ ? *miss_ : not_collected();
   }
   bool absent() const { return !ok() && miss().missing == Missing::kAbsent; }
 
@@ -66,10 +69,16 @@ class Reading {
     return Reading<U>(Miss{Missing::kGarbled, "not understood"}, from_);
   }
 
-  bool operator==(const Reading&) const = default;
+  bool operator==(const Reading& other) const {
+    return ok_ == other.ok_ && from_ == other.from_ &&
+           (ok_ ? value_ == other.value_ : miss() == other.miss());
+  }
 
  private:
-  std::variant<T, Miss> state_;
+  // Most readings have a value: a miss is kept elsewhere, never changed, and shared by copies.
+  T value_{};
+  bool ok_ = false;
+  std::shared_ptr<const Miss> miss_;
   std::string from_;
 };
 

@@ -11,7 +11,6 @@
 #include <thread>
 #include <vector>
 
-#include "base/fields.h"
 #include "base/peer.h"
 #include "host/process.h"
 
@@ -27,10 +26,12 @@ struct ChildNews {
   std::string printed;  // what libraries wrote; past the first 4 MiB it is dropped
   bool ended = false;
   std::string trouble;  // why it ended before its work did
-  static constexpr auto fields() {
-    return std::tuple{field("results", &ChildNews::results), field("step", &ChildNews::step),
-                      field("printed", &ChildNews::printed), field("ended", &ChildNews::ended),
-                      field("trouble", &ChildNews::trouble)};
+  static void fields(auto&& field) {
+    field("results", &ChildNews::results);
+    field("step", &ChildNews::step);
+    field("printed", &ChildNews::printed);
+    field("ended", &ChildNews::ended);
+    field("trouble", &ChildNews::trouble);
   }
 };
 
@@ -61,7 +62,7 @@ inline constexpr std::string_view kChildEnd = "bench.child.end";    // ChildName
 
 struct ChildName {
   std::string session;
-  static constexpr auto fields() { return std::tuple{field("session", &ChildName::session)}; }
+  static void fields(auto&& field) { field("session", &ChildName::session); }
 };
 
 // The controller's side: hands on each line until the work ends. `step` may be called often.

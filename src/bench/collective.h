@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
 #include "bench/gpu_pattern.h"
 #include "bench/node_place.h"
 #include "facts/collective.h"
@@ -59,13 +58,19 @@ struct CollectivePlan {
   bool choices = false;  // NCCL logs what it chose for each launch, which makes small ones slower
   double patience = 60;  // seconds for one step
   NodePlace place;
-  static constexpr auto fields() {
+  static void fields(auto&& field) {
     using P = CollectivePlan;
-    return std::tuple{
-        field("operation", &P::operation),   field("type", &P::type),         field("sizes", &P::sizes),
-        field("iterations", &P::iterations), field("root", &P::root),         field("check", &P::check),
-        field("graph", &P::graph),           field("in_place", &P::in_place), field("choices", &P::choices),
-        field("patience", &P::patience),     field("place", &P::place)};
+    field("operation", &P::operation);
+    field("type", &P::type);
+    field("sizes", &P::sizes);
+    field("iterations", &P::iterations);
+    field("root", &P::root);
+    field("check", &P::check);
+    field("graph", &P::graph);
+    field("in_place", &P::in_place);
+    field("choices", &P::choices);
+    field("patience", &P::patience);
+    field("place", &P::place);
   }
 };
 // What an agent accepts.
@@ -81,12 +86,16 @@ struct CollectiveSeries {
   std::vector<double> in_place;
   std::uint64_t wrong = 0;
   std::uint64_t in_place_wrong = 0;
-  static constexpr auto fields() {
+  static void fields(auto&& field) {
     using S = CollectiveSeries;
-    return std::tuple{field("bytes", &S::bytes),       field("elements", &S::elements),
-                      field("launched", &S::launched), field("single", &S::single),
-                      field("graph", &S::graph),       field("in_place", &S::in_place),
-                      field("wrong", &S::wrong),       field("in_place_wrong", &S::in_place_wrong)};
+    field("bytes", &S::bytes);
+    field("elements", &S::elements);
+    field("launched", &S::launched);
+    field("single", &S::single);
+    field("graph", &S::graph);
+    field("in_place", &S::in_place);
+    field("wrong", &S::wrong);
+    field("in_place_wrong", &S::in_place_wrong);
   }
 };
 // Takes the slower time of each sample and adds up what is wrong. Both are of the same size.
@@ -99,9 +108,11 @@ struct CollectiveNews {
   std::optional<NodeNews> node = {};
   std::optional<std::uint64_t> verified = {};  // elements wrong in the first operation
   std::optional<CollectiveSeries> series = {};
-  static constexpr auto fields() {
+  static void fields(auto&& field) {
     using N = CollectiveNews;
-    return std::tuple{field("node", &N::node), field("verified", &N::verified), field("series", &N::series)};
+    field("node", &N::node);
+    field("verified", &N::verified);
+    field("series", &N::series);
   }
 };
 

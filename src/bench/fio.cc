@@ -18,9 +18,12 @@ namespace {
 struct Latency {
   double min = 0, max = 0, mean = 0, stddev = 0;
   std::map<std::string, double> percentile;
-  static constexpr auto fields() {
-    return std::tuple{field("min", &Latency::min), field("max", &Latency::max), field("mean", &Latency::mean),
-                      field("stddev", &Latency::stddev), field("percentile", &Latency::percentile)};
+  static void fields(auto&& field) {
+    field("min", &Latency::min);
+    field("max", &Latency::max);
+    field("mean", &Latency::mean);
+    field("stddev", &Latency::stddev);
+    field("percentile", &Latency::percentile);
   }
 };
 struct Direction {
@@ -30,25 +33,31 @@ struct Direction {
   double runtime = 0;  // milliseconds
   std::uint64_t total_ios = 0;
   Latency lat_ns;
-  static constexpr auto fields() {
-    return std::tuple{field("io_bytes", &Direction::io_bytes),   field("bw_bytes", &Direction::bw_bytes),
-                      field("iops", &Direction::iops),           field("runtime", &Direction::runtime),
-                      field("total_ios", &Direction::total_ios), field("lat_ns", &Direction::lat_ns)};
+  static void fields(auto&& field) {
+    field("io_bytes", &Direction::io_bytes);
+    field("bw_bytes", &Direction::bw_bytes);
+    field("iops", &Direction::iops);
+    field("runtime", &Direction::runtime);
+    field("total_ios", &Direction::total_ios);
+    field("lat_ns", &Direction::lat_ns);
   }
 };
-struct Job {
+struct FioReportJob {
   int error = 0;
   Direction read;
   Direction write;
-  static constexpr auto fields() {
-    return std::tuple{field("error", &Job::error), field("read", &Job::read), field("write", &Job::write)};
+  static void fields(auto&& field) {
+    field("error", &FioReportJob::error);
+    field("read", &FioReportJob::read);
+    field("write", &FioReportJob::write);
   }
 };
 struct Document {
   std::string version;
-  std::vector<Job> jobs;
-  static constexpr auto fields() {
-    return std::tuple{field("fio version", &Document::version), field("jobs", &Document::jobs)};
+  std::vector<FioReportJob> jobs;
+  static void fields(auto&& field) {
+    field("fio version", &Document::version);
+    field("jobs", &Document::jobs);
   }
 };
 
@@ -117,7 +126,7 @@ Result<FioResult> parse_fio(std::string_view text, bool reads) {
   if (!document) return fail(document.error(), "fio's answer");
   if (document->version.find("fio") == std::string::npos || document->jobs.size() != 1)
     return fail(ErrorKind::kUnavailable, "fio's answer is not of one group of jobs");
-  const Job& job = document->jobs.front();
+  const FioReportJob& job = document->jobs.front();
   if (job.error != 0)
     return fail(ErrorKind::kUnavailable, fmt::format("fio failed: {}", std::strerror(job.error)));
   const Direction& one = reads ? job.read : job.write;

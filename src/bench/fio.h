@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fields.h"
 #include "base/result.h"
 
 namespace railbed {
@@ -23,17 +22,17 @@ struct FioJob {
   bool direct = true;            // past the page cache
   bool sync_at_end = false;      // fsync, within the measured time
   bool native = true;            // several under way by libaio; else by one thread each
-  static constexpr auto fields() {
-    return std::tuple{field("folder", &FioJob::folder),
-                      field("pattern", &FioJob::pattern),
-                      field("block_bytes", &FioJob::block_bytes),
-                      field("file_bytes", &FioJob::file_bytes),
-                      field("depth", &FioJob::depth),
-                      field("threads", &FioJob::threads),
-                      field("seconds", &FioJob::seconds),
-                      field("direct", &FioJob::direct),
-                      field("sync_at_end", &FioJob::sync_at_end),
-                      field("native", &FioJob::native)};
+  static void fields(auto&& field) {
+    field("folder", &FioJob::folder);
+    field("pattern", &FioJob::pattern);
+    field("block_bytes", &FioJob::block_bytes);
+    field("file_bytes", &FioJob::file_bytes);
+    field("depth", &FioJob::depth);
+    field("threads", &FioJob::threads);
+    field("seconds", &FioJob::seconds);
+    field("direct", &FioJob::direct);
+    field("sync_at_end", &FioJob::sync_at_end);
+    field("native", &FioJob::native);
   }
 };
 
@@ -54,21 +53,21 @@ struct FioResult {
   std::uint64_t bytes = 0;
   double minimum = 0, mean = 0, deviation = 0, maximum = 0;
   double median = 0, p99 = 0, p999 = 0, p9999 = 0;
-  static constexpr auto fields() {
-    return std::tuple{field("version", &FioResult::version),
-                      field("bytes_per_second", &FioResult::bytes_per_second),
-                      field("requests_per_second", &FioResult::requests_per_second),
-                      field("seconds", &FioResult::seconds),
-                      field("requests", &FioResult::requests),
-                      field("bytes", &FioResult::bytes),
-                      field("minimum", &FioResult::minimum),
-                      field("mean", &FioResult::mean),
-                      field("deviation", &FioResult::deviation),
-                      field("maximum", &FioResult::maximum),
-                      field("median", &FioResult::median),
-                      field("p99", &FioResult::p99),
-                      field("p999", &FioResult::p999),
-                      field("p9999", &FioResult::p9999)};
+  static void fields(auto&& field) {
+    field("version", &FioResult::version);
+    field("bytes_per_second", &FioResult::bytes_per_second);
+    field("requests_per_second", &FioResult::requests_per_second);
+    field("seconds", &FioResult::seconds);
+    field("requests", &FioResult::requests);
+    field("bytes", &FioResult::bytes);
+    field("minimum", &FioResult::minimum);
+    field("mean", &FioResult::mean);
+    field("deviation", &FioResult::deviation);
+    field("maximum", &FioResult::maximum);
+    field("median", &FioResult::median);
+    field("p99", &FioResult::p99);
+    field("p999", &FioResult::p999);
+    field("p9999", &FioResult::p9999);
   }
 };
 

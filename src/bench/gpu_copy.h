@@ -36,9 +36,11 @@ struct GpuCopyPlan {
   std::uint64_t bytes = std::uint64_t{128} << 20;  // of one copy
   int samples = 24;                                // of each number
   double patience = 60;                            // seconds for one step
-  static constexpr auto fields() {
-    return std::tuple{field("gpus", &GpuCopyPlan::gpus), field("bytes", &GpuCopyPlan::bytes),
-                      field("samples", &GpuCopyPlan::samples), field("patience", &GpuCopyPlan::patience)};
+  static void fields(auto&& field) {
+    field("gpus", &GpuCopyPlan::gpus);
+    field("bytes", &GpuCopyPlan::bytes);
+    field("samples", &GpuCopyPlan::samples);
+    field("patience", &GpuCopyPlan::patience);
   }
 };
 
@@ -51,12 +53,16 @@ struct GpuCopyResult {
   std::uint64_t checked = 0;  // bytes
   std::uint64_t wrong = 0;
   bool peer_access = false;  // of peers: directly, not through host memory
-  static constexpr auto fields() {
+  static void fields(auto&& field) {
     using R = GpuCopyResult;
-    return std::tuple{field("copy", &R::copy),       field("from", &R::from),
-                      field("to", &R::to),           field("samples", &R::samples),
-                      field("seconds", &R::seconds), field("checked", &R::checked),
-                      field("wrong", &R::wrong),     field("peer_access", &R::peer_access)};
+    field("copy", &R::copy);
+    field("from", &R::from);
+    field("to", &R::to);
+    field("samples", &R::samples);
+    field("seconds", &R::seconds);
+    field("checked", &R::checked);
+    field("wrong", &R::wrong);
+    field("peer_access", &R::peer_access);
   }
 };
 
@@ -65,9 +71,10 @@ struct GpuCopyNews {
   std::optional<std::vector<GpuSeat>> seats = {};
   std::optional<GpuCopyResult> result = {};
   std::optional<std::string> failure = {};
-  static constexpr auto fields() {
-    return std::tuple{field("seats", &GpuCopyNews::seats), field("result", &GpuCopyNews::result),
-                      field("failure", &GpuCopyNews::failure)};
+  static void fields(auto&& field) {
+    field("seats", &GpuCopyNews::seats);
+    field("result", &GpuCopyNews::result);
+    field("failure", &GpuCopyNews::failure);
   }
 };
 

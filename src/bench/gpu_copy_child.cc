@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kSampleSeconds = 4e-3;   // a sample lasts about so long, so that starting does not show
 constexpr int kPeerAlreadyEnabled = 704;  // CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
-constexpr unsigned char kPoison = 0xa5;
+constexpr unsigned char kCopyPoison = 0xa5;
 
 struct Gpu {
   Gpu(const GpuSeat& its_seat, const std::vector<std::string>& files, const Say& about_to)
@@ -84,7 +84,7 @@ class Copies {
     gpu.cuda.quick("cuStreamSynchronize", gpu.stream);
   }
   void poison(Gpu& gpu, cuda::DevicePointer buffer) {
-    gpu.cuda.quick("cuMemsetD8Async", buffer, kPoison, std::size_t{plan_.bytes}, gpu.stream);
+    gpu.cuda.quick("cuMemsetD8Async", buffer, kCopyPoison, std::size_t{plan_.bytes}, gpu.stream);
     gpu.cuda.quick("cuStreamSynchronize", gpu.stream);
   }
   void check(Gpu& gpu, cuda::DevicePointer buffer, GpuCopyResult& into) {

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fields.h"
 #include "base/result.h"
 #include "bench/node_place.h"
 #include "bench/step.h"
@@ -24,11 +23,14 @@ struct GpuTrainPlan {
   double patience = 60;  // seconds for one part of a round
   std::string cublas;    // its file; empty: where it usually lies
   NodePlace place;
-  static constexpr auto fields() {
+  static void fields(auto&& field) {
     using P = GpuTrainPlan;
-    return std::tuple{field("model", &P::model),     field("step", &P::step),
-                      field("seconds", &P::seconds), field("patience", &P::patience),
-                      field("cublas", &P::cublas),   field("place", &P::place)};
+    field("model", &P::model);
+    field("step", &P::step);
+    field("seconds", &P::seconds);
+    field("patience", &P::patience);
+    field("cublas", &P::cublas);
+    field("place", &P::place);
   }
 };
 // What an agent accepts.
@@ -39,9 +41,10 @@ struct GpuTrainRound {
   double step = 0;
   double exchange = 0;  // alone
   double compute = 0;   // alone
-  static constexpr auto fields() {
-    return std::tuple{field("step", &GpuTrainRound::step), field("exchange", &GpuTrainRound::exchange),
-                      field("compute", &GpuTrainRound::compute)};
+  static void fields(auto&& field) {
+    field("step", &GpuTrainRound::step);
+    field("exchange", &GpuTrainRound::exchange);
+    field("compute", &GpuTrainRound::compute);
   }
 };
 void keep_slower(GpuTrainRound& into, const GpuTrainRound& from);
@@ -50,18 +53,19 @@ struct GpuTrainMeans {
   std::string cublas;              // its version: "13.1.0"
   std::string type;                // of what is multiplied: "bf16"
   std::uint64_t memory_bytes = 0;  // that the rehearsal takes of each GPU, without what the libraries take
-  static constexpr auto fields() {
-    return std::tuple{field("cublas", &GpuTrainMeans::cublas), field("type", &GpuTrainMeans::type),
-                      field("memory_bytes", &GpuTrainMeans::memory_bytes)};
+  static void fields(auto&& field) {
+    field("cublas", &GpuTrainMeans::cublas);
+    field("type", &GpuTrainMeans::type);
+    field("memory_bytes", &GpuTrainMeans::memory_bytes);
   }
 };
 
 struct GpuTrainChecked {
   std::uint64_t bytes = 0;  // of all ranks of the node
   std::uint64_t wrong_bytes = 0;
-  static constexpr auto fields() {
-    return std::tuple{field("bytes", &GpuTrainChecked::bytes),
-                      field("wrong_bytes", &GpuTrainChecked::wrong_bytes)};
+  static void fields(auto&& field) {
+    field("bytes", &GpuTrainChecked::bytes);
+    field("wrong_bytes", &GpuTrainChecked::wrong_bytes);
   }
 };
 
@@ -72,10 +76,13 @@ struct GpuTrainNews {
   std::optional<GpuTrainRound> round = {};        // rounds come in order, the same number on every node
   std::optional<std::vector<double>> ready = {};  // of each bucket: after which part of the computing, 0 to 1
   std::optional<GpuTrainChecked> checked = {};    // the last, at the end
-  static constexpr auto fields() {
+  static void fields(auto&& field) {
     using N = GpuTrainNews;
-    return std::tuple{field("node", &N::node), field("means", &N::means), field("round", &N::round),
-                      field("ready", &N::ready), field("checked", &N::checked)};
+    field("node", &N::node);
+    field("means", &N::means);
+    field("round", &N::round);
+    field("ready", &N::ready);
+    field("checked", &N::checked);
   }
 };
 

@@ -23,9 +23,9 @@ TrainWork work_of(const GpuTrainPlan& plan) {
   return model ? make_work(*model, plan.step) : TrainWork();
 }
 
-class Job {
+class TrainJob {
  public:
-  Job(const GpuTrainPlan& plan, const NvidiaLibraries& from, const Tell& tell)
+  TrainJob(const GpuTrainPlan& plan, const NvidiaLibraries& from, const Tell& tell)
       : plan_(plan),
         tell_(tell),
         work_(work_of(plan)),
@@ -120,7 +120,7 @@ class Job {
 void run_gpu_train(const GpuTrainPlan& plan, const NvidiaLibraries& from, const Tell& tell) {
   ask_for_nccl_log(false);
   // Threads may outlive the run where one of them hangs: what they use does, too, until the process ends.
-  auto* job = new Job(plan, from, tell);
+  auto* job = new TrainJob(plan, from, tell);
   if (const std::string why = job->run(); !why.empty()) job->say({.node = NodeNews{.failure = why}});
 }
 

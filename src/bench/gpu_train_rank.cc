@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kComputeMajor = 75;  // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
 constexpr std::uint64_t kAligned = 256;
-constexpr unsigned char kPoison = 0xa5;
+constexpr unsigned char kTrainPoison = 0xa5;
 // More than any GPU's last-level cache holds: 126 MB on B200.
 constexpr std::uint64_t kBeyondCaches = std::uint64_t{256} << 20;
 constexpr std::uint64_t kMostGradients = std::uint64_t{512} << 20;
@@ -218,7 +218,7 @@ std::optional<bool> GpuTrainRank::agree(bool go_on) {
 void GpuTrainRank::fill_gradients() {
   const std::uint64_t bytes = gradients_ * bytes_of(gradient_type_);
   if (bytes == 0) return;
-  cuda_.quick("cuMemsetD8Async", sum_, kPoison, bytes, exchange_);
+  cuda_.quick("cuMemsetD8Async", sum_, kTrainPoison, bytes, exchange_);
   kernel_.fill(own_, gradients_, pattern_, {static_cast<std::uint32_t>(place_.rank), 1, 0, 1}, exchange_);
 }
 

@@ -155,8 +155,8 @@ class Causes {
     for (const auto& [name, delta] : one_.counter_deltas)
       if (delta > 0 && (name.ends_with("np_cnp_sent") || name.ends_with("rp_cnp_handled"))) {
         found_.push_back(
-            fmt::format("congestion: {} {:+}: a switch marked packets, so others share the path or its ECN "
-                        "threshold is low",
+            fmt::format("congestion: {} {:+}: a switch marked packets, "
+                        "so others share the path or its ECN threshold is low",
                         name, delta));
         return;
       }
@@ -177,8 +177,8 @@ class Causes {
     const PathClass path = path_between(devices, *gpu, *adapter);
     if (path >= PathClass::kPhb)
       found_.push_back(fmt::format(
-          "GPU {} of {} and its adapter have no PCIe switch in common ({}): each "
-          "transfer passes the processor{}",
+          "GPU {} of {} and its adapter have no PCIe switch in common ({}): "
+          "each transfer passes the processor{}",
           end.gpu, end.node, to_text(path), path == PathClass::kSys ? ", and the link between two" : ""));
     std::vector<std::string_view> redirecting;
     for (const PciDevice* bridge : bridges_between(devices, *gpu, *adapter))
@@ -220,14 +220,13 @@ class Causes {
   std::string nothing_found() const {
     // Seen between two H200 over veths: 24 Gb/s as NCCL starts, 73 with these.
     if (rung_.nccl && rung_.nccl->network == "Socket")
-      return "NCCL's sockets are few where nobody asks for more: NCCL_SOCKET_NTHREADS=4 and "
-             "NCCL_NSOCKS_PERTHREAD=4 tell whether that is it";
+      return "NCCL's sockets are few where nobody asks for more: "
+             "NCCL_SOCKET_NTHREADS=4 and NCCL_NSOCKS_PERTHREAD=4 tell whether that is it";
     if (rung_.kind == RungKind::kNccl)
       return "nothing in the facts explains it; one GPU a node opens few connections: "
              "NCCL_IB_QPS_PER_CONNECTION=4 and NCCL_MIN_NCHANNELS=8 tell whether that is it";
-    return "nothing in the facts explains it: try more streams and larger messages, then look at what else "
-           "uses "
-           "the path";
+    return "nothing in the facts explains it: try more streams and larger messages, "
+           "then look at what else uses the path";
   }
 
   const Ladder& ladder_;

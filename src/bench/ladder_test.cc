@@ -18,46 +18,46 @@ constexpr const char* kAdapter = "0000:1a:00.0";
 constexpr const char* kGpu = "0000:1b:00.0";
 
 template <class T>
-Reading<T> read(T value) {
+Reading<T> reading(T value) {
   return {std::move(value), "a file"};
 }
 
 PciDevice pci(const std::string& address, const std::string& parent, PcieLink now, PcieLink most) {
   PciDevice device;
   device.address = address;
-  if (!parent.empty()) device.parent = read(parent);
-  device.numa_node = read(0);
-  device.link_now = read(now);
-  device.link_max = read(most);
+  if (!parent.empty()) device.parent = reading(parent);
+  device.numa_node = reading(0);
+  device.link_now = reading(now);
+  device.link_max = reading(most);
   return device;
 }
 
 // ens6/mlx5_0, 100 Gb/s, and a GPU below one PCIe switch; everything Gen4 x16.
-Facts node() {
+Facts ladder_node() {
   Facts facts;
   NetInterface interface;
   interface.name = "ens6";
-  interface.speed_mbps = read(100'000);
-  interface.driver = read<std::string>("mlx5_core");
-  interface.pci_address = read<std::string>(kAdapter);
-  facts.net.interfaces = read(std::vector{interface});
+  interface.speed_mbps = reading(100'000);
+  interface.driver = reading<std::string>("mlx5_core");
+  interface.pci_address = reading<std::string>(kAdapter);
+  facts.net.interfaces = reading(std::vector{interface});
   constexpr PcieLink kWide{16, 16};
-  facts.pci = read(std::vector{
+  facts.pci = reading(std::vector{
       pci("0000:17:01.0", "", kWide, kWide), pci("0000:18:00.0", "0000:17:01.0", kWide, kWide),
       pci("0000:19:00.0", "0000:18:00.0", kWide, kWide), pci("0000:19:01.0", "0000:18:00.0", kWide, kWide),
       pci(kAdapter, "0000:19:00.0", kWide, kWide), pci(kGpu, "0000:19:01.0", kWide, kWide)});
   RdmaPort port;
-  port.state = read<std::string>("ACTIVE");
+  port.state = reading<std::string>("ACTIVE");
   RdmaDevice device;
   device.name = "mlx5_0";
-  device.driver = read<std::string>("mlx5_core");
-  device.pci_address = read<std::string>(kAdapter);
-  device.ports = read(std::vector{port});
-  facts.rdma.devices = read(std::vector{device});
+  device.driver = reading<std::string>("mlx5_core");
+  device.pci_address = reading<std::string>(kAdapter);
+  device.ports = reading(std::vector{port});
+  facts.rdma.devices = reading(std::vector{device});
   Gpu gpu;
   gpu.pci_address = kGpu;
-  facts.gpus.devices = read(std::vector{gpu});
-  facts.gpus.driver_version = read<std::string>("580.95.05");
+  facts.gpus.devices = reading(std::vector{gpu});
+  facts.gpus.driver_version = reading<std::string>("580.95.05");
   return facts;
 }
 
@@ -65,7 +65,7 @@ template <class T>
 void edit(Reading<std::vector<T>>& list, const std::function<void(std::vector<T>&)>& change) {
   std::vector<T> copy = *list;
   change(copy);
-  list = read(std::move(copy));
+  list = reading(std::move(copy));
 }
 
 PciDevice& at(std::vector<PciDevice>& devices, const std::string& address) {
@@ -95,7 +95,7 @@ Ladder climbed(double tcp, double rdma, double gpu = 0, double nccl = 0, double 
   return ladder;
 }
 
-Ladder judged(Ladder ladder, const Facts& a = node(), const Facts& b = node()) {
+Ladder judged(Ladder ladder, const Facts& a = ladder_node(), const Facts& b = ladder_node()) {
   judge_ladder(ladder, {"gpu01", "ens6", &a, kGpu}, {"gpu02", "ens6", &b, kGpu});
   return ladder;
 }
@@ -158,31 +158,32 @@ TEST(Causes, Losses) {
 }
 
 TEST(Causes, PcieWidth) {
-  Facts narrow = node();
-  edit<PciDevice>(narrow.pci, [](auto& all) { at(all, kAdapter).link_now = read(PcieLink{8, 4}); });
+  Facts narrow = ladder_node();
+  edit<PciDevice>(narrow.pci, [](auto& all) { at(all, kAdapter).link_now = reading(PcieLink{8, 4}); });
   EXPECT_THAT(
-      loser_causes(judged(climbed(92, 28), node(), narrow)),
+      loser_causes(judged(climbed(92, 28), ladder_node(), narrow)),
       ElementsAre("PCIe width: PCIe Gen3 x4 at 0000:1a:00.0 of gpu02 carries 28.6 Gb/s, the link 98.0 "
                   "Gb/s; it could be PCIe Gen4 x16: reseat it, or take another slot"));
-  edit<PciDevice>(narrow.pci, [](auto& all) { at(all, kAdapter).link_max = read(PcieLink{8, 4}); });
-  EXPECT_THAT(loser_causes(judged(climbed(92, 28), node(), narrow)),
+  edit<PciDevice>(narrow.pci, [](auto& all) { at(all, kAdapter).link_max = reading(PcieLink{8, 4}); });
+  EXPECT_THAT(loser_causes(judged(climbed(92, 28), ladder_node(), narrow)),
               ElementsAre(HasSubstr("the link 98.0 Gb/s; only a wider slot helps")));
 }
 
 TEST(Causes, PcieThatCarriesTheWireIsNone) {
-  Facts narrower = node();
-  edit<PciDevice>(narrower.pci, [](auto& all) { at(all, kAdapter).link_now = read(PcieLink{16, 8}); });
-  EXPECT_THAT(loser_causes(judged(climbed(92, 60), narrower, node())), Not(Contains(HasSubstr("PCIe"))));
+  Facts narrower = ladder_node();
+  edit<PciDevice>(narrower.pci, [](auto& all) { at(all, kAdapter).link_now = reading(PcieLink{16, 8}); });
+  EXPECT_THAT(loser_causes(judged(climbed(92, 60), narrower, ladder_node())),
+              Not(Contains(HasSubstr("PCIe"))));
 }
 
 TEST(Causes, OnePortOfALag) {
-  Facts bonded = node();
+  Facts bonded = ladder_node();
   edit<NetInterface>(bonded.net.interfaces, [](auto& all) {
-    all[0].bond_members = read(std::vector<std::string>{"ens6f0", "ens6f1"});
+    all[0].bond_members = reading(std::vector<std::string>{"ens6f0", "ens6f1"});
     for (const std::string name : {"ens6f0", "ens6f1"}) {
       NetInterface port;
       port.name = name;
-      port.speed_mbps = read(100'000);
+      port.speed_mbps = reading(100'000);
       all.push_back(port);
     }
   });
@@ -211,8 +212,8 @@ TEST(Causes, Processors) {
 }
 
 TEST(Causes, SoftwareRdma) {
-  Facts soft = node();
-  edit<RdmaDevice>(soft.rdma.devices, [](auto& all) { all[0].driver = read<std::string>("rxe"); });
+  Facts soft = ladder_node();
+  edit<RdmaDevice>(soft.rdma.devices, [](auto& all) { all[0].driver = reading<std::string>("rxe"); });
   EXPECT_THAT(loser_causes(judged(climbed(20, 4, 0, 0, 0), soft)),
               Contains(HasSubstr("software RDMA: mlx5_0 of gpu01 is rxe")));
 }
@@ -225,20 +226,20 @@ TEST(Causes, Congestion) {
 }
 
 TEST(Causes, Iommu) {
-  Facts translated = node();
+  Facts translated = ladder_node();
   edit<PciDevice>(translated.pci,
-                  [](auto& all) { at(all, kAdapter).iommu_type = read<std::string>("DMA-FQ"); });
+                  [](auto& all) { at(all, kAdapter).iommu_type = reading<std::string>("DMA-FQ"); });
   EXPECT_THAT(loser_causes(judged(climbed(92, 60), translated)), Contains(HasSubstr("iommu=pt")));
   edit<PciDevice>(translated.pci,
-                  [](auto& all) { at(all, kAdapter).iommu_type = read<std::string>("identity"); });
+                  [](auto& all) { at(all, kAdapter).iommu_type = reading<std::string>("identity"); });
   EXPECT_THAT(loser_causes(judged(climbed(92, 60), translated)), Not(Contains(HasSubstr("iommu=pt"))));
 }
 
 TEST(Causes, GpuAcrossTheProcessor) {
-  Facts far = node();
+  Facts far = ladder_node();
   edit<PciDevice>(far.pci, [](auto& all) {
-    at(all, kGpu).parent = read<std::string>("0000:97:01.0");
-    at(all, kGpu).numa_node = read(1);
+    at(all, kGpu).parent = reading<std::string>("0000:97:01.0");
+    at(all, kGpu).numa_node = reading(1);
     all.push_back(pci("0000:97:01.0", "", {16, 16}, {16, 16}));
   });
   EXPECT_THAT(loser_causes(judged(climbed(92, 97, 40), far)),
@@ -248,16 +249,16 @@ TEST(Causes, GpuAcrossTheProcessor) {
 }
 
 TEST(Causes, Acs) {
-  Facts redirected = node();
+  Facts redirected = ladder_node();
   edit<PciDevice>(redirected.pci,
-                  [](auto& all) { at(all, "0000:19:01.0").acs_control = read<std::uint16_t>(0x1d); });
+                  [](auto& all) { at(all, "0000:19:01.0").acs_control = reading<std::uint16_t>(0x1d); });
   EXPECT_THAT(loser_causes(judged(climbed(92, 97, 40), redirected)),
               ElementsAre(HasSubstr("ACS at 0000:19:01.0 of gpu01")));
 }
 
 TEST(Causes, NarrowGpu) {
-  Facts narrow = node();
-  edit<PciDevice>(narrow.pci, [](auto& all) { at(all, kGpu).link_now = read(PcieLink{8, 4}); });
+  Facts narrow = ladder_node();
+  edit<PciDevice>(narrow.pci, [](auto& all) { at(all, kGpu).link_now = reading(PcieLink{8, 4}); });
   EXPECT_THAT(loser_causes(judged(climbed(92, 97, 28), narrow)),
               ElementsAre(HasSubstr("PCIe width: PCIe Gen3 x4 at 0000:1b:00.0 of gpu01")));
 }
@@ -283,8 +284,8 @@ TEST(Causes, SocketFallback) {
               ElementsAre("NCCL fell back to sockets: gpu01: NCCL_IB_DISABLE=1"));
   Ladder ladder = with_nccl(30, sockets);
   ladder.rungs[1] = {.kind = RungKind::kRdma, .not_climbed = "no"};
-  Facts without = node();
-  without.rdma.devices = read(std::vector<RdmaDevice>{});
+  Facts without = ladder_node();
+  without.rdma.devices = reading(std::vector<RdmaDevice>{});
   EXPECT_THAT(loser_causes(judged(ladder, without, without)), Not(Contains(HasSubstr("fell back"))))
       << "there is nothing to fall back from";
 }
@@ -314,15 +315,15 @@ TEST(Causes, SaysWhenNothingExplainsIt) {
               ElementsAre(HasSubstr("nothing in the facts explains it")));
   EXPECT_THAT(loser_causes(judged(with_nccl(40, {"IB", "on", {"mlx5_0"}, {"mlx5_0"}, {}}))),
               ElementsAre(HasSubstr("NCCL_IB_QPS_PER_CONNECTION")));
-  Facts without = node();
-  without.rdma.devices = read(std::vector<RdmaDevice>{});
+  Facts without = ladder_node();
+  without.rdma.devices = reading(std::vector<RdmaDevice>{});
   Ladder sockets = with_nccl(30, {"Socket", "", {"ens6"}, {"ens6"}, {}});
   sockets.rungs[1] = {.kind = RungKind::kRdma, .not_climbed = "no"};
   EXPECT_THAT(loser_causes(judged(sockets, without, without)), Contains(HasSubstr("NCCL_SOCKET_NTHREADS=4")));
 }
 
 TEST(WhyNot, NamesWhatIsMissing) {
-  const Facts all = node();
+  const Facts all = ladder_node();
   Facts bare;
   const LadderEnd whole{"gpu01", "ens6", &all, kGpu};
   const LadderEnd none{"gpu02", "ens6", &bare, ""};
@@ -331,16 +332,16 @@ TEST(WhyNot, NamesWhatIsMissing) {
   EXPECT_EQ(why_no_rdma(whole, {"gpu02", "eth0", &all, kGpu}), "eth0 of gpu02 has no RDMA device");
   EXPECT_EQ(why_no_gpu(whole, whole), "");
   EXPECT_EQ(why_no_gpu(whole, none), "gpu02 has no NVIDIA GPU");
-  Facts without_driver = node();
+  Facts without_driver = ladder_node();
   without_driver.gpus.driver_version = {};
   EXPECT_EQ(why_no_gpu(whole, {"gpu02", "ens6", &without_driver, kGpu}),
             "the NVIDIA driver is not loaded on gpu02");
 }
 
 TEST(WithGpuPaths, TheGpusOwnLinkMayBind) {
-  Facts narrow = node();
-  edit<PciDevice>(narrow.pci, [](auto& all) { at(all, kGpu).link_now = read(PcieLink{8, 4}); });
-  const Facts wide = node();
+  Facts narrow = ladder_node();
+  edit<PciDevice>(narrow.pci, [](auto& all) { at(all, kGpu).link_now = reading(PcieLink{8, 4}); });
+  const Facts wide = ladder_node();
   Ceiling wire;
   wire.limits = {{"wire, 100 Gb/s at MTU 4096", BitRate::gigabits(98), "facts"}};
   const Ceiling all = with_gpu_paths(wire, {"gpu01", "ens6", &narrow, kGpu}, {"gpu02", "ens6", &wide, kGpu});

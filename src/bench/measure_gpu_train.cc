@@ -12,10 +12,10 @@
 namespace railbed {
 namespace {
 
-class Run {
+class GpuTrainRun {
  public:
-  Run(const std::vector<GpuNodeEnd>& nodes, const GpuTrainPlan& plan, const OnNcclRun& on,
-      std::stop_token stop)
+  GpuTrainRun(const std::vector<GpuNodeEnd>& nodes, const GpuTrainPlan& plan, const OnNcclRun& on,
+              std::stop_token stop)
       : nodes_(nodes),
         plan_(plan),
         nccl_(nodes, plan.place.library, on, std::move(stop)),
@@ -103,7 +103,7 @@ double train_patience(const GpuTrainPlan& plan) {
 GpuTrainResult measure_gpu_train(const std::vector<GpuNodeEnd>& nodes, GpuTrainPlan plan, const OnNcclRun& on,
                                  std::stop_token stop) {
   plan.patience = train_patience(plan);
-  GpuTrainResult result = Run(nodes, plan, on, stop).run();
+  GpuTrainResult result = GpuTrainRun(nodes, plan, on, stop).run();
   if (stop.stop_requested()) result.times.failure = Failure{"run", "stopped on request", ""};
   return result;
 }

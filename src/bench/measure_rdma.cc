@@ -368,13 +368,12 @@ std::optional<Failure> RdmaPair::staged_failure(RdmaOperation operation) const {
   if (operation == RdmaOperation::kSend) return std::nullopt;
   for (const Side* side : {&a_, &b_})
     if (side->opened.route == MemoryRoute::kStaged)
-      return Failure{
-          "connect",
-          fmt::format("{}: no adapter reaches the memory of GPU {} ({}), and nobody there would hear of a "
-                      "{} that is to be copied on",
-                      side->end->peer->node(), side->gpu, fmt::join(side->opened.refusals, "; "),
-                      enum_names(operation)[static_cast<std::size_t>(operation)]),
-          "--operations send measures the way through host memory"};
+      return Failure{"connect",
+                     fmt::format("{}: no adapter reaches the memory of GPU {} ({}), "
+                                 "and nobody there would hear of a {} that is to be copied on",
+                                 side->end->peer->node(), side->gpu, fmt::join(side->opened.refusals, "; "),
+                                 enum_names(operation)[static_cast<std::size_t>(operation)]),
+                     "--operations send measures the way through host memory"};
   return std::nullopt;
 }
 

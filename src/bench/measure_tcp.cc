@@ -9,7 +9,7 @@
 namespace railbed {
 namespace {
 
-constexpr std::chrono::milliseconds kSetUpDeadline{5000};
+constexpr std::chrono::milliseconds kTcpSetUpDeadline{5000};
 
 // When even the bounded waits of the engines have failed to end a run.
 std::chrono::milliseconds run_deadline(const TcpPlan& plan) {
@@ -18,17 +18,18 @@ std::chrono::milliseconds run_deadline(const TcpPlan& plan) {
 }
 
 // The listening side's door, and both requests that lead to it.
-struct Meeting {
+struct TcpMeeting {
   TcpServe serve;
   TcpCall call;
 };
 
-Result<Meeting> arrange(const PairEnd& from, const PairEnd& to, const TcpPlan& plan, std::stop_token stop) {
+Result<TcpMeeting> arrange(const PairEnd& from, const PairEnd& to, const TcpPlan& plan,
+                           std::stop_token stop) {
   auto door =
-      ask<TcpListening>(*to.peer, kTcpListen, TcpListen{*to.address}, kSetUpDeadline, std::move(stop));
+      ask<TcpListening>(*to.peer, kTcpListen, TcpListen{*to.address}, kTcpSetUpDeadline, std::move(stop));
   if (!door) return fail(door.error(), to.peer->node());
-  return Meeting{{door->session, from.peer->node(), plan},
-                 {{*from.address, *to.address, door->port, door->token, to.peer->node()}, plan}};
+  return TcpMeeting{{door->session, from.peer->node(), plan},
+                    {{*from.address, *to.address, door->port, door->token, to.peer->node()}, plan}};
 }
 
 TcpPlan tcp_plan(const BenchPlan& plan, std::uint64_t message_bytes, int streams) {
@@ -37,7 +38,7 @@ TcpPlan tcp_plan(const BenchPlan& plan, std::uint64_t message_bytes, int streams
 
 template <class Listening, class Connecting>
 std::pair<Result<Connecting>, Result<Listening>> meet(const PairEnd& from, const PairEnd& to,
-                                                      const Meeting& meeting, std::string_view call_method,
+                                                      const TcpMeeting& meeting, std::string_view call_method,
                                                       std::string_view serve_method,
                                                       const std::stop_token& stop) {
   const auto deadline = run_deadline(meeting.call.plan);

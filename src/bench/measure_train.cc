@@ -21,7 +21,7 @@
 namespace railbed {
 namespace {
 
-constexpr std::chrono::milliseconds kSetUpDeadline{5000};
+constexpr std::chrono::milliseconds kTrainSetUpDeadline{5000};
 // Slow networks take their time for whole models: 7B over 1 Gb/s needs minutes
 // for one exchange.
 constexpr std::chrono::minutes kForRounds{30};
@@ -81,7 +81,7 @@ std::optional<Failure> link_by_tcp(const std::vector<PairEnd>& ends, std::vector
     const PairEnd& end = ends[i];
     const std::size_t before = (i + ends.size() - 1) % ends.size();
     const auto door =
-        ask<TcpListening>(*end.peer, kTrainListen, TcpListen{*end.address}, kSetUpDeadline, stop);
+        ask<TcpListening>(*end.peer, kTrainListen, TcpListen{*end.address}, kTrainSetUpDeadline, stop);
     if (!door) return Failure{"connect", fmt::format("{}: {}", end.peer->node(), door.error().text), ""};
     runs[i].session = door->session;
     runs[i].previous = ends[before].peer->node();

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
 #include "facts/collective.h"
 
 namespace railbed {
@@ -17,10 +16,12 @@ struct NodePlace {
   int first_rank = 0;
   int ranks = 0;
   std::string id;  // hex of ncclUniqueId; empty: make one, and say it
-  static constexpr auto fields() {
-    return std::tuple{field("gpus", &NodePlace::gpus), field("library", &NodePlace::library),
-                      field("first_rank", &NodePlace::first_rank), field("ranks", &NodePlace::ranks),
-                      field("id", &NodePlace::id)};
+  static void fields(auto&& field) {
+    field("gpus", &NodePlace::gpus);
+    field("library", &NodePlace::library);
+    field("first_rank", &NodePlace::first_rank);
+    field("ranks", &NodePlace::ranks);
+    field("id", &NodePlace::id);
   }
 };
 
@@ -39,10 +40,12 @@ struct NodeNews {
   std::optional<std::string> library = {};
   std::optional<std::vector<CollectiveRank>> ranks = {};
   std::optional<std::string> failure = {};
-  static constexpr auto fields() {
-    return std::tuple{field("id", &NodeNews::id), field("version", &NodeNews::version),
-                      field("library", &NodeNews::library), field("ranks", &NodeNews::ranks),
-                      field("failure", &NodeNews::failure)};
+  static void fields(auto&& field) {
+    field("id", &NodeNews::id);
+    field("version", &NodeNews::version);
+    field("library", &NodeNews::library);
+    field("ranks", &NodeNews::ranks);
+    field("failure", &NodeNews::failure);
   }
 };
 

@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 
-#include "base/fields.h"
 #include "base/ip.h"
 #include "bench/tcp.h"
 
@@ -19,15 +18,16 @@ inline constexpr std::string_view kTcpPing = "bench.tcp.ping";        // TcpCall
 
 struct TcpListen {
   IpAddress address;
-  static constexpr auto fields() { return std::tuple{field("address", &TcpListen::address)}; }
+  static void fields(auto&& field) { field("address", &TcpListen::address); }
 };
 struct TcpListening {
   std::string session;
   int port = 0;
   std::string token;
-  static constexpr auto fields() {
-    return std::tuple{field("session", &TcpListening::session), field("port", &TcpListening::port),
-                      field("token", &TcpListening::token)};
+  static void fields(auto&& field) {
+    field("session", &TcpListening::session);
+    field("port", &TcpListening::port);
+    field("token", &TcpListening::token);
   }
 };
 // The session ends with this request.
@@ -35,16 +35,18 @@ struct TcpServe {
   std::string session;
   std::string peer;  // the other node's name
   TcpPlan plan;
-  static constexpr auto fields() {
-    return std::tuple{field("session", &TcpServe::session), field("peer", &TcpServe::peer),
-                      field("plan", &TcpServe::plan)};
+  static void fields(auto&& field) {
+    field("session", &TcpServe::session);
+    field("peer", &TcpServe::peer);
+    field("plan", &TcpServe::plan);
   }
 };
 struct TcpCall {
   TcpTarget target;
   TcpPlan plan;
-  static constexpr auto fields() {
-    return std::tuple{field("target", &TcpCall::target), field("plan", &TcpCall::plan)};
+  static void fields(auto&& field) {
+    field("target", &TcpCall::target);
+    field("plan", &TcpCall::plan);
   }
 };
 
@@ -54,17 +56,19 @@ inline constexpr std::string_view kLink = "bench.link";
 struct LinkQuestion {
   std::string interface;
   std::optional<IpAddress> address;  // that it should have
-  static constexpr auto fields() {
-    return std::tuple{field("interface", &LinkQuestion::interface), field("address", &LinkQuestion::address)};
+  static void fields(auto&& field) {
+    field("interface", &LinkQuestion::interface);
+    field("address", &LinkQuestion::address);
   }
 };
 struct LinkState {
   std::string trouble;  // "eth1 is down", "eth1 has no carrier"; empty: none seen
   std::string remedy;
   bool remote = false;  // what happens at the other end of the link may be the cause
-  static constexpr auto fields() {
-    return std::tuple{field("trouble", &LinkState::trouble), field("remedy", &LinkState::remedy),
-                      field("remote", &LinkState::remote)};
+  static void fields(auto&& field) {
+    field("trouble", &LinkState::trouble);
+    field("remedy", &LinkState::remedy);
+    field("remote", &LinkState::remote);
   }
 };
 

@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fields.h"
 #include "bench/gid_choice.h"
 #include "facts/measurement.h"
 
@@ -65,24 +64,25 @@ struct RdmaOpen {
   int threads = 1;         // that move data, queue pairs shared out among them
   std::string gpu;         // PCI address of the one whose memory it is; empty: host memory
   bool here = false;       // open it in this very process, although CUDA may hang
-  static constexpr auto fields() {
-    return std::tuple{field("interface", &RdmaOpen::interface),
-                      field("half_bytes", &RdmaOpen::half_bytes),
-                      field("queue_pairs", &RdmaOpen::queue_pairs),
-                      field("depth", &RdmaOpen::depth),
-                      field("slots", &RdmaOpen::slots),
-                      field("datagrams", &RdmaOpen::datagrams),
-                      field("threads", &RdmaOpen::threads),
-                      field("gpu", &RdmaOpen::gpu),
-                      field("here", &RdmaOpen::here)};
+  static void fields(auto&& field) {
+    field("interface", &RdmaOpen::interface);
+    field("half_bytes", &RdmaOpen::half_bytes);
+    field("queue_pairs", &RdmaOpen::queue_pairs);
+    field("depth", &RdmaOpen::depth);
+    field("slots", &RdmaOpen::slots);
+    field("datagrams", &RdmaOpen::datagrams);
+    field("threads", &RdmaOpen::threads);
+    field("gpu", &RdmaOpen::gpu);
+    field("here", &RdmaOpen::here);
   }
 };
 
 struct QueuePairName {
   std::uint32_t number = 0;
   std::uint32_t psn = 0;  // packet sequence number it starts to send with
-  static constexpr auto fields() {
-    return std::tuple{field("number", &QueuePairName::number), field("psn", &QueuePairName::psn)};
+  static void fields(auto&& field) {
+    field("number", &QueuePairName::number);
+    field("psn", &QueuePairName::psn);
   }
 };
 
@@ -94,13 +94,13 @@ struct RdmaEnd {
   std::uint32_t key = 0;
   int reads = 1;  // that it answers at once, on each queue pair
   int lid = 0;
-  static constexpr auto fields() {
-    return std::tuple{field("queue_pairs", &RdmaEnd::queue_pairs),
-                      field("address", &RdmaEnd::address),
-                      field("source", &RdmaEnd::source),
-                      field("key", &RdmaEnd::key),
-                      field("reads", &RdmaEnd::reads),
-                      field("lid", &RdmaEnd::lid)};
+  static void fields(auto&& field) {
+    field("queue_pairs", &RdmaEnd::queue_pairs);
+    field("address", &RdmaEnd::address);
+    field("source", &RdmaEnd::source);
+    field("key", &RdmaEnd::key);
+    field("reads", &RdmaEnd::reads);
+    field("lid", &RdmaEnd::lid);
   }
 };
 
@@ -117,19 +117,19 @@ struct RdmaOpened {
   RdmaEnd end;
   std::vector<GidOffer> gids;
   std::optional<Failure> failure;
-  static constexpr auto fields() {
-    return std::tuple{field("session", &RdmaOpened::session),
-                      field("device", &RdmaOpened::device),
-                      field("port", &RdmaOpened::port),
-                      field("link_layer", &RdmaOpened::link_layer),
-                      field("active_mtu", &RdmaOpened::active_mtu),
-                      field("inline_bytes", &RdmaOpened::inline_bytes),
-                      field("huge_pages", &RdmaOpened::huge_pages),
-                      field("route", &RdmaOpened::route),
-                      field("refusals", &RdmaOpened::refusals),
-                      field("end", &RdmaOpened::end),
-                      field("gids", &RdmaOpened::gids),
-                      field("failure", &RdmaOpened::failure)};
+  static void fields(auto&& field) {
+    field("session", &RdmaOpened::session);
+    field("device", &RdmaOpened::device);
+    field("port", &RdmaOpened::port);
+    field("link_layer", &RdmaOpened::link_layer);
+    field("active_mtu", &RdmaOpened::active_mtu);
+    field("inline_bytes", &RdmaOpened::inline_bytes);
+    field("huge_pages", &RdmaOpened::huge_pages);
+    field("route", &RdmaOpened::route);
+    field("refusals", &RdmaOpened::refusals);
+    field("end", &RdmaOpened::end);
+    field("gids", &RdmaOpened::gids);
+    field("failure", &RdmaOpened::failure);
   }
 };
 
@@ -143,15 +143,15 @@ struct RdmaConnect {
   // Queue pairs take these in turn. No flow labels: each gets one of its own.
   std::vector<int> traffic_classes;
   std::vector<int> flow_labels;
-  static constexpr auto fields() {
-    return std::tuple{field("session", &RdmaConnect::session),
-                      field("peer", &RdmaConnect::peer),
-                      field("end", &RdmaConnect::end),
-                      field("mtu", &RdmaConnect::mtu),
-                      field("gid_index", &RdmaConnect::gid_index),
-                      field("gid", &RdmaConnect::gid),
-                      field("traffic_classes", &RdmaConnect::traffic_classes),
-                      field("flow_labels", &RdmaConnect::flow_labels)};
+  static void fields(auto&& field) {
+    field("session", &RdmaConnect::session);
+    field("peer", &RdmaConnect::peer);
+    field("end", &RdmaConnect::end);
+    field("mtu", &RdmaConnect::mtu);
+    field("gid_index", &RdmaConnect::gid_index);
+    field("gid", &RdmaConnect::gid);
+    field("traffic_classes", &RdmaConnect::traffic_classes);
+    field("flow_labels", &RdmaConnect::flow_labels);
   }
 };
 
@@ -162,13 +162,13 @@ struct RdmaRun {
   double warmup = 0;
   double seconds = 0;
   std::uint64_t seed = 0;
-  static constexpr auto fields() {
-    return std::tuple{field("session", &RdmaRun::session),
-                      field("operation", &RdmaRun::operation),
-                      field("message_bytes", &RdmaRun::message_bytes),
-                      field("warmup", &RdmaRun::warmup),
-                      field("seconds", &RdmaRun::seconds),
-                      field("seed", &RdmaRun::seed)};
+  static void fields(auto&& field) {
+    field("session", &RdmaRun::session);
+    field("operation", &RdmaRun::operation);
+    field("message_bytes", &RdmaRun::message_bytes);
+    field("warmup", &RdmaRun::warmup);
+    field("seconds", &RdmaRun::seconds);
+    field("seed", &RdmaRun::seed);
   }
 };
 
@@ -182,15 +182,15 @@ struct RdmaTransferred {
   std::uint64_t checked_bytes = 0;      // of datagrams, as they arrived
   std::uint64_t wrong_bytes = 0;
   std::optional<Failure> failure;
-  static constexpr auto fields() {
-    return std::tuple{field("intervals", &RdmaTransferred::intervals),
-                      field("seconds", &RdmaTransferred::seconds),
-                      field("bytes", &RdmaTransferred::bytes),
-                      field("cpu_seconds", &RdmaTransferred::cpu_seconds),
-                      field("messages", &RdmaTransferred::messages),
-                      field("checked_bytes", &RdmaTransferred::checked_bytes),
-                      field("wrong_bytes", &RdmaTransferred::wrong_bytes),
-                      field("failure", &RdmaTransferred::failure)};
+  static void fields(auto&& field) {
+    field("intervals", &RdmaTransferred::intervals);
+    field("seconds", &RdmaTransferred::seconds);
+    field("bytes", &RdmaTransferred::bytes);
+    field("cpu_seconds", &RdmaTransferred::cpu_seconds);
+    field("messages", &RdmaTransferred::messages);
+    field("checked_bytes", &RdmaTransferred::checked_bytes);
+    field("wrong_bytes", &RdmaTransferred::wrong_bytes);
+    field("failure", &RdmaTransferred::failure);
   }
 };
 
@@ -198,8 +198,9 @@ struct RdmaTransferred {
 struct RdmaFinish {
   std::string session;
   std::vector<std::uint64_t> messages;  // as RdmaTransferred says; empty: wait for nothing
-  static constexpr auto fields() {
-    return std::tuple{field("session", &RdmaFinish::session), field("messages", &RdmaFinish::messages)};
+  static void fields(auto&& field) {
+    field("session", &RdmaFinish::session);
+    field("messages", &RdmaFinish::messages);
   }
 };
 
@@ -207,18 +208,19 @@ struct RdmaCheck {
   std::string session;
   RdmaRun run;
   std::vector<std::uint64_t> messages;  // as RdmaTransferred says
-  static constexpr auto fields() {
-    return std::tuple{field("session", &RdmaCheck::session), field("run", &RdmaCheck::run),
-                      field("messages", &RdmaCheck::messages)};
+  static void fields(auto&& field) {
+    field("session", &RdmaCheck::session);
+    field("run", &RdmaCheck::run);
+    field("messages", &RdmaCheck::messages);
   }
 };
 
 struct RdmaChecked {
   std::uint64_t checked_bytes = 0;
   std::uint64_t wrong_bytes = 0;
-  static constexpr auto fields() {
-    return std::tuple{field("checked_bytes", &RdmaChecked::checked_bytes),
-                      field("wrong_bytes", &RdmaChecked::wrong_bytes)};
+  static void fields(auto&& field) {
+    field("checked_bytes", &RdmaChecked::checked_bytes);
+    field("wrong_bytes", &RdmaChecked::wrong_bytes);
   }
 };
 
@@ -229,24 +231,24 @@ struct RdmaPinged {
   std::uint64_t checked_bytes = 0;
   std::uint64_t wrong_bytes = 0;
   std::optional<Failure> failure;
-  static constexpr auto fields() {
-    return std::tuple{field("summary", &RdmaPinged::summary),
-                      field("seconds", &RdmaPinged::seconds),
-                      field("lost", &RdmaPinged::lost),
-                      field("checked_bytes", &RdmaPinged::checked_bytes),
-                      field("wrong_bytes", &RdmaPinged::wrong_bytes),
-                      field("failure", &RdmaPinged::failure)};
+  static void fields(auto&& field) {
+    field("summary", &RdmaPinged::summary);
+    field("seconds", &RdmaPinged::seconds);
+    field("lost", &RdmaPinged::lost);
+    field("checked_bytes", &RdmaPinged::checked_bytes);
+    field("wrong_bytes", &RdmaPinged::wrong_bytes);
+    field("failure", &RdmaPinged::failure);
   }
 };
 
 struct RdmaSessionName {
   std::string session;
-  static constexpr auto fields() { return std::tuple{field("session", &RdmaSessionName::session)}; }
+  static void fields(auto&& field) { field("session", &RdmaSessionName::session); }
 };
 
 struct RdmaDone {
   std::optional<Failure> failure;
-  static constexpr auto fields() { return std::tuple{field("failure", &RdmaDone::failure)}; }
+  static void fields(auto&& field) { field("failure", &RdmaDone::failure); }
 };
 
 // What the port counts: packets sent, and every event that tells of trouble.
@@ -254,9 +256,10 @@ struct RdmaCounters {
   std::uint64_t packets = 0;
   std::uint64_t lost = 0;  // packets that this end noticed to be lost
   std::map<std::string, std::uint64_t> troubles;
-  static constexpr auto fields() {
-    return std::tuple{field("packets", &RdmaCounters::packets), field("lost", &RdmaCounters::lost),
-                      field("troubles", &RdmaCounters::troubles)};
+  static void fields(auto&& field) {
+    field("packets", &RdmaCounters::packets);
+    field("lost", &RdmaCounters::lost);
+    field("troubles", &RdmaCounters::troubles);
   }
 };
 

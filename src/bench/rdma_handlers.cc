@@ -33,7 +33,7 @@ struct Open {
   std::string device;
   int port = 1;
 };
-using Opens = Sessions<Open>;
+using RdmaSessions = Sessions<Open>;
 
 int prefix_of(const Net& net, const std::string& interface, const IpAddress& address) {
   const NetInterface* found = find_interface(net, interface);
@@ -69,7 +69,7 @@ RdmaOpened refused(std::string cause, std::string remedy) {
 }
 
 // In a process of its own, which is waited for as long as a GPU that slept may take, and no longer.
-Result<RdmaOpened> open_elsewhere(Opens& opens, RdmaOpen request, const StartPeer& start,
+Result<RdmaOpened> open_elsewhere(RdmaSessions& opens, RdmaOpen request, const StartPeer& start,
                                   std::stop_token stop) {
   Open session;
   session.elsewhere = start();
@@ -91,7 +91,8 @@ bool has_peer_memory(Host& host) {
   return std::ranges::find(modules, "nvidia_peermem") != modules.end();
 }
 
-Result<RdmaOpened> open(Opens& opens, Host& host, const RdmaOpen& request, const NvidiaLibraries& from) {
+Result<RdmaOpened> open(RdmaSessions& opens, Host& host, const RdmaOpen& request,
+                        const NvidiaLibraries& from) {
   if (request.queue_pairs < 1 || request.queue_pairs > kMostQueuePairs || request.depth < 1 ||
       request.depth > kDeepest || request.slots < 1 || request.slots > kMostSlots ||
       request.half_bytes < 4096 || request.half_bytes > kMostMemory || request.threads < 1 ||
@@ -132,7 +133,7 @@ Result<RdmaOpened> open(Opens& opens, Host& host, const RdmaOpen& request, const
 
 // Adds a step of an open session: Function takes (Open, Request, stop).
 template <class Request, class Function>
-void add_step(Handlers& all, std::string_view method, const std::shared_ptr<Opens>& opens,
+void add_step(Handlers& all, std::string_view method, const std::shared_ptr<RdmaSessions>& opens,
               Function function) {
   using Answer = decltype(function(std::declval<Open&>(), std::declval<const Request&>(), std::stop_token()));
   all.emplace(method, typed_handler<Request>(
@@ -149,7 +150,8 @@ void add_step(Handlers& all, std::string_view method, const std::shared_ptr<Open
 
 // A step that runs what was prepared.
 template <class Answer, class Function>
-void add_run(Handlers& all, std::string_view method, const std::shared_ptr<Opens>& opens, Function function) {
+void add_run(Handlers& all, std::string_view method, const std::shared_ptr<RdmaSessions>& opens,
+             Function function) {
   add_step<RdmaRun>(all, method, opens,
                     [function](Open& open, const RdmaRun& run, std::stop_token stop) -> Result<Answer> {
                       if (!open.engine->is_prepared_for(run))
@@ -164,7 +166,7 @@ Result<RdmaDone> done_or_failure(Result<void> result, const std::string& stage) 
   return done;
 }
 
-Result<TrainRan> train(Opens& opens, const TrainRun& run, std::stop_token stop) {
+Result<TrainRan> train(RdmaSessions& opens, const TrainRun& run, std::stop_token stop) {
   if (auto sane = check_run(run); !sane) return fail(sane.error().kind, sane.error().text);
   std::vector<std::shared_ptr<RdmaSession>> links;
   for (const std::string& name : {run.session, run.incoming}) {
@@ -188,7 +190,7 @@ Result<RdmaCounters> counters(Host& host, const Open& open) {
 }  // namespace
 
 Handlers rdma_handlers(std::shared_ptr<Host> host, const NvidiaLibraries& from, StartPeer start) {
-  auto opens = std::make_shared<Opens>();
+  auto opens = std::make_shared<RdmaSessions>();
   Handlers all;
   all.emplace(kRdmaOpen, typed_handler<RdmaOpen>(
                              [opens, host, from, start](const RdmaOpen& request, std::stop_token stop) {

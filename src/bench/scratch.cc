@@ -71,7 +71,7 @@ Result<Scratch> Scratch::make(const std::string& parent) {
   const std::string path = fmt::format("{}/{}{}", parent, kScratchPrefix, random);
   if (mkdir(early.c_str(), 0700) != 0)
     return fail(ErrorKind::kUnavailable, fmt::format("make a folder in {}: {}", parent, reason()));
-  Fd lock(open((early + "/" + kLockName).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  Fd lock(::open((early + "/" + kLockName).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   // A file system without locks leaves the folder of a killed process to its user.
   if (lock) flock(lock.get(), LOCK_EX | LOCK_NB);
   if (!lock || rename(early.c_str(), path.c_str()) != 0) {
@@ -95,7 +95,7 @@ void Scratch::empty() const {
 
 std::vector<std::string> sweep_scratch(const std::string& parent) {
   std::vector<std::string> swept;
-  const Fd parent_folder(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Fd parent_folder(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!parent_folder) return swept;
   for (const auto& name : names_in(parent_folder.get())) {
     if (!name.starts_with(kScratchPrefix)) continue;
@@ -118,7 +118,7 @@ Result<Room> room_at(const std::string& folder) {
 
 Result<void> try_direct(const std::string& folder) {
   const std::string file = folder + "/direct";
-  const Fd fd(open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_DIRECT | O_CLOEXEC, 0600));
+  const Fd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_DIRECT | O_CLOEXEC, 0600));
   const auto refused = [&] {
     const std::string why = reason();
     unlink(file.c_str());

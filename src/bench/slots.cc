@@ -8,7 +8,7 @@
 namespace railbed {
 namespace {
 
-constexpr std::size_t kLine = 64;  // slots do not share cache lines
+constexpr std::size_t kCacheLine = 64;  // slots do not share cache lines
 
 void put(std::span<std::byte> bytes, std::size_t at, std::uint64_t word) {
   std::memcpy(bytes.data() + at, &word, std::min(sizeof word, bytes.size() - at));
@@ -20,7 +20,7 @@ Slots::Slots(std::span<std::byte> memory, std::size_t message_bytes, int queue_p
              std::uint64_t seed)
     : memory_(memory),
       message_bytes_(message_bytes),
-      stride_((message_bytes + kLine - 1) / kLine * kLine),
+      stride_((message_bytes + kCacheLine - 1) / kCacheLine * kCacheLine),
       queue_pairs_(queue_pairs),
       count_(static_cast<int>(
           std::min<std::size_t>(static_cast<std::size_t>(most_slots),

@@ -13,7 +13,7 @@ constexpr int kPolishSteps = 30;
 constexpr double kSigmas = 5;  // an effect below so many of its own standard deviations is no chance
 constexpr int kGoodPartners = 2;
 
-double median_of(std::vector<double> values) {
+double middle_of(std::vector<double> values) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
   return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
@@ -31,7 +31,7 @@ void sweep(std::vector<double>& effects, const std::vector<std::vector<std::size
   for (std::size_t group = 0; group < groups.size(); ++group) {
     std::vector<double> values;
     for (const std::size_t cell : groups[group]) values.push_back(residuals[cell]);
-    const double shift = median_of(std::move(values));
+    const double shift = middle_of(std::move(values));
     effects[group] += shift;
     for (const std::size_t cell : groups[group]) residuals[cell] -= shift;
   }
@@ -41,7 +41,7 @@ double centre(std::vector<double>& effects, const std::vector<std::vector<std::s
   std::vector<double> known;
   for (std::size_t i = 0; i < effects.size(); ++i)
     if (!groups[i].empty()) known.push_back(effects[i]);
-  const double middle = median_of(std::move(known));
+  const double middle = middle_of(std::move(known));
   for (std::size_t i = 0; i < effects.size(); ++i)
     if (!groups[i].empty()) effects[i] -= middle;
   return middle;
@@ -50,7 +50,7 @@ double centre(std::vector<double>& effects, const std::vector<std::vector<std::s
 double spread_of(const std::vector<double>& residuals) {
   std::vector<double> sizes;
   for (const double one : residuals) sizes.push_back(std::abs(one));
-  return 1.4826 * median_of(std::move(sizes));
+  return 1.4826 * middle_of(std::move(sizes));
 }
 
 // The search in progress: what was measured, who is suspected, who is not.
@@ -77,7 +77,7 @@ class Search {
       report_.pairs.back().together = sum / static_cast<double>(values.size());
       speeds.push_back(*report_.pairs.back().together);
     }
-    report_.together = median_of(std::move(speeds));
+    report_.together = middle_of(std::move(speeds));
     suspect();
     if (!report_.too_many) retest();
     std::stable_sort(report_.slow.begin(), report_.slow.end(),
@@ -204,7 +204,7 @@ class Search {
       for (const auto& value : {result.there, result.back})
         if (value) sound.push_back(*value);
     }
-    report_.alone = median_of(sound);
+    report_.alone = middle_of(sound);
     // Too few sound nodes to measure between: what all reached together is the only standard left.
     const double standard = sound.empty() ? report_.together : report_.alone;
     for (Slow& one : report_.slow)
@@ -226,8 +226,8 @@ class Search {
       if (result.back) receiving.push_back(*result.back);
     }
     if (standard <= 0 || (sending.empty() && receiving.empty())) return;
-    const double out = sending.empty() ? 1 : median_of(sending) / standard;
-    const double in = receiving.empty() ? 1 : median_of(receiving) / standard;
+    const double out = sending.empty() ? 1 : middle_of(sending) / standard;
+    const double in = receiving.empty() ? 1 : middle_of(receiving) / standard;
     const double below = 1 - options_.tolerance;
     one.confirmed = out < below || in < below;
     if (!one.confirmed) return;
@@ -281,7 +281,7 @@ Polish median_polish(int nodes, const std::vector<PairSpeed>& pairs) {
     cells.push_back(i);
     logs.push_back(std::log(*pairs[i].together));
   }
-  fit.overall = median_of(logs);
+  fit.overall = middle_of(logs);
   std::vector<double> residuals = logs;
   for (double& one : residuals) one -= fit.overall;
   for (int step = 0; step < kPolishSteps; ++step) {

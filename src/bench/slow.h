@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
 #include "bench/rounds.h"
 
 namespace railbed {
@@ -37,9 +36,11 @@ struct PairSpeed {
   int to = 0;
   std::optional<double> together;  // while the round's other pairs ran; the mean where a pair met twice
   std::optional<double> alone;     // retested by itself
-  static constexpr auto fields() {
-    return std::tuple{field("from", &PairSpeed::from), field("to", &PairSpeed::to),
-                      field("together", &PairSpeed::together), field("alone", &PairSpeed::alone)};
+  static void fields(auto&& field) {
+    field("from", &PairSpeed::from);
+    field("to", &PairSpeed::to);
+    field("together", &PairSpeed::together);
+    field("alone", &PairSpeed::alone);
   }
 };
 
@@ -54,9 +55,12 @@ struct Slow {
   int other = -1;          // of a link: the other end
   double share = 0;        // of what the others reach: 0.26
   bool confirmed = false;  // slow alone, too; kSilent is not retested
-  static constexpr auto fields() {
-    return std::tuple{field("kind", &Slow::kind), field("node", &Slow::node), field("other", &Slow::other),
-                      field("share", &Slow::share), field("confirmed", &Slow::confirmed)};
+  static void fields(auto&& field) {
+    field("kind", &Slow::kind);
+    field("node", &Slow::node);
+    field("other", &Slow::other);
+    field("share", &Slow::share);
+    field("confirmed", &Slow::confirmed);
   }
 };
 
@@ -70,11 +74,15 @@ struct SlowReport {
   std::vector<Slow> slow;        // the worst first
   bool too_many =
       false;  // so many differ that "the others" have no meaning; nothing is retested, nobody confirmed
-  static constexpr auto fields() {
-    return std::tuple{field("nodes", &SlowReport::nodes),     field("rounds", &SlowReport::rounds),
-                      field("retests", &SlowReport::retests), field("together", &SlowReport::together),
-                      field("alone", &SlowReport::alone),     field("pairs", &SlowReport::pairs),
-                      field("slow", &SlowReport::slow),       field("too_many", &SlowReport::too_many)};
+  static void fields(auto&& field) {
+    field("nodes", &SlowReport::nodes);
+    field("rounds", &SlowReport::rounds);
+    field("retests", &SlowReport::retests);
+    field("together", &SlowReport::together);
+    field("alone", &SlowReport::alone);
+    field("pairs", &SlowReport::pairs);
+    field("slow", &SlowReport::slow);
+    field("too_many", &SlowReport::too_many);
   }
 };
 

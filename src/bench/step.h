@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/fields.h"
 #include "base/units.h"
 #include "bench/model.h"
 
@@ -19,8 +18,9 @@ struct Bucket {
                      // gradient is computed
   std::uint64_t bytes = 0;
   std::size_t layer = 0;  // of the model, whose backward pass completes it
-  static constexpr auto fields() {
-    return std::tuple{field("ready", &Bucket::ready), field("bytes", &Bucket::bytes)};
+  static void fields(auto&& field) {
+    field("ready", &Bucket::ready);
+    field("bytes", &Bucket::bytes);
   }
 };
 
@@ -29,8 +29,9 @@ struct Step {
   std::vector<Bucket> buckets;  // in the order in which they become ready: the
                                 // last layers' first
   std::uint64_t bytes() const;
-  static constexpr auto fields() {
-    return std::tuple{field("compute", &Step::compute), field("buckets", &Step::buckets)};
+  static void fields(auto&& field) {
+    field("compute", &Step::compute);
+    field("buckets", &Step::buckets);
   }
 };
 
@@ -42,12 +43,13 @@ struct StepPlan {
   // kDefaultFirstBucketBytes of PyTorch's reducer.hpp.
   std::uint64_t first_bucket_bytes = std::uint64_t{1} << 20;
   double flops_per_second = 0;
-  static constexpr auto fields() {
+  static void fields(auto&& field) {
     using P = StepPlan;
-    return std::tuple{field("batch", &P::batch), field("word_bytes", &P::word_bytes),
-                      field("bucket_bytes", &P::bucket_bytes),
-                      field("first_bucket_bytes", &P::first_bucket_bytes),
-                      field("flops_per_second", &P::flops_per_second)};
+    field("batch", &P::batch);
+    field("word_bytes", &P::word_bytes);
+    field("bucket_bytes", &P::bucket_bytes);
+    field("first_bucket_bytes", &P::first_bucket_bytes);
+    field("flops_per_second", &P::flops_per_second);
   }
 };
 

@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fields.h"
 #include "bench/fio.h"
 #include "facts/measurement.h"
 #include "facts/mount.h"
@@ -27,9 +26,10 @@ struct StorageRequest {
   std::string folder;       // absolute
   std::uint64_t bytes = 0;  // at most, at any moment; 0: kDefaultBytes, or what there is room for
   double seconds = 3;       // of each run but the checkpoint
-  static constexpr auto fields() {
-    return std::tuple{field("folder", &StorageRequest::folder), field("bytes", &StorageRequest::bytes),
-                      field("seconds", &StorageRequest::seconds)};
+  static void fields(auto&& field) {
+    field("folder", &StorageRequest::folder);
+    field("bytes", &StorageRequest::bytes);
+    field("seconds", &StorageRequest::seconds);
   }
 };
 inline constexpr std::uint64_t kDefaultBytes = std::uint64_t{1} << 30;
@@ -58,12 +58,14 @@ struct StorageRun {
   bool threaded = false;  // each request had a thread of its own: this fio has no libaio
   std::optional<FioResult> result;
   std::optional<Failure> failure;
-  static constexpr auto fields() {
-    return std::tuple{
-        field("operation", &StorageRun::operation), field("block_bytes", &StorageRun::block_bytes),
-        field("depth", &StorageRun::depth),         field("threads", &StorageRun::threads),
-        field("threaded", &StorageRun::threaded),   field("result", &StorageRun::result),
-        field("failure", &StorageRun::failure)};
+  static void fields(auto&& field) {
+    field("operation", &StorageRun::operation);
+    field("block_bytes", &StorageRun::block_bytes);
+    field("depth", &StorageRun::depth);
+    field("threads", &StorageRun::threads);
+    field("threaded", &StorageRun::threaded);
+    field("result", &StorageRun::result);
+    field("failure", &StorageRun::failure);
   }
 };
 
@@ -77,13 +79,16 @@ struct StorageAnswer {
   std::vector<std::string> swept;  // left by processes that were killed, removed now
   std::vector<StorageRun> runs;
   std::optional<Failure> failure;  // before the first run
-  static constexpr auto fields() {
-    return std::tuple{
-        field("folder", &StorageAnswer::folder),  field("mount", &StorageAnswer::mount),
-        field("bytes", &StorageAnswer::bytes),    field("free", &StorageAnswer::free),
-        field("memory", &StorageAnswer::memory),  field("not_direct", &StorageAnswer::not_direct),
-        field("swept", &StorageAnswer::swept),    field("runs", &StorageAnswer::runs),
-        field("failure", &StorageAnswer::failure)};
+  static void fields(auto&& field) {
+    field("folder", &StorageAnswer::folder);
+    field("mount", &StorageAnswer::mount);
+    field("bytes", &StorageAnswer::bytes);
+    field("free", &StorageAnswer::free);
+    field("memory", &StorageAnswer::memory);
+    field("not_direct", &StorageAnswer::not_direct);
+    field("swept", &StorageAnswer::swept);
+    field("runs", &StorageAnswer::runs);
+    field("failure", &StorageAnswer::failure);
   }
 };
 

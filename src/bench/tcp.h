@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
 #include "base/ip.h"
 #include "base/result.h"
 #include "bench/socket.h"
@@ -24,11 +23,14 @@ struct TcpPlan {
   std::uint64_t seed = 0;  // of the pattern
   bool busy_poll = false;  // ping-pong: never sleep
   bool zero_copy = false;  // throughput: send without a copy
-  static constexpr auto fields() {
-    return std::tuple{field("streams", &TcpPlan::streams),    field("message_bytes", &TcpPlan::message_bytes),
-                      field("warmup", &TcpPlan::warmup),      field("seconds", &TcpPlan::seconds),
-                      field("seed", &TcpPlan::seed),          field("busy_poll", &TcpPlan::busy_poll),
-                      field("zero_copy", &TcpPlan::zero_copy)};
+  static void fields(auto&& field) {
+    field("streams", &TcpPlan::streams);
+    field("message_bytes", &TcpPlan::message_bytes);
+    field("warmup", &TcpPlan::warmup);
+    field("seconds", &TcpPlan::seconds);
+    field("seed", &TcpPlan::seed);
+    field("busy_poll", &TcpPlan::busy_poll);
+    field("zero_copy", &TcpPlan::zero_copy);
   }
 };
 
@@ -39,10 +41,12 @@ struct TcpTarget {
   int port = 0;
   std::string token;
   std::string peer;  // the other node's name, for complaints
-  static constexpr auto fields() {
-    return std::tuple{field("from", &TcpTarget::from), field("to", &TcpTarget::to),
-                      field("port", &TcpTarget::port), field("token", &TcpTarget::token),
-                      field("peer", &TcpTarget::peer)};
+  static void fields(auto&& field) {
+    field("from", &TcpTarget::from);
+    field("to", &TcpTarget::to);
+    field("port", &TcpTarget::port);
+    field("token", &TcpTarget::token);
+    field("peer", &TcpTarget::peer);
   }
 };
 
@@ -60,14 +64,14 @@ struct TcpSent {
   int mtu = 0;
   std::uint64_t copied = 0;  // zero-copy calls that the kernel copied all the same
   std::optional<Failure> failure;
-  static constexpr auto fields() {
-    return std::tuple{field("packets", &TcpSent::packets),
-                      field("lost", &TcpSent::lost),
-                      field("cpu_seconds", &TcpSent::cpu_seconds),
-                      field("round_trip_us", &TcpSent::round_trip_us),
-                      field("mtu", &TcpSent::mtu),
-                      field("copied", &TcpSent::copied),
-                      field("failure", &TcpSent::failure)};
+  static void fields(auto&& field) {
+    field("packets", &TcpSent::packets);
+    field("lost", &TcpSent::lost);
+    field("cpu_seconds", &TcpSent::cpu_seconds);
+    field("round_trip_us", &TcpSent::round_trip_us);
+    field("mtu", &TcpSent::mtu);
+    field("copied", &TcpSent::copied);
+    field("failure", &TcpSent::failure);
   }
 };
 
@@ -79,14 +83,14 @@ struct TcpReceived {
   std::uint64_t checked_bytes = 0;
   std::uint64_t wrong_bytes = 0;
   std::optional<Failure> failure;
-  static constexpr auto fields() {
-    return std::tuple{field("intervals", &TcpReceived::intervals),
-                      field("bytes", &TcpReceived::bytes),
-                      field("seconds", &TcpReceived::seconds),
-                      field("cpu_seconds", &TcpReceived::cpu_seconds),
-                      field("checked_bytes", &TcpReceived::checked_bytes),
-                      field("wrong_bytes", &TcpReceived::wrong_bytes),
-                      field("failure", &TcpReceived::failure)};
+  static void fields(auto&& field) {
+    field("intervals", &TcpReceived::intervals);
+    field("bytes", &TcpReceived::bytes);
+    field("seconds", &TcpReceived::seconds);
+    field("cpu_seconds", &TcpReceived::cpu_seconds);
+    field("checked_bytes", &TcpReceived::checked_bytes);
+    field("wrong_bytes", &TcpReceived::wrong_bytes);
+    field("failure", &TcpReceived::failure);
   }
 };
 
@@ -99,23 +103,24 @@ struct TcpPinged {
   std::uint64_t lost = 0;
   int mtu = 0;
   std::optional<Failure> failure;
-  static constexpr auto fields() {
-    return std::tuple{field("summary", &TcpPinged::summary),
-                      field("seconds", &TcpPinged::seconds),
-                      field("checked_bytes", &TcpPinged::checked_bytes),
-                      field("wrong_bytes", &TcpPinged::wrong_bytes),
-                      field("packets", &TcpPinged::packets),
-                      field("lost", &TcpPinged::lost),
-                      field("mtu", &TcpPinged::mtu),
-                      field("failure", &TcpPinged::failure)};
+  static void fields(auto&& field) {
+    field("summary", &TcpPinged::summary);
+    field("seconds", &TcpPinged::seconds);
+    field("checked_bytes", &TcpPinged::checked_bytes);
+    field("wrong_bytes", &TcpPinged::wrong_bytes);
+    field("packets", &TcpPinged::packets);
+    field("lost", &TcpPinged::lost);
+    field("mtu", &TcpPinged::mtu);
+    field("failure", &TcpPinged::failure);
   }
 };
 
 struct TcpEchoed {
   std::uint64_t messages = 0;
   std::optional<Failure> failure;
-  static constexpr auto fields() {
-    return std::tuple{field("messages", &TcpEchoed::messages), field("failure", &TcpEchoed::failure)};
+  static void fields(auto&& field) {
+    field("messages", &TcpEchoed::messages);
+    field("failure", &TcpEchoed::failure);
   }
 };
 

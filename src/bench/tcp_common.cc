@@ -30,8 +30,8 @@ Failure broken_off(std::string_view peer, Break why, std::string_view doing) {
 
 Failure connect_failure(std::string_view peer, const std::string& text) {
   return {"connect", fmt::format("no TCP connection with {}: {}", peer, text),
-          "check that both rail addresses are in one subnet, that the link is up, and that no firewall drops "
-          "TCP between them"};
+          "check that both rail addresses are in one subnet, that the link is up, "
+          "and that no firewall drops TCP between them"};
 }
 
 Failure send_failure(std::string_view peer, Break why, int fd) {
@@ -54,10 +54,9 @@ Failure receive_failure(std::string_view peer, Break why) {
 }
 
 Failure verify_failure(std::string_view peer, std::uint64_t wrong_bytes) {
-  return {
-      "verify", fmt::format("data arrived changed: {} bytes differ from what {} sent", wrong_bytes, peer),
-      "suspect memory, the adapter or its offloads (TCP's checksum passed): ethtool -K INTERFACE rx off tx "
-      "off, then measure again"};
+  return {"verify", fmt::format("data arrived changed: {} bytes differ from what {} sent", wrong_bytes, peer),
+          "suspect memory, the adapter or its offloads (TCP's checksum passed): "
+          "ethtool -K INTERFACE rx off tx off, then measure again"};
 }
 
 Result<void> check_plan(const TcpPlan& plan, std::uint64_t smallest_message) {

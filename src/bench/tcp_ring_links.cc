@@ -11,7 +11,7 @@
 namespace railbed {
 namespace {
 
-constexpr int kSliceMs = 50;
+constexpr int kRingSliceMs = 50;
 constexpr std::string_view kLookAtLink =
     "look at both ends' link (ip -s link), cable and switch port, and ping one end from the other";
 
@@ -23,7 +23,7 @@ class TcpRingLinks : public RingLinks {
   std::optional<Moved> move(std::span<const std::byte> send, std::span<std::byte> receive) override {
     std::array<pollfd, 2> waiting{{{send.empty() ? -1 : to_next_.fd(), POLLOUT, 0},
                                    {receive.empty() ? -1 : from_previous_.fd(), POLLIN, 0}}};
-    if (poll(waiting.data(), waiting.size(), kSliceMs) < 0 && errno != EINTR) return broken(names_.next);
+    if (poll(waiting.data(), waiting.size(), kRingSliceMs) < 0 && errno != EINTR) return broken(names_.next);
     Moved moved;
     if (waiting[0].revents != 0) {
       const ssize_t count = ::send(to_next_.fd(), send.data(), send.size(), MSG_DONTWAIT | MSG_NOSIGNAL);

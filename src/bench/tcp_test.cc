@@ -19,19 +19,19 @@ namespace {
 using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 
-const IpAddress kLoopback = *IpAddress::parse("127.0.0.1");
+const IpAddress kTcpLoopback = *IpAddress::parse("127.0.0.1");
 
 TcpDoor open_door() {
-  auto listener = listen_on(kLoopback, 16);
+  auto listener = listen_on(kTcpLoopback, 16);
   EXPECT_TRUE(listener);
   return {std::move(*listener), random_hex(kTokenHex / 2)};
 }
 
 TcpTarget target_of(const TcpDoor& door) {
-  return {kLoopback, kLoopback, door.listener.port, door.token, "vm2"};
+  return {kTcpLoopback, kTcpLoopback, door.listener.port, door.token, "vm2"};
 }
 
-TcpPlan short_plan(int streams = 2) { return {streams, 64 << 10, 0.05, 0.4, 42}; }
+TcpPlan tcp_plan(int streams = 2) { return {streams, 64 << 10, 0.05, 0.4, 42}; }
 
 // Runs the listening engine beside the test's body.
 template <class Engine>
@@ -46,8 +46,8 @@ auto beside(Engine engine, const TcpDoor& door, const TcpPlan& plan, std::stop_t
 TEST(TcpThroughput, DeliversCheckedDataOverEveryStream) {
   const TcpDoor door = open_door();
   TcpSent sent;
-  const TcpReceived received = beside(tcp_receive, door, short_plan(), {},
-                                      [&] { sent = tcp_send(target_of(door), short_plan(), {}); });
+  const TcpReceived received =
+      beside(tcp_receive, door, tcp_plan(), {}, [&] { sent = tcp_send(target_of(door), tcp_plan(), {}); });
   EXPECT_FALSE(sent.failure);
   EXPECT_FALSE(received.failure);
   EXPECT_FALSE(received.intervals.empty());
@@ -67,7 +67,7 @@ TEST(TcpThroughput, NobodyListeningIsAConnectFailure) {
     const TcpDoor door = open_door();
     target = target_of(door);
   }
-  const TcpSent sent = tcp_send(target, short_plan(), {});
+  const TcpSent sent = tcp_send(target, tcp_plan(), {});
   ASSERT_TRUE(sent.failure);
   EXPECT_EQ(sent.failure->stage, "connect");
   EXPECT_THAT(sent.failure->cause, HasSubstr("vm2"));
@@ -78,7 +78,7 @@ TEST(TcpThroughput, ForeignSourceAddressIsNamed) {
   const TcpDoor door = open_door();
   TcpTarget target = target_of(door);
   target.from = *IpAddress::parse("192.0.2.1");
-  const TcpSent sent = tcp_send(target, short_plan(), {});
+  const TcpSent sent = tcp_send(target, tcp_plan(), {});
   ASSERT_TRUE(sent.failure);
   EXPECT_THAT(sent.failure->cause, HasSubstr("192.0.2.1"));
 }
@@ -87,13 +87,13 @@ TEST(TcpThroughput, WrongTokenIsClosedAndTheRightOneStillServed) {
   const TcpDoor door = open_door();
   TcpSent sent;
   bool closed = false;
-  const TcpReceived received = beside(tcp_receive, door, short_plan(1), {}, [&] {
-    const auto intruder = connect_stream(kLoopback, kLoopback, door.listener.port,
+  const TcpReceived received = beside(tcp_receive, door, tcp_plan(1), {}, [&] {
+    const auto intruder = connect_stream(kTcpLoopback, kTcpLoopback, door.listener.port,
                                          std::string(kTokenHex, '0'), 0, milliseconds(1000), {});
     ASSERT_TRUE(intruder);
     std::byte byte{};
     closed = receive_all(intruder->fd(), {&byte, 1}, milliseconds(3000), {}) == Break::kClosed;
-    sent = tcp_send(target_of(door), short_plan(1), {});
+    sent = tcp_send(target_of(door), tcp_plan(1), {});
   });
   EXPECT_TRUE(closed);
   EXPECT_FALSE(sent.failure);
@@ -103,14 +103,14 @@ TEST(TcpThroughput, WrongTokenIsClosedAndTheRightOneStillServed) {
 TEST(TcpThroughput, SilentAndChattyStrangersHoldNobodyUp) {
   const TcpDoor door = open_door();
   TcpSent sent;
-  const TcpReceived received = beside(tcp_receive, door, short_plan(1), {}, [&] {
+  const TcpReceived received = beside(tcp_receive, door, tcp_plan(1), {}, [&] {
     std::vector<Socket> strangers;
     for (int i = 0; i < 8; ++i) {
-      auto stranger = connect_stream(kLoopback, kLoopback, door.listener.port,
+      auto stranger = connect_stream(kTcpLoopback, kTcpLoopback, door.listener.port,
                                      i % 2 == 0 ? "" : "GET / HTTP/1.1", 0, milliseconds(1000), {});
       if (stranger) strangers.push_back(std::move(*stranger));
     }
-    sent = tcp_send(target_of(door), short_plan(1), {});
+    sent = tcp_send(target_of(door), tcp_plan(1), {});
   });
   EXPECT_FALSE(sent.failure);
   EXPECT_FALSE(received.failure);
@@ -119,7 +119,7 @@ TEST(TcpThroughput, SilentAndChattyStrangersHoldNobodyUp) {
 TEST(TcpThroughput, NumberOutsideTheStreamsIsNotAdmitted) {
   const TcpDoor door = open_door();
   const auto stray =
-      connect_stream(kLoopback, kLoopback, door.listener.port, door.token, 7, milliseconds(1000), {});
+      connect_stream(kTcpLoopback, kTcpLoopback, door.listener.port, door.token, 7, milliseconds(1000), {});
   ASSERT_TRUE(stray);
   const auto streams = accept_streams(door.listener, door.token, 1, milliseconds(300), {});
   ASSERT_FALSE(streams);
@@ -130,7 +130,7 @@ TEST(TcpThroughput, SenderThatDiesInMidRunIsNamed) {
   const TcpDoor door = open_door();
   const TcpReceived received = beside(tcp_receive, door, {1, 4096, 0, 30, 42}, {}, [&] {
     const auto socket =
-        connect_stream(kLoopback, kLoopback, door.listener.port, door.token, 0, milliseconds(1000), {});
+        connect_stream(kTcpLoopback, kTcpLoopback, door.listener.port, door.token, 0, milliseconds(1000), {});
     ASSERT_TRUE(socket);
     Blocks blocks(4096, 42, 0);
     for (int i = 0; i < 10; ++i)
@@ -187,7 +187,7 @@ TEST(TcpThroughput, StopEndsBothSides) {
 class Damager {
  public:
   Damager(int to_port, std::uint64_t first, std::uint64_t every) : first_(first), every_(every) {
-    auto listener = listen_on(kLoopback, 1);
+    auto listener = listen_on(kTcpLoopback, 1);
     EXPECT_TRUE(listener);
     listener_ = std::move(*listener);
     thread_ = std::jthread([this, to_port](const std::stop_token& stop) { relay(to_port, stop); });
@@ -245,7 +245,7 @@ TEST(TcpThroughput, DamagedDataIsCaught) {
   TcpTarget target = target_of(door);
   target.port = damager.port();
   const TcpReceived received =
-      beside(tcp_receive, door, short_plan(1), {}, [&] { (void)tcp_send(target, short_plan(1), {}); });
+      beside(tcp_receive, door, tcp_plan(1), {}, [&] { (void)tcp_send(target, tcp_plan(1), {}); });
   EXPECT_GT(received.wrong_bytes, 0u);
   ASSERT_TRUE(received.failure);
   EXPECT_EQ(received.failure->stage, "verify");
@@ -294,7 +294,7 @@ TEST(TcpLatency, PeerThatDiesIsNamed) {
 }
 
 TEST(TcpPlan, RefusesWhatWouldNotEnd) {
-  EXPECT_TRUE(check_plan(short_plan(), 64));
+  EXPECT_TRUE(check_plan(tcp_plan(), 64));
   EXPECT_FALSE(check_plan({0, 4096, 0, 1, 0}, 64));
   EXPECT_FALSE(check_plan({65, 4096, 0, 1, 0}, 64));
   EXPECT_FALSE(check_plan({1, 63, 0, 1, 0}, 64));

@@ -24,9 +24,9 @@ constexpr double kInterval = 0.1;
 constexpr double kSlack = 0.15;
 
 // What the threads of one side share.
-class Run {
+class TcpRun {
  public:
-  explicit Run(std::stop_token outer) : stop_(std::move(outer)) {}
+  explicit TcpRun(std::stop_token outer) : stop_(std::move(outer)) {}
 
   Phase phase() const { return phase_.load(std::memory_order_relaxed); }
   void enter(Phase phase) { phase_.store(phase, std::memory_order_relaxed); }
@@ -71,7 +71,7 @@ struct Outbound {
 };
 
 // Sends blocks until the run is over, then says so and waits until the other side has read everything.
-Break send_stream(Run& run, int fd, Blocks& blocks, bool zero_copy, Outbound& outbound) {
+Break send_stream(TcpRun& run, int fd, Blocks& blocks, bool zero_copy, Outbound& outbound) {
   const std::stop_token stop = run.stop();
   ThreadMeter& meter = outbound.meter;
   std::optional<ZeroCopySender> without_copy;
@@ -117,7 +117,7 @@ struct Inbound {
   ThreadMeter meter;
 };
 
-Break receive_stream(Run& run, int fd, Blocks& blocks, Inbound& inbound) {
+Break receive_stream(TcpRun& run, int fd, Blocks& blocks, Inbound& inbound) {
   const std::stop_token stop = run.stop();
   std::vector<std::byte> block(blocks.size());
   while (true) {
@@ -139,7 +139,7 @@ Break receive_stream(Run& run, int fd, Blocks& blocks, Inbound& inbound) {
 }
 
 // Reads the streams' counters every 100 ms until the measured time is over or a stream ends.
-void keep_time(Run& run, const TcpPlan& plan, std::deque<Inbound>& inbound, TcpReceived& received) {
+void keep_time(TcpRun& run, const TcpPlan& plan, std::deque<Inbound>& inbound, TcpReceived& received) {
   const auto total = [&] {
     std::uint64_t sum = 0;
     for (const Inbound& one : inbound) sum += one.bytes.load(std::memory_order_relaxed);
@@ -172,7 +172,7 @@ void keep_time(Run& run, const TcpPlan& plan, std::deque<Inbound>& inbound, TcpR
 
 TcpSent tcp_send(const TcpTarget& target, const TcpPlan& plan, std::stop_token stop) {
   TcpSent sent;
-  Run run(stop);
+  TcpRun run(stop);
   std::vector<Socket> sockets;
   std::deque<Blocks> blocks;
   for (int i = 0; i < plan.streams; ++i) {
@@ -217,7 +217,7 @@ TcpSent tcp_send(const TcpTarget& target, const TcpPlan& plan, std::stop_token s
 TcpReceived tcp_receive(const TcpDoor& door, const TcpPlan& plan, std::string_view peer,
                         std::stop_token stop) {
   TcpReceived received;
-  Run run(stop);
+  TcpRun run(stop);
   auto sockets = accept_streams(door.listener, door.token, plan.streams, kConnectDeadline, stop);
   if (!sockets) {
     received.failure = connect_failure(peer, sockets.error().text);

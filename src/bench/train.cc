@@ -18,13 +18,13 @@
 namespace railbed {
 namespace {
 
-constexpr std::size_t kLine = 64;
+constexpr std::size_t kBufferLine = 64;
 constexpr std::uint64_t kLargestBucket = std::uint64_t{256} << 20;
 constexpr std::size_t kMostBuckets = 100'000;
-constexpr double kLongestStep = 600;
+constexpr double kLongestStepSeconds = 600;
 // Buckets begin at different places of the gradients, so that what an earlier
 // one left is not taken for a sum.
-constexpr std::size_t kShifts = 61;
+constexpr std::size_t kTrainShifts = 61;
 // Of each bucket one line in so many is compared, others in the next round.
 constexpr std::size_t kCheckStride = 64;
 
@@ -39,7 +39,7 @@ void wait_until(std::uint64_t deadline_ns, const std::stop_token& stop) {
 }
 
 std::size_t padded(std::uint64_t bytes) {
-  return (static_cast<std::size_t>(bytes) + kLine - 1) / kLine * kLine;
+  return (static_cast<std::size_t>(bytes) + kBufferLine - 1) / kBufferLine * kBufferLine;
 }
 
 template <class Word>
@@ -59,7 +59,7 @@ class Gradients {
   explicit Gradients(const TrainRun& run) {
     std::uint64_t largest = 0;
     for (const Bucket& bucket : run.step.buckets) largest = std::max(largest, bucket.bytes);
-    const std::size_t size = padded(largest) + kShifts * kLine;
+    const std::size_t size = padded(largest) + kTrainShifts * kBufferLine;
     own_ = make_pattern(size, run.seed);
     sum_ = own_;
     const auto ranks = static_cast<std::uint64_t>(run.ranks);
@@ -74,15 +74,15 @@ class Gradients {
   // Compares every kCheckStride-th line.
   void check(std::size_t bucket, std::uint64_t bytes, std::size_t round, TrainRan& ran) const {
     const std::size_t size = padded(bytes);
-    for (std::size_t at = (round % kCheckStride) * kLine; at < size; at += kCheckStride * kLine) {
-      ran.checked_bytes += kLine;
-      ran.wrong_bytes +=
-          count_wrong(std::span(got_).subspan(at, kLine), std::span(sum_).subspan(shift(bucket) + at, kLine));
+    for (std::size_t at = (round % kCheckStride) * kBufferLine; at < size; at += kCheckStride * kBufferLine) {
+      ran.checked_bytes += kBufferLine;
+      ran.wrong_bytes += count_wrong(std::span(got_).subspan(at, kBufferLine),
+                                     std::span(sum_).subspan(shift(bucket) + at, kBufferLine));
     }
   }
 
  private:
-  static std::size_t shift(std::size_t bucket) { return bucket % kShifts * kLine; }
+  static std::size_t shift(std::size_t bucket) { return bucket % kTrainShifts * kBufferLine; }
   static void multiply(int word_bytes, std::vector<std::byte>& words, std::uint64_t factor) {
     if (word_bytes == 2)
       scale<std::uint16_t>(words, factor);
@@ -218,15 +218,16 @@ Result<void> check_run(const TrainRun& run) {
     return refuse(fmt::format("ranks: 2 to {}", kMostRanks));
   if (run.word_bytes != 2 && run.word_bytes != 4) return refuse("bytes of a gradient: 2 or 4");
   if (!(run.seconds > 0 && run.seconds <= 3600)) return refuse("duration: more than 0, at most 3600 s");
-  if (!(run.step.compute >= 0 && run.step.compute <= kLongestStep))
-    return refuse(fmt::format("computing time of a step: at most {} s", kLongestStep));
+  if (!(run.step.compute >= 0 && run.step.compute <= kLongestStepSeconds))
+    return refuse(fmt::format("computing time of a step: at most {} s", kLongestStepSeconds));
   if (run.step.buckets.empty() || run.step.buckets.size() > kMostBuckets)
     return refuse("buckets: none, or too many");
   double before = 0;
   for (const Bucket& bucket : run.step.buckets) {
     if (bucket.bytes == 0 || bucket.bytes > kLargestBucket)
       return refuse(fmt::format("bytes of a bucket: 1 to {}", kLargestBucket));
-    if (!(bucket.ready >= before && bucket.ready <= kLongestStep)) return refuse("buckets: not in order");
+    if (!(bucket.ready >= before && bucket.ready <= kLongestStepSeconds))
+      return refuse("buckets: not in order");
     before = bucket.ready;
   }
   return {};

@@ -12,7 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fields.h"
 #include "bench/rdma.h"
 #include "bench/ring_links.h"
 #include "bench/step.h"
@@ -37,12 +36,17 @@ struct TrainRun {
   int word_bytes = 4;
   double seconds = 0;  // rounds go on as long; at least kFewestRounds
   std::uint64_t seed = 0;
-  static constexpr auto fields() {
-    return std::tuple{field("session", &TrainRun::session), field("incoming", &TrainRun::incoming),
-                      field("rank", &TrainRun::rank),       field("ranks", &TrainRun::ranks),
-                      field("next", &TrainRun::next),       field("previous", &TrainRun::previous),
-                      field("step", &TrainRun::step),       field("word_bytes", &TrainRun::word_bytes),
-                      field("seconds", &TrainRun::seconds), field("seed", &TrainRun::seed)};
+  static void fields(auto&& field) {
+    field("session", &TrainRun::session);
+    field("incoming", &TrainRun::incoming);
+    field("rank", &TrainRun::rank);
+    field("ranks", &TrainRun::ranks);
+    field("next", &TrainRun::next);
+    field("previous", &TrainRun::previous);
+    field("step", &TrainRun::step);
+    field("word_bytes", &TrainRun::word_bytes);
+    field("seconds", &TrainRun::seconds);
+    field("seed", &TrainRun::seed);
   }
 };
 
@@ -56,13 +60,13 @@ struct TrainRan {
   std::uint64_t checked_bytes = 0;
   std::uint64_t wrong_bytes = 0;
   std::optional<Failure> failure;
-  static constexpr auto fields() {
-    return std::tuple{field("step", &TrainRan::step),
-                      field("exchange", &TrainRan::exchange),
-                      field("compute", &TrainRan::compute),
-                      field("checked_bytes", &TrainRan::checked_bytes),
-                      field("wrong_bytes", &TrainRan::wrong_bytes),
-                      field("failure", &TrainRan::failure)};
+  static void fields(auto&& field) {
+    field("step", &TrainRan::step);
+    field("exchange", &TrainRan::exchange);
+    field("compute", &TrainRan::compute);
+    field("checked_bytes", &TrainRan::checked_bytes);
+    field("wrong_bytes", &TrainRan::wrong_bytes);
+    field("failure", &TrainRan::failure);
   }
 };
 

@@ -17,7 +17,7 @@ using ::testing::Each;
 using ::testing::Gt;
 using ::testing::HasSubstr;
 
-const IpAddress kLoopback = *IpAddress::parse("127.0.0.1");
+const IpAddress kTrainLoopback = *IpAddress::parse("127.0.0.1");
 
 // Two buckets of a million bytes and a bit, in a step of 20 ms.
 Step short_step() { return {0.020, {{0.010, 1'000'100}, {0.020, 1'000'000}}}; }
@@ -26,7 +26,7 @@ class TrainTest : public testing::Test {
  protected:
   explicit TrainTest(int ranks = 3) {
     for (int i = 0; i < ranks; ++i) peers_.emplace_back("node" + std::to_string(i), train_handlers());
-    for (LocalPeer& peer : peers_) ends_.push_back({&peer, "lo", kLoopback, nullptr});
+    for (LocalPeer& peer : peers_) ends_.push_back({&peer, "lo", kTrainLoopback, nullptr});
   }
   std::deque<LocalPeer> peers_;
   std::vector<PairEnd> ends_;
@@ -66,9 +66,9 @@ TEST_F(TrainTest, AStopEndsEveryRank) {
 }
 
 // A rank whose agent dies in the middle of a step.
-class DyingPeer : public Peer {
+class PeerThatDies : public Peer {
  public:
-  explicit DyingPeer(Peer& inner) : inner_(inner) {}
+  explicit PeerThatDies(Peer& inner) : inner_(inner) {}
   const std::string& node() const override { return inner_.node(); }
   Result<std::string> call(std::string_view method, std::string params, std::chrono::milliseconds deadline,
                            std::stop_token stop) override {
@@ -87,7 +87,7 @@ class DyingPeer : public Peer {
 };
 
 TEST_F(TrainTest, ANodeThatDiesMidStepEndsEverythingWithItsName) {
-  DyingPeer dying(peers_[1]);
+  PeerThatDies dying(peers_[1]);
   ends_[1].peer = &dying;
   const TrainResult result = measure_train(ends_, Engine::kTcp, {1, {{1, 1000}}}, 4, 600, {});
   ASSERT_TRUE(result.failure);

@@ -5,7 +5,7 @@
 namespace railbed {
 namespace {
 
-std::uint64_t padded(std::uint64_t elements) {
+std::uint64_t padded_elements(std::uint64_t elements) {
   constexpr std::uint64_t kAligned = 8;  // 16 bytes of a 2-byte type: what tensor cores' kernels ask for
   return (elements + kAligned - 1) / kAligned * kAligned;
 }
@@ -21,8 +21,8 @@ Products products_of(const Gemm& gemm, bool has_weights, std::uint64_t batch) {
   // Weights serve all samples of the batch; products without any are of each sample apart.
   const std::uint64_t m = has_weights ? gemm.m * batch : gemm.m;
   const std::uint64_t count = has_weights ? gemm.count : gemm.count * batch;
-  const std::uint64_t k = padded(gemm.k);
-  const std::uint64_t n = padded(gemm.n);
+  const std::uint64_t k = padded_elements(gemm.k);
+  const std::uint64_t n = padded_elements(gemm.n);
   return {{gemm.n, m, gemm.k, true, false, k, k, n, count},
           {gemm.k, m, gemm.n, false, false, k, n, k, count},
           {gemm.k, gemm.n, m, false, true, k, n, k, count}};

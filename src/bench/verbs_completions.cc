@@ -8,16 +8,15 @@
 namespace railbed {
 namespace {
 
-constexpr double kInterval = 0.1;
+constexpr double kVerbsInterval = 0.1;
 constexpr int kSleepMs = 50;
 constexpr std::uint64_t kSuspiciousSilence = 1'000'000'000;
 
 std::string remedy_of(ibv_wc_status status, const std::string& peer) {
   switch (status) {
     case IBV_WC_RETRY_EXC_ERR:
-      return "look at both ends' link and cable; let UDP 4791 pass every firewall (RoCE v2); give the "
-             "switches "
-             "an MTU above the path MTU";
+      return "look at both ends' link and cable; let UDP 4791 pass every firewall (RoCE v2); "
+             "give the switches an MTU above the path MTU";
     case IBV_WC_REM_ACCESS_ERR:
     case IBV_WC_REM_INV_REQ_ERR:
     case IBV_WC_REM_OP_ERR:
@@ -113,7 +112,7 @@ void IntervalMeter::begin(std::uint64_t now, std::uint64_t messages) {
 
 void IntervalMeter::progress(std::uint64_t now, std::uint64_t messages, std::uint64_t message_bytes,
                              std::vector<double>& intervals) {
-  if (now - since_ < to_ns(kInterval)) return;
+  if (now - since_ < to_ns(kVerbsInterval)) return;
   intervals.push_back(static_cast<double>((messages - messages_) * message_bytes) * 8e9 /
                       static_cast<double>(now - since_));
   begin(now, messages);

@@ -17,7 +17,7 @@
 namespace railbed {
 namespace {
 
-constexpr std::uint64_t kBatch = 100'000'000;
+constexpr std::uint64_t kLatencyBatch = 100'000'000;
 constexpr std::uint64_t kPingPatience = 4'000'000'000;
 constexpr std::uint64_t kEchoPatience = 6'000'000'000;
 // A datagram that brought no answer for so long is taken for lost.
@@ -81,8 +81,8 @@ class Player {
   std::uint64_t depth() const { return state_.receive_depth(slots_); }
 
   // Spins until `arrived()`; false when the wait was in vain, or when `over(since)`, which is asked now and
-  // then; `since` is 0 until the wait gets long: in a virtual machine one look at the clock may take as long as
-  // a message.
+  // then; `since` is 0 until the wait gets long: in a virtual machine one look at the clock may take as long
+  // as a message.
   template <class Arrived, class Over>
   bool spin(Arrived arrived, Over over) {
     std::uint64_t since = 0;
@@ -146,7 +146,7 @@ class Pinger {
 
  private:
   bool play_until(std::uint64_t end, LatencySampler* sampler) {
-    std::uint64_t batch_end = now_ns() + kBatch;
+    std::uint64_t batch_end = now_ns() + kLatencyBatch;
     answered_ = now_ns();
     for (std::uint64_t now = now_ns(); now < end;) {
       number();
@@ -165,7 +165,7 @@ class Pinger {
       pinged_.checked_bytes += message_.size();
       if (done > batch_end) {
         sampler->end_batch();
-        batch_end = now_ns() + kBatch;
+        batch_end = now_ns() + kLatencyBatch;
       }
     }
     return true;

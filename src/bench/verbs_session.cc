@@ -41,8 +41,8 @@ Result<void> open_device(RdmaSession::State& state) {
   state.verbs->free_device_list(devices);
   if (found == nullptr)
     return fail(ErrorKind::kUnavailable,
-                fmt::format("libibverbs does not list {}: is its provider installed (ibverbs-providers) and "
-                            "ib_uverbs loaded?",
+                fmt::format("libibverbs does not list {}: is its provider installed (ibverbs-providers) "
+                            "and ib_uverbs loaded?",
                             state.set_up.device));
   if (state.context == nullptr) return failed("ibv_open_device " + state.set_up.device, error);
   // Two engines of a session may ask for events at once; the one that comes second must not hang.

@@ -68,7 +68,8 @@ class Mover {
 
   std::uint64_t messages_to_signal() const {
     const std::uint64_t most = window_ / (reads_ ? kSignalsOfReads : kSignalsOfWindow);
-    return std::clamp<std::uint64_t>(kBytesToSignal / run_.message_bytes, 1, std::max<std::uint64_t>(1, most));
+    return std::clamp<std::uint64_t>(kBytesToSignal / run_.message_bytes, 1,
+                                     std::max<std::uint64_t>(1, most));
   }
 
   void lead(RdmaTransferred& result) {

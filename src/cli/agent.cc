@@ -13,10 +13,10 @@ namespace railbed {
 
 Action declare_agent(CLI::App& app) {
   app.footer(
-      "Started by the other commands on each node, through ssh. It reads framed requests on stdin, answers "
-      "on\n"
-      "stdout, listens on no port and ends when its stdin does. docs/reference/agent-protocol.md has the "
-      "frames.");
+      "Started by the other commands on each node, through ssh. It reads framed requests on stdin, "
+      "answers on\n"
+      "stdout, listens on no port and ends when its stdin does. "
+      "docs/reference/agent-protocol.md has the frames.");
   return [] {
     if (isatty(STDIN_FILENO) == 1)
       return report(

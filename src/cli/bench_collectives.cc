@@ -32,7 +32,7 @@
 namespace railbed {
 namespace {
 
-struct Options {
+struct BenchCollectivesOptions {
   std::vector<std::string> where;
   std::string operation = "all_reduce";
   std::string type = "float32";
@@ -49,15 +49,17 @@ struct Options {
   fleet::FleetOptions fleet;
 };
 
-struct Output {
+struct BenchCollectivesOutput {
   int version = 1;
   std::map<std::string, std::string> units = {
       {"times", "ns"}, {"algbw, busbw, rate", "bit/s"}, {"bytes", "B"}, {"memory_clock", "kHz"}};
   std::vector<CollectiveReport> runs;
   nccl::Log nccl;
-  static constexpr auto fields() {
-    return std::tuple{field("version", &Output::version), field("units", &Output::units),
-                      field("runs", &Output::runs), field("nccl", &Output::nccl)};
+  static void fields(auto&& field) {
+    field("version", &BenchCollectivesOutput::version);
+    field("units", &BenchCollectivesOutput::units);
+    field("runs", &BenchCollectivesOutput::runs);
+    field("nccl", &BenchCollectivesOutput::nccl);
   }
 };
 
@@ -91,7 +93,7 @@ Result<Place> parse_place(const std::string& word) {
   return place;
 }
 
-Result<void> fill_plan(Options& options) {
+Result<void> fill_plan(BenchCollectivesOptions& options) {
   const auto operation = parse_enum<Collective>(options.operation, "operation");
   if (!operation) return fail(operation.error().kind, operation.error().text);
   const auto type = parse_enum<DataType>(options.type, "type");
@@ -127,7 +129,8 @@ void explain_sockets(const std::map<std::string, Facts>& facts, const nccl::Log&
 
 class Bench {
  public:
-  Bench(Options& options, std::chrono::steady_clock::time_point began) : options_(options), began_(began) {}
+  Bench(BenchCollectivesOptions& options, std::chrono::steady_clock::time_point began)
+      : options_(options), began_(began) {}
 
   int run(std::vector<Place> places, const std::string& ssh_config) {
     if (places.empty()) places.push_back({"localhost", "localhost", options_.plan.place.gpus});
@@ -239,14 +242,14 @@ class Bench {
       fmt::print(stderr, "railbed: {}\n", output_.runs.back().failure->cause);
   }
 
-  Options& options_;
+  BenchCollectivesOptions& options_;
   std::chrono::steady_clock::time_point began_;
   std::unique_ptr<LocalPeer> local_;
-  Output output_;
+  BenchCollectivesOutput output_;
 };
 
 // Every rank finds the same mistakes; rank 0 says them.
-int run_launched(Options& options, const LaunchedCommand& command,
+int run_launched(BenchCollectivesOptions& options, const LaunchedCommand& command,
                  std::chrono::steady_clock::time_point began) {
   const bool leads = command.own.rank == 0;
   const auto complain = [&](const Error& error) { return leads ? report(error) : exit_code(error.kind); };
@@ -261,7 +264,7 @@ int run_launched(Options& options, const LaunchedCommand& command,
   serve_rank_zero(command, handlers);
 }
 
-int run(Options& options) {
+int run_bench_collectives(BenchCollectivesOptions& options) {
   const auto began = std::chrono::steady_clock::now();
   const auto patience = std::chrono::duration<double>(options.plan.patience);
   const auto launched = find_launched(options.rendezvous, options.plan.place.gpus,
@@ -288,7 +291,7 @@ int run(Options& options) {
 }  // namespace
 
 Action declare_bench_collectives(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchCollectivesOptions>();
   app.add_option("WHERE", options->where,
                  "one cluster.yaml, or nodes: NODE, NODE:0,1 for some of its GPUs (default: this machine)");
   app.add_option("--op", options->operation,
@@ -328,11 +331,12 @@ Action declare_bench_collectives(CLI::App& app) {
       "railbed bench collectives cluster.yaml --op alltoall --from 1M --to 1G\n"
       "railbed bench collectives gpu01 gpu02 --format nccl-tests\n"
       "srun --nodes 2 --ntasks-per-node 8 railbed bench collectives\n\n"
-      "A thread for each GPU; nodes meet over railbed's own channel, without MPI. Every size is checked on "
-      "every\n"
-      "GPU. NCCL's log is read meanwhile. Exit code 2: wrong data, a step that hung, or worse than the\n"
+      "A thread for each GPU; nodes meet over railbed's own channel, without MPI. "
+      "Every size is checked on every\n"
+      "GPU. NCCL's log is read meanwhile. Exit code 2: wrong data, a step that hung, "
+      "or worse than the\n"
       "baseline; 3: nothing could be measured.");
-  return [options] { return run(*options); };
+  return [options] { return run_bench_collectives(*options); };
 }
 
 }  // namespace railbed

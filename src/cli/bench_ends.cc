@@ -91,8 +91,8 @@ Result<BenchPath> path_between(const Facts& a, std::string_view node_a, const Fa
   if (best_a == nullptr)
     return fail(
         ErrorKind::kUnavailable,
-        fmt::format("{} and {} have no addresses in one subnet{}; describe their rails in a "
-                    "cluster.yaml and give it with --cluster",
+        fmt::format("{} and {} have no addresses in one subnet{}; "
+                    "describe their rails in a cluster.yaml and give it with --cluster",
                     node_a, node_b, interface.empty() ? "" : fmt::format(" on {} of {}", interface, node_a)));
   return BenchPath{best_a->interface->name == best_b->interface->name
                        ? best_a->interface->name

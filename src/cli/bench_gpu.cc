@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t kFewestBytes = 4096;
 
-struct Options {
+struct BenchGpuOptions {
   std::string node = "localhost";
   std::string size = "128M";
   bool json = false;
@@ -30,21 +30,23 @@ struct Options {
   fleet::FleetOptions fleet;
 };
 
-struct Output {
+struct BenchGpuOutput {
   int version = 1;
   std::map<std::string, std::string> units = {
       {"bandwidth", "bit/s"}, {"message_bytes", "B"}, {"seconds", "s"}};
   std::vector<GpuSeat> gpus;
   std::vector<Measurement> measurements;
   std::optional<Failure> failure;
-  static constexpr auto fields() {
-    return std::tuple{field("version", &Output::version), field("units", &Output::units),
-                      field("gpus", &Output::gpus), field("measurements", &Output::measurements),
-                      field("failure", &Output::failure)};
+  static void fields(auto&& field) {
+    field("version", &BenchGpuOutput::version);
+    field("units", &BenchGpuOutput::units);
+    field("gpus", &BenchGpuOutput::gpus);
+    field("measurements", &BenchGpuOutput::measurements);
+    field("failure", &BenchGpuOutput::failure);
   }
 };
 
-int run(Options& options) {
+int run_bench_gpu(BenchGpuOptions& options) {
   const auto size = parse_byte_count(options.size);
   if (!size || size->bytes < kFewestBytes)
     return report({ErrorKind::kBadInput, fmt::format("--size {}: write 128M or 1G", options.size)});
@@ -53,7 +55,7 @@ int run(Options& options) {
   fleet::Fleet fleet({{options.node, local ? "" : options.node, local}}, options.fleet);
   Peer& peer = fleet.peer(0);
   BenchRun kept = begin_run(options.keep, fmt::format("bench gpu {}", options.node));
-  Output output;
+  BenchGpuOutput output;
   for (int i = 0; i < options.keep.repeat && !output.failure && !interrupted().stop_requested(); ++i) {
     const auto report = measure_gpu_copies(peer, options.plan, progress, interrupted());
     output.failure = report.failure;
@@ -81,7 +83,7 @@ int run(Options& options) {
 }  // namespace
 
 Action declare_bench_gpu(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchGpuOptions>();
   app.add_option("NODE", options->node, "an ssh destination (default: this machine)");
   app.add_option("--gpus", options->plan.gpus, "only these, in PCI order from 0: 0,1")->delimiter(',');
   app.add_option("--size", options->size, "of one copy (default 128M)");
@@ -95,11 +97,12 @@ Action declare_bench_gpu(CLI::App& app) {
   app.footer(
       "\nrailbed bench gpu                  this machine's GPUs\n"
       "railbed bench gpu gpu01 --label before-the-reseat\n\n"
-      "To and from page-locked host memory, within each GPU, and between every two, one way and both ways.\n"
-      "Data is filled and compared on the GPU. Needs the NVIDIA driver, nothing else. Exit code 2: wrong "
-      "data,\n"
+      "To and from page-locked host memory, within each GPU, and between every two, "
+      "one way and both ways.\n"
+      "Data is filled and compared on the GPU. Needs the NVIDIA driver, nothing else. Exit code 2: "
+      "wrong data,\n"
       "a step that hung, or worse than the baseline; 3: nothing could be measured.");
-  return [options] { return run(*options); };
+  return [options] { return run_bench_gpu(*options); };
 }
 
 }  // namespace railbed

@@ -19,7 +19,7 @@
 namespace railbed {
 namespace {
 
-struct Options {
+struct BenchLadderOptions {
   PairChoice pair;
   double seconds = 3;
   std::string svg;
@@ -28,19 +28,20 @@ struct Options {
   fleet::FleetOptions fleet;
 };
 
-struct Output {
+struct BenchLadderOutput {
   int version = 1;
   std::map<std::string, std::string> units = {
       {"bandwidth, rate", "bit/s"}, {"message_bytes", "B"}, {"seconds", "s"}, {"share, of_wire", "1"}};
   std::vector<Ladder> ladders;
-  static constexpr auto fields() {
-    return std::tuple{field("version", &Output::version), field("units", &Output::units),
-                      field("ladders", &Output::ladders)};
+  static void fields(auto&& field) {
+    field("version", &BenchLadderOutput::version);
+    field("units", &BenchLadderOutput::units);
+    field("ladders", &BenchLadderOutput::ladders);
   }
 };
 
 // Every rail's ladder, each rung measured as often as asked for; rails take turns.
-std::vector<Ladder> climb_all(OpenPair& pair, const Options& options, BenchRun& kept) {
+std::vector<Ladder> climb_all(OpenPair& pair, const BenchLadderOptions& options, BenchRun& kept) {
   std::vector<std::vector<Ladder>> climbs(pair.ways.size());
   for (int i = 0; i < options.keep.repeat && !interrupted().stop_requested(); ++i)
     for (std::size_t way = 0; way < pair.ways.size() && !interrupted().stop_requested(); ++way) {
@@ -54,11 +55,11 @@ std::vector<Ladder> climb_all(OpenPair& pair, const Options& options, BenchRun& 
   return ladders;
 }
 
-int run(const Options& options) {
+int run_bench_ladder(const BenchLadderOptions& options) {
   auto pair = open_pair(options.pair, options.fleet);
   if (!pair) return clear_progress(), report(pair.error());
   BenchRun kept = begin_run(options.keep, fmt::format("bench ladder {} {}", options.pair.a, options.pair.b));
-  Output output;
+  BenchLadderOutput output;
   output.ladders = climb_all(*pair, options, kept);
   clear_progress();
   if (options.json) fmt::print("{}", json::dump_pretty(json::encode(output)));
@@ -78,7 +79,7 @@ int run(const Options& options) {
 }  // namespace
 
 Action declare_bench_ladder(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchLadderOptions>();
   PairChoice& pair = options->pair;
   app.add_option("A", pair.a, "the node that sends: an ssh destination, a node of --cluster, or localhost")
       ->required();
@@ -94,12 +95,12 @@ Action declare_bench_ladder(CLI::App& app) {
   app.footer(
       "\nrailbed bench ladder gpu01 gpu02\n"
       "railbed bench ladder gpu01 gpu02 --cluster cluster.yaml --svg ladder.svg\n\n"
-      "TCP, RDMA of host memory, RDMA of GPU memory, NCCL: each beside its ceiling. What cannot be climbed "
-      "says "
-      "why.\n"
-      "Exit codes: 0 no rung loses, 1 one does, 2 a measurement failed or is worse than the baseline,\n"
+      "TCP, RDMA of host memory, RDMA of GPU memory, NCCL: each beside its ceiling. "
+      "What cannot be climbed says why.\n"
+      "Exit codes: 0 no rung loses, 1 one does, "
+      "2 a measurement failed or is worse than the baseline,\n"
       "3 a node could not be asked.");
-  return [options] { return run(*options); };
+  return [options] { return run_bench_ladder(*options); };
 }
 
 }  // namespace railbed

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::uint64_t kLargestWorkingSet = 1 << 30;
 
-struct Options {
+struct BenchPairOptions {
   std::string engine;
   std::string a;
   std::string b;
@@ -43,16 +43,17 @@ struct Options {
   fleet::FleetOptions fleet;
 };
 
-struct Output {
+struct BenchPairOutput {
   int version = 1;
   std::vector<Measurement> measurements;
-  static constexpr auto fields() {
-    return std::tuple{field("version", &Output::version), field("measurements", &Output::measurements)};
+  static void fields(auto&& field) {
+    field("version", &BenchPairOutput::version);
+    field("measurements", &BenchPairOutput::measurements);
   }
 };
 
 // As the user could type it again, apart from defaults.
-std::string command_line(const Options& options) {
+std::string command_line(const BenchPairOptions& options) {
   std::string line = fmt::format("bench {} {} {}", options.engine, options.a, options.b);
   if (!options.rail.empty()) line += " --rail " + options.rail;
   if (!options.sizes.empty()) line += " --sizes " + options.sizes;
@@ -72,10 +73,10 @@ std::string command_line(const Options& options) {
   return line;
 }
 
-void print(const std::vector<Measurement>& measurements, const Options& options) {
+void print(const std::vector<Measurement>& measurements, const BenchPairOptions& options) {
   clear_progress();
   if (options.json) {
-    fmt::print("{}", json::dump_pretty(json::encode(Output{1, measurements})));
+    fmt::print("{}", json::dump_pretty(json::encode(BenchPairOutput{1, measurements})));
     return;
   }
   if (options.format == "perftest") return fmt::print("{}", perftest_text(measurements));
@@ -87,7 +88,7 @@ void print(const std::vector<Measurement>& measurements, const Options& options)
   fmt::print("{}", bench_table(merge_repeats(measurements)));
 }
 
-int measure(const Options& options) {
+int measure(const BenchPairOptions& options) {
   auto pair = open_pair({options.a, options.b, options.cluster, options.rail}, options.fleet);
   if (!pair) return clear_progress(), report(pair.error());
   BenchRun kept = begin_run(options.keep, command_line(options));
@@ -106,7 +107,7 @@ int measure(const Options& options) {
   return end_run(options.keep, kept, options.json);
 }
 
-int run(Options& options) {
+int run_bench_pair(BenchPairOptions& options) {
   const Engine engine = options.engine == "tcp" ? Engine::kTcp : Engine::kRdma;
   options.plan.engines = {engine};
   if (options.with_tcp) options.plan.engines = {Engine::kTcp, engine};
@@ -123,9 +124,9 @@ int run(Options& options) {
   const int streams = options.plan.streams > 0 ? options.plan.streams : default_streams(engine);
   if (options.plan.threads > streams)
     return report(
-        {ErrorKind::kBadInput, fmt::format("--threads {}: there are {} queue pairs to share out; give "
-                                           "--streams {} or more",
-                                           options.plan.threads, streams, options.plan.threads)});
+        {ErrorKind::kBadInput,
+         fmt::format("--threads {}: there are {} queue pairs to share out; give --streams {} or more",
+                     options.plan.threads, streams, options.plan.threads)});
   if (options.plan.memory != "host") {
     const auto& operations = options.plan.operations;
     if (std::ranges::find(operations, RdmaOperation::kDatagram) != operations.end())
@@ -142,7 +143,7 @@ int run(Options& options) {
   return measure(options);
 }
 
-void declare_rdma_options(CLI::App& app, Options& options, CLI::Option* both_ways) {
+void declare_rdma_options(CLI::App& app, BenchPairOptions& options, CLI::Option* both_ways) {
   static const std::map<std::string, RdmaOperation> kOperations{{"write", RdmaOperation::kWrite},
                                                                 {"read", RdmaOperation::kRead},
                                                                 {"send", RdmaOperation::kSend},
@@ -167,8 +168,8 @@ void declare_rdma_options(CLI::App& app, Options& options, CLI::Option* both_way
       ->check(CLI::Range(0, 255))
       ->option_text("BYTE[,BYTE]");
   app.add_option("--flow-label", options.plan.flow_labels,
-                 "20 bits that switches spread traffic by; of several, queue pairs take turns (default: each "
-                 "its own)")
+                 "20 bits that switches spread traffic by; of several, queue pairs take turns (default: "
+                 "each its own)")
       ->delimiter(',')
       ->check(CLI::Range(0, 0xfffff))
       ->option_text("LABEL[,LABEL]");
@@ -188,7 +189,7 @@ void declare_rdma_options(CLI::App& app, Options& options, CLI::Option* both_way
                  "memory that messages come from, e.g. 256M: more than a cache holds");
 }
 
-void declare_options(CLI::App& app, Options& options) {
+void declare_options(CLI::App& app, BenchPairOptions& options) {
   app.add_option("A", options.a, "the node that sends: an ssh destination, a node of --cluster, or localhost")
       ->required();
   app.add_option("B", options.b, "the node that receives")->required();
@@ -224,7 +225,7 @@ void declare_options(CLI::App& app, Options& options) {
 }  // namespace
 
 Action declare_bench_pair(CLI::App& app, std::string_view engine) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchPairOptions>();
   options->engine = engine;
   declare_options(app, *options);
   add_fleet_options(app, options->fleet);
@@ -232,14 +233,14 @@ Action declare_bench_pair(CLI::App& app, std::string_view engine) {
       fmt::format("\nrailbed bench {0} localhost localhost           this machine with itself\n"
                   "railbed bench {0} gpu01 gpu02                   over the fastest subnet they share\n"
                   "railbed bench {0} gpu01 gpu02 --cluster cluster.yaml --rail rail0 --json\n\n"
-                  "Nothing has to run on the nodes and no port has to be opened by hand. Data is checked "
-                  "while it is timed;\n"
-                  "every bandwidth stands beside the ceiling computed for its path. Exit code 2: a "
-                  "measurement failed, or is\n"
+                  "Nothing has to run on the nodes and no port has to be opened by hand. "
+                  "Data is checked while it is timed;\n"
+                  "every bandwidth stands beside the ceiling computed for its path. Exit code 2: "
+                  "a measurement failed, or is\n"
                   "worse than the baseline. Runs are kept: `railbed runs`, `railbed compare`.\n"
                   "How it is measured: docs/reference/bench.md.",
                   engine));
-  return [options] { return run(*options); };
+  return [options] { return run_bench_pair(*options); };
 }
 
 }  // namespace railbed

@@ -22,7 +22,7 @@
 namespace railbed {
 namespace {
 
-struct Options {
+struct BenchPairsOptions {
   std::string cluster_file;
   std::string rail;
   std::string engine = "auto";
@@ -36,21 +36,22 @@ struct Options {
   fleet::FleetOptions fleet;
 };
 
-struct Output {
+struct BenchPairsOutput {
   int version = 1;
   std::vector<RailReport> rails;
-  static constexpr auto fields() {
-    return std::tuple{field("version", &Output::version), field("rails", &Output::rails)};
+  static void fields(auto&& field) {
+    field("version", &BenchPairsOutput::version);
+    field("rails", &BenchPairsOutput::rails);
   }
 };
 
-Engine engine_for(const Rail& rail, const Options& options) {
+Engine engine_for(const Rail& rail, const BenchPairsOptions& options) {
   if (options.engine == "tcp") return Engine::kTcp;
   if (options.engine == "rdma") return Engine::kRdma;
   return rail.fabric == Fabric::kEthernet ? Engine::kTcp : Engine::kRdma;
 }
 
-Result<BenchPlan> plan_for(const Rail& rail, const Options& options) {
+Result<BenchPlan> plan_for(const Rail& rail, const BenchPairsOptions& options) {
   BenchPlan plan;
   plan.engines = {engine_for(rail, options)};
   plan.latency = false;
@@ -116,7 +117,7 @@ class RailMeasurer {
 };
 
 Result<RailReport> search(const Rail& rail, fleet::Fleet& fleet, const Surveyed& surveyed,
-                          const Options& options) {
+                          const BenchPairsOptions& options) {
   auto plan = plan_for(rail, options);
   if (!plan) return fail(plan.error().kind, plan.error().text);
   RailReport report;
@@ -156,14 +157,14 @@ std::optional<Error> write_pictures(const std::vector<RailReport>& rails, const 
   return std::nullopt;
 }
 
-int run(const Options& options) {
+int run_bench_pairs(const BenchPairsOptions& options) {
   const auto cluster = load_cluster(options.cluster_file);
   if (!cluster) return report(cluster.error());
   if (!options.rail.empty() && find_rail(*cluster, options.rail) == nullptr)
     return report({ErrorKind::kBadInput, fmt::format("{} has no rail \"{}\"", cluster->file, options.rail)});
   fleet::Fleet fleet = open_fleet(*cluster, options.fleet);
   const Surveyed surveyed = survey_nodes(fleet, interrupted());
-  Output output;
+  BenchPairsOutput output;
   for (const Rail& rail : cluster->rails) {
     if (!options.rail.empty() && rail.name != options.rail) continue;
     auto found = search(rail, fleet, surveyed, options);
@@ -184,7 +185,7 @@ int run(const Options& options) {
 }  // namespace
 
 Action declare_bench_pairs(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchPairsOptions>();
   app.add_option("CLUSTER", options->cluster_file, "the description: cluster.yaml")->required();
   app.add_option("--rail", options->rail, "this rail only");
   app.add_option("--engine", options->engine, "tcp, rdma or auto: as the rail's fabric has it (default)")
@@ -202,16 +203,15 @@ Action declare_bench_pairs(CLI::App& app) {
   app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");
   add_fleet_options(app, options->fleet);
   app.footer(
-      "\nMeasures pairs of nodes, all pairs of a round at once: log2 n rounds, in which each node meets as "
-      "many "
-      "partners.\n"
-      "Suspects are measured again alone, with sound partners. Use the rails for nothing else meanwhile.\n\n"
+      "\nMeasures pairs of nodes, all pairs of a round at once: log2 n rounds, "
+      "in which each node meets as many partners.\n"
+      "Suspects are measured again alone, with sound partners. "
+      "Use the rails for nothing else meanwhile.\n\n"
       "railbed bench pairs cluster.yaml\n"
       "railbed bench pairs cluster.yaml --rail rail0 --every-pair --svg rail0.svg\n\n"
-      "Exit codes: 0 nobody is slow, 1 slow only while others run, 2 a slow node or link, 3 a node could not "
-      "be "
-      "asked.");
-  return [options] { return run(*options); };
+      "Exit codes: 0 nobody is slow, 1 slow only while others run, 2 a slow node or link, "
+      "3 a node could not be asked.");
+  return [options] { return run_bench_pairs(*options); };
 }
 
 }  // namespace railbed

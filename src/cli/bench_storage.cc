@@ -23,7 +23,7 @@
 namespace railbed {
 namespace {
 
-struct Options {
+struct BenchStorageOptions {
   std::vector<std::string> where;
   std::string folder;
   std::string size;
@@ -43,11 +43,12 @@ struct Visit {
 struct PlaceOutput {
   std::string node;
   StorageAnswer answer;
-  static constexpr auto fields() {
-    return std::tuple{field("node", &PlaceOutput::node), field("answer", &PlaceOutput::answer)};
+  static void fields(auto&& field) {
+    field("node", &PlaceOutput::node);
+    field("answer", &PlaceOutput::answer);
   }
 };
-struct Output {
+struct BenchStorageOutput {
   int version = 1;
   std::map<std::string, std::string> units = {{"bandwidth", "bit/s"},
                                               {"latency", "ns"},
@@ -56,9 +57,11 @@ struct Output {
                                               {"seconds", "s"}};
   std::vector<PlaceOutput> places;
   std::vector<Measurement> measurements;
-  static constexpr auto fields() {
-    return std::tuple{field("version", &Output::version), field("units", &Output::units),
-                      field("places", &Output::places), field("measurements", &Output::measurements)};
+  static void fields(auto&& field) {
+    field("version", &BenchStorageOutput::version);
+    field("units", &BenchStorageOutput::units);
+    field("places", &BenchStorageOutput::places);
+    field("measurements", &BenchStorageOutput::measurements);
   }
 };
 
@@ -96,11 +99,10 @@ Result<std::vector<Visit>> visits_of(const Cluster& cluster, const std::string& 
   for (const Node& node : cluster.nodes) {
     const std::string own = folder.empty() ? node.expect.checkpoint_path.value_or("") : folder;
     if (own.empty())
-      return fail(
-          ErrorKind::kBadInput,
-          fmt::format("{} does not say where {} keeps checkpoints (expect: checkpoint_path); name the "
-                      "folder with --dir",
-                      cluster.file, node.name));
+      return fail(ErrorKind::kBadInput,
+                  fmt::format("{} does not say where {} keeps checkpoints (expect: checkpoint_path); "
+                              "name the folder with --dir",
+                              cluster.file, node.name));
     add_visit(visits, fleet::target_of(node), own);
   }
   return visits;
@@ -108,7 +110,7 @@ Result<std::vector<Visit>> visits_of(const Cluster& cluster, const std::string& 
 
 class Measurer {
  public:
-  Measurer(const Options& options, fleet::Fleet& fleet, const Surveyed& surveyed)
+  Measurer(const BenchStorageOptions& options, fleet::Fleet& fleet, const Surveyed& surveyed)
       : options_(options), fleet_(fleet), surveyed_(surveyed) {}
 
   std::vector<StoragePlace> run(const std::vector<Visit>& visits) {
@@ -157,7 +159,7 @@ class Measurer {
     std::move(measured.begin(), measured.end(), std::back_inserter(place.measurements));
   }
 
-  const Options& options_;
+  const BenchStorageOptions& options_;
   fleet::Fleet& fleet_;
   const Surveyed& surveyed_;
 };
@@ -165,7 +167,7 @@ class Measurer {
 void print(const std::vector<StoragePlace>& places, const std::vector<Measurement>& measurements, bool json) {
   clear_progress();
   if (json) {
-    Output output;
+    BenchStorageOutput output;
     for (const StoragePlace& place : places) output.places.push_back({place.node, place.answer});
     output.measurements = measurements;
     fmt::print("{}", json::dump_pretty(json::encode(output)));
@@ -175,7 +177,7 @@ void print(const std::vector<StoragePlace>& places, const std::vector<Measuremen
     fmt::print("{}{}", &place == &places.front() ? "" : "\n", storage_table(place));
 }
 
-int measure(const Options& options, const std::vector<Visit>& visits, std::string command,
+int measure(const BenchStorageOptions& options, const std::vector<Visit>& visits, std::string command,
             const std::string& ssh_config) {
   std::vector<fleet::Target> targets;
   for (const Visit& visit : visits) targets.push_back(visit.target);
@@ -200,7 +202,7 @@ int measure(const Options& options, const std::vector<Visit>& visits, std::strin
   return code == kExitClean && !surveyed.unreachable.empty() ? kExitCouldNotLook : code;
 }
 
-int run(Options& options) {
+int run_bench_storage(BenchStorageOptions& options) {
   std::string command = "bench storage";
   for (const auto& word : options.where) command += " " + word;
   if (!options.folder.empty()) command += " --dir " + options.folder;
@@ -231,7 +233,7 @@ int run(Options& options) {
 }  // namespace
 
 Action declare_bench_storage(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchStorageOptions>();
   app.add_option("WHERE", options->where,
                  "folders: DIR of this machine (default: here), NODE:DIR; or one cluster.yaml");
   app.add_option("--dir", options->folder, "with cluster.yaml: this folder (default: its checkpoint_path)");
@@ -245,13 +247,14 @@ Action declare_bench_storage(CLI::App& app) {
   app.footer(
       "\nrailbed bench storage /scratch\n"
       "railbed bench storage gpu01:/scratch gpu02:/scratch     both at once\n"
-      "railbed bench storage cluster.yaml --dir /mnt/nfs       every node at once: what a file server "
-      "bears\n\n"
-      "Needs fio on the nodes. Sequential and random, one request at a time and many, and a checkpoint: four "
-      "files\nwritten at once and flushed. Never more than a tenth of what is free; the files are removed, "
-      "however it ends.\nExit code 2: a run failed, or is worse than the baseline; 3: a node could not be "
-      "asked.");
-  return [options] { return run(*options); };
+      "railbed bench storage cluster.yaml --dir /mnt/nfs       every node at once: "
+      "what a file server bears\n\n"
+      "Needs fio on the nodes. Sequential and random, one request at a time and many, "
+      "and a checkpoint: four files\nwritten at once and flushed. "
+      "Never more than a tenth of what is free; the files are removed, "
+      "however it ends.\nExit code 2: a run failed, or is worse than the baseline; 3: "
+      "a node could not be asked.");
+  return [options] { return run_bench_storage(*options); };
 }
 
 }  // namespace railbed

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kMostLocalRanks = 16;
 
-struct Output {
+struct BenchTrainOutput {
   int version = 1;
   std::map<std::string, std::string> units = {{"step", "s"},
                                               {"exchange", "s"},
@@ -33,9 +33,11 @@ struct Output {
                                               {"flops_per_second", "FLOP/s"}};
   std::vector<TrainReport> reports;  // of each repeat and transport
   std::vector<Measurement> measurements;
-  static constexpr auto fields() {
-    return std::tuple{field("version", &Output::version), field("units", &Output::units),
-                      field("reports", &Output::reports), field("measurements", &Output::measurements)};
+  static void fields(auto&& field) {
+    field("version", &BenchTrainOutput::version);
+    field("units", &BenchTrainOutput::units);
+    field("reports", &BenchTrainOutput::reports);
+    field("measurements", &BenchTrainOutput::measurements);
   }
 };
 
@@ -68,9 +70,9 @@ Result<std::vector<PairEnd>> ranks_of(const Rail& rail, fleet::Fleet& fleet, con
       ends.push_back(std::move(end));
   }
   if (ends.size() < 2)
-    return fail(ErrorKind::kUnavailable, fmt::format("{}: fewer than two ranks can be reached; give "
-                                                     "each node more with --ranks",
-                                                     rail.name));
+    return fail(
+        ErrorKind::kUnavailable,
+        fmt::format("{}: fewer than two ranks can be reached; give each node more with --ranks", rail.name));
   if (ends.size() > static_cast<std::size_t>(kMostRanks))
     return fail(ErrorKind::kBadInput, fmt::format("{} ranks: at most {}", ends.size(), kMostRanks));
   return ends;
@@ -213,7 +215,7 @@ int on_cluster(const TrainOptions& options, const Model& model) {
   return code == kExitClean && !surveyed.unreachable.empty() ? kExitCouldNotLook : code;
 }
 
-int run(TrainOptions& options) {
+int run_bench_train(TrainOptions& options) {
   const auto model = find_model(options.model);
   if (!model) return report({ErrorKind::kBadInput, "no such model: " + options.model});
   const auto bucket = parse_byte_count(options.bucket);
@@ -235,7 +237,7 @@ int run(TrainOptions& options) {
 }  // namespace
 
 int keep_rehearsals(const TrainOptions& options, const Rehearsals& rehearsals, const Surveyed& surveyed) {
-  Output output;
+  BenchTrainOutput output;
   BenchRun kept = begin_run(options.keep, command_line(options));
   for (int i = 0; i < options.keep.repeat; ++i)
     for (const auto& rehearse : rehearsals) {
@@ -306,7 +308,7 @@ Action declare_bench_train(CLI::App& app) {
       "as long as its GPU would compute, and exchanges by a ring over TCP, then by one over RDMA. Sums are\n"
       "checked; no framework.\n"
       "Exit code 2: it failed, or is worse than the baseline; 3: a node could not be asked.");
-  return [options] { return run(*options); };
+  return [options] { return run_bench_train(*options); };
 }
 
 }  // namespace railbed

@@ -19,7 +19,7 @@
 namespace railbed {
 namespace {
 
-struct Options {
+struct CaptureOptions {
   std::string output;
   std::string root = "/";
   bool mask = false;
@@ -28,7 +28,7 @@ struct Options {
 };
 
 // Private from the first byte on: what was read may be nobody else's business.
-Result<void> write_file(const Options& options, std::string_view text) {
+Result<void> write_capture(const CaptureOptions& options, std::string_view text) {
   const int exclusive = options.force ? O_TRUNC : O_EXCL;
   const bool to_stdout = options.output == "-";
   Fd fd(to_stdout ? dup(STDOUT_FILENO)
@@ -48,7 +48,7 @@ Result<void> write_file(const Options& options, std::string_view text) {
   return {};
 }
 
-int run_capture(const Options& options) {
+int run_capture(const CaptureOptions& options) {
   auto host = open_root(options.root);
   if (!host) return report(host.error());
   if (options.collect.load_seconds)
@@ -59,7 +59,7 @@ int run_capture(const Options& options) {
     Mask mask;
     tree = masked(tree, mask);
   }
-  if (const auto written = write_file(options, write_tree(tree)); !written) return report(written.error());
+  if (const auto written = write_capture(options, write_tree(tree)); !written) return report(written.error());
   if (options.output != "-")
     fmt::print("{}: {} files, {} commands{}\nLook at it:  railbed facts --root {}\n", options.output,
                tree.entries.size(), tree.commands.size(),
@@ -71,7 +71,7 @@ int run_capture(const Options& options) {
 }  // namespace
 
 Action declare_capture(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CaptureOptions>();
   app.add_option("-o,--output", options->output, "the .tree file to write; - for standard output")
       ->required();
   app.add_flag(
@@ -85,8 +85,8 @@ Action declare_capture(CLI::App& app) {
   app.add_flag("--force", options->force, "overwrite the file");
   app.add_option("--root", options->root, "pack a captured machine again instead of this one");
   app.footer(
-      "\nPacks exactly what `railbed facts` reads into one text file (docs/reference/tree-format.md), so "
-      "that\n"
+      "\nPacks exactly what `railbed facts` reads into one text file (docs/reference/tree-format.md), "
+      "so that\n"
       "this machine's problem can be looked at elsewhere, and become a test.\n\n"
       "Example:  railbed capture --mask -o gpu01.tree");
   return [options] { return run_capture(*options); };

@@ -13,12 +13,12 @@
 namespace railbed {
 namespace {
 
-struct Options {
+struct CheckOptions {
   std::string file = "cluster.yaml";
   bool json = false;
 };
 
-int run(const Options& options) {
+int run_check(const CheckOptions& options) {
   const auto cluster = load_cluster(options.file);
   if (!cluster) return report(cluster.error());
   fmt::print("{}", options.json ? json::dump_pretty(json::encode(*cluster)) : describe(*cluster));
@@ -28,13 +28,13 @@ int run(const Options& options) {
 }  // namespace
 
 Action declare_check(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckOptions>();
   app.add_option("cluster.yaml", options->file, "the file to check")->capture_default_str();
   app.add_flag("--json", options->json, "print the cluster with every default filled in");
   app.footer(
       "\nEvery complaint comes with file:line:column and a caret; nothing is asked of any machine.\n"
       "The keys of a cluster.yaml: docs/reference/cluster-yaml.md, schema/cluster.schema.json.");
-  return [options] { return run(*options); };
+  return [options] { return run_check(*options); };
 }
 
 }  // namespace railbed

@@ -14,7 +14,7 @@
 namespace railbed {
 namespace {
 
-struct Options {
+struct CompareFlags {
   std::string a;
   std::string b;
   std::string store;
@@ -22,7 +22,7 @@ struct Options {
   bool json = false;
 };
 
-int run(const Options& options) {
+int run_compare(const CompareFlags& options) {
   const auto a = find_run(options.store, options.a);
   if (!a) return report(a.error());
   const auto b = find_run(options.store, options.b);
@@ -40,7 +40,7 @@ int run(const Options& options) {
 }  // namespace
 
 Action declare_compare(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompareFlags>();
   app.add_option("A", options->a,
                  "the run to compare with: a number, a label, last, baseline, or an exported file")
       ->required();
@@ -54,11 +54,10 @@ Action declare_compare(CLI::App& app) {
       "\nrailbed bench rdma gpu01 gpu02 --repeat 5 --label back-to-back\n"
       "railbed bench rdma gpu01 gpu02 --repeat 5 --label switch\n"
       "railbed compare back-to-back switch\n\n"
-      "FAIL only where chance is ruled out (1 %) and the change passes the threshold. INCONCLUSIVE says how "
-      "many "
-      "repeats\n"
+      "FAIL only where chance is ruled out (1 %) and the change passes the threshold. "
+      "INCONCLUSIVE says how many repeats\n"
       "would decide. Exit codes: 0 PASS, 2 FAIL, 3 INCONCLUSIVE.");
-  return [options] { return run(*options); };
+  return [options] { return run_compare(*options); };
 }
 
 }  // namespace railbed

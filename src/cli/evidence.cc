@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/json.h"
+#include "cli/files.h"
 #include "host/open.h"
 #include "inventory/load.h"
 
@@ -15,14 +16,6 @@ namespace railbed {
 namespace {
 
 namespace fs = std::filesystem;
-
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf()))
-    return fail(ErrorKind::kBadInput, fmt::format("cannot read {}", path));
-  return std::move(text).str();
-}
 
 bool is_fixture(const fs::path& folder) {
   std::error_code ignored;

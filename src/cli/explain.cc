@@ -104,7 +104,7 @@ int explain_sxid(int code) {
   return 0;
 }
 
-int run(const std::vector<std::string>& words) {
+int run_explain(const std::vector<std::string>& words) {
   const bool xid = words.front() == "xid";
   if (!xid && words.front() != "sxid") {
     if (words.size() == 1) return explain_rule(words.front());
@@ -135,11 +135,11 @@ Action declare_explain(CLI::App& app) {
   app.add_flag("--json", options->json, "print the log's explanation as JSON")->needs(log);
   log->excludes(rule);
   app.footer(
-      "\nExamples: railbed explain rdma.gid\n          railbed explain xid 79\n          railbed explain "
-      "--nccl-log train.log");
+      "\nExamples: "
+      "railbed explain rdma.gid\n          railbed explain xid 79\n          railbed explain --nccl-log train.log");
   return [options] {
     if (!options->nccl_log.empty()) return explain_nccl_log(options->nccl_log, options->json);
-    if (!options->words.empty()) return run(options->words);
+    if (!options->words.empty()) return run_explain(options->words);
     return report(
         {ErrorKind::kBadInput, "explain what? Name a RULE, or a log with --nccl-log\nSee: railbed rules"});
   };

@@ -9,7 +9,6 @@ namespace railbed {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::Pair;
 
 TEST(FleetOptions, AreReadFromTheCommandLine) {
   CLI::App app;
@@ -22,7 +21,7 @@ TEST(FleetOptions, AreReadFromTheCommandLine) {
   EXPECT_EQ(options.connect_deadline, std::chrono::seconds(3));
   EXPECT_EQ(options.start_deadline, std::chrono::seconds(8));
   EXPECT_THAT(options.ssh_options, ElementsAre("-o", "Port=2222", "-o", "User=root"));
-  EXPECT_THAT(options.agent_binaries, ElementsAre(Pair("aarch64", "/opt/railbed")));
+  EXPECT_THAT(options.agent_binaries, ElementsAre(::testing::Pair("aarch64", "/opt/railbed")));
 }
 
 TEST(FleetOptions, NonsenseIsRefused) {

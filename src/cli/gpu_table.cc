@@ -24,7 +24,7 @@ std::string left_aligned(const std::string& text, std::size_t width) {
 
 std::string gigabytes(const Measurement& one) { return fmt::format("{:.1f} GB/s", one.summary.median / 8e9); }
 
-std::string share(const Measurement& one) {
+std::string share_of_limit(const Measurement& one) {
   if (one.ceiling.limits.empty()) return "-";
   return fmt::format("{:.0f} %", one.summary.median / one.ceiling.limits.front().rate.bits_per_second * 100);
 }
@@ -37,7 +37,7 @@ std::string row(const Measurement& one) {
       limits.empty() ? one.ceiling.note
                      : fmt::format("{:.1f} GB/s: {}", limits.front().rate.gigabytes(), limits.front().name);
   return fmt::format("  {}{:>12}{}{:>7}  of {}\n", left_aligned(one.operation, 18), gigabytes(one),
-                     right_aligned(fmt::format("±{:.1f} %", spread), 10), share(one), limit);
+                     right_aligned(fmt::format("±{:.1f} %", spread), 10), share_of_limit(one), limit);
 }
 
 void add_failures(std::string& text, const std::vector<Measurement>& copies) {

@@ -38,10 +38,9 @@ Result<std::int64_t> id_of(Store& store, const std::string& word) {
     return fail(ErrorKind::kBadInput, "no run is kept yet: railbed bench keeps what it measures");
   return fail(
       ErrorKind::kBadInput,
-      fmt::format(
-          "\"{}\" is no run: give a number or a label that `railbed runs` lists, last, baseline, or a "
-          "file that `railbed runs export` wrote",
-          word));
+      fmt::format("\"{}\" is no run: give a number or a label that `railbed runs` lists, last, baseline, "
+                  "or a file that `railbed runs export` wrote",
+                  word));
 }
 
 }  // namespace

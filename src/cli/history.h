@@ -20,8 +20,8 @@ Result<Store> open_history(const std::string& path);
 // file that `railbed runs export` wrote.
 Result<BenchRun> find_run(const std::string& store_path, const std::string& word);
 
-// Keeps a run, sets its number and says it on stderr. A history that cannot be written is said there and costs
-// the measurement nothing.
+// Keeps a run, sets its number and says it on stderr. A history that cannot be written is said there and
+// costs the measurement nothing.
 void keep_run(const std::string& store_path, BenchRun& run);
 
 }  // namespace railbed

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kMaxHosts = 10'000;
 
-struct Options {
+struct InitOptions {
   std::vector<std::string> hosts;
   std::vector<std::string> facts_files;
   std::string root;
@@ -34,8 +34,8 @@ struct Options {
   fleet::FleetOptions fleet;
 };
 
-// What was learnt, from wherever it came.
-struct Learnt {
+// What was seen, from wherever it came.
+struct LookedAt {
   std::vector<Node> nodes;
   std::map<std::string, Facts> facts;
 };
@@ -53,18 +53,17 @@ std::string name_of(std::string_view host) {
 }
 
 // The node's own name for itself beats an address, when nobody else has it.
-void take_hostnames(Learnt& learnt) {
+void take_hostnames(LookedAt& seen) {
   std::set<std::string> taken;
-  for (const Node& node : learnt.nodes) taken.insert(node.name);
-  for (Node& node : learnt.nodes) {
-    const auto found = learnt.facts.find(node.name);
-    if (found == learnt.facts.end() || (!IpAddress::parse(node.name) && !is_this_machine(node.name)))
-      continue;
+  for (const Node& node : seen.nodes) taken.insert(node.name);
+  for (Node& node : seen.nodes) {
+    const auto found = seen.facts.find(node.name);
+    if (found == seen.facts.end() || (!IpAddress::parse(node.name) && !is_this_machine(node.name))) continue;
     const std::string own = name_of(found->second.system.os.hostname.value_or(""));
     if (own.empty() || !taken.insert(own).second) continue;
-    auto facts = learnt.facts.extract(found);
+    auto facts = seen.facts.extract(found);
     facts.key() = own;
-    learnt.facts.insert(std::move(facts));
+    seen.facts.insert(std::move(facts));
     node.name = own;
   }
 }
@@ -90,8 +89,8 @@ Result<std::vector<Node>> nodes_of(const std::vector<std::string>& hosts) {
   return nodes;
 }
 
-Result<Learnt> learn_from_hosts(const Options& options) {
-  Learnt learnt;
+Result<LookedAt> look_at_hosts(const InitOptions& options) {
+  LookedAt seen;
   auto nodes = nodes_of(options.hosts);
   if (!nodes) return fail(nodes.error().kind, nodes.error().text);
   Cluster cluster;
@@ -105,21 +104,21 @@ Result<Learnt> learn_from_hosts(const Options& options) {
   if (interrupted().stop_requested()) return fail(ErrorKind::kCancelled, "interrupted; nothing was written");
   if (surveyed.facts.empty()) return fail(ErrorKind::kUnavailable, "no host answered; nothing was written");
   for (Node& node : cluster.nodes)
-    if (surveyed.facts.contains(node.name)) learnt.nodes.push_back(std::move(node));
-  learnt.facts = std::move(surveyed.facts);
-  return learnt;
+    if (surveyed.facts.contains(node.name)) seen.nodes.push_back(std::move(node));
+  seen.facts = std::move(surveyed.facts);
+  return seen;
 }
 
-void add(Learnt& learnt, std::string name, Facts facts) {
+void add(LookedAt& seen, std::string name, Facts facts) {
   Node node;
   node.name = name;
   node.ssh = name;
-  learnt.nodes.push_back(std::move(node));
-  learnt.facts.emplace(std::move(name), std::move(facts));
+  seen.nodes.push_back(std::move(node));
+  seen.facts.emplace(std::move(name), std::move(facts));
 }
 
-Result<Learnt> learn_from_files(const std::vector<std::string>& files) {
-  Learnt learnt;
+Result<LookedAt> look_at_files(const std::vector<std::string>& files) {
+  LookedAt seen;
   for (const std::string& file : files) {
     std::ifstream stream(file, std::ios::binary);
     if (!stream) return fail(ErrorKind::kBadInput, fmt::format("cannot read {}", file));
@@ -128,33 +127,33 @@ Result<Learnt> learn_from_files(const std::vector<std::string>& files) {
     if (!facts) return fail(facts.error(), file);
     std::string name = name_of(facts->system.os.hostname.value_or(""));
     if (name.empty()) name = std::filesystem::path(file).stem().string();
-    if (learnt.facts.contains(name))
+    if (seen.facts.contains(name))
       return fail(ErrorKind::kBadInput,
                   fmt::format("{}: another file already holds node \"{}\"", file, name));
-    add(learnt, std::move(name), std::move(*facts));
+    add(seen, std::move(name), std::move(*facts));
   }
-  return learnt;
+  return seen;
 }
 
-Result<Learnt> learn_from_tree(const std::string& root) {
-  Learnt learnt;
+Result<LookedAt> look_at_tree(const std::string& root) {
+  LookedAt seen;
   auto hosts = open_nodes(root);
   if (!hosts) return fail(hosts.error().kind, hosts.error().text);
-  for (NamedHost& host : *hosts) add(learnt, host.node, collect_facts(*host.host));
-  return learnt;
+  for (NamedHost& host : *hosts) add(seen, host.node, collect_facts(*host.host));
+  return seen;
 }
 
-Result<Learnt> learn(const Options& options) {
+Result<LookedAt> look(const InitOptions& options) {
   const int sources = !options.hosts.empty() + !options.facts_files.empty() + !options.root.empty();
   if (sources != 1) return fail(ErrorKind::kBadInput, "init wants hosts, or --facts, or --root");
-  if (!options.facts_files.empty()) return learn_from_files(options.facts_files);
-  if (!options.root.empty()) return learn_from_tree(options.root);
-  auto learnt = learn_from_hosts(options);
-  if (learnt) take_hostnames(*learnt);
-  return learnt;
+  if (!options.facts_files.empty()) return look_at_files(options.facts_files);
+  if (!options.root.empty()) return look_at_tree(options.root);
+  auto seen = look_at_hosts(options);
+  if (seen) take_hostnames(*seen);
+  return seen;
 }
 
-Result<std::string> write_file(const Options& options, const std::string& text) {
+Result<std::string> write_description(const InitOptions& options, const std::string& text) {
   if (options.output == "-") {
     fmt::print("{}", text);
     return std::string("standard output");
@@ -166,22 +165,22 @@ Result<std::string> write_file(const Options& options, const std::string& text) 
   return options.output;
 }
 
-std::string cluster_name(const Options& options) {
+std::string cluster_name(const InitOptions& options) {
   if (!options.name.empty()) return options.name;
   const auto folder = std::filesystem::absolute(options.output).parent_path().filename().string();
   return folder.empty() || options.output == "-" ? "cluster" : folder;
 }
 
-int run(const Options& options) {
+int run_init(const InitOptions& options) {
   // Said before minutes are spent on asking hosts.
   if (options.output != "-" && !options.force && std::filesystem::exists(options.output))
     return report(
         {ErrorKind::kBadInput, fmt::format("{} is there already; --force replaces it", options.output)});
-  auto learnt = learn(options);
-  if (!learnt) return report(learnt.error());
-  const std::size_t asked = options.hosts.empty() ? learnt->nodes.size() : nodes_of(options.hosts)->size();
-  const bool complete = learnt->nodes.size() == asked;
-  Proposal proposal = propose_cluster(std::move(learnt->nodes), learnt->facts);
+  auto seen = look(options);
+  if (!seen) return report(seen.error());
+  const std::size_t asked = options.hosts.empty() ? seen->nodes.size() : nodes_of(options.hosts)->size();
+  const bool complete = seen->nodes.size() == asked;
+  Proposal proposal = propose_cluster(std::move(seen->nodes), seen->facts);
   proposal.cluster.name = cluster_name(options);
   if (!options.ssh_config.empty())
     proposal.cluster.ssh_config = std::filesystem::absolute(options.ssh_config).lexically_normal().string();
@@ -193,7 +192,7 @@ int run(const Options& options) {
   if (!checked)
     return report(
         {checked.error().kind, "what the nodes showed makes no valid cluster:\n" + checked.error().text});
-  const auto written = write_file(options, text);
+  const auto written = write_description(options, text);
   if (!written) return report(written.error());
   if (options.output != "-") fmt::print("wrote {}\n\n{}", *written, describe(*checked));
   for (const std::string& note : proposal.notes) fmt::print(stderr, "railbed: {}\n", note);
@@ -203,7 +202,7 @@ int run(const Options& options) {
 }  // namespace
 
 Action declare_init(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InitOptions>();
   app.add_option("HOST", options->hosts,
                  "ssh destinations; ranges like gpu[01-64]; localhost is this machine, without ssh");
   app.add_option("-o,--output", options->output, "file to write (default cluster.yaml; - is stdout)");
@@ -215,12 +214,12 @@ Action declare_init(CLI::App& app) {
   app.add_option("--root", options->root, "instead of hosts: a captured tree, or a folder of them");
   add_fleet_options(app, options->fleet);
   app.footer(
-      "\nLooks and never changes anything on a host. Interfaces that share a subnet become rails, those "
-      "that\n"
-      "speak RDMA if there are any; the one with the default route never does. Then: railbed check, edit, "
-      "and\n"
+      "\nLooks and never changes anything on a host. Interfaces that share a subnet become rails, "
+      "those that\n"
+      "speak RDMA if there are any; the one with the default route never does. Then: "
+      "railbed check, edit, and\n"
       "railbed prove cluster.yaml.");
-  return [options] { return run(*options); };
+  return [options] { return run_init(*options); };
 }
 
 }  // namespace railbed

@@ -15,7 +15,7 @@
 namespace railbed {
 namespace {
 
-Result<nccl::Log> read(const std::string& path) {
+Result<nccl::Log> read_log(const std::string& path) {
   const bool standard = path == "-";
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(standard ? nullptr : std::fopen(path.c_str(), "rb"),
                                                        [](std::FILE* one) { return std::fclose(one); });
@@ -34,7 +34,7 @@ Result<nccl::Log> read(const std::string& path) {
 }  // namespace
 
 int explain_nccl_log(const std::string& path, bool json) {
-  const auto log = read(path);
+  const auto log = read_log(path);
   if (!log) return report(log.error());
   fmt::print("{}", json ? nccl::to_json(*log) : nccl::to_text(*log));
   if (log->nccl_lines == 0 && log->problems.empty()) return kExitCouldNotLook;

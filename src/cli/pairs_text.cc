@@ -40,12 +40,12 @@ std::string remedy(const RailReport& rail, const Slow& one) {
     case SlowKind::kSending:
     case SlowKind::kReceiving:
       return fmt::format(
-          "look at the adapter, cable, PCIe slot and switch port of {} on {}: `railbed verify` and its "
-          "counters",
+          "look at the adapter, cable, PCIe slot and switch port of {} on {}: "
+          "`railbed verify` and its counters",
           name(rail, one.node), rail.rail);
     case SlowKind::kLink:
-      return "look at what only these two share: the path through the switches, its hash, a trunk that lost "
-             "a member";
+      return "look at what only these two share: the path through the switches, its hash, "
+             "a trunk that lost a member";
     case SlowKind::kSilent:
       return fmt::format("`railbed verify`: link, address and firewall of {} on {}", name(rail, one.node),
                          rail.rail);

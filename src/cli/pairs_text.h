@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
 #include "bench/slow.h"
 #include "facts/measurement.h"
 #include "report/heat_map.h"
@@ -17,10 +16,12 @@ struct RailReport {
   std::vector<std::string> nodes;  // the report's numbers count these
   SlowReport report;
   std::vector<std::string> failures;  // "gpu03 → gpu07: cause", one a direction that has no number
-  static constexpr auto fields() {
-    return std::tuple{field("rail", &RailReport::rail), field("engine", &RailReport::engine),
-                      field("nodes", &RailReport::nodes), field("report", &RailReport::report),
-                      field("failures", &RailReport::failures)};
+  static void fields(auto&& field) {
+    field("rail", &RailReport::rail);
+    field("engine", &RailReport::engine);
+    field("nodes", &RailReport::nodes);
+    field("report", &RailReport::report);
+    field("failures", &RailReport::failures);
   }
 };
 

@@ -13,7 +13,7 @@ constexpr int kInfinibandLink = 32;  // ARPHRD_INFINIBAND of linux/if_arp.h
 constexpr int kLoopbackLink = 772;   // ARPHRD_LOOPBACK
 
 // An interface that could be a port of a rail.
-struct Candidate {
+struct ProposedPort {
   std::size_t node = 0;
   const NetInterface* interface = nullptr;
   RdmaPortRef rdma;
@@ -24,7 +24,7 @@ struct Candidate {
 // Candidates that reach each other, one a node.
 struct Group {
   std::optional<Subnet> subnet;
-  std::vector<Candidate> ports;
+  std::vector<ProposedPort> ports;
   bool rdma() const { return !ports.empty() && static_cast<bool>(ports.front().rdma); }
 };
 
@@ -51,12 +51,12 @@ const InterfaceAddress* rail_address(const std::vector<InterfaceAddress>& addres
   return best != nullptr && rank(*best) < 3 ? best : nullptr;
 }
 
-std::vector<Candidate> candidates_of(std::size_t node, const Facts& facts) {
-  std::vector<Candidate> found;
+std::vector<ProposedPort> candidates_of(std::size_t node, const Facts& facts) {
+  std::vector<ProposedPort> found;
   if (!facts.net.interfaces) return found;
   for (const NetInterface& interface : *facts.net.interfaces) {
     if (!may_carry_a_rail(interface, facts.net)) continue;
-    Candidate candidate{node, &interface, rdma_port_of(facts.rdma, facts.net, interface.name), {}, {}};
+    ProposedPort candidate{node, &interface, rdma_port_of(facts.rdma, facts.net, interface.name), {}, {}};
     if (interface.addresses)
       if (const InterfaceAddress* chosen = rail_address(*interface.addresses)) {
         candidate.address = chosen->address;
@@ -69,16 +69,16 @@ std::vector<Candidate> candidates_of(std::size_t node, const Facts& facts) {
 
 // Ports by subnet, RDMA-capable and not apart, in the order in which the first of each is seen. A node that
 // has two interfaces in one subnet gives its first: two would be one too many, and a finding of its own.
-std::vector<Group> group_by_subnet(const std::vector<Candidate>& candidates, std::vector<std::string>& notes,
-                                   const std::vector<Node>& nodes) {
+std::vector<Group> group_by_subnet(const std::vector<ProposedPort>& candidates,
+                                   std::vector<std::string>& notes, const std::vector<Node>& nodes) {
   std::vector<Group> groups;
-  for (const Candidate& candidate : candidates) {
+  for (const ProposedPort& candidate : candidates) {
     if (!candidate.subnet) continue;
     auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& one) {
       return one.subnet == candidate.subnet && one.rdma() == static_cast<bool>(candidate.rdma);
     });
     if (group == groups.end()) group = groups.insert(groups.end(), {candidate.subnet, {}});
-    const auto there = std::find_if(group->ports.begin(), group->ports.end(), [&](const Candidate& one) {
+    const auto there = std::find_if(group->ports.begin(), group->ports.end(), [&](const ProposedPort& one) {
       return one.node == candidate.node || one.address == candidate.address;
     });
     if (there == group->ports.end())
@@ -96,10 +96,10 @@ std::vector<Group> group_by_subnet(const std::vector<Candidate>& candidates, std
 }
 
 // InfiniBand ports without addresses: the n-th of every node is a rail.
-std::vector<Group> group_bare_infiniband(const std::vector<Candidate>& candidates) {
+std::vector<Group> group_bare_infiniband(const std::vector<ProposedPort>& candidates) {
   std::vector<Group> groups;
   std::map<std::size_t, std::size_t> position;
-  for (const Candidate& candidate : candidates) {
+  for (const ProposedPort& candidate : candidates) {
     if (candidate.subnet || !candidate.rdma || candidate.interface->link_type.value_or(0) != kInfinibandLink)
       continue;
     const std::size_t n = position[candidate.node]++;
@@ -128,14 +128,14 @@ std::optional<T> optional_of(const Reading<T>& reading) {
 }
 
 Fabric fabric_of(const Group& group) {
-  const Candidate& first = group.ports.front();
+  const ProposedPort& first = group.ports.front();
   const bool infiniband = first.interface->link_type.value_or(1) == kInfinibandLink ||
                           (first.rdma && first.rdma.port->link_layer.value_or("") == "InfiniBand");
   if (infiniband) return Fabric::kInfiniband;
   return first.rdma ? Fabric::kRoce : Fabric::kEthernet;
 }
 
-std::optional<BitRate> speed_of(const Candidate& port, bool virtual_speed) {
+std::optional<BitRate> speed_of(const ProposedPort& port, bool virtual_speed) {
   if (virtual_speed) return std::nullopt;  // a software device's speed is only a claim
   if (port.rdma && port.rdma.port->rate.value_or({}).bits_per_second > 0) return *port.rdma.port->rate;
   const int mbps = port.interface->speed_mbps.value_or(0);
@@ -144,7 +144,7 @@ std::optional<BitRate> speed_of(const Candidate& port, bool virtual_speed) {
 }
 
 // "rxe" and "siw" as src/facts/rdma.h has it; empty for hardware.
-std::string software_driver(const Candidate& port) {
+std::string software_driver(const ProposedPort& port) {
   const std::string driver = port.rdma ? port.rdma.device->driver.value_or("") : "";
   return driver == "rxe" || driver == "siw" ? driver : "";
 }
@@ -159,11 +159,11 @@ Rail rail_of(const Group& group, std::string name, const std::vector<Node>& node
   rail.topology =
       nodes.size() == 2 && rail.fabric != Fabric::kInfiniband ? Topology::kBackToBack : Topology::kSwitch;
   const auto mtu =
-      shared(group.ports, [](const Candidate& port) { return optional_of(port.interface->mtu); });
+      shared(group.ports, [](const ProposedPort& port) { return optional_of(port.interface->mtu); });
   if (mtu && *mtu >= 1280 && *mtu <= 65520) rail.mtu = mtu;
-  rail.speed = shared(group.ports,
-                      [&](const Candidate& port) { return speed_of(port, !software_driver(port).empty()); });
-  for (const Candidate& port : group.ports)
+  rail.speed = shared(
+      group.ports, [&](const ProposedPort& port) { return speed_of(port, !software_driver(port).empty()); });
+  for (const ProposedPort& port : group.ports)
     rail.ports.push_back({nodes[port.node].name, port.interface->name, port.address});
   return rail;
 }
@@ -182,9 +182,9 @@ bool overlap(const Group& one, const Group& two) {
   if (!one.subnet || !two.subnet ||
       !(one.subnet->contains(two.subnet->network()) || two.subnet->contains(one.subnet->network())))
     return false;
-  return std::any_of(one.ports.begin(), one.ports.end(), [&](const Candidate& port) {
+  return std::any_of(one.ports.begin(), one.ports.end(), [&](const ProposedPort& port) {
     return std::any_of(two.ports.begin(), two.ports.end(),
-                       [&](const Candidate& other) { return other.node == port.node; });
+                       [&](const ProposedPort& other) { return other.node == port.node; });
   });
 }
 
@@ -246,7 +246,8 @@ void note_what_differs(const std::vector<Node>& nodes, std::vector<std::string>&
 void note_mtu(const Group& group, const Rail& rail, std::vector<std::string>& notes) {
   if (rail.mtu || rail.fabric == Fabric::kInfiniband) return;
   std::vector<std::string> seen;
-  for (const Candidate& port : group.ports) seen.push_back(std::to_string(port.interface->mtu.value_or(0)));
+  for (const ProposedPort& port : group.ports)
+    seen.push_back(std::to_string(port.interface->mtu.value_or(0)));
   notes.push_back(fmt::format("{}: the ports' MTUs differ ({}); the rail expects {}", rail.name,
                               fmt::join(seen, ", "), rail.fabric == Fabric::kRoce ? "9000" : "none"));
 }
@@ -255,12 +256,13 @@ void note_mtu(const Group& group, const Rail& rail, std::vector<std::string>& no
 
 Proposal propose_cluster(std::vector<Node> nodes, const std::map<std::string, Facts>& facts) {
   Proposal proposal;
-  std::vector<Candidate> candidates;
+  std::vector<ProposedPort> candidates;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto found = facts.find(nodes[i].name);
     if (found == facts.end()) continue;
     nodes[i].expect = expectations_of(found->second);
-    for (Candidate& candidate : candidates_of(i, found->second)) candidates.push_back(std::move(candidate));
+    for (ProposedPort& candidate : candidates_of(i, found->second))
+      candidates.push_back(std::move(candidate));
   }
   std::vector<Group> groups = group_by_subnet(candidates, proposal.notes, nodes);
   for (Group& bare : group_bare_infiniband(candidates)) groups.push_back(std::move(bare));

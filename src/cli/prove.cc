@@ -130,7 +130,7 @@ Result<Report> prove(const ProveFlags& flags, std::stop_token stop) {
   return report;
 }
 
-int run(const ProveFlags& flags) {
+int run_prove(const ProveFlags& flags) {
   auto report = prove(flags, interrupted());
   if (!report) return railbed::report(report.error());
   if (auto written = write_file(flags.output, render_html(*report)); !written)
@@ -166,12 +166,12 @@ Action declare_prove(CLI::App& app) {
   app.add_flag("--all", flags->all, "also show what passed");
   add_fleet_options(app, flags->fleet);
   app.footer(
-      "\nVerifies every node, measures TCP and RDMA on every rail between neighbouring nodes, and writes one "
-      "page\n"
-      "that needs no network to view. Nothing on the nodes is changed. Use the rails for nothing else "
-      "meanwhile.\n"
+      "\nVerifies every node, measures TCP and RDMA on every rail between neighbouring nodes, "
+      "and writes one page\n"
+      "that needs no network to view. Nothing on the nodes is changed. "
+      "Use the rails for nothing else meanwhile.\n"
       "\nExample:  railbed prove cluster.yaml -o report.html");
-  return [flags] { return run(*flags); };
+  return [flags] { return run_prove(*flags); };
 }
 
 }  // namespace railbed

@@ -24,7 +24,7 @@ json::Value describe(const Rule& rule) {
   return one;
 }
 
-int run(bool as_json) {
+int run_rules(bool as_json) {
   if (as_json) {
     json::Value rules = json::Value::array();
     for (const Rule& rule : all_rules()) rules.push_back(describe(rule));
@@ -41,7 +41,7 @@ int run(bool as_json) {
 Action declare_rules(CLI::App& app) {
   auto as_json = std::make_shared<bool>(false);
   app.add_flag("--json", *as_json, "print the whole table as a JSON array");
-  return [as_json] { return run(*as_json); };
+  return [as_json] { return run_rules(*as_json); };
 }
 
 }  // namespace railbed

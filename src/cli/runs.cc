@@ -16,11 +16,11 @@
 namespace railbed {
 namespace {
 
-struct Options {
+struct RunsOptions {
   std::string store;
   std::string run;
   std::string file;
-  std::function<int(const Options&)> what;  // a subcommand; the list without one
+  std::function<int(const RunsOptions&)> what;  // a subcommand; the list without one
   bool json = false;
 };
 
@@ -31,14 +31,16 @@ struct Listed {
   std::string label;
   std::string command;
   bool baseline = false;
-  static constexpr auto fields() {
-    return std::tuple{field("id", &Listed::id), field("started_at", &Listed::started_at),
-                      field("label", &Listed::label), field("command", &Listed::command),
-                      field("baseline", &Listed::baseline)};
+  static void fields(auto&& field) {
+    field("id", &Listed::id);
+    field("started_at", &Listed::started_at);
+    field("label", &Listed::label);
+    field("command", &Listed::command);
+    field("baseline", &Listed::baseline);
   }
 };
 
-int list(const Options& options) {
+int list(const RunsOptions& options) {
   auto store = open_history(options.store);
   if (!store) return report(store.error());
   const auto runs = store->list();
@@ -63,7 +65,7 @@ int list(const Options& options) {
   return kExitClean;
 }
 
-int show(const Options& options) {
+int show(const RunsOptions& options) {
   const auto run = find_run(options.store, options.run);
   if (!run) return report(run.error());
   fmt::print("run {}, {}{}{}\nrailbed {}: {}\n", run->id, printable(run->started_at),
@@ -75,7 +77,7 @@ int show(const Options& options) {
   return kExitClean;
 }
 
-int export_run(const Options& options) {
+int export_run(const RunsOptions& options) {
   const auto run = find_run(options.store, options.run);
   if (!run) return report(run.error());
   if (options.file.empty() || options.file == "-") {
@@ -87,7 +89,7 @@ int export_run(const Options& options) {
   return kExitClean;
 }
 
-int import_run(const Options& options) {
+int import_run(const RunsOptions& options) {
   const auto text = read_file(options.file);
   if (!text) return report(text.error());
   const auto run = run_from_json(*text);
@@ -100,7 +102,7 @@ int import_run(const Options& options) {
   return kExitClean;
 }
 
-int change(const Options& options, Result<void> (Store::*action)(std::int64_t)) {
+int change(const RunsOptions& options, Result<void> (Store::*action)(std::int64_t)) {
   const auto run = find_run(options.store, options.run);
   if (!run) return report(run.error());
   auto store = open_history(options.store);
@@ -109,8 +111,8 @@ int change(const Options& options, Result<void> (Store::*action)(std::int64_t)) 
   return kExitClean;
 }
 
-CLI::App* declare_one(CLI::App& app, const std::shared_ptr<Options>& options, const char* name,
-                      const char* help, std::function<int(const Options&)> what) {
+CLI::App* declare_one(CLI::App& app, const std::shared_ptr<RunsOptions>& options, const char* name,
+                      const char* help, std::function<int(const RunsOptions&)> what) {
   CLI::App* one = app.add_subcommand(name, help);
   one->callback([options, what = std::move(what)] { options->what = what; });
   add_store_option(*one, options->store);
@@ -120,7 +122,7 @@ CLI::App* declare_one(CLI::App& app, const std::shared_ptr<Options>& options, co
 }  // namespace
 
 Action declare_runs(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunsOptions>();
   options->what = list;
   add_store_option(app, options->store);
   app.add_flag("--json", options->json, "the list as a JSON array");
@@ -135,9 +137,9 @@ Action declare_runs(CLI::App& app) {
       ->add_option("FILE", options->file, "what `railbed runs export` wrote")
       ->required();
   with_run(declare_one(app, options, "baseline", "compare others with this run from now on",
-                       [](const Options& chosen) { return change(chosen, &Store::set_baseline); }));
+                       [](const RunsOptions& chosen) { return change(chosen, &Store::set_baseline); }));
   with_run(declare_one(app, options, "remove", "forget a run",
-                       [](const Options& chosen) { return change(chosen, &Store::remove); }));
+                       [](const RunsOptions& chosen) { return change(chosen, &Store::remove); }));
   app.footer(
       "\nWithout a subcommand: lists all runs, the newest first.\n\n"
       "railbed runs baseline 12\n"

@@ -11,7 +11,7 @@
 namespace railbed {
 namespace {
 
-std::string time_text(double seconds) { return to_text(Nanoseconds{seconds * 1e9}); }
+std::string step_time_text(double seconds) { return to_text(Nanoseconds{seconds * 1e9}); }
 
 // "1.24 GB", decimal, as rates are.
 std::string decimal_text(std::uint64_t bytes) {
@@ -24,7 +24,7 @@ std::string flops_text(double flops) {
                        : fmt::format("{:.3g} GFLOP/s", flops / 1e9);
 }
 
-std::string count_text(double count) {
+std::string rate_count_text(double count) {
   return count < 1e3 ? fmt::format("{:.3g}", count) : fmt::format("{:.0f}", count);
 }
 
@@ -47,10 +47,11 @@ std::string nodes_text(const std::vector<std::string>& nodes) {
 }
 
 std::string row(std::string_view name, const Summary& seconds, const std::string& remark) {
-  std::string text = fmt::format("  {:<20}", name) + right_aligned(time_text(seconds.median), 11);
+  std::string text = fmt::format("  {:<20}", name) + right_aligned(step_time_text(seconds.median), 11);
   text +=
       right_aligned(fmt::format("±{:.1f} %", (seconds.high - seconds.low) / 2 / seconds.median * 100), 10);
-  text += right_aligned(time_text(seconds.minimum), 11) + right_aligned(time_text(seconds.maximum), 11);
+  text +=
+      right_aligned(step_time_text(seconds.minimum), 11) + right_aligned(step_time_text(seconds.maximum), 11);
   return text + (remark.empty() ? "" : "  " + remark) + '\n';
 }
 
@@ -80,23 +81,22 @@ std::string exchange_remark(const TrainReport& report) {
 
 std::string exchange_text(const TrainReport& report) {
   const double part = report.exposed / report.step.median;
-  std::string text = fmt::format(
-      "  exposed exchange    {} of a step, {:.0f} %; the backward "
-      "pass hides {:.0f} % of it\n",
-      time_text(report.exposed), 100 * part, 100 * report.overlap);
+  std::string text =
+      fmt::format("  exposed exchange    {} of a step, {:.0f} %; the backward pass hides {:.0f} % of it\n",
+                  step_time_text(report.exposed), 100 * part, 100 * report.overlap);
   // Ours: a model of bandwidth alone is not expected to be closer.
   if (report.exposed > 1.5 * report.predicted_exposed && report.exposed > 0.02 * report.step.median)
     text += fmt::format(
         "                      bandwidth alone explains {}: "
         "the rest is latency, or the two slow each other\n",
-        time_text(report.predicted_exposed));
+        step_time_text(report.predicted_exposed));
   return text + fmt::format("  scaling efficiency  {:.1f} % of the one-rank step\n", 100 * report.efficiency);
 }
 
 std::string throughput_text(const TrainReport& report) {
-  std::string text =
-      fmt::format("  throughput          {} {}s/s", count_text(report.samples_per_second), report.sample);
-  if (report.tokens > 0) text += fmt::format(", {} tokens/s", count_text(report.tokens_per_second));
+  std::string text = fmt::format("  throughput          {} {}s/s", rate_count_text(report.samples_per_second),
+                                 report.sample);
+  if (report.tokens > 0) text += fmt::format(", {} tokens/s", rate_count_text(report.tokens_per_second));
   return text + '\n';
 }
 
@@ -131,10 +131,9 @@ std::string train_text(const TrainReport& report) {
     text += throughput_text(report);
   }
   if (report.hiding_rate.bits_per_second > 0)
-    text += fmt::format(
-        "  the exchange hides  from {} a rank on (at most "
-        "{:.0f} % of the computing exposed)\n",
-        to_text(report.hiding_rate), 100 * kHiddenShare);
+    text +=
+        fmt::format("  the exchange hides  from {} a rank on (at most {:.0f} % of the computing exposed)\n",
+                    to_text(report.hiding_rate), 100 * kHiddenShare);
   text += ceiling_text(report.ceiling);
   if (report.checked_bytes > 0 && report.wrong_bytes == 0)
     text += fmt::format("  sums checked: {}, all exact\n", to_text(ByteCount{report.checked_bytes}));

@@ -9,7 +9,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TrainReport report() {
+TrainReport train_report() {
   const Model model = *find_model("gpt2");
   StepPlan plan;
   plan.flops_per_second = 100e12;
@@ -26,7 +26,7 @@ TrainReport report() {
 }
 
 TEST(TrainText, SaysWhatIsSimulatedAndWhatIsNot) {
-  const std::string text = train_text(report());
+  const std::string text = train_text(train_report());
   EXPECT_THAT(text, HasSubstr("training GPT-2, 3 ranks over TCP: gpu01 ×2, gpu02"));
   EXPECT_THAT(text, HasSubstr("rehearsed on CPUs: compute is simulated at 100 TFLOP/s a rank"));
   EXPECT_THAT(text, HasSubstr("124 million parameters, 498 MB of gradients (4 bytes each)"));
@@ -34,7 +34,7 @@ TEST(TrainText, SaysWhatIsSimulatedAndWhatIsNot) {
 }
 
 TEST(TrainText, SaysWhatGpusReached) {
-  TrainReport one = report();
+  TrainReport one = train_report();
   one.on_gpus = true;
   one.transport = "NCCL";
   one.compute_kind = "cuBLAS bf16 on NVIDIA H200";
@@ -51,7 +51,7 @@ TEST(TrainText, SaysWhatGpusReached) {
 }
 
 TEST(TrainText, OneRankHasNoExchange) {
-  TrainReport one = report();
+  TrainReport one = train_report();
   one.nodes = {"gpu01"};
   const std::string text = train_text(one);
   EXPECT_THAT(text, HasSubstr("1 rank over"));
@@ -61,7 +61,7 @@ TEST(TrainText, OneRankHasNoExchange) {
 }
 
 TEST(TrainText, NamesTheCostOfTheExchange) {
-  const std::string text = train_text(report());
+  const std::string text = train_text(train_report());
   EXPECT_THAT(text, HasSubstr("150 ms of a step, 60 %"));
   EXPECT_THAT(text, HasSubstr("scaling efficiency  40.0 %"));
   EXPECT_THAT(text, HasSubstr("tokens/s"));
@@ -69,7 +69,7 @@ TEST(TrainText, NamesTheCostOfTheExchange) {
 }
 
 TEST(TrainText, AFailureSaysItsCauseAndNoEmptyNumbers) {
-  TrainReport one = report();
+  TrainReport one = train_report();
   one.rounds = 0;
   one.failure = Failure{"run", "gpu02 closed the connection\x1b[2J", "look at gpu02"};
   const std::string text = train_text(one);

@@ -29,7 +29,7 @@
 namespace railbed {
 namespace {
 
-struct Options {
+struct VerifyOptions {
   std::string cluster;
   std::string root;
   std::vector<std::string> facts;
@@ -43,10 +43,12 @@ struct Options {
   fleet::FleetOptions fleet;
 };
 
-bool is_health_check(const Options& options) { return options.form == "slurm" || options.form == "npd"; }
+bool is_health_check(const VerifyOptions& options) {
+  return options.form == "slurm" || options.form == "npd";
+}
 
 // Asks the nodes of the cluster, or looks at this machine where there is none.
-void look(const Options& options, Evidence& evidence) {
+void look(const VerifyOptions& options, Evidence& evidence) {
   if (evidence.cluster.nodes.empty()) {
     progress(options.collect.load_seconds ? fmt::format("looking at this machine, {} s of it under load",
                                                         *options.collect.load_seconds)
@@ -65,7 +67,7 @@ void look(const Options& options, Evidence& evidence) {
   evidence.unreachable = std::move(surveyed.unreachable);
 }
 
-std::optional<Error> gather_evidence(const Options& options, Evidence& evidence) {
+std::optional<Error> gather_evidence(const VerifyOptions& options, Evidence& evidence) {
   if (!options.cluster.empty()) {
     auto cluster = load_cluster(options.cluster);
     if (!cluster) return cluster.error();
@@ -91,7 +93,7 @@ std::optional<Error> gather_evidence(const Options& options, Evidence& evidence)
   return std::nullopt;
 }
 
-int run_health_check(const Options& options) {
+int run_health_check(const VerifyOptions& options) {
   Evidence evidence;
   const auto error = gather_evidence(options, evidence);
   const Result<Verdict> verdict = error ? Result<Verdict>(tl::unexpected(*error)) : verify(evidence);
@@ -104,7 +106,7 @@ std::size_t terminal_width() {
   return known ? size.ws_col : TextOptions{}.width;
 }
 
-std::string render(const Options& options, const Verdict& verdict, const Run& about) {
+std::string render(const VerifyOptions& options, const Verdict& verdict, const Run& about) {
   if (options.form == "json") return render_json(verdict, about);
   if (options.form == "junit") return render_junit(verdict, about);
   if (options.form == "prom") return render_prometheus(verdict, about);
@@ -114,7 +116,7 @@ std::string render(const Options& options, const Verdict& verdict, const Run& ab
       {here && use_colour(STDOUT_FILENO), here ? terminal_width() : TextOptions{}.width, options.all});
 }
 
-int run(const Options& options) {
+int run_verify(const VerifyOptions& options) {
   if (is_health_check(options)) return run_health_check(options);
   if (options.learn && options.cluster.empty())
     return report({ErrorKind::kBadInput, "--learn adds to a cluster.yaml: name it"});
@@ -150,7 +152,7 @@ void exclude_each_other(const std::vector<CLI::Option*>& options) {
 }  // namespace
 
 Action declare_verify(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VerifyOptions>();
   app.add_option("cluster.yaml", options->cluster,
                  "look at every node it names; without it, at this machine");
   auto* root = app.add_option(
@@ -165,26 +167,22 @@ Action declare_verify(CLI::App& app) {
   auto* json = form("--json", "json", "print one JSON document");
   auto* junit = form("--junit", "junit", "print JUnit XML, for CI");
   auto* prometheus = form("--prom", "prom", "print Prometheus text, for node_exporter's textfile collector");
-  auto* slurm =
-      form("--slurm", "slurm",
-           "as Slurm's HealthCheckProgram: look at this node, print one line, drain it on failures and "
-           "take back that drain, no other, once they are mended");
-  auto* problem =
-      form("--node-problem-detector", "npd",
-           "as a plugin of Kubernetes' node-problem-detector: look at this node, print one line, exit "
-           "with 0 OK, 1 problem, 2 could not look");
+  auto* slurm = form("--slurm", "slurm",
+                     "as Slurm's HealthCheckProgram: look at this node, print one line, "
+                     "drain it on failures and take back that drain, no other, once they are mended");
+  auto* problem = form("--node-problem-detector", "npd",
+                       "as a plugin of Kubernetes' node-problem-detector: look at this node, print one line, "
+                       "exit with 0 OK, 1 problem, 2 could not look");
   exclude_each_other({json, junit, prometheus, slurm, problem});
   auto* output =
       app.add_option("-o,--output", options->output,
                      "write there instead of printing: the whole new file or the old one, never half");
-  auto* load =
-      app.add_option(
-             "--load", options->collect.load_seconds,
-             "put the GPUs under load and judge what error counters do meanwhile, for so many seconds "
-             "(default 10)")
-          ->expected(0, 1)
-          ->default_str(std::to_string(kLoadSeconds))
-          ->check(CLI::Range(1, kMaxLoadSeconds));
+  auto* load = app.add_option("--load", options->collect.load_seconds,
+                              "put the GPUs under load and judge what error counters do meanwhile, "
+                              "for so many seconds (default 10)")
+                   ->expected(0, 1)
+                   ->default_str(std::to_string(kLoadSeconds))
+                   ->check(CLI::Range(1, kMaxLoadSeconds));
   // A health check prints its one line, and runs beside jobs, which a load would disturb.
   for (CLI::Option* one : {output, load}) one->excludes(slurm)->excludes(problem);
   app.add_option("--since", options->collect.log_since,
@@ -200,14 +198,14 @@ Action declare_verify(CLI::App& app) {
   app.add_flag("--yes", options->yes, "with --learn: do not ask")->needs(learn);
   add_fleet_options(app, options->fleet);
   app.footer(
-      "\nNothing is changed on any machine, but for this node's state in Slurm by --slurm. Each finding "
-      "names\n"
+      "\nNothing is changed on any machine, but for this node's state in Slurm by --slurm. "
+      "Each finding names\n"
       "what it read; `railbed explain RULE` says why it matters. Examples:\n"
       "  railbed verify\n"
       "  railbed verify cluster.yaml\n"
       "  railbed verify --root tests/machines/v100-40g-at-10g\n\n"
       "Exit codes: 0 clean, 1 warnings, 2 failures found, 3 could not look.");
-  return [options] { return run(*options); };
+  return [options] { return run_verify(*options); };
 }
 
 }  // namespace railbed

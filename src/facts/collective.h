@@ -56,18 +56,21 @@ struct GpuSeat {
   std::string name;      // NVIDIA H200
   int memory_clock = 0;  // kHz; CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE; 0: not said
   int memory_bits = 0;   // CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH
-  static constexpr auto fields() {
-    return std::tuple{field("ordinal", &GpuSeat::ordinal), field("address", &GpuSeat::address),
-                      field("name", &GpuSeat::name), field("memory_clock", &GpuSeat::memory_clock),
-                      field("memory_bits", &GpuSeat::memory_bits)};
+  static void fields(auto&& field) {
+    field("ordinal", &GpuSeat::ordinal);
+    field("address", &GpuSeat::address);
+    field("name", &GpuSeat::name);
+    field("memory_clock", &GpuSeat::memory_clock);
+    field("memory_bits", &GpuSeat::memory_bits);
   }
 };
 
 struct GpuSeats {
   std::vector<GpuSeat> gpus;
   std::string error;  // why there are none
-  static constexpr auto fields() {
-    return std::tuple{field("gpus", &GpuSeats::gpus), field("error", &GpuSeats::error)};
+  static void fields(auto&& field) {
+    field("gpus", &GpuSeats::gpus);
+    field("error", &GpuSeats::error);
   }
 };
 
@@ -76,9 +79,11 @@ struct CollectiveRank {
   std::string node;
   int process = 0;
   GpuSeat gpu;
-  static constexpr auto fields() {
-    return std::tuple{field("rank", &CollectiveRank::rank), field("node", &CollectiveRank::node),
-                      field("process", &CollectiveRank::process), field("gpu", &CollectiveRank::gpu)};
+  static void fields(auto&& field) {
+    field("rank", &CollectiveRank::rank);
+    field("node", &CollectiveRank::node);
+    field("process", &CollectiveRank::process);
+    field("gpu", &CollectiveRank::gpu);
   }
 };
 
@@ -95,19 +100,19 @@ struct CollectiveRow {
   bool checked = false;
   std::uint64_t wrong = 0;  // elements, over all ranks
   std::uint64_t in_place_wrong = 0;
-  static constexpr auto fields() {
+  static void fields(auto&& field) {
     using R = CollectiveRow;
-    return std::tuple{field("bytes", &R::bytes),
-                      field("elements", &R::elements),
-                      field("launched", &R::launched),
-                      field("single", &R::single),
-                      field("graph", &R::graph),
-                      field("in_place", &R::in_place),
-                      field("algbw", &R::algbw),
-                      field("busbw", &R::busbw),
-                      field("checked", &R::checked),
-                      field("wrong", &R::wrong),
-                      field("in_place_wrong", &R::in_place_wrong)};
+    field("bytes", &R::bytes);
+    field("elements", &R::elements);
+    field("launched", &R::launched);
+    field("single", &R::single);
+    field("graph", &R::graph);
+    field("in_place", &R::in_place);
+    field("algbw", &R::algbw);
+    field("busbw", &R::busbw);
+    field("checked", &R::checked);
+    field("wrong", &R::wrong);
+    field("in_place_wrong", &R::in_place_wrong);
   }
 };
 
@@ -123,14 +128,19 @@ struct CollectiveReport {
   std::vector<CollectiveRow> rows;
   Ceiling ceiling;  // of busbw
   std::optional<Failure> failure;
-  static constexpr auto fields() {
+  static void fields(auto&& field) {
     using R = CollectiveReport;
-    return std::tuple{field("operation", &R::operation), field("type", &R::type),
-                      field("root", &R::root),           field("iterations", &R::iterations),
-                      field("library", &R::library),     field("version", &R::version),
-                      field("ranks", &R::ranks),         field("first_result", &R::first_result),
-                      field("rows", &R::rows),           field("ceiling", &R::ceiling),
-                      field("failure", &R::failure)};
+    field("operation", &R::operation);
+    field("type", &R::type);
+    field("root", &R::root);
+    field("iterations", &R::iterations);
+    field("library", &R::library);
+    field("version", &R::version);
+    field("ranks", &R::ranks);
+    field("first_result", &R::first_result);
+    field("rows", &R::rows);
+    field("ceiling", &R::ceiling);
+    field("failure", &R::failure);
   }
 };
 

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
 #include "base/result.h"
 #include "facts/gpu.h"
 #include "facts/kernel_log.h"
@@ -25,8 +24,9 @@ inline constexpr int kFactsVersion = 1;
 struct CollectorRun {
   std::string name;
   double milliseconds = 0;
-  static constexpr auto fields() {
-    return std::tuple{field("name", &CollectorRun::name), field("milliseconds", &CollectorRun::milliseconds)};
+  static void fields(auto&& field) {
+    field("name", &CollectorRun::name);
+    field("milliseconds", &CollectorRun::milliseconds);
   }
 };
 
@@ -44,20 +44,20 @@ struct Facts {
   Reading<KernelLog> kernel_log;
   Reading<PyTorch> pytorch;  // absent unless a venv was named
   std::vector<CollectorRun> collectors;
-  static constexpr auto fields() {
-    return std::tuple{field("version", &Facts::version),
-                      field("railbed", &Facts::railbed),
-                      field("collected_at", &Facts::collected_at),
-                      field("system", &Facts::system),
-                      field("pci", &Facts::pci),
-                      field("net", &Facts::net),
-                      field("rdma", &Facts::rdma),
-                      field("gpus", &Facts::gpus),
-                      field("nccl", &Facts::nccl),
-                      field("load", &Facts::load),
-                      field("kernel_log", &Facts::kernel_log),
-                      field("pytorch", &Facts::pytorch),
-                      field("collectors", &Facts::collectors)};
+  static void fields(auto&& field) {
+    field("version", &Facts::version);
+    field("railbed", &Facts::railbed);
+    field("collected_at", &Facts::collected_at);
+    field("system", &Facts::system);
+    field("pci", &Facts::pci);
+    field("net", &Facts::net);
+    field("rdma", &Facts::rdma);
+    field("gpus", &Facts::gpus);
+    field("nccl", &Facts::nccl);
+    field("load", &Facts::load);
+    field("kernel_log", &Facts::kernel_log);
+    field("pytorch", &Facts::pytorch);
+    field("collectors", &Facts::collectors);
   }
 };
 
@@ -67,10 +67,11 @@ struct CollectOptions {
   std::string log_since;            // kernel log from then on ("2026-11-21T08:00:00Z"); empty: since boot
   std::vector<std::string> paths;   // file systems whose room is asked for
   std::string venv;                 // Python environment whose PyTorch is tried; empty: none is
-  static constexpr auto fields() {
-    return std::tuple{field("load_seconds", &CollectOptions::load_seconds),
-                      field("log_since", &CollectOptions::log_since), field("paths", &CollectOptions::paths),
-                      field("venv", &CollectOptions::venv)};
+  static void fields(auto&& field) {
+    field("load_seconds", &CollectOptions::load_seconds);
+    field("log_since", &CollectOptions::log_since);
+    field("paths", &CollectOptions::paths);
+    field("venv", &CollectOptions::venv);
   }
 };
 

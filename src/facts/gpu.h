@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
 #include "base/reading.h"
 #include "facts/pcie.h"
 #include "host/gpu_answers.h"
@@ -19,9 +18,12 @@ struct Gpu {
   Reading<std::string> uuid;   // "GPU UUID:" of the same
   Reading<NvmlGpu> nvml;       // Host call "nvml ADDRESS"
   Reading<CudaAnswer> cuda;    // Host call "cuda ADDRESS"; not tried where a program runs on the GPU
-  static constexpr auto fields() {
-    return std::tuple{field("pci_address", &Gpu::pci_address), field("model", &Gpu::model),
-                      field("uuid", &Gpu::uuid), field("nvml", &Gpu::nvml), field("cuda", &Gpu::cuda)};
+  static void fields(auto&& field) {
+    field("pci_address", &Gpu::pci_address);
+    field("model", &Gpu::model);
+    field("uuid", &Gpu::uuid);
+    field("nvml", &Gpu::nvml);
+    field("cuda", &Gpu::cuda);
   }
 };
 
@@ -33,14 +35,14 @@ struct Gpus {
   Reading<std::string> peer_memory;        // /sys/module/nvidia_peermem/version
   Reading<NvmlSystem> nvml;                // Host call "nvml"
   Reading<NvmlPeers> peers;                // Host call "nvml p2p"; not asked where there is one GPU
-  static constexpr auto fields() {
-    return std::tuple{field("devices", &Gpus::devices),
-                      field("driver_version", &Gpus::driver_version),
-                      field("open_module", &Gpus::open_module),
-                      field("device_nodes", &Gpus::device_nodes),
-                      field("peer_memory", &Gpus::peer_memory),
-                      field("nvml", &Gpus::nvml),
-                      field("peers", &Gpus::peers)};
+  static void fields(auto&& field) {
+    field("devices", &Gpus::devices);
+    field("driver_version", &Gpus::driver_version);
+    field("open_module", &Gpus::open_module);
+    field("device_nodes", &Gpus::device_nodes);
+    field("peer_memory", &Gpus::peer_memory);
+    field("nvml", &Gpus::nvml);
+    field("peers", &Gpus::peers);
   }
 };
 

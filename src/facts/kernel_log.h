@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fields.h"
 #include "base/reading.h"
 
 namespace railbed {
@@ -95,11 +94,14 @@ struct LogEvent {
   double first = 0;  // Unix seconds
   double last = 0;
   std::string text;  // the last line, untrusted
-  static constexpr auto fields() {
-    return std::tuple{field("kind", &LogEvent::kind),       field("code", &LogEvent::code),
-                      field("subject", &LogEvent::subject), field("count", &LogEvent::count),
-                      field("first", &LogEvent::first),     field("last", &LogEvent::last),
-                      field("text", &LogEvent::text)};
+  static void fields(auto&& field) {
+    field("kind", &LogEvent::kind);
+    field("code", &LogEvent::code);
+    field("subject", &LogEvent::subject);
+    field("count", &LogEvent::count);
+    field("first", &LogEvent::first);
+    field("last", &LogEvent::last);
+    field("text", &LogEvent::text);
   }
 };
 
@@ -109,10 +111,12 @@ struct KernelLog {
   bool beginning_lost = false;   // the log no longer reaches back so far
   std::uint64_t dropped = 0;     // lines that were too many to keep
   std::vector<LogEvent> events;  // by kind, then subject and code
-  static constexpr auto fields() {
-    return std::tuple{field("begins", &KernelLog::begins), field("ends", &KernelLog::ends),
-                      field("beginning_lost", &KernelLog::beginning_lost),
-                      field("dropped", &KernelLog::dropped), field("events", &KernelLog::events)};
+  static void fields(auto&& field) {
+    field("begins", &KernelLog::begins);
+    field("ends", &KernelLog::ends);
+    field("beginning_lost", &KernelLog::beginning_lost);
+    field("dropped", &KernelLog::dropped);
+    field("events", &KernelLog::events);
   }
 };
 

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fields.h"
 #include "facts/measurement.h"
 
 namespace railbed {
@@ -29,10 +28,12 @@ struct NcclWay {
   std::vector<std::string> through_a;  // adapters (mlx5_0), or interfaces where the network is Socket
   std::vector<std::string> through_b;
   std::vector<std::string> why;  // why it is sockets, or without GPUDirect
-  static constexpr auto fields() {
-    return std::tuple{field("network", &NcclWay::network), field("gpudirect", &NcclWay::gpudirect),
-                      field("through_a", &NcclWay::through_a), field("through_b", &NcclWay::through_b),
-                      field("why", &NcclWay::why)};
+  static void fields(auto&& field) {
+    field("network", &NcclWay::network);
+    field("gpudirect", &NcclWay::gpudirect);
+    field("through_a", &NcclWay::through_a);
+    field("through_b", &NcclWay::through_b);
+    field("why", &NcclWay::why);
   }
 };
 
@@ -46,14 +47,14 @@ struct Rung {
   std::optional<double> share = {};
   std::optional<double> of_wire = {};
   std::vector<std::string> causes = {};  // of what is missing, the likeliest first; empty: nothing is
-  static constexpr auto fields() {
-    return std::tuple{field("kind", &Rung::kind),
-                      field("measurement", &Rung::measurement),
-                      field("not_climbed", &Rung::not_climbed),
-                      field("nccl", &Rung::nccl),
-                      field("share", &Rung::share),
-                      field("of_wire", &Rung::of_wire),
-                      field("causes", &Rung::causes)};
+  static void fields(auto&& field) {
+    field("kind", &Rung::kind);
+    field("measurement", &Rung::measurement);
+    field("not_climbed", &Rung::not_climbed);
+    field("nccl", &Rung::nccl);
+    field("share", &Rung::share);
+    field("of_wire", &Rung::of_wire);
+    field("causes", &Rung::causes);
   }
   bool has_number() const { return measurement && !measurement->failure && measurement->summary.samples > 0; }
   double rate() const { return has_number() ? measurement->summary.median : 0; }  // bits per second
@@ -65,9 +66,12 @@ struct Ladder {
   std::string rail;
   std::vector<Rung> rungs;
   int loser = -1;  // of `rungs`: where most is lost against the rungs below it; -1: nowhere
-  static constexpr auto fields() {
-    return std::tuple{field("a", &Ladder::a), field("b", &Ladder::b), field("rail", &Ladder::rail),
-                      field("rungs", &Ladder::rungs), field("loser", &Ladder::loser)};
+  static void fields(auto&& field) {
+    field("a", &Ladder::a);
+    field("b", &Ladder::b);
+    field("rail", &Ladder::rail);
+    field("rungs", &Ladder::rungs);
+    field("loser", &Ladder::loser);
   }
 };
 

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fields.h"
 #include "base/reading.h"
 #include "host/gpu_answers.h"
 
@@ -24,9 +23,11 @@ struct PortLoad {
   int number = 1;
   CounterMoves counters;     // P/counters
   CounterMoves hw_counters;  // P/hw_counters
-  static constexpr auto fields() {
-    return std::tuple{field("device", &PortLoad::device), field("number", &PortLoad::number),
-                      field("counters", &PortLoad::counters), field("hw_counters", &PortLoad::hw_counters)};
+  static void fields(auto&& field) {
+    field("device", &PortLoad::device);
+    field("number", &PortLoad::number);
+    field("counters", &PortLoad::counters);
+    field("hw_counters", &PortLoad::hw_counters);
   }
 };
 
@@ -34,8 +35,9 @@ struct PortLoad {
 struct Optics {
   std::optional<double> celsius;    // "Module temperature"
   std::vector<std::string> alarms;  // flags of the module that are on: "Laser rx power low alarm"
-  static constexpr auto fields() {
-    return std::tuple{field("celsius", &Optics::celsius), field("alarms", &Optics::alarms)};
+  static void fields(auto&& field) {
+    field("celsius", &Optics::celsius);
+    field("alarms", &Optics::alarms);
   }
 };
 Optics parse_optics(std::string_view text);
@@ -45,17 +47,20 @@ struct InterfaceLoad {
   CounterMoves statistics;  // N/statistics, and N/carrier_changes
   CounterMoves driver;      // `ethtool -S`, without those of single queues
   Reading<Optics> optics;   // at the end of the window, of interfaces with an RDMA adapter
-  static constexpr auto fields() {
-    return std::tuple{field("name", &InterfaceLoad::name), field("statistics", &InterfaceLoad::statistics),
-                      field("driver", &InterfaceLoad::driver), field("optics", &InterfaceLoad::optics)};
+  static void fields(auto&& field) {
+    field("name", &InterfaceLoad::name);
+    field("statistics", &InterfaceLoad::statistics);
+    field("driver", &InterfaceLoad::driver);
+    field("optics", &InterfaceLoad::optics);
   }
 };
 
 struct PciLoad {
   std::string address;
   CounterMoves errors;  // D/aer_dev_*: correctable, nonfatal, fatal
-  static constexpr auto fields() {
-    return std::tuple{field("address", &PciLoad::address), field("errors", &PciLoad::errors)};
+  static void fields(auto&& field) {
+    field("address", &PciLoad::address);
+    field("errors", &PciLoad::errors);
   }
 };
 
@@ -66,10 +71,12 @@ struct Load {
   std::vector<InterfaceLoad> interfaces;  // those on PCI
   std::vector<PciLoad> pci;
   Reading<GpuLoads> gpus;  // Host call "gpu-load SECONDS"
-  static constexpr auto fields() {
-    return std::tuple{field("seconds", &Load::seconds), field("ports", &Load::ports),
-                      field("interfaces", &Load::interfaces), field("pci", &Load::pci),
-                      field("gpus", &Load::gpus)};
+  static void fields(auto&& field) {
+    field("seconds", &Load::seconds);
+    field("ports", &Load::ports);
+    field("interfaces", &Load::interfaces);
+    field("pci", &Load::pci);
+    field("gpus", &Load::gpus);
   }
 };
 

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
 #include "base/result.h"
 #include "base/units.h"
 
@@ -38,13 +37,18 @@ struct Summary {
   double p99 = 0;
   double p999 = 0;
   double p9999 = 0;
-  static constexpr auto fields() {
-    return std::tuple{field("samples", &Summary::samples), field("median", &Summary::median),
-                      field("low", &Summary::low),         field("high", &Summary::high),
-                      field("mean", &Summary::mean),       field("minimum", &Summary::minimum),
-                      field("maximum", &Summary::maximum), field("deviation", &Summary::deviation),
-                      field("p99", &Summary::p99),         field("p999", &Summary::p999),
-                      field("p9999", &Summary::p9999)};
+  static void fields(auto&& field) {
+    field("samples", &Summary::samples);
+    field("median", &Summary::median);
+    field("low", &Summary::low);
+    field("high", &Summary::high);
+    field("mean", &Summary::mean);
+    field("minimum", &Summary::minimum);
+    field("maximum", &Summary::maximum);
+    field("deviation", &Summary::deviation);
+    field("p99", &Summary::p99);
+    field("p999", &Summary::p999);
+    field("p9999", &Summary::p9999);
   }
 };
 
@@ -53,9 +57,10 @@ struct Limit {
   std::string name;
   BitRate rate;
   std::string source;  // where the figure comes from: a file, a table, arithmetic
-  static constexpr auto fields() {
-    return std::tuple{field("name", &Limit::name), field("rate", &Limit::rate),
-                      field("source", &Limit::source)};
+  static void fields(auto&& field) {
+    field("name", &Limit::name);
+    field("rate", &Limit::rate);
+    field("source", &Limit::source);
   }
 };
 
@@ -64,9 +69,10 @@ struct Ceiling {
   std::vector<Limit> limits;
   std::string note;      // why there is none, or what makes it nominal (virtual interface)
   bool nominal = false;  // the speed is a virtual device's claim: shown, never judged
-  static constexpr auto fields() {
-    return std::tuple{field("limits", &Ceiling::limits), field("note", &Ceiling::note),
-                      field("nominal", &Ceiling::nominal)};
+  static void fields(auto&& field) {
+    field("limits", &Ceiling::limits);
+    field("note", &Ceiling::note);
+    field("nominal", &Ceiling::nominal);
   }
 };
 
@@ -78,14 +84,14 @@ struct Endpoint {
   int gid_index = -1;       // RDMA on Ethernet
   std::string memory = {};  // of a GPU, and by which route: "GPU 0000:1b:00.0, DMA-BUF"; empty: host memory
   std::string memory_why = {};  // why not by a better route
-  static constexpr auto fields() {
-    return std::tuple{field("node", &Endpoint::node),
-                      field("interface", &Endpoint::interface),
-                      field("device", &Endpoint::device),
-                      field("address", &Endpoint::address),
-                      field("gid_index", &Endpoint::gid_index),
-                      field("memory", &Endpoint::memory),
-                      field("memory_why", &Endpoint::memory_why)};
+  static void fields(auto&& field) {
+    field("node", &Endpoint::node);
+    field("interface", &Endpoint::interface);
+    field("device", &Endpoint::device);
+    field("address", &Endpoint::address);
+    field("gid_index", &Endpoint::gid_index);
+    field("memory", &Endpoint::memory);
+    field("memory_why", &Endpoint::memory_why);
   }
 };
 
@@ -94,9 +100,10 @@ struct Failure {
   std::string stage;   // connect, run, verify
   std::string cause;   // "no answer over RDMA: transport retries exhausted (IBV_WC_RETRY_EXC_ERR)"
   std::string remedy;  // what to try next; may be empty
-  static constexpr auto fields() {
-    return std::tuple{field("stage", &Failure::stage), field("cause", &Failure::cause),
-                      field("remedy", &Failure::remedy)};
+  static void fields(auto&& field) {
+    field("stage", &Failure::stage);
+    field("cause", &Failure::cause);
+    field("remedy", &Failure::remedy);
   }
 };
 
@@ -122,27 +129,27 @@ struct Measurement {
   std::map<std::string, std::int64_t>
       counter_deltas;  // "vm1 rxe0/1 completer_retry_err": what moved meanwhile
   std::optional<Failure> failure;
-  static constexpr auto fields() {
-    return std::tuple{field("engine", &Measurement::engine),
-                      field("metric", &Measurement::metric),
-                      field("operation", &Measurement::operation),
-                      field("rail", &Measurement::rail),
-                      field("from", &Measurement::from),
-                      field("to", &Measurement::to),
-                      field("message_bytes", &Measurement::message_bytes),
-                      field("streams", &Measurement::streams),
-                      field("mtu", &Measurement::mtu),
-                      field("seconds", &Measurement::seconds),
-                      field("summary", &Measurement::summary),
-                      field("ceiling", &Measurement::ceiling),
-                      field("packets", &Measurement::packets),
-                      field("lost", &Measurement::lost),
-                      field("checked_bytes", &Measurement::checked_bytes),
-                      field("wrong_bytes", &Measurement::wrong_bytes),
-                      field("cpu_seconds_per_gigabyte", &Measurement::cpu_seconds_per_gigabyte),
-                      field("intervals", &Measurement::intervals),
-                      field("counter_deltas", &Measurement::counter_deltas),
-                      field("failure", &Measurement::failure)};
+  static void fields(auto&& field) {
+    field("engine", &Measurement::engine);
+    field("metric", &Measurement::metric);
+    field("operation", &Measurement::operation);
+    field("rail", &Measurement::rail);
+    field("from", &Measurement::from);
+    field("to", &Measurement::to);
+    field("message_bytes", &Measurement::message_bytes);
+    field("streams", &Measurement::streams);
+    field("mtu", &Measurement::mtu);
+    field("seconds", &Measurement::seconds);
+    field("summary", &Measurement::summary);
+    field("ceiling", &Measurement::ceiling);
+    field("packets", &Measurement::packets);
+    field("lost", &Measurement::lost);
+    field("checked_bytes", &Measurement::checked_bytes);
+    field("wrong_bytes", &Measurement::wrong_bytes);
+    field("cpu_seconds_per_gigabyte", &Measurement::cpu_seconds_per_gigabyte);
+    field("intervals", &Measurement::intervals);
+    field("counter_deltas", &Measurement::counter_deltas);
+    field("failure", &Measurement::failure);
   }
 };
 

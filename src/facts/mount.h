@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fields.h"
 #include "base/reading.h"
 
 namespace railbed {
@@ -18,9 +17,11 @@ struct Mount {
   std::string type;                  // "ext4", "xfs", "tmpfs", "nfs4", "overlay"
   std::string source;                // "/dev/nvme0n1p2", "server:/export", "tank/home"
   std::vector<std::string> devices;  // whole drives: "nvme0n1"; empty where no local drive is known
-  static constexpr auto fields() {
-    return std::tuple{field("point", &Mount::point), field("type", &Mount::type),
-                      field("source", &Mount::source), field("devices", &Mount::devices)};
+  static void fields(auto&& field) {
+    field("point", &Mount::point);
+    field("type", &Mount::type);
+    field("source", &Mount::source);
+    field("devices", &Mount::devices);
   }
 };
 

@@ -35,7 +35,7 @@ TEST(FindMount, NothingOfNonsense) {
   EXPECT_FALSE(find_mount(kMounts, "relative"));
 }
 
-std::unique_ptr<Host> machine(const std::string& folder) {
+std::unique_ptr<Host> machine_with_folder(const std::string& folder) {
   std::string text = "railbed-tree 1\n" + folder + "/keep = 1\n/proc/self/mountinfo <<END\n" +
                      std::string(kMounts.substr(0, kMounts.find("half"))) + "END\n";
   text += R"(/dev/nvme0n1p2 = x
@@ -59,22 +59,22 @@ std::unique_ptr<Host> machine(const std::string& folder) {
 }
 
 TEST(CollectMount, APartitionStandsForItsDrive) {
-  const auto mount = collect_mount(*machine("/home/me"), "/home/me");
+  const auto mount = collect_mount(*machine_with_folder("/home/me"), "/home/me");
   ASSERT_TRUE(mount) << mount.miss().why;
   EXPECT_EQ(mount->devices, std::vector<std::string>{"nvme0n1"});
 }
 
 TEST(CollectMount, AVolumeStandsForTheDrivesItIsMadeOf) {
-  const auto mount = collect_mount(*machine("/scratch/me"), "/scratch/me");
+  const auto mount = collect_mount(*machine_with_folder("/scratch/me"), "/scratch/me");
   ASSERT_TRUE(mount) << mount.miss().why;
   EXPECT_EQ(mount->devices, (std::vector<std::string>{"nvme0n1", "sda"}));
 }
 
 TEST(CollectMount, AServerHasNoDriveHere) {
-  const auto mount = collect_mount(*machine("/nfs/me"), "/nfs/me");
+  const auto mount = collect_mount(*machine_with_folder("/nfs/me"), "/nfs/me");
   ASSERT_TRUE(mount) << mount.miss().why;
   EXPECT_TRUE(mount->devices.empty());
-  EXPECT_FALSE(collect_mount(*machine("/x"), "/nowhere"));
+  EXPECT_FALSE(collect_mount(*machine_with_folder("/x"), "/nowhere"));
 }
 
 }  // namespace

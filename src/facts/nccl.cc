@@ -142,7 +142,7 @@ std::vector<NcclService> read_services(Host& host, const Reading<std::vector<Ser
 }
 
 // The link's target names the version: libnccl.so.2 → libnccl.so.2.28.9, as NVIDIA's packages install it.
-Reading<NcclLibrary> read_library(Host& host) {
+Reading<NcclFile> read_library(Host& host) {
   constexpr std::string_view kFolders[] = {
       "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib",
       "/usr/local/cuda/lib64"};
@@ -153,7 +153,7 @@ Reading<NcclLibrary> read_library(Host& host) {
     const std::string name = last_part(*file);
     const bool numbered = name.starts_with(kName) && name.find('.', kName.size()) != std::string::npos;
     if (!numbered) continue;
-    return {NcclLibrary{*file, name.substr(kName.size())}, *file};
+    return {NcclFile{*file, name.substr(kName.size())}, *file};
   }
   return {Miss{Missing::kAbsent, "no libnccl.so.2 in the usual folders"}, "/usr/lib*/libnccl.so.2"};
 }

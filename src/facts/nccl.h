@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fields.h"
 #include "base/reading.h"
 
 namespace railbed {
@@ -19,9 +18,10 @@ struct NcclVariable {
   std::string name;   // NCCL_IB_HCA
   std::string value;  // as NCCL gets it: its own files keep quotes and spaces, shells and systemd do not
   std::string from;   // "/etc/nccl.conf:3", "environment", "slurmd.service"
-  static constexpr auto fields() {
-    return std::tuple{field("name", &NcclVariable::name), field("value", &NcclVariable::value),
-                      field("from", &NcclVariable::from)};
+  static void fields(auto&& field) {
+    field("name", &NcclVariable::name);
+    field("value", &NcclVariable::value);
+    field("from", &NcclVariable::from);
   }
   bool operator==(const NcclVariable&) const = default;
 };
@@ -31,16 +31,18 @@ struct NcclService {
   std::string name;  // slurmd
   // Environment= and the files of EnvironmentFile= (`systemctl show`), in the order in which they apply.
   Reading<std::vector<NcclVariable>> variables;
-  static constexpr auto fields() {
-    return std::tuple{field("name", &NcclService::name), field("variables", &NcclService::variables)};
+  static void fields(auto&& field) {
+    field("name", &NcclService::name);
+    field("variables", &NcclService::variables);
   }
 };
 
-struct NcclLibrary {
+struct NcclFile {
   std::string path;     // /usr/lib/x86_64-linux-gnu/libnccl.so.2.28.9
   std::string version;  // 2.28.9, from the file's name
-  static constexpr auto fields() {
-    return std::tuple{field("path", &NcclLibrary::path), field("version", &NcclLibrary::version)};
+  static void fields(auto&& field) {
+    field("path", &NcclFile::path);
+    field("version", &NcclFile::version);
   }
 };
 
@@ -55,12 +57,15 @@ struct Nccl {
   Reading<std::vector<NcclVariable>> environment;  // this process's own
   std::vector<NcclService> services;               // of slurmd, containerd, docker, kubelet those that exist
   // Where distributions and NVIDIA's packages put libnccl.so.2; a program may bring another (PyTorch does).
-  Reading<NcclLibrary> library;
-  static constexpr auto fields() {
-    return std::tuple{field("system_file", &Nccl::system_file), field("user_file", &Nccl::user_file),
-                      field("root_file", &Nccl::root_file),     field("profile", &Nccl::profile),
-                      field("environment", &Nccl::environment), field("services", &Nccl::services),
-                      field("library", &Nccl::library)};
+  Reading<NcclFile> library;
+  static void fields(auto&& field) {
+    field("system_file", &Nccl::system_file);
+    field("user_file", &Nccl::user_file);
+    field("root_file", &Nccl::root_file);
+    field("profile", &Nccl::profile);
+    field("environment", &Nccl::environment);
+    field("services", &Nccl::services);
+    field("library", &Nccl::library);
   }
 };
 

@@ -14,20 +14,22 @@ using Addresses = std::map<std::string, std::vector<InterfaceAddress>, std::less
 struct IpAddressInfo {
   std::string local;
   int prefixlen = 0;
-  static constexpr auto fields() {
-    return std::tuple{field("local", &IpAddressInfo::local), field("prefixlen", &IpAddressInfo::prefixlen)};
+  static void fields(auto&& field) {
+    field("local", &IpAddressInfo::local);
+    field("prefixlen", &IpAddressInfo::prefixlen);
   }
 };
 struct IpInterface {
   std::string ifname;
   std::vector<IpAddressInfo> addr_info;
-  static constexpr auto fields() {
-    return std::tuple{field("ifname", &IpInterface::ifname), field("addr_info", &IpInterface::addr_info)};
+  static void fields(auto&& field) {
+    field("ifname", &IpInterface::ifname);
+    field("addr_info", &IpInterface::addr_info);
   }
 };
 struct IpRoute {
   std::string dev;
-  static constexpr auto fields() { return std::tuple{field("dev", &IpRoute::dev)}; }
+  static void fields(auto&& field) { field("dev", &IpRoute::dev); }
 };
 
 // Runs a command that prints JSON. iproute2 prints nothing at all where a list is empty.

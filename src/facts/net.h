@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
 #include "base/ip.h"
 #include "base/reading.h"
 
@@ -17,9 +16,9 @@ class Host;
 struct InterfaceAddress {
   IpAddress address;
   int prefix = 0;
-  static constexpr auto fields() {
-    return std::tuple{field("address", &InterfaceAddress::address),
-                      field("prefix", &InterfaceAddress::prefix)};
+  static void fields(auto&& field) {
+    field("address", &InterfaceAddress::address);
+    field("prefix", &InterfaceAddress::prefix);
   }
   bool operator==(const InterfaceAddress&) const = default;
 };
@@ -28,16 +27,18 @@ struct InterfaceAddress {
 struct Pause {
   bool receive = false;
   bool transmit = false;
-  static constexpr auto fields() {
-    return std::tuple{field("receive", &Pause::receive), field("transmit", &Pause::transmit)};
+  static void fields(auto&& field) {
+    field("receive", &Pause::receive);
+    field("transmit", &Pause::transmit);
   }
 };
 // Priorities of a port. DCB netlink, as `dcb pfc show` and `dcb app show`
 struct Priorities {
   std::vector<int> lossless;        // those with PFC
   std::map<std::string, int> dscp;  // DSCP → priority; empty: the port trusts the VLAN tag, not DSCP
-  static constexpr auto fields() {
-    return std::tuple{field("lossless", &Priorities::lossless), field("dscp", &Priorities::dscp)};
+  static void fields(auto&& field) {
+    field("lossless", &Priorities::lossless);
+    field("dscp", &Priorities::dscp);
   }
 };
 // Congestion control of RoCE. NVIDIA's OFED driver only: N/ecn
@@ -45,9 +46,10 @@ struct RoceCongestion {
   std::vector<int> notifies;       // priorities: N/ecn/roce_np/enable/PRIORITY
   std::vector<int> reacts;         // N/ecn/roce_rp/enable/PRIORITY
   Reading<int> notification_dscp;  // N/ecn/roce_np/cnp_dscp
-  static constexpr auto fields() {
-    return std::tuple{field("notifies", &RoceCongestion::notifies), field("reacts", &RoceCongestion::reacts),
-                      field("notification_dscp", &RoceCongestion::notification_dscp)};
+  static void fields(auto&& field) {
+    field("notifies", &RoceCongestion::notifies);
+    field("reacts", &RoceCongestion::reacts);
+    field("notification_dscp", &RoceCongestion::notification_dscp);
   }
 };
 
@@ -75,37 +77,38 @@ struct NetInterface {
   Reading<Pause> pause;                              // Ethernet on PCI only, as the next two
   Reading<Priorities> priorities;
   Reading<RoceCongestion> congestion;
-  static constexpr auto fields() {
-    return std::tuple{field("name", &NetInterface::name),
-                      field("mtu", &NetInterface::mtu),
-                      field("speed_mbps", &NetInterface::speed_mbps),
-                      field("operational_state", &NetInterface::operational_state),
-                      field("carrier", &NetInterface::carrier),
-                      field("carrier_changes", &NetInterface::carrier_changes),
-                      field("administratively_up", &NetInterface::administratively_up),
-                      field("link_type", &NetInterface::link_type),
-                      field("mac", &NetInterface::mac),
-                      field("driver", &NetInterface::driver),
-                      field("pci_address", &NetInterface::pci_address),
-                      field("device_port", &NetInterface::device_port),
-                      field("master", &NetInterface::master),
-                      field("bond_mode", &NetInterface::bond_mode),
-                      field("bond_members", &NetInterface::bond_members),
-                      field("ipoib_mode", &NetInterface::ipoib_mode),
-                      field("addresses", &NetInterface::addresses),
-                      field("receive_errors", &NetInterface::receive_errors),
-                      field("receive_dropped", &NetInterface::receive_dropped),
-                      field("pause", &NetInterface::pause),
-                      field("priorities", &NetInterface::priorities),
-                      field("congestion", &NetInterface::congestion)};
+  static void fields(auto&& field) {
+    field("name", &NetInterface::name);
+    field("mtu", &NetInterface::mtu);
+    field("speed_mbps", &NetInterface::speed_mbps);
+    field("operational_state", &NetInterface::operational_state);
+    field("carrier", &NetInterface::carrier);
+    field("carrier_changes", &NetInterface::carrier_changes);
+    field("administratively_up", &NetInterface::administratively_up);
+    field("link_type", &NetInterface::link_type);
+    field("mac", &NetInterface::mac);
+    field("driver", &NetInterface::driver);
+    field("pci_address", &NetInterface::pci_address);
+    field("device_port", &NetInterface::device_port);
+    field("master", &NetInterface::master);
+    field("bond_mode", &NetInterface::bond_mode);
+    field("bond_members", &NetInterface::bond_members);
+    field("ipoib_mode", &NetInterface::ipoib_mode);
+    field("addresses", &NetInterface::addresses);
+    field("receive_errors", &NetInterface::receive_errors);
+    field("receive_dropped", &NetInterface::receive_dropped);
+    field("pause", &NetInterface::pause);
+    field("priorities", &NetInterface::priorities);
+    field("congestion", &NetInterface::congestion);
   }
 };
 
 struct Net {
   Reading<std::vector<NetInterface>> interfaces;     // names in /sys/class/net
   Reading<std::vector<std::string>> default_routes;  // interfaces of `ip -j route show default`
-  static constexpr auto fields() {
-    return std::tuple{field("interfaces", &Net::interfaces), field("default_routes", &Net::default_routes)};
+  static void fields(auto&& field) {
+    field("interfaces", &Net::interfaces);
+    field("default_routes", &Net::default_routes);
   }
 };
 

@@ -50,7 +50,7 @@ TEST(PciConfig, EndsInRingsAndShortReads) {
   EXPECT_FALSE(find_capability(std::string(256, '\xff'), 0x10));
 }
 
-std::unique_ptr<Host> machine(const std::string& config) {
+std::unique_ptr<Host> machine_with_config(const std::string& config) {
   Tree tree;
   const std::string root = "/sys/devices/pci0000:00/0000:00:02.0";
   const std::string port = root + "/0000:01:00.0";
@@ -78,7 +78,7 @@ std::unique_ptr<Host> machine(const std::string& config) {
 }
 
 TEST(CollectPcie, TakesWhatMattersAndTheBridgesAboveIt) {
-  const auto host = machine(sample_config());
+  const auto host = machine_with_config(sample_config());
   const auto devices = collect_pcie(*host);
   ASSERT_EQ(devices->size(), 3u);
   const PciDevice* nic = find_pci(*devices, "0000:02:00.0");
@@ -100,7 +100,7 @@ TEST(CollectPcie, TakesWhatMattersAndTheBridgesAboveIt) {
 }
 
 TEST(CollectPcie, SaysThatOnlyRootSeesTheRegisters) {
-  const auto host = machine(sample_config().substr(0, 64));
+  const auto host = machine_with_config(sample_config().substr(0, 64));
   const auto devices = collect_pcie(*host);
   const PciDevice* nic = find_pci(*devices, "0000:02:00.0");
   EXPECT_EQ(nic->acs_control.miss().missing, Missing::kDenied);

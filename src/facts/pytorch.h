@@ -4,7 +4,6 @@
 #include <chrono>
 #include <string>
 
-#include "base/fields.h"
 #include "base/reading.h"
 
 namespace railbed {
@@ -13,21 +12,21 @@ class Host;
 
 // As Python prints it.
 struct PyTorch {
-  std::string version = {};          // torch.__version__: "2.5.1+cu124"
-  std::string cuda = {};             // torch.version.cuda: the CUDA it was built for; empty: built without
-  bool cuda_available = false;  // torch.cuda.is_available()
-  int devices = 0;              // torch.cuda.device_count()
-  bool nccl = false;            // torch.distributed.is_nccl_available()
-  std::string nccl_version = {};     // torch.cuda.nccl.version(); empty without it
-  std::string error = {};            // why it could not be imported; then nothing else is set
-  static constexpr auto fields() {
-    return std::tuple{field("version", &PyTorch::version),
-                      field("cuda", &PyTorch::cuda),
-                      field("cuda_available", &PyTorch::cuda_available),
-                      field("devices", &PyTorch::devices),
-                      field("nccl", &PyTorch::nccl),
-                      field("nccl_version", &PyTorch::nccl_version),
-                      field("error", &PyTorch::error)};
+  std::string version = {};       // torch.__version__: "2.5.1+cu124"
+  std::string cuda = {};          // torch.version.cuda: the CUDA it was built for; empty: built without
+  bool cuda_available = false;    // torch.cuda.is_available()
+  int devices = 0;                // torch.cuda.device_count()
+  bool nccl = false;              // torch.distributed.is_nccl_available()
+  std::string nccl_version = {};  // torch.cuda.nccl.version(); empty without it
+  std::string error = {};         // why it could not be imported; then nothing else is set
+  static void fields(auto&& field) {
+    field("version", &PyTorch::version);
+    field("cuda", &PyTorch::cuda);
+    field("cuda_available", &PyTorch::cuda_available);
+    field("devices", &PyTorch::devices);
+    field("nccl", &PyTorch::nccl);
+    field("nccl_version", &PyTorch::nccl_version);
+    field("error", &PyTorch::error);
   }
 };
 

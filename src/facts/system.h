@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
 #include "base/ip.h"
 #include "base/reading.h"
 #include "base/units.h"
@@ -21,9 +20,12 @@ struct Os {
   Reading<std::string> version;       // VERSION_ID: "12", "22.04", "10.1"
   Reading<std::string> name;          // PRETTY_NAME
   Reading<std::string> architecture;  // uname -m: x86_64, aarch64
-  static constexpr auto fields() {
-    return std::tuple{field("hostname", &Os::hostname), field("id", &Os::id), field("version", &Os::version),
-                      field("name", &Os::name), field("architecture", &Os::architecture)};
+  static void fields(auto&& field) {
+    field("hostname", &Os::hostname);
+    field("id", &Os::id);
+    field("version", &Os::version);
+    field("name", &Os::name);
+    field("architecture", &Os::architecture);
   }
 };
 
@@ -31,8 +33,9 @@ struct Os {
 struct DkmsModule {
   std::string name;                  // nvidia, mlnx-ofed-kernel
   std::vector<std::string> kernels;  // releases it was built for: M/kernel-RELEASE-ARCHITECTURE
-  static constexpr auto fields() {
-    return std::tuple{field("name", &DkmsModule::name), field("kernels", &DkmsModule::kernels)};
+  static void fields(auto&& field) {
+    field("name", &DkmsModule::name);
+    field("kernels", &DkmsModule::kernels);
   }
 };
 
@@ -42,9 +45,11 @@ struct Firmware {
   Reading<std::string> product;  // I/product_name
   Reading<std::string> version;  // I/bios_version
   Reading<std::string> date;     // I/bios_date
-  static constexpr auto fields() {
-    return std::tuple{field("maker", &Firmware::maker), field("product", &Firmware::product),
-                      field("version", &Firmware::version), field("date", &Firmware::date)};
+  static void fields(auto&& field) {
+    field("maker", &Firmware::maker);
+    field("product", &Firmware::product);
+    field("version", &Firmware::version);
+    field("date", &Firmware::date);
   }
 };
 
@@ -53,9 +58,10 @@ struct StuckProcess {
   int pid = 0;
   std::string name;
   std::string waits;  // the kernel's function; "0" when it may not be seen
-  static constexpr auto fields() {
-    return std::tuple{field("pid", &StuckProcess::pid), field("name", &StuckProcess::name),
-                      field("waits", &StuckProcess::waits)};
+  static void fields(auto&& field) {
+    field("pid", &StuckProcess::pid);
+    field("name", &StuckProcess::name);
+    field("waits", &StuckProcess::waits);
   }
 };
 
@@ -64,9 +70,10 @@ struct Firewall {
   bool drops = false;                   // an input chain ends in drop or reject
   std::vector<std::string> interfaces;  // named by rules that let something in
   std::vector<Subnet> sources;          // likewise
-  static constexpr auto fields() {
-    return std::tuple{field("drops", &Firewall::drops), field("interfaces", &Firewall::interfaces),
-                      field("sources", &Firewall::sources)};
+  static void fields(auto&& field) {
+    field("drops", &Firewall::drops);
+    field("interfaces", &Firewall::interfaces);
+    field("sources", &Firewall::sources);
   }
 };
 
@@ -74,8 +81,9 @@ struct Firewall {
 struct HostsEntry {
   IpAddress address;
   std::vector<std::string> names;
-  static constexpr auto fields() {
-    return std::tuple{field("address", &HostsEntry::address), field("names", &HostsEntry::names)};
+  static void fields(auto&& field) {
+    field("address", &HostsEntry::address);
+    field("names", &HostsEntry::names);
   }
 };
 
@@ -94,27 +102,28 @@ struct Kernel {
   Reading<bool> headers;                        // /lib/modules/RELEASE/build leads somewhere
   Reading<std::vector<DkmsModule>> dkms;        // /var/lib/dkms; absent without DKMS
   Reading<bool> reboot_required;                // /run/reboot-required is there (Debian, Ubuntu)
-  static constexpr auto fields() {
-    return std::tuple{field("release", &Kernel::release),
-                      field("command_line", &Kernel::command_line),
-                      field("loaded_modules", &Kernel::loaded_modules),
-                      field("present_modules", &Kernel::present_modules),
-                      field("uptime_seconds", &Kernel::uptime_seconds),
-                      field("boot_id", &Kernel::boot_id),
-                      field("clock_synchronised", &Kernel::clock_synchronised),
-                      field("config", &Kernel::config),
-                      field("installed", &Kernel::installed),
-                      field("headers", &Kernel::headers),
-                      field("dkms", &Kernel::dkms),
-                      field("reboot_required", &Kernel::reboot_required)};
+  static void fields(auto&& field) {
+    field("release", &Kernel::release);
+    field("command_line", &Kernel::command_line);
+    field("loaded_modules", &Kernel::loaded_modules);
+    field("present_modules", &Kernel::present_modules);
+    field("uptime_seconds", &Kernel::uptime_seconds);
+    field("boot_id", &Kernel::boot_id);
+    field("clock_synchronised", &Kernel::clock_synchronised);
+    field("config", &Kernel::config);
+    field("installed", &Kernel::installed);
+    field("headers", &Kernel::headers);
+    field("dkms", &Kernel::dkms);
+    field("reboot_required", &Kernel::reboot_required);
   }
 };
 
 struct NumaNode {
   int id = 0;
   Reading<std::string> cpus;  // /sys/devices/system/node/nodeN/cpulist
-  static constexpr auto fields() {
-    return std::tuple{field("id", &NumaNode::id), field("cpus", &NumaNode::cpus)};
+  static void fields(auto&& field) {
+    field("id", &NumaNode::id);
+    field("cpus", &NumaNode::cpus);
   }
 };
 
@@ -128,16 +137,16 @@ struct Cpu {
   Reading<std::string> frequency_driver;          // cpufreq/policy0/scaling_driver
   Reading<std::string> clocksource;               // clocksource0/current_clocksource
   std::vector<NumaNode> numa_nodes;
-  static constexpr auto fields() {
-    return std::tuple{field("model", &Cpu::model),
-                      field("online", &Cpu::online),
-                      field("possible", &Cpu::possible),
-                      field("present", &Cpu::present),
-                      field("sockets", &Cpu::sockets),
-                      field("governors", &Cpu::governors),
-                      field("frequency_driver", &Cpu::frequency_driver),
-                      field("clocksource", &Cpu::clocksource),
-                      field("numa_nodes", &Cpu::numa_nodes)};
+  static void fields(auto&& field) {
+    field("model", &Cpu::model);
+    field("online", &Cpu::online);
+    field("possible", &Cpu::possible);
+    field("present", &Cpu::present);
+    field("sockets", &Cpu::sockets);
+    field("governors", &Cpu::governors);
+    field("frequency_driver", &Cpu::frequency_driver);
+    field("clocksource", &Cpu::clocksource);
+    field("numa_nodes", &Cpu::numa_nodes);
   }
 };
 
@@ -147,8 +156,9 @@ inline constexpr std::uint64_t kUnlimited = UINT64_MAX;
 struct ServiceLimit {
   std::string service;               // slurmd, containerd
   Reading<std::uint64_t> max_bytes;  // "Max locked memory", soft, of /proc/PID/limits
-  static constexpr auto fields() {
-    return std::tuple{field("service", &ServiceLimit::service), field("max_bytes", &ServiceLimit::max_bytes)};
+  static void fields(auto&& field) {
+    field("service", &ServiceLimit::service);
+    field("max_bytes", &ServiceLimit::max_bytes);
   }
 };
 
@@ -164,18 +174,18 @@ struct Memory {
   std::vector<ServiceLimit> service_memlock;
   Reading<std::uint64_t> edac_uncorrectable;  // sum of /sys/devices/system/edac/mc/mc*/ue_count
   Reading<std::uint64_t> edac_correctable;    // sum of .../ce_count
-  static constexpr auto fields() {
-    return std::tuple{field("total", &Memory::total),
-                      field("available", &Memory::available),
-                      field("swap_total", &Memory::swap_total),
-                      field("hugepage_size", &Memory::hugepage_size),
-                      field("hugepages_total", &Memory::hugepages_total),
-                      field("hugepages_free", &Memory::hugepages_free),
-                      field("memlock_soft", &Memory::memlock_soft),
-                      field("memlock_hard", &Memory::memlock_hard),
-                      field("service_memlock", &Memory::service_memlock),
-                      field("edac_uncorrectable", &Memory::edac_uncorrectable),
-                      field("edac_correctable", &Memory::edac_correctable)};
+  static void fields(auto&& field) {
+    field("total", &Memory::total);
+    field("available", &Memory::available);
+    field("swap_total", &Memory::swap_total);
+    field("hugepage_size", &Memory::hugepage_size);
+    field("hugepages_total", &Memory::hugepages_total);
+    field("hugepages_free", &Memory::hugepages_free);
+    field("memlock_soft", &Memory::memlock_soft);
+    field("memlock_hard", &Memory::memlock_hard);
+    field("service_memlock", &Memory::service_memlock);
+    field("edac_uncorrectable", &Memory::edac_uncorrectable);
+    field("edac_correctable", &Memory::edac_correctable);
   }
 };
 
@@ -185,11 +195,12 @@ struct Service {
   std::string active_state;     // active, inactive, failed
   std::string unit_file_state;  // enabled, disabled, static, ""
   int main_pid = 0;             // MainPID; 0 while nothing runs
-  static constexpr auto fields() {
-    return std::tuple{field("name", &Service::name), field("load_state", &Service::load_state),
-                      field("active_state", &Service::active_state),
-                      field("unit_file_state", &Service::unit_file_state),
-                      field("main_pid", &Service::main_pid)};
+  static void fields(auto&& field) {
+    field("name", &Service::name);
+    field("load_state", &Service::load_state);
+    field("active_state", &Service::active_state);
+    field("unit_file_state", &Service::unit_file_state);
+    field("main_pid", &Service::main_pid);
   }
 };
 
@@ -199,10 +210,12 @@ struct BlockDevice {
   Reading<ByteCount> size;           // /sys/block/X/size × 512
   Reading<bool> rotational;          // /sys/block/X/queue/rotational
   Reading<std::string> pci_address;  // of the controller, from the resolved path
-  static constexpr auto fields() {
-    return std::tuple{field("name", &BlockDevice::name), field("model", &BlockDevice::model),
-                      field("size", &BlockDevice::size), field("rotational", &BlockDevice::rotational),
-                      field("pci_address", &BlockDevice::pci_address)};
+  static void fields(auto&& field) {
+    field("name", &BlockDevice::name);
+    field("model", &BlockDevice::model);
+    field("size", &BlockDevice::size);
+    field("rotational", &BlockDevice::rotational);
+    field("pci_address", &BlockDevice::pci_address);
   }
 };
 
@@ -214,13 +227,13 @@ struct NvmeHealth {
   int used_percent = 0;  // of the rated endurance
   std::uint64_t media_errors = 0;
   int celsius = 0;
-  static constexpr auto fields() {
-    return std::tuple{field("critical_warning", &NvmeHealth::critical_warning),
-                      field("spare_percent", &NvmeHealth::spare_percent),
-                      field("spare_threshold_percent", &NvmeHealth::spare_threshold_percent),
-                      field("used_percent", &NvmeHealth::used_percent),
-                      field("media_errors", &NvmeHealth::media_errors),
-                      field("celsius", &NvmeHealth::celsius)};
+  static void fields(auto&& field) {
+    field("critical_warning", &NvmeHealth::critical_warning);
+    field("spare_percent", &NvmeHealth::spare_percent);
+    field("spare_threshold_percent", &NvmeHealth::spare_threshold_percent);
+    field("used_percent", &NvmeHealth::used_percent);
+    field("media_errors", &NvmeHealth::media_errors);
+    field("celsius", &NvmeHealth::celsius);
   }
 };
 struct NvmeController {
@@ -230,13 +243,13 @@ struct NvmeController {
   Reading<std::string> state;        // /sys/class/nvme/NAME/state: live
   Reading<std::string> pci_address;  // from /sys/class/nvme/NAME, resolved; absent over a fabric
   Reading<NvmeHealth> health;        // SMART / Health log; needs root
-  static constexpr auto fields() {
-    return std::tuple{field("name", &NvmeController::name),
-                      field("model", &NvmeController::model),
-                      field("firmware", &NvmeController::firmware),
-                      field("state", &NvmeController::state),
-                      field("pci_address", &NvmeController::pci_address),
-                      field("health", &NvmeController::health)};
+  static void fields(auto&& field) {
+    field("name", &NvmeController::name);
+    field("model", &NvmeController::model);
+    field("firmware", &NvmeController::firmware);
+    field("state", &NvmeController::state);
+    field("pci_address", &NvmeController::pci_address);
+    field("health", &NvmeController::health);
   }
 };
 
@@ -247,13 +260,13 @@ struct FileSystem {
   Reading<std::uint64_t> inodes;  // statvfs f_files; 0 where they are made as needed
   Reading<std::uint64_t> inodes_available;
   Reading<bool> read_only;  // statvfs ST_RDONLY
-  static constexpr auto fields() {
-    return std::tuple{field("path", &FileSystem::path),
-                      field("size", &FileSystem::size),
-                      field("available", &FileSystem::available),
-                      field("inodes", &FileSystem::inodes),
-                      field("inodes_available", &FileSystem::inodes_available),
-                      field("read_only", &FileSystem::read_only)};
+  static void fields(auto&& field) {
+    field("path", &FileSystem::path);
+    field("size", &FileSystem::size);
+    field("available", &FileSystem::available);
+    field("inodes", &FileSystem::inodes);
+    field("inodes_available", &FileSystem::inodes_available);
+    field("read_only", &FileSystem::read_only);
   }
 };
 
@@ -261,9 +274,10 @@ struct Storage {
   Reading<std::vector<BlockDevice>> block_devices;  // /sys/block, without loop, ram and zram devices
   Reading<std::vector<NvmeController>> nvme;        // /sys/class/nvme
   std::vector<FileSystem> file_systems;             // "/", "/tmp", "/dev/shm", and CollectOptions::paths
-  static constexpr auto fields() {
-    return std::tuple{field("block_devices", &Storage::block_devices), field("nvme", &Storage::nvme),
-                      field("file_systems", &Storage::file_systems)};
+  static void fields(auto&& field) {
+    field("block_devices", &Storage::block_devices);
+    field("nvme", &Storage::nvme);
+    field("file_systems", &Storage::file_systems);
   }
 };
 
@@ -281,18 +295,18 @@ struct System {
   Reading<std::vector<StuckProcess>> stuck;
   Reading<Firewall> firewall;
   Reading<std::vector<HostsEntry>> hosts;  // /etc/hosts
-  static constexpr auto fields() {
-    return std::tuple{field("os", &System::os),
-                      field("kernel", &System::kernel),
-                      field("cpu", &System::cpu),
-                      field("memory", &System::memory),
-                      field("storage", &System::storage),
-                      field("sysctl", &System::sysctl),
-                      field("services", &System::services),
-                      field("firmware", &System::firmware),
-                      field("stuck", &System::stuck),
-                      field("firewall", &System::firewall),
-                      field("hosts", &System::hosts)};
+  static void fields(auto&& field) {
+    field("os", &System::os);
+    field("kernel", &System::kernel);
+    field("cpu", &System::cpu);
+    field("memory", &System::memory);
+    field("storage", &System::storage);
+    field("sysctl", &System::sysctl);
+    field("services", &System::services);
+    field("firmware", &System::firmware);
+    field("stuck", &System::stuck);
+    field("firewall", &System::firewall);
+    field("hosts", &System::hosts);
   }
 };
 

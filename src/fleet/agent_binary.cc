@@ -47,10 +47,7 @@ std::string output_of(const std::vector<std::string>& words) {
 
 std::string elf_architecture(std::string_view file) {
   // elf.h: e_machine at 18, here little-endian (EI_DATA 1); 62 = EM_X86_64, 183 = EM_AARCH64.
-  if (!file.starts_with("\x7f"
-                        "ELF") ||
-      file.size() < 20 || file[5] != 1)
-    return "";
+  if (!file.starts_with("\177ELF") || file.size() < 20 || file[5] != 1) return "";
   const int machine = static_cast<std::uint8_t>(file[18]) | static_cast<std::uint8_t>(file[19]) << 8;
   return machine == 62 ? "x86_64" : machine == 183 ? "aarch64" : "";
 }

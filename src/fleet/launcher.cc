@@ -119,10 +119,11 @@ Result<std::optional<LaunchedRank>> find_launcher(const Environment& environment
   if (names == nullptr) {
     for (const std::string_view alone : {"PMIX_RANK", "PMI_RANK"})
       if (has(environment, alone) && text_of(environment, "PMI_SIZE") != "1")
-        return fail(ErrorKind::kBadInput,
-                    fmt::format("{} says that a launcher started this, but not which of its ranks are on "
-                                "this host: start it by srun, or by the mpirun of Open MPI, MPICH or Intel",
-                                alone));
+        return fail(
+            ErrorKind::kBadInput,
+            fmt::format("{} says that a launcher started this, but not which of its ranks are on this host: "
+                        "start it by srun, or by the mpirun of Open MPI, MPICH or Intel",
+                        alone));
     return std::nullopt;
   }
   auto found = read_numbers(environment, *names);

@@ -25,10 +25,11 @@ struct RankHello {
   RankIntroduction introduction;
   std::string nonce;
   std::string proof;
-  static constexpr auto fields() {
+  static void fields(auto&& field) {
     using H = RankHello;
-    return std::tuple{field("introduction", &H::introduction), field("nonce", &H::nonce),
-                      field("proof", &H::proof)};
+    field("introduction", &H::introduction);
+    field("nonce", &H::nonce);
+    field("proof", &H::proof);
   }
 };
 

@@ -8,7 +8,7 @@
 namespace railbed::fleet {
 namespace {
 
-constexpr std::size_t kChunk = 65536;
+constexpr std::size_t kReadChunk = 65536;
 
 }  // namespace
 
@@ -49,7 +49,7 @@ Result<void> RankPeer::receive(Time until, const std::stop_token& stop) {
   if (const Waited waited = wait_readable(socket_.get(), until, stop); waited != Waited::kReady)
     return waited == Waited::kStopped ? fail(ErrorKind::kCancelled, who_ + " was not waited for: stopped")
                                       : fail(ErrorKind::kTimeout, who_ + " did not answer in time");
-  char bytes[kChunk];
+  char bytes[kReadChunk];
   const ssize_t count = recv(socket_.get(), bytes, sizeof bytes, 0);
   if (count > 0) {
     decoder_.feed({bytes, static_cast<std::size_t>(count)});

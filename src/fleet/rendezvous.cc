@@ -115,8 +115,8 @@ class Knock {
 
   tl::unexpected<Error> stranger(const std::string& does) const {
     return fail(ErrorKind::kUnavailable,
-                fmt::format("what answers at {} port {} {}: it is not rank 0 of this start; --rendezvous "
-                            "HOST:PORT takes another port",
+                fmt::format("what answers at {} port {} {}: it is not rank 0 of this start; "
+                            "--rendezvous HOST:PORT takes another port",
                             at_.host, at_.port, does));
   }
 
@@ -143,10 +143,11 @@ Result<Rendezvous> plan_rendezvous(const LaunchedRank& launched, const Environme
     if (!port.empty() && !set_port(at, port))
       return fail(ErrorKind::kBadInput, "MASTER_PORT: no port: \"" + port + '"');
   } else if (at.host = launched.first_host; at.host.empty()) {
-    return fail(ErrorKind::kBadInput,
-                fmt::format("{} does not say on which host rank 0 is: name it with --rendezvous HOST, or in "
-                            "MASTER_ADDR",
-                            launched.launcher));
+    return fail(
+        ErrorKind::kBadInput,
+        fmt::format(
+            "{} does not say on which host rank 0 is: name it with --rendezvous HOST, or in MASTER_ADDR",
+            launched.launcher));
   }
   return at;
 }

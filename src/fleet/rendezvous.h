@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
 #include "base/peer.h"
 #include "base/result.h"
 #include "fleet/child.h"
@@ -36,10 +35,12 @@ struct RankIntroduction {
   int ranks = 0;
   std::string host;
   std::vector<int> gpus;  // ordinals
-  static constexpr auto fields() {
+  static void fields(auto&& field) {
     using R = RankIntroduction;
-    return std::tuple{field("rank", &R::rank), field("ranks", &R::ranks), field("host", &R::host),
-                      field("gpus", &R::gpus)};
+    field("rank", &R::rank);
+    field("ranks", &R::ranks);
+    field("host", &R::host);
+    field("gpus", &R::gpus);
   }
 };
 

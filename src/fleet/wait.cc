@@ -8,14 +8,14 @@ namespace railbed::fleet {
 namespace {
 
 // How often a wait looks at the stop token.
-constexpr long long kSliceMs = 50;
+constexpr long long kPollSliceMs = 50;
 
 Waited wait(int fd, short events, std::chrono::steady_clock::time_point until, const std::stop_token& stop) {
   for (;;) {
     if (stop.stop_requested()) return Waited::kStopped;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
     pollfd waiting = {fd, events, 0};
-    if (poll(&waiting, 1, static_cast<int>(std::clamp<long long>(left.count(), 0, kSliceMs))) > 0)
+    if (poll(&waiting, 1, static_cast<int>(std::clamp<long long>(left.count(), 0, kPollSliceMs))) > 0)
       return Waited::kReady;
     if (left.count() <= 0) return Waited::kTimeout;
   }

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fields.h"
 #include "base/reading.h"
 
 namespace railbed {
@@ -17,15 +16,16 @@ namespace railbed {
 // "uname"
 struct UnameAnswer {
   std::string machine;  // x86_64, aarch64
-  static constexpr auto fields() { return std::tuple{field("machine", &UnameAnswer::machine)}; }
+  static void fields(auto&& field) { field("machine", &UnameAnswer::machine); }
 };
 
 // "clock"
 struct ClockAnswer {
   std::string utc;            // RFC 3339
   bool synchronised = false;  // adjtimex: STA_UNSYNC is not set
-  static constexpr auto fields() {
-    return std::tuple{field("utc", &ClockAnswer::utc), field("synchronised", &ClockAnswer::synchronised)};
+  static void fields(auto&& field) {
+    field("utc", &ClockAnswer::utc);
+    field("synchronised", &ClockAnswer::synchronised);
   }
 };
 
@@ -36,11 +36,12 @@ struct StatvfsAnswer {
   std::uint64_t inodes = 0;     // 0 where the file system makes them as needed
   std::uint64_t inodes_available = 0;
   bool read_only = false;
-  static constexpr auto fields() {
-    return std::tuple{field("size", &StatvfsAnswer::size), field("available", &StatvfsAnswer::available),
-                      field("inodes", &StatvfsAnswer::inodes),
-                      field("inodes_available", &StatvfsAnswer::inodes_available),
-                      field("read_only", &StatvfsAnswer::read_only)};
+  static void fields(auto&& field) {
+    field("size", &StatvfsAnswer::size);
+    field("available", &StatvfsAnswer::available);
+    field("inodes", &StatvfsAnswer::inodes);
+    field("inodes_available", &StatvfsAnswer::inodes_available);
+    field("read_only", &StatvfsAnswer::read_only);
   }
 };
 
@@ -55,13 +56,13 @@ struct VerbsPort {
   int max_mtu = 0;
   int gid_table_length = 0;
   std::string link_layer;  // Ethernet, InfiniBand
-  static constexpr auto fields() {
-    return std::tuple{field("number", &VerbsPort::number),
-                      field("error", &VerbsPort::error),
-                      field("active_mtu", &VerbsPort::active_mtu),
-                      field("max_mtu", &VerbsPort::max_mtu),
-                      field("gid_table_length", &VerbsPort::gid_table_length),
-                      field("link_layer", &VerbsPort::link_layer)};
+  static void fields(auto&& field) {
+    field("number", &VerbsPort::number);
+    field("error", &VerbsPort::error);
+    field("active_mtu", &VerbsPort::active_mtu);
+    field("max_mtu", &VerbsPort::max_mtu);
+    field("gid_table_length", &VerbsPort::gid_table_length);
+    field("link_layer", &VerbsPort::link_layer);
   }
 };
 struct VerbsDevice {
@@ -69,18 +70,21 @@ struct VerbsDevice {
   std::string error;    // why it could not be opened; empty otherwise
   std::string dma_buf;  // "yes" or "no": its driver takes DMA-BUF; empty: not known
   std::vector<VerbsPort> ports;
-  static constexpr auto fields() {
-    return std::tuple{field("name", &VerbsDevice::name), field("error", &VerbsDevice::error),
-                      field("dma_buf", &VerbsDevice::dma_buf), field("ports", &VerbsDevice::ports)};
+  static void fields(auto&& field) {
+    field("name", &VerbsDevice::name);
+    field("error", &VerbsDevice::error);
+    field("dma_buf", &VerbsDevice::dma_buf);
+    field("ports", &VerbsDevice::ports);
   }
 };
 struct VerbsAnswer {
   std::string library;  // "libibverbs.so.1"; empty when it could not be opened
   std::string error;    // the loader's words then
   std::vector<VerbsDevice> devices;
-  static constexpr auto fields() {
-    return std::tuple{field("library", &VerbsAnswer::library), field("error", &VerbsAnswer::error),
-                      field("devices", &VerbsAnswer::devices)};
+  static void fields(auto&& field) {
+    field("library", &VerbsAnswer::library);
+    field("error", &VerbsAnswer::error);
+    field("devices", &VerbsAnswer::devices);
   }
 };
 
@@ -92,25 +96,29 @@ struct PortMoved {
   int number = 1;
   Moved counters;     // /sys/class/infiniband/DEV/ports/N/counters
   Moved hw_counters;  // .../hw_counters
-  static constexpr auto fields() {
-    return std::tuple{field("device", &PortMoved::device), field("number", &PortMoved::number),
-                      field("counters", &PortMoved::counters), field("hw_counters", &PortMoved::hw_counters)};
+  static void fields(auto&& field) {
+    field("device", &PortMoved::device);
+    field("number", &PortMoved::number);
+    field("counters", &PortMoved::counters);
+    field("hw_counters", &PortMoved::hw_counters);
   }
 };
 struct InterfaceMoved {
   std::string name;
   Moved statistics;  // /sys/class/net/IF/statistics, and carrier_changes
   Moved driver;      // ETHTOOL_GSTATS, those that are not of a single queue
-  static constexpr auto fields() {
-    return std::tuple{field("name", &InterfaceMoved::name), field("statistics", &InterfaceMoved::statistics),
-                      field("driver", &InterfaceMoved::driver)};
+  static void fields(auto&& field) {
+    field("name", &InterfaceMoved::name);
+    field("statistics", &InterfaceMoved::statistics);
+    field("driver", &InterfaceMoved::driver);
   }
 };
 struct PciMoved {
   std::string address;
   Moved errors;  // /sys/bus/pci/devices/ADDRESS/aer_dev_*: correctable, nonfatal, fatal
-  static constexpr auto fields() {
-    return std::tuple{field("address", &PciMoved::address), field("errors", &PciMoved::errors)};
+  static void fields(auto&& field) {
+    field("address", &PciMoved::address);
+    field("errors", &PciMoved::errors);
   }
 };
 struct LoadAnswer {
@@ -118,9 +126,11 @@ struct LoadAnswer {
   std::vector<PortMoved> ports;
   std::vector<InterfaceMoved> interfaces;  // those on PCI
   std::vector<PciMoved> pci;
-  static constexpr auto fields() {
-    return std::tuple{field("seconds", &LoadAnswer::seconds), field("ports", &LoadAnswer::ports),
-                      field("interfaces", &LoadAnswer::interfaces), field("pci", &LoadAnswer::pci)};
+  static void fields(auto&& field) {
+    field("seconds", &LoadAnswer::seconds);
+    field("ports", &LoadAnswer::ports);
+    field("interfaces", &LoadAnswer::interfaces);
+    field("pci", &LoadAnswer::pci);
   }
 };
 // How far a counter went. Nothing when it was reset: it went back, and not round the end of 32 bits.

@@ -16,7 +16,7 @@ constexpr std::string_view kCall = "cuda ";
 constexpr std::size_t kWords = 1 << 20;
 
 // words[i] = words[i] * 3 + 1. PTX that every GPU since Maxwell compiles.
-constexpr const char* kPtx = R"(
+constexpr const char* kTrialPtx = R"(
 .version 6.0
 .target sm_50
 .address_size 64
@@ -50,7 +50,7 @@ std::uint64_t count_wrong(cuda::Cuda& cuda) {
   std::vector<std::uint32_t> words(kWords);
   for (std::size_t i = 0; i < kWords; ++i) words[i] = static_cast<std::uint32_t>(i * 2654435761U);
   cuda::DevicePointer memory = 0;
-  const cuda::Function kernel = cuda.load(kPtx, "triple");
+  const cuda::Function kernel = cuda.load(kTrialPtx, "triple");
   cuda.call("cuMemAlloc_v2", &memory, kBytes);
   cuda.call("cuMemcpyHtoD_v2", memory, static_cast<const void*>(words.data()), kBytes);
   void* arguments[] = {&memory};

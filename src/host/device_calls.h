@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fields.h"
 #include "base/reading.h"
 
 namespace railbed {
@@ -22,14 +21,14 @@ struct EthernetAnswer {
   int pfc_capability = 0;           // how many priorities may be lossless
   std::vector<int> pfc_priorities;  // those that are
   std::map<std::string, int> dscp;  // DSCP → priority; empty: the port does not trust DSCP
-  static constexpr auto fields() {
-    return std::tuple{field("pause_error", &EthernetAnswer::pause_error),
-                      field("pause_receive", &EthernetAnswer::pause_receive),
-                      field("pause_transmit", &EthernetAnswer::pause_transmit),
-                      field("dcb_error", &EthernetAnswer::dcb_error),
-                      field("pfc_capability", &EthernetAnswer::pfc_capability),
-                      field("pfc_priorities", &EthernetAnswer::pfc_priorities),
-                      field("dscp", &EthernetAnswer::dscp)};
+  static void fields(auto&& field) {
+    field("pause_error", &EthernetAnswer::pause_error);
+    field("pause_receive", &EthernetAnswer::pause_receive);
+    field("pause_transmit", &EthernetAnswer::pause_transmit);
+    field("dcb_error", &EthernetAnswer::dcb_error);
+    field("pfc_capability", &EthernetAnswer::pfc_capability);
+    field("pfc_priorities", &EthernetAnswer::pfc_priorities);
+    field("dscp", &EthernetAnswer::dscp);
   }
 };
 
@@ -44,15 +43,15 @@ struct NvmeAnswer {
   int used_percent = 0;  // of the rated endurance; may exceed 100
   std::uint64_t media_errors = 0;
   int celsius = 0;
-  static constexpr auto fields() {
-    return std::tuple{field("name", &NvmeAnswer::name),
-                      field("error", &NvmeAnswer::error),
-                      field("critical_warning", &NvmeAnswer::critical_warning),
-                      field("spare_percent", &NvmeAnswer::spare_percent),
-                      field("spare_threshold_percent", &NvmeAnswer::spare_threshold_percent),
-                      field("used_percent", &NvmeAnswer::used_percent),
-                      field("media_errors", &NvmeAnswer::media_errors),
-                      field("celsius", &NvmeAnswer::celsius)};
+  static void fields(auto&& field) {
+    field("name", &NvmeAnswer::name);
+    field("error", &NvmeAnswer::error);
+    field("critical_warning", &NvmeAnswer::critical_warning);
+    field("spare_percent", &NvmeAnswer::spare_percent);
+    field("spare_threshold_percent", &NvmeAnswer::spare_threshold_percent);
+    field("used_percent", &NvmeAnswer::used_percent);
+    field("media_errors", &NvmeAnswer::media_errors);
+    field("celsius", &NvmeAnswer::celsius);
   }
 };
 // The 512 bytes of that page.
@@ -65,9 +64,10 @@ struct StuckAnswer {
   int pid = 0;
   std::string name;   // /proc/PID/comm
   std::string waits;  // /proc/PID/wchan: the kernel's function; "0" to users who are not root
-  static constexpr auto fields() {
-    return std::tuple{field("pid", &StuckAnswer::pid), field("name", &StuckAnswer::name),
-                      field("waits", &StuckAnswer::waits)};
+  static void fields(auto&& field) {
+    field("pid", &StuckAnswer::pid);
+    field("name", &StuckAnswer::name);
+    field("waits", &StuckAnswer::waits);
   }
 };
 

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
 #include "base/reading.h"
 
 namespace railbed {
@@ -22,11 +21,12 @@ struct NvmlSystem {
   Reading<std::string> nvml_version;    // of the library: "13.580.95.05" ends in its driver's version
   Reading<int> cuda_version;            // 13000 is 13.0: the newest CUDA this driver serves
   Reading<int> gpus;                    // nvmlDeviceGetCount_v2
-  static constexpr auto fields() {
-    return std::tuple{field("library", &NvmlSystem::library),
-                      field("driver_version", &NvmlSystem::driver_version),
-                      field("nvml_version", &NvmlSystem::nvml_version),
-                      field("cuda_version", &NvmlSystem::cuda_version), field("gpus", &NvmlSystem::gpus)};
+  static void fields(auto&& field) {
+    field("library", &NvmlSystem::library);
+    field("driver_version", &NvmlSystem::driver_version);
+    field("nvml_version", &NvmlSystem::nvml_version);
+    field("cuda_version", &NvmlSystem::cuda_version);
+    field("gpus", &NvmlSystem::gpus);
   }
 };
 
@@ -36,8 +36,9 @@ struct NvmlSystem {
 struct NvmlPeer {
   std::string read;    // "ok", "gpu not supported", …: nvmlDeviceGetP2PStatus, NVML_P2P_CAPS_INDEX_READ
   std::string nvlink;  // likewise, NVML_P2P_CAPS_INDEX_NVLINK
-  static constexpr auto fields() {
-    return std::tuple{field("read", &NvmlPeer::read), field("nvlink", &NvmlPeer::nvlink)};
+  static void fields(auto&& field) {
+    field("read", &NvmlPeer::read);
+    field("nvlink", &NvmlPeer::nvlink);
   }
 };
 using NvmlPeers = std::map<std::string, std::map<std::string, NvmlPeer>>;
@@ -48,18 +49,21 @@ struct NvmlHistogram {  // banks by how many spare rows they have left
   std::uint32_t partial = 0;
   std::uint32_t low = 0;
   std::uint32_t none = 0;
-  static constexpr auto fields() {
-    return std::tuple{field("max", &NvmlHistogram::max), field("high", &NvmlHistogram::high),
-                      field("partial", &NvmlHistogram::partial), field("low", &NvmlHistogram::low),
-                      field("none", &NvmlHistogram::none)};
+  static void fields(auto&& field) {
+    field("max", &NvmlHistogram::max);
+    field("high", &NvmlHistogram::high);
+    field("partial", &NvmlHistogram::partial);
+    field("low", &NvmlHistogram::low);
+    field("none", &NvmlHistogram::none);
   }
 };
 
 struct NvmlProcess {
   std::uint32_t pid = 0;
   std::optional<std::uint64_t> memory;  // bytes; nothing when the driver does not say
-  static constexpr auto fields() {
-    return std::tuple{field("pid", &NvmlProcess::pid), field("memory", &NvmlProcess::memory)};
+  static void fields(auto&& field) {
+    field("pid", &NvmlProcess::pid);
+    field("memory", &NvmlProcess::memory);
   }
 };
 
@@ -67,9 +71,10 @@ struct NvmlLink {
   bool active = false;                          // nvmlDeviceGetNvLinkState
   std::optional<int> speed_mbps;                // megabytes a second; field NVLINK_GET_SPEED
   std::map<std::string, std::uint64_t> errors;  // those counters that this generation has
-  static constexpr auto fields() {
-    return std::tuple{field("active", &NvmlLink::active), field("speed_mbps", &NvmlLink::speed_mbps),
-                      field("errors", &NvmlLink::errors)};
+  static void fields(auto&& field) {
+    field("active", &NvmlLink::active);
+    field("speed_mbps", &NvmlLink::speed_mbps);
+    field("errors", &NvmlLink::errors);
   }
 };
 using NvmlLinks = std::map<std::string, NvmlLink>;  // by number: "00", "01", …
@@ -78,9 +83,10 @@ struct NvmlFabric {
   std::string state;   // "not supported", "not started", "in progress", "completed"
   std::string status;  // "NVML_SUCCESS", or the error with which the probe ended
   std::string health;  // "healthy", "unhealthy", "limited capacity"; empty: this driver does not say
-  static constexpr auto fields() {
-    return std::tuple{field("state", &NvmlFabric::state), field("status", &NvmlFabric::status),
-                      field("health", &NvmlFabric::health)};
+  static void fields(auto&& field) {
+    field("state", &NvmlFabric::state);
+    field("status", &NvmlFabric::status);
+    field("health", &NvmlFabric::health);
   }
 };
 
@@ -133,55 +139,55 @@ struct NvmlGpu {
   Reading<std::string> gsp_firmware;
   Reading<NvmlLinks> nvlinks;
   Reading<NvmlFabric> fabric;
-  static constexpr auto fields() {
+  static void fields(auto&& field) {
     using G = NvmlGpu;
-    return std::tuple{field("name", &G::name),
-                      field("uuid", &G::uuid),
-                      field("vbios", &G::vbios),
-                      field("inforom_valid", &G::inforom_valid),
-                      field("persistence", &G::persistence),
-                      field("compute_mode", &G::compute_mode),
-                      field("mig", &G::mig),
-                      field("ecc", &G::ecc),
-                      field("ecc_pending", &G::ecc_pending),
-                      field("ecc_volatile_uncorrectable", &G::ecc_volatile_uncorrectable),
-                      field("ecc_volatile_corrected", &G::ecc_volatile_corrected),
-                      field("ecc_aggregate_uncorrectable", &G::ecc_aggregate_uncorrectable),
-                      field("sram_aggregate_uncorrectable", &G::sram_aggregate_uncorrectable),
-                      field("sram_threshold_exceeded", &G::sram_threshold_exceeded),
-                      field("remapped_correctable", &G::remapped_correctable),
-                      field("remapped_uncorrectable", &G::remapped_uncorrectable),
-                      field("remap_pending", &G::remap_pending),
-                      field("remap_failed", &G::remap_failed),
-                      field("remap_banks", &G::remap_banks),
-                      field("retired_pages", &G::retired_pages),
-                      field("retired_pending", &G::retired_pending),
-                      field("recovery_action", &G::recovery_action),
-                      field("sm_clock", &G::sm_clock),
-                      field("sm_clock_max", &G::sm_clock_max),
-                      field("memory_clock", &G::memory_clock),
-                      field("memory_clock_max", &G::memory_clock_max),
-                      field("event_reasons", &G::event_reasons),
-                      field("power", &G::power),
-                      field("power_limit", &G::power_limit),
-                      field("power_limit_default", &G::power_limit_default),
-                      field("temperature", &G::temperature),
-                      field("temperature_margin", &G::temperature_margin),
-                      field("memory_temperature", &G::memory_temperature),
-                      field("pcie_generation", &G::pcie_generation),
-                      field("pcie_generation_max", &G::pcie_generation_max),
-                      field("pcie_generation_gpu", &G::pcie_generation_gpu),
-                      field("pcie_width", &G::pcie_width),
-                      field("pcie_width_max", &G::pcie_width_max),
-                      field("pcie_replays", &G::pcie_replays),
-                      field("bar1", &G::bar1),
-                      field("memory", &G::memory),
-                      field("memory_used", &G::memory_used),
-                      field("processes", &G::processes),
-                      field("utilisation", &G::utilisation),
-                      field("gsp_firmware", &G::gsp_firmware),
-                      field("nvlinks", &G::nvlinks),
-                      field("fabric", &G::fabric)};
+    field("name", &G::name);
+    field("uuid", &G::uuid);
+    field("vbios", &G::vbios);
+    field("inforom_valid", &G::inforom_valid);
+    field("persistence", &G::persistence);
+    field("compute_mode", &G::compute_mode);
+    field("mig", &G::mig);
+    field("ecc", &G::ecc);
+    field("ecc_pending", &G::ecc_pending);
+    field("ecc_volatile_uncorrectable", &G::ecc_volatile_uncorrectable);
+    field("ecc_volatile_corrected", &G::ecc_volatile_corrected);
+    field("ecc_aggregate_uncorrectable", &G::ecc_aggregate_uncorrectable);
+    field("sram_aggregate_uncorrectable", &G::sram_aggregate_uncorrectable);
+    field("sram_threshold_exceeded", &G::sram_threshold_exceeded);
+    field("remapped_correctable", &G::remapped_correctable);
+    field("remapped_uncorrectable", &G::remapped_uncorrectable);
+    field("remap_pending", &G::remap_pending);
+    field("remap_failed", &G::remap_failed);
+    field("remap_banks", &G::remap_banks);
+    field("retired_pages", &G::retired_pages);
+    field("retired_pending", &G::retired_pending);
+    field("recovery_action", &G::recovery_action);
+    field("sm_clock", &G::sm_clock);
+    field("sm_clock_max", &G::sm_clock_max);
+    field("memory_clock", &G::memory_clock);
+    field("memory_clock_max", &G::memory_clock_max);
+    field("event_reasons", &G::event_reasons);
+    field("power", &G::power);
+    field("power_limit", &G::power_limit);
+    field("power_limit_default", &G::power_limit_default);
+    field("temperature", &G::temperature);
+    field("temperature_margin", &G::temperature_margin);
+    field("memory_temperature", &G::memory_temperature);
+    field("pcie_generation", &G::pcie_generation);
+    field("pcie_generation_max", &G::pcie_generation_max);
+    field("pcie_generation_gpu", &G::pcie_generation_gpu);
+    field("pcie_width", &G::pcie_width);
+    field("pcie_width_max", &G::pcie_width_max);
+    field("pcie_replays", &G::pcie_replays);
+    field("bar1", &G::bar1);
+    field("memory", &G::memory);
+    field("memory_used", &G::memory_used);
+    field("processes", &G::processes);
+    field("utilisation", &G::utilisation);
+    field("gsp_firmware", &G::gsp_firmware);
+    field("nvlinks", &G::nvlinks);
+    field("fabric", &G::fabric);
   }
 };
 
@@ -195,12 +201,16 @@ struct CudaAnswer {
   std::optional<bool> gpudirect_rdma;  // CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED
   double init_ms = 0;                  // cuInit alone
   double total_ms = 0;
-  static constexpr auto fields() {
+  static void fields(auto&& field) {
     using C = CudaAnswer;
-    return std::tuple{field("version", &C::version),         field("error", &C::error),
-                      field("wrong_words", &C::wrong_words), field("memory", &C::memory),
-                      field("dma_buf", &C::dma_buf),         field("gpudirect_rdma", &C::gpudirect_rdma),
-                      field("init_ms", &C::init_ms),         field("total_ms", &C::total_ms)};
+    field("version", &C::version);
+    field("error", &C::error);
+    field("wrong_words", &C::wrong_words);
+    field("memory", &C::memory);
+    field("dma_buf", &C::dma_buf);
+    field("gpudirect_rdma", &C::gpudirect_rdma);
+    field("init_ms", &C::init_ms);
+    field("total_ms", &C::total_ms);
   }
 };
 
@@ -223,25 +233,25 @@ struct GpuLoad {
   std::map<std::string, std::uint64_t> nvlink_errors;  // new ones, summed over the links
   std::optional<double> to_gpu;                        // GB/s, best of the copies
   std::optional<double> from_gpu;
-  static constexpr auto fields() {
+  static void fields(auto&& field) {
     using L = GpuLoad;
-    return std::tuple{field("error", &L::error),
-                      field("seconds", &L::seconds),
-                      field("event_reasons", &L::event_reasons),
-                      field("sm_clock_min", &L::sm_clock_min),
-                      field("sm_clock_median", &L::sm_clock_median),
-                      field("power_max", &L::power_max),
-                      field("temperature_max", &L::temperature_max),
-                      field("temperature_margin_min", &L::temperature_margin_min),
-                      field("memory_temperature_max", &L::memory_temperature_max),
-                      field("pcie_generation_max", &L::pcie_generation_max),
-                      field("pcie_width_max", &L::pcie_width_max),
-                      field("pcie_replays", &L::pcie_replays),
-                      field("ecc_uncorrectable", &L::ecc_uncorrectable),
-                      field("ecc_corrected", &L::ecc_corrected),
-                      field("nvlink_errors", &L::nvlink_errors),
-                      field("to_gpu", &L::to_gpu),
-                      field("from_gpu", &L::from_gpu)};
+    field("error", &L::error);
+    field("seconds", &L::seconds);
+    field("event_reasons", &L::event_reasons);
+    field("sm_clock_min", &L::sm_clock_min);
+    field("sm_clock_median", &L::sm_clock_median);
+    field("power_max", &L::power_max);
+    field("temperature_max", &L::temperature_max);
+    field("temperature_margin_min", &L::temperature_margin_min);
+    field("memory_temperature_max", &L::memory_temperature_max);
+    field("pcie_generation_max", &L::pcie_generation_max);
+    field("pcie_width_max", &L::pcie_width_max);
+    field("pcie_replays", &L::pcie_replays);
+    field("ecc_uncorrectable", &L::ecc_uncorrectable);
+    field("ecc_corrected", &L::ecc_corrected);
+    field("nvlink_errors", &L::nvlink_errors);
+    field("to_gpu", &L::to_gpu);
+    field("from_gpu", &L::from_gpu);
   }
 };
 

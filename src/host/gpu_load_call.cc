@@ -25,7 +25,7 @@ constexpr milliseconds kWarmUp{300};          // clocks rise
 constexpr milliseconds kStartAndEnd{20'000};  // allowed beside the load itself
 
 // Eight chains of fused multiply-adds a thread, `loops` times four; the sum is kept so that none is left out.
-constexpr const char* kPtx = R"(
+constexpr const char* kLoadPtx = R"(
 .version 6.0
 .target sm_50
 .address_size 64
@@ -101,7 +101,7 @@ class CudaLoad {
   explicit CudaLoad(cuda::Cuda& cuda) : cuda_(cuda) {}
 
   void prepare() {
-    kernel_ = cuda_.load(kPtx, "burn");
+    kernel_ = cuda_.load(kLoadPtx, "burn");
     blocks_ = static_cast<unsigned>(cuda_.attribute(cuda::kMultiprocessors).value_or(1)) * 8;
     cuda_.call("cuMemAlloc_v2", &sums_, std::size_t{blocks_} * kThreads * sizeof(float));
     cuda_.call("cuMemAlloc_v2", &buffer_, kCopyBytes);

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fields.h"
 #include "base/reading.h"
 
 namespace railbed {
@@ -20,9 +19,11 @@ struct KernelLogLine {
   double last = 0;
   std::uint64_t count = 1;  // lines that begin alike
   std::string text;         // of the last one: printable, at most 400 bytes
-  static constexpr auto fields() {
-    return std::tuple{field("first", &KernelLogLine::first), field("last", &KernelLogLine::last),
-                      field("count", &KernelLogLine::count), field("text", &KernelLogLine::text)};
+  static void fields(auto&& field) {
+    field("first", &KernelLogLine::first);
+    field("last", &KernelLogLine::last);
+    field("count", &KernelLogLine::count);
+    field("text", &KernelLogLine::text);
   }
 };
 struct KernelLogAnswer {
@@ -32,13 +33,13 @@ struct KernelLogAnswer {
   bool beginning_lost = false;  // the oldest lines are overwritten: what is told begins later
   std::uint64_t dropped = 0;    // lines beyond the bounds below
   std::vector<KernelLogLine> lines;
-  static constexpr auto fields() {
-    return std::tuple{field("source", &KernelLogAnswer::source),
-                      field("begins", &KernelLogAnswer::begins),
-                      field("ends", &KernelLogAnswer::ends),
-                      field("beginning_lost", &KernelLogAnswer::beginning_lost),
-                      field("dropped", &KernelLogAnswer::dropped),
-                      field("lines", &KernelLogAnswer::lines)};
+  static void fields(auto&& field) {
+    field("source", &KernelLogAnswer::source);
+    field("begins", &KernelLogAnswer::begins);
+    field("ends", &KernelLogAnswer::ends);
+    field("beginning_lost", &KernelLogAnswer::beginning_lost);
+    field("dropped", &KernelLogAnswer::dropped);
+    field("lines", &KernelLogAnswer::lines);
   }
 };
 

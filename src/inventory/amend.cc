@@ -144,11 +144,9 @@ Result<Amended> add_expectations(std::string_view text, std::string_view file, c
     changed = into_block(text, *place, line, amended.added);
   const auto after = changed ? parse_cluster(*changed, file) : before;
   if (!changed || !after || !only_adds(*before, *after))
-    return fail(
-        ErrorKind::kBadInput,
-        fmt::format("{} is written so that nothing can be added to it safely; add below its top level's "
-                    "\"expect:\" yourself: {}",
-                    file, fmt::join(amended.added, ", ")));
+    return fail(ErrorKind::kBadInput, fmt::format("{} is written so that nothing can be added to it safely; "
+                                                  "add below its top level's \"expect:\" yourself: {}",
+                                                  file, fmt::join(amended.added, ", ")));
   amended.text = std::move(*changed);
   return amended;
 }

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
 #include "base/ip.h"
 #include "base/units.h"
 
@@ -43,25 +42,25 @@ struct Expectations {
   std::optional<std::string> checkpoint_path;  // where checkpoints go: there, and with room
   std::optional<std::string> venv;             // Python environment whose PyTorch is tried: "/opt/venv"
   double fraction_of_ceiling = 0.9;            // measured bandwidth below it fails
-  static constexpr auto fields() {
-    return std::tuple{field("gpus", &Expectations::gpus),
-                      field("gpu_model", &Expectations::gpu_model),
-                      field("driver", &Expectations::driver),
-                      field("cuda", &Expectations::cuda),
-                      field("mig", &Expectations::mig),
-                      field("os", &Expectations::os),
-                      field("kernel", &Expectations::kernel),
-                      field("bios", &Expectations::bios),
-                      field("firmware", &Expectations::firmware),
-                      field("nccl", &Expectations::nccl),
-                      field("memory", &Expectations::memory),
-                      field("traffic_class", &Expectations::traffic_class),
-                      field("governor", &Expectations::governor),
-                      field("socket_buffer", &Expectations::socket_buffer),
-                      field("subnet_manager", &Expectations::subnet_manager),
-                      field("checkpoint_path", &Expectations::checkpoint_path),
-                      field("venv", &Expectations::venv),
-                      field("fraction_of_ceiling", &Expectations::fraction_of_ceiling)};
+  static void fields(auto&& field) {
+    field("gpus", &Expectations::gpus);
+    field("gpu_model", &Expectations::gpu_model);
+    field("driver", &Expectations::driver);
+    field("cuda", &Expectations::cuda);
+    field("mig", &Expectations::mig);
+    field("os", &Expectations::os);
+    field("kernel", &Expectations::kernel);
+    field("bios", &Expectations::bios);
+    field("firmware", &Expectations::firmware);
+    field("nccl", &Expectations::nccl);
+    field("memory", &Expectations::memory);
+    field("traffic_class", &Expectations::traffic_class);
+    field("governor", &Expectations::governor);
+    field("socket_buffer", &Expectations::socket_buffer);
+    field("subnet_manager", &Expectations::subnet_manager);
+    field("checkpoint_path", &Expectations::checkpoint_path);
+    field("venv", &Expectations::venv);
+    field("fraction_of_ceiling", &Expectations::fraction_of_ceiling);
   }
 };
 
@@ -71,9 +70,12 @@ struct Node {
   bool local = false;              // the agent is started on this machine, without ssh
   std::optional<std::string> bmc;  // address of the BMC
   Expectations expect;             // the cluster's, with the node's own laid over
-  static constexpr auto fields() {
-    return std::tuple{field("name", &Node::name), field("ssh", &Node::ssh), field("local", &Node::local),
-                      field("bmc", &Node::bmc), field("expect", &Node::expect)};
+  static void fields(auto&& field) {
+    field("name", &Node::name);
+    field("ssh", &Node::ssh);
+    field("local", &Node::local);
+    field("bmc", &Node::bmc);
+    field("expect", &Node::expect);
   }
 };
 
@@ -81,9 +83,10 @@ struct RailPort {
   std::string node;
   std::string interface;
   std::optional<IpAddress> address;  // absent on InfiniBand without IPoIB
-  static constexpr auto fields() {
-    return std::tuple{field("node", &RailPort::node), field("interface", &RailPort::interface),
-                      field("address", &RailPort::address)};
+  static void fields(auto&& field) {
+    field("node", &RailPort::node);
+    field("interface", &RailPort::interface);
+    field("address", &RailPort::address);
   }
 };
 
@@ -97,15 +100,15 @@ struct Rail {
   std::optional<BitRate> speed;  // of the port, exactly
   std::string rdma_driver;       // "rxe", "siw" for software RDMA; empty: whatever the adapter has
   std::vector<RailPort> ports;
-  static constexpr auto fields() {
-    return std::tuple{field("name", &Rail::name),
-                      field("fabric", &Rail::fabric),
-                      field("topology", &Rail::topology),
-                      field("subnet", &Rail::subnet),
-                      field("mtu", &Rail::mtu),
-                      field("speed", &Rail::speed),
-                      field("rdma_driver", &Rail::rdma_driver),
-                      field("ports", &Rail::ports)};
+  static void fields(auto&& field) {
+    field("name", &Rail::name);
+    field("fabric", &Rail::fabric);
+    field("topology", &Rail::topology);
+    field("subnet", &Rail::subnet);
+    field("mtu", &Rail::mtu);
+    field("speed", &Rail::speed);
+    field("rdma_driver", &Rail::rdma_driver);
+    field("ports", &Rail::ports);
   }
 };
 
@@ -115,10 +118,12 @@ struct Cluster {
   std::string ssh_config;  // -F for ssh; empty: the user's own
   std::vector<Node> nodes;
   std::vector<Rail> rails;
-  static constexpr auto fields() {
-    return std::tuple{field("name", &Cluster::name), field("file", &Cluster::file),
-                      field("ssh_config", &Cluster::ssh_config), field("nodes", &Cluster::nodes),
-                      field("rails", &Cluster::rails)};
+  static void fields(auto&& field) {
+    field("name", &Cluster::name);
+    field("file", &Cluster::file);
+    field("ssh_config", &Cluster::ssh_config);
+    field("nodes", &Cluster::nodes);
+    field("rails", &Cluster::rails);
   }
 };
 

@@ -8,8 +8,9 @@ namespace railbed {
 namespace {
 
 std::vector<std::string_view> expectation_names() {
-  return std::apply([](const auto&... one) { return std::vector<std::string_view>{one.name...}; },
-                    Expectations::fields());
+  std::vector<std::string_view> names;
+  Expectations::fields([&](std::string_view name, auto) { names.push_back(name); });
+  return names;
 }
 
 }  // namespace

@@ -11,19 +11,19 @@
 namespace railbed {
 namespace {
 
-using Kind = YamlValue::Kind;
+using ValueKind = YamlValue::Kind;
 
 constexpr std::size_t kMaxText = 1024;
 
-std::string_view kind_name(Kind kind) {
+std::string_view kind_name(ValueKind kind) {
   switch (kind) {
-    case Kind::kNothing:
+    case ValueKind::kNothing:
       return "empty";
-    case Kind::kText:
+    case ValueKind::kText:
       return "a single value";
-    case Kind::kList:
+    case ValueKind::kList:
       return "a list";
-    case Kind::kMapping:
+    case ValueKind::kMapping:
       return "a mapping";
   }
   return "";
@@ -46,8 +46,8 @@ class Reader {
   using Visit = std::function<void(std::string_view key, const YamlKey& at, const YamlValue& value)>;
 
   // Complains unless `value` is of the kind. An empty value is pointed at by its key.
-  bool is(Kind kind, const YamlValue& value, std::string_view what, Spot key_spot);
-  bool is(Kind kind, const YamlValue& value, const YamlKey& key) {
+  bool is(ValueKind kind, const YamlValue& value, std::string_view what, Spot key_spot);
+  bool is(ValueKind kind, const YamlValue& value, const YamlKey& key) {
     return is(kind, value, '"' + key.text + '"', key.spot);
   }
   // Calls `visit` for every known key; complains of unknown, repeated and missing ones.
@@ -79,12 +79,12 @@ class Reader {
   Complaints& complaints_;
 };
 
-bool Reader::is(Kind kind, const YamlValue& value, std::string_view what, Spot key_spot) {
+bool Reader::is(ValueKind kind, const YamlValue& value, std::string_view what, Spot key_spot) {
   if (value.kind == kind) return true;
   complaints_.add(
-      value.kind == Kind::kNothing ? key_spot : value.spot,
+      value.kind == ValueKind::kNothing ? key_spot : value.spot,
       fmt::format("{} must be {}{}{}", what, kind_name(kind),
-                  value.kind == Kind::kNothing ? ", and it is " : ", not ", kind_name(value.kind)));
+                  value.kind == ValueKind::kNothing ? ", and it is " : ", not ", kind_name(value.kind)));
   return false;
 }
 
@@ -120,7 +120,7 @@ void Reader::complain_of_missing(const YamlValue& mapping, std::string_view thin
 }
 
 Said<std::string> Reader::text(const YamlKey& key, const YamlValue& value) {
-  if (!is(Kind::kText, value, key)) return std::nullopt;
+  if (!is(ValueKind::kText, value, key)) return std::nullopt;
   const bool printable = std::none_of(value.text.begin(), value.text.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
   });
@@ -195,7 +195,7 @@ bool Reader::read_link(std::string_view key, const YamlKey& at, const YamlValue&
 }
 
 void Reader::read_ssh(const YamlKey& at, const YamlValue& value, RawCluster& cluster) {
-  if (!is(Kind::kMapping, value, at)) return;
+  if (!is(ValueKind::kMapping, value, at)) return;
   each_key(value, "ssh", [&](std::string_view key, const YamlKey& key_at, const YamlValue& item) {
     const auto said = text(key_at, item);
     if (!said) return;
@@ -269,7 +269,7 @@ const std::vector<std::string_view> kGovernors = {"performance", "powersave",   
 // Board ids are the adapters' own words: any key will do.
 std::optional<std::map<std::string, std::string>> Reader::read_firmware(const YamlKey& at,
                                                                         const YamlValue& value) {
-  if (!is(Kind::kMapping, value, at)) return std::nullopt;
+  if (!is(ValueKind::kMapping, value, at)) return std::nullopt;
   std::map<std::string, std::string> firmware;
   for (std::size_t i = 0; i < value.keys.size(); ++i)
     if (const auto version = text(value.keys[i], value.items[i]))
@@ -279,7 +279,7 @@ std::optional<std::map<std::string, std::string>> Reader::read_firmware(const Ya
 
 RawExpect Reader::read_expect(const YamlKey& at, const YamlValue& value) {
   RawExpect expect;
-  if (!is(Kind::kMapping, value, at)) return expect;
+  if (!is(ValueKind::kMapping, value, at)) return expect;
   Expectations& values = expect.values;
   each_key(value, "expect", [&](std::string_view key, const YamlKey& key_at, const YamlValue& item) {
     constexpr std::string_view kSize = "a size with its unit, as in \"64 GiB\"";
@@ -328,7 +328,7 @@ RawExpect Reader::read_expect(const YamlKey& at, const YamlValue& value) {
 }
 
 void Reader::read_nodes(const YamlKey& at, const YamlValue& value, RawCluster& cluster) {
-  if (!is(Kind::kList, value, at)) return;
+  if (!is(ValueKind::kList, value, at)) return;
   if (value.items.empty()) complaints_.add(value.spot, "a cluster has at least one node");
   for (const YamlValue& item : value.items)
     if (auto node = read_node(item))
@@ -339,13 +339,13 @@ void Reader::read_nodes(const YamlKey& at, const YamlValue& value, RawCluster& c
 
 std::optional<RawNode> Reader::read_node(const YamlValue& value) {
   RawNode node;
-  if (value.kind == Kind::kText) {  // `- gpu[01-64]` is short for `- name: gpu[01-64]`
+  if (value.kind == ValueKind::kText) {  // `- gpu[01-64]` is short for `- name: gpu[01-64]`
     auto name = pattern("name", value.spot, value);
     if (!name) return std::nullopt;
     node.name = std::move(*name);
     return node;
   }
-  if (!is(Kind::kMapping, value, "a node", value.spot)) return std::nullopt;
+  if (!is(ValueKind::kMapping, value, "a node", value.spot)) return std::nullopt;
   bool named = false;
   each_key(value, "node", [&](std::string_view key, const YamlKey& at, const YamlValue& item) {
     if (key == "name") {
@@ -369,9 +369,9 @@ std::optional<RawNode> Reader::read_node(const YamlValue& value) {
 
 std::vector<RawRail> Reader::read_rails(const YamlKey& at, const YamlValue& value) {
   std::vector<RawRail> rails;
-  if (!is(Kind::kList, value, at)) return rails;
+  if (!is(ValueKind::kList, value, at)) return rails;
   for (const YamlValue& item : value.items)
-    if (is(Kind::kMapping, item, "a rail", item.spot)) rails.push_back(read_rail(item));
+    if (is(ValueKind::kMapping, item, "a rail", item.spot)) rails.push_back(read_rail(item));
   return rails;
 }
 
@@ -391,7 +391,7 @@ RawRail Reader::read_rail(const YamlValue& value) {
       rail.first_address = parsed(at, item, IpAddress::parse, "an IP address");
     } else if (key == "ports") {
       read_ports(at, item, rail);
-    } else if (item.kind == Kind::kList) {
+    } else if (item.kind == ValueKind::kList) {
       for (const YamlValue& one : item.items)
         if (auto nodes = pattern(key, at.spot, one)) rail.nodes.push_back(std::move(*nodes));
     } else if (auto nodes = pattern(key, at.spot, item)) {
@@ -403,11 +403,11 @@ RawRail Reader::read_rail(const YamlValue& value) {
 }
 
 void Reader::read_ports(const YamlKey& at, const YamlValue& value, RawRail& rail) {
-  if (!is(Kind::kMapping, value, at)) return;
+  if (!is(ValueKind::kMapping, value, at)) return;
   rail.ports_spot = at.spot;
   for (std::size_t i = 0; i < value.keys.size(); ++i) {
     const YamlKey& key = value.keys[i];
-    if (!is(Kind::kMapping, value.items[i], key)) continue;
+    if (!is(ValueKind::kMapping, value.items[i], key)) continue;
     RawPort port;
     port.nodes = {key.text, key.spot, std::nullopt};
     if (key.spot.length == key.text.size()) port.nodes.inside = key.spot.offset;
@@ -425,18 +425,18 @@ void Reader::read_ports(const YamlKey& at, const YamlValue& value, RawRail& rail
 
 RawCluster Reader::read(const YamlValue& root) {
   RawCluster cluster;
-  if (!is(Kind::kMapping, root, "cluster.yaml", root.spot)) return cluster;
+  if (!is(ValueKind::kMapping, root, "cluster.yaml", root.spot)) return cluster;
   // A file of another version is not judged by this one's rules.
   for (std::size_t i = 0; i < root.keys.size(); ++i) {
     const YamlValue& version = root.items[i];
-    if (root.keys[i].text != "railbed" || version.kind != Kind::kText || version.text == "1") continue;
+    if (root.keys[i].text != "railbed" || version.kind != ValueKind::kText || version.text == "1") continue;
     complaints_.add(version.spot, "this railbed reads version 1 of cluster.yaml: \"railbed: 1\"");
     return cluster;
   }
   each_key(root, "cluster", [&](std::string_view key, const YamlKey& at, const YamlValue& value) {
     if (read_link(key, at, value, cluster.link)) return;
     if (key == "railbed") {
-      is(Kind::kText, value, at);
+      is(ValueKind::kText, value, at);
     } else if (key == "cluster") {
       if (auto name = text(at, value)) cluster.name = std::move(name->value);
     } else if (key == "ssh") {

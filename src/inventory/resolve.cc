@@ -42,12 +42,11 @@ bool is_destination(std::string_view text) {
 
 Expectations overlay(const Expectations& below, const RawExpect& above) {
   Expectations merged = below;
-  const auto lay = [&](const auto& one) {
-    using Member = std::remove_cvref_t<decltype(merged.*(one.member))>;
+  Expectations::fields([&](std::string_view, auto member) {
+    using Member = std::remove_cvref_t<decltype(merged.*member)>;
     if constexpr (!std::is_same_v<Member, double>)
-      if (above.values.*(one.member)) merged.*(one.member) = above.values.*(one.member);
-  };
-  std::apply([&](const auto&... one) { (lay(one), ...); }, Expectations::fields());
+      if (above.values.*member) merged.*member = above.values.*member;
+  });
   if (above.fraction_said) merged.fraction_of_ceiling = above.values.fraction_of_ceiling;
   return merged;
 }
@@ -357,11 +356,10 @@ void Resolver::check_pair(std::size_t earlier, std::size_t later, const std::str
   if (same_interface)
     return complain(raw_.rails[later].spot, fmt::format("{} and {} are both on one interface of node \"{}\"",
                                                         one.name, two.name, node));
-  complain(
-      raw_.rails[later].subnet->spot,
-      fmt::format("{} overlaps {} of {} on node \"{}\": the kernel would answer for either port; give each "
-                  "rail a subnet of its own",
-                  two.subnet->to_text(), one.subnet->to_text(), one.name, node));
+  complain(raw_.rails[later].subnet->spot,
+           fmt::format("{} overlaps {} of {} on node \"{}\": the kernel would answer for either port; "
+                       "give each rail a subnet of its own",
+                       two.subnet->to_text(), one.subnet->to_text(), one.name, node));
 }
 
 void Resolver::check_against_other_rails() {

@@ -270,14 +270,13 @@ std::string rail_text(const Cluster& cluster, const Rail& rail, const Settings& 
 
 std::vector<std::pair<std::string_view, std::string>> settings_of(const Expectations& expect) {
   Settings settings;
-  const auto take = [&](const auto& one) {
-    const auto& value = expect.*(one.member);
+  Expectations::fields([&](std::string_view name, auto member) {
+    const auto& value = expect.*member;
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, double>)
-      settings.emplace_back(one.name, fmt::format("{}", value));
+      settings.emplace_back(name, fmt::format("{}", value));
     else if (value)
-      settings.emplace_back(one.name, text_of(*value));
-  };
-  std::apply([&](const auto&... one) { (take(one), ...); }, Expectations::fields());
+      settings.emplace_back(name, text_of(*value));
+  });
   return settings;
 }
 

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
 #include "base/units.h"
 #include "facts/facts.h"
 #include "nccl/version.h"
@@ -24,12 +23,16 @@ struct PortChoice {
   std::optional<int> gid_index = {};  // RoCE only
   std::string gid = {};
   std::string gid_why = {};
-  static constexpr auto fields() {
-    return std::tuple{field("device", &PortChoice::device),       field("port", &PortChoice::port),
-                      field("link", &PortChoice::link),           field("rate", &PortChoice::rate),
-                      field("used", &PortChoice::used),           field("why", &PortChoice::why),
-                      field("gid_index", &PortChoice::gid_index), field("gid", &PortChoice::gid),
-                      field("gid_why", &PortChoice::gid_why)};
+  static void fields(auto&& field) {
+    field("device", &PortChoice::device);
+    field("port", &PortChoice::port);
+    field("link", &PortChoice::link);
+    field("rate", &PortChoice::rate);
+    field("used", &PortChoice::used);
+    field("why", &PortChoice::why);
+    field("gid_index", &PortChoice::gid_index);
+    field("gid", &PortChoice::gid);
+    field("gid_why", &PortChoice::gid_why);
   }
 };
 
@@ -39,9 +42,11 @@ struct NicChoice {
   BitRate rate;
   std::string pci_address;  // of the first
   std::string why;          // why it is fused; empty when it is one port
-  static constexpr auto fields() {
-    return std::tuple{field("name", &NicChoice::name), field("rate", &NicChoice::rate),
-                      field("pci_address", &NicChoice::pci_address), field("why", &NicChoice::why)};
+  static void fields(auto&& field) {
+    field("name", &NicChoice::name);
+    field("rate", &NicChoice::rate);
+    field("pci_address", &NicChoice::pci_address);
+    field("why", &NicChoice::why);
   }
 };
 
@@ -53,14 +58,14 @@ struct PairChoice {
   bool gpudirect = false;
   std::string why;
   std::string blocked_by = {};  // the variable that keeps GPUDirect off where the hardware would do it
-  static constexpr auto fields() {
-    return std::tuple{field("gpu", &PairChoice::gpu),
-                      field("nic", &PairChoice::nic),
-                      field("path", &PairChoice::path),
-                      field("nearest", &PairChoice::nearest),
-                      field("gpudirect", &PairChoice::gpudirect),
-                      field("why", &PairChoice::why),
-                      field("blocked_by", &PairChoice::blocked_by)};
+  static void fields(auto&& field) {
+    field("gpu", &PairChoice::gpu);
+    field("nic", &PairChoice::nic);
+    field("path", &PairChoice::path);
+    field("nearest", &PairChoice::nearest);
+    field("gpudirect", &PairChoice::gpudirect);
+    field("why", &PairChoice::why);
+    field("blocked_by", &PairChoice::blocked_by);
   }
 };
 
@@ -75,16 +80,16 @@ struct Choices {
   std::string gpudirect_route;  // peermem, DMA-BUF; empty: none
   std::string gpudirect_why;
   std::vector<PairChoice> pairs;
-  static constexpr auto fields() {
-    return std::tuple{field("network", &Choices::network),
-                      field("network_why", &Choices::network_why),
-                      field("ports", &Choices::ports),
-                      field("nics", &Choices::nics),
-                      field("interfaces", &Choices::interfaces),
-                      field("interfaces_why", &Choices::interfaces_why),
-                      field("gpudirect_route", &Choices::gpudirect_route),
-                      field("gpudirect_why", &Choices::gpudirect_why),
-                      field("pairs", &Choices::pairs)};
+  static void fields(auto&& field) {
+    field("network", &Choices::network);
+    field("network_why", &Choices::network_why);
+    field("ports", &Choices::ports);
+    field("nics", &Choices::nics);
+    field("interfaces", &Choices::interfaces);
+    field("interfaces_why", &Choices::interfaces_why);
+    field("gpudirect_route", &Choices::gpudirect_route);
+    field("gpudirect_why", &Choices::gpudirect_why);
+    field("pairs", &Choices::pairs);
   }
 };
 

@@ -104,12 +104,11 @@ void interface_list(Linter& lint, const NcclVariable& set) {
     if (std::ranges::none_of(names, [&](const std::string& name) { return list.matches(entry, name); }))
       lost.push_back(entry.name);
   if (running.empty()) {
-    lint.say(
-        Severity::kError, "no-interface", set,
-        down.empty() ? fmt::format("matches no interface of this node ({})", list_text(names))
-                     : fmt::format("selects only {}, which is down or has no address", list_text(down)),
-        "Name an interface that is up and reaches the other nodes, or remove the line: NCCL stops with \"no "
-        "socket interface found\".");
+    lint.say(Severity::kError, "no-interface", set,
+             down.empty() ? fmt::format("matches no interface of this node ({})", list_text(names))
+                          : fmt::format("selects only {}, which is down or has no address", list_text(down)),
+             "Name an interface that is up and reaches the other nodes, or remove the line: "
+             "NCCL stops with \"no socket interface found\".");
     return;
   }
   if (!lost.empty() && !list.exclude)

@@ -168,8 +168,7 @@ TEST(Lint, ServicesAndLoginsDisagree) {
                                                               {"NCCL_IB_SL", "1", "/etc/default/slurmd:1"}})};
   facts.nccl.services = {slurmd};
   EXPECT_THAT(ids(lint(facts, {})), IsEmpty()) << "the file comes after the unit's own lines";
-  facts.nccl.services[0].variables =
-      have(std::vector<NcclVariable>{{"NCCL_IB_SL", "2", "slurmd.service"}});
+  facts.nccl.services[0].variables = have(std::vector<NcclVariable>{{"NCCL_IB_SL", "2", "slurmd.service"}});
   EXPECT_THAT(ids(lint(facts, {})), ElementsAre("contexts-differ"));
   facts.nccl.services[0].variables = have(std::vector<NcclVariable>{{"NCCL_IB_SSL", "2", "slurmd.service"}});
   EXPECT_THAT(ids(lint(facts, {})), ElementsAre("unknown"));
@@ -177,7 +176,7 @@ TEST(Lint, ServicesAndLoginsDisagree) {
 
 TEST(Lint, TakesTheInstalledVersionUnlessOneIsExpected) {
   Facts facts = node({{"NCCL_IB_ADDR_FAMILY", "AF_INET", "/etc/nccl.conf:1"}});
-  facts.nccl.library = have(NcclLibrary{"/usr/lib64/libnccl.so.2.20.5", "2.20.5"});
+  facts.nccl.library = have(NcclFile{"/usr/lib64/libnccl.so.2.20.5", "2.20.5"});
   EXPECT_THAT(ids(lint(facts, {})), ElementsAre("too-new"));
   EXPECT_THAT(ids(lint(facts, at(2, 28, 9))), IsEmpty());
   EXPECT_EQ(predict(facts, {}).ports[0].gid_index, 0);

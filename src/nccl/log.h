@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fields.h"
 #include "nccl/severity.h"
 
 namespace railbed::nccl {
@@ -56,20 +55,20 @@ struct LogRank {
   bool network_used = false;  // at least one connection through the network
   std::vector<std::string> nics =
       {};  // those it is connected through: "mlx5_0", or "NET/IB/0" without a name
-  static constexpr auto fields() {
-    return std::tuple{field("rank", &LogRank::rank),
-                      field("host", &LogRank::host),
-                      field("process", &LogRank::process),
-                      field("device", &LogRank::device),
-                      field("bus_id", &LogRank::bus_id),
-                      field("step", &LogRank::step),
-                      field("last_line", &LogRank::last_line),
-                      field("operations", &LogRank::operations),
-                      field("last_operation", &LogRank::last_operation),
-                      field("gpudirect_send", &LogRank::gpudirect_send),
-                      field("gpudirect_receive", &LogRank::gpudirect_receive),
-                      field("network_used", &LogRank::network_used),
-                      field("nics", &LogRank::nics)};
+  static void fields(auto&& field) {
+    field("rank", &LogRank::rank);
+    field("host", &LogRank::host);
+    field("process", &LogRank::process);
+    field("device", &LogRank::device);
+    field("bus_id", &LogRank::bus_id);
+    field("step", &LogRank::step);
+    field("last_line", &LogRank::last_line);
+    field("operations", &LogRank::operations);
+    field("last_operation", &LogRank::last_operation);
+    field("gpudirect_send", &LogRank::gpudirect_send);
+    field("gpudirect_receive", &LogRank::gpudirect_receive);
+    field("network_used", &LogRank::network_used);
+    field("nics", &LogRank::nics);
   }
 };
 
@@ -78,9 +77,10 @@ struct LogConnections {
   std::string via = {};
   std::uint64_t count = 0;
   std::uint64_t gpudirect = 0;  // of them, how many through GPUDirect RDMA
-  static constexpr auto fields() {
-    return std::tuple{field("via", &LogConnections::via), field("count", &LogConnections::count),
-                      field("gpudirect", &LogConnections::gpudirect)};
+  static void fields(auto&& field) {
+    field("via", &LogConnections::via);
+    field("count", &LogConnections::count);
+    field("gpudirect", &LogConnections::gpudirect);
   }
 };
 
@@ -101,23 +101,23 @@ struct LogCommunicator {
   double slowest_init_seconds = 0;
   std::string slowest_init = {};  // "rank 3: kernels 0.43, bootstrap 0.01, …"
   std::vector<LogRank> ranks = {};
-  static constexpr auto fields() {
-    return std::tuple{field("id", &LogCommunicator::id),
-                      field("size", &LogCommunicator::size),
-                      field("nodes", &LogCommunicator::nodes),
-                      field("completed", &LogCommunicator::completed),
-                      field("collective_channels", &LogCommunicator::collective_channels),
-                      field("nvls_channels", &LogCommunicator::nvls_channels),
-                      field("p2p_channels", &LogCommunicator::p2p_channels),
-                      field("collnet", &LogCommunicator::collnet),
-                      field("local_path", &LogCommunicator::local_path),
-                      field("rings", &LogCommunicator::rings),
-                      field("ring_count", &LogCommunicator::ring_count),
-                      field("trees", &LogCommunicator::trees),
-                      field("connections", &LogCommunicator::connections),
-                      field("slowest_init_seconds", &LogCommunicator::slowest_init_seconds),
-                      field("slowest_init", &LogCommunicator::slowest_init),
-                      field("ranks", &LogCommunicator::ranks)};
+  static void fields(auto&& field) {
+    field("id", &LogCommunicator::id);
+    field("size", &LogCommunicator::size);
+    field("nodes", &LogCommunicator::nodes);
+    field("completed", &LogCommunicator::completed);
+    field("collective_channels", &LogCommunicator::collective_channels);
+    field("nvls_channels", &LogCommunicator::nvls_channels);
+    field("p2p_channels", &LogCommunicator::p2p_channels);
+    field("collnet", &LogCommunicator::collnet);
+    field("local_path", &LogCommunicator::local_path);
+    field("rings", &LogCommunicator::rings);
+    field("ring_count", &LogCommunicator::ring_count);
+    field("trees", &LogCommunicator::trees);
+    field("connections", &LogCommunicator::connections);
+    field("slowest_init_seconds", &LogCommunicator::slowest_init_seconds);
+    field("slowest_init", &LogCommunicator::slowest_init);
+    field("ranks", &LogCommunicator::ranks);
   }
 };
 
@@ -126,9 +126,10 @@ struct LogVariable {
   std::string name;
   std::string value;
   std::uint64_t processes = 0;
-  static constexpr auto fields() {
-    return std::tuple{field("name", &LogVariable::name), field("value", &LogVariable::value),
-                      field("processes", &LogVariable::processes)};
+  static void fields(auto&& field) {
+    field("name", &LogVariable::name);
+    field("value", &LogVariable::value);
+    field("processes", &LogVariable::processes);
   }
 };
 
@@ -140,11 +141,14 @@ struct LogNic {
   std::string link;       // RoCE, IB; empty when not said
   double gigabits = 0;    // 0: not said (needs NCCL_DEBUG_SUBSYS=NET)
   std::string gpudirect;  // "enabled", "disabled"; empty when not said
-  static constexpr auto fields() {
-    return std::tuple{field("host", &LogNic::host),          field("index", &LogNic::index),
-                      field("device", &LogNic::device),      field("port", &LogNic::port),
-                      field("link", &LogNic::link),          field("gigabits", &LogNic::gigabits),
-                      field("gpudirect", &LogNic::gpudirect)};
+  static void fields(auto&& field) {
+    field("host", &LogNic::host);
+    field("index", &LogNic::index);
+    field("device", &LogNic::device);
+    field("port", &LogNic::port);
+    field("link", &LogNic::link);
+    field("gigabits", &LogNic::gigabits);
+    field("gpudirect", &LogNic::gpudirect);
   }
 };
 
@@ -154,9 +158,11 @@ struct LogInterface {
   std::string name;
   std::string address;
   bool data = false;  // true: NET/Socket carries the data over it
-  static constexpr auto fields() {
-    return std::tuple{field("host", &LogInterface::host), field("name", &LogInterface::name),
-                      field("address", &LogInterface::address), field("data", &LogInterface::data)};
+  static void fields(auto&& field) {
+    field("host", &LogInterface::host);
+    field("name", &LogInterface::name);
+    field("address", &LogInterface::address);
+    field("data", &LogInterface::data);
   }
 };
 
@@ -164,9 +170,10 @@ struct LogNetwork {
   std::string name;             // IB, Socket, or a plugin's own: AWS Libfabric, IBext_v8
   std::uint64_t processes = 0;  // how many chose it
   std::string why = {};
-  static constexpr auto fields() {
-    return std::tuple{field("name", &LogNetwork::name), field("processes", &LogNetwork::processes),
-                      field("why", &LogNetwork::why)};
+  static void fields(auto&& field) {
+    field("name", &LogNetwork::name);
+    field("processes", &LogNetwork::processes);
+    field("why", &LogNetwork::why);
   }
 };
 
@@ -178,10 +185,12 @@ struct LogTuning {
   std::string protocol = {};   // LL128
   double latency = 0;          // microseconds
   double bandwidth = 0;        // GB/s, of the algorithm
-  static constexpr auto fields() {
-    return std::tuple{field("function", &LogTuning::function), field("algorithm", &LogTuning::algorithm),
-                      field("protocol", &LogTuning::protocol), field("latency", &LogTuning::latency),
-                      field("bandwidth", &LogTuning::bandwidth)};
+  static void fields(auto&& field) {
+    field("function", &LogTuning::function);
+    field("algorithm", &LogTuning::algorithm);
+    field("protocol", &LogTuning::protocol);
+    field("latency", &LogTuning::latency);
+    field("bandwidth", &LogTuning::bandwidth);
   }
 };
 
@@ -194,11 +203,14 @@ struct LogChoice {
   std::string protocol = {};   // LL, LL128, SIMPLE
   int channels = 0;            // the most
   std::uint64_t count = 0;
-  static constexpr auto fields() {
-    return std::tuple{field("function", &LogChoice::function), field("from_bytes", &LogChoice::from_bytes),
-                      field("to_bytes", &LogChoice::to_bytes), field("algorithm", &LogChoice::algorithm),
-                      field("protocol", &LogChoice::protocol), field("channels", &LogChoice::channels),
-                      field("count", &LogChoice::count)};
+  static void fields(auto&& field) {
+    field("function", &LogChoice::function);
+    field("from_bytes", &LogChoice::from_bytes);
+    field("to_bytes", &LogChoice::to_bytes);
+    field("algorithm", &LogChoice::algorithm);
+    field("protocol", &LogChoice::protocol);
+    field("channels", &LogChoice::channels);
+    field("count", &LogChoice::count);
   }
 };
 
@@ -215,19 +227,19 @@ struct LogProblem {
   std::string cause;
   std::string remedy;
   std::string source;
-  static constexpr auto fields() {
-    return std::tuple{field("id", &LogProblem::id),
-                      field("severity", &LogProblem::severity),
-                      field("consequence", &LogProblem::consequence),
-                      field("title", &LogProblem::title),
-                      field("message", &LogProblem::message),
-                      field("line", &LogProblem::line),
-                      field("count", &LogProblem::count),
-                      field("ranks", &LogProblem::ranks),
-                      field("hosts", &LogProblem::hosts),
-                      field("cause", &LogProblem::cause),
-                      field("remedy", &LogProblem::remedy),
-                      field("source", &LogProblem::source)};
+  static void fields(auto&& field) {
+    field("id", &LogProblem::id);
+    field("severity", &LogProblem::severity);
+    field("consequence", &LogProblem::consequence);
+    field("title", &LogProblem::title);
+    field("message", &LogProblem::message);
+    field("line", &LogProblem::line);
+    field("count", &LogProblem::count);
+    field("ranks", &LogProblem::ranks);
+    field("hosts", &LogProblem::hosts);
+    field("cause", &LogProblem::cause);
+    field("remedy", &LogProblem::remedy);
+    field("source", &LogProblem::source);
   }
 };
 
@@ -238,10 +250,12 @@ struct TorchRank {
   std::int64_t completed = -1;
   std::int64_t timed_out = -1;  // sequence number of the operation its watchdog gave up on
   std::string operation;        // ALLREDUCE
-  static constexpr auto fields() {
-    return std::tuple{field("rank", &TorchRank::rank), field("enqueued", &TorchRank::enqueued),
-                      field("completed", &TorchRank::completed), field("timed_out", &TorchRank::timed_out),
-                      field("operation", &TorchRank::operation)};
+  static void fields(auto&& field) {
+    field("rank", &TorchRank::rank);
+    field("enqueued", &TorchRank::enqueued);
+    field("completed", &TorchRank::completed);
+    field("timed_out", &TorchRank::timed_out);
+    field("operation", &TorchRank::operation);
   }
 };
 
@@ -250,9 +264,11 @@ struct Hang {
   std::string text = {};             // "rank 1 did not join AllReduce number 5; rank 0 waits in it"
   std::vector<int> behind = {};      // ranks that the others wait for
   std::vector<int> never_came = {};  // ranks of which there is no line
-  static constexpr auto fields() {
-    return std::tuple{field("communicator", &Hang::communicator), field("text", &Hang::text),
-                      field("behind", &Hang::behind), field("never_came", &Hang::never_came)};
+  static void fields(auto&& field) {
+    field("communicator", &Hang::communicator);
+    field("text", &Hang::text);
+    field("behind", &Hang::behind);
+    field("never_came", &Hang::never_came);
   }
 };
 
@@ -262,10 +278,12 @@ struct LogVerdict {
   std::vector<std::string> why = {};  // what in the log says so
   std::string cause = {};
   std::string remedy = {};
-  static constexpr auto fields() {
-    return std::tuple{field("severity", &LogVerdict::severity), field("text", &LogVerdict::text),
-                      field("why", &LogVerdict::why), field("cause", &LogVerdict::cause),
-                      field("remedy", &LogVerdict::remedy)};
+  static void fields(auto&& field) {
+    field("severity", &LogVerdict::severity);
+    field("text", &LogVerdict::text);
+    field("why", &LogVerdict::why);
+    field("cause", &LogVerdict::cause);
+    field("remedy", &LogVerdict::remedy);
   }
 };
 
@@ -290,27 +308,27 @@ struct Log {
   std::vector<TorchRank> torch;
   std::optional<Hang> hang;
   std::vector<LogCommunicator> communicators;  // largest first
-  static constexpr auto fields() {
-    return std::tuple{field("verdict", &Log::verdict),
-                      field("lines", &Log::lines),
-                      field("nccl_lines", &Log::nccl_lines),
-                      field("versions", &Log::versions),
-                      field("drivers", &Log::drivers),
-                      field("hosts", &Log::hosts),
-                      field("processes", &Log::processes),
-                      field("networks", &Log::networks),
-                      field("nics", &Log::nics),
-                      field("interfaces", &Log::interfaces),
-                      field("gpudirect", &Log::gpudirect),
-                      field("gpudirect_route", &Log::gpudirect_route),
-                      field("gpudirect_why", &Log::gpudirect_why),
-                      field("variables", &Log::variables),
-                      field("choices", &Log::choices),
-                      field("tuning", &Log::tuning),
-                      field("problems", &Log::problems),
-                      field("torch", &Log::torch),
-                      field("hang", &Log::hang),
-                      field("communicators", &Log::communicators)};
+  static void fields(auto&& field) {
+    field("verdict", &Log::verdict);
+    field("lines", &Log::lines);
+    field("nccl_lines", &Log::nccl_lines);
+    field("versions", &Log::versions);
+    field("drivers", &Log::drivers);
+    field("hosts", &Log::hosts);
+    field("processes", &Log::processes);
+    field("networks", &Log::networks);
+    field("nics", &Log::nics);
+    field("interfaces", &Log::interfaces);
+    field("gpudirect", &Log::gpudirect);
+    field("gpudirect_route", &Log::gpudirect_route);
+    field("gpudirect_why", &Log::gpudirect_why);
+    field("variables", &Log::variables);
+    field("choices", &Log::choices);
+    field("tuning", &Log::tuning);
+    field("problems", &Log::problems);
+    field("torch", &Log::torch);
+    field("hang", &Log::hang);
+    field("communicators", &Log::communicators);
   }
 };
 

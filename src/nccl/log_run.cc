@@ -59,8 +59,8 @@ LogVerdict of_lost_peer(const Log& log, const LogProblem& problem) {
           ? fmt::format("Rank {} on {} went away: others found its connection closed", silent.front(), host)
           : fmt::format("A rank went away, one of {}: others found its connection closed", rank_list(silent));
   verdict.remedy =
-      "Look at the last lines of that rank's own output; dmesg | grep -i -e oom -e xid on its host; the "
-      "scheduler's record of the job.";
+      "Look at the last lines of that rank's own output; "
+      "dmesg | grep -i -e oom -e xid on its host; the scheduler's record of the job.";
   return verdict;
 }
 
@@ -95,8 +95,8 @@ Reason why_sockets(const LogState& state) {
   Reason reason{.text = fmt::format("NCCL found no active RDMA port on {}", *device.begin()),
                 .why = {"\"NET/IB : No device found.\""},
                 .remedy =
-                    "Check `ibv_devinfo` on that node: a port must be PORT_ACTIVE; a container needs "
-                    "/dev/infiniband. `railbed verify` names the cause."};
+                    "Check `ibv_devinfo` on that node: a port must be PORT_ACTIVE; "
+                    "a container needs /dev/infiniband. `railbed verify` names the cause."};
   const std::string filter = value_of(log, "NCCL_IB_HCA");
   if (!filter.empty()) reason.why.push_back(fmt::format("NCCL_IB_HCA={} may match no device there", filter));
   return reason;
@@ -187,9 +187,8 @@ LogVerdict of_rdma(const Log& log, const LogCommunicator& communicator) {
             : fmt::format("GPUDirect RDMA is used by some connections only. {}", over);
     verdict.why = log.gpudirect_why;
     verdict.remedy =
-        "Load nvidia-peermem or use the open NVIDIA modules with DMA-BUF; pair each GPU with a NIC under the "
-        "same "
-        "PCIe switch. `railbed nccl` shows the distances.";
+        "Load nvidia-peermem or use the open NVIDIA modules with DMA-BUF; "
+        "pair each GPU with a NIC under the same PCIe switch. `railbed nccl` shows the distances.";
   }
   return verdict;
 }
@@ -244,8 +243,8 @@ void judge_run(LogState& state) {
     log.verdict = {.severity = Severity::kWarning,
                    .text = "There is no line of NCCL in this log",
                    .remedy =
-                       "Run the job with NCCL_DEBUG=INFO and keep the output of all ranks; NCCL_DEBUG_FILE "
-                       "sends it elsewhere."};
+                       "Run the job with NCCL_DEBUG=INFO and keep the output of all ranks; "
+                       "NCCL_DEBUG_FILE sends it elsewhere."};
   } else {
     log.verdict = of_healthy(state);
   }

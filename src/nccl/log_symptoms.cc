@@ -18,10 +18,10 @@ constexpr Symptom kSymptoms[] = {
      Said::kWarning,
      {"ismatch", "ersion"},
      "Ranks run different NCCL versions",
-     "The ranks load different NCCL libraries: another container, virtual environment or LD_LIBRARY_PATH on "
-     "some node.",
-     "Use the same NCCL everywhere: compare the \"NCCL version\" lines per host, then the libnccl.so each "
-     "process loads.",
+     "The ranks load different NCCL libraries: another container, "
+     "virtual environment or LD_LIBRARY_PATH on some node.",
+     "Use the same NCCL everywhere: compare the \"NCCL version\" lines per host, "
+     "then the libnccl.so each process loads.",
      "NCCL src/init.cc, src/misc/socket.cc"},
     {"too-old-library",
      kError,
@@ -57,10 +57,10 @@ constexpr Symptom kSymptoms[] = {
      Said::kWarning,
      {"Duplicate GPU detected"},
      "Two ranks use the same GPU",
-     "Each rank must set its own device; usually LOCAL_RANK or CUDA_VISIBLE_DEVICES is not used, or "
-     "NCCL_HOSTID makes two nodes look like one.",
-     "Call cudaSetDevice(local rank) (torch.cuda.set_device) before the first collective, and start no more "
-     "ranks per node than it has GPUs.",
+     "Each rank must set its own device; usually LOCAL_RANK or CUDA_VISIBLE_DEVICES is not used, "
+     "or NCCL_HOSTID makes two nodes look like one.",
+     "Call cudaSetDevice(local rank) (torch.cuda.set_device) before the first collective, "
+     "and start no more ranks per node than it has GPUs.",
      "NCCL src/init.cc"},
     {"shared-gpu",
      kError,
@@ -77,10 +77,10 @@ constexpr Symptom kSymptoms[] = {
      Said::kWarning,
      {"no socket interface found"},
      "NCCL_SOCKET_IFNAME matches no interface that is up",
-     "NCCL needs one IP interface for its first contact even over RDMA. The name is misspelt, differs on "
-     "this node, is down, or has no address of the wanted family.",
-     "Compare NCCL_SOCKET_IFNAME with `ip -brief address`; unset it, or name the interface of each node "
-     "exactly (=eth0).",
+     "NCCL needs one IP interface for its first contact even over RDMA. The name is misspelt, "
+     "differs on this node, is down, or has no address of the wanted family.",
+     "Compare NCCL_SOCKET_IFNAME with `ip -brief address`; unset it, "
+     "or name the interface of each node exactly (=eth0).",
      kEnvGuide},
     {"no-interface-for-ib",
      kError,
@@ -97,8 +97,8 @@ constexpr Symptom kSymptoms[] = {
      Said::kWarning,
      {"Error: network", "not found"},
      "The network that NCCL_NET asks for is not there",
-     "NCCL_NET forces a network that could not start: no active RDMA port for IB, or the plugin is not "
-     "installed.",
+     "NCCL_NET forces a network that could not start: no active RDMA port for IB, "
+     "or the plugin is not installed.",
      "Look at the NET/IB and NET/Plugin lines above it; unset NCCL_NET to let NCCL choose.",
      kEnvGuide},
     {"no-network",
@@ -107,10 +107,10 @@ constexpr Symptom kSymptoms[] = {
      Said::kWarning,
      {"Failed to initialize any NET plugin"},
      "No network could be started",
-     "NCCL_NET forces one network and that one failed: for IB there is no active RDMA port visible here, or "
-     "NCCL_IB_HCA matches none.",
-     "Check `ibv_devinfo` on that node (in the container too: it needs /dev/infiniband); unset NCCL_NET to "
-     "let NCCL choose.",
+     "NCCL_NET forces one network and that one failed: "
+     "for IB there is no active RDMA port visible here, or NCCL_IB_HCA matches none.",
+     "Check `ibv_devinfo` on that node (in the container too: it needs /dev/infiniband); "
+     "unset NCCL_NET to let NCCL choose.",
      kEnvGuide},
     {"mixed-net-counts",
      kError,
@@ -137,11 +137,11 @@ constexpr Symptom kSymptoms[] = {
      Said::kNccl,
      {"Call to ibv_", "failed", "Cannot allocate memory"},
      "RDMA memory could not be registered: the locked-memory limit",
-     "The process may not lock enough memory (`ulimit -l` is small), usually because the launcher's daemon "
-     "was started with the default limit.",
+     "The process may not lock enough memory (`ulimit -l` is small), "
+     "usually because the launcher's daemon was started with the default limit.",
      "Set memlock unlimited for the user and for the service that starts the job (limits.d, "
-     "LimitMEMLOCK=infinity for slurmd, containerd, sshd; --ulimit memlock=-1 for docker), then restart that "
-     "service.",
+     "LimitMEMLOCK=infinity for slurmd, containerd, sshd; --ulimit memlock=-1 for docker), "
+     "then restart that service.",
      kTroubleGuide},
     {"gpu-registration",
      kError,
@@ -151,8 +151,8 @@ constexpr Symptom kSymptoms[] = {
      "GPU memory could not be registered for RDMA",
      "nvidia-peermem is loaded but does not work with this driver or NIC driver (loaded is not registered), "
      "and DMA-BUF is not used.",
-     "Reload nvidia-peermem after the NIC driver, or use DMA-BUF (open NVIDIA kernel modules, kernel 5.12 or "
-     "newer). NCCL_NET_GDR_LEVEL=LOC confirms it by going around GPUDirect.",
+     "Reload nvidia-peermem after the NIC driver, or use DMA-BUF (open NVIDIA kernel modules, "
+     "kernel 5.12 or newer). NCCL_NET_GDR_LEVEL=LOC confirms it by going around GPUDirect.",
      kTroubleGuide},
     {"registration",
      kError,
@@ -170,8 +170,8 @@ constexpr Symptom kSymptoms[] = {
      {"/dev/shm", "No space left"},
      "/dev/shm is too small",
      "Ranks of one node talk through shared memory; containers get 64 MiB by default.",
-     "Give the container more: --shm-size=1g (docker), an emptyDir with medium Memory on /dev/shm "
-     "(Kubernetes).",
+     "Give the container more: --shm-size=1g (docker), "
+     "an emptyDir with medium Memory on /dev/shm (Kubernetes).",
      kTroubleGuide},
     {"shm",
      kError,
@@ -180,8 +180,8 @@ constexpr Symptom kSymptoms[] = {
      {"shared memory segment"},
      "A shared memory segment could not be created or attached",
      "/dev/shm is full or too small, or ranks of one node do not share it (separate containers).",
-     "Enlarge /dev/shm (--shm-size); share it between containers of a node (--ipc=host) or set "
-     "NCCL_SHM_DISABLE=1.",
+     "Enlarge /dev/shm (--shm-size); share it between containers of a node (--ipc=host) "
+     "or set NCCL_SHM_DISABLE=1.",
      kTroubleGuide},
     {"open-files",
      kError,
@@ -199,8 +199,8 @@ constexpr Symptom kSymptoms[] = {
      {"Cuda failure", "out of memory"},
      "GPU memory is full",
      "NCCL needs some hundred MiB of GPU memory per communicator, and the program left less.",
-     "Leave room (smaller batch or cache fraction), create communicators before filling memory, or shrink "
-     "NCCL's buffers (NCCL_BUFFSIZE, fewer NCCL_MAX_CTAS).",
+     "Leave room (smaller batch or cache fraction), create communicators before filling memory, "
+     "or shrink NCCL's buffers (NCCL_BUFFSIZE, fewer NCCL_MAX_CTAS).",
      "NCCL src/include/alloc.h"},
     {"nvls",
      kError,
@@ -208,10 +208,10 @@ constexpr Symptom kSymptoms[] = {
      Said::kWarning,
      {"NVLink SHARP"},
      "NVLink SHARP (multicast) could not be set up",
-     "Multicast memory cannot be allocated: the fabric manager is not running or restarted, or other jobs "
-     "hold the resources.",
-     "Check `systemctl status nvidia-fabricmanager` and that driver and fabric manager have the same "
-     "version; NCCL_NVLS_ENABLE=0 goes around it.",
+     "Multicast memory cannot be allocated: the fabric manager is not running or restarted, "
+     "or other jobs hold the resources.",
+     "Check `systemctl status nvidia-fabricmanager` and that driver and fabric manager have the same version; "
+     "NCCL_NVLS_ENABLE=0 goes around it.",
      kEnvGuide},
     {"nvlink-disabled",
      kError,
@@ -229,8 +229,8 @@ constexpr Symptom kSymptoms[] = {
      {"Cuda failure"},
      "A CUDA call failed",
      "The GPU or its driver reported an error; an earlier fault of the program's own kernels also ends here.",
-     "Look at the kernel log for Xid messages (dmesg | grep -i xid) and run with CUDA_LAUNCH_BLOCKING=1 to "
-     "find the first failing call.",
+     "Look at the kernel log for Xid messages (dmesg | grep -i xid) "
+     "and run with CUDA_LAUNCH_BLOCKING=1 to find the first failing call.",
      "CUDA runtime error names"},
     // RDMA connections
     {"no-gid",
@@ -239,10 +239,10 @@ constexpr Symptom kSymptoms[] = {
      Said::kNccl,
      {"GID", "nable to find"},
      "The port has no usable GID",
-     "The RoCE interface has no IP address, or none of the wanted family or range, so there is no GID to "
-     "send from.",
-     "Give the interface its address; check NCCL_IB_GID_INDEX, NCCL_IB_ADDR_FAMILY and NCCL_IB_ADDR_RANGE "
-     "against `show_gids`.",
+     "The RoCE interface has no IP address, or none of the wanted family or range, "
+     "so there is no GID to send from.",
+     "Give the interface its address; check NCCL_IB_GID_INDEX, "
+     "NCCL_IB_ADDR_FAMILY and NCCL_IB_ADDR_RANGE against `show_gids`.",
      kEnvGuide},
     {"qp-timeout",
      kError,
@@ -250,10 +250,10 @@ constexpr Symptom kSymptoms[] = {
      Said::kNccl,
      {"Call to ibv_modify_qp failed", "imed out"},
      "The peer's address could not be resolved on the RDMA network",
-     "Moving the queue pair to RTR looks up the peer's MAC address, and nobody answered: other subnet or "
-     "VLAN, no route, a dead link, or on rails a NIC of another rail.",
-     "ping the peer's GID address from the local one (ping -I); on rails set NCCL_CROSS_NIC=0; leave "
-     "NCCL_IB_GID_INDEX unset on 2.21 and newer.",
+     "Moving the queue pair to RTR looks up the peer's MAC address, and nobody answered: "
+     "other subnet or VLAN, no route, a dead link, or on rails a NIC of another rail.",
+     "ping the peer's GID address from the local one (ping -I); on rails set NCCL_CROSS_NIC=0; "
+     "leave NCCL_IB_GID_INDEX unset on 2.21 and newer.",
      "github.com/NVIDIA/nccl/issues/2013"},
     {"qp-unreachable",
      kError,
@@ -271,10 +271,10 @@ constexpr Symptom kSymptoms[] = {
      Said::kNccl,
      {"Call to ibv_modify_qp failed", "No such device"},
      "The GID index does not belong to a working interface",
-     "The GID that was chosen has no network interface behind it: NCCL_IB_GID_INDEX points at an empty or "
-     "stale entry.",
-     "Unset NCCL_IB_GID_INDEX (2.21 and newer choose by address), or take the index of the RoCE v2 entry "
-     "with the right address from `show_gids`.",
+     "The GID that was chosen has no network interface behind it: "
+     "NCCL_IB_GID_INDEX points at an empty or stale entry.",
+     "Unset NCCL_IB_GID_INDEX (2.21 and newer choose by address), "
+     "or take the index of the RoCE v2 entry with the right address from `show_gids`.",
      "github.com/NVIDIA/nccl/issues/925"},
     {"qp",
      kError,
@@ -291,10 +291,12 @@ constexpr Symptom kSymptoms[] = {
      Said::kNccl,
      {"Got completion", "<status 12>"},
      "RDMA messages were sent and never acknowledged (error 12)",
-     "The packets or their acknowledgements do not arrive: wrong GID or VLAN, one end's MTU smaller than the "
-     "other's (then only large messages fail), a firewall or ACL, packet loss without PFC, or the peer died.",
-     "Prove the path with `railbed bench rdma`, and the MTU with ping -M do -s 8972 from both ends; check "
-     "PFC/ECN counters. Only for lossy or very large fabrics raise NCCL_IB_TIMEOUT.",
+     "The packets or their acknowledgements do not arrive: wrong GID or VLAN, "
+     "one end's MTU smaller than the other's (then only large messages fail), a firewall or ACL, "
+     "packet loss without PFC, or the peer died.",
+     "Prove the path with `railbed bench rdma`, "
+     "and the MTU with ping -M do -s 8972 from both ends; check PFC/ECN counters. "
+     "Only for lossy or very large fabrics raise NCCL_IB_TIMEOUT.",
      "ibv_wc_status 12; github.com/NVIDIA/nccl/issues/426"},
     {"receiver-not-ready",
      kError,
@@ -311,8 +313,8 @@ constexpr Symptom kSymptoms[] = {
      Said::kNccl,
      {"Got completion", "<status 4>"},
      "The NIC may not access the memory it was given (error 4)",
-     "Usually GPUDirect: PCIe ACS redirects peer-to-peer traffic through the root port, or the IOMMU "
-     "translates it.",
+     "Usually GPUDirect: PCIe ACS redirects peer-to-peer traffic through the root port, "
+     "or the IOMMU translates it.",
      "Switch ACS redirection off on the bridges between GPU and NIC and boot with iommu=pt. "
      "NCCL_NET_GDR_LEVEL=LOC confirms it by going around GPUDirect.",
      "ibv_wc_status 4; NCCL src/transport/net_ib"},
@@ -322,8 +324,8 @@ constexpr Symptom kSymptoms[] = {
      Said::kNccl,
      {"Got completion", "<status 10>"},
      "The peer's NIC refused access to its memory (error 10)",
-     "GPUDirect on the peer: its registration went away (nvidia-peermem reloaded, process gone) or ACS/IOMMU "
-     "stands in between.",
+     "GPUDirect on the peer: its registration went away (nvidia-peermem reloaded, process gone) "
+     "or ACS/IOMMU stands in between.",
      "Check the peer as for error 4.",
      "ibv_wc_status 10"},
     {"flushed",
@@ -390,8 +392,8 @@ constexpr Symptom kSymptoms[] = {
      "A rank announced 127.0.0.1 as its address",
      "That node's NCCL chose the loopback interface: its name resolves to 127.0.0.1 or ::1, "
      "NCCL_SOCKET_IFNAME says lo, or no other interface is up.",
-     "Set NCCL_SOCKET_IFNAME to the interface of the node's own address, and MASTER_ADDR to an address the "
-     "others can reach.",
+     "Set NCCL_SOCKET_IFNAME to the interface of the node's own address, "
+     "and MASTER_ADDR to an address the others can reach.",
      kTroubleGuide},
     {"link-local",
      kError,
@@ -400,8 +402,8 @@ constexpr Symptom kSymptoms[] = {
      {"onnect to fe80", "failed"},
      "A rank announced a link-local IPv6 address",
      "The chosen interface has no other address; link-local ones work on one link only.",
-     "Give the interface an address, choose another with NCCL_SOCKET_IFNAME, or set "
-     "NCCL_SOCKET_FAMILY=AF_INET.",
+     "Give the interface an address, choose another with NCCL_SOCKET_IFNAME, "
+     "or set NCCL_SOCKET_FAMILY=AF_INET.",
      "github.com/NVIDIA/nccl/issues/975"},
     {"refused",
      kError,
@@ -410,8 +412,8 @@ constexpr Symptom kSymptoms[] = {
      {"onnect", "Connection refused"},
      "A rank could not reach its peer: connection refused",
      "The peer's process has already ended (then its own log says why), or a firewall rejects NCCL's ports.",
-     "Look at the peer first. If it lives: open all TCP ports between the nodes, or restrict "
-     "net.ipv4.ip_local_port_range and open that.",
+     "Look at the peer first. If it lives: open all TCP ports between the nodes, "
+     "or restrict net.ipv4.ip_local_port_range and open that.",
      kTroubleGuide},
     {"unreachable",
      kError,
@@ -421,8 +423,8 @@ constexpr Symptom kSymptoms[] = {
      "A rank could not reach its peer: no route to host",
      "NCCL chose an interface that the peer cannot reach (docker0, virbr0, a management or storage network), "
      "or a firewall rejects it.",
-     "Name the right one: NCCL_SOCKET_IFNAME==eth0 on every node; check with ping between exactly those "
-     "addresses.",
+     "Name the right one: NCCL_SOCKET_IFNAME==eth0 on every node; "
+     "check with ping between exactly those addresses.",
      kTroubleGuide},
     {"network-unreachable",
      kError,
@@ -431,8 +433,8 @@ constexpr Symptom kSymptoms[] = {
      {"onnect", "Network is unreachable"},
      "A rank could not reach its peer: network is unreachable",
      "The interface went down or lost its address, or no route leads to the peer's network.",
-     "Look at `ip -brief address` and `ip route get PEER` on that node, and at the kernel log for a lost "
-     "link.",
+     "Look at `ip -brief address` and `ip route get PEER` on that node, "
+     "and at the kernel log for a lost link.",
      kTroubleGuide},
     {"connect-timeout",
      kError,
@@ -468,8 +470,8 @@ constexpr Symptom kSymptoms[] = {
      {"essage truncated"},
      "Ranks exchange messages of different sizes",
      "The ranks call different operations, or the same with different counts.",
-     "Check that every rank makes the same calls in the same order; TORCH_DISTRIBUTED_DEBUG=DETAIL finds the "
-     "line in PyTorch.",
+     "Check that every rank makes the same calls in the same order; "
+     "TORCH_DISTRIBUTED_DEBUG=DETAIL finds the line in PyTorch.",
      "NCCL src/transport/net_socket.cc, src/bootstrap.cc"},
     // Echoes
     {"peer-closed",
@@ -478,8 +480,8 @@ constexpr Symptom kSymptoms[] = {
      Said::kNccl,
      {"Connection closed by remote peer"},
      "A peer closed its connection",
-     "That peer's process ended or was killed: its own log, the kernel's OOM killer or the scheduler knows "
-     "why.",
+     "That peer's process ended or was killed: its own log, "
+     "the kernel's OOM killer or the scheduler knows why.",
      "Look at the rank that is missing from the log's end; dmesg | grep -i -e oom -e xid on its host.",
      "NCCL src/misc/socket.cc"},
     {"proxy",

@@ -8,12 +8,6 @@ namespace {
 
 std::string_view css_of(Engine engine) { return engine == Engine::kTcp ? "tcp" : "rdma"; }
 
-const Measurement* of_size(const std::vector<const Measurement*>& runs, std::uint64_t size) {
-  const auto found = std::find_if(runs.begin(), runs.end(),
-                                  [&](const Measurement* run) { return run->message_bytes == size; });
-  return found == runs.end() ? nullptr : *found;
-}
-
 double ceiling_of(const Measurement& run) {
   return run.ceiling.limits.empty() ? 0 : run.ceiling.limits.front().rate.bits_per_second;
 }

@@ -28,8 +28,7 @@ std::string bandwidth_row(const Measurement& one) {
 std::string latency_row(const Measurement& one) {
   const Summary& summary = one.summary;
   return fmt::format(
-      " {:<7} {:<10}          {:<7.2f}        {:<7.2f}      {:<7.2f}  \t       {:<7.2f}     \t{:<7.2f}"
-      "\t\t{:<7.2f} \t\t{:<7.2f}\n",
+      " {:<7} {:<10}          {:<7.2f}        {:<7.2f}      {:<7.2f}  \t       {:<7.2f}     \t{:<7.2f}\t\t{:<7.2f} \t\t{:<7.2f}\n",
       one.message_bytes, summary.samples, summary.minimum / 1e3, summary.maximum / 1e3, summary.median / 1e3,
       summary.mean / 1e3, summary.deviation / 1e3, summary.p99 / 1e3, summary.p999 / 1e3);
 }
@@ -128,9 +127,7 @@ std::string perftest_text(const std::vector<Measurement>& measurements) {
     text += " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n" + bandwidths;
   if (!latencies.empty())
     text +=
-        " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]  "
-        " 99% "
-        "percentile[usec]   99.9% percentile[usec] \n" +
+        " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec] \n" +
         latencies;
   return text;
 }

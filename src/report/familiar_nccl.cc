@@ -42,8 +42,8 @@ std::string head(const CollectiveReport& report) {
   const std::uint64_t factor = rows.size() > 1 && rows[0].bytes > 0 ? rows[1].bytes / rows[0].bytes : 1;
   std::string text = fmt::format(
       "# Collective test starting: {}_perf\n"
-      "# nThread {} nGpus 1 minBytes {} maxBytes {} step: {}(factor) warmup iters: 1 iters: {} agg iters: 1 "
-      "validation: {} graph: 0 unalign: 0\n#\n# Using devices\n",
+      "# nThread {} nGpus 1 minBytes {} maxBytes {} step: {}(factor) warmup iters: 1 iters: "
+      "{} agg iters: 1 validation: {} graph: 0 unalign: 0\n#\n# Using devices\n",
       to_text(report.operation), report.ranks.size(), from, to, factor, report.iterations,
       !rows.empty() && rows.front().checked ? 1 : 0);
   for (const CollectiveRank& rank : report.ranks) {
@@ -53,15 +53,10 @@ std::string head(const CollectiveReport& report) {
                         printable(rank.gpu.name));
   }
   return text +
-         "#\n#                                                              out-of-place                     "
-         "  "
-         "in-place          \n"
-         "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   "
-         "algbw "
-         "  busbw  #wrong \n"
-         "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  "
-         "(GB/s) "
-         " (GB/s)         \n";
+         "#\n#                                                              out-of-place                       in-place          \n"
+         "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong \n"
+         "#        (B)    (elements)                               (us)  (GB/s)  (GB/s) "
+         "            (us)  (GB/s)  (GB/s)         \n";
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ Finding passed(std::string_view rule, std::string node) {
 }
 
 // One interface down on vm2, and what follows from it; a warning; something that could not be read.
-Verdict broken_pair() {
+Verdict broken_verdict() {
   Finding down = finding(Status::kFail, "net.down", "vm2", "eth1", "eth1 is down (administratively)");
   down.expected = "up";
   down.observed = "down";
@@ -52,7 +52,7 @@ Verdict broken_pair() {
 const Run kPairRun{"lab", "2031-05-04T10:00:00Z", 8.25, 2};
 
 TEST(FindingsText, SaysFirstWhatIsBrokenAndWhatToDo) {
-  EXPECT_EQ(render_text(broken_pair(), kPairRun),
+  EXPECT_EQ(render_text(broken_verdict(), kPairRun),
             R"(FAIL  vm2: eth1 is down (administratively)                              net.down
       do: Bring the interface up.
         $ ip link set eth1 up
@@ -134,8 +134,8 @@ TEST(FindingsText, ManyVariantsOfOneRuleAreSummedUp) {
 }
 
 TEST(FindingsText, ColoursOnlyWhenAskedAndNeverAlone) {
-  EXPECT_THAT(render_text(broken_pair(), kPairRun), Not(HasSubstr("\033")));
-  EXPECT_THAT(render_text(broken_pair(), kPairRun, {.colour = true}), HasSubstr("\033[1;31mFAIL\033[0m"));
+  EXPECT_THAT(render_text(broken_verdict(), kPairRun), Not(HasSubstr("\033")));
+  EXPECT_THAT(render_text(broken_verdict(), kPairRun, {.colour = true}), HasSubstr("\033[1;31mFAIL\033[0m"));
 }
 
 TEST(FindingsText, ANodeCannotSteerTheTerminal) {
@@ -160,7 +160,7 @@ TEST(FindingsText, ACircleOfCausesLosesNoFinding) {
 }
 
 TEST(FindingsJson, CarriesEveryFieldOfAFinding) {
-  const auto document = json::parse(render_json(broken_pair(), kPairRun));
+  const auto document = json::parse(render_json(broken_verdict(), kPairRun));
   ASSERT_TRUE(document) << document.error().text;
   EXPECT_EQ((*document)["format"], "railbed-findings");
   EXPECT_EQ((*document)["version"], 1);
@@ -175,7 +175,7 @@ TEST(FindingsJson, CarriesEveryFieldOfAFinding) {
 }
 
 TEST(FindingsJunit, AFailureFailsAnUnknownErrsAWarningOnlySpeaks) {
-  EXPECT_EQ(render_junit(broken_pair(), kPairRun), R"xml(<?xml version="1.0" encoding="UTF-8"?>
+  EXPECT_EQ(render_junit(broken_verdict(), kPairRun), R"xml(<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="railbed" tests="9" failures="4" errors="1" skipped="1" time="8.250">
   <testsuite name="(cluster)" tests="1" failures="1" errors="0" skipped="0" time="0" timestamp="2031-05-04T10:00:00Z">
     <testcase classname="(cluster)" name="measured.failed rail0" time="0"><failure type="fail" message="rail0 could not be measured">rail0 could not be measured

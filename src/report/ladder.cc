@@ -99,20 +99,20 @@ std::string causes_text(const Ladder& ladder) {
 }
 
 constexpr double kLeft = 170;
-constexpr double kWidth = 460;
+constexpr double kChartWidth = 460;
 constexpr double kStep = 44;
 
 Html draw_bar(const Rung& rung, double y, double full, bool loses) {
   Html all = html(R"(<rect x="{:.0f}" y="{:.0f}" width="{:.1f}" height="26" fill="{}"/>)", kLeft, y,
-                  rung.rate() / full * kWidth, loses ? "#b3261e" : "#2f6f9f");
+                  rung.rate() / full * kChartWidth, loses ? "#b3261e" : "#2f6f9f");
   if (ceiling_of(rung) > 0)
-    all +=
-        html(R"(<rect x="{:.1f}" y="{:.0f}" width="2" height="34" fill="#222222"><title>{}</title></rect>)",
-             kLeft + ceiling_of(rung) / full * kWidth, y - 4, rung.measurement->ceiling.limits.front().name);
+    all += html(
+        R"(<rect x="{:.1f}" y="{:.0f}" width="2" height="34" fill="#222222"><title>{}</title></rect>)",
+        kLeft + ceiling_of(rung) / full * kChartWidth, y - 4, rung.measurement->ceiling.limits.front().name);
   std::string label = to_text(BitRate{rung.rate()});
   if (rung.share) label += fmt::format(", {:.0f} %", *rung.share * 100);
-  return all + html(R"(<text x="{:.0f}" y="{:.0f}" font-size="12">{}{}</text>)", kLeft + kWidth + 12, y + 18,
-                    label, loses ? " loses most" : "");
+  return all + html(R"(<text x="{:.0f}" y="{:.0f}" font-size="12">{}{}</text>)", kLeft + kChartWidth + 12,
+                    y + 18, label, loses ? " loses most" : "");
 }
 
 Html draw(const Ladder& ladder, double top) {
@@ -125,7 +125,7 @@ Html draw(const Ladder& ladder, double top) {
                 y + 18, rung_name(rung.kind));
     all += rung.has_number() ? draw_bar(rung, y, full, is_loser(ladder, rung))
                              : html(R"(<text x="{:.0f}" y="{:.0f}" font-size="12" fill="#666666">{}</text>)",
-                                    kLeft, y + 18, fit(reason_of(rung), kWidth + 120, 12));
+                                    kLeft, y + 18, fit(reason_of(rung), kChartWidth + 120, 12));
     y += kStep;
   }
   return all;

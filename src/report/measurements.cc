@@ -24,12 +24,6 @@ std::string row(const std::string& label, const std::string& tcp, const std::str
   return line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
 }
 
-const Measurement* of_size(const std::vector<const Measurement*>& runs, std::uint64_t size) {
-  const auto found = std::find_if(runs.begin(), runs.end(),
-                                  [&](const Measurement* run) { return run->message_bytes == size; });
-  return found == runs.end() ? nullptr : *found;
-}
-
 std::string bandwidth_text(const Measurement* run) {
   return run == nullptr ? "" : to_text(BitRate{run->summary.median});
 }
@@ -82,16 +76,6 @@ std::string write_path(const Path& path) {
   if (!rows.empty()) text += row("", "TCP", "RDMA") + rows;
   for (const Engine engine : kEngines) text += meaning(path.of(engine), title(engine));
   return text;
-}
-
-// Failures first, then the least of its ceiling.
-double worth(const Path& path) {
-  if (path.has_failure()) return -1;
-  double least = 2;
-  for (const EngineRuns& runs : path.engines)
-    if (const Measurement* fastest = runs.fastest())
-      least = std::min(least, fraction_of_ceiling(*fastest).value_or(2));
-  return least;
 }
 
 struct Spread {

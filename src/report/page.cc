@@ -8,8 +8,8 @@ namespace {
 // Even if something unescaped slipped through, the browser would neither load nor run it: nothing may be
 // fetched, and the only script that may run is the one with this digest (tests/browser checks it).
 constexpr std::string_view kPolicy =
-    "default-src 'none'; style-src 'unsafe-inline'; script-src "
-    "'sha256-dlwncVsSpYWf7vEp7gybN89pa0ErvvTGVXo14R/37Dk='; base-uri 'none'; "
+    "default-src 'none'; style-src 'unsafe-inline'; "
+    "script-src 'sha256-dlwncVsSpYWf7vEp7gybN89pa0ErvvTGVXo14R/37Dk='; base-uri 'none'; "
     "form-action 'none'";
 
 Html draw_picture(const Scene& scene) {
@@ -34,8 +34,7 @@ std::string render_html(const Report& report) {
              R"(<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">)"
              R"(<meta http-equiv="Content-Security-Policy" content="{}">)"
              "<title>{}: "
-             "{}</title>\n<style>{}</style></head>\n<body><main>{}</main>\n<script>{}</script></body></"
-             "html>\n",
+             "{}</title>\n<style>{}</style></head>\n<body><main>{}</main>\n<script>{}</script></body></html>\n",
              Html{std::string(kPolicy)}, name, verdict_sentence(report), Html{std::string(page_style())},
              body, Html{std::string(page_script())})
       .markup;

@@ -8,7 +8,7 @@ namespace railbed {
 namespace {
 
 // Causes of one rule that are written out before the rest is only named.
-constexpr std::size_t kCausesPerRule = 20;
+constexpr std::size_t kCausesOnPage = 20;
 
 struct Look {
   std::string_view css;
@@ -97,10 +97,10 @@ Html red_findings(const std::vector<Cause>& causes) {
     if (severity(cause.worst) >= severity(Status::kPass)) continue;
     auto& kin = of_rule[cause.root.example->rule];
     kin.push_back(&cause);
-    if (kin.size() <= kCausesPerRule) all += article(cause);
+    if (kin.size() <= kCausesOnPage) all += article(cause);
   }
   for (const auto& [rule, kin] : of_rule)
-    if (kin.size() > kCausesPerRule) all += rest_of({kin.begin() + kCausesPerRule, kin.end()});
+    if (kin.size() > kCausesOnPage) all += rest_of({kin.begin() + kCausesOnPage, kin.end()});
   return all;
 }
 

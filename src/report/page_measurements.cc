@@ -11,15 +11,6 @@ constexpr std::size_t kPathsDrawn = 8;
 constexpr std::size_t kPathsListed = 300;
 constexpr std::size_t kMethodsListed = 100;
 
-double worth(const Path& path) {
-  if (path.has_failure()) return -1;
-  double least = 2;
-  for (const EngineRuns& runs : path.engines)
-    if (const Measurement* fastest = runs.fastest())
-      least = std::min(least, fraction_of_ceiling(*fastest).value_or(2));
-  return least;
-}
-
 Html ports_of(const Path& path) {
   for (const EngineRuns& runs : path.engines)
     for (const auto* kind : {&runs.bandwidths, &runs.latencies, &runs.failures})
@@ -95,10 +86,7 @@ Html method_row(const Measurement& run) {
   const std::string cpu =
       run.cpu_seconds_per_gigabyte > 0 ? fmt::format("{:.2f} s/GB", run.cpu_seconds_per_gigabyte) : "";
   return html(
-      "<tr><td>{} {} → {}</td><td>{} {}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>"
-      "<td class=\"number\">{}</td><td class=\"number\">{:.2f} s</td><td class=\"number\">{}</td><td "
-      "class=\"number\">{}</td>"
-      "<td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>",
+      "<tr><td>{} {} → {}</td><td>{} {}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{:.2f} s</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>",
       run.rail, run.from.node, run.to.node, title(run.engine),
       enum_names(run.metric)[static_cast<std::size_t>(run.metric)], to_text(ByteCount{run.message_bytes}),
       run.streams, run.mtu, run.seconds, summary.samples, median, interval, checked, cpu, limits_text(run));
@@ -144,14 +132,13 @@ Html draw_methods(const Report& report) {
   Html all;
   if (!report.measurements.empty()) {
     all = html(
-        "<p>Bandwidth is the median over samples of payload bits received in a second, warm-up left out. "
-        "Latency is half "
-        "a round trip. The interval is the 95 % confidence interval of the median, by order statistics. "
-        "“Data compared” is "
-        "payload that the receiver compared with what was sent, on the timed transfers. A ceiling is the "
-        "lowest of the limits "
-        "that could be computed for the path; a nominal one is what a virtual interface claims, and is shown "
-        "but never judged.</p>");
+        "<p>Bandwidth is the median over samples of payload bits received in a second, "
+        "warm-up left out. Latency is half a round trip. "
+        "The interval is the 95 % confidence interval of the median, by order statistics. "
+        "“Data compared” is payload that the receiver compared with what was sent, "
+        "on the timed transfers. "
+        "A ceiling is the lowest of the limits that could be computed for the path; "
+        "a nominal one is what a virtual interface claims, and is shown but never judged.</p>");
     all += method_table(report.measurements);
   }
   const std::string program = report.railbed.empty() ? "railbed" : "railbed " + report.railbed;

@@ -84,7 +84,7 @@ Html interface_rows(const Net& net) {
   return rows;
 }
 
-Html rdma_rows(const Rdma& rdma) {
+Html rdma_table(const Rdma& rdma) {
   Html rows;
   for (const RdmaDevice& device : items(rdma.devices))
     for (const RdmaPort& port : items(device.ports))
@@ -120,7 +120,7 @@ Html details_of(const SceneNode& node, const Facts* facts) {
     inside +=
         table("RDMA ports",
               {"Port", "State", "Link layer", "Rate", "MTU", "GIDs", "Driver", "Firmware", "PCI address"},
-              rdma_rows(facts->rdma));
+              rdma_table(facts->rdma));
     inside += table("Interfaces", {"Name", "State", "Speed", "MTU", "Addresses", "Driver", "PCI address"},
                     interface_rows(facts->net));
     inside +=

@@ -61,6 +61,21 @@ std::vector<std::uint64_t> Path::bandwidth_sizes() const {
   return {sizes.begin(), sizes.end()};
 }
 
+const Measurement* of_size(const std::vector<const Measurement*>& runs, std::uint64_t size) {
+  const auto found = std::find_if(runs.begin(), runs.end(),
+                                  [&](const Measurement* run) { return run->message_bytes == size; });
+  return found == runs.end() ? nullptr : *found;
+}
+
+double worth(const Path& path) {
+  if (path.has_failure()) return -1;
+  double least = 2;
+  for (const EngineRuns& runs : path.engines)
+    if (const Measurement* fastest = runs.fastest())
+      least = std::min(least, fraction_of_ceiling(*fastest).value_or(2));
+  return least;
+}
+
 std::vector<Path> paths_of(const std::vector<Measurement>& measurements) {
   std::vector<Path> paths;
   std::map<std::tuple<std::string, std::string, std::string>, std::size_t> index;

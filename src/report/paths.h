@@ -32,6 +32,12 @@ struct Path {
   std::vector<std::uint64_t> bandwidth_sizes() const;  // of either engine, rising
 };
 
+// The run with messages of this size; null without one.
+const Measurement* of_size(const std::vector<const Measurement*>& runs, std::uint64_t size);
+
+// What sorts paths by urgency, the most urgent least: failures, then the least share of its ceiling.
+double worth(const Path& path);
+
 // In order of first appearance.
 std::vector<Path> paths_of(const std::vector<Measurement>& measurements);
 

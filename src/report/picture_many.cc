@@ -25,7 +25,7 @@ std::string headline(const Scene& scene) {
   return fmt::format("{} nodes on {} rails: {}", scene.nodes.size(), scene.rails.size(), describe(scene));
 }
 
-std::string rail_text(const SceneRail& rail) {
+std::string rail_line(const SceneRail& rail) {
   std::string text = rail.name;
   for (const std::string& part : {rail.speed, rail.mtu, rail.kind, rail.measured})
     if (!part.empty()) text += " · " + part;
@@ -39,7 +39,7 @@ Html legend(const Scene& scene, double page, double pitch) {
     const SceneRail& rail = scene.rails[r];
     const double y = 14 + static_cast<double>(r) * pitch;
     Html inside = svg::mark(9, y - 4, 6, rail.trouble.health);
-    inside += svg::text(24, y, page - 30, svg::kNote, rail_text(rail));
+    inside += svg::text(24, y, page - 30, svg::kNote, rail_line(rail));
     all += svg::group(fmt::format("rail {}", css_class(rail.trouble.health)), rail.trouble.text, inside);
   }
   return all;

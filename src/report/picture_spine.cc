@@ -141,9 +141,9 @@ class Spine {
 };
 
 // The rails named on top, running down the left; nodes one under another.
-class Ladder {
+class SpineLadder {
  public:
-  explicit Ladder(const Scene& scene) : scene_(scene) {
+  explicit SpineLadder(const Scene& scene) : scene_(scene) {
     step_ = std::min(16.0, 56 / std::max(1.0, static_cast<double>(scene.rails.size())));
     nodes_y_ = static_cast<double>(scene.rails.size()) * 40 + 14;
     for (std::size_t i = 0; i < scene.nodes.size(); ++i)
@@ -224,7 +224,7 @@ Html draw_spine(const Scene& scene, Width width) {
     const Spine spine(scene);
     return svg::picture(kPage, spine.height(), "wide", title, description, spine.draw());
   }
-  const Ladder ladder(scene);
+  const SpineLadder ladder(scene);
   return svg::picture(390, ladder.height(), "narrow", title, description, ladder.draw());
 }
 

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
 #include "facts/facts.h"
 
 namespace railbed {
@@ -15,10 +14,11 @@ struct TopologyDevice {
   std::string pci_address;
   int numa_node = -1;
   bool gpu = false;
-  static constexpr auto fields() {
-    return std::tuple{field("name", &TopologyDevice::name),
-                      field("pci_address", &TopologyDevice::pci_address),
-                      field("numa_node", &TopologyDevice::numa_node), field("gpu", &TopologyDevice::gpu)};
+  static void fields(auto&& field) {
+    field("name", &TopologyDevice::name);
+    field("pci_address", &TopologyDevice::pci_address);
+    field("numa_node", &TopologyDevice::numa_node);
+    field("gpu", &TopologyDevice::gpu);
   }
 };
 
@@ -26,9 +26,10 @@ struct NearestAdapter {
   std::string gpu;
   std::vector<std::string> adapters;  // all that are equally near
   std::string path;                   // PIX, PXB, PHB, NODE, SYS
-  static constexpr auto fields() {
-    return std::tuple{field("gpu", &NearestAdapter::gpu), field("adapters", &NearestAdapter::adapters),
-                      field("path", &NearestAdapter::path)};
+  static void fields(auto&& field) {
+    field("gpu", &NearestAdapter::gpu);
+    field("adapters", &NearestAdapter::adapters);
+    field("path", &NearestAdapter::path);
   }
 };
 
@@ -36,9 +37,10 @@ struct TopologyMatrix {
   std::vector<TopologyDevice> devices;          // GPUs first
   std::vector<std::vector<std::string>> paths;  // [row][column]: "X" on the diagonal, PIX … SYS, NV18
   std::vector<NearestAdapter> nearest;          // for each GPU
-  static constexpr auto fields() {
-    return std::tuple{field("devices", &TopologyMatrix::devices), field("paths", &TopologyMatrix::paths),
-                      field("nearest", &TopologyMatrix::nearest)};
+  static void fields(auto&& field) {
+    field("devices", &TopologyMatrix::devices);
+    field("paths", &TopologyMatrix::paths);
+    field("nearest", &TopologyMatrix::nearest);
   }
 };
 

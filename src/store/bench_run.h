@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fields.h"
 #include "facts/measurement.h"
 
 namespace railbed {
@@ -26,14 +25,18 @@ struct BenchRun {
   // What the nodes were made of: "gpu01 kernel" → "6.8.0-45-generic". Two runs whose prints differ are
   // compared all the same, and the difference is shown beside the verdict.
   std::map<std::string, std::string> fingerprint;
-  // A key (engine, metric, operation, rail, ends, size, streams) that comes several times was measured several times.
+  // A key (engine, metric, operation, rail, ends, size, streams) that comes several times was measured
+  // several times.
   std::vector<Measurement> measurements;
-  static constexpr auto fields() {
-    return std::tuple{
-        field("version", &BenchRun::version),         field("id", &BenchRun::id),
-        field("started_at", &BenchRun::started_at),   field("label", &BenchRun::label),
-        field("command", &BenchRun::command),         field("railbed", &BenchRun::railbed),
-        field("fingerprint", &BenchRun::fingerprint), field("measurements", &BenchRun::measurements)};
+  static void fields(auto&& field) {
+    field("version", &BenchRun::version);
+    field("id", &BenchRun::id);
+    field("started_at", &BenchRun::started_at);
+    field("label", &BenchRun::label);
+    field("command", &BenchRun::command);
+    field("railbed", &BenchRun::railbed);
+    field("fingerprint", &BenchRun::fingerprint);
+    field("measurements", &BenchRun::measurements);
   }
 };
 

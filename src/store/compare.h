@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
 #include "store/bench_run.h"
 
 namespace railbed {
@@ -37,19 +36,19 @@ struct Comparison {
   Outcome outcome = Outcome::kInconclusive;
   int more_repeats = 0;  // on each side, to decide an INCONCLUSIVE; 0: no number of them is likely to
   std::string note;      // why it is inconclusive, or how B failed
-  static constexpr auto fields() {
-    return std::tuple{field("what", &Comparison::what),
-                      field("repeats_a", &Comparison::repeats_a),
-                      field("repeats_b", &Comparison::repeats_b),
-                      field("a", &Comparison::a),
-                      field("b", &Comparison::b),
-                      field("ratio", &Comparison::ratio),
-                      field("low", &Comparison::low),
-                      field("high", &Comparison::high),
-                      field("probability", &Comparison::probability),
-                      field("outcome", &Comparison::outcome),
-                      field("more_repeats", &Comparison::more_repeats),
-                      field("note", &Comparison::note)};
+  static void fields(auto&& field) {
+    field("what", &Comparison::what);
+    field("repeats_a", &Comparison::repeats_a);
+    field("repeats_b", &Comparison::repeats_b);
+    field("a", &Comparison::a);
+    field("b", &Comparison::b);
+    field("ratio", &Comparison::ratio);
+    field("low", &Comparison::low);
+    field("high", &Comparison::high);
+    field("probability", &Comparison::probability);
+    field("outcome", &Comparison::outcome);
+    field("more_repeats", &Comparison::more_repeats);
+    field("note", &Comparison::note);
   }
 };
 
@@ -58,8 +57,10 @@ struct Change {
   std::string what;  // "gpu01 kernel"
   std::string a;
   std::string b;
-  static constexpr auto fields() {
-    return std::tuple{field("what", &Change::what), field("a", &Change::a), field("b", &Change::b)};
+  static void fields(auto&& field) {
+    field("what", &Change::what);
+    field("a", &Change::a);
+    field("b", &Change::b);
   }
 };
 
@@ -69,11 +70,12 @@ struct CompareResult {
   std::vector<Change> changes;
   std::vector<Measurement> only_in_a;  // the first of each key
   std::vector<Measurement> only_in_b;
-  static constexpr auto fields() {
-    return std::tuple{field("outcome", &CompareResult::outcome), field("rows", &CompareResult::rows),
-                      field("changes", &CompareResult::changes),
-                      field("only_in_a", &CompareResult::only_in_a),
-                      field("only_in_b", &CompareResult::only_in_b)};
+  static void fields(auto&& field) {
+    field("outcome", &CompareResult::outcome);
+    field("rows", &CompareResult::rows);
+    field("changes", &CompareResult::changes);
+    field("only_in_a", &CompareResult::only_in_a);
+    field("only_in_b", &CompareResult::only_in_b);
   }
 };
 

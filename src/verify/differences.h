@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
 #include "verify/survey.h"
 
 namespace railbed {
@@ -13,8 +12,9 @@ namespace railbed {
 struct SameValue {
   std::string value;
   std::vector<std::string> nodes;
-  static constexpr auto fields() {
-    return std::tuple{field("value", &SameValue::value), field("nodes", &SameValue::nodes)};
+  static void fields(auto&& field) {
+    field("value", &SameValue::value);
+    field("nodes", &SameValue::nodes);
   }
 };
 
@@ -22,8 +22,9 @@ struct SameValue {
 struct Difference {
   std::string property;           // "driver", "MTU of rail0"
   std::vector<SameValue> values;  // what most have first
-  static constexpr auto fields() {
-    return std::tuple{field("property", &Difference::property), field("values", &Difference::values)};
+  static void fields(auto&& field) {
+    field("property", &Difference::property);
+    field("values", &Difference::values);
   }
 };
 

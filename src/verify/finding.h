@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "base/fields.h"
 #include "verify/things.h"
 
 namespace railbed {
@@ -38,9 +37,11 @@ struct Remedy {
   std::vector<std::string> commands = {};  // to run on the node, in order; may be empty
   bool needs_reboot = false;
   bool reversible = true;
-  static constexpr auto fields() {
-    return std::tuple{field("text", &Remedy::text), field("commands", &Remedy::commands),
-                      field("needs_reboot", &Remedy::needs_reboot), field("reversible", &Remedy::reversible)};
+  static void fields(auto&& field) {
+    field("text", &Remedy::text);
+    field("commands", &Remedy::commands);
+    field("needs_reboot", &Remedy::needs_reboot);
+    field("reversible", &Remedy::reversible);
   }
 };
 
@@ -56,13 +57,18 @@ struct Finding {
   Remedy remedy;
   Things touches;
   std::optional<std::size_t> caused_by;  // index of the finding in the same list that explains this one
-  static constexpr auto fields() {
-    return std::tuple{field("rule", &Finding::rule),          field("node", &Finding::node),
-                      field("subject", &Finding::subject),    field("status", &Finding::status),
-                      field("message", &Finding::message),    field("expected", &Finding::expected),
-                      field("observed", &Finding::observed),  field("evidence", &Finding::evidence),
-                      field("remedy", &Finding::remedy),      field("touches", &Finding::touches),
-                      field("caused_by", &Finding::caused_by)};
+  static void fields(auto&& field) {
+    field("rule", &Finding::rule);
+    field("node", &Finding::node);
+    field("subject", &Finding::subject);
+    field("status", &Finding::status);
+    field("message", &Finding::message);
+    field("expected", &Finding::expected);
+    field("observed", &Finding::observed);
+    field("evidence", &Finding::evidence);
+    field("remedy", &Finding::remedy);
+    field("touches", &Finding::touches);
+    field("caused_by", &Finding::caused_by);
   }
 };
 

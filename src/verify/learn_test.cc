@@ -31,7 +31,7 @@ Facts node(const std::string& driver, const std::string& kernel = "6.8.0-31", st
   NvmlSystem nvml;
   nvml.cuda_version = read(13000);
   facts.gpus.nvml = read(nvml);
-  facts.nccl.library = read(NcclLibrary{"/usr/lib/libnccl.so.2", "2.28.9"});
+  facts.nccl.library = read(NcclFile{"/usr/lib/libnccl.so.2", "2.28.9"});
   RdmaDevice adapter;
   adapter.board_id = read<std::string>("MT_0000000838");
   adapter.firmware = read<std::string>("28.39.1002");

@@ -22,6 +22,11 @@ struct LogQuestion {
   std::function<void(Case&, const NodeView&, const Told&)> judge;
 };
 
+// For `concerns`: events of this kind.
+inline auto is(LogKind kind) {
+  return [kind](const NodeView&, const LogEvent& event) { return event.kind == kind; };
+}
+
 // On each node: not applicable where there is no log (host.kernel-log says why), pass where no event
 // concerns, else one case for each subject with events.
 void ask_log(const Survey& survey, Judge& judge, const LogQuestion& question);

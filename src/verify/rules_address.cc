@@ -191,13 +191,12 @@ void one_interface_a_subnet(const Survey& survey, Judge& judge) {
       }
       std::vector<std::string_view> names;
       for (const NetInterface* member : members) names.push_back(member->name);
-      one.fail(
-          {.message = fmt::format("{} of {} share {}: the kernel answers for both on one of them, and RDMA "
-                                  "leaves by the wrong port",
-                                  fmt::join(names, " and "), *node.name, net.to_text()),
-           .expected = "one interface in each subnet",
-           .observed = fmt::format("{}", fmt::join(names, " ")),
-           .remedy = {"Give each rail a subnet of its own, in cluster.yaml and on every node."}});
+      one.fail({.message = fmt::format("{} of {} share {}: the kernel answers for both on one of them, "
+                                       "and RDMA leaves by the wrong port",
+                                       fmt::join(names, " and "), *node.name, net.to_text()),
+                .expected = "one interface in each subnet",
+                .observed = fmt::format("{}", fmt::join(names, " ")),
+                .remedy = {"Give each rail a subnet of its own, in cluster.yaml and on every node."}});
     }
   }
 }
@@ -273,12 +272,11 @@ void gid_present(const Survey& survey, Judge& judge) {
                                   end.rdma_name(), *node.name, what, end.name),
            .expected = fmt::format("a RoCE v2 GID for {}", what),
            .observed = fmt::format("{} other GIDs", gids->size()),
-           .remedy = {
-               "The kernel makes it from the interface's address: bring the interface up and give it its "
-               "address.",
-               {fmt::format("ip address show dev {}", end.name), "rdma link show",
-                fmt::format("grep . /sys/class/infiniband/{}/ports/{}/gid_attrs/types/* 2>/dev/null",
-                            end.rdma.device->name, end.rdma.port->number)}}});
+           .remedy = {"The kernel makes it from the interface's address: "
+                      "bring the interface up and give it its address.",
+                      {fmt::format("ip address show dev {}", end.name), "rdma link show",
+                       fmt::format("grep . /sys/class/infiniband/{}/ports/{}/gid_attrs/types/* 2>/dev/null",
+                                   end.rdma.device->name, end.rdma.port->number)}}});
     }
 }
 
@@ -361,9 +359,8 @@ std::span<const Rule> address_rules() {
   static const Rule kRules[] = {
       {.id = "net.mtu",
        .title = "rail interface has its MTU",
-       .why = "RDMA packets carry 4096 bytes only when the interface takes 4200 or more; at 1500 they carry "
-              "1024 and "
-              "each costs the same work.",
+       .why = "RDMA packets carry 4096 bytes only when the interface takes 4200 or more; "
+              "at 1500 they carry 1024 and each costs the same work.",
        .source = "/sys/class/net/*/mtu",
        .standard = "the rail's mtu in cluster.yaml (9000 on RoCE by default)",
        .remedy = "ip link set mtu, and the network configuration.",
@@ -372,8 +369,8 @@ std::span<const Rule> address_rules() {
        .check = mtu},
       {.id = "net.mtu-equal",
        .title = "ends of a rail have the same MTU",
-       .why = "With unequal ends pings and small messages pass while large RDMA writes die with transport "
-              "error 12.",
+       .why =
+           "With unequal ends pings and small messages pass while large RDMA writes die with transport error 12.",
        .source = "/sys/class/net/*/mtu of every end",
        .standard = "equal",
        .remedy = "Set the larger one everywhere; prove it with ping -M do -s 8972.",
@@ -382,9 +379,8 @@ std::span<const Rule> address_rules() {
        .check = mtu_equal},
       {.id = "net.subnet",
        .title = "rail address is in the rail's subnet",
-       .why = "An address outside the subnet has no route to its peers on this rail: RDMA fails with no "
-              "path, TCP "
-              "takes another way round.",
+       .why = "An address outside the subnet has no route to its peers on this rail: "
+              "RDMA fails with no path, TCP takes another way round.",
        .source = "ip -j address show",
        .standard = "the rail's subnet in cluster.yaml",
        .remedy = "Replace the address.",
@@ -402,9 +398,8 @@ std::span<const Rule> address_rules() {
        .check = address},
       {.id = "net.one-subnet",
        .title = "one interface a subnet",
-       .why = "With two interfaces in one subnet the kernel answers ARP for both on either: traffic leaves "
-              "by one "
-              "port while the other idles, and RDMA's return path breaks.",
+       .why = "With two interfaces in one subnet the kernel answers ARP for both on either: "
+              "traffic leaves by one port while the other idles, and RDMA's return path breaks.",
        .source = "ip -j address show",
        .standard = "each subnet on one interface of a node",
        .remedy = "A subnet for each rail.",
@@ -422,9 +417,8 @@ std::span<const Rule> address_rules() {
        .check = duplicate_address},
       {.id = "rdma.gid",
        .title = "RoCE v2 GID for the rail's address",
-       .why = "A GID is RoCE's source address. Without the right one connections fail at once, or NCCL takes "
-              "index "
-              "0 (fe80::) and stops with error 12.",
+       .why = "A GID is RoCE's source address. Without the right one connections fail at once, "
+              "or NCCL takes index 0 (fe80::) and stops with error 12.",
        .source = "/sys/class/infiniband/*/ports/*/{gids,gid_attrs/types}",
        .standard = "a RoCE v2 entry that holds the rail's IPv4 address",
        .remedy = "Bring the interface up with its address; the kernel then makes the GID.",
@@ -433,8 +427,8 @@ std::span<const Rule> address_rules() {
        .check = gid_present},
       {.id = "rdma.gid-interface",
        .title = "GID belongs to the rail's interface",
-       .why = "When a bridge, VLAN or sibling port holds the GID, RDMA packets leave with the wrong tag or "
-              "port.",
+       .why = "When a bridge, VLAN or sibling port holds the GID, "
+              "RDMA packets leave with the wrong tag or port.",
        .source = "/sys/class/infiniband/*/ports/*/gid_attrs/ndevs",
        .standard = "the rail's interface",
        .remedy = "Remove the address where it does not belong.",
@@ -443,8 +437,8 @@ std::span<const Rule> address_rules() {
        .check = gid_interface},
       {.id = "rdma.active-mtu",
        .title = "RDMA packets are as large as they can be",
-       .why = "Smaller packets mean more of them: at 1024 bytes the adapter's packet rate limits before the "
-              "wire does.",
+       .why = "Smaller packets mean more of them: "
+              "at 1024 bytes the adapter's packet rate limits before the wire does.",
        .source = "ibv_query_port: active_mtu, max_mtu",
        .standard =
            "the largest power of two that fits the rail's MTU less 96 bytes of headers (kernel iboe_get_mtu)",

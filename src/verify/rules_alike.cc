@@ -168,8 +168,8 @@ std::span<const Rule> alike_rules() {
        .check = bios_uniform},
       {.id = "fleet.command-line",
        .title = "kernels start with one command line",
-       .why = "IOMMU, huge pages, isolation and C-states are set there; one odd node is slow for no visible "
-              "reason.",
+       .why = "IOMMU, huge pages, isolation and C-states are set there; "
+              "one odd node is slow for no visible reason.",
        .source = "/proc/cmdline of every node, without root=, ip= and the like",
        .standard = "equal among nodes of the same product",
        .remedy = "One command line everywhere.",
@@ -216,8 +216,8 @@ std::span<const Rule> alike_rules() {
        .title = "clocks of the nodes agree",
        .why = "Logs and traces of several nodes can only be laid side by side when their clocks agree.",
        .source = "each node's clock, read several times over its connection; the quickest answer counts",
-       .standard = "within 1 ms of the median, on nodes with GPUs or RDMA adapters; not judged where answers "
-                   "took too long to tell",
+       .standard = "within 1 ms of the median, on nodes with GPUs or RDMA adapters; "
+                   "not judged where answers took too long to tell",
        .remedy = "One time server for all.",
        .fixture = "v100-clock-skew",
        .explained_by = {"host.clock"},

@@ -102,8 +102,8 @@ std::span<const Rule> counter_rules() {
   static const Rule kRules[] = {
       {.id = "rdma.link-lost",
        .title = "RDMA link was never lost",
-       .why = "Each loss ends every connection on the port. One may be a cable somebody moved; more are a "
-              "fault.",
+       .why = "Each loss ends every connection on the port. One may be a cable somebody moved; "
+              "more are a fault.",
        .source = "/sys/class/infiniband/*/ports/*/counters/{link_downed,link_error_recovery}",
        .standard = "0 since the driver was loaded",
        .remedy = "Kernel log, then the cable.",
@@ -112,10 +112,10 @@ std::span<const Rule> counter_rules() {
        .check = link_lost},
       {.id = "rdma.signal-quality",
        .title = "signal on the RDMA link is clean",
-       .why = "A marginal cable corrects most errors and drops the rest; every dropped packet stalls its "
-              "connection.",
-       .source = "/sys/class/infiniband/*/ports/*/counters/"
-                 "{symbol_error,local_link_integrity_errors,port_rcv_errors}",
+       .why = "A marginal cable corrects most errors and drops the rest; "
+              "every dropped packet stalls its connection.",
+       .source =
+           "/sys/class/infiniband/*/ports/*/counters/{symbol_error,local_link_integrity_errors,port_rcv_errors}",
        .standard = "0 since the driver was loaded",
        .remedy = "Clean, reseat, swap the cable.",
        .fixture = "r730-symbol-errors",
@@ -123,8 +123,8 @@ std::span<const Rule> counter_rules() {
        .check = signal_quality},
       {.id = "rdma.buffer-overrun",
        .title = "flow control holds",
-       .why = "A buffer that overruns means that the sender ignored its credits or pauses: the fabric is not "
-              "lossless.",
+       .why = "A buffer that overruns means that the sender ignored its credits or pauses: "
+              "the fabric is not lossless.",
        .source = "/sys/class/infiniband/*/ports/*/counters/excessive_buffer_overrun_errors",
        .standard = "0 since the driver was loaded",
        .remedy = "Flow control and firmware of both ends.",
@@ -133,8 +133,8 @@ std::span<const Rule> counter_rules() {
        .check = buffer_overrun},
       {.id = "rdma.packet-loss",
        .title = "RDMA transport saw no loss",
-       .why = "RoCE resends from the lost packet on: a loss of one in a million is felt, one in ten thousand "
-              "ruins it.",
+       .why = "RoCE resends from the lost packet on: a loss of one in a million is felt, "
+              "one in ten thousand ruins it.",
        .source = "/sys/class/infiniband/*/ports/*/hw_counters",
        .standard = "0 since the driver was loaded",
        .remedy = "PFC and ECN along the path; then cables.",

@@ -90,15 +90,14 @@ void netns_mode(const Survey& survey, Judge& judge) {
       one.pass("shared");
       continue;
     }
-    one.warn(
-        {.message = fmt::format("RDMA devices of {} belong to one network namespace each: containers do not "
-                                "see them unless each is handed over",
-                                *node.name),
-         .expected = "shared",
-         .observed = "exclusive",
-         .remedy = {"Share them, unless every container is given its own device.",
-                    {"rdma system set netns shared",
-                     "echo 'options ib_core netns_mode=1' > /etc/modprobe.d/ib_core.conf"}}});
+    one.warn({.message = fmt::format("RDMA devices of {} belong to one network namespace each: "
+                                     "containers do not see them unless each is handed over",
+                                     *node.name),
+              .expected = "shared",
+              .observed = "exclusive",
+              .remedy = {"Share them, unless every container is given its own device.",
+                         {"rdma system set netns shared",
+                          "echo 'options ib_core netns_mode=1' > /etc/modprobe.d/ib_core.conf"}}});
   }
 }
 
@@ -139,20 +138,20 @@ void compare_ends(const Survey& survey, Judge& judge, std::string_view what, std
 }
 
 void gid_index_equal(const Survey& survey, Judge& judge) {
-  compare_ends(
-      survey, judge, "the index of the RoCE v2 GID",
-      "a program that is told one index finds another address, or none, on some nodes", Status::kWarn,
-      {"Let programs choose by address family (NCCL does, unless NCCL_IB_GID_INDEX is set); to make it "
-       "equal, remove stray addresses and switch the interface off and on.",
-       {"rdma link show", "ls /sys/class/infiniband/*/ports/1/gids"}},
-      [](const RailEnd& end) -> std::optional<std::string> {
-        if (end.infiniband() || !end.port || !end.port->address || !end.rdma.port->gids.ok())
-          return std::nullopt;
-        for (const Gid& gid : *end.rdma.port->gids)
-          if (gid.gid.ok() && *gid.gid == *end.port->address && gid.type.value_or("") == "RoCE v2")
-            return std::to_string(gid.index);
-        return std::nullopt;
-      });
+  compare_ends(survey, judge, "the index of the RoCE v2 GID",
+               "a program that is told one index finds another address, or none, on some nodes",
+               Status::kWarn,
+               {"Let programs choose by address family (NCCL does, unless NCCL_IB_GID_INDEX is set); "
+                "to make it equal, remove stray addresses and switch the interface off and on.",
+                {"rdma link show", "ls /sys/class/infiniband/*/ports/1/gids"}},
+               [](const RailEnd& end) -> std::optional<std::string> {
+                 if (end.infiniband() || !end.port || !end.port->address || !end.rdma.port->gids.ok())
+                   return std::nullopt;
+                 for (const Gid& gid : *end.rdma.port->gids)
+                   if (gid.gid.ok() && *gid.gid == *end.port->address && gid.type.value_or("") == "RoCE v2")
+                     return std::to_string(gid.index);
+                 return std::nullopt;
+               });
 }
 
 constexpr std::uint16_t kFullMember = 0x8000;
@@ -175,9 +174,9 @@ void partition_membership(const Survey& survey, Judge& judge) {
       }
       const std::string observed = keys->empty() ? "in none" : fmt::format("{:#06x}", fmt::join(*keys, ", "));
       one.fail(
-          {.message = fmt::format("{} of {} is a full member of no partition ({}): limited members cannot "
-                                  "talk to each other",
-                                  end.rdma_name(), *node.name, observed),
+          {.message = fmt::format(
+               "{} of {} is a full member of no partition ({}): limited members cannot talk to each other",
+               end.rdma_name(), *node.name, observed),
            .expected = "a key of 0x8000 or more",
            .observed = observed,
            .remedy = {"Make its GUID a full member in the subnet manager's partitions.conf.",
@@ -223,9 +222,9 @@ void duplicate_guid(const Survey& survey, Judge& judge) {
       one.touch(fmt::format("rdma:{}/{}", device->name, port.number));
     one.touch("node:" + *other->name);
     one.fail(
-        {.message = fmt::format("{} of {} and {} of {} have one node GUID, {}: the subnet manager takes them "
-                                "for one adapter",
-                                device->name, *node->name, twin->name, *other->name, guid),
+        {.message = fmt::format(
+             "{} of {} and {} of {} have one node GUID, {}: the subnet manager takes them for one adapter",
+             device->name, *node->name, twin->name, *other->name, guid),
          .expected = "one of its own",
          .observed = guid,
          .remedy = {"Restore the GUID from the card's label; cloned firmware images carry the other's.",
@@ -272,22 +271,21 @@ void subnet_manager_at_boot(const Survey& survey, Judge& judge) {
       continue;
     }
     if (wanted)
-      one.fail(
-          {.message = fmt::format("opensm {} on {} and does not start at boot: after a power cut the fabric "
-                                  "has no subnet manager, and every port stays in INIT",
-                                  runs ? "runs" : "is meant to run", *node.name),
-           .expected = "enabled",
-           .observed = service == nullptr ? "not installed" : service->unit_file_state,
-           .remedy = {"Enable it.", {"systemctl enable --now opensm"}}});
+      one.fail({.message = fmt::format(
+                    "opensm {} on {} and does not start at boot: "
+                    "after a power cut the fabric has no subnet manager, and every port stays in INIT",
+                    runs ? "runs" : "is meant to run", *node.name),
+                .expected = "enabled",
+                .observed = service == nullptr ? "not installed" : service->unit_file_state,
+                .remedy = {"Enable it.", {"systemctl enable --now opensm"}}});
     else
-      one.warn(
-          {.message = fmt::format("opensm starts at boot on {}, which is not meant to run it: two masters "
-                                  "fight over the fabric after a reboot",
-                                  *node.name),
-           .expected = "disabled",
-           .observed = service->unit_file_state,
-           .remedy = {"Disable it here, or say expect.subnet_manager of this node.",
-                      {"systemctl disable --now opensm"}}});
+      one.warn({.message = fmt::format("opensm starts at boot on {}, which is not meant to run it: "
+                                       "two masters fight over the fabric after a reboot",
+                                       *node.name),
+                .expected = "disabled",
+                .observed = service->unit_file_state,
+                .remedy = {"Disable it here, or say expect.subnet_manager of this node.",
+                           {"systemctl disable --now opensm"}}});
   }
 }
 
@@ -360,8 +358,8 @@ std::span<const Rule> fabric_rules() {
        .check = duplicate_guid},
       {.id = "ib.subnet-manager-at-boot",
        .title = "opensm starts at boot where it should",
-       .why = "A subnet manager somebody started by hand is gone after the next power cut, and with it the "
-              "fabric.",
+       .why = "A subnet manager somebody started by hand is gone after the next power cut, "
+              "and with it the fabric.",
        .source = "systemctl show opensm",
        .standard =
            "on the nodes of expect.subnet_manager and no other; where nobody is named, wherever it runs",

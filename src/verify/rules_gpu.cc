@@ -54,8 +54,8 @@ void driver_loaded(const Survey& survey, Judge& judge) {
         {.message = fmt::format("{} has {} GPUs and no NVIDIA driver loaded", *node.name, node.gpus().size()),
          .expected = "the nvidia module",
          .observed = "not loaded",
-         .remedy = {"Load it; when that fails, install the driver for this kernel (a kernel upgrade may have "
-                    "dropped it).",
+         .remedy = {"Load it; when that fails, "
+                    "install the driver for this kernel (a kernel upgrade may have dropped it).",
                     {"modprobe nvidia", "dkms status", "dmesg | grep -i -e nvidia -e nvrm -e nouveau"}}});
   }
 }
@@ -80,10 +80,9 @@ void device_nodes(const Survey& survey, Judge& judge) {
                          *node.name, want, nodes->size()),
          .expected = std::to_string(want),
          .observed = std::to_string(nodes->size()),
-         .remedy = {
-             "Let nvidia-smi make them; then read the kernel log for the GPU that is missing (Xid 79: it "
-             "fell off the bus, reboot).",
-             {"nvidia-smi -L", "dmesg | grep -i xid"}}});
+         .remedy = {"Let nvidia-smi make them; then read the kernel log for the GPU that is missing (Xid 79: "
+                    "it fell off the bus, reboot).",
+                    {"nvidia-smi -L", "dmesg | grep -i xid"}}});
   }
 }
 
@@ -180,8 +179,8 @@ std::span<const Rule> gpu_rules() {
        .check = count},
       {.id = "gpu.driver",
        .title = "NVIDIA driver is loaded",
-       .why = "Without it nothing on the node can use a GPU; after a kernel upgrade the module is often "
-              "missing.",
+       .why = "Without it nothing on the node can use a GPU; "
+              "after a kernel upgrade the module is often missing.",
        .source = "/proc/driver/nvidia/version",
        .standard = "loaded where PCI shows an NVIDIA GPU",
        .remedy = "modprobe nvidia; else install it for this kernel.",
@@ -217,8 +216,8 @@ std::span<const Rule> gpu_rules() {
        .check = driver_expected},
       {.id = "gpu.fabric-manager",
        .title = "fabric manager runs behind NVSwitch",
-       .why = "GPUs joined by NVSwitch wait for it: nvidia-smi is green while CUDA says \"system not yet "
-              "initialized\".",
+       .why = "GPUs joined by NVSwitch wait for it: "
+              "nvidia-smi is green while CUDA says \"system not yet initialized\".",
        .source = "systemctl show nvidia-fabricmanager",
        .standard = "active on boards with NVSwitch",
        .remedy = "Start it; its version must equal the driver's.",

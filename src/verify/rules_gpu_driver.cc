@@ -26,8 +26,8 @@ Remedy nvml_remedy(const Miss& miss) {
         true};
   if (miss.missing == Missing::kUnsupported)
     return {
-        "Install the driver's libraries (Debian, Ubuntu: libnvidia-compute-VERSION); in a container, give it "
-        "the GPUs.",
+        "Install the driver's libraries (Debian, Ubuntu: libnvidia-compute-VERSION); in a container, "
+        "give it the GPUs.",
         {"ldconfig -p | grep libnvidia-ml"}};
   return {"Read the kernel log for Xid messages; a driver that hangs needs a reboot.",
           {"dmesg | grep -i -e xid -e nvrm", "systemctl reboot"},
@@ -96,8 +96,8 @@ void gpu_answers(const Survey& survey, Judge& judge) {
                                       : "does not answer: it is lost to the driver"),
          .expected = "an answer",
          .observed = (hangs ? "hangs in " : "") + gpu.nvml.miss().why,
-         .remedy = {"Drain the node, read the kernel log for Xid messages, reboot; replace the GPU if it "
-                    "comes back.",
+         .remedy = {"Drain the node, read the kernel log for Xid messages, reboot; "
+                    "replace the GPU if it comes back.",
                     {"dmesg | grep -i xid", "systemctl reboot"},
                     true}});
   });

@@ -135,10 +135,9 @@ void remap_spares(const Survey& survey, Judge& judge) {
     const auto* banks = said(one, gpu.nvml.remap_banks);
     if (banks == nullptr) return;
     if (banks->none == 0) return one.pass(fmt::format("{} banks with all spares", banks->max));
-    one.warn({.message =
-                  fmt::format("{} has {} memory banks without a spare row: the next bad row there cannot be "
-                              "replaced",
-                              gpu.where(), banks->none),
+    one.warn({.message = fmt::format(
+                  "{} has {} memory banks without a spare row: the next bad row there cannot be replaced",
+                  gpu.where(), banks->none),
               .expected = "0 banks without spares",
               .observed = std::to_string(banks->none),
               .remedy = {"Plan its replacement.", {smi(gpu, "-q -d ROW_REMAPPER")}}});
@@ -172,13 +171,12 @@ void inforom(const Survey& survey, Judge& judge) {
     const bool* valid = said(one, gpu.nvml.inforom_valid);
     if (valid == nullptr) return;
     if (*valid) return one.pass("valid");
-    one.warn(
-        {.message = fmt::format("the inforom of {} is corrupted: its error history and limits are not to be "
-                                "trusted",
-                                gpu.where()),
-         .expected = "valid",
-         .observed = "corrupted",
-         .remedy = {"Have it reflashed by the vendor, or the GPU replaced.", {smi(gpu, "-q")}}});
+    one.warn({.message = fmt::format(
+                  "the inforom of {} is corrupted: its error history and limits are not to be trusted",
+                  gpu.where()),
+              .expected = "valid",
+              .observed = "corrupted",
+              .remedy = {"Have it reflashed by the vendor, or the GPU replaced.", {smi(gpu, "-q")}}});
   });
 }
 
@@ -187,10 +185,9 @@ void persistence(const Survey& survey, Judge& judge) {
     const bool* on = said(one, gpu.nvml.persistence);
     if (on == nullptr) return;
     if (*on) return one.pass("on");
-    one.warn({.message =
-                  fmt::format("{} is shut down whenever no program uses it: every job waits for it, and its "
-                              "settings are lost",
-                              gpu.where()),
+    one.warn({.message = fmt::format("{} is shut down whenever no program uses it: every job waits for it, "
+                                     "and its settings are lost",
+                                     gpu.where()),
               .expected = "on",
               .observed = "off",
               .remedy = {"Run the persistence daemon.", {"systemctl enable --now nvidia-persistenced"}}});
@@ -218,9 +215,9 @@ void compute_mode(const Survey& survey, Judge& judge) {
     const auto* mode = said(one, gpu.nvml.compute_mode);
     if (mode == nullptr) return;
     if (*mode == "default") return one.pass(*mode);
-    one.warn({.message = fmt::format("compute mode of {} is {}: programs that share it fail with \"device "
-                                     "unavailable\"",
-                                     gpu.where(), *mode),
+    one.warn({.message = fmt::format(
+                  "compute mode of {} is {}: programs that share it fail with \"device unavailable\"",
+                  gpu.where(), *mode),
               .expected = "default",
               .observed = *mode,
               .remedy = {"Set it back, unless it is meant.", {smi(gpu, "-c DEFAULT")}}});
@@ -307,8 +304,8 @@ std::span<const Rule> gpu_health_rules() {
   static const Rule kRules[] = {
       {.id = "gpu.recovery-action",
        .title = "driver asks for no recovery",
-       .why = "The driver sums up what it saw of errors in one verdict; NVIDIA names it the first thing to "
-              "obey.",
+       .why = "The driver sums up what it saw of errors in one verdict; "
+              "NVIDIA names it the first thing to obey.",
        .source = "NVML field GET_GPU_RECOVERY_ACTION",
        .standard = "none; nvml.h",
        .remedy = "Do what it says: reset, reboot, or drain first.",
@@ -336,8 +333,8 @@ std::span<const Rule> gpu_health_rules() {
        .check = ecc_pending},
       {.id = "gpu.ecc-uncorrectable",
        .title = "no uncorrectable memory error",
-       .why = "Programs that met one were ended (Xid 48, 94, 95); the memory is not to be trusted until a "
-              "reset.",
+       .why = "Programs that met one were ended (Xid 48, 94, 95); "
+              "the memory is not to be trusted until a reset.",
        .source = "nvmlDeviceGetTotalEccErrors, volatile",
        .standard = "0 since the driver was loaded; DCGM",
        .remedy = "Reset the GPU; replace it if they come back.",
@@ -401,8 +398,8 @@ std::span<const Rule> gpu_health_rules() {
        .check = inforom},
       {.id = "gpu.persistence",
        .title = "persistence mode is on",
-       .why = "Without it the driver tears the GPU down between jobs: slow starts, lost limits, lost error "
-              "counts.",
+       .why = "Without it the driver tears the GPU down between jobs: slow starts, lost limits, "
+              "lost error counts.",
        .source = "nvmlDeviceGetPersistenceMode",
        .standard = "on; NVIDIA's driver persistence guide",
        .remedy = "Run nvidia-persistenced.",

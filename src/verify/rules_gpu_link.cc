@@ -84,11 +84,10 @@ void nvlink_count(const Survey& survey, Judge& judge) {
                                      down.empty() ? "" : "; down: " + down),
               .expected = std::to_string(gpu.model->nvlinks),
               .observed = std::to_string(active),
-              .remedy = {
-                  "Look for SXid and Xid 74 in the kernel log, then reset all GPUs of the board; a link that "
-                  "stays down is hardware.",
-                  {fmt::format("nvidia-smi nvlink -s -i {}", gpu.address()),
-                   "dmesg | grep -i -e sxid -e 'xid.*74'"}}});
+              .remedy = {"Look for SXid and Xid 74 in the kernel log, then reset all GPUs of the board; "
+                         "a link that stays down is hardware.",
+                         {fmt::format("nvidia-smi nvlink -s -i {}", gpu.address()),
+                          "dmesg | grep -i -e sxid -e 'xid.*74'"}}});
   });
 }
 
@@ -256,9 +255,8 @@ std::span<const Rule> gpu_link_rules() {
        .check = nvlink_recovery},
       {.id = "gpu.fabric",
        .title = "GPU has joined the NVSwitch fabric",
-       .why = "Until the fabric manager has placed the GPU, CUDA says \"system not yet initialized\" while "
-              "nvidia-smi is "
-              "green.",
+       .why = "Until the fabric manager has placed the GPU, "
+              "CUDA says \"system not yet initialized\" while nvidia-smi is green.",
        .source = "nvmlDeviceGetGpuFabricInfoV",
        .standard = "completed, success, healthy; nvml.h",
        .remedy = "Fabric manager: log, version, restart.",

@@ -79,10 +79,9 @@ void gpudirect_route(const Survey& survey, Judge& judge) {
       continue;
     }
     if (routes.peer_memory()) {
-      one.warn({.message =
-                    fmt::format("{} has both GPUDirect routes, DMA-BUF and nvidia-peermem: which one is used "
-                                "depends on the program",
-                                *node.name),
+      one.warn({.message = fmt::format("{} has both GPUDirect routes, DMA-BUF and nvidia-peermem: "
+                                       "which one is used depends on the program",
+                                       *node.name),
                 .expected = "DMA-BUF alone",
                 .observed = "both",
                 .remedy = {
@@ -164,9 +163,8 @@ std::span<const Rule> gpudirect_rules() {
   static const Rule kRules[] = {
       {.id = "gpu.gpudirect-possible",
        .title = "GPUDirect RDMA is asked for only where it can be",
-       .why = "ConnectX-3, GeForce and GB10 have no GPUDirect RDMA: data is staged through host memory. A "
-              "setting "
-              "that asks for it hides this, it does not change it.",
+       .why = "ConnectX-3, GeForce and GB10 have no GPUDirect RDMA: data is staged through host memory. "
+              "A setting that asks for it hides this, it does not change it.",
        .source = "src/hardware tables, NCCL_NET_GDR_LEVEL",
        .standard = "NCCL_NET_GDR_LEVEL unset where adapter or GPU cannot",
        .remedy = "Remove the setting.",
@@ -175,9 +173,9 @@ std::span<const Rule> gpudirect_rules() {
        .check = gpudirect_possible},
       {.id = "gpu.gpudirect-route",
        .title = "one GPUDirect route is there",
-       .why = "Without a route every transfer makes a detour through host memory at less than half the "
-              "speed; with two "
-              "it is unclear which one is measured.",
+       .why =
+           "Without a route every transfer makes a detour through host memory at less than half the speed; "
+           "with two it is unclear which one is measured.",
        .source = "/sys/module/nvidia_peermem, /sys/kernel/mm/memory_peers, /proc/driver/nvidia/version, "
                  "kernel release, "
                  "CONFIG_PCI_P2PDMA, ibv_reg_dmabuf_mr",
@@ -188,11 +186,11 @@ std::span<const Rule> gpudirect_rules() {
        .check = gpudirect_route},
       {.id = "gpu.gpudirect-path",
        .title = "each GPU has a rail close to it",
-       .why = "GPUDirect through a PCIe switch runs at the port's rate; through host bridges at a fraction "
-              "of it.",
+       .why = "GPUDirect through a PCIe switch runs at the port's rate; "
+              "through host bridges at a fraction of it.",
        .source = "bridges above GPU and adapter in /sys/bus/pci/devices",
-       .standard = "PIX or PXB; PHB where the machine has no PCIe switch. As NCCL's NCCL_NET_GDR_LEVEL does "
-                   "by default",
+       .standard = "PIX or PXB; PHB where the machine has no PCIe switch. "
+                   "As NCCL's NCCL_NET_GDR_LEVEL does by default",
        .remedy = "A rail on the adapter beside the GPU.",
        .fixture = "h100-gpudirect-path",
        .explained_by = {"pcie.gpu-near-adapter", "gpu.gpudirect-possible"},

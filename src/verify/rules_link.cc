@@ -272,9 +272,8 @@ std::span<const Rule> link_rules() {
   static const Rule kRules[] = {
       {.id = "net.interface",
        .title = "rail interface exists",
-       .why = "cluster.yaml names an interface that the node does not have: it was renamed by a firmware or "
-              "udev "
-              "change, or its adapter is gone.",
+       .why = "cluster.yaml names an interface that the node does not have: "
+              "it was renamed by a firmware or udev change, or its adapter is gone.",
        .source = "/sys/class/net",
        .standard = "the interface that cluster.yaml names",
        .remedy = "Correct cluster.yaml, or bring the adapter back.",
@@ -302,9 +301,8 @@ std::span<const Rule> link_rules() {
        .check = carrier},
       {.id = "net.speed",
        .title = "rail interface runs at its speed",
-       .why =
-           "A poor cable makes the ports settle for less, often a quarter: 40G cards at 10 Gb/s pass every "
-           "ping and give 1.1 GB/s.",
+       .why = "A poor cable makes the ports settle for less, often a quarter: "
+              "40G cards at 10 Gb/s pass every ping and give 1.1 GB/s.",
        .source = "/sys/class/net/*/speed",
        .standard = "the rail's speed in cluster.yaml, else most nodes of the rail, else the adapter's table",
        .remedy = "Another cable; then the port settings of both ends.",
@@ -340,8 +338,8 @@ std::span<const Rule> link_rules() {
        .check = unused_adapters},
       {.id = "net.bond-under-rdma",
        .title = "no bond under RDMA",
-       .why = "A bond spreads flows, not packets: one RDMA connection uses one member, so two ports give the "
-              "bandwidth of one. NCCL spreads over rails by itself.",
+       .why = "A bond spreads flows, not packets: one RDMA connection uses one member, "
+              "so two ports give the bandwidth of one. NCCL spreads over rails by itself.",
        .source = "/sys/class/net/*/bonding/mode, /sys/class/net/*/master",
        .standard = "each port its own rail in its own subnet",
        .remedy = "Take the bond apart.",

@@ -47,7 +47,7 @@ const CounterMoves* driver_counters(const Load& load, const RailEnd& end) {
   return interface == nullptr ? nullptr : &interface->driver;
 }
 
-struct Limit {
+struct LoadLimit {
   std::string_view name;
   double per_second;  // above it is red; 0: not once
   std::string_view means;
@@ -55,7 +55,7 @@ struct Limit {
 
 struct Watch {
   PickMoves pick;
-  std::vector<Limit> limits;
+  std::vector<LoadLimit> limits;
   Status status;
   std::string expected;
   Remedy remedy;
@@ -67,7 +67,7 @@ void judge_moves(const RailEnd& end, const Load& load, const Watch& watch, Case&
   std::vector<std::string> fast;
   std::vector<std::string_view> meanings;
   std::size_t counted = 0;
-  for (const Limit& limit : watch.limits) {
+  for (const LoadLimit& limit : watch.limits) {
     if (moves == nullptr) break;
     const auto found = moves->find(std::string(limit.name));
     if (found == moves->end()) continue;
@@ -97,7 +97,7 @@ void watch_ends(const Survey& survey, Judge& judge, const Watch& watch) {
     }
 }
 
-void link_lost(const Survey& survey, Judge& judge) {
+void link_lost_under_load(const Survey& survey, Judge& judge) {
   watch_ends(survey, judge,
              {port_counters,
               {{"link_downed", 0, "the link was lost"},
@@ -126,7 +126,7 @@ void link_recovery(const Survey& survey, Judge& judge) {
               {"Clean and reseat the cable, then swap it.", {"ibqueryerrors"}}});
 }
 
-void receive_errors(const Survey& survey, Judge& judge) {
+void receive_errors_under_load(const Survey& survey, Judge& judge) {
   watch_ends(survey, judge,
              {port_counters,
               {{"port_rcv_errors", 10, "damaged packets arrive"}},
@@ -256,7 +256,7 @@ void lossless_discards(const Survey& survey, Judge& judge) {
     }
 }
 
-void carrier(const Survey& survey, Judge& judge) {
+void carrier_under_load(const Survey& survey, Judge& judge) {
   constexpr std::uint64_t kMost = 2;
   for (const NodeView& node : survey.nodes)
     for (const RailEnd& end : node.ends) {
@@ -310,15 +310,15 @@ void loss(const Survey& survey, Judge& judge) {
         one.pass(fmt::format("{} of {} packets", lost, packets));
         continue;
       }
-      one.red(
-          ratio > kLossFails ? Status::kFail : Status::kWarn,
-          {.message = fmt::format("{} of {} saw {} packets lost or out of order in {:.0f} s, {:.2g} of those "
-                                  "that came; in a lossless class that means PFC is broken",
-                                  end.rdma_name(), *end.node, lost, load->seconds, ratio),
-           .expected = fmt::format("at most {:.0e}", kLossWarns),
-           .observed = fmt::format("{:.2g}", ratio),
-           .remedy = {"Check PFC and ECN of this priority on every hop of the path; then cables.",
-                      {"rdma statistic show"}}});
+      one.red(ratio > kLossFails ? Status::kFail : Status::kWarn,
+              {.message = fmt::format(
+                   "{} of {} saw {} packets lost or out of order in {:.0f} s, {:.2g} of those that came; "
+                   "in a lossless class that means PFC is broken",
+                   end.rdma_name(), *end.node, lost, load->seconds, ratio),
+               .expected = fmt::format("at most {:.0e}", kLossWarns),
+               .observed = fmt::format("{:.2g}", ratio),
+               .remedy = {"Check PFC and ECN of this priority on every hop of the path; then cables.",
+                          {"rdma statistic show"}}});
     }
 }
 
@@ -432,8 +432,8 @@ std::span<const Rule> load_rules() {
        .standard = "none in the window (railbed's own)",
        .remedy = "Cable, then port.",
        .fixture = "load-link-lost",
-       .explained_by = {"load.carrier", "load.cable"},
-       .check = link_lost},
+       .explained_by = {"load.carrier_under_load", "load.cable"},
+       .check = link_lost_under_load},
       {.id = "load.symbol-errors",
        .title = "signal is clean under load",
        .why = "A weak signal costs resent packets now and the link later.",
@@ -460,7 +460,7 @@ std::span<const Rule> load_rules() {
        .remedy = "Cable, then the peer's port.",
        .fixture = "load-receive-errors",
        .explained_by = {"load.symbol-errors", "load.oversize", "load.cable", "load.optics"},
-       .check = receive_errors},
+       .check = receive_errors_under_load},
       {.id = "load.ack-timeouts",
        .title = "RDMA requests are answered under load",
        .why = "A request that is not answered in time is sent again; after seven of them the job ends (NCCL: "
@@ -469,7 +469,7 @@ std::span<const Rule> load_rules() {
        .standard = "at most 1 a second (railbed's own)",
        .remedy = "Find the pair, then the hop.",
        .fixture = "load-ack-timeouts",
-       .explained_by = {"load.link-lost", "load.carrier", "load.loss", "load.oversize"},
+       .explained_by = {"load.link-lost", "load.carrier_under_load", "load.loss", "load.oversize"},
        .check = ack_timeouts},
       {.id = "load.discards",
        .title = "port throws nothing away under load",
@@ -478,7 +478,7 @@ std::span<const Rule> load_rules() {
        .standard = "at most 100 a second (railbed's own)",
        .remedy = "Look behind the port.",
        .fixture = "load-discards",
-       .explained_by = {"load.link-lost", "load.carrier", "load.transmit-wait"},
+       .explained_by = {"load.link-lost", "load.carrier_under_load", "load.transmit-wait"},
        .check = discards},
       {.id = "load.slow-restart",
        .title = "RoCE does not fall back under load",
@@ -509,8 +509,8 @@ std::span<const Rule> load_rules() {
        .check = receiver_late},
       {.id = "load.corruption",
        .title = "packets are not changed on the way",
-       .why = "The invariant checksum covers the whole way: what fails it was changed inside a switch or "
-              "adapter.",
+       .why = "The invariant checksum covers the whole way: "
+              "what fails it was changed inside a switch or adapter.",
        .source = "--load: ports/*/hw_counters/rx_icrc_encapsulated",
        .standard = "0",
        .remedy = "Swap what lies on the path.",
@@ -536,15 +536,15 @@ std::span<const Rule> load_rules() {
        .fixture = "load-lossless-discards",
        .explained_by = {"rdma.pfc", "load.pcie-errors"},
        .check = lossless_discards},
-      {.id = "load.carrier",
+      {.id = "load.carrier_under_load",
        .title = "link does not come and go under load",
        .why = "A link that flaps while it is used ends jobs.",
        .source = "--load: /sys/class/net/*/carrier_changes",
        .standard = "at most 2 changes in a window (railbed's own)",
        .remedy = "Cable, then the peer's port.",
-       .fixture = "load-carrier",
+       .fixture = "load-carrier_under_load",
        .explained_by = {"load.cable", "load.optics"},
-       .check = carrier},
+       .check = carrier_under_load},
       {.id = "load.loss",
        .title = "RDMA loses no packets under load",
        .why = "RoCE resends from the lost packet on: one in a million is felt, one in ten thousand ruins it.",
@@ -552,8 +552,8 @@ std::span<const Rule> load_rules() {
        .standard = "at most 1e-6; above 1e-4 fails (railbed's own)",
        .remedy = "PFC and ECN along the path; then cables.",
        .fixture = "load-loss",
-       .explained_by = {"load.link-lost", "load.carrier", "load.lossless-discards", "load.corruption",
-                        "load.cable", "rdma.pfc", "rdma.trust-dscp", "rdma.traffic-class"},
+       .explained_by = {"load.link-lost", "load.carrier_under_load", "load.lossless-discards",
+                        "load.corruption", "load.cable", "rdma.pfc", "rdma.trust-dscp", "rdma.traffic-class"},
        .check = loss},
       {.id = "load.oversize",
        .title = "peers send no larger frames than fit",

@@ -10,10 +10,6 @@
 namespace railbed {
 namespace {
 
-auto is(LogKind kind) {
-  return [kind](const NodeView&, const LogEvent& event) { return event.kind == kind; };
-}
-
 const PciDevice* adapter_at(const NodeView& node, const std::string& address) {
   for (const PciDevice* adapter : node.adapters())
     if (adapter->address == address) return adapter;
@@ -31,21 +27,21 @@ std::string lines_about(const std::string& subject) {
 }
 
 void device_health(const Survey& survey, Judge& judge) {
-  ask_log(survey, judge,
-          {.what = "adapter health",
-           .concerns = is(LogKind::kAdapterHealth),
-           .judge = [](Case& one, const NodeView& node, const Told& told) {
-             const std::string& address = newest(told).subject;
-             one.fail({.message = fmt::format(
-                           "the firmware of adapter {} on {} failed ({}): it drops off or is reset "
-                           "under load",
-                           address, *node.name, how_often(told)),
-                       .expected = "no such message",
-                       .observed = newest(told).text,
-                       .remedy = {"Power the node off fully; update the adapter's firmware, then replace it.",
-                                  {lines_about(address), "mlxfwmanager --query"},
-                                  true}});
-           }});
+  ask_log(
+      survey, judge,
+      {.what = "adapter health",
+       .concerns = is(LogKind::kAdapterHealth),
+       .judge = [](Case& one, const NodeView& node, const Told& told) {
+         const std::string& address = newest(told).subject;
+         one.fail({.message = fmt::format(
+                       "the firmware of adapter {} on {} failed ({}): it drops off or is reset under load",
+                       address, *node.name, how_often(told)),
+                   .expected = "no such message",
+                   .observed = newest(told).text,
+                   .remedy = {"Power the node off fully; update the adapter's firmware, then replace it.",
+                              {lines_about(address), "mlxfwmanager --query"},
+                              true}});
+       }});
 }
 
 // GB10's adapter is soldered to the board: its message says nothing about a slot (NVIDIA DGX Spark forum:
@@ -57,27 +53,26 @@ bool is_built_in(const NodeView& node) {
 }
 
 void slot_power(const Survey& survey, Judge& judge) {
-  ask_log(
-      survey, judge,
-      {.what = "slot power",
-       .concerns = is(LogKind::kSlotPower),
-       .judge = [](Case& one, const NodeView& node, const Told& told) {
-         const LogEvent& last = newest(told);
-         if (is_built_in(node)) {
-           one.not_applicable("DGX Spark's adapter is on its board: the message is harmless there");
-           return;
-         }
-         one.warn(
-             {.message = fmt::format("adapter {} of {} finds only {} W at its slot: modules of long reach "
-                                     "stay dark, and it may slow down",
-                                     last.subject, *node.name, last.code),
-              .expected = "the power that the card asks for",
-              .observed = fmt::format("{} W", last.code),
-              .remedy = {"Use a slot of 75 W, connect the card's own power cable, or update the BIOS that "
-                         "does not announce the slot's power.",
-                         {fmt::format("lspci -vvs {} | grep -i power", last.subject)},
-                         true}});
-       }});
+  ask_log(survey, judge,
+          {.what = "slot power",
+           .concerns = is(LogKind::kSlotPower),
+           .judge = [](Case& one, const NodeView& node, const Told& told) {
+             const LogEvent& last = newest(told);
+             if (is_built_in(node)) {
+               one.not_applicable("DGX Spark's adapter is on its board: the message is harmless there");
+               return;
+             }
+             one.warn({.message = fmt::format(
+                           "adapter {} of {} finds only {} W at its slot: modules of long reach stay dark, "
+                           "and it may slow down",
+                           last.subject, *node.name, last.code),
+                       .expected = "the power that the card asks for",
+                       .observed = fmt::format("{} W", last.code),
+                       .remedy = {"Use a slot of 75 W, connect the card's own power cable, "
+                                  "or update the BIOS that does not announce the slot's power.",
+                                  {fmt::format("lspci -vvs {} | grep -i power", last.subject)},
+                                  true}});
+           }});
 }
 
 void adapter_hot(const Survey& survey, Judge& judge) {
@@ -88,13 +83,13 @@ void adapter_hot(const Survey& survey, Judge& judge) {
        .judge = [](Case& one, const NodeView& node, const Told& told) {
          const std::string& address = newest(told).subject;
          one.warn(
-             {.message = fmt::format("adapter {} of {} or its module was too hot ({}): it slows down, then "
-                                     "takes the link away",
-                                     address, *node.name, how_often(told)),
+             {.message = fmt::format(
+                  "adapter {} of {} or its module was too hot ({}): it slows down, then takes the link away",
+                  address, *node.name, how_often(told)),
               .expected = "below its limit",
               .observed = newest(told).text,
-              .remedy = {"Raise the fans (full speed for cards without their own sensor), look at the air "
-                         "flow and at neighbouring modules.",
+              .remedy = {"Raise the fans (full speed for cards without their own sensor), "
+                         "look at the air flow and at neighbouring modules.",
                          {fmt::format("mget_temp -d {}", address), lines_about(address)}}});
        }});
 }
@@ -193,8 +188,7 @@ void slot_lost(const Survey& survey, Judge& judge) {
              const LogEvent& last = newest(told);
              one.touch("gpus");
              one.fail({.message = fmt::format(
-                           "the PCIe link below {} on {} was lost ({}): what is in that slot went "
-                           "away",
+                           "the PCIe link below {} on {} was lost ({}): what is in that slot went away",
                            last.subject, *node.name, how_often(told)),
                        .expected = "no slot loses its link",
                        .observed = last.text,
@@ -217,42 +211,44 @@ void bandwidth_limited(const Survey& survey, Judge& judge) {
        .judge =
            [](Case& one, const NodeView& node, const Told& told) {
              const LogEvent& last = newest(told);
-             one.warn({.message = fmt::format("the kernel found that a PCIe hop above {} on {} holds it back",
-                                              thing_at(node, last.subject), *node.name),
-                       .expected = "as much as the card can do",
-                       .observed = last.text,
-                       .remedy = {"Look at the hop that the message names: another slot, its riser, or its "
-                                  "setting in the BIOS.",
-                                  {fmt::format("lspci -vvs {} | grep -i lnk", last.subject)},
-                                  true}});
+             one.warn(
+                 {.message = fmt::format("the kernel found that a PCIe hop above {} on {} holds it back",
+                                         thing_at(node, last.subject), *node.name),
+                  .expected = "as much as the card can do",
+                  .observed = last.text,
+                  .remedy = {
+                      "Look at the hop that the message names: another slot, its riser, or its setting in the BIOS.",
+                      {fmt::format("lspci -vvs {} | grep -i lnk", last.subject)},
+                      true}});
            }});
 }
 
 void link_flaps(const Survey& survey, Judge& judge) {
   static constexpr double kPerDay = 5;
-  ask_log(survey, judge,
-          {.what = "links",
-           .concerns =
-               [](const NodeView& node, const LogEvent& event) {
-                 return event.kind == LogKind::kLinkDown &&
-                        std::ranges::find(node.ends, event.subject, &RailEnd::name) != node.ends.end();
-               },
-           .judge =
-               [](Case& one, const NodeView& node, const Told& told) {
-                 const LogEvent& last = newest(told);
-                 if (per_day(node, told) < kPerDay) {
-                   one.pass(how_often(told));
-                   return;
-                 }
-                 one.warn(
-                     {.message =
-                          fmt::format("{} of {} lost its link {}", last.subject, *node.name, how_often(told)),
-                      .expected = fmt::format("fewer than {:.0f} times a day", kPerDay),
-                      .observed = fmt::format("{:.0f} a day", per_day(node, told)),
-                      .remedy = {"Clean and reseat the cable at both ends, then swap it; look at the switch "
-                                 "port's own log.",
-                                 {lines_about(last.subject), fmt::format("ethtool -m {}", last.subject)}}});
-               }});
+  ask_log(
+      survey, judge,
+      {.what = "links",
+       .concerns =
+           [](const NodeView& node, const LogEvent& event) {
+             return event.kind == LogKind::kLinkDown &&
+                    std::ranges::find(node.ends, event.subject, &RailEnd::name) != node.ends.end();
+           },
+       .judge =
+           [](Case& one, const NodeView& node, const Told& told) {
+             const LogEvent& last = newest(told);
+             if (per_day(node, told) < kPerDay) {
+               one.pass(how_often(told));
+               return;
+             }
+             one.warn(
+                 {.message =
+                      fmt::format("{} of {} lost its link {}", last.subject, *node.name, how_often(told)),
+                  .expected = fmt::format("fewer than {:.0f} times a day", kPerDay),
+                  .observed = fmt::format("{:.0f} a day", per_day(node, told)),
+                  .remedy = {
+                      "Clean and reseat the cable at both ends, then swap it; look at the switch port's own log.",
+                      {lines_about(last.subject), fmt::format("ethtool -m {}", last.subject)}}});
+           }});
 }
 
 void transmit_timeout(const Survey& survey, Judge& judge) {
@@ -268,8 +264,7 @@ void transmit_timeout(const Survey& survey, Judge& judge) {
               .expected = "no transmit timeout",
               .observed = last.text,
               .remedy = {
-                  "Look for pauses from the switch (a PFC storm); update the adapter's firmware and "
-                  "driver.",
+                  "Look for pauses from the switch (a PFC storm); update the adapter's firmware and driver.",
                   {lines_about(last.subject), fmt::format("ethtool -S {} | grep -i pause", last.subject)}}});
        }});
 }

@@ -123,43 +123,42 @@ void sxid(const Survey& survey, Judge& judge) {
 }
 
 void init_failed(const Survey& survey, Judge& judge) {
-  ask_log(
-      survey, judge,
-      {.what = "GPU start",
-       .concerns = [](const NodeView&,
-                      const LogEvent& event) { return event.kind == LogKind::kGpuInitFailed; },
-       .judge =
-           [](Case& one, const NodeView& node, const Told& told) {
-             const std::string which = newest(told).subject.empty() ? "a GPU" : "GPU " + newest(told).subject;
-             one.fail(
-                 {.message = fmt::format("the driver could not start {} of {} ({})", which, *node.name,
-                                         how_often(told)),
-                  .expected = "every GPU starts",
-                  .observed = newest(told).text,
-                  .remedy = {"Power the node off fully; when it returns, look at the GPU's seat, power and "
-                             "the BIOS (Above 4G decoding), then replace it.",
-                             {"journalctl -k -b | grep NVRM", "nvidia-smi -L"},
-                             true}});
-           }});
+  ask_log(survey, judge,
+          {.what = "GPU start",
+           .concerns = [](const NodeView&,
+                          const LogEvent& event) { return event.kind == LogKind::kGpuInitFailed; },
+           .judge =
+               [](Case& one, const NodeView& node, const Told& told) {
+                 const std::string which =
+                     newest(told).subject.empty() ? "a GPU" : "GPU " + newest(told).subject;
+                 one.fail({.message = fmt::format("the driver could not start {} of {} ({})", which,
+                                                  *node.name, how_often(told)),
+                           .expected = "every GPU starts",
+                           .observed = newest(told).text,
+                           .remedy = {"Power the node off fully; when it returns, look at the GPU's seat, "
+                                      "power and the BIOS (Above 4G decoding), then replace it.",
+                                      {"journalctl -k -b | grep NVRM", "nvidia-smi -L"},
+                                      true}});
+               }});
 }
 
 void version_mismatch(const Survey& survey, Judge& judge) {
-  ask_log(
-      survey, judge,
-      {.what = "NVIDIA driver",
-       .concerns = [](const NodeView&,
-                      const LogEvent& event) { return event.kind == LogKind::kVersionMismatch; },
-       .judge =
-           [](Case& one, const NodeView& node, const Told& told) {
-             one.fail({.message = fmt::format("NVIDIA's libraries and kernel module on {} are of different "
-                                              "versions: nothing can use a GPU ({})",
-                                              *node.name, how_often(told)),
-                       .expected = "one version",
-                       .observed = newest(told).text,
-                       .remedy = {"A driver was installed and its module not loaded: restart the node.",
-                                  {"cat /proc/driver/nvidia/version", "modinfo -F version nvidia"},
-                                  true}});
-           }});
+  ask_log(survey, judge,
+          {.what = "NVIDIA driver",
+           .concerns = [](const NodeView&,
+                          const LogEvent& event) { return event.kind == LogKind::kVersionMismatch; },
+           .judge =
+               [](Case& one, const NodeView& node, const Told& told) {
+                 one.fail({.message = fmt::format(
+                               "NVIDIA's libraries and kernel module on {} are of different versions: "
+                               "nothing can use a GPU ({})",
+                               *node.name, how_often(told)),
+                           .expected = "one version",
+                           .observed = newest(told).text,
+                           .remedy = {"A driver was installed and its module not loaded: restart the node.",
+                                      {"cat /proc/driver/nvidia/version", "modinfo -F version nvidia"},
+                                      true}});
+               }});
 }
 
 }  // namespace
@@ -168,9 +167,8 @@ std::span<const Rule> log_gpu_rules() {
   static const Rule kRules[] = {
       {.id = "gpu.xid-reboot",
        .title = "no GPU error asks for a restart",
-       .why = "A GPU that has fallen off the bus comes back with the node or not at all; until then every "
-              "job on "
-              "the node fails.",
+       .why = "A GPU that has fallen off the bus comes back with the node or not at all; "
+              "until then every job on the node fails.",
        .source = "\"NVRM: Xid\" in the kernel log",
        .standard = "none; which Xid asks for what: NVIDIA's Xid catalog, `railbed explain xid`",
        .remedy = "Drain the node and restart it; then look at the GPU's seat and PCIe link.",

@@ -10,10 +10,6 @@
 namespace railbed {
 namespace {
 
-auto is(LogKind kind) {
-  return [kind](const NodeView&, const LogEvent& event) { return event.kind == kind; };
-}
-
 void kernel_log(const Survey& survey, Judge& judge) {
   for (const NodeView& node : survey.nodes) {
     Case one = judge.on(node, "kernel log");
@@ -36,28 +32,28 @@ void kernel_log(const Survey& survey, Judge& judge) {
 }
 
 void module_rejected(const Survey& survey, Judge& judge) {
-  ask_log(survey, judge,
-          {.what = "kernel modules",
-           .concerns = is(LogKind::kModuleRejected),
-           .judge = [](Case& one, const NodeView& node, const Told& told) {
-             const LogEvent& last = newest(told);
-             if (module_present(*node.facts, last.subject)) {
-               one.pass("loaded by now");
-               return;
-             }
-             one.fail(
-                 {.message =
-                      fmt::format("the kernel of {} refused module {}: it was built for another kernel, or "
-                                  "beside other modules",
-                                  *node.name, last.subject),
-                  .expected = "loads",
-                  .observed = last.text,
-                  .remedy = {"Build or install it for the running kernel; do not mix the distribution's RDMA "
-                             "modules with MLNX_OFED's.",
-                             {fmt::format("modinfo {} | grep -e filename -e vermagic", last.subject),
-                              "uname -r", "dkms status"},
-                             true}});
-           }});
+  ask_log(
+      survey, judge,
+      {.what = "kernel modules",
+       .concerns = is(LogKind::kModuleRejected),
+       .judge = [](Case& one, const NodeView& node, const Told& told) {
+         const LogEvent& last = newest(told);
+         if (module_present(*node.facts, last.subject)) {
+           one.pass("loaded by now");
+           return;
+         }
+         one.fail(
+             {.message = fmt::format(
+                  "the kernel of {} refused module {}: it was built for another kernel, or beside other modules",
+                  *node.name, last.subject),
+              .expected = "loads",
+              .observed = last.text,
+              .remedy = {"Build or install it for the running kernel; "
+                         "do not mix the distribution's RDMA modules with MLNX_OFED's.",
+                         {fmt::format("modinfo {} | grep -e filename -e vermagic", last.subject), "uname -r",
+                          "dkms status"},
+                         true}});
+       }});
 }
 
 void out_of_memory(const Survey& survey, Judge& judge) {
@@ -75,10 +71,9 @@ void out_of_memory(const Survey& survey, Judge& judge) {
                    one.pass("a job met its own limit, " + how_often(told));
                    return;
                  }
-                 one.warn({.message =
-                               fmt::format("{} ran out of memory and killed {} ({}): other processes may be "
-                                           "missing, too",
-                                           *node.name, newest(told).subject, how_often(told)),
+                 one.warn({.message = fmt::format(
+                               "{} ran out of memory and killed {} ({}): other processes may be missing, too",
+                               *node.name, newest(told).subject, how_often(told)),
                            .expected = "none",
                            .observed = newest(told).text,
                            .remedy = {"Give jobs a memory limit; look what else was killed, and restart it.",
@@ -91,16 +86,15 @@ void hung_task(const Survey& survey, Judge& judge) {
           {.what = "tasks",
            .concerns = is(LogKind::kHungTask),
            .judge = [](Case& one, const NodeView& node, const Told& told) {
-             one.warn({.message = fmt::format(
-                           "{} on {} hung in the kernel for two minutes or more ({}): a driver, disk "
-                           "or network file system did not answer",
-                           newest(told).subject, *node.name, how_often(told)),
+             one.warn({.message =
+                           fmt::format("{} on {} hung in the kernel for two minutes or more ({}): a driver, "
+                                       "disk or network file system did not answer",
+                                       newest(told).subject, *node.name, how_often(told)),
                        .expected = "none",
                        .observed = newest(told).text,
                        .remedy = {"The call trace behind the message names what it waited for.",
                                   {"journalctl -k -b | grep -A 25 'blocked for more than'",
-                                   "ps -eo pid,stat,wchan:30,comm | "
-                                   "awk '$2 ~ /D/'"}}});
+                                   "ps -eo pid,stat,wchan:30,comm | awk '$2 ~ /D/'"}}});
            }});
 }
 
@@ -196,9 +190,9 @@ std::span<const Rule> log_host_rules() {
   static const Rule kRules[] = {
       {.id = "host.kernel-log",
        .title = "kernel log can be read and is whole",
-       .why = "Every rule that reads the log is blind where it is closed or overwritten. It is read as root, "
-              "or where "
-              "kernel.dmesg_restrict is 0, or by members of the group systemd-journal.",
+       .why = "Every rule that reads the log is blind where it is closed or overwritten. "
+              "It is read as root, or where kernel.dmesg_restrict is 0, "
+              "or by members of the group systemd-journal.",
        .source = "/dev/kmsg, else journalctl -k -b",
        .standard = "reaches back to the boot, or to --since",
        .remedy = "A journal on disk.",
@@ -207,9 +201,8 @@ std::span<const Rule> log_host_rules() {
        .check = kernel_log},
       {.id = "host.module-rejected",
        .title = "kernel refused no module",
-       .why = "After a kernel upgrade, or where MLNX_OFED and the distribution's modules are mixed, a driver "
-              "is there "
-              "and does not load.",
+       .why = "After a kernel upgrade, or where MLNX_OFED and the distribution's modules are mixed, "
+              "a driver is there and does not load.",
        .source = "\"version magic\" and \"disagrees about version of symbol\" in the kernel log",
        .standard = "none that is not loaded by now",
        .remedy = "Build it for the running kernel.",

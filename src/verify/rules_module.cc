@@ -258,9 +258,10 @@ void memlock(const Survey& survey, Judge& judge) {
       continue;
     }
     one.warn(
-        {.message = fmt::format("a login on {} may lock only {} of memory: RDMA registers its buffers by "
-                                "locking them, and large ones will be refused",
-                                *node.name, limit_text(*limit)),
+        {.message = fmt::format(
+             "a login on {} may lock only {} of memory: RDMA registers its buffers by locking them, "
+             "and large ones will be refused",
+             *node.name, limit_text(*limit)),
          .expected = "unlimited",
          .observed = limit_text(*limit),
          .remedy = {
@@ -286,12 +287,12 @@ void service_memlock(const Survey& survey, Judge& judge) {
                                   service.service, *node.name, limit_text(*limit)),
            .expected = "unlimited",
            .observed = limit_text(*limit),
-           .remedy = {"Give the unit LimitMEMLOCK=infinity and restart it.",
-                      {fmt::format("mkdir -p /etc/systemd/system/{0}.service.d && printf "
-                                   "'[Service]\\nLimitMEMLOCK=infinity\\n' > "
-                                   "/etc/systemd/system/{0}.service.d/memlock.conf",
-                                   service.service),
-                       fmt::format("systemctl daemon-reload && systemctl restart {}", service.service)}}});
+           .remedy = {
+               "Give the unit LimitMEMLOCK=infinity and restart it.",
+               {fmt::format(
+                    "mkdir -p /etc/systemd/system/{0}.service.d && printf '[Service]\\nLimitMEMLOCK=infinity\\n' > /etc/systemd/system/{0}.service.d/memlock.conf",
+                    service.service),
+                fmt::format("systemctl daemon-reload && systemctl restart {}", service.service)}}});
     }
 }
 
@@ -342,9 +343,8 @@ std::span<const Rule> module_rules() {
        .check = os_supports_adapter},
       {.id = "rdma.adapter-modules",
        .title = "adapter's kernel modules are loaded",
-       .why = "mlx5_core (mlx4_core) drives the card; mlx5_ib (mlx4_ib) makes it an RDMA device. Without the "
-              "second "
-              "the network works and RDMA does not: NCCL quietly falls back to TCP.",
+       .why = "mlx5_core (mlx4_core) drives the card; mlx5_ib (mlx4_ib) makes it an RDMA device. "
+              "Without the second the network works and RDMA does not: NCCL quietly falls back to TCP.",
        .source = "/proc/modules, /sys/module",
        .standard = "mlx5_core and mlx5_ib, or mlx4_core and mlx4_ib, by the adapter's PCI id",
        .remedy = "modprobe, and /etc/modules-load.d for the next boot.",

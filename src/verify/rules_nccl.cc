@@ -95,9 +95,8 @@ std::span<const Rule> nccl_rules() {
   static const Rule kRules[] = {
       {.id = "nccl.rdma-on",
        .title = "NCCL may use RDMA",
-       .why =
-           "NCCL_IB_DISABLE (any number but 0) or NCCL_NET=Socket, left from a test, sends everything over "
-           "TCP: the log says \"Using network Socket\" and nobody reads it.",
+       .why = "NCCL_IB_DISABLE (any number but 0) or NCCL_NET=Socket, left from a test, "
+              "sends everything over TCP: the log says \"Using network Socket\" and nobody reads it.",
        .source = kFiles,
        .standard = "neither is set where the node has an active RDMA port",
        .remedy = "Remove the line.",
@@ -144,8 +143,8 @@ std::span<const Rule> nccl_rules() {
        .check = by_lint},
       {.id = "nccl.gid-index",
        .title = "NCCL chooses the GID itself",
-       .why = "The GID table is filled in the order in which addresses came up: a pinned index points "
-              "elsewhere after a reboot.",
+       .why = "The GID table is filled in the order in which addresses came up: "
+              "a pinned index points elsewhere after a reboot.",
        .source = kFiles,
        .standard = "NCCL_IB_GID_INDEX unset; NCCL 2.21 and later choose by address family and RoCE version",
        .remedy = "Remove it.",
@@ -155,8 +154,9 @@ std::span<const Rule> nccl_rules() {
       {.id = "nccl.gid-entry",
        .title = "pinned GID is a RoCE v2 address",
        .why =
-           "An empty entry makes no connection. RoCE v1 and link-local ones work inside one Ethernet segment "
-           "and with peers that use the same kind; elsewhere sends end in error 12.",
+           "An empty entry makes no connection. "
+           "RoCE v1 and link-local ones work inside one Ethernet segment and with peers that use the same kind; "
+           "elsewhere sends end in error 12.",
        .source = "NCCL_IB_GID_INDEX; /sys/class/infiniband/*/ports/*/gids",
        .standard = "RoCE v2, neither empty nor fe80::",
        .remedy = "Remove NCCL_IB_GID_INDEX.",
@@ -229,8 +229,8 @@ std::span<const Rule> nccl_rules() {
        .check = by_lint},
       {.id = "nccl.traffic-class",
        .title = "NCCL marks the lossless class",
-       .why = "default_roce_tos marks only connections made by RDMA-CM. NCCL makes its own and takes "
-              "NCCL_IB_TC.",
+       .why = "default_roce_tos marks only connections made by RDMA-CM. "
+              "NCCL makes its own and takes NCCL_IB_TC.",
        .source = kFiles,
        .standard = "DSCP of NCCL_IB_TC = that of expect.traffic_class in cluster.yaml; not judged without it",
        .remedy = "Set NCCL_IB_TC.",
@@ -239,8 +239,8 @@ std::span<const Rule> nccl_rules() {
        .check = by_lint},
       {.id = "nccl.ecn-bits",
        .title = "NCCL_IB_TC does not claim congestion",
-       .why = "The lowest two bits are ECN's: 11 says \"congestion met\" of every packet, and senders slow "
-              "down.",
+       .why = "The lowest two bits are ECN's: 11 says \"congestion met\" of every packet, "
+              "and senders slow down.",
        .source = kFiles,
        .standard = "lowest bits 00, or 10 for ECN-capable (RFC 3168)",
        .remedy = "104, or 106 for ECN-capable.",
@@ -249,9 +249,8 @@ std::span<const Rule> nccl_rules() {
        .check = by_lint},
       {.id = "nccl.value",
        .title = "NCCL's variables have values that NCCL takes",
-       .why =
-           "Numbers are read by strtoll: \"true\" is 0. A word that NCCL does not know is ignored, or since "
-           "2.24 keeps it from starting (NCCL_ALGO, NCCL_PROTO).",
+       .why = "Numbers are read by strtoll: \"true\" is 0. A word that NCCL does not know is ignored, "
+              "or since 2.24 keeps it from starting (NCCL_ALGO, NCCL_PROTO).",
        .source = kFiles,
        .standard = "kind and range of each variable (NCCL user guide)",
        .remedy = "Correct the value.",
@@ -278,8 +277,8 @@ std::span<const Rule> nccl_rules() {
        .check = by_lint},
       {.id = "nccl.variable-version",
        .title = "NCCL is new enough for the variables that are set",
-       .why = "An older NCCL ignores a variable that came later: the GID family, the range, subnet-aware "
-              "routing.",
+       .why = "An older NCCL ignores a variable that came later: the GID family, the range, "
+              "subnet-aware routing.",
        .source = "libnccl.so.2; the files and environments that set variables",
        .standard = "in the NCCL of expect.nccl, else the installed one; not judged without either",
        .remedy = "Upgrade NCCL.",
@@ -288,9 +287,8 @@ std::span<const Rule> nccl_rules() {
        .check = by_lint},
       {.id = "nccl.file-syntax",
        .title = "NCCL's own files are written as NCCL reads them",
-       .why =
-           "nccl.conf is no shell script: quotes become part of the value, \"export\" and spaces part of the "
-           "name.",
+       .why = "nccl.conf is no shell script: quotes become part of the value, "
+              "\"export\" and spaces part of the name.",
        .source = "/etc/nccl.conf, ~/.nccl.conf, $NCCL_CONF_FILE",
        .standard = "NAME=value from the first column (NCCL src/misc/param.cc)",
        .remedy = "Remove quotes, export and spaces.",
@@ -299,9 +297,8 @@ std::span<const Rule> nccl_rules() {
        .check = by_lint},
       {.id = "nccl.set-once",
        .title = "NCCL's variables have one value",
-       .why =
-           "Two places disagree; which one wins depends on file and context. In NCCL's files the first line "
-           "wins, in shells the last.",
+       .why = "Two places disagree; which one wins depends on file and context. "
+              "In NCCL's files the first line wins, in shells the last.",
        .source = kFiles,
        .standard = "no variable with two values",
        .remedy = "Keep one.",
@@ -356,9 +353,8 @@ std::span<const Rule> nccl_rules() {
        .check = by_lint},
       {.id = "nccl.cross-rails",
        .title = "NCCL keeps to its rails",
-       .why =
-           "NCCL_CROSS_NIC=1 lets a GPU send through another rail's NIC; rails that are subnets of their own "
-           "meet only in a router, or nowhere.",
+       .why = "NCCL_CROSS_NIC=1 lets a GPU send through another rail's NIC; "
+              "rails that are subnets of their own meet only in a router, or nowhere.",
        .source = kFiles,
        .standard = "not 1 where cluster.yaml has two or more RDMA rails",
        .remedy = "0.",

@@ -118,8 +118,8 @@ void gid_choice(const Survey& survey, Judge& judge) {
                                        end.rdma_name(), *node.name, port->gid_why),
                 .expected = "a RoCE v2 IPv4 GID",
                 .observed = seen,
-                .remedy = {"Give the interface its IPv4 address, leave NCCL_IB_GID_INDEX unset, or set "
-                           "NCCL_IB_ADDR_FAMILY on purpose (2.21).",
+                .remedy = {"Give the interface its IPv4 address, leave NCCL_IB_GID_INDEX unset, "
+                           "or set NCCL_IB_ADDR_FAMILY on purpose (2.21).",
                            {fmt::format("ip -brief address show {}", end.name)}}});
     }
 }
@@ -147,15 +147,14 @@ void gdr_reachable(const Survey& survey, Judge& judge) {
     if (variable != nullptr) one.add_evidence(variable->from);
     const auto blocked = std::ranges::count_if(
         pairs, [](const nccl::PairChoice& pair) { return pair.nearest && !pair.blocked_by.empty(); });
-    one.warn(
-        {.message = fmt::format("{} keeps GPUDirect RDMA off on {} where the hardware could: {} pair{}, as "
-                                "GPU {} with {} ({})",
-                                lost->blocked_by, *node.name, blocked, blocked == 1 ? "" : "s", lost->gpu,
-                                lost->nic, lost->path),
-         .expected = lost->blocked_by + " unset",
-         .observed = variable == nullptr ? "set" : variable->value,
-         .remedy = {fmt::format("Remove {}{}; NCCL goes up to PXB by itself.", lost->blocked_by,
-                                variable == nullptr ? "" : " from " + variable->from)}});
+    one.warn({.message = fmt::format("{} keeps GPUDirect RDMA off on {} where the hardware could: {} pair{}, "
+                                     "as GPU {} with {} ({})",
+                                     lost->blocked_by, *node.name, blocked, blocked == 1 ? "" : "s",
+                                     lost->gpu, lost->nic, lost->path),
+              .expected = lost->blocked_by + " unset",
+              .observed = variable == nullptr ? "set" : variable->value,
+              .remedy = {fmt::format("Remove {}{}; NCCL goes up to PXB by itself.", lost->blocked_by,
+                                     variable == nullptr ? "" : " from " + variable->from)}});
   }
 }
 
@@ -233,9 +232,8 @@ std::span<const Rule> nccl_choice_rules() {
        .check = gid_choice},
       {.id = "nccl.gdr-reachable",
        .title = "NCCL will use GPUDirect RDMA where it can",
-       .why = "A level that is too strict, or DMA-BUF switched off, sends GPU data through host memory: half "
-              "the "
-              "bandwidth.",
+       .why = "A level that is too strict, or DMA-BUF switched off, sends GPU data through host memory: "
+              "half the bandwidth.",
        .source = kTold,
        .standard =
            "no variable keeps it off between a GPU and its nearest NIC, up to PXB (NCCL's own default)",

@@ -89,8 +89,8 @@ void bios_expected(const Survey& survey, Judge& judge) {
       one.not_applicable("cluster.yaml names no BIOS version");
     else
       version_expected(one, node.facts->system.firmware.version, *want, "the BIOS", *node.name,
-                       {"Flash the expected version, then compare the settings; or correct expect.bios in "
-                        "cluster.yaml.",
+                       {"Flash the expected version, then compare the settings; "
+                        "or correct expect.bios in cluster.yaml.",
                         {"dmidecode -s bios-version"},
                         true,
                         false});
@@ -112,12 +112,12 @@ void adapter_firmware_expected(const Survey& survey, Judge& judge) {
       if (want == node.expect().firmware->end())
         one.not_applicable("cluster.yaml names no firmware for its board");
       else
-        version_expected(one, device.firmware, want->second, "the firmware of " + device.name, *node.name,
-                         {"Flash that version and reset the adapter, or correct expect.firmware in "
-                          "cluster.yaml.",
-                          {"mstflint -d ADDRESS query", "mstflint -d ADDRESS -i FILE burn"},
-                          true,
-                          false});
+        version_expected(
+            one, device.firmware, want->second, "the firmware of " + device.name, *node.name,
+            {"Flash that version and reset the adapter, or correct expect.firmware in cluster.yaml.",
+             {"mstflint -d ADDRESS query", "mstflint -d ADDRESS -i FILE burn"},
+             true,
+             false});
     }
   }
 }
@@ -247,8 +247,8 @@ void governor(const Survey& survey, Judge& judge) {
       continue;
     }
     one.warn(
-        {.message = fmt::format("the processor of {} runs with governor {}, expected {}: clocks drop "
-                                "between messages and latency rises",
+        {.message = fmt::format("the processor of {} runs with governor {}, expected {}: "
+                                "clocks drop between messages and latency rises",
                                 *node.name, other->first, want),
          .expected = want,
          .observed = other->first,
@@ -273,15 +273,14 @@ void clocksource(const Survey& survey, Judge& judge) {
       one.pass(*source);
       continue;
     }
-    one.warn(
-        {.message = fmt::format("{} keeps time by {}: the kernel gave up the processor's own counter, and "
-                                "each time stamp now costs about a microsecond",
-                                *node.name, *source),
-         .expected = "tsc",
-         .observed = *source,
-         .remedy = {"Read why the counter was marked unstable; update the firmware, then reboot.",
-                    {"dmesg | grep -i -e tsc -e clocksource"},
-                    true}});
+    one.warn({.message = fmt::format("{} keeps time by {}: the kernel gave up the processor's own counter, "
+                                     "and each time stamp now costs about a microsecond",
+                                     *node.name, *source),
+              .expected = "tsc",
+              .observed = *source,
+              .remedy = {"Read why the counter was marked unstable; update the firmware, then reboot.",
+                         {"dmesg | grep -i -e tsc -e clocksource"},
+                         true}});
   }
 }
 
@@ -325,10 +324,10 @@ void clock_synchronised(const Survey& survey, Judge& judge) {
       one.pass("synchronised");
       continue;
     }
-    one.warn({.message =
-                  fmt::format("nothing keeps the clock of {}: its logs cannot be laid beside those of other "
-                              "nodes, and certificates may fail",
-                              *node.name),
+    one.warn({.message = fmt::format(
+                  "nothing keeps the clock of {}: its logs cannot be laid beside those of other nodes, "
+                  "and certificates may fail",
+                  *node.name),
               .expected = "synchronised",
               .observed = "not synchronised",
               .remedy = {"Start a time service and let it settle.",
@@ -351,10 +350,9 @@ void automatic_upgrades(const Survey& survey, Judge& judge) {
       one.pass("not active");
       continue;
     }
-    one.warn({.message =
-                  fmt::format("{} upgrades itself: a new kernel at night may leave it without GPU driver in "
-                              "the morning",
-                              *node.name),
+    one.warn({.message = fmt::format(
+                  "{} upgrades itself: a new kernel at night may leave it without GPU driver in the morning",
+                  *node.name),
               .expected = "not active",
               .observed = "active",
               .remedy = {"Switch it off and upgrade all nodes together.",
@@ -368,9 +366,8 @@ std::span<const Rule> node_rules() {
   static const Rule kRules[] = {
       {.id = "node.reachable",
        .title = "node answers",
-       .why = "A node that cannot be asked cannot be proven. It may be off, without network, or refuse the "
-              "login; "
-              "its links look dead from the other end.",
+       .why = "A node that cannot be asked cannot be proven. It may be off, without network, "
+              "or refuse the login; its links look dead from the other end.",
        .source = "the agent's first answer over ssh",
        .standard = "every node of cluster.yaml answers within the deadline",
        .remedy = "Check power (BMC), network and ssh, in this order.",
@@ -388,8 +385,8 @@ std::span<const Rule> node_rules() {
        .check = os_expected},
       {.id = "host.kernel-expected",
        .title = "kernel as expected",
-       .why = "The driver's modules are built for one kernel; a silent upgrade leaves a node without GPUs at "
-              "its next boot.",
+       .why = "The driver's modules are built for one kernel; "
+              "a silent upgrade leaves a node without GPUs at its next boot.",
        .source = "/proc/sys/kernel/osrelease",
        .standard = "expect.kernel of cluster.yaml or what it begins; not judged without it",
        .remedy = "Boot that kernel and hold it.",
@@ -454,8 +451,8 @@ std::span<const Rule> node_rules() {
        .check = swap_off},
       {.id = "host.governor",
        .title = "processor runs at full clock",
-       .why = "With a saving governor the clock falls between messages; latency rises and perftest warns of "
-              "conflicting frequencies.",
+       .why = "With a saving governor the clock falls between messages; "
+              "latency rises and perftest warns of conflicting frequencies.",
        .source = "/sys/devices/system/cpu/cpufreq/policy*/scaling_governor",
        .standard = "performance, or expect.governor of cluster.yaml",
        .remedy = "Set the performance governor now and at boot.",
@@ -475,9 +472,8 @@ std::span<const Rule> node_rules() {
        .check = clocksource},
       {.id = "host.hugepages",
        .title = "hugepages were reserved as asked",
-       .why = "Memory that was not reserved at boot may be too broken up later; registration then needs many "
-              "more "
-              "entries in the adapter.",
+       .why = "Memory that was not reserved at boot may be too broken up later; "
+              "registration then needs many more entries in the adapter.",
        .source = "/proc/cmdline, HugePages_Total of /proc/meminfo",
        .standard = "what hugepages= on the kernel command line asks for; not judged without it",
        .remedy = "Ask for what fits into memory at boot.",

@@ -139,15 +139,14 @@ void numa_known(const Survey& survey, Judge& judge) {
         one.pass(std::to_string(*numa));
         continue;
       }
-      one.warn(
-          {.message = fmt::format("the firmware of {} does not say which processor {} hangs on: buffers and "
-                                  "threads land on the wrong one half the time",
-                                  *node.name, device->address),
-           .expected = "a NUMA node",
-           .observed = "-1",
-           .remedy = {"Switch NUMA on in the BIOS (node interleaving off), or update it.",
-                      {fmt::format("cat /sys/bus/pci/devices/{}/numa_node", device->address)},
-                      true}});
+      one.warn({.message = fmt::format("the firmware of {} does not say which processor {} hangs on: "
+                                       "buffers and threads land on the wrong one half the time",
+                                       *node.name, device->address),
+                .expected = "a NUMA node",
+                .observed = "-1",
+                .remedy = {"Switch NUMA on in the BIOS (node interleaving off), or update it.",
+                           {fmt::format("cat /sys/bus/pci/devices/{}/numa_node", device->address)},
+                           true}});
     }
   }
 }
@@ -178,10 +177,9 @@ void gpu_near_adapter(const Survey& survey, Judge& judge) {
         continue;
       }
       one.warn(
-          {.message =
-               fmt::format("GPU {} of {} is on NUMA node {}, every rail adapter on another: its traffic "
-                           "crosses between the processors",
-                           gpu->address, *node.name, *numa),
+          {.message = fmt::format("GPU {} of {} is on NUMA node {}, every rail adapter on another: "
+                                  "its traffic crosses between the processors",
+                                  gpu->address, *node.name, *numa),
            .expected = fmt::format("a rail adapter on NUMA node {}", *numa),
            .observed = fmt::format("adapters on NUMA node {}", *rails.front()->numa_node),
            .remedy = {"Move the GPU or an adapter to a slot of the same processor.", {"lspci -tv"}, true}});
@@ -219,8 +217,8 @@ void iommu(const Survey& survey, Judge& judge) {
         model.find("amd") != std::string::npos ? "amd_iommu=on iommu=pt" : "iommu=pt";
     one.warn(
         {.message =
-             fmt::format("the IOMMU of {} translates ({} on {}): GPU and adapter cannot talk directly, or "
-                         "only through the processor",
+             fmt::format("the IOMMU of {} translates ({} on {}): GPU and adapter cannot talk directly, "
+                         "or only through the processor",
                          *node.name, *translated.front()->iommu_type, translated.front()->address),
          .expected = "off, or identity (passthrough)",
          .observed = *translated.front()->iommu_type,
@@ -266,10 +264,9 @@ void acs(const Survey& survey, Judge& judge) {
       commands.push_back(fmt::format("setpci -s {} ecap_acs+6.w=0000", bridge->address));
     }
     one.warn(
-        {.message =
-             fmt::format("ACS is on at {} of {}: what a GPU sends to its adapter makes a detour through the "
-                         "processor",
-                         fmt::join(names, ", "), *node.name),
+        {.message = fmt::format(
+             "ACS is on at {} of {}: what a GPU sends to its adapter makes a detour through the processor",
+             fmt::join(names, ", "), *node.name),
          .expected = "off between GPU and adapter (on bare metal)",
          .observed = fmt::format("0x{:04x}", *on.front()->acs_control),
          .remedy = {
@@ -319,14 +316,14 @@ void relaxed_ordering(const Survey& survey, Judge& judge) {
         one.pass("on");
         continue;
       }
-      one.warn({.message = fmt::format(
-                    "adapter {} of {} may not send with relaxed ordering: each write waits for the "
-                    "one before it",
-                    end.adapter->address, *node.name),
-                .expected = "on",
-                .observed = "off",
-                .remedy = {"Set bit 4 of Device Control, and look for \"relaxed ordering\" in the BIOS.",
-                           {fmt::format("setpci -s {} CAP_EXP+8.w=0010:0010", end.adapter->address)}}});
+      one.warn(
+          {.message = fmt::format(
+               "adapter {} of {} may not send with relaxed ordering: each write waits for the one before it",
+               end.adapter->address, *node.name),
+           .expected = "on",
+           .observed = "off",
+           .remedy = {"Set bit 4 of Device Control, and look for \"relaxed ordering\" in the BIOS.",
+                      {fmt::format("setpci -s {} CAP_EXP+8.w=0010:0010", end.adapter->address)}}});
     }
 }
 
@@ -373,17 +370,15 @@ void bars_assigned(const Survey& survey, Judge& judge) {
         one.pass("all");
         continue;
       }
-      one.fail(
-          {.message =
-               fmt::format("the firmware of {} found no room for BAR {} of {}: its driver cannot start it",
-                           *node.name, fmt::join(*bars, ", "), device->address),
-           .expected = "every BAR has an address",
-           .observed = fmt::format("BAR {} has none", fmt::join(*bars, ", ")),
-           .remedy = {
-               "Switch on \"Above 4G decoding\" and resizable BAR support in the BIOS; pci=realloc where "
-               "there is no such setting.",
-               {fmt::format("lspci -vvs {} | grep -i region", device->address)},
-               true}});
+      one.fail({.message = fmt::format(
+                    "the firmware of {} found no room for BAR {} of {}: its driver cannot start it",
+                    *node.name, fmt::join(*bars, ", "), device->address),
+                .expected = "every BAR has an address",
+                .observed = fmt::format("BAR {} has none", fmt::join(*bars, ", ")),
+                .remedy = {"Switch on \"Above 4G decoding\" and resizable BAR support in the BIOS; "
+                           "pci=realloc where there is no such setting.",
+                           {fmt::format("lspci -vvs {} | grep -i region", device->address)},
+                           true}});
     }
   }
 }
@@ -394,9 +389,8 @@ std::span<const Rule> pcie_rules() {
   static const Rule kRules[] = {
       {.id = "pcie.adapter-link",
        .title = "adapter's PCIe link is at its best",
-       .why = "A card that is not seated well trains at fewer lanes or a lower generation; the port then "
-              "shows full "
-              "rate and the host cannot feed it.",
+       .why = "A card that is not seated well trains at fewer lanes or a lower generation; "
+              "the port then shows full rate and the host cannot feed it.",
        .source = "current_link_* and max_link_* of each hop in /sys/bus/pci/devices",
        .standard = "on each hop what both ends can do",
        .remedy = "Reseat; then BIOS and riser.",
@@ -414,8 +408,8 @@ std::span<const Rule> pcie_rules() {
        .check = gpu_link},
       {.id = "pcie.slot-limits-adapter",
        .title = "slot can feed the port",
-       .why = "A 40 Gb/s card in an x4 slot, a 200 Gb/s card in a Gen3 slot: the network is faster than the "
-              "host.",
+       .why = "A 40 Gb/s card in an x4 slot, a 200 Gb/s card in a Gen3 slot: "
+              "the network is faster than the host.",
        .source = "current_link_* in /sys/bus/pci/devices, the port's rate",
        .standard = "lanes × rate after encoding ≥ the port's rate",
        .remedy = "Another slot.",
@@ -433,8 +427,8 @@ std::span<const Rule> pcie_rules() {
        .check = numa_known},
       {.id = "pcie.gpu-near-adapter",
        .title = "each GPU has a rail adapter on its processor",
-       .why = "Traffic that crosses between processors shares that bridge with everything else and loses "
-              "half its speed.",
+       .why =
+           "Traffic that crosses between processors shares that bridge with everything else and loses half its speed.",
        .source = "/sys/bus/pci/devices/*/numa_node",
        .standard = "GPU and at least one rail adapter on one NUMA node",
        .remedy = "Another slot.",
@@ -471,9 +465,8 @@ std::span<const Rule> pcie_rules() {
        .check = read_request},
       {.id = "pcie.relaxed-ordering",
        .title = "adapter may relax the order of its writes",
-       .why = "With strict ordering a write waits in the root complex for the one before it: half the rate "
-              "on some "
-              "processors.",
+       .why = "With strict ordering a write waits in the root complex for the one before it: "
+              "half the rate on some processors.",
        .source = "Device Control of /sys/bus/pci/devices/*/config, bit 4",
        .standard = "on for ports of 100 Gb/s and more",
        .remedy = "setpci, BIOS.",
@@ -482,8 +475,8 @@ std::span<const Rule> pcie_rules() {
        .check = relaxed_ordering},
       {.id = "pcie.payload",
        .title = "one packet size on each PCIe path",
-       .why = "A device that sends larger packets than a bridge takes causes fatal errors; one that takes "
-              "less is slow.",
+       .why = "A device that sends larger packets than a bridge takes causes fatal errors; "
+              "one that takes less is slow.",
        .source = "Device Control of each hop's /sys/bus/pci/devices/*/config, bits 7:5",
        .standard = "equal from the device to the root (PCI Express Base Specification)",
        .remedy = "pci=pcie_bus_safe, or the BIOS.",

@@ -79,14 +79,14 @@ void subnet_manager(const Survey& survey, Judge& judge) {
       const std::string* state = one.read(end.rdma.port->state);
       if (state == nullptr) continue;
       if (*state == "INIT") {
-        one.fail({.message = fmt::format(
-                      "{} of {} waits in INIT: the cable is good, no subnet manager has configured "
-                      "the fabric",
-                      end.rdma_name(), *node.name),
-                  .expected = "ACTIVE",
-                  .observed = "INIT",
-                  .remedy = {"Start opensm on one node (an unmanaged switch has none of its own).",
-                             {"systemctl enable --now opensm", "sminfo"}}});
+        one.fail(
+            {.message = fmt::format(
+                 "{} of {} waits in INIT: the cable is good, no subnet manager has configured the fabric",
+                 end.rdma_name(), *node.name),
+             .expected = "ACTIVE",
+             .observed = "INIT",
+             .remedy = {"Start opensm on one node (an unmanaged switch has none of its own).",
+                        {"systemctl enable --now opensm", "sminfo"}}});
         continue;
       }
       const int* manager = one.read(end.rdma.port->sm_lid);
@@ -302,15 +302,15 @@ void traffic_class(const Survey& survey, Judge& judge) {
       }
       const std::string path = fmt::format("/sys/kernel/config/rdma_cm/{}/ports/{}/default_roce_tos",
                                            end.rdma.device->name, end.rdma.port->number);
-      one.fail({.message =
-                    fmt::format("{} of {} marks RDMA-CM connections with ToS {}, expected {} (DSCP {}): they "
-                                "travel outside the lossless class",
-                                end.rdma_name(), *node.name, *have, want, want / 4),
-                .expected = std::to_string(want),
-                .observed = std::to_string(*have),
-                .remedy = {"Set it, and let a service set it at every boot.",
-                           {fmt::format("mkdir -p /sys/kernel/config/rdma_cm/{}", end.rdma.device->name),
-                            fmt::format("echo {} > {}", want, path)}}});
+      one.fail(
+          {.message = fmt::format("{} of {} marks RDMA-CM connections with ToS {}, expected {} (DSCP {}): "
+                                  "they travel outside the lossless class",
+                                  end.rdma_name(), *node.name, *have, want, want / 4),
+           .expected = std::to_string(want),
+           .observed = std::to_string(*have),
+           .remedy = {"Set it, and let a service set it at every boot.",
+                      {fmt::format("mkdir -p /sys/kernel/config/rdma_cm/{}", end.rdma.device->name),
+                       fmt::format("echo {} > {}", want, path)}}});
     }
 }
 
@@ -351,8 +351,8 @@ std::span<const Rule> port_rules() {
   static const Rule kRules[] = {
       {.id = "rdma.physical-state",
        .title = "RDMA port has a physical link",
-       .why = "Polling means the port looks for a signal and finds none; Disabled means it was told not to "
-              "look.",
+       .why = "Polling means the port looks for a signal and finds none; "
+              "Disabled means it was told not to look.",
        .source = "/sys/class/infiniband/*/ports/*/phys_state",
        .standard = "LinkUp",
        .remedy = "Cable, transceiver, the other end.",
@@ -362,9 +362,8 @@ std::span<const Rule> port_rules() {
        .check = physical_state},
       {.id = "rdma.subnet-manager",
        .title = "a subnet manager configured the port",
-       .why = "InfiniBand has no addresses and no routes until a subnet manager has given them. Unmanaged "
-              "switches "
-              "bring none: one node must run opensm.",
+       .why = "InfiniBand has no addresses and no routes until a subnet manager has given them. "
+              "Unmanaged switches bring none: one node must run opensm.",
        .source = "/sys/class/infiniband/*/ports/*/{state,sm_lid}",
        .standard = "the port is past INIT",
        .remedy = "Start opensm on one node.",
@@ -373,9 +372,8 @@ std::span<const Rule> port_rules() {
        .check = subnet_manager},
       {.id = "rdma.port-state",
        .title = "RDMA port is active",
-       .why = "Only an ACTIVE port carries data. DOWN is the cable or the interface, INIT the subnet "
-              "manager, ARMED "
-              "passes by itself.",
+       .why = "Only an ACTIVE port carries data. DOWN is the cable or the interface, "
+              "INIT the subnet manager, ARMED passes by itself.",
        .source = "/sys/class/infiniband/*/ports/*/state",
        .standard = "ACTIVE",
        .remedy = "Mend the link first; on InfiniBand then the subnet manager.",
@@ -412,9 +410,8 @@ std::span<const Rule> port_rules() {
        .check = rate},
       {.id = "rdma.ipoib-mode",
        .title = "IPoIB mode suits the adapter",
-       .why = "Connected mode ended with ConnectX-4: enhanced IPoIB is datagram only. Guides for older cards "
-              "still "
-              "ask for it.",
+       .why = "Connected mode ended with ConnectX-4: enhanced IPoIB is datagram only. "
+              "Guides for older cards still ask for it.",
        .source = "/sys/class/net/*/mode",
        .standard = "datagram, or connected where src/hardware/nic.cc says that the adapter has it",
        .remedy = "echo datagram > mode.",
@@ -423,9 +420,8 @@ std::span<const Rule> port_rules() {
        .check = ipoib_mode},
       {.id = "rdma.ipoib-mtu",
        .title = "IPoIB MTU is the largest of its mode",
-       .why = "Datagram mode carries the InfiniBand MTU less 4 bytes, connected mode 65520; less wastes "
-              "packets, "
-              "unequal values lose large ones.",
+       .why = "Datagram mode carries the InfiniBand MTU less 4 bytes, connected mode 65520; "
+              "less wastes packets, unequal values lose large ones.",
        .source = "/sys/class/net/*/{mtu,mode}, ibv_query_port: active_mtu",
        .standard = "active_mtu − 4 (RFC 4391), or 65520 (RFC 4755)",
        .remedy = "ip link set mtu on every node.",
@@ -443,8 +439,8 @@ std::span<const Rule> port_rules() {
        .check = one_subnet_manager},
       {.id = "rdma.traffic-class",
        .title = "RDMA-CM marks the lossless class",
-       .why = "Switches protect packets by their DSCP. Unmarked ones share the lossy queue and are dropped "
-              "under load.",
+       .why = "Switches protect packets by their DSCP. "
+              "Unmarked ones share the lossy queue and are dropped under load.",
        .source = "/sys/kernel/config/rdma_cm/*/ports/*/default_roce_tos",
        .standard = "expect.traffic_class of cluster.yaml (104 = DSCP 26); not judged without it",
        .remedy = "Write default_roce_tos, now and at boot.",
@@ -453,8 +449,8 @@ std::span<const Rule> port_rules() {
        .check = traffic_class},
       {.id = "rdma.traffic-class-service",
        .title = "a service restores the traffic class at boot",
-       .why = "default_roce_tos lives in configfs: a reboot resets it to 0 and the fabric turns lossy a week "
-              "later.",
+       .why = "default_roce_tos lives in configfs: "
+              "a reboot resets it to 0 and the fabric turns lossy a week later.",
        .source = "systemctl show rdma-cm-tos",
        .standard = "enabled and active where cluster.yaml expects a traffic class",
        .remedy = "systemctl enable --now rdma-cm-tos.",

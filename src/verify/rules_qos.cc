@@ -58,13 +58,15 @@ void trust_dscp(const Survey& survey, Judge& judge) {
     const Priorities* priorities = priorities_of(one, end);
     if (priorities == nullptr) return;
     if (!priorities->dscp.empty()) return one.pass("dscp");
-    one.fail({.message = fmt::format("{} of {} trusts the VLAN tag, not DSCP: RoCE packets without a tag all "
-                                     "land in priority 0, which is not lossless",
-                                     end.name, *end.node),
-              .expected = "dscp",
-              .observed = "pcp",
-              .remedy = {"Trust DSCP, now and by a boot unit.",
-                         {fmt::format("mlnx_qos -i {} --trust dscp", end.name)}}});
+    one.fail(
+        {.message = fmt::format(
+             "{} of {} trusts the VLAN tag, not DSCP: RoCE packets without a tag all land in priority 0, "
+             "which is not lossless",
+             end.name, *end.node),
+         .expected = "dscp",
+         .observed = "pcp",
+         .remedy = {"Trust DSCP, now and by a boot unit.",
+                    {fmt::format("mlnx_qos -i {} --trust dscp", end.name)}}});
   });
 }
 
@@ -105,14 +107,14 @@ void global_pause(const Survey& survey, Judge& judge) {
     if (!pause->receive && !pause->transmit) return one.pass("off");
     const std::string observed =
         fmt::format("receive {}, transmit {}", pause->receive ? "on" : "off", pause->transmit ? "on" : "off");
-    one.warn(
-        {.message = fmt::format("{} of {} sends or obeys pauses for the whole port: one slow receiver stops "
-                                "all traffic, and PFC is off while they are on",
-                                end.name, *end.node),
-         .expected = "off",
-         .observed = observed,
-         .remedy = {"Turn global pause off; PFC protects the priority that needs it.",
-                    {fmt::format("ethtool -A {} rx off tx off", end.name)}}});
+    one.warn({.message = fmt::format(
+                  "{} of {} sends or obeys pauses for the whole port: one slow receiver stops all traffic, "
+                  "and PFC is off while they are on",
+                  end.name, *end.node),
+              .expected = "off",
+              .observed = observed,
+              .remedy = {"Turn global pause off; PFC protects the priority that needs it.",
+                         {fmt::format("ethtool -A {} rx off tx off", end.name)}}});
   });
 }
 
@@ -154,10 +156,9 @@ void notification_dscp(const Survey& survey, Judge& judge) {
     const int* dscp = one.read(congestion->notification_dscp);
     if (dscp == nullptr) return;
     if (*dscp == kNotificationDscp) return one.pass(std::to_string(*dscp));
-    one.warn({.message =
-                  fmt::format("{} of {} sends congestion notifications with DSCP {}, expected {}: they wait "
-                              "in the queues they should relieve",
-                              end.name, *end.node, *dscp, kNotificationDscp),
+    one.warn({.message = fmt::format("{} of {} sends congestion notifications with DSCP {}, expected {}: "
+                                     "they wait in the queues they should relieve",
+                                     end.name, *end.node, *dscp, kNotificationDscp),
               .expected = std::to_string(kNotificationDscp),
               .observed = std::to_string(*dscp),
               .remedy = {"Set the DSCP that the switches give strict priority.",
@@ -181,15 +182,14 @@ void roce_mode(const Survey& survey, Judge& judge) {
         one.pass(*mode);
         continue;
       }
-      one.fail(
-          {.message = fmt::format("RDMA-CM makes {} connections on {} of {}: they carry no DSCP and cross no "
-                                  "router",
-                                  *mode, end.rdma_name(), *end.node),
-           .expected = "RoCE v2",
-           .observed = *mode,
-           .remedy = {"Set version 2, now and by a boot unit.",
-                      {fmt::format("cma_roce_mode -d {} -p {} -m 2", end.rdma.device->name,
-                                   end.rdma.port->number)}}});
+      one.fail({.message = fmt::format(
+                    "RDMA-CM makes {} connections on {} of {}: they carry no DSCP and cross no router", *mode,
+                    end.rdma_name(), *end.node),
+                .expected = "RoCE v2",
+                .observed = *mode,
+                .remedy = {"Set version 2, now and by a boot unit.",
+                           {fmt::format("cma_roce_mode -d {} -p {} -m 2", end.rdma.device->name,
+                                        end.rdma.port->number)}}});
     }
 }
 
@@ -208,8 +208,8 @@ std::span<const Rule> qos_rules() {
        .check = roce_mode},
       {.id = "rdma.trust-dscp",
        .title = "port sorts packets by DSCP",
-       .why = "RoCE v2 carries its class in DSCP. A port that looks at VLAN tags instead puts all of it in "
-              "priority 0.",
+       .why = "RoCE v2 carries its class in DSCP. "
+              "A port that looks at VLAN tags instead puts all of it in priority 0.",
        .source = "DCB netlink (dcb app show)",
        .standard = "dscp, where expect.traffic_class is set and a switch is between",
        .remedy = "mlnx_qos --trust dscp.",
@@ -236,8 +236,8 @@ std::span<const Rule> qos_rules() {
        .check = global_pause},
       {.id = "rdma.ecn",
        .title = "adapter takes part in congestion control",
-       .why = "ECN slows senders before buffers fill; PFC alone stops whole links and spreads through the "
-              "fabric.",
+       .why = "ECN slows senders before buffers fill; "
+              "PFC alone stops whole links and spreads through the fabric.",
        .source = "/sys/class/net/*/ecn/roce_{np,rp}/enable",
        .standard = "both on for RoCE's priority; not judged with inbox drivers, which do not tell",
        .remedy = "Enable roce_np and roce_rp.",

@@ -20,15 +20,14 @@ void reboot_pending(const Survey& survey, Judge& judge) {
       one.pass("not required");
       continue;
     }
-    one.warn(
-        {.message = fmt::format("{} waits for a reboot: what was upgraded and what runs differ, and the next "
-                                "boot is not the one that was tested",
-                                *node.name),
-         .expected = "not required",
-         .observed = "required",
-         .remedy = {"Drain the node and reboot it at a time of your choosing.",
-                    {"cat /run/reboot-required.pkgs", "systemctl reboot"},
-                    true}});
+    one.warn({.message = fmt::format("{} waits for a reboot: what was upgraded and what runs differ, "
+                                     "and the next boot is not the one that was tested",
+                                     *node.name),
+              .expected = "not required",
+              .observed = "required",
+              .remedy = {"Drain the node and reboot it at a time of your choosing.",
+                         {"cat /run/reboot-required.pkgs", "systemctl reboot"},
+                         true}});
   }
 }
 
@@ -93,15 +92,14 @@ void kernel_headers(const Survey& survey, Judge& judge) {
       one.pass(release);
       continue;
     }
-    one.warn(
-        {.message = fmt::format("{} has no headers for {}: DKMS cannot rebuild its drivers when they are "
-                                "upgraded",
-                                *node.name, release),
-         .expected = "installed",
-         .observed = "missing",
-         .remedy = {
-             "Install them.",
-             {fmt::format("apt-get install linux-headers-{0} || dnf install kernel-devel-{0}", release)}}});
+    one.warn({.message = fmt::format(
+                  "{} has no headers for {}: DKMS cannot rebuild its drivers when they are upgraded",
+                  *node.name, release),
+              .expected = "installed",
+              .observed = "missing",
+              .remedy = {"Install them.",
+                         {fmt::format("apt-get install linux-headers-{0} || dnf install kernel-devel-{0}",
+                                      release)}}});
   }
 }
 
@@ -145,10 +143,10 @@ void numa_balancing(const Survey& survey, Judge& judge) {
       one.pass("off");
       continue;
     }
-    one.warn({.message =
-                  fmt::format("the kernel of {} moves memory between processors by itself: pages of running "
-                              "jobs are unmapped to see who touches them, and steps get uneven",
-                              *node.name),
+    one.warn({.message = fmt::format(
+                  "the kernel of {} moves memory between processors by itself: "
+                  "pages of running jobs are unmapped to see who touches them, and steps get uneven",
+                  *node.name),
               .expected = "0",
               .observed = *value,
               .remedy = {"Turn it off; launchers pin their processes.",
@@ -222,8 +220,8 @@ void firewall(const Survey& survey, Judge& judge) {
     }
     const std::string names = fmt::format("{}", fmt::join(shut, ", "));
     one.warn(
-        {.message = fmt::format("{} drops what arrives and has no rule for {}: NCCL's connections and "
-                                "railbed's TCP measurements will not get in",
+        {.message = fmt::format("{} drops what arrives and has no rule for {}: "
+                                "NCCL's connections and railbed's TCP measurements will not get in",
                                 *node.name, names),
          .expected = "rails are let in",
          .observed = "dropped",
@@ -310,14 +308,14 @@ void shared_memory(const Survey& survey, Judge& judge) {
       one.pass(to_text(*size));
       continue;
     }
-    one.fail(
-        {.message = fmt::format("/dev/shm of {} has {}: NCCL's ranks on one node talk through it and fail "
-                                "with \"No space left on device\"",
-                                *node.name, to_text(*size)),
-         .expected = "at least 1 GiB",
-         .observed = to_text(*size),
-         .remedy = {"Make it larger; a container needs --shm-size or --ipc=host.",
-                    {"mount -o remount,size=50% /dev/shm"}}});
+    one.fail({.message = fmt::format(
+                  "/dev/shm of {} has {}: "
+                  "NCCL's ranks on one node talk through it and fail with \"No space left on device\"",
+                  *node.name, to_text(*size)),
+              .expected = "at least 1 GiB",
+              .observed = to_text(*size),
+              .remedy = {"Make it larger; a container needs --shm-size or --ipc=host.",
+                         {"mount -o remount,size=50% /dev/shm"}}});
   }
 }
 
@@ -331,18 +329,16 @@ void read_only(const Survey& survey, Judge& judge) {
         one.pass("writable");
         continue;
       }
-      one.fail(
-          {.message =
-               fmt::format("{} of {} cannot be written: the kernel freezes a file system when its disk "
-                           "fails",
-                           each.path, *node.name),
-           .expected = "writable",
-           .observed = "read only",
-           .remedy = {"Read the kernel log for disk errors; replace the disk, or check the file system and "
-                      "mount it again.",
-                      {"dmesg | grep -i -e 'I/O error' -e 'remount'"},
-                      true,
-                      false}});
+      one.fail({.message = fmt::format(
+                    "{} of {} cannot be written: the kernel freezes a file system when its disk fails",
+                    each.path, *node.name),
+                .expected = "writable",
+                .observed = "read only",
+                .remedy = {"Read the kernel log for disk errors; replace the disk, "
+                           "or check the file system and mount it again.",
+                           {"dmesg | grep -i -e 'I/O error' -e 'remount'"},
+                           true,
+                           false}});
     }
 }
 
@@ -363,16 +359,15 @@ void inodes(const Survey& survey, Judge& judge) {
         one.pass(fmt::format("{:.0f} % free", percent));
         continue;
       }
-      one.warn(
-          {.message = fmt::format("{} of {} has room for {} more files: then writing fails although there is "
-                                  "space",
-                                  each.path, *node.name, *free),
-           .expected = "at least 5 % of the inodes free",
-           .observed = fmt::format("{:.1f} %", percent),
-           .remedy = {"Find the folder with millions of small files and delete it.",
-                      {fmt::format("du --inodes -xd2 {} | sort -n | tail", each.path)},
-                      false,
-                      false}});
+      one.warn({.message = fmt::format(
+                    "{} of {} has room for {} more files: then writing fails although there is space",
+                    each.path, *node.name, *free),
+                .expected = "at least 5 % of the inodes free",
+                .observed = fmt::format("{:.1f} %", percent),
+                .remedy = {"Find the folder with millions of small files and delete it.",
+                           {fmt::format("du --inodes -xd2 {} | sort -n | tail", each.path)},
+                           false,
+                           false}});
     }
 }
 

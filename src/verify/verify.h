@@ -23,9 +23,9 @@ struct Unreachable {
 struct ClockReading {
   double offset_seconds = 0;       // ahead of the clock of who asked
   double uncertainty_seconds = 0;  // half of what the quickest answer took: it lies within ± that
-  static constexpr auto fields() {
-    return std::tuple{field("offset_seconds", &ClockReading::offset_seconds),
-                      field("uncertainty_seconds", &ClockReading::uncertainty_seconds)};
+  static void fields(auto&& field) {
+    field("offset_seconds", &ClockReading::offset_seconds);
+    field("uncertainty_seconds", &ClockReading::uncertainty_seconds);
   }
 };
 
