@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 #include "bench/chained_stop.h"
-#include "facts/measurement.h"
+#include "results/measurement.h"
 
 namespace railbed {
 

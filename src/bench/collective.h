@@ -9,7 +9,7 @@
 
 #include "bench/gpu_pattern.h"
 #include "bench/node_place.h"
-#include "facts/collective.h"
+#include "results/collective.h"
 
 namespace railbed {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "facts/collective.h"
 #include "host/cuda_library.h"
 #include "host/library.h"
+#include "results/collective.h"
 
 namespace railbed {
 

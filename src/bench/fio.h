@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "results/storage.h"
 
 namespace railbed {
 
@@ -42,34 +43,6 @@ std::string fio_file(const std::string& folder, int index);
 // The command line, without a shell. Threads instead of processes: fio's processes leave its group
 // (setsid in its backend.c), and would outlive it when it is killed.
 std::vector<std::string> fio_words(const FioJob& job);
-
-// What fio found, of all threads together. Latencies are nanoseconds from submission to completion.
-struct FioResult {
-  std::string version;          // "fio-3.33"
-  double bytes_per_second = 0;  // over the whole run, fsync included
-  double requests_per_second = 0;
-  double seconds = 0;
-  std::uint64_t requests = 0;
-  std::uint64_t bytes = 0;
-  double minimum = 0, mean = 0, deviation = 0, maximum = 0;
-  double median = 0, p99 = 0, p999 = 0, p9999 = 0;
-  static void fields(auto&& field) {
-    field("version", &FioResult::version);
-    field("bytes_per_second", &FioResult::bytes_per_second);
-    field("requests_per_second", &FioResult::requests_per_second);
-    field("seconds", &FioResult::seconds);
-    field("requests", &FioResult::requests);
-    field("bytes", &FioResult::bytes);
-    field("minimum", &FioResult::minimum);
-    field("mean", &FioResult::mean);
-    field("deviation", &FioResult::deviation);
-    field("maximum", &FioResult::maximum);
-    field("median", &FioResult::median);
-    field("p99", &FioResult::p99);
-    field("p999", &FioResult::p999);
-    field("p9999", &FioResult::p9999);
-  }
-};
 
 // Reads `fio --output-format=json`, which may have notes before the document. `reads`: which direction to
 // take. Untrusted: another program that is called fio, or one whose numbers make no sense, is an Error.

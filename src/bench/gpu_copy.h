@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/peer.h"
-#include "facts/collective.h"
 #include "host/calls.h"
 #include "host/process.h"
+#include "results/collective.h"
 
 namespace railbed {
 

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "facts/collective.h"
 #include "host/cuda_library.h"
+#include "results/collective.h"
 
 namespace railbed {
 

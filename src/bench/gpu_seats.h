@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "facts/collective.h"
 #include "host/cuda_library.h"
+#include "results/collective.h"
 
 namespace railbed {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "facts/facts.h"
-#include "facts/ladder.h"
+#include "results/ladder.h"
 
 namespace railbed {
 

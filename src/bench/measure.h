@@ -12,7 +12,7 @@
 #include "base/ip.h"
 #include "base/peer.h"
 #include "bench/rdma.h"
-#include "facts/measurement.h"
+#include "results/measurement.h"
 
 namespace railbed {
 

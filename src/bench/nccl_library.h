@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "facts/collective.h"
 #include "host/cuda_library.h"
 #include "host/library.h"
+#include "results/collective.h"
 
 namespace railbed {
 

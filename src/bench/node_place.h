@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "facts/collective.h"
+#include "results/collective.h"
 
 namespace railbed {
 

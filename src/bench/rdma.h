@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bench/gid_choice.h"
-#include "facts/measurement.h"
+#include "results/measurement.h"
 
 namespace railbed {
 

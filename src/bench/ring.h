@@ -9,7 +9,7 @@
 #include <stop_token>
 
 #include "bench/ring_links.h"
-#include "facts/measurement.h"
+#include "results/measurement.h"
 
 namespace railbed {
 

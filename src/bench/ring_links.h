@@ -12,7 +12,7 @@
 #include "bench/rdma.h"
 #include "bench/rdma_session.h"
 #include "bench/socket.h"
-#include "facts/measurement.h"
+#include "results/measurement.h"
 
 namespace railbed {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bench/histogram.h"
-#include "facts/measurement.h"
+#include "results/measurement.h"
 
 namespace railbed {
 

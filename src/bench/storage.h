@@ -12,8 +12,9 @@
 #include <vector>
 
 #include "bench/fio.h"
-#include "facts/measurement.h"
 #include "facts/mount.h"
+#include "results/measurement.h"
+#include "results/storage.h"
 
 namespace railbed {
 
@@ -49,48 +50,6 @@ struct Workload {
 };
 // In the order in which they run: later ones read what earlier ones wrote.
 std::span<const Workload> storage_workloads();
-
-struct StorageRun {
-  std::string operation;
-  std::uint64_t block_bytes = 0;
-  int depth = 1;          // requests under way
-  int threads = 1;        // files written at once
-  bool threaded = false;  // each request had a thread of its own: this fio has no libaio
-  std::optional<FioResult> result;
-  std::optional<Failure> failure;
-  static void fields(auto&& field) {
-    field("operation", &StorageRun::operation);
-    field("block_bytes", &StorageRun::block_bytes);
-    field("depth", &StorageRun::depth);
-    field("threads", &StorageRun::threads);
-    field("threaded", &StorageRun::threaded);
-    field("result", &StorageRun::result);
-    field("failure", &StorageRun::failure);
-  }
-};
-
-struct StorageAnswer {
-  std::string folder;  // resolved
-  std::optional<Mount> mount;
-  std::uint64_t bytes = 0;         // used at most
-  std::uint64_t free = 0;          // before
-  bool memory = false;             // tmpfs: no storage
-  std::string not_direct;          // why it went through the page cache; empty: it did not
-  std::vector<std::string> swept;  // left by processes that were killed, removed now
-  std::vector<StorageRun> runs;
-  std::optional<Failure> failure;  // before the first run
-  static void fields(auto&& field) {
-    field("folder", &StorageAnswer::folder);
-    field("mount", &StorageAnswer::mount);
-    field("bytes", &StorageAnswer::bytes);
-    field("free", &StorageAnswer::free);
-    field("memory", &StorageAnswer::memory);
-    field("not_direct", &StorageAnswer::not_direct);
-    field("swept", &StorageAnswer::swept);
-    field("runs", &StorageAnswer::runs);
-    field("failure", &StorageAnswer::failure);
-  }
-};
 
 // Measures, and removes its files however it ends. Within storage_deadline(), or soon after a stop.
 StorageAnswer measure_storage(Host& host, const StorageRequest& request, std::stop_token stop);

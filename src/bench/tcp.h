@@ -10,7 +10,7 @@
 #include "base/ip.h"
 #include "base/result.h"
 #include "bench/socket.h"
-#include "facts/measurement.h"
+#include "results/measurement.h"
 
 namespace railbed {
 

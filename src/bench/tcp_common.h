@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "bench/socket.h"
-#include "facts/measurement.h"
+#include "results/measurement.h"
 
 namespace railbed {
 

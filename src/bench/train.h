@@ -16,7 +16,7 @@
 #include "bench/ring_links.h"
 #include "bench/step.h"
 #include "bench/tcp.h"
-#include "facts/measurement.h"
+#include "results/measurement.h"
 
 namespace railbed {
 

@@ -15,7 +15,6 @@
 #include "bench/measure_collective.h"
 #include "cli/agent_handlers.h"
 #include "cli/bench_commands.h"
-#include "cli/collective_table.h"
 #include "cli/fleet_options.h"
 #include "cli/gpu_remedy.h"
 #include "cli/kept_run.h"
@@ -27,7 +26,9 @@
 #include "host/open.h"
 #include "inventory/load.h"
 #include "nccl/choice.h"
+#include "report/collective_table.h"
 #include "report/familiar.h"
+#include "store/fingerprint.h"
 
 namespace railbed {
 namespace {

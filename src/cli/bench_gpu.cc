@@ -9,12 +9,13 @@
 #include "bench/gpu_copy.h"
 #include "cli/bench_commands.h"
 #include "cli/fleet_options.h"
-#include "cli/gpu_table.h"
 #include "cli/kept_run.h"
 #include "cli/nodes.h"
 #include "cli/terminal.h"
 #include "facts/facts.h"
 #include "report/escape.h"
+#include "report/gpu_table.h"
+#include "store/fingerprint.h"
 
 namespace railbed {
 namespace {

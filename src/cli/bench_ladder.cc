@@ -15,6 +15,7 @@
 #include "cli/open_pair.h"
 #include "cli/terminal.h"
 #include "report/ladder.h"
+#include "store/fingerprint.h"
 
 namespace railbed {
 namespace {

@@ -12,12 +12,13 @@
 #include "bench/measure.h"
 #include "cli/bench_commands.h"
 #include "cli/bench_ends.h"
-#include "cli/bench_table.h"
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
 #include "cli/open_pair.h"
 #include "cli/terminal.h"
+#include "report/bench_table.h"
 #include "report/familiar.h"
+#include "store/fingerprint.h"
 
 namespace railbed {
 namespace {

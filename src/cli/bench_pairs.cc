@@ -14,10 +14,10 @@
 #include "cli/files.h"
 #include "cli/fleet_options.h"
 #include "cli/nodes.h"
-#include "cli/pairs_text.h"
 #include "cli/terminal.h"
 #include "inventory/load.h"
 #include "report/heat_map.h"
+#include "report/pairs_text.h"
 
 namespace railbed {
 namespace {

@@ -16,9 +16,10 @@
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
 #include "cli/nodes.h"
-#include "cli/storage_table.h"
 #include "cli/terminal.h"
 #include "inventory/load.h"
+#include "report/storage_table.h"
+#include "store/fingerprint.h"
 
 namespace railbed {
 namespace {

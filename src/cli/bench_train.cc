@@ -13,9 +13,10 @@
 #include "cli/bench_commands.h"
 #include "cli/terminal.h"
 #include "cli/train_command.h"
-#include "cli/train_text.h"
 #include "facts/facts.h"
 #include "inventory/load.h"
+#include "report/train_text.h"
+#include "store/fingerprint.h"
 
 namespace railbed {
 namespace {

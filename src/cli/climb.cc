@@ -8,9 +8,9 @@
 #include "bench/gpu_choice.h"
 #include "bench/measure_collective.h"
 #include "bench/typed.h"
-#include "cli/bench_table.h"
 #include "cli/terminal.h"
 #include "nccl/choice.h"
+#include "report/bench_table.h"
 
 namespace railbed {
 namespace {

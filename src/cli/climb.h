@@ -5,8 +5,8 @@
 
 #include "bench/ladder.h"
 #include "cli/open_pair.h"
-#include "facts/ladder.h"
 #include "nccl/log.h"
+#include "results/ladder.h"
 
 namespace railbed {
 

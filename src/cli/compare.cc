@@ -6,9 +6,9 @@
 
 #include "base/json.h"
 #include "cli/command.h"
-#include "cli/compare_table.h"
 #include "cli/history.h"
 #include "cli/terminal.h"
+#include "report/compare_table.h"
 #include "store/compare.h"
 
 namespace railbed {

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "facts/measurement.h"
 #include "nccl/log.h"
+#include "results/measurement.h"
 
 namespace railbed {
 

@@ -5,10 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "cli/compare_table.h"
 #include "cli/files.h"
 #include "cli/history.h"
 #include "cli/terminal.h"
+#include "report/compare_table.h"
+#include "store/compare.h"
 
 namespace railbed {
 namespace {

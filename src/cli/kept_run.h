@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "facts/measurement.h"
-#include "store/bench_run.h"
+#include "results/measurement.h"
+#include "results/run.h"
 
 namespace CLI {
 class App;

@@ -6,11 +6,11 @@
 #include <memory>
 
 #include "base/json.h"
-#include "cli/bench_table.h"
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/history.h"
 #include "cli/terminal.h"
+#include "report/bench_table.h"
 #include "report/escape.h"
 
 namespace railbed {

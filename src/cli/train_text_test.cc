@@ -1,7 +1,9 @@
-#include "cli/train_text.h"
+#include "report/train_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "bench/measure_train.h"
 
 namespace railbed {
 namespace {

@@ -4,26 +4,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "base/mount.h"
 #include "base/reading.h"
 
 namespace railbed {
 
 class Host;
-
-struct Mount {
-  std::string point;                 // "/scratch"
-  std::string type;                  // "ext4", "xfs", "tmpfs", "nfs4", "overlay"
-  std::string source;                // "/dev/nvme0n1p2", "server:/export", "tank/home"
-  std::vector<std::string> devices;  // whole drives: "nvme0n1"; empty where no local drive is known
-  static void fields(auto&& field) {
-    field("point", &Mount::point);
-    field("type", &Mount::type);
-    field("source", &Mount::source);
-    field("devices", &Mount::devices);
-  }
-};
 
 // The mount that `path` (absolute, resolved) lies on, of the text of /proc/self/mountinfo: proc(5). Its
 // devices are left empty.

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/units.h"
-#include "facts/measurement.h"
 #include "facts/pcie.h"
+#include "results/measurement.h"
 
 namespace railbed {
 

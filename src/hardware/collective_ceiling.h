@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "facts/collective.h"
+#include "results/collective.h"
 
 namespace railbed {
 

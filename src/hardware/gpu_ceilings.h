@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "facts/measurement.h"
+#include "results/measurement.h"
 
 namespace railbed {
 

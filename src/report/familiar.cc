@@ -18,14 +18,14 @@ bool has_number(const Measurement& one, Metric metric) {
 
 double bytes_of(const Measurement& one) { return one.summary.mean / 8 * one.seconds; }
 
-std::string bandwidth_row(const Measurement& one) {
+std::string perftest_bandwidth_row(const Measurement& one) {
   const double size = static_cast<double>(std::max<std::uint64_t>(one.message_bytes, 1));
   return fmt::format(" {:<7}    {:<10.0f}     {:<7.2f}            {:<7.2f}\t\t     {:<7.6f}\n",
                      one.message_bytes, bytes_of(one) / size, one.summary.maximum / 1e9,
                      one.summary.mean / 1e9, one.summary.mean / 8 / size / 1e6);
 }
 
-std::string latency_row(const Measurement& one) {
+std::string perftest_latency_row(const Measurement& one) {
   const Summary& summary = one.summary;
   return fmt::format(
       " {:<7} {:<10}          {:<7.2f}        {:<7.2f}      {:<7.2f}  \t       {:<7.2f}     \t{:<7.2f}\t\t{:<7.2f} \t\t{:<7.2f}\n",
@@ -119,8 +119,8 @@ std::string perftest_text(const std::vector<Measurement>& measurements) {
   std::string bandwidths;
   std::string latencies;
   for (const Measurement& one : measurements) {
-    if (has_number(one, Metric::kBandwidth)) bandwidths += bandwidth_row(one);
-    if (has_number(one, Metric::kLatency)) latencies += latency_row(one);
+    if (has_number(one, Metric::kBandwidth)) bandwidths += perftest_bandwidth_row(one);
+    if (has_number(one, Metric::kLatency)) latencies += perftest_latency_row(one);
   }
   std::string text;
   if (!bandwidths.empty())

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "facts/collective.h"
-#include "facts/measurement.h"
+#include "results/collective.h"
+#include "results/measurement.h"
 
 namespace railbed {
 

@@ -14,7 +14,7 @@ std::string_view type_name(DataType type) {
 }
 
 // Seven columns: 11.08, 6321.39, 24660.7.
-std::string time_text(double ns) {
+std::string microseconds_text(double ns) {
   const double us = ns / 1e3;
   if (us >= 100'000) return fmt::format("{:.0f}", us);
   return us >= 10'000 ? fmt::format("{:.1f}", us) : fmt::format("{:.2f}", us);
@@ -31,8 +31,8 @@ Side side_of(const CollectiveRow& row, const Summary& summary, const std::string
   const double factor = row.algbw > 0 ? row.busbw / row.algbw : 1;
   const double algbw = summary.median > 0 ? static_cast<double>(row.bytes) / summary.median : 0;
   return {summary.median, algbw * factor,
-          fmt::format("  {:>7}  {:>6.2f}  {:>6.2f}  {:>6}", time_text(summary.median), algbw, algbw * factor,
-                      wrong)};
+          fmt::format("  {:>7}  {:>6.2f}  {:>6.2f}  {:>6}", microseconds_text(summary.median), algbw,
+                      algbw * factor, wrong)};
 }
 
 std::string head(const CollectiveReport& report) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "facts/ladder.h"
+#include "results/ladder.h"
 
 namespace railbed {
 

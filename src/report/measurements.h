@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "facts/measurement.h"
 #include "report/findings.h"
+#include "results/measurement.h"
 
 namespace railbed {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "facts/facts.h"
-#include "facts/measurement.h"
 #include "inventory/cluster.h"
 #include "report/findings.h"
+#include "results/measurement.h"
 #include "verify/verify.h"
 
 namespace railbed {

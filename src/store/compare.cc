@@ -169,12 +169,6 @@ Comparison compare_one(const BenchRun& a, const BenchRun& b, const Measurement& 
 
 }  // namespace
 
-bool same_subject(const Measurement& a, const Measurement& b) {
-  return a.engine == b.engine && a.metric == b.metric && a.operation == b.operation && a.rail == b.rail &&
-         a.from.node == b.from.node && a.to.node == b.to.node && a.message_bytes == b.message_bytes &&
-         a.streams == b.streams;
-}
-
 CompareResult compare(const BenchRun& a, const BenchRun& b, const CompareOptions& options) {
   CompareResult result;
   for (std::size_t i = 0; i < a.measurements.size(); ++i)

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "store/bench_run.h"
+#include "results/run.h"
 
 struct sqlite3;
 

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "facts/facts.h"
+#include "store/fingerprint.h"
 
 namespace railbed {
 namespace {

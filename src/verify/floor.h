@@ -4,7 +4,7 @@
 
 #include "base/result.h"
 #include "base/units.h"
-#include "facts/measurement.h"
+#include "results/measurement.h"
 
 namespace railbed {
 

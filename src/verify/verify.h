@@ -7,8 +7,8 @@
 
 #include "base/result.h"
 #include "facts/facts.h"
-#include "facts/measurement.h"
 #include "inventory/cluster.h"
+#include "results/measurement.h"
 #include "verify/findings.h"
 
 namespace railbed {

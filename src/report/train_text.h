@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "bench/measure_train.h"
+#include "results/train.h"
 
 namespace railbed {
 

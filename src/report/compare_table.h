@@ -3,7 +3,8 @@
 
 #include <string>
 
-#include "store/compare.h"
+#include "results/comparison.h"
+#include "results/run.h"
 
 namespace railbed {
 

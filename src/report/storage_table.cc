@@ -1,11 +1,11 @@
-#include "cli/storage_table.h"
+#include "report/storage_table.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/units.h"
-#include "cli/bench_table.h"
+#include "report/bench_table.h"
 #include "report/escape.h"
 
 namespace railbed {

@@ -1,4 +1,4 @@
-#include "cli/pairs_text.h"
+#include "report/pairs_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

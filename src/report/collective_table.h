@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "facts/collective.h"
 #include "nccl/log.h"
+#include "results/collective.h"
 
 namespace railbed {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "facts/measurement.h"
+#include "results/measurement.h"
 
 namespace railbed {
 

@@ -1,10 +1,10 @@
-#include "cli/compare_table.h"
+#include "report/compare_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/result.h"
-#include "cli/bench_table.h"
+#include "report/bench_table.h"
 
 namespace railbed {
 namespace {

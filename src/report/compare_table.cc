@@ -1,11 +1,11 @@
-#include "cli/compare_table.h"
+#include "report/compare_table.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/units.h"
-#include "cli/bench_table.h"
+#include "report/bench_table.h"
 #include "report/escape.h"
 
 namespace railbed {

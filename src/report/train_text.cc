@@ -1,11 +1,11 @@
-#include "cli/train_text.h"
+#include "report/train_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/units.h"
-#include "cli/bench_table.h"
+#include "report/bench_table.h"
 #include "report/escape.h"
 
 namespace railbed {

@@ -199,7 +199,7 @@ void rdma_beats_tcp(const Survey& survey, Judge& judge) {
                                 path_text(*rdma), text(rdma->summary.median), text(tcp.summary.median)),
          .expected = "RDMA at least as good as TCP",
          .observed = fmt::format("RDMA {}, TCP {}", text(rdma->summary.median), text(tcp.summary.median)),
-         .remedy = {"Check the RDMA MTU, packet measured_loss, and that the port in use is the rail's."}});
+         .remedy = {"Check the RDMA MTU, packet loss, and that the port in use is the rail's."}});
   }
 }
 
@@ -320,15 +320,15 @@ std::span<const Rule> measured_rules() {
        .fixture = "measured-data-wrong",
        .explained_by = {"host.memory-errors"},
        .check = data_intact},
-      {.id = "measured.measured_loss",
+      {.id = "measured.loss",
        .title = "path loses no packets",
        .why = "RoCE resends all that follows a lost packet: one in ten thousand halves the bandwidth.",
        .source = "retransmissions counted while measuring",
        .standard = "at most 1 in 1,000,000 (warns), 1 in 10,000 (fails)",
        .remedy = "Counters of both ends, cable, flow control.",
-       .fixture = "measured-measured_loss",
-       .explained_by = {"net.mtu-equal", "net.receive-errors", "rdma.signal-quality",
-                        "rdma.packet-measured_loss", "net.carrier", "net.duplicate-address"},
+       .fixture = "measured-loss",
+       .explained_by = {"net.mtu-equal", "net.receive-errors", "rdma.signal-quality", "rdma.packet-loss",
+                        "net.carrier", "net.duplicate-address"},
        .check = measured_loss},
       {.id = "measured.bandwidth",
        .title = "RDMA bandwidth is near its ceiling",
@@ -337,19 +337,19 @@ std::span<const Rule> measured_rules() {
        .standard = "90 % of the ceiling, or expect.fraction_of_ceiling; virtual links are not judged",
        .remedy = "PCIe, NUMA, counters; then each node against others.",
        .fixture = "measured-bandwidth-low",
-       .explained_by = {"net.speed", "rdma.rate", "net.mtu", "rdma.active-mtu", "measured.measured_loss",
+       .explained_by = {"net.speed", "rdma.rate", "net.mtu", "rdma.active-mtu", "measured.loss",
                         "pcie.adapter-link", "pcie.slot-limits-adapter", "rdma.signal-quality",
-                        "rdma.packet-measured_loss", "pcie.read-request"},
+                        "rdma.packet-loss", "pcie.read-request"},
        .check = bandwidth},
       {.id = "measured.rdma-beats-tcp",
        .title = "RDMA beats TCP",
        .why = "RDMA that is slower than TCP on the same wire is misconfigured: wrong port, tiny packets, "
-              "or measured_loss.",
+              "or loss.",
        .source = "railbed bench tcp and rdma on the same rail",
        .standard = "bandwidth not lower, latency not higher; software RDMA is not judged",
-       .remedy = "RDMA MTU, measured_loss, the port in use.",
+       .remedy = "RDMA MTU, loss, the port in use.",
        .fixture = "measured-rdma-slower",
-       .explained_by = {"measured.bandwidth", "measured.measured_loss", "rdma.active-mtu"},
+       .explained_by = {"measured.bandwidth", "measured.loss", "rdma.active-mtu"},
        .check = rdma_beats_tcp},
   };
   return kRules;

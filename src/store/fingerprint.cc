@@ -1,4 +1,4 @@
-#include "store/bench_run.h"
+#include "store/fingerprint.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/collective_table.h"
+#include "report/collective_table.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/units.h"
-#include "cli/bench_table.h"
+#include "report/bench_table.h"
 #include "report/escape.h"
 
 namespace railbed {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "facts/measurement.h"
+#include "results/measurement.h"
 
 namespace railbed {
 

@@ -4,16 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "bench/storage.h"
-#include "facts/measurement.h"
+#include "results/measurement.h"
+#include "results/storage.h"
 
 namespace railbed {
-
-struct StoragePlace {
-  std::string node;
-  StorageAnswer answer;                   // the last repeat's
-  std::vector<Measurement> measurements;  // of all repeats
-};
 
 // "2.21 GB/s", decimal, as drives are sold.
 std::string bytes_rate_text(BitRate rate);

@@ -1,4 +1,4 @@
-#include "cli/storage_table.h"
+#include "report/storage_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

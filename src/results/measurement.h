@@ -153,4 +153,7 @@ struct Measurement {
   }
 };
 
+// Whether two measurements are of the same thing: engine, metric, operation, rail, nodes, size, streams.
+bool same_subject(const Measurement& a, const Measurement& b);
+
 }  // namespace railbed

@@ -1,4 +1,4 @@
-#include "cli/gpu_table.h"
+#include "report/gpu_table.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/units.h"
-#include "cli/bench_table.h"
+#include "report/bench_table.h"
 
 namespace railbed {
 namespace {

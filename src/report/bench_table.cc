@@ -1,4 +1,4 @@
-#include "cli/bench_table.h"
+#include "report/bench_table.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 #include "report/escape.h"
-#include "store/compare.h"
+#include "results/measurement.h"
 
 namespace railbed {
 namespace {

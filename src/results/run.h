@@ -4,14 +4,11 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "facts/measurement.h"
+#include "results/measurement.h"
 
 namespace railbed {
-
-struct Facts;
 
 inline constexpr int kRunVersion = 1;
 
@@ -39,8 +36,5 @@ struct BenchRun {
     field("measurements", &BenchRun::measurements);
   }
 };
-
-// Adds what of `facts` may change a measurement: hardware, firmware, software. Unreadable facts are left out.
-void add_fingerprint(BenchRun& run, std::string_view node, const Facts& facts);
 
 }  // namespace railbed

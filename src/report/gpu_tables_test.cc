@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/collective_table.h"
 #include "cli/gpu_remedy.h"
-#include "cli/gpu_table.h"
+#include "report/collective_table.h"
+#include "report/gpu_table.h"
 
 namespace railbed {
 namespace {

@@ -1,9 +1,9 @@
-#include "cli/pairs_text.h"
+#include "report/pairs_text.h"
 
 #include <fmt/format.h>
 
 #include "base/units.h"
-#include "cli/bench_table.h"
+#include "report/bench_table.h"
 #include "report/escape.h"
 
 namespace railbed {

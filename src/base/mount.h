@@ -1,0 +1,22 @@
+// What a folder lies on, as facts/mount.h collects it and results/storage.h keeps it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace railbed {
+
+struct Mount {
+  std::string point;                 // "/scratch"
+  std::string type;                  // "ext4", "xfs", "tmpfs", "nfs4", "overlay"
+  std::string source;                // "/dev/nvme0n1p2", "server:/export", "tank/home"
+  std::vector<std::string> devices;  // whole drives: "nvme0n1"; empty where no local drive is known
+  static void fields(auto&& field) {
+    field("point", &Mount::point);
+    field("type", &Mount::type);
+    field("source", &Mount::source);
+    field("devices", &Mount::devices);
+  }
+};
+
+}  // namespace railbed

@@ -1,0 +1,78 @@
+// What a comparison of two runs found, number by number (`railbed compare`).
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "results/measurement.h"
+
+namespace railbed {
+
+enum class Outcome { kPass, kFail, kInconclusive };
+constexpr auto enum_names(Outcome) { return std::array<std::string_view, 3>{"PASS", "FAIL", "INCONCLUSIVE"}; }
+
+struct CompareOptions {
+  double threshold = 0.03;     // a change for the worse below this share is no regression
+  double false_alarms = 0.01;  // of all comparisons of equal systems, at most this share ends in FAIL
+};
+
+struct Comparison {
+  Measurement what;  // the first of A: names engine, metric, operation, rail, ends, size, streams
+  int repeats_a = 0;
+  int repeats_b = 0;
+  double a = 0;  // geometric mean of the repeats' medians: bits per second or nanoseconds
+  double b = 0;
+  // B ÷ A and its interval, of confidence 1 − 2 × false_alarms. Equal where there is no interval.
+  double ratio = 1;
+  double low = 1;
+  double high = 1;
+  double probability = 1;  // of a change for the worse at least this large, were both systems equal
+  Outcome outcome = Outcome::kInconclusive;
+  int more_repeats = 0;  // on each side, to decide an INCONCLUSIVE; 0: no number of them is likely to
+  std::string note;      // why it is inconclusive, or how B failed
+  static void fields(auto&& field) {
+    field("what", &Comparison::what);
+    field("repeats_a", &Comparison::repeats_a);
+    field("repeats_b", &Comparison::repeats_b);
+    field("a", &Comparison::a);
+    field("b", &Comparison::b);
+    field("ratio", &Comparison::ratio);
+    field("low", &Comparison::low);
+    field("high", &Comparison::high);
+    field("probability", &Comparison::probability);
+    field("outcome", &Comparison::outcome);
+    field("more_repeats", &Comparison::more_repeats);
+    field("note", &Comparison::note);
+  }
+};
+
+// Something of a node that was not the same in both runs; empty on the side that does not have it.
+struct Change {
+  std::string what;  // "gpu01 kernel"
+  std::string a;
+  std::string b;
+  static void fields(auto&& field) {
+    field("what", &Change::what);
+    field("a", &Change::a);
+    field("b", &Change::b);
+  }
+};
+
+struct CompareResult {
+  Outcome outcome = Outcome::kInconclusive;  // the worst of the rows: FAIL, then INCONCLUSIVE, then PASS
+  std::vector<Comparison> rows;              // in A's order
+  std::vector<Change> changes;
+  std::vector<Measurement> only_in_a;  // the first of each key
+  std::vector<Measurement> only_in_b;
+  static void fields(auto&& field) {
+    field("outcome", &CompareResult::outcome);
+    field("rows", &CompareResult::rows);
+    field("changes", &CompareResult::changes);
+    field("only_in_a", &CompareResult::only_in_a);
+    field("only_in_b", &CompareResult::only_in_b);
+  }
+};
+
+}  // namespace railbed
