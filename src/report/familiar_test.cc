@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Measurement bandwidth() {
+Measurement perftest_bandwidth() {
   Measurement one;
   one.from.address = "10.0.0.1";
   one.to.address = "10.0.0.2";
@@ -54,7 +54,7 @@ std::vector<std::string> columns_below(const std::string& text, const std::strin
 }
 
 TEST(Perftest, BandwidthColumnsStandWhereScriptsLookForThem) {
-  EXPECT_EQ(columns_below(perftest_text({bandwidth()}), "BW average"),
+  EXPECT_EQ(columns_below(perftest_text({perftest_bandwidth()}), "BW average"),
             (std::vector<std::string>{"65536", "144958", "38.50", "38.00", "0.072479"}));
 }
 
@@ -64,13 +64,13 @@ TEST(Perftest, LatencyColumnsAreMicroseconds) {
 }
 
 TEST(Perftest, WhatFailedHasNoRow) {
-  Measurement broken = bandwidth();
+  Measurement broken = perftest_bandwidth();
   broken.summary = {};
   EXPECT_EQ(perftest_text({broken}), "");
 }
 
 TEST(Iperf3, TextHasSecondsAndASummaryWithRetransmissions) {
-  const std::string text = iperf3_text({bandwidth()});
+  const std::string text = iperf3_text({perftest_bandwidth()});
   EXPECT_THAT(text, HasSubstr("[SUM]   0.00-1.00   sec  4.42 GBytes  38.0 Gbits/sec\n"));
   EXPECT_THAT(text,
               HasSubstr("[SUM]   0.00-2.00   sec  8.85 GBytes  38.0 Gbits/sec     7             sender\n"));
@@ -78,7 +78,7 @@ TEST(Iperf3, TextHasSecondsAndASummaryWithRetransmissions) {
 }
 
 TEST(Iperf3, JsonHasWhatScriptsAskFor) {
-  const auto document = json::parse(iperf3_json({bandwidth(), latency()}));
+  const auto document = json::parse(iperf3_json({perftest_bandwidth(), latency()}));
   ASSERT_TRUE(document);
   EXPECT_EQ((*document)["end"]["sum_received"]["bits_per_second"], 38e9);
   EXPECT_EQ((*document)["end"]["sum_sent"]["retransmits"], 7);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "store/compare.h"
+
 #include "base/result.h"
 #include "report/bench_table.h"
 
