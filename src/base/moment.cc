@@ -81,4 +81,13 @@ std::optional<double> parse_since(std::string_view text, double now) {
   return parse_rfc3339(text);
 }
 
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
 }  // namespace railbed

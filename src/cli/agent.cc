@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/result.h"
-#include "cli/agent_handlers.h"
+#include "campaign/agent_handlers.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "fleet/fleet.h"

@@ -13,13 +13,13 @@
 #include "bench/handlers.h"
 #include "bench/local_peer.h"
 #include "bench/measure_collective.h"
-#include "cli/agent_handlers.h"
+#include "campaign/agent_handlers.h"
+#include "campaign/gpu_remedy.h"
+#include "campaign/survey.h"
 #include "cli/bench_commands.h"
 #include "cli/fleet_options.h"
-#include "cli/gpu_remedy.h"
 #include "cli/kept_run.h"
 #include "cli/launched.h"
-#include "cli/nodes.h"
 #include "cli/terminal.h"
 #include "facts/facts.h"
 #include "hardware/collective_ceiling.h"
@@ -198,7 +198,7 @@ class Bench {
 
   Result<Facts> facts_of(const GpuNodeEnd& node) const {
     if (node.peer == local_.get()) return collect_facts(*open_this_machine());
-    return railbed::facts_of(*node.peer, interrupted());
+    return railbed::facts_of(*node.peer, terminal_caller());
   }
 
   // By node, all at once: each may take seconds.

@@ -7,10 +7,10 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "bench/gpu_copy.h"
+#include "campaign/survey.h"
 #include "cli/bench_commands.h"
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
-#include "cli/nodes.h"
 #include "cli/terminal.h"
 #include "facts/facts.h"
 #include "report/escape.h"
@@ -20,7 +20,7 @@
 namespace railbed {
 namespace {
 
-constexpr std::uint64_t kFewestBytes = 4096;
+constexpr std::uint64_t kFewestCopyBytes = 4096;
 
 struct BenchGpuOptions {
   std::string node = "localhost";
@@ -49,7 +49,7 @@ struct BenchGpuOutput {
 
 int run_bench_gpu(BenchGpuOptions& options) {
   const auto size = parse_byte_count(options.size);
-  if (!size || size->bytes < kFewestBytes)
+  if (!size || size->bytes < kFewestCopyBytes)
     return report({ErrorKind::kBadInput, fmt::format("--size {}: write 128M or 1G", options.size)});
   options.plan.bytes = size->bytes;
   const bool local = options.node == "localhost";
@@ -64,7 +64,7 @@ int run_bench_gpu(BenchGpuOptions& options) {
     if (report.results.empty()) continue;
     // While the links still run at their full speed: idle ones may have stepped down.
     progress("looking at " + peer.node());
-    const auto facts = facts_of(peer, interrupted());
+    const auto facts = facts_of(peer, terminal_caller());
     if (!facts) return clear_progress(), railbed::report(facts.error());
     auto measured = copy_measurements(report, options.plan, options.node, *facts);
     if (!options.json) clear_progress(), fmt::print("{}", gpu_table(measured));

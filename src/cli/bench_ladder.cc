@@ -7,13 +7,13 @@
 #include <memory>
 
 #include "base/json.h"
+#include "campaign/measure_ladder.h"
+#include "campaign/open_pair.h"
 #include "cli/bench_commands.h"
-#include "cli/climb.h"
-#include "cli/files.h"
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
-#include "cli/open_pair.h"
 #include "cli/terminal.h"
+#include "host/files.h"
 #include "report/ladder.h"
 #include "store/fingerprint.h"
 
@@ -46,18 +46,18 @@ std::vector<Ladder> climb_all(OpenPair& pair, const BenchLadderOptions& options,
   std::vector<std::vector<Ladder>> climbs(pair.ways.size());
   for (int i = 0; i < options.keep.repeat && !interrupted().stop_requested(); ++i)
     for (std::size_t way = 0; way < pair.ways.size() && !interrupted().stop_requested(); ++way) {
-      climbs[way].push_back(climb(pair, pair.ways[way], options.seconds));
+      climbs[way].push_back(measure_ladder(pair, pair.ways[way], options.seconds, terminal_caller()));
       for (const Rung& rung : climbs[way].back().rungs)
         if (rung.measurement) kept.measurements.push_back(*rung.measurement);
     }
   std::vector<Ladder> ladders;
   for (std::size_t way = 0; way < pair.ways.size(); ++way)
-    if (!climbs[way].empty()) ladders.push_back(judge_climbs(climbs[way], pair, pair.ways[way]));
+    if (!climbs[way].empty()) ladders.push_back(judge_ladders(climbs[way], pair, pair.ways[way]));
   return ladders;
 }
 
 int run_bench_ladder(const BenchLadderOptions& options) {
-  auto pair = open_pair(options.pair, options.fleet);
+  auto pair = open_pair(options.pair, options.fleet, terminal_caller());
   if (!pair) return clear_progress(), report(pair.error());
   BenchRun kept = begin_run(options.keep, fmt::format("bench ladder {} {}", options.pair.a, options.pair.b));
   BenchLadderOutput output;

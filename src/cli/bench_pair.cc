@@ -10,11 +10,11 @@
 #include "base/units.h"
 #include "bench/gpu_choice.h"
 #include "bench/measure.h"
+#include "campaign/open_pair.h"
+#include "campaign/pair_ways.h"
 #include "cli/bench_commands.h"
-#include "cli/bench_ends.h"
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
-#include "cli/open_pair.h"
 #include "cli/terminal.h"
 #include "report/bench_table.h"
 #include "report/familiar.h"
@@ -90,7 +90,8 @@ void print(const std::vector<Measurement>& measurements, const BenchPairOptions&
 }
 
 int measure(const BenchPairOptions& options) {
-  auto pair = open_pair({options.a, options.b, options.cluster, options.rail}, options.fleet);
+  auto pair =
+      open_pair({options.a, options.b, options.cluster, options.rail}, options.fleet, terminal_caller());
   if (!pair) return clear_progress(), report(pair.error());
   BenchRun kept = begin_run(options.keep, command_line(options));
   std::vector<Measurement>& all = kept.measurements;

@@ -9,12 +9,12 @@
 #include "base/json.h"
 #include "bench/measure.h"
 #include "bench/slow.h"
+#include "campaign/pair_ways.h"
+#include "campaign/survey.h"
 #include "cli/bench_commands.h"
-#include "cli/bench_ends.h"
-#include "cli/files.h"
 #include "cli/fleet_options.h"
-#include "cli/nodes.h"
 #include "cli/terminal.h"
+#include "host/files.h"
 #include "inventory/load.h"
 #include "report/heat_map.h"
 #include "report/pairs_text.h"
@@ -163,7 +163,7 @@ int run_bench_pairs(const BenchPairsOptions& options) {
   if (!options.rail.empty() && find_rail(*cluster, options.rail) == nullptr)
     return report({ErrorKind::kBadInput, fmt::format("{} has no rail \"{}\"", cluster->file, options.rail)});
   fleet::Fleet fleet = open_fleet(*cluster, options.fleet);
-  const Surveyed surveyed = survey_nodes(fleet, interrupted());
+  const Surveyed surveyed = survey_nodes(fleet, terminal_caller());
   BenchPairsOutput output;
   for (const Rail& rail : cluster->rails) {
     if (!options.rail.empty() && rail.name != options.rail) continue;

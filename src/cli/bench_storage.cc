@@ -12,10 +12,10 @@
 #include "base/units.h"
 #include "bench/storage.h"
 #include "bench/typed.h"
+#include "campaign/survey.h"
 #include "cli/bench_commands.h"
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
-#include "cli/nodes.h"
 #include "cli/terminal.h"
 #include "inventory/load.h"
 #include "report/storage_table.h"
@@ -185,7 +185,7 @@ int measure(const BenchStorageOptions& options, const std::vector<Visit>& visits
   fleet::FleetOptions fleet_options = options.fleet;
   fleet_options.ssh_config = ssh_config;
   fleet::Fleet fleet(std::move(targets), std::move(fleet_options));
-  const Surveyed surveyed = survey_nodes(fleet, interrupted());
+  const Surveyed surveyed = survey_nodes(fleet, terminal_caller());
   BenchRun kept = begin_run(options.keep, std::move(command));
   const auto places = Measurer(options, fleet, surveyed).run(visits);
   for (const StoragePlace& place : places)

@@ -173,7 +173,7 @@ int on_this_machine(const TrainOptions& options, const Model& model) {
   const int ranks = options.ranks > 0 ? options.ranks : 2;
   if (ranks < 2) return report({ErrorKind::kBadInput, "--ranks: at least 2 on one machine"});
   fleet::Fleet fleet({{"localhost", "", true}}, options.fleet);
-  const Surveyed surveyed = survey_nodes(fleet, interrupted());
+  const Surveyed surveyed = survey_nodes(fleet, terminal_caller());
   if (!surveyed.unreachable.empty()) return report(surveyed.unreachable.front().error);
   if (uses_gpus(options, surveyed))
     return train_on_gpus(options, model, {{&fleet.peer(0), options.gpus}}, surveyed);
@@ -209,7 +209,7 @@ int on_cluster(const TrainOptions& options, const Model& model) {
   if (rail == nullptr && !options.rail.empty())
     return report({ErrorKind::kBadInput, fmt::format("{} has no rail \"{}\"", cluster->file, options.rail)});
   fleet::Fleet fleet = open_fleet(*cluster, options.fleet);
-  const Surveyed surveyed = survey_nodes(fleet, interrupted());
+  const Surveyed surveyed = survey_nodes(fleet, terminal_caller());
   for (const Unreachable& lost : surveyed.unreachable) fmt::print(stderr, "left out: {}\n", lost.error.text);
   const int code = uses_gpus(options, surveyed) ? on_gpus_of(*cluster, fleet, surveyed, options, model)
                                                 : on_rail(rail, fleet, surveyed, options, model);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cli/gpu_remedy.h"
+#include "campaign/gpu_remedy.h"
 #include "cli/terminal.h"
 #include "cli/train_command.h"
 #include "hardware/collective_ceiling.h"

@@ -13,7 +13,7 @@
 #include <set>
 #include <sstream>
 
-#include "cli/evidence.h"
+#include "campaign/evidence.h"
 #include "verify/rule.h"
 #include "verify/verify.h"
 

@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "base/text.h"
-#include "cli/files.h"
+#include "host/files.h"
 
 namespace railbed {
 namespace {

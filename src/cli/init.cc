@@ -8,10 +8,10 @@
 #include <memory>
 #include <set>
 
+#include "campaign/propose.h"
+#include "campaign/survey.h"
 #include "cli/command.h"
 #include "cli/fleet_options.h"
-#include "cli/nodes.h"
-#include "cli/propose.h"
 #include "cli/terminal.h"
 #include "host/open.h"
 #include "inventory/describe.h"
@@ -98,7 +98,7 @@ Result<LookedAt> look_at_hosts(const InitOptions& options) {
   fleet::FleetOptions reach = options.fleet;
   reach.ssh_config = options.ssh_config;
   fleet::Fleet fleet(fleet::targets_of(cluster), std::move(reach));
-  Surveyed surveyed = survey_nodes(fleet, interrupted());
+  Surveyed surveyed = survey_nodes(fleet, terminal_caller());
   for (const Unreachable& dead : surveyed.unreachable)
     fmt::print(stderr, "railbed: {}: left out: {}\n", dead.node, dead.error.text);
   if (interrupted().stop_requested()) return fail(ErrorKind::kCancelled, "interrupted; nothing was written");

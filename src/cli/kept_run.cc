@@ -5,9 +5,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "cli/files.h"
+#include "base/moment.h"
 #include "cli/history.h"
 #include "cli/terminal.h"
+#include "host/files.h"
 #include "report/compare_table.h"
 #include "store/compare.h"
 
@@ -42,7 +43,12 @@ void add_keep_options(CLI::App& app, KeepOptions& options) {
 }
 
 BenchRun begin_run(const KeepOptions& options, std::string command) {
-  return {kRunVersion, 0, utc_now(), options.label, std::move(command), RAILBED_VERSION, {}, {}};
+  BenchRun run;
+  run.started_at = utc_now();
+  run.label = options.label;
+  run.command = std::move(command);
+  run.railbed = RAILBED_VERSION;
+  return run;
 }
 
 int end_run(const KeepOptions& options, BenchRun& run, bool json) {

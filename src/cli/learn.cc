@@ -7,9 +7,10 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/moment.h"
 #include "base/text.h"
-#include "cli/files.h"
 #include "cli/terminal.h"
+#include "host/files.h"
 #include "inventory/amend.h"
 #include "report/escape.h"
 #include "verify/learn.h"

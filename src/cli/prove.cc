@@ -10,14 +10,15 @@
 #include <thread>
 
 #include "base/json.h"
+#include "base/moment.h"
 #include "bench/measure.h"
+#include "campaign/evidence.h"
+#include "campaign/neighbours.h"
+#include "campaign/survey.h"
 #include "cli/command.h"
-#include "cli/evidence.h"
-#include "cli/files.h"
 #include "cli/fleet_options.h"
-#include "cli/nodes.h"
-#include "cli/pairs.h"
 #include "cli/terminal.h"
+#include "host/files.h"
 #include "inventory/load.h"
 #include "report/report.h"
 #include "verify/verify.h"
@@ -93,7 +94,7 @@ void look_again(fleet::Fleet& fleet, const Cluster& cluster, const std::vector<M
   for (const Measurement& measurement : measurements)
     if (measurement.failure) suspects.insert({measurement.from.node, measurement.to.node});
   if (suspects.empty() || stop.stop_requested()) return;
-  Surveyed after = survey_nodes(fleet, stop, options, cluster);
+  Surveyed after = survey_nodes(fleet, terminal_caller(), options, cluster);
   for (auto& [node, facts] : after.facts)
     if (suspects.contains(node)) surveyed.facts[node] = std::move(facts);
   for (Unreachable& lost : after.unreachable) {
@@ -115,7 +116,7 @@ Result<Report> prove(const ProveFlags& flags, std::stop_token stop) {
 
   CollectOptions options;
   options.paths = asked_paths(report.cluster);
-  Surveyed surveyed = survey_nodes(fleet, stop, options, report.cluster);
+  Surveyed surveyed = survey_nodes(fleet, terminal_caller(), options, report.cluster);
   if (!flags.no_measure) report.measurements = measure_rails(fleet, report.cluster, surveyed, flags, stop);
   look_again(fleet, report.cluster, report.measurements, surveyed, options, stop);
   if (stop.stop_requested()) return fail(ErrorKind::kCancelled, "interrupted: nothing was written");

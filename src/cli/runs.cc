@@ -7,9 +7,9 @@
 
 #include "base/json.h"
 #include "cli/command.h"
-#include "cli/files.h"
 #include "cli/history.h"
 #include "cli/terminal.h"
+#include "host/files.h"
 #include "report/bench_table.h"
 #include "report/escape.h"
 

@@ -76,6 +76,7 @@ bool use_colour(int fd) {
 }
 
 void progress(std::string_view message) {
+  if (message.empty()) return clear_progress();
   const std::lock_guard lock(progress_mutex);
   if (isatty(STDERR_FILENO) == 1) {
     fmt::print(stderr, "\r\x1b[K{}", message);
@@ -92,5 +93,12 @@ void clear_progress() {
 }
 
 std::stop_token interrupted() { return install_handlers().get_token(); }
+
+Caller terminal_caller() {
+  return {interrupted(), progress, [](std::string_view line) {
+            clear_progress();
+            fmt::print(stderr, "{}\n", line);
+          }};
+}
 
 }  // namespace railbed

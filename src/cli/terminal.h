@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "campaign/caller.h"
 
 namespace railbed {
 
@@ -16,7 +17,7 @@ int report(const Error& error);
 bool use_colour(int fd);
 
 // A line on stderr that says what is being done now. On a terminal it is rewritten in place; elsewhere each
-// new message is a line of its own. Thread-safe.
+// new message is a line of its own. An empty one removes the line. Thread-safe.
 void progress(std::string_view message);
 // Removes the line, so that output can follow.
 void clear_progress();
@@ -24,5 +25,8 @@ void clear_progress();
 // Requested at the first SIGINT, SIGTERM or SIGHUP. The handlers are installed on the first call; a second
 // signal ends the process at once.
 std::stop_token interrupted();
+
+// Campaigns hear of Ctrl-C by it, and say what they do on stderr.
+Caller terminal_caller();
 
 }  // namespace railbed

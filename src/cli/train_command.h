@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "bench/measure_gpu_train.h"
+#include "campaign/survey.h"
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
-#include "cli/nodes.h"
 
 namespace railbed {
 

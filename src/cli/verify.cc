@@ -12,16 +12,16 @@
 #include <optional>
 
 #include "base/moment.h"
+#include "campaign/evidence.h"
+#include "campaign/survey.h"
 #include "cli/command.h"
-#include "cli/evidence.h"
-#include "cli/files.h"
 #include "cli/fleet_options.h"
 #include "cli/health.h"
 #include "cli/learn.h"
-#include "cli/nodes.h"
 #include "cli/slurm.h"
 #include "cli/terminal.h"
 #include "host/calls.h"
+#include "host/files.h"
 #include "host/open.h"
 #include "inventory/load.h"
 #include "report/findings.h"
@@ -61,7 +61,7 @@ void look(const VerifyOptions& options, Evidence& evidence) {
   fleet::Fleet fleet = open_fleet(evidence.cluster, options.fleet);
   CollectOptions collect = options.collect;
   collect.paths = asked_paths(evidence.cluster);
-  Surveyed surveyed = survey_nodes(fleet, interrupted(), collect, evidence.cluster);
+  Surveyed surveyed = survey_nodes(fleet, terminal_caller(), collect, evidence.cluster);
   evidence.clocks = std::move(surveyed.clocks);
   evidence.nodes = std::move(surveyed.facts);
   evidence.unreachable = std::move(surveyed.unreachable);

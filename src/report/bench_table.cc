@@ -89,14 +89,6 @@ std::string head(const Measurement& run) {
   return text;
 }
 
-void merge(Measurement& merged, std::vector<double> medians) {
-  if (medians.size() < 2) return;
-  std::sort(medians.begin(), medians.end());
-  merged.summary.median = (medians[(medians.size() - 1) / 2] + medians[medians.size() / 2]) / 2;
-  merged.summary.low = medians.front();
-  merged.summary.high = medians.back();
-}
-
 }  // namespace
 
 bool same_table(const Measurement& a, const Measurement& b) {
@@ -123,27 +115,6 @@ std::string bench_name(const Measurement& run) {
   const bool between_nodes = run.engine == Engine::kTcp || run.engine == Engine::kRdma;
   if (!between_nodes) return name + " latency";
   return name + (run.operation == "read" ? " latency (to the answer)" : " latency (half a round trip)");
-}
-
-std::vector<Measurement> merge_repeats(const std::vector<Measurement>& measurements) {
-  std::vector<Measurement> merged;
-  std::vector<std::vector<double>> medians;
-  for (const Measurement& one : measurements) {
-    const auto found = std::find_if(merged.begin(), merged.end(),
-                                    [&](const Measurement& seen) { return same_subject(seen, one); });
-    const auto at = static_cast<std::size_t>(found - merged.begin());
-    if (found == merged.end()) {
-      merged.push_back(one);
-      medians.emplace_back();
-    } else if (one.failure) {
-      found->failure = one.failure;
-    } else if (found->summary.samples == 0) {
-      *found = one;
-    }
-    if (one.summary.samples > 0) medians[at].push_back(one.summary.median);
-  }
-  for (std::size_t i = 0; i < merged.size(); ++i) merge(merged[i], std::move(medians[i]));
-  return merged;
 }
 
 std::string bench_table(const std::vector<Measurement>& measurements) {

@@ -1,11 +1,45 @@
 #include "results/measurement.h"
 
+#include <algorithm>
+
 namespace railbed {
+namespace {
+
+void merge(Measurement& merged, std::vector<double> medians) {
+  if (medians.size() < 2) return;
+  std::sort(medians.begin(), medians.end());
+  merged.summary.median = (medians[(medians.size() - 1) / 2] + medians[medians.size() / 2]) / 2;
+  merged.summary.low = medians.front();
+  merged.summary.high = medians.back();
+}
+
+}  // namespace
 
 bool same_subject(const Measurement& a, const Measurement& b) {
   return a.engine == b.engine && a.metric == b.metric && a.operation == b.operation && a.rail == b.rail &&
          a.from.node == b.from.node && a.to.node == b.to.node && a.message_bytes == b.message_bytes &&
          a.streams == b.streams;
+}
+
+std::vector<Measurement> merge_repeats(const std::vector<Measurement>& measurements) {
+  std::vector<Measurement> merged;
+  std::vector<std::vector<double>> medians;
+  for (const Measurement& one : measurements) {
+    const auto found = std::find_if(merged.begin(), merged.end(),
+                                    [&](const Measurement& seen) { return same_subject(seen, one); });
+    const auto at = static_cast<std::size_t>(found - merged.begin());
+    if (found == merged.end()) {
+      merged.push_back(one);
+      medians.emplace_back();
+    } else if (one.failure) {
+      found->failure = one.failure;
+    } else if (found->summary.samples == 0) {
+      *found = one;
+    }
+    if (one.summary.samples > 0) medians[at].push_back(one.summary.median);
+  }
+  for (std::size_t i = 0; i < merged.size(); ++i) merge(merged[i], std::move(medians[i]));
+  return merged;
 }
 
 }  // namespace railbed

@@ -156,4 +156,8 @@ struct Measurement {
 // Whether two measurements are of the same thing: engine, metric, operation, rail, nodes, size, streams.
 bool same_subject(const Measurement& a, const Measurement& b);
 
+// One measurement for each subject that was measured several times: median of the medians, `low` and `high`
+// the lowest and the highest of them, the rest of the first that has a number.
+std::vector<Measurement> merge_repeats(const std::vector<Measurement>& measurements);
+
 }  // namespace railbed

@@ -1,4 +1,5 @@
-// One benchmark run as it is kept: what was measured, on what, when, by which command.
+// One run as it is kept, compared, printed and put on a page: what was asked for, what was measured, on what,
+// when, by which command. Every command that measures yields one.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "results/collective.h"
+#include "results/ladder.h"
 #include "results/measurement.h"
+#include "results/pairs.h"
+#include "results/storage.h"
+#include "results/train.h"
 
 namespace railbed {
 
@@ -19,12 +25,21 @@ struct BenchRun {
   std::string label;       // the user's own word for it: "back-to-back"
   std::string command;     // "bench rdma gpu01 gpu02"
   std::string railbed;     // version of the program that measured
+  // Every choice that can change a number, by the name of its option: "traffic-class" → "104". Runs that
+  // differ in one of these are not compared as equals.
+  std::map<std::string, std::string> asked;
   // What the nodes were made of: "gpu01 kernel" → "6.8.0-45-generic". Two runs whose prints differ are
   // compared all the same, and the difference is shown beside the verdict.
   std::map<std::string, std::string> fingerprint;
   // A key (engine, metric, operation, rail, ends, size, streams) that comes several times was measured
   // several times.
   std::vector<Measurement> measurements;
+  // What the measurements were taken from, for people and pictures; empty where the command does not do it.
+  std::vector<Ladder> ladders;
+  std::vector<CollectiveReport> collectives;
+  std::vector<RailReport> pairs;
+  std::vector<StoragePlace> storage;
+  std::vector<TrainReport> trains;
   static void fields(auto&& field) {
     field("version", &BenchRun::version);
     field("id", &BenchRun::id);
@@ -32,8 +47,14 @@ struct BenchRun {
     field("label", &BenchRun::label);
     field("command", &BenchRun::command);
     field("railbed", &BenchRun::railbed);
+    field("asked", &BenchRun::asked);
     field("fingerprint", &BenchRun::fingerprint);
     field("measurements", &BenchRun::measurements);
+    field("ladders", &BenchRun::ladders);
+    field("collectives", &BenchRun::collectives);
+    field("pairs", &BenchRun::pairs);
+    field("storage", &BenchRun::storage);
+    field("trains", &BenchRun::trains);
   }
 };
 

@@ -85,6 +85,11 @@ struct StoragePlace {
   std::string node;
   StorageAnswer answer;                   // the last repeat's
   std::vector<Measurement> measurements;  // of all repeats
+  static void fields(auto&& field) {
+    field("node", &StoragePlace::node);
+    field("answer", &StoragePlace::answer);
+    field("measurements", &StoragePlace::measurements);
+  }
 };
 
 }  // namespace railbed

@@ -74,6 +74,17 @@ class Store::Statement {
   int bound_ = 0;
 };
 
+// What a list of runs shows, from four columns beginning with `first`.
+BenchRun Store::heading_of(std::int64_t id, const Statement& row, int first) {
+  BenchRun run;
+  run.id = id;
+  run.started_at = row.text(first);
+  run.label = row.text(first + 1);
+  run.command = row.text(first + 2);
+  run.railbed = row.text(first + 3);
+  return run;
+}
+
 void Store::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
 
 Error Store::failed(std::string_view doing) const {
@@ -154,7 +165,7 @@ Result<BenchRun> Store::get(std::int64_t id) {
     return fail(ErrorKind::kBadInput,
                 fmt::format("{} holds no run {}; `railbed runs` lists them", path_, id));
   if (found != SQLITE_ROW) return tl::unexpected<Error>(failed("cannot read it"));
-  BenchRun run = {kRunVersion, id, select.text(0), select.text(1), select.text(2), select.text(3), {}, {}};
+  BenchRun run = heading_of(id, select, 0);
   auto fingerprint = read_column<std::map<std::string, std::string>>(select.text(4), id, "fingerprint");
   if (!fingerprint) return fail(fingerprint.error(), path_);
   auto measurements = read_column<std::vector<Measurement>>(select.text(5), id, "measurements");
@@ -170,9 +181,7 @@ Result<std::vector<BenchRun>> Store::list() {
   std::vector<BenchRun> runs;
   int found = SQLITE_ROW;
   while ((found = select.step()) == SQLITE_ROW) {
-    BenchRun run = {
-        kRunVersion, select.integer(0), select.text(1), select.text(2), select.text(3), select.text(4), {},
-        {}};
+    BenchRun run = heading_of(select.integer(0), select, 1);
     // One row that cannot be understood does not hide the others.
     if (auto print = read_column<std::map<std::string, std::string>>(select.text(5), run.id, "fingerprint");
         print)

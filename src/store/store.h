@@ -41,6 +41,7 @@ class Store {
     void operator()(sqlite3* database) const;
   };
   class Statement;
+  static BenchRun heading_of(std::int64_t id, const Statement& row, int first);
   using Database = std::unique_ptr<sqlite3, Close>;
   Store(Database database, std::string path) : database_(std::move(database)), path_(std::move(path)) {}
   Result<void> prepare();

@@ -1,9 +1,9 @@
-#include "cli/climb.h"
+#include "campaign/measure_ladder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/files.h"
+#include "host/files.h"
 
 namespace railbed {
 namespace {

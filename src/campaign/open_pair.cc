@@ -1,9 +1,9 @@
-#include "cli/open_pair.h"
+#include "campaign/open_pair.h"
 
 #include <fmt/format.h>
 
-#include "cli/nodes.h"
-#include "cli/terminal.h"
+#include "campaign/caller.h"
+#include "campaign/survey.h"
 #include "inventory/load.h"
 
 namespace railbed {
@@ -28,9 +28,9 @@ Result<std::vector<fleet::Target>> targets(const PairChoice& choice, const Clust
   return targets;
 }
 
-Result<Facts> look_at(Peer& peer) {
-  progress("looking at " + peer.node());
-  return facts_of(peer, interrupted());
+Result<Facts> look_at(Peer& peer, const Caller& caller) {
+  caller.progress("looking at " + peer.node());
+  return facts_of(peer, caller);
 }
 
 Result<std::vector<BenchPath>> ways_of(const PairChoice& choice, const Cluster* cluster, const Facts& a,
@@ -42,14 +42,15 @@ Result<std::vector<BenchPath>> ways_of(const PairChoice& choice, const Cluster* 
   return std::vector{*path};
 }
 
-Result<OpenPair> open(const PairChoice& choice, const Cluster* cluster, fleet::FleetOptions options) {
+Result<OpenPair> open(const PairChoice& choice, const Cluster* cluster, fleet::FleetOptions options,
+                      const Caller& caller) {
   auto nodes = targets(choice, cluster);
   if (!nodes) return tl::unexpected<Error>(nodes.error());
   if (cluster != nullptr) options.ssh_config = cluster->ssh_config;
   OpenPair pair{fleet::Fleet(std::move(*nodes), std::move(options)), {}, {}, {}};
-  auto a = look_at(pair.a());
+  auto a = look_at(pair.a(), caller);
   if (!a) return tl::unexpected<Error>(a.error());
-  auto b = &pair.a() == &pair.b() ? a : look_at(pair.b());
+  auto b = &pair.a() == &pair.b() ? a : look_at(pair.b(), caller);
   if (!b) return tl::unexpected<Error>(b.error());
   auto ways = ways_of(choice, cluster, *a, *b);
   if (!ways) return tl::unexpected<Error>(ways.error());
@@ -61,11 +62,11 @@ Result<OpenPair> open(const PairChoice& choice, const Cluster* cluster, fleet::F
 
 }  // namespace
 
-Result<OpenPair> open_pair(const PairChoice& choice, fleet::FleetOptions options) {
-  if (choice.cluster.empty()) return open(choice, nullptr, std::move(options));
+Result<OpenPair> open_pair(const PairChoice& choice, fleet::FleetOptions options, const Caller& caller) {
+  if (choice.cluster.empty()) return open(choice, nullptr, std::move(options), caller);
   const auto cluster = load_cluster(choice.cluster);
   if (!cluster) return tl::unexpected<Error>(cluster.error());
-  return open(choice, &*cluster, std::move(options));
+  return open(choice, &*cluster, std::move(options), caller);
 }
 
 }  // namespace railbed

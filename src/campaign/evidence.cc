@@ -1,4 +1,4 @@
-#include "cli/evidence.h"
+#include "campaign/evidence.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "base/json.h"
-#include "cli/files.h"
+#include "host/files.h"
 #include "host/open.h"
 #include "inventory/load.h"
 

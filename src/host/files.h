@@ -1,4 +1,4 @@
-// Files that commands write for the user, and the time they write into them.
+// Files that are read and written for the user.
 #pragma once
 
 #include <string>
@@ -12,8 +12,5 @@ namespace railbed {
 // half.
 Result<void> write_file(const std::string& path, std::string_view text, unsigned mode = 0644);
 Result<std::string> read_file(const std::string& path);
-
-// RFC 3339, UTC, seconds: "2026-01-19T10:00:00Z".
-std::string utc_now();
 
 }  // namespace railbed

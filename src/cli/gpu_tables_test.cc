@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/gpu_remedy.h"
+#include "campaign/gpu_remedy.h"
 #include "report/collective_table.h"
 #include "report/gpu_table.h"
 

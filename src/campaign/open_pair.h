@@ -6,7 +6,8 @@
 
 #include "base/result.h"
 #include "bench/measure.h"
-#include "cli/bench_ends.h"
+#include "campaign/caller.h"
+#include "campaign/pair_ways.h"
 #include "facts/facts.h"
 #include "fleet/fleet.h"
 
@@ -31,7 +32,6 @@ struct OpenPair {
   PairEnd end_b(const BenchPath& way) { return {&b(), way.b.interface, way.b.address, &facts_b}; }
 };
 
-// With progress on stderr.
-Result<OpenPair> open_pair(const PairChoice& choice, fleet::FleetOptions options);
+Result<OpenPair> open_pair(const PairChoice& choice, fleet::FleetOptions options, const Caller& caller);
 
 }  // namespace railbed

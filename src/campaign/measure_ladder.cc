@@ -1,4 +1,4 @@
-#include "cli/climb.h"
+#include "campaign/measure_ladder.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,8 @@
 #include "bench/gpu_choice.h"
 #include "bench/measure_collective.h"
 #include "bench/typed.h"
-#include "cli/terminal.h"
+#include "campaign/caller.h"
 #include "nccl/choice.h"
-#include "report/bench_table.h"
 
 namespace railbed {
 namespace {
@@ -38,12 +37,13 @@ void add_why(NcclWay& way, const LadderEnd& end) {
     }
 }
 
-class Climb {
+class LadderClimb {
  public:
-  Climb(OpenPair& pair, const BenchPath& way, double seconds)
+  LadderClimb(OpenPair& pair, const BenchPath& way, double seconds, const Caller& caller)
       : pair_(pair),
         way_(way),
         seconds_(seconds),
+        caller_(caller),
         a_(ladder_end(pair.a().node(), way.a, pair.facts_a)),
         b_(ladder_end(pair.b().node(), way.b, pair.facts_b)) {}
 
@@ -62,7 +62,7 @@ class Climb {
   template <class Measure>
   void add(RungKind kind, std::string why_not, Measure measure) {
     Rung rung{.kind = kind, .not_climbed = std::move(why_not)};
-    if (rung.not_climbed.empty() && interrupted().stop_requested()) rung.not_climbed = "interrupted";
+    if (rung.not_climbed.empty() && caller_.stop.stop_requested()) rung.not_climbed = "interrupted";
     if (rung.not_climbed.empty()) measure(rung);
     ladder_.rungs.push_back(std::move(rung));
   }
@@ -88,7 +88,7 @@ class Climb {
     plan.sizes = engine == Engine::kTcp ? default_sizes(engine) : std::vector{kRdmaBytes};
     plan.seconds = seconds_;
     auto measured =
-        measure_pair(pair_.end_a(way_), pair_.end_b(way_), way_.rail, plan, progress, interrupted());
+        measure_pair(pair_.end_a(way_), pair_.end_b(way_), way_.rail, plan, caller_.progress, caller_.stop);
     if (measured.empty())
       rung.not_climbed = "interrupted";
     else
@@ -97,7 +97,7 @@ class Climb {
 
   // The GPU as CUDA counts them, which not every environment does alike.
   Result<int> ordinal(Peer& peer, const LadderEnd& end) {
-    const auto seats = ask<GpuSeats>(peer, kGpuSeats, GpuSeats{}, kStartDeadline, interrupted());
+    const auto seats = ask<GpuSeats>(peer, kGpuSeats, GpuSeats{}, kStartDeadline, caller_.stop);
     if (!seats) return fail(seats.error().kind, fmt::format("{}: {}", end.node, seats.error().text));
     if (!seats->error.empty())
       return fail(ErrorKind::kUnavailable, fmt::format("{}: {}", end.node, seats->error));
@@ -120,7 +120,7 @@ class Climb {
     nccl::LogReader reader;
     const CollectiveReport report = measure_collective(
         {{&pair_.a(), {*of_a}}, {&pair_.b(), {*of_b}}}, plan, std::chrono::steady_clock::now(),
-        {progress, [&](std::string_view text) { reader.feed(text); }}, interrupted());
+        {caller_.progress, [&](std::string_view text) { reader.feed(text); }}, caller_.stop);
     if (report.failure && report.failure->cause.find("libnccl") != std::string::npos) {
       rung.not_climbed = report.failure->cause;
       return;
@@ -149,6 +149,7 @@ class Climb {
   OpenPair& pair_;
   const BenchPath& way_;
   double seconds_;
+  const Caller& caller_;
   LadderEnd a_;
   LadderEnd b_;
   Ladder ladder_{pair_.a().node(), pair_.b().node(), way_.rail, {}, -1};
@@ -173,13 +174,15 @@ NcclWay nccl_way(const nccl::Log& log, const LadderEnd& a, const LadderEnd& b) {
   return way;
 }
 
-Ladder climb(OpenPair& pair, const BenchPath& way, double seconds) { return Climb(pair, way, seconds).run(); }
+Ladder measure_ladder(OpenPair& pair, const BenchPath& way, double seconds, const Caller& caller) {
+  return LadderClimb(pair, way, seconds, caller).run();
+}
 
-Ladder judge_climbs(const std::vector<Ladder>& climbs, const OpenPair& pair, const BenchPath& way) {
-  Ladder ladder = climbs.front();
+Ladder judge_ladders(const std::vector<Ladder>& ladders, const OpenPair& pair, const BenchPath& way) {
+  Ladder ladder = ladders.front();
   for (std::size_t i = 0; i < ladder.rungs.size(); ++i) {
     std::vector<Measurement> repeats;
-    for (const Ladder& one : climbs)
+    for (const Ladder& one : ladders)
       if (one.rungs[i].measurement) repeats.push_back(*one.rungs[i].measurement);
     if (!repeats.empty()) ladder.rungs[i].measurement = merge_repeats(repeats).front();
   }

@@ -1,4 +1,4 @@
-#include "cli/bench_ends.h"
+#include "campaign/pair_ways.h"
 
 #include <fmt/format.h>
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/measure.h"
+#include "campaign/caller.h"
 #include "facts/facts.h"
 #include "fleet/fleet.h"
 #include "inventory/cluster.h"
@@ -27,14 +28,14 @@ struct Surveyed {
   std::vector<Unreachable> unreachable;  // in the order of the file
   std::map<std::string, ClockReading> clocks;
 };
-// Asks every node for its facts, with progress on stderr. Nodes that do not answer, or answer nonsense, are
+// Asks every node for its facts. Nodes that do not answer, or answer nonsense, are
 // named with the reason.
 // Their clocks are read as well, the quickest of several answers each.
 // A node of `cluster` is asked about the venv that is expected there, too.
-Surveyed survey_nodes(fleet::Fleet& fleet, std::stop_token stop, const CollectOptions& options = {},
+Surveyed survey_nodes(fleet::Fleet& fleet, const Caller& caller, const CollectOptions& options = {},
                       const Cluster& cluster = {});
 
 // One node's, GPUs and all; the caller shows the progress.
-Result<Facts> facts_of(Peer& peer, std::stop_token stop);
+Result<Facts> facts_of(Peer& peer, const Caller& caller);
 
 }  // namespace railbed

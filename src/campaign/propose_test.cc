@@ -1,4 +1,4 @@
-#include "cli/propose.h"
+#include "campaign/propose.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

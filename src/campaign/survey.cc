@@ -1,4 +1,4 @@
-#include "cli/nodes.h"
+#include "campaign/survey.h"
 
 #include <algorithm>
 #include <atomic>
@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "base/json.h"
-#include "cli/agent_handlers.h"
-#include "cli/terminal.h"
+#include "campaign/agent_handlers.h"
+#include "campaign/caller.h"
 
 namespace railbed {
 namespace {
@@ -68,7 +68,7 @@ fleet::Fleet open_fleet(const Cluster& cluster, fleet::FleetOptions options) {
   return fleet::Fleet(fleet::targets_of(cluster), std::move(options));
 }
 
-Surveyed survey_nodes(fleet::Fleet& fleet, std::stop_token stop, const CollectOptions& options,
+Surveyed survey_nodes(fleet::Fleet& fleet, const Caller& caller, const CollectOptions& options,
                       const Cluster& cluster) {
   Surveyed surveyed;
   const bool with_pytorch =
@@ -80,9 +80,10 @@ Surveyed survey_nodes(fleet::Fleet& fleet, std::stop_token stop, const CollectOp
     if (const Node* node = find_node(cluster, name)) own.venv = node->expect.venv.value_or("");
     return json::dump(json::encode(own));
   };
-  auto answers = fleet::gather(fleet, "facts", options_of, deadline, stop, [&](const fleet::Step& step) {
-    progress((options.load_seconds ? "looking, under load: " : "looking: ") + step.to_text());
-  });
+  auto answers =
+      fleet::gather(fleet, "facts", options_of, deadline, caller.stop, [&](const fleet::Step& step) {
+        caller.progress((options.load_seconds ? "looking, under load: " : "looking: ") + step.to_text());
+      });
   for (fleet::Answer& answer : answers) {
     if (!answer.result) {
       surveyed.unreachable.push_back({answer.node, answer.result.error()});
@@ -95,8 +96,8 @@ Surveyed survey_nodes(fleet::Fleet& fleet, std::stop_token stop, const CollectOp
       surveyed.unreachable.push_back(
           {answer.node, {facts.error().kind, "its facts make no sense: " + facts.error().text}});
   }
-  if (surveyed.facts.size() > 1) surveyed.clocks = read_clocks(fleet, surveyed.facts, stop);
-  clear_progress();
+  if (surveyed.facts.size() > 1) surveyed.clocks = read_clocks(fleet, surveyed.facts, caller.stop);
+  caller.progress("");
   return surveyed;
 }
 
@@ -105,8 +106,8 @@ PairEnd end_on(const Rail& rail, fleet::Fleet& fleet, const Surveyed& surveyed, 
   return {fleet.find(node), port->interface, port->address, &surveyed.facts.at(node)};
 }
 
-Result<Facts> facts_of(Peer& peer, std::stop_token stop) {
-  auto text = peer.call("facts", "{}", kGpuFactsDeadline, std::move(stop));
+Result<Facts> facts_of(Peer& peer, const Caller& caller) {
+  auto text = peer.call("facts", "{}", kGpuFactsDeadline, caller.stop);
   if (!text) return fail(text.error().kind, text.error().text);
   return facts_from_json(*text);
 }

@@ -1,4 +1,4 @@
-#include "cli/gpu_remedy.h"
+#include "campaign/gpu_remedy.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/agent_handlers.h"
+#include "campaign/agent_handlers.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

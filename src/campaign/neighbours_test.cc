@@ -1,4 +1,4 @@
-#include "cli/pairs.h"
+#include "campaign/neighbours.h"
 
 #include <gtest/gtest.h>
 

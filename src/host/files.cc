@@ -1,4 +1,4 @@
-#include "cli/files.h"
+#include "host/files.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ tl::unexpected<Error> failed(std::string_view doing, const std::string& path) {
   return fail(ErrorKind::kUnavailable, fmt::format("cannot {} {}: {}", doing, path, std::strerror(errno)));
 }
 
-bool write_all(int fd, std::string_view text) {
+bool write_text(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(fd, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
@@ -35,7 +35,7 @@ Result<void> write_file(const std::string& path, std::string_view text, unsigned
   std::string temporary = path + ".XXXXXX";
   const int fd = mkostemp(temporary.data(), O_CLOEXEC);
   if (fd < 0) return failed("write", path);
-  const bool whole = fchmod(fd, mode) == 0 && write_all(fd, text) && fsync(fd) == 0;
+  const bool whole = fchmod(fd, mode) == 0 && write_text(fd, text) && fsync(fd) == 0;
   const int problem = errno;
   close(fd);
   if (whole && rename(temporary.c_str(), path.c_str()) == 0) return {};
@@ -51,15 +51,6 @@ Result<std::string> read_file(const std::string& path) {
   if (!file) return failed("read", path);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   if (file.bad()) return failed("read", path);
-  return text;
-}
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;
 }
 

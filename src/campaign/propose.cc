@@ -1,4 +1,4 @@
-#include "cli/propose.h"
+#include "campaign/propose.h"
 
 #include <fmt/format.h>
 
