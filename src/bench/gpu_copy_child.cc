@@ -17,8 +17,8 @@ constexpr double kSampleSeconds = 4e-3;   // a sample lasts about so long, so th
 constexpr int kPeerAlreadyEnabled = 704;  // CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
 constexpr unsigned char kCopyPoison = 0xa5;
 
-struct Gpu {
-  Gpu(const GpuSeat& its_seat, const std::vector<std::string>& files, const Say& about_to)
+struct CopyGpu {
+  CopyGpu(const GpuSeat& its_seat, const std::vector<std::string>& files, const Say& about_to)
       : seat(its_seat), cuda(files, about_to) {}
   GpuSeat seat;
   cuda::Cuda cuda;
@@ -44,7 +44,7 @@ class Copies {
     if (!cuda_.error().empty()) return cuda_.error();
     tell(GpuCopyNews{.seats = seats});
     for (const GpuSeat& seat : seats) {
-      gpus_.push_back(std::make_unique<Gpu>(seat, from_.cuda, tell_.about_to));
+      gpus_.push_back(std::make_unique<CopyGpu>(seat, from_.cuda, tell_.about_to));
       if (!prepare(*gpus_.back())) return gpus_.back()->cuda.error();
     }
     for (auto& gpu : gpus_)
@@ -60,11 +60,11 @@ class Copies {
   }
 
  private:
-  static std::string why(const Gpu& one, const Gpu& other) {
+  static std::string why(const CopyGpu& one, const CopyGpu& other) {
     return one.cuda.error().empty() ? other.cuda.error() : one.cuda.error();
   }
 
-  bool prepare(Gpu& gpu) {
+  bool prepare(CopyGpu& gpu) {
     cuda::Cuda& cuda = gpu.cuda;
     if (!cuda.use(gpu.seat.ordinal)) return false;
     cuda.call("cuMemAlloc_v2", &gpu.a, std::size_t{plan_.bytes});
@@ -78,31 +78,31 @@ class Copies {
 
   std::uint64_t words() const { return plan_.bytes / sizeof(std::uint32_t); }
   Pattern pattern() const { return {DataType::kInt32, seed_, 1U << 31}; }
-  void fill(Gpu& gpu, cuda::DevicePointer buffer) {
+  void fill(CopyGpu& gpu, cuda::DevicePointer buffer) {
     ++seed_;
     gpu.kernel.fill(buffer, words(), pattern(), {0, 1, 0, 1}, gpu.stream);
     gpu.cuda.quick("cuStreamSynchronize", gpu.stream);
   }
-  void poison(Gpu& gpu, cuda::DevicePointer buffer) {
+  void poison(CopyGpu& gpu, cuda::DevicePointer buffer) {
     gpu.cuda.quick("cuMemsetD8Async", buffer, kCopyPoison, std::size_t{plan_.bytes}, gpu.stream);
     gpu.cuda.quick("cuStreamSynchronize", gpu.stream);
   }
-  void check(Gpu& gpu, cuda::DevicePointer buffer, GpuCopyResult& into) {
+  void check(CopyGpu& gpu, cuda::DevicePointer buffer, GpuCopyResult& into) {
     into.checked += words() * sizeof(std::uint32_t);
     into.wrong +=
         gpu.kernel.count_wrong(buffer, words(), pattern(), {0, 1, 0, 1}, gpu.stream) * sizeof(std::uint32_t);
   }
-  void to_gpu(Gpu& gpu, cuda::DevicePointer to, const void* from, cuda::Stream stream) {
+  void to_gpu(CopyGpu& gpu, cuda::DevicePointer to, const void* from, cuda::Stream stream) {
     gpu.cuda.quick("cuMemcpyHtoDAsync_v2", to, from, std::size_t{plan_.bytes}, stream);
   }
-  void from_gpu(Gpu& gpu, void* to, cuda::DevicePointer from, cuda::Stream stream) {
+  void from_gpu(CopyGpu& gpu, void* to, cuda::DevicePointer from, cuda::Stream stream) {
     gpu.cuda.quick("cuMemcpyDtoHAsync_v2", to, from, std::size_t{plan_.bytes}, stream);
   }
 
   // Seconds that so many copies take on `gpu`'s stream. `other` runs `back` at the same time on its own, and
   // the clock stops when both are done.
   template <class There, class Back>
-  double timed(Gpu& gpu, Gpu& other, int copies, There&& there, Back* back) {
+  double timed(CopyGpu& gpu, CopyGpu& other, int copies, There&& there, Back* back) {
     cuda::Cuda& cuda = gpu.cuda;
     cuda.enter();
     cuda.quick("cuEventRecord", gpu.begin, gpu.stream);
@@ -123,7 +123,7 @@ class Copies {
   }
 
   template <class There, class Back>
-  void sample(Gpu& gpu, Gpu& other, GpuCopyResult& into, There&& there, Back* back) {
+  void sample(CopyGpu& gpu, CopyGpu& other, GpuCopyResult& into, There&& there, Back* back) {
     tell_.about_to(copy_name(into));
     timed(gpu, other, 1, there, back);  // not counted: the first copy maps memory
     const double once = timed(gpu, other, 1, there, back);
@@ -138,7 +138,7 @@ class Copies {
   }
 
   // Page-locked memory of the GPU's own NUMA node, for as long as that GPU is measured.
-  bool with_host(Gpu& gpu) {
+  bool with_host(CopyGpu& gpu) {
     gpu.cuda.enter();
     run_near(gpu.seat.address);
     void* host = nullptr;
@@ -151,7 +151,7 @@ class Copies {
     return gpu.cuda.error().empty();
   }
 
-  void from_host(Gpu& gpu, void* host, void* other) {
+  void from_host(CopyGpu& gpu, void* host, void* other) {
     constexpr void (*kNothing)() = nullptr;
     const int number = gpu.seat.ordinal;
     fill(gpu, gpu.a);
@@ -180,7 +180,7 @@ class Copies {
     tell(both, gpu);
   }
 
-  bool within(Gpu& gpu) {
+  bool within(CopyGpu& gpu) {
     constexpr void (*kNothing)() = nullptr;
     const int number = gpu.seat.ordinal;
     GpuCopyResult result{Copy::kWithin, number, number, {}, 0, 0, 0, false};
@@ -196,7 +196,7 @@ class Copies {
   }
 
   // Whether `gpu` reaches the other's memory by itself from now on.
-  bool reach(Gpu& gpu, Gpu& other) {
+  bool reach(CopyGpu& gpu, CopyGpu& other) {
     int can = 0;
     gpu.cuda.quick("cuDeviceCanAccessPeer", &can, gpu.cuda.device(), other.cuda.device());
     if (can == 0) return false;
@@ -204,16 +204,16 @@ class Copies {
     return gpu.cuda.allow(kPeerAlreadyEnabled, "cuCtxEnablePeerAccess", other.cuda.context(), 0U);
   }
 
-  void copy_peer(Gpu& from, Gpu& to, cuda::Stream stream) {
+  void copy_peer(CopyGpu& from, CopyGpu& to, cuda::Stream stream) {
     from.cuda.quick("cuMemcpyPeerAsync", to.b, to.cuda.context(), from.a, from.cuda.context(),
                     std::size_t{plan_.bytes}, stream);
   }
 
-  bool peers(Gpu& one, Gpu& other, Copy copy) {
+  bool peers(CopyGpu& one, CopyGpu& other, Copy copy) {
     GpuCopyResult result{copy, one.seat.ordinal, other.seat.ordinal, {}, 0, 0, 0, false};
     result.peer_access = reach(one, other) && reach(other, one);
     const bool both = copy == Copy::kPeersBothWays;
-    for (Gpu* gpu : {&one, &other}) {
+    for (CopyGpu* gpu : {&one, &other}) {
       gpu->cuda.enter();
       poison(*gpu, gpu->b);
     }
@@ -237,7 +237,7 @@ class Copies {
   }
 
   void tell(const GpuCopyNews& news) const { tell_.result(json::dump(json::encode(news))); }
-  void tell(const GpuCopyResult& result, const Gpu& gpu) const {
+  void tell(const GpuCopyResult& result, const CopyGpu& gpu) const {
     if (gpu.cuda.error().empty()) tell(GpuCopyNews{.result = result});
   }
 
@@ -245,7 +245,7 @@ class Copies {
   const NvidiaLibraries& from_;
   const Tell& tell_;
   cuda::Cuda cuda_;
-  std::vector<std::unique_ptr<Gpu>> gpus_;
+  std::vector<std::unique_ptr<CopyGpu>> gpus_;
   std::uint32_t seed_ = 0;
 };
 
