@@ -42,6 +42,9 @@ if(RAILBED_SANITIZE)
   target_link_options(railbed_options INTERFACE -fsanitize=${RAILBED_SANITIZE})
 endif()
 
+# Every room's library, and no program: what the preset `alone` checks, file by file.
+add_custom_target(rooms)
+
 # railbed_room(NAME [COLD] USES room... LIBRARIES target...): every .cc below the folder that is not a test becomes one
 # static library; every x_test.cc goes into one GoogleTest binary NAME_test. A COLD room runs once a command, on little
 # data: it is compiled with -O1, which takes a third less time.
@@ -54,6 +57,7 @@ function(railbed_room name)
   add_library(railbed_${name} STATIC ${sources})
   list(TRANSFORM ROOM_USES PREPEND railbed_)
   target_link_libraries(railbed_${name} PUBLIC railbed_options ${ROOM_USES} PRIVATE ${ROOM_LIBRARIES})
+  add_dependencies(rooms railbed_${name})
   if(ROOM_COLD)
     target_compile_options(railbed_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
@@ -61,7 +65,8 @@ function(railbed_room name)
     add_executable(${name}_test ${tests})
     target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O1>)
     target_link_libraries(${name}_test PRIVATE railbed_${name} ${ROOM_LIBRARIES} GTest::gmock GTest::gtest_main)
-    target_compile_definitions(${name}_test PRIVATE RAILBED_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    target_compile_definitions(${name}_test PRIVATE RAILBED_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                                                    RAILBED_SANITIZED=$<BOOL:${RAILBED_SANITIZE}>)
     set_property(GLOBAL APPEND PROPERTY RAILBED_TEST_TARGETS ${name}_test)
   endif()
 endfunction()

@@ -23,11 +23,11 @@ const NvidiaLibraries kFake{{}, {RAILBED_FAKE_GPU}, std::chrono::seconds(60)};
 
 class GpuEngines : public ::testing::Test {
  protected:
-#ifdef __SANITIZE_ADDRESS__
-  // The engines run in a fork of a program with threads. glibc readies its locks for that; the sanitizer of
-  // GCC 12 does not, and the child now and then waits for a lock that nobody holds any more.
-  void SetUp() override { GTEST_SKIP() << "the address sanitizer does not survive a fork among threads"; }
-#endif
+  // The engines run in a fork of a program with threads. glibc readies its locks for that; the sanitizer does not,
+  // and the child now and then waits for a lock that nobody holds any more.
+  void SetUp() override {
+    if (RAILBED_SANITIZED) GTEST_SKIP() << "the address sanitizer does not survive a fork among threads";
+  }
   void TearDown() override { unsetenv("RAILBED_FAKE_FAULT"); }
   static void break_it(const char* how) { setenv("RAILBED_FAKE_FAULT", how, 1); }
 
