@@ -16,8 +16,7 @@ constexpr std::string_view kIbSource = "NCCL src/transport/net_ib; ibv_wc_status
 constexpr std::string_view kEnvGuide = "NCCL user guide, Environment Variables";
 constexpr std::string_view kTroubleGuide = "NCCL user guide, Troubleshooting";
 
-// A row takes four lines: how it is recognised, with the source of that; what it is; why it happens; what to
-// do.
+// A row takes four lines: how it is recognised and from which source; what it is; why; what to do.
 // clang-format off
 constexpr Symptom kSymptoms[] = {
     // id                   severity  echo?   said by  words, source
