@@ -1,3 +1,16 @@
+// A path carries no more than its narrowest part, so a ceiling is a list of limits, the lowest first, each
+// with its arithmetic.
+//
+// The wire: the slower end's line rate times the part of each packet that is payload. Around it go all
+// headers, and on Ethernet also preamble, checksum and gap. TCP's MTU counts the IP and TCP headers in.
+// RDMA's path MTU is payload alone; a message of known length fills its last packet only in part and pays
+// once for the header of the write. InfiniBand states signalling rates for its old speeds: these are brought
+// to data rates first.
+//
+// PCIe: transfers a second × lanes × encoding × 256 / (256 + what wraps a packet of 256 bytes), at the
+// narrowest hop between adapter and memory, for each end.
+//
+// A virtual adapter's speed is a claim: its ceiling is nominal, so it is shown and never judged.
 #include "hardware/ceilings.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,11 @@
+// The bus bandwidth of a collective is scaled so that it can be held against the links: it is the rate at
+// which a ring through all GPUs would pass data from each to the next. So it cannot exceed what the slowest
+// GPU passes on, over its NVLinks or, where it states none, over PCIe. That binds nothing when every GPU is
+// alone on its node.
+//
+// Between nodes it cannot exceed what a node's adapters carry together, since NCCL runs several rings and
+// each may take another adapter: the active RDMA ports, or without any all interfaces over TCP. Each rate is
+// taken less packet headers.
 #include "hardware/collective_ceiling.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,9 @@
+// NVLink: the number of links that are up times the data sheet's rate of one, each way. NVML states a link's
+// speed with its coding, a few percent above the data sheet's 25 or 50 GB/s, so it is rounded down to a
+// multiple of 25. The slowest link stands for all.
+//
+// Memory: a copy within it reads each byte and writes it, over a bus that moves data twice a clock. 2 × clock
+// × width is the memory's rate, and half of it is left for the copy.
 #include "hardware/gpu_ceilings.h"
 
 #include <fmt/format.h>

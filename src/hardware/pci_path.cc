@@ -1,3 +1,9 @@
+// The ways of both devices up to the root are lists of bridges, and the first bridge that stands in both is
+// where a transfer between the devices turns round. A PCIe switch shows as an upstream bridge with a
+// downstream bridge for each of its ports. If the ways meet with at most one bridge below on either side, one
+// switch lies between the devices: PIX, as for two functions of one device. Farther up, but below one root
+// port: PXB. Ways that never meet lead through the processor: SYS when the devices' NUMA nodes differ, PHB
+// when both root ports are on one bus and thus on one host bridge, else NODE.
 #include "hardware/pci_path.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// Expanding multiplies: each bracket stands for a list of numbers, and each of them continues every name so
+// far, the last bracket counting fastest. The limit is checked before each multiplication.
+//
+// Folding goes through the names as they come. The first two decide which of their numbers counts: what they
+// share at the front is the prefix and what they share at the end the suffix, and neither ends within a
+// number (of gpu08 and gpu09 the number is 08, not 8). A further name continues the pattern when it has the
+// same prefix, suffix and width and a larger number: it prolongs the last run of neighbours or begins a new
+// one. Else a new pattern begins, so the order of the names stays as it was.
 #include "inventory/hostlist.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,13 @@
 // RawCluster → Cluster: ranges expanded, defaults filled in, everything checked against everything.
+//
+// Nodes come first, since rails are judged against them. A node expects what its own entry says, laid over
+// what the file says of all nodes, field by field (overlay()). A rail's link is laid over the network's in
+// the same way, and what neither says has a default: RoCE, a switch, and MTU 9000 on RoCE. A range of nodes
+// goes with a range of names of the same length, or with one address that counts up.
+//
+// A complaint carries the place of the word that caused it. One mistake is complained of once: a value that
+// could not be read silences what would only follow from it, an entry or a rail complains of its first
+// duplicate only, and without any node the rails are left alone.
 #include <fmt/format.h>
 
 #include <algorithm>

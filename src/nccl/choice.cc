@@ -1,3 +1,15 @@
+// What NCCL chooses, step by step.
+//
+// Ports: every RDMA port that is ACTIVE and that NCCL_IB_HCA lets through, 32 at most, sorted by PCI address
+// since 2.29.7 and before that as libibverbs lists the devices. For each RoCE port one entry of its GID table
+// (choose_gid() in settings.cc).
+// NICs: ports of one card, whose PCI addresses differ in the function only, are fused into one with the sum
+// of their rates: two at most since 2.20, four since 2.24.
+// Network: IB when a port is left, else Socket; NCCL_IB_DISABLE and NCCL_NET come first.
+// Interfaces: those that run and have an address, of NCCL_SOCKET_IFNAME's names, else of the first group in
+// NCCL's order of names in which there is one.
+// GPUDirect: DMA-BUF before nvidia-peermem. A GPU and a NIC use it when their models can, a route is open,
+// and they are no farther apart than NCCL_NET_GDR_LEVEL: PXB (below one root port) unless somebody sets it.
 #include "nccl/choice.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,12 @@
+// The linter puts three questions to the variables of a node. Does this NCCL have such a variable, and does
+// it read this value as it was meant (lint_values.cc)? Does the value point at something that is here:
+// devices, interfaces, GIDs, files (lint_devices.cc)? Is it wise as a habit for every job (this file)?
+//
+// NCCL itself asks none of them: it ignores a name that it does not know, reads "true" as 0, takes the name
+// of a device as a prefix, and falls back to TCP without a warning. Values are checked wherever they are set,
+// in services and root's file too; what they point at, for the setting that wins in a login shell
+// (settings.h). Checks that depend on the version take the expected one, else the installed one, else the
+// newest.
 #include "nccl/lint.h"
 
 #include <fmt/format.h>

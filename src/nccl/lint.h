@@ -13,8 +13,7 @@
 namespace railbed::nccl {
 
 struct Expectation {
-  // The NCCL that will run; without it the one installed on the node, and where there is none only what holds
-  // for all versions is said.
+  // The NCCL that will run; without it the one installed on the node, and where there is none the newest.
   std::optional<Version> version;
   std::optional<int> traffic_class;  // what the switches' lossless class wants: 104 is DSCP 26
   bool separate_rails = false;       // each NIC of a node has a switch of its own

@@ -7,7 +7,6 @@
 
 #include "nccl/choice.h"
 #include "nccl/settings.h"
-#include "nccl/variables.h"
 
 namespace railbed::nccl {
 namespace {
@@ -241,14 +240,6 @@ TEST(Settings, FilesLetTheFirstWinShellsTheLast) {
   nccl.profile = have(
       std::vector<NcclVariable>{{"A", "3", "/etc/profile.d/a.sh:1"}, {"A", "4", "/etc/profile.d/a.sh:2"}});
   EXPECT_EQ(Settings(nccl).value("A"), "4");
-}
-
-TEST(Variables, SortedAndFound) {
-  EXPECT_TRUE(std::ranges::is_sorted(all_variables(), {}, &Variable::name));
-  ASSERT_NE(find_variable("NCCL_IB_HCA"), nullptr);
-  EXPECT_EQ(find_variable("NCCL_IB_HC"), nullptr);
-  for (const Variable& one : all_variables())
-    EXPECT_TRUE(one.until == Version{} || one.since < one.until) << one.name;
 }
 
 TEST(Choice, PortsGidsAndFusing) {

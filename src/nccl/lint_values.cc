@@ -72,8 +72,8 @@ std::optional<long long> whole_number(std::string_view text) {
 }
 
 void number_is_valid(Linter& lint, const NcclVariable& set, const Variable& known) {
-  const bool flag = known.kind == Kind::kFlag;
-  const std::string range = flag ? "0 or 1" : fmt::format("{} to {}", known.low, known.high);
+  const bool flag = known.takes.kind == Kind::kFlag;
+  const std::string range = flag ? "0 or 1" : fmt::format("{} to {}", known.takes.low, known.takes.high);
   const auto number = whole_number(set.value);
   if (!number) {
     lint.say(Severity::kError, "not-a-number", set,
@@ -82,20 +82,21 @@ void number_is_valid(Linter& lint, const NcclVariable& set, const Variable& know
   } else if (set.name == "NCCL_IB_RETRY_CNT" && (*number < 0 || *number > 7)) {
     lint.say(Severity::kError, "out-of-range", set, "does not fit: the field has three bits",
              Fix("Write 7, the most.", "7"), "InfiniBand specification 12.7.38; NCCL user guide");
-  } else if (flag ? (*number < 0 || *number > 1) : (*number < known.low || *number > known.high)) {
+  } else if (flag ? (*number < 0 || *number > 1)
+                  : (*number < known.takes.low || *number > known.takes.high)) {
     lint.say(Severity::kWarning, "out-of-range", set, fmt::format("is outside {}", range),
              fmt::format("Write {}.", range));
   }
 }
 
 void word_is_valid(Linter& lint, const NcclVariable& set, const Variable& known) {
-  const auto allowed = words(known.words);
+  const auto allowed = words(known.takes.words);
   if (std::ranges::any_of(allowed, [&](std::string_view word) { return lower(word) == lower(set.value); }))
     return;
   const auto meant = closest(set.value, allowed);
   lint.say(Severity::kError, "unknown-word", set,
            meant ? fmt::format("is no value NCCL knows; did you mean {}?", *meant) : "is no value NCCL knows",
-           fmt::format("Write one of {}.", known.words));
+           fmt::format("Write one of {}.", known.takes.words));
 }
 
 void level_is_valid(Linter& lint, const NcclVariable& set) {
@@ -153,7 +154,7 @@ void value_is_valid(Linter& lint, const NcclVariable& set, const Variable& known
              Fix("Remove the quotes.", std::string(trim_quotes(set.value))), "NCCL src/misc/param.cc");
     return;
   }
-  switch (known.kind) {
+  switch (known.takes.kind) {
     case Kind::kFlag:
     case Kind::kInteger:
       number_is_valid(lint, set, known);

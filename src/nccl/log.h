@@ -3,7 +3,6 @@
 // The input is untrusted: it may be cut anywhere, mixed, huge, or no log at all.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,115 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "nccl/log_communicator.h"
 #include "nccl/severity.h"
 
 namespace railbed::nccl {
 
 struct LogState;  // nccl/log_state.h
-
-// How far a rank came. NCCL 2.22 and newer connect at the first operation, so after initialisation.
-enum class Step {
-  kStarted,       // its process printed something
-  kNetwork,       // chose a network
-  kInit,          // began ncclCommInitRank
-  kBootstrap,     // exchanged addresses with the other ranks
-  kTopology,      // compared topologies: knows how many nodes there are
-  kGraph,         // computed rings and trees
-  kConnecting,    // opens connections
-  kConnected,     // all rings connected
-  kReady,         // ncclCommInitRank complete
-  kConnectingOn,  // opens connections at the first operation
-  kConnectedOn,
-  kOperation,  // runs operations
-  kDestroyed,  // communicator destroyed or aborted
-};
-constexpr auto enum_names(Step) {
-  return std::array<std::string_view, 13>{
-      "started",   "network", "init",          "bootstrap",    "topology",  "graph",    "connecting",
-      "connected", "ready",   "connecting-on", "connected-on", "operation", "destroyed"};
-}
-std::string_view describe(Step step);
-
-struct LogRank {
-  int rank = 0;
-  std::string host = {};
-  int process = 0;
-  int device = -1;          // CUDA device, as the process counts them
-  std::string bus_id = {};  // "60" is PCI 0000:00:06.0 without its dots
-  Step step = Step::kInit;
-  std::uint64_t last_line = 0;
-  std::optional<std::uint64_t> operations = {};  // how many it has called; only with NCCL_DEBUG_SUBSYS=COLL
-  std::string last_operation = {};               // AllReduce
-  bool gpudirect_send = false;
-  bool gpudirect_receive = false;
-  bool network_used = false;  // at least one connection through the network
-  std::vector<std::string> nics =
-      {};  // those it is connected through: "mlx5_0", or "NET/IB/0" without a name
-  static void fields(auto&& field) {
-    field("rank", &LogRank::rank);
-    field("host", &LogRank::host);
-    field("process", &LogRank::process);
-    field("device", &LogRank::device);
-    field("bus_id", &LogRank::bus_id);
-    field("step", &LogRank::step);
-    field("last_line", &LogRank::last_line);
-    field("operations", &LogRank::operations);
-    field("last_operation", &LogRank::last_operation);
-    field("gpudirect_send", &LogRank::gpudirect_send);
-    field("gpudirect_receive", &LogRank::gpudirect_receive);
-    field("network_used", &LogRank::network_used);
-    field("nics", &LogRank::nics);
-  }
-};
-
-// A group of connections of one kind: "NET/IB", "P2P/CUMEM", "SHM/direct".
-struct LogConnections {
-  std::string via = {};
-  std::uint64_t count = 0;
-  std::uint64_t gpudirect = 0;  // of them, how many through GPUDirect RDMA
-  static void fields(auto&& field) {
-    field("via", &LogConnections::via);
-    field("count", &LogConnections::count);
-    field("gpudirect", &LogConnections::gpudirect);
-  }
-};
-
-struct LogCommunicator {
-  std::string id = {};  // commId; of a split "PARENT/COLOUR"
-  int size = 0;         // nranks
-  int nodes = 0;        // 0: not said
-  int completed = 0;
-  int collective_channels = 0;
-  int nvls_channels = 0;
-  int p2p_channels = 0;
-  bool collnet = false;         // a CollNet plugin (SHARP) is connected
-  std::string local_path = {};  // the best between GPUs of a node: NVL, PIX, PHB (NCCL_DEBUG_SUBSYS=GRAPH)
-  std::vector<std::string> rings = {};  // "0 1 2 3", each order once
-  int ring_count = 0;
-  std::vector<std::string> trees = {};  // of one rank: "1/-1/-1->0->-1", each once
-  std::vector<LogConnections> connections = {};
-  double slowest_init_seconds = 0;
-  std::string slowest_init = {};  // "rank 3: kernels 0.43, bootstrap 0.01, …"
-  std::vector<LogRank> ranks = {};
-  static void fields(auto&& field) {
-    field("id", &LogCommunicator::id);
-    field("size", &LogCommunicator::size);
-    field("nodes", &LogCommunicator::nodes);
-    field("completed", &LogCommunicator::completed);
-    field("collective_channels", &LogCommunicator::collective_channels);
-    field("nvls_channels", &LogCommunicator::nvls_channels);
-    field("p2p_channels", &LogCommunicator::p2p_channels);
-    field("collnet", &LogCommunicator::collnet);
-    field("local_path", &LogCommunicator::local_path);
-    field("rings", &LogCommunicator::rings);
-    field("ring_count", &LogCommunicator::ring_count);
-    field("trees", &LogCommunicator::trees);
-    field("connections", &LogCommunicator::connections);
-    field("slowest_init_seconds", &LogCommunicator::slowest_init_seconds);
-    field("slowest_init", &LogCommunicator::slowest_init);
-    field("ranks", &LogCommunicator::ranks);
-  }
-};
 
 // A NCCL variable that the log says was set, and in how many processes.
 struct LogVariable {

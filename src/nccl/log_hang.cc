@@ -1,4 +1,14 @@
-// Who was waited for when nothing went on.
+// Who was waited for when nothing went on. A collective ends on all ranks or on none, so the ranks that came
+// the least far are those that the others wait for. Three sources say how far each came, the surest first:
+//
+//  * PyTorch's watchdog names the operation that it gave up on, and PyTorch's counters, or NCCL's own
+//    operation lines up to that moment, tell which ranks had not called it.
+//  * In ncclCommInitRank: ranks of which there is no line, while those that are here still exchange
+//    addresses; later those at the lowest step.
+//  * After it: with NCCL_DEBUG_SUBSYS=COLL, ranks that called fewer operations than the others.
+//
+// After an error ranks stand wherever it met them, so the last two are asked only when no error explains the
+// end. A connection that was closed before anybody gave up waiting is no hang: a rank went away.
 #include <fmt/format.h>
 
 #include <algorithm>

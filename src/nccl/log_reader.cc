@@ -1,3 +1,16 @@
+// A log becomes runs and ranks in one pass, a line at a time.
+//
+// read_line() takes the colours off and looks for NCCL's records on the line (log_line.cc). A line without
+// any may be PyTorch's (log_torch.cc). read_record() finds the process by host and PID and offers an INFO
+// text to one reader after the other until one knows it: versions, variables, network, communicators,
+// connections and so on, each in its log_*.cc. What none of them knows, and every warning, is held against
+// the table of symptoms (log_verdict.cc).
+//
+// Few lines name their rank. "Init START" does: it ties to a rank the thread, and the pointer by which NCCL
+// calls the communicator. A later line belongs to the rank that its thread last spoke for; in a process with
+// one rank, to that one; else to the newest rank on the CUDA device of the line's prefix. A line that was
+// understood moves its rank's step forward, never back. At the end conclude() judges the whole
+// (log_verdict.cc).
 #include <algorithm>
 
 #include "base/text.h"

@@ -1,4 +1,11 @@
 // The verdict: the one line a person wants of a run, and what in the log says so.
+//
+// It is the first of these that holds: the first problem that is an error and no echo of another; a hang; an
+// error that is an echo, and where a connection was closed, the ranks that neither complained nor finished
+// are named as suspects; no line of NCCL; no communicator; ranks that chose different networks. What is left
+// has come up, and the verdict says how the ranks of the largest communicator reach each other. It warns
+// where they could do better: TCP between nodes, with the reason why NCCL took it, in NCCL's own order of
+// decisions; RDMA without GPUDirect on all connections; GPUs of one node with P2P switched off, or over TCP.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -22,10 +22,10 @@ struct Symptom {
   // All must occur in the text, in any order. "<status 12>" stands for a completion with that ibv_wc_status,
   // which NCCL has written in three ways.
   std::string_view words[3];
+  std::string_view source;
   std::string_view title;
   std::string_view cause;
   std::string_view remedy;
-  std::string_view source;
 };
 
 // The most telling first: of several problems in a log, the first row is the verdict.

@@ -1,4 +1,14 @@
 // From what was read to what a person is told: problems in order, where it hung, the verdict.
+//
+// A text shows the first symptom of the table whose words it all holds and whose speaker it has. Texts of one
+// symptom are one problem: it keeps the first text with its line, and counts the others with their hosts and
+// ranks. A warning that fits no row is a problem of its own kind. What NCCL says as INFO weighs no more than
+// a warning, since NCCL still tries to get over it.
+//
+// One fault makes many ranks complain of different things, and the log's order says little of cause and
+// effect, since hosts write at their own pace. So problems are sorted by severity, then causes before echoes
+// of other problems, then by their rows in the table, whose first are the most telling. The verdict
+// (log_run.cc) takes the first cause, or the hang (log_hang.cc), or an echo when there is nothing better.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -106,6 +106,10 @@ bool in_range(const IpAddress& address, std::string_view range) {
 
 }  // namespace
 
+// NCCL begins with entry 0 and walks through the table. A later entry takes over when it is of the wanted
+// family, which the present one is not, and in range; or when it is usable, of the wanted family, in range
+// and of the wanted RoCE version, and the present one has another version or is unusable. With the usual
+// tables this ends at the first entry that has all of them.
 GidChoice choose_gid(const RdmaPort& port, const Settings& settings, bool before_2_21) {
   GidChoice choice;
   const auto pinned = settings.number("NCCL_IB_GID_INDEX");

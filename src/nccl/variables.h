@@ -20,17 +20,21 @@ enum class Kind {
   kText,     // anything
 };
 
+struct Values {
+  Kind kind = Kind::kText;
+  std::int64_t low = 0;         // kInteger
+  std::int64_t high = 0;        // kInteger
+  std::string_view words = {};  // kWord; case does not matter
+};
+
 struct Variable {
   std::string_view name;
-  Kind kind;
-  std::int64_t low;        // kInteger
-  std::int64_t high;       // kInteger
-  std::string_view words;  // kWord; case does not matter
-  Version since;           // 2.3.5 stands for "or earlier"
-  Version until;           // the first version without it; {} while it exists
-  std::string_view instead;
-  std::string_view meaning;  // one line; empty: NVIDIA does not document it
-  bool debugging;            // the guide's "Debugging" half: not to be kept in production
+  Version since;       // 2.3.5 stands for "or earlier", 2.0.5 for what was gone by then
+  Version until = {};  // the first version without it; {} while it exists
+  Values takes = {};
+  bool debugging = false;         // the guide's "Debugging" half: not to be kept in production
+  std::string_view meaning = {};  // one line; empty: NVIDIA does not document it
+  std::string_view instead = {};  // the variable that takes its place
 };
 
 std::span<const Variable> all_variables();  // sorted by name

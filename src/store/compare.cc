@@ -1,3 +1,19 @@
+// For each number that both runs measured:
+//
+//  1. The repeats' medians, as logarithms, are two samples. Welch's t test does not ask that they spread
+//     alike: the difference of the means has the error √(va/na + vb/nb), with degrees of freedom after Welch
+//     and Satterthwaite.
+//  2. PASS when a change for the worse as large as the threshold can be ruled out: the interval around the
+//     difference ends below it.
+//  3. Else how probable is a difference like this, or a worse one, when nothing has changed? Twenty numbers
+//     at 1 % each would raise a false alarm in every fifth comparison. So Benjamini and Hochberg's rule picks
+//     the certain ones: sorted by probability, all up to the last whose probability is at most 1 % × its
+//     place ÷ the count.
+//  4. FAIL when the change is certain and at least as large as the threshold. The rest is open, and says how
+//     many more repeats would decide it: to show a distance δ against a spread σ takes 2 ((z₁ + z₂) σ / δ)²
+//     repeats a side.
+//
+// A number that A has and B failed to measure is FAIL without arithmetic.
 #include "store/compare.h"
 
 #include <fmt/format.h>
