@@ -8,8 +8,8 @@
 
 #include "base/json.h"
 #include "base/units.h"
-#include "bench/gpu_choice.h"
-#include "bench/measure.h"
+#include "bench/pairs/measure.h"
+#include "bench/verbs/gpu_choice.h"
 #include "cli/bench_commands.h"
 #include "cli/bench_ends.h"
 #include "cli/fleet_options.h"

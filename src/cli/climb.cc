@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "bench/child_session.h"
-#include "bench/gpu_choice.h"
-#include "bench/measure_collective.h"
-#include "bench/typed.h"
+#include "bench/collective/measure_collective.h"
+#include "bench/core/child_session.h"
+#include "bench/core/typed.h"
+#include "bench/verbs/gpu_choice.h"
 #include "cli/terminal.h"
 #include "nccl/choice.h"
 #include "report/bench_table.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/measure.h"
+#include "bench/pairs/measure.h"
 #include "facts/facts.h"
 #include "fleet/fleet.h"
 #include "inventory/cluster.h"

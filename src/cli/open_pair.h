@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "bench/measure.h"
+#include "bench/pairs/measure.h"
 #include "cli/bench_ends.h"
 #include "facts/facts.h"
 #include "fleet/fleet.h"

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/json.h"
-#include "bench/measure.h"
+#include "bench/pairs/measure.h"
 #include "cli/command.h"
 #include "cli/evidence.h"
 #include "cli/files.h"

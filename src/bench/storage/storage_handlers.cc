@@ -1,0 +1,18 @@
+#include "bench/core/handlers.h"
+#include "bench/core/typed.h"
+#include "bench/storage/storage.h"
+
+namespace railbed {
+
+// One request from start to end: the files live in it, so whatever ends it, an agent that loses its
+// controller too, removes them.
+Handlers storage_handlers(std::shared_ptr<Host> host) {
+  Handlers handlers;
+  handlers.emplace(kStorage,
+                   typed_handler<StorageRequest>([host](const StorageRequest& request, std::stop_token stop) {
+                     return Result<StorageAnswer>(measure_storage(*host, request, std::move(stop)));
+                   }));
+  return handlers;
+}
+
+}  // namespace railbed
