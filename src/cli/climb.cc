@@ -8,6 +8,7 @@
 #include "bench/core/child_session.h"
 #include "bench/core/typed.h"
 #include "bench/verbs/gpu_choice.h"
+#include "bench/verbs/rdma.h"
 #include "cli/terminal.h"
 #include "nccl/choice.h"
 #include "report/bench_table.h"

@@ -7,6 +7,7 @@
 namespace railbed {
 namespace {
 
+constexpr std::chrono::seconds kNewsWait{1};
 constexpr std::chrono::seconds kAnswer{20};  // for a request that itself waits a second
 
 std::string words_of(const Miss& miss) {
@@ -58,6 +59,24 @@ ChildNews ChildSession::news(std::chrono::milliseconds at_most, std::stop_token 
   news_.trouble = told.trouble;
   fresh_ = told.ended;
   return told;
+}
+
+Handlers child_handlers(AgentSide& side) {
+  const auto children = side.shared<ChildSessions>();
+  Handlers handlers;
+  handlers.emplace(kChildNext,
+                   typed_handler<ChildName>(
+                       [children](const ChildName& request, std::stop_token stop) -> Result<ChildNews> {
+                         auto session = children->find(request.session);
+                         if (!session) return fail(session.error().kind, session.error().text);
+                         return (*session)->news(kNewsWait, std::move(stop));
+                       }));
+  handlers.emplace(kChildEnd, typed_handler<ChildName>(
+                                  [children](const ChildName& request, std::stop_token) -> Result<ChildName> {
+                                    children->remove(request.session);
+                                    return request;
+                                  }));
+  return handlers;
 }
 
 Result<void> follow_session(Peer& peer, const std::string& session, const FollowedChild& listener,

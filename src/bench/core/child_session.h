@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "base/peer.h"
+#include "bench/core/agent_side.h"
+#include "bench/core/sessions.h"
 #include "host/process.h"
 
 namespace railbed {
@@ -64,6 +66,10 @@ struct ChildName {
   std::string session;
   static void fields(auto&& field) { field("session", &ChildName::session); }
 };
+
+using ChildSessions = Sessions<ChildSession>;
+// These two methods, for the sessions that engines of this agent share.
+Handlers child_handlers(AgentSide& side);
 
 // The controller's side: hands on each line until the work ends. `step` may be called often.
 struct FollowedChild {

@@ -8,8 +8,8 @@
 
 #include "bench/collective/measure_collective.h"
 #include "bench/core/child_session.h"
-#include "bench/core/handlers.h"
 #include "bench/core/local_peer.h"
+#include "bench/engines/handlers.h"
 #include "bench/gpu/gpu_copy.h"
 #include "bench/train/measure_gpu_train.h"
 #include "facts/facts.h"

@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "bench/core/both.h"
-#include "bench/core/handlers.h"
 #include "bench/core/local_peer.h"
+#include "bench/engines/handlers.h"
 #include "host/open.h"
 
 namespace railbed {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "bench/pairs/measure.h"
+#include "bench/core/pair.h"
 
 namespace railbed {
 

@@ -50,26 +50,4 @@ struct TcpCall {
   }
 };
 
-// What an interface is like now, to explain a failure: LinkQuestion → LinkState.
-inline constexpr std::string_view kLink = "bench.link";
-
-struct LinkQuestion {
-  std::string interface;
-  std::optional<IpAddress> address;  // that it should have
-  static void fields(auto&& field) {
-    field("interface", &LinkQuestion::interface);
-    field("address", &LinkQuestion::address);
-  }
-};
-struct LinkState {
-  std::string trouble;  // "eth1 is down", "eth1 has no carrier"; empty: none seen
-  std::string remedy;
-  bool remote = false;  // what happens at the other end of the link may be the cause
-  static void fields(auto&& field) {
-    field("trouble", &LinkState::trouble);
-    field("remedy", &LinkState::remedy);
-    field("remote", &LinkState::remote);
-  }
-};
-
 }  // namespace railbed

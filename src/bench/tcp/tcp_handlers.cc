@@ -1,5 +1,6 @@
+#include "bench/tcp/tcp_handlers.h"
+
 #include "base/random.h"
-#include "bench/core/handlers.h"
 #include "bench/core/sessions.h"
 #include "bench/core/typed.h"
 #include "bench/tcp/block.h"
@@ -25,29 +26,29 @@ Result<TcpListening> listen(Doors& doors, const TcpListen& request) {
 }
 
 // Runs a listening engine on the session, which ends with it.
-template <class Engine>
-auto serve(Doors& doors, const TcpServe& request, std::stop_token stop, std::uint64_t smallest, Engine engine)
-    -> Result<decltype(engine(std::declval<const TcpDoor&>(), request.plan, request.peer, stop))> {
+template <class Serve>
+auto serve(Doors& doors, const TcpServe& request, std::stop_token stop, std::uint64_t smallest, Serve run)
+    -> Result<decltype(run(std::declval<const TcpDoor&>(), request.plan, request.peer, stop))> {
   if (auto sane = check_plan(request.plan, smallest); !sane)
     return fail(sane.error().kind, sane.error().text);
   auto door = doors.find(request.session);
   if (!door) return fail(door.error().kind, door.error().text);
   doors.remove(request.session);
-  return engine(**door, request.plan, request.peer, std::move(stop));
+  return run(**door, request.plan, request.peer, std::move(stop));
 }
 
-template <class Engine>
-auto connect(const TcpCall& request, std::stop_token stop, std::uint64_t smallest, Engine engine)
-    -> Result<decltype(engine(request.target, request.plan, stop))> {
+template <class Call>
+auto connect(const TcpCall& request, std::stop_token stop, std::uint64_t smallest, Call run)
+    -> Result<decltype(run(request.target, request.plan, stop))> {
   if (auto sane = check_plan(request.plan, smallest); !sane)
     return fail(sane.error().kind, sane.error().text);
   if (request.target.token.size() != kTokenHex) return fail(ErrorKind::kBadInput, "token: wrong length");
-  return engine(request.target, request.plan, std::move(stop));
+  return run(request.target, request.plan, std::move(stop));
 }
 
 }  // namespace
 
-Handlers tcp_handlers() {
+Handlers tcp_handlers(AgentSide&) {
   auto doors = std::make_shared<Doors>();
   Handlers handlers;
   handlers.emplace(kTcpListen, typed_handler<TcpListen>([doors](const TcpListen& request, std::stop_token) {

@@ -11,6 +11,7 @@
 
 #include "bench/core/chained_stop.h"
 #include "bench/core/clock.h"
+#include "bench/core/thread_meter.h"
 #include "bench/tcp/block.h"
 #include "bench/tcp/tcp.h"
 #include "bench/tcp/tcp_common.h"

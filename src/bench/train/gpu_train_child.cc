@@ -6,7 +6,6 @@
 #include "base/json.h"
 #include "bench/core/clock.h"
 #include "bench/gpu/gpu_node.h"
-#include "bench/tcp/tcp_common.h"
 #include "bench/train/gpu_train_rank.h"
 #include "bench/train/train.h"
 

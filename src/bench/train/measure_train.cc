@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "bench/core/both.h"
 #include "bench/core/chained_stop.h"
+#include "bench/core/link.h"
 #include "bench/core/typed.h"
 #include "bench/statistics/statistics.h"
 #include "bench/tcp/protocol.h"

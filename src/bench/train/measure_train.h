@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/pairs/measure.h"
+#include "bench/core/pair.h"
 #include "bench/train/step.h"
 #include "bench/train/train.h"
 #include "results/measurement.h"

@@ -6,9 +6,10 @@
 #include <deque>
 #include <thread>
 
-#include "bench/core/handlers.h"
 #include "bench/core/local_peer.h"
+#include "bench/engines/handlers.h"
 #include "bench/train/measure_train.h"
+#include "host/open.h"
 
 namespace railbed {
 namespace {
@@ -25,7 +26,8 @@ Step short_step() { return {0.020, {{0.010, 1'000'100}, {0.020, 1'000'000}}}; }
 class TrainTest : public testing::Test {
  protected:
   explicit TrainTest(int ranks = 3) {
-    for (int i = 0; i < ranks; ++i) peers_.emplace_back("node" + std::to_string(i), train_handlers());
+    for (int i = 0; i < ranks; ++i)
+      peers_.emplace_back("node" + std::to_string(i), bench_handlers(open_this_machine()));
     for (LocalPeer& peer : peers_) ends_.push_back({&peer, "lo", kTrainLoopback, nullptr});
   }
   std::deque<LocalPeer> peers_;

@@ -37,9 +37,9 @@ std::chrono::milliseconds run_deadline(const RdmaRun& run) {
 
 std::uint64_t half_bytes(const BenchPlan& plan, int queue_pairs) {
   std::uint64_t largest = 0;
-  for (const auto& sizes :
-       {plan.latency_sizes, plan.sizes.empty() ? default_sizes(Engine::kRdma) : plan.sizes})
+  for (const auto& sizes : {plan.latency_sizes, plan.sizes})
     for (const std::uint64_t size : sizes) largest = std::max(largest, size);
+  if (plan.sizes.empty()) largest = std::max(largest, *std::ranges::max_element(kUsualRdmaSizes));
   const std::uint64_t needed = (largest + 64) * kSlotsAtLeast * static_cast<std::uint64_t>(queue_pairs);
   return std::max({plan.working_set, kHalf, needed});
 }
@@ -130,7 +130,7 @@ RdmaPair::~RdmaPair() {
 }
 
 std::optional<Failure> RdmaPair::open(const BenchPlan& plan, bool datagrams, const std::stop_token& stop) {
-  const int queue_pairs = plan.streams > 0 ? plan.streams : default_streams(Engine::kRdma);
+  const int queue_pairs = plan.streams > 0 ? plan.streams : kUsualQueuePairs;
   for (Side* side : {&a_, &b_}) {
     if (plan.memory == "host") continue;
     const Facts none;

@@ -1,14 +1,20 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "bench/pairs/measure.h"
+#include "bench/core/pair.h"
 #include "bench/verbs/rdma.h"
 #include "hardware/ceilings.h"
 
 namespace railbed {
+
+// Of bandwidth runs whose plan names none.
+inline constexpr std::array<std::uint64_t, 3> kUsualRdmaSizes{4 << 10, 64 << 10, 1 << 20};
+inline constexpr int kUsualQueuePairs = 2;
 
 // Two connected ends, kept for all sizes of a rail. Neither end chooses for itself: both offer, one decision.
 class RdmaPair {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/core/pair.h"
 #include "bench/verbs/gid_choice.h"
 #include "results/measurement.h"
 
@@ -28,16 +29,6 @@ inline constexpr std::string_view kRdmaFinish = "bench.rdma.finish";      // Rdm
 inline constexpr std::string_view kRdmaWatch = "bench.rdma.watch";        // RdmaSessionName → RdmaDone
 inline constexpr std::string_view kRdmaCounters = "bench.rdma.counters";  // RdmaSessionName → RdmaCounters
 inline constexpr std::string_view kRdmaClose = "bench.rdma.close";        // RdmaSessionName → RdmaDone
-
-// How the bytes travel. Sends need the other end's part (receive, echo); of writes and reads it knows
-// nothing.
-enum class RdmaOperation { kWrite, kRead, kSend, kDatagram };
-constexpr auto enum_names(RdmaOperation) {
-  return std::array<std::string_view, 4>{"write", "read", "send", "datagram"};
-}
-constexpr bool has_receiver(RdmaOperation operation) {
-  return operation == RdmaOperation::kSend || operation == RdmaOperation::kDatagram;
-}
 
 // How an adapter reaches the memory that messages lie in.
 enum class MemoryRoute {

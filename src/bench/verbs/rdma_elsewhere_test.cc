@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/core/handlers.h"
 #include "bench/core/local_peer.h"
 #include "bench/core/typed.h"
 #include "bench/verbs/rdma.h"
+#include "bench/verbs/rdma_engine.h"
 #include "host/open.h"
 
 namespace railbed {
@@ -56,8 +56,9 @@ class RdmaElsewhere : public ::testing::Test {
   }
   static constexpr std::chrono::seconds kPatience{20};
   Elsewhere elsewhere_;
-  LocalPeer peer_{"here", rdma_handlers(open_this_machine(), nvidia_libraries(),
-                                        [this] { return std::make_shared<Elsewhere::Process>(elsewhere_); })};
+  AgentSide side_{open_this_machine(), nvidia_libraries(),
+                  [this] { return std::make_shared<Elsewhere::Process>(elsewhere_); }};
+  LocalPeer peer_{"here", rdma_handlers(side_)};
 };
 
 TEST_F(RdmaElsewhere, EachStepIsHandedOnUnderTheNameThere) {

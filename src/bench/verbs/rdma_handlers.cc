@@ -3,12 +3,10 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "bench/core/handlers.h"
-#include "bench/core/sessions.h"
 #include "bench/core/typed.h"
-#include "bench/train/train.h"
+#include "bench/verbs/open_sessions.h"
 #include "bench/verbs/port_counters.h"
-#include "bench/verbs/rdma_session.h"
+#include "bench/verbs/rdma_engine.h"
 #include "facts/collectors.h"
 #include "facts/net.h"
 #include "facts/rdma.h"
@@ -23,17 +21,6 @@ constexpr int kMostSlots = 1 << 20;
 constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 30;
 constexpr std::chrono::seconds kGpuPatience{60};
 constexpr std::chrono::hours kLongestStep{2};  // the stop of who asked comes long before
-
-// A session and the port that it uses.
-struct Open {
-  std::shared_ptr<RdmaSession> engine;
-  // Where it is open in a process of its own: that process, and the session's name there.
-  std::shared_ptr<Peer> elsewhere;
-  std::string name_there;
-  std::string device;
-  int port = 1;
-};
-using RdmaSessions = Sessions<Open>;
 
 int prefix_of(const Net& net, const std::string& interface, const IpAddress& address) {
   const NetInterface* found = find_interface(net, interface);
@@ -69,19 +56,19 @@ RdmaOpened refused(std::string cause, std::string remedy) {
 }
 
 // In a process of its own, which is waited for as long as a GPU that slept may take, and no longer.
-Result<RdmaOpened> open_elsewhere(RdmaSessions& opens, RdmaOpen request, const StartPeer& start,
-                                  std::stop_token stop) {
-  Open session;
-  session.elsewhere = start();
+Result<RdmaOpened> open_in_child(RdmaSessions& opens, RdmaOpen request, const StartPeer& start,
+                                 std::stop_token stop) {
+  OpenRdma session;
+  session.child_process = start();
   request.here = true;
-  auto answer = ask<RdmaOpened>(*session.elsewhere, kRdmaOpen, request, kGpuPatience, std::move(stop));
+  auto answer = ask<RdmaOpened>(*session.child_process, kRdmaOpen, request, kGpuPatience, std::move(stop));
   if (!answer)
     return refused(
         fmt::format("opening GPU {} and registering its memory: {}", request.gpu, answer.error().text),
         "nvidia-smi and `dmesg | grep -i xid` show whether the GPU answers at all");
   if (answer->failure) return answer;
-  session.name_there = std::exchange(answer->session, "");
-  answer->session = opens.add(std::make_shared<Open>(std::move(session)));
+  session.name_in_child = std::exchange(answer->session, "");
+  answer->session = opens.add(std::make_shared<OpenRdma>(std::move(session)));
   return answer;
 }
 
@@ -126,24 +113,25 @@ Result<RdmaOpened> open(RdmaSessions& opens, Host& host, const RdmaOpen& request
   answer.end = (*engine)->end();
   answer.end.lid = found.port->lid.value_or(0);
   answer.gids = gid_offers(*found.port, net);
-  answer.session =
-      opens.add(std::make_shared<Open>(Open{std::move(*engine), nullptr, "", answer.device, answer.port}));
+  answer.session = opens.add(
+      std::make_shared<OpenRdma>(OpenRdma{std::move(*engine), nullptr, "", answer.device, answer.port}));
   return answer;
 }
 
-// Adds a step of an open session: Function takes (Open, Request, stop).
+// Adds a step of an open session: Function takes (OpenRdma, Request, stop).
 template <class Request, class Function>
 void add_step(Handlers& all, std::string_view method, const std::shared_ptr<RdmaSessions>& opens,
               Function function) {
-  using Answer = decltype(function(std::declval<Open&>(), std::declval<const Request&>(), std::stop_token()));
+  using Answer =
+      decltype(function(std::declval<OpenRdma&>(), std::declval<const Request&>(), std::stop_token()));
   all.emplace(method, typed_handler<Request>(
                           [opens, function, method](const Request& request, std::stop_token stop) -> Answer {
                             auto open = opens->find(request.session);
                             if (!open) return fail(open.error().kind, open.error().text);
-                            if (!(*open)->elsewhere) return function(**open, request, std::move(stop));
+                            if (!(*open)->child_process) return function(**open, request, std::move(stop));
                             Request there = request;
-                            there.session = (*open)->name_there;
-                            return ask<typename Answer::value_type>(*(*open)->elsewhere, method, there,
+                            there.session = (*open)->name_in_child;
+                            return ask<typename Answer::value_type>(*(*open)->child_process, method, there,
                                                                     kLongestStep, std::move(stop));
                           }));
 }
@@ -153,7 +141,7 @@ template <class Answer, class Function>
 void add_run(Handlers& all, std::string_view method, const std::shared_ptr<RdmaSessions>& opens,
              Function function) {
   add_step<RdmaRun>(all, method, opens,
-                    [function](Open& open, const RdmaRun& run, std::stop_token stop) -> Result<Answer> {
+                    [function](OpenRdma& open, const RdmaRun& run, std::stop_token stop) -> Result<Answer> {
                       if (!open.engine->is_prepared_for(run))
                         return fail(ErrorKind::kBadInput, "the run was not prepared");
                       return function(*open.engine, run, std::move(stop));
@@ -166,20 +154,7 @@ Result<RdmaDone> done_or_failure(Result<void> result, const std::string& stage) 
   return done;
 }
 
-Result<TrainRan> train(RdmaSessions& opens, const TrainRun& run, std::stop_token stop) {
-  if (auto sane = check_run(run); !sane) return fail(sane.error().kind, sane.error().text);
-  std::vector<std::shared_ptr<RdmaSession>> links;
-  for (const std::string& name : {run.session, run.incoming}) {
-    const auto open = opens.find(name);
-    if (!open) return fail(open.error().kind, open.error().text);
-    if (!(*open)->engine || !(*open)->engine->is_prepared_for(ring_run("")))
-      return fail(ErrorKind::kBadInput, "the session was not prepared for a ring");
-    links.push_back((*open)->engine);
-  }
-  return train_over(rdma_ring_links(links[0], links[1], ring_run(""), stop), run, stop);
-}
-
-Result<RdmaCounters> counters(Host& host, const Open& open) {
+Result<RdmaCounters> counters(Host& host, const OpenRdma& open) {
   const Rdma rdma = collect_rdma(host);
   for (const RdmaDevice& device : items(rdma.devices))
     for (const RdmaPort& port : items(device.ports))
@@ -189,20 +164,21 @@ Result<RdmaCounters> counters(Host& host, const Open& open) {
 
 }  // namespace
 
-Handlers rdma_handlers(std::shared_ptr<Host> host, const NvidiaLibraries& from, StartPeer start) {
-  auto opens = std::make_shared<RdmaSessions>();
+Handlers rdma_handlers(AgentSide& side) {
+  const auto opens = side.shared<RdmaSessions>();
+  const std::shared_ptr<Host> host = side.host;
   Handlers all;
-  all.emplace(kRdmaOpen, typed_handler<RdmaOpen>(
-                             [opens, host, from, start](const RdmaOpen& request, std::stop_token stop) {
-                               if (!request.gpu.empty() && !request.here && start)
-                                 return open_elsewhere(*opens, request, start, std::move(stop));
-                               return open(*opens, *host, request, from);
-                             }));
+  all.emplace(kRdmaOpen, typed_handler<RdmaOpen>([opens, host, from = side.nvidia, start = side.start](
+                                                     const RdmaOpen& request, std::stop_token stop) {
+                if (!request.gpu.empty() && !request.here && start)
+                  return open_in_child(*opens, request, start, std::move(stop));
+                return open(*opens, *host, request, from);
+              }));
   add_step<RdmaConnect>(all, kRdmaConnect, opens,
-                        [](Open& open, const RdmaConnect& request, std::stop_token) {
+                        [](OpenRdma& open, const RdmaConnect& request, std::stop_token) {
                           return done_or_failure(open.engine->connect(request), "connect");
                         });
-  add_step<RdmaRun>(all, kRdmaPrepare, opens, [](Open& open, const RdmaRun& run, std::stop_token) {
+  add_step<RdmaRun>(all, kRdmaPrepare, opens, [](OpenRdma& open, const RdmaRun& run, std::stop_token) {
     return done_or_failure(open.engine->prepare(run), "connect");
   });
   const auto moving = [](auto move) {
@@ -215,27 +191,25 @@ Handlers rdma_handlers(std::shared_ptr<Host> host, const NvidiaLibraries& from, 
   add_run<RdmaPinged>(all, kRdmaPing, opens, moving(&RdmaSession::ping));
   add_run<RdmaDone>(all, kRdmaEcho, opens, moving(&RdmaSession::echo));
   add_step<RdmaFinish>(all, kRdmaFinish, opens,
-                       [](Open& open, const RdmaFinish& request, std::stop_token) -> Result<RdmaDone> {
+                       [](OpenRdma& open, const RdmaFinish& request, std::stop_token) -> Result<RdmaDone> {
                          open.engine->finish(request.messages);
                          return RdmaDone{};
                        });
   add_step<RdmaCheck>(all, kRdmaCheck, opens,
-                      [](Open& open, const RdmaCheck& request, std::stop_token) -> Result<RdmaChecked> {
+                      [](OpenRdma& open, const RdmaCheck& request, std::stop_token) -> Result<RdmaChecked> {
                         if (!open.engine->is_prepared_for(request.run))
                           return fail(ErrorKind::kBadInput, "the run was not prepared");
                         return open.engine->check(request);
                       });
-  add_step<RdmaSessionName>(all, kRdmaWatch, opens,
-                            [](Open& open, const RdmaSessionName&, std::stop_token stop) -> Result<RdmaDone> {
-                              return open.engine->watch(std::move(stop));
-                            });
+  add_step<RdmaSessionName>(
+      all, kRdmaWatch, opens,
+      [](OpenRdma& open, const RdmaSessionName&, std::stop_token stop) -> Result<RdmaDone> {
+        return open.engine->watch(std::move(stop));
+      });
   add_step<RdmaSessionName>(
       all, kRdmaCounters, opens,
-      [host](Open& open, const RdmaSessionName&, std::stop_token) { return counters(*host, open); });
-  all.emplace(kTrainRunRdma, typed_handler<TrainRun>([opens](const TrainRun& request, std::stop_token stop) {
-                return train(*opens, request, std::move(stop));
-              }));
-  // The process elsewhere, if any, ends with the last reference to it.
+      [host](OpenRdma& open, const RdmaSessionName&, std::stop_token) { return counters(*host, open); });
+  // The child process, if any, ends with the last reference to it.
   all.emplace(kRdmaClose, typed_handler<RdmaSessionName>(
                               [opens](const RdmaSessionName& request, std::stop_token) -> Result<RdmaDone> {
                                 opens->remove(request.session);

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "bench/tcp/tcp_common.h"
+#include "bench/core/thread_meter.h"
 #include "bench/verbs/verbs_state.h"
 
 namespace railbed {

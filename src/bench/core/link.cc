@@ -1,15 +1,17 @@
+#include "bench/core/link.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "bench/core/handlers.h"
 #include "bench/core/typed.h"
-#include "bench/tcp/protocol.h"
 #include "facts/net.h"
 #include "host/host.h"
 
 namespace railbed {
 namespace {
+
+constexpr std::chrono::milliseconds kLinkDeadline{3000};
 
 bool has_address(const NetInterface& interface, const IpAddress& address) {
   if (!interface.addresses) return true;  // could not look: no trouble seen
@@ -44,6 +46,20 @@ Handlers link_handlers(std::shared_ptr<Host> host) {
                            return look_at(*host, question);
                          }));
   return all;
+}
+
+void blame_links(const std::vector<PairEnd>& ends, Failure& failure, const std::stop_token& stop) {
+  if (stop.stop_requested() || failure.stage == "verify") return;
+  std::optional<std::pair<std::string, LinkState>> found;
+  for (const PairEnd& end : ends) {
+    const auto link =
+        ask<LinkState>(*end.peer, kLink, LinkQuestion{end.interface, end.address}, kLinkDeadline, stop);
+    if (!link || link->trouble.empty()) continue;
+    if (!found || (found->second.remote && !link->remote)) found = {end.peer->node(), *link};
+  }
+  if (!found) return;
+  failure.cause = fmt::format("{}: {}; {}", found->first, found->second.trouble, failure.cause);
+  failure.remedy = fmt::format("on {}: {}", found->first, found->second.remedy);
 }
 
 }  // namespace railbed
