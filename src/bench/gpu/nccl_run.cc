@@ -1,10 +1,9 @@
 #include "bench/gpu/nccl_run.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
-#include "bench/core/typed.h"
+#include "bench/core/ask_all.h"
 
 namespace railbed {
 NcclRun::NcclRun(const std::vector<GpuNodeEnd>& nodes, std::string library, const OnNcclRun& on,
@@ -19,38 +18,42 @@ void NcclRun::run(const Start& start, const Take& take) {
   std::vector<int> first{0};
   if (nodes_.size() > 1 && !count_ranks(first)) return;
   count_ = first.back();
-  std::vector<std::jthread> threads;
-  threads.emplace_back([&] { node(0, 0, "", start, take); });
-  if (nodes_.size() > 1) {
-    const std::string id = id_.get_future().get();
-    for (std::size_t i = 1; i < nodes_.size() && !id.empty(); ++i)
-      threads.emplace_back([&, i, id] { node(i, first[i], id, start, take); });
-  }
-  threads.clear();
+  const std::shared_future<std::string> made = id_.get_future().share();
+  run_all(
+      nodes_.size(),
+      [&](std::size_t i, const std::stop_token&) {
+        const std::string id = i == 0 ? "" : made.get();
+        const bool can_join = i == 0 || !id.empty();
+        return can_join ? node(i, first[i], id, start, take) : Outcome::kWell;
+      },
+      stop_.token());
   std::ranges::sort(ranks, {}, &CollectiveRank::rank);
 }
 
 // Fills in each node's first rank, and how many there are after the last.
 bool NcclRun::count_ranks(std::vector<int>& first) {
-  std::vector<std::future<Result<GpuSeats>>> answers;
+  std::vector<std::size_t> counts(nodes_.size());
   on_.measuring("asking for GPUs");
-  for (const GpuNodeEnd& node : nodes_)
-    answers.push_back(std::async(std::launch::async, [this, &node] {
-      if (!node.gpus.empty()) return Result<GpuSeats>(GpuSeats{});  // they were named: no need to ask
-      return ask<GpuSeats>(*node.peer, kGpuSeats, GpuSeats{}, kStartDeadline, stop_.token());
-    }));
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const auto seats = answers[i].get();
-    if (!seats) give_up(i, "start", seats.error().text);
-    const auto& chosen = nodes_[i].gpus;
-    const std::size_t count = !chosen.empty() ? chosen.size() : seats ? seats->gpus.size() : 0;
-    first.push_back(first.back() + static_cast<int>(count));
-  }
+  run_all(
+      nodes_.size(),
+      [&](std::size_t i, std::stop_token stop) {
+        counts[i] = nodes_[i].gpus.size();
+        if (counts[i] > 0) return Outcome::kWell;  // they were named: no need to ask
+        const auto seats =
+            ask<GpuSeats>(*nodes_[i].peer, kGpuSeats, GpuSeats{}, kStartDeadline, std::move(stop));
+        if (seats)
+          counts[i] = seats->gpus.size();
+        else
+          give_up(i, "start", seats.error().text);
+        return outcome_of(seats);
+      },
+      stop_.token());
+  for (const std::size_t count : counts) first.push_back(first.back() + static_cast<int>(count));
   return !failure;
 }
 
-void NcclRun::node(std::size_t i, int first_rank, const std::string& id, const Start& start,
-                   const Take& take) {
+Outcome NcclRun::node(std::size_t i, int first_rank, const std::string& id, const Start& start,
+                      const Take& take) {
   const auto session = start(i, {nodes_[i].gpus, wanted_library_, first_rank, count_, id}, stop_.token());
   Result<void> ended;
   if (!session)
@@ -63,6 +66,7 @@ void NcclRun::node(std::size_t i, int first_rank, const std::string& id, const S
         stop_.token());
   if (!ended) give_up(i, "run", ended.error().text);
   if (i == 0 && !has_id_.exchange(true)) id_.set_value("");
+  return session && ended ? Outcome::kWell : Outcome::kGone;
 }
 
 // "all_reduce of 4 MiB, one by one": what stands before the comma is enough, once.

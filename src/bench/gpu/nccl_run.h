@@ -21,6 +21,8 @@ namespace railbed {
 
 inline constexpr std::string_view kGpuSeats = "bench.gpu.seats";  // GpuSeats (ignored) → GpuSeats
 
+enum class Outcome;  // core/ask_all.h
+
 struct GpuNodeEnd {
   Peer* peer = nullptr;
   std::vector<int> gpus;  // ordinals; empty: all
@@ -42,8 +44,8 @@ class NcclRun {
   // A line that node `i` told. Answers what of it is every node's news, or why the run must end. Called by
   // one thread at a time.
   using Take = std::function<Result<std::optional<NodeNews>>(std::size_t i, std::string_view line)>;
-  // Until every node has ended. Each GPU of every node is a rank, in this order. When one node fails, all are
-  // stopped and the first reason is kept.
+  // Until every node has ended. Each GPU of every node is a rank, in this order. A node that fails
+  // is gone, as core/ask_all.h has it: all are stopped at once, and the first reason is kept.
   void run(const Start& start, const Take& take);
 
   // Complete before any node tells anything else than its beginning.
@@ -55,7 +57,7 @@ class NcclRun {
 
  private:
   bool count_ranks(std::vector<int>& first);
-  void node(std::size_t i, int first_rank, const std::string& id, const Start& start, const Take& take);
+  Outcome node(std::size_t i, int first_rank, const std::string& id, const Start& start, const Take& take);
   void say(std::size_t i, std::string_view step);
   void keep_log(std::size_t i, std::string_view text);
   void give_up(std::size_t i, std::string stage, const std::string& why);

@@ -5,7 +5,6 @@
 
 #include <thread>
 
-#include "bench/core/both.h"
 #include "bench/core/local_peer.h"
 #include "bench/engines/handlers.h"
 #include "host/open.h"
@@ -128,40 +127,6 @@ TEST(MeasurePair, StopEndsTheRun) {
   ASSERT_EQ(measurements.size(), 1u);
   ASSERT_TRUE(measurements[0].failure);
   EXPECT_THAT(measurements[0].failure->cause, HasSubstr("stopped on request"));
-}
-
-struct Reply {
-  int value = 0;
-  std::optional<Failure> failure;
-};
-
-TEST(AskBoth, SilentSideIsStoppedAfterTheGrace) {
-  const auto broken = [](std::stop_token) -> Result<Reply> {
-    return Reply{0, Failure{"run", "no answer", ""}};
-  };
-  const auto silent = [](std::stop_token stop) -> Result<Reply> {
-    while (!stop.stop_requested()) std::this_thread::sleep_for(milliseconds(1));
-    return fail(ErrorKind::kCancelled, "stopped");
-  };
-  const auto [a, b] = ask_both<Reply, Reply>(broken, silent, {}, milliseconds(20));
-  ASSERT_TRUE(a);
-  EXPECT_FALSE(b);
-  const auto cause = cause_of("a", a, "b", b);
-  ASSERT_TRUE(cause);
-  EXPECT_EQ(cause->cause, "no answer; the agent on b did not answer either");
-}
-
-TEST(CauseOf, DamageBeatsAgentsBeatSendersBeatReceivers) {
-  const Error died{ErrorKind::kUnavailable, "gone"};
-  const Failure stalled{"run", "stalled", ""};
-  const Failure closed{"run", "closed", ""};
-  const Failure damaged{"verify", "damaged", ""};
-  EXPECT_FALSE(cause_of("a", nullptr, {}, "b", nullptr, {}));
-  EXPECT_EQ(cause_of("a", nullptr, stalled, "b", nullptr, closed)->cause, "stalled");
-  EXPECT_EQ(cause_of("a", nullptr, {}, "b", nullptr, closed)->cause, "closed");
-  EXPECT_EQ(cause_of("a", nullptr, stalled, "b", nullptr, damaged)->cause, "damaged");
-  EXPECT_EQ(cause_of("a", &died, {}, "b", nullptr, damaged)->cause, "damaged");
-  EXPECT_EQ(cause_of("a", nullptr, stalled, "b", &died, {})->cause, "the agent on b: gone");
 }
 
 }  // namespace

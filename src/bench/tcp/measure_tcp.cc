@@ -1,7 +1,7 @@
 #include "bench/tcp/measure_tcp.h"
 
 #include "base/random.h"
-#include "bench/core/both.h"
+#include "bench/core/ask_all.h"
 #include "bench/core/typed.h"
 #include "bench/statistics/statistics.h"
 #include "bench/tcp/protocol.h"

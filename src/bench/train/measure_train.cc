@@ -3,14 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
-#include <thread>
 
 #include "base/random.h"
-#include "bench/core/both.h"
-#include "bench/core/chained_stop.h"
+#include "bench/core/ask_all.h"
 #include "bench/core/link.h"
 #include "bench/core/typed.h"
 #include "bench/statistics/statistics.h"
@@ -27,50 +23,15 @@ constexpr std::chrono::milliseconds kTrainSetUpDeadline{5000};
 // for one exchange.
 constexpr std::chrono::minutes kForRounds{30};
 
-// All ranks' requests at once. When one fails the others have a grace to say
-// what they saw; then they are stopped.
-TrainAnswers ask_ranks(const std::vector<PairEnd>& ends, std::string_view method,
-                       const std::vector<TrainRun>& runs, std::chrono::milliseconds deadline,
-                       std::stop_token stop) {
-  ChainedStop inner(std::move(stop));
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::vector<std::optional<Result<TrainRan>>> answers(ends.size());
-  TrainAnswers all;
-  bool wrong = false;
-  std::vector<std::jthread> threads;
-  for (std::size_t i = 0; i < ends.size(); ++i)
-    threads.emplace_back([&, i] {
-      auto answer = ask<TrainRan>(*ends[i].peer, method, runs[i], deadline, inner.token());
-      const std::lock_guard lock(mutex);
-      wrong = wrong || went_wrong(answer);
-      answers[i].emplace(std::move(answer));
-      all.order.push_back(i);
-      changed.notify_all();
-    });
-  const auto complete = [&] { return all.order.size() == ends.size(); };
-  {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return complete() || wrong; });
-    if (!changed.wait_for(lock, kGrace, complete)) {
-      lock.unlock();
-      inner.request();
-    }
-  }
-  threads.clear();
-  for (auto& answer : answers) all.ranks.push_back(std::move(*answer));
-  return all;
-}
-
-double slowest(const TrainAnswers& answers, std::vector<double> TrainRan::*times, std::size_t round) {
+double slowest(const Answers<TrainRan>& answers, std::vector<double> TrainRan::*times, std::size_t round) {
   double most = 0;
-  for (const auto& rank : answers.ranks) most = std::max(most, ((*rank).*times)[round]);
+  for (const auto& rank : answers.ends) most = std::max(most, ((*rank).*times)[round]);
   return most;
 }
 
-std::size_t rounds_of(const TrainAnswers& answers) {
+std::size_t rounds_of(const Answers<TrainRan>& answers) {
   std::size_t rounds = SIZE_MAX;
-  for (const auto& rank : answers.ranks)
+  for (const auto& rank : answers.ends)
     rounds = std::min({rounds, rank->step.size(), rank->exchange.size(), rank->compute.size()});
   return rounds;
 }
@@ -155,34 +116,13 @@ bool is_closed(const Failure& failure) {
 
 }  // namespace
 
-std::optional<Failure> train_cause(const std::vector<std::string>& nodes, const TrainAnswers& answers) {
-  const auto first = [&](const auto& fits) -> std::optional<std::size_t> {
-    const auto found = std::find_if(answers.order.begin(), answers.order.end(), fits);
-    return found == answers.order.end() ? std::nullopt : std::optional(*found);
-  };
-  const auto failed = [&](std::size_t i) { return answers.ranks[i] && answers.ranks[i]->failure; };
-  if (const auto damaged =
-          first([&](std::size_t i) { return failed(i) && answers.ranks[i]->failure->stage == "verify"; }))
-    return answers.ranks[*damaged]->failure;
-  // Cancelled is what we did to one that outlived the others' failure.
-  if (const auto gone = first([&](std::size_t i) {
-        return !answers.ranks[i] && answers.ranks[i].error().kind != ErrorKind::kCancelled;
-      }))
-    return Failure{"run", fmt::format("the agent on {}: {}", nodes[*gone], answers.ranks[*gone].error().text),
-                   fmt::format("see whether {} is up and its railbed agent was not killed", nodes[*gone])};
-  auto at = first([&](std::size_t i) { return failed(i) && !is_closed(*answers.ranks[i]->failure); });
-  if (!at) at = first(failed);
-  const bool silent =
-      std::any_of(answers.ranks.begin(), answers.ranks.end(), [](const auto& one) { return !one; });
-  if (!at) return silent ? std::optional(Failure{"run", "stopped on request", ""}) : std::nullopt;
-  std::optional<Failure> cause = answers.ranks[*at]->failure;
-  std::string named;  // several ranks of one node are next to each other
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (answers.ranks[i] || nodes[i] == named || cause->cause == "stopped on request") continue;
-    named = nodes[i];
-    cause->cause += fmt::format("; the agent on {} did not answer either", named);
-  }
-  return cause;
+std::optional<Failure> train_cause(const std::vector<std::string>& nodes, const Answers<TrainRan>& answers) {
+  std::vector<EndSaid> said;
+  for (std::size_t i = 0; i < nodes.size(); ++i) said.push_back(end_said(nodes[i], answers.ends[i]));
+  std::vector<std::size_t> believed = answers.order;
+  std::ranges::stable_partition(
+      believed, [&](std::size_t i) { return said[i].failure == nullptr || !is_closed(*said[i].failure); });
+  return cause_of(said, believed);
 }
 
 TrainResult measure_train(const std::vector<PairEnd>& ends, Engine transport, const Step& step,
@@ -202,15 +142,19 @@ TrainResult measure_train(const std::vector<PairEnd>& ends, Engine transport, co
   if (result.failure) return result;
   result.ceiling = ring_ceiling(ends, pairs);
   const auto deadline = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000)) + kForRounds;
-  const TrainAnswers answers = ask_ranks(ends, transport == Engine::kRdma ? kTrainRunRdma : kTrainRun, runs,
-                                         deadline, std::move(stop));
   std::vector<std::string> nodes;
-  for (const PairEnd& end : ends) nodes.push_back(end.peer->node());
+  std::vector<Peer*> peers;
+  for (const PairEnd& end : ends) {
+    nodes.push_back(end.peer->node());
+    peers.push_back(end.peer);
+  }
+  const auto answers =
+      ask_all<TrainRan>(peers, transport == Engine::kRdma ? kTrainRunRdma : kTrainRun, runs, deadline, stop);
   result.failure = train_cause(nodes, answers);
   if (result.failure) blame_links(one_of_each_node(ends), *result.failure, stop);
-  if (std::any_of(answers.ranks.begin(), answers.ranks.end(), [](const auto& rank) { return !rank; }))
+  if (std::any_of(answers.ends.begin(), answers.ends.end(), [](const auto& rank) { return !rank; }))
     return result;
-  for (const auto& rank : answers.ranks) {
+  for (const auto& rank : answers.ends) {
     result.checked_bytes += rank->checked_bytes;
     result.wrong_bytes += rank->wrong_bytes;
   }

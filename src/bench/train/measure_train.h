@@ -15,18 +15,11 @@
 
 namespace railbed {
 
-// What several agents answered, in the order of the ranks, and the order in
-// which they did.
-struct TrainAnswers {
-  std::vector<Result<TrainRan>> ranks;
-  std::vector<std::size_t> order;
-};
-
-// The cause to show of what all ranks saw. Damaged data first, then an agent
-// that is gone, then the first who saw its neighbour's silence, then the first
-// who saw a connection closed: that is what the others' ends look like. Nothing
-// when all are well.
-std::optional<Failure> train_cause(const std::vector<std::string>& nodes, const TrainAnswers& answers);
+template <class Answer>
+struct Answers;
+// The cause to show of what all ranks answered: the rule of core/ask_all.h, which believes first who answered
+// first, but those who only saw a connection closed last: that is what the others' ends look like.
+std::optional<Failure> train_cause(const std::vector<std::string>& nodes, const Answers<TrainRan>& answers);
 
 struct TrainResult {
   std::vector<double> step;      // seconds, the slowest rank's, round by round

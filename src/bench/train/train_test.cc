@@ -6,6 +6,7 @@
 #include <deque>
 #include <thread>
 
+#include "bench/core/ask_all.h"
 #include "bench/core/local_peer.h"
 #include "bench/engines/handlers.h"
 #include "bench/train/measure_train.h"
@@ -131,19 +132,19 @@ TrainRan failed(const std::string& cause) {
 
 TEST(TrainCause, TheOneWhoSawItBeatsThoseWhoSawTheEnd) {
   const std::vector<std::string> nodes = {"a", "b", "c"};
-  TrainAnswers answers;
-  answers.ranks = {failed("c closed the connection before the end"), failed("no data from a for 4 s"),
-                   TrainRan()};
+  Answers<TrainRan> answers;
+  answers.ends = {failed("c closed the connection before the end"), failed("no data from a for 4 s"),
+                  TrainRan()};
   answers.order = {0, 1, 2};
   EXPECT_EQ(train_cause(nodes, answers)->cause, "no data from a for 4 s");
-  answers.ranks[2] = fail(ErrorKind::kCancelled, "stopped");
+  answers.ends[2] = fail(ErrorKind::kCancelled, "stopped");
   EXPECT_EQ(train_cause(nodes, answers)->cause,
             "no data from a for 4 s; the agent on c did not answer either");
-  answers.ranks[2] = fail(ErrorKind::kUnavailable, "killed");
+  answers.ends[2] = fail(ErrorKind::kUnavailable, "killed");
   EXPECT_EQ(train_cause(nodes, answers)->cause, "the agent on c: killed");
-  answers.ranks = {TrainRan(), TrainRan(), TrainRan()};
+  answers.ends = {TrainRan(), TrainRan(), TrainRan()};
   EXPECT_FALSE(train_cause(nodes, answers));
-  for (auto& rank : answers.ranks) rank = fail(ErrorKind::kCancelled, "stopped");
+  for (auto& rank : answers.ends) rank = fail(ErrorKind::kCancelled, "stopped");
   EXPECT_EQ(train_cause(nodes, answers)->cause, "stopped on request");
 }
 

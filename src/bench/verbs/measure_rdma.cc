@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/random.h"
-#include "bench/core/both.h"
+#include "bench/core/ask_all.h"
 #include "bench/core/chained_stop.h"
 #include "bench/core/typed.h"
 #include "bench/statistics/statistics.h"
@@ -46,13 +46,10 @@ std::uint64_t half_bytes(const BenchPlan& plan, int queue_pairs) {
 
 // The same question to both ends at once.
 template <class Answer, class Request>
-std::pair<Result<Answer>, Result<Answer>> ask_ends(const PairEnd& a, const PairEnd& b,
-                                                   std::string_view method, const Request& to_a,
-                                                   const Request& to_b, const std::stop_token& stop,
-                                                   std::chrono::milliseconds deadline = kSetUpDeadline) {
-  return ask_both<Answer, Answer>(
-      [&](std::stop_token inner) { return ask<Answer>(*a.peer, method, to_a, deadline, inner); },
-      [&](std::stop_token inner) { return ask<Answer>(*b.peer, method, to_b, deadline, inner); }, stop);
+Answers<Answer> ask_ends(const PairEnd& a, const PairEnd& b, std::string_view method, const Request& to_a,
+                         const Request& to_b, const std::stop_token& stop,
+                         std::chrono::milliseconds deadline = kSetUpDeadline) {
+  return ask_all<Answer>({a.peer, b.peer}, method, std::vector{to_a, to_b}, deadline, stop);
 }
 
 // During set-up the two ends do not speak to each other yet: each speaks of itself, and is named.
@@ -65,12 +62,11 @@ std::optional<Failure> own_failure(const std::string& node, const Result<Answer>
   return failure;
 }
 template <class Answer>
-std::optional<Failure> set_up_failure(const PairEnd& a, const PairEnd& b,
-                                      const std::pair<Result<Answer>, Result<Answer>>& answers) {
+std::optional<Failure> set_up_failure(const PairEnd& a, const PairEnd& b, const Answers<Answer>& answers) {
   // An end that was stopped because the other went wrong has nothing to say.
-  const bool a_cancelled = !answers.first && answers.first.error().kind == ErrorKind::kCancelled;
-  auto of_a = own_failure(a.peer->node(), answers.first);
-  auto of_b = own_failure(b.peer->node(), answers.second);
+  const bool a_cancelled = !answers.ends[0] && answers.ends[0].error().kind == ErrorKind::kCancelled;
+  auto of_a = own_failure(a.peer->node(), answers.ends[0]);
+  auto of_b = own_failure(b.peer->node(), answers.ends[1]);
   return (of_a && !(a_cancelled && of_b)) ? of_a : of_b;
 }
 
@@ -154,8 +150,8 @@ std::optional<Failure> RdmaPair::open(const BenchPlan& plan, bool datagrams, con
   };
   const auto answers = ask_ends<RdmaOpened>(*a_.end, *b_.end, kRdmaOpen, request(a_), request(b_), stop,
                                             plan.memory == "host" ? kSetUpDeadline : kGpuDeadline);
-  if (answers.first) a_.opened = *answers.first;
-  if (answers.second) b_.opened = *answers.second;
+  if (answers.ends[0]) a_.opened = *answers.ends[0];
+  if (answers.ends[1]) b_.opened = *answers.ends[1];
   return set_up_failure(*a_.end, *b_.end, answers);
 }
 
