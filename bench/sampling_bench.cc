@@ -4,11 +4,11 @@
 
 #include <memory>
 
-#include "bench/block.h"
-#include "bench/clock.h"
-#include "bench/histogram.h"
-#include "bench/pattern.h"
-#include "bench/slots.h"
+#include "bench/core/clock.h"
+#include "bench/core/pattern.h"
+#include "bench/statistics/histogram.h"
+#include "bench/tcp/block.h"
+#include "bench/verbs/slots.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "bench/fio.h"
+#include "bench/storage/fio.h"
 #include "facts/mount.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -17,16 +17,19 @@ THIRD_PARTY = {
     r"yaml-cpp/": [r"inventory/[a-z_]+\.cc"],
     r"CLI/": [r"cli/[a-z_]+\.cc"],
     r"sqlite3": [r"store/store(_test)?\.cc"],
-    r"infiniband/": [r"host/verbs[a-z_]*\.cc", r"bench/verbs[a-z_]*\.(cc|h)"],
+    r"infiniband/": [r"host/verbs[a-z_]*\.cc", r"bench/verbs/verbs[a-z_]*\.h"],
     r"tl/expected": [r"base/result\.h"],
 }
 
 
 def rooms_table():
-    """Room → rooms it may use, from the table in ARCHITECTURE.md (`room/` in the first column, uses in the last)."""
+    """Room → rooms it may use, from the tables in ARCHITECTURE.md (`room/` in the first column, uses in the last).
+
+    A folder within a room has a row `room/folder/`, which names the room's other folders that it may use.
+    """
     table = {}
     for line in (ROOT / "ARCHITECTURE.md").read_text().splitlines():
-        row = re.match(r"\| `(\w+)/` \|.*\|([^|]*)\|$", line)
+        row = re.match(r"\| `(\w+(?:/\w+)?)/` \|.*\|([^|]*)\|$", line)
         if row:
             table[row[1]] = set(re.findall(r"\w+", row[2]))
     return table
@@ -35,6 +38,28 @@ def rooms_table():
 def allowed(table, room, target):
     uses = table[room]
     return target == room or "all" in uses or target in uses
+
+
+def folder_of(table, name):
+    """The "room/folder" that a path lies in, if the room has rows for its folders and this one is no place of tests'."""
+    parts = name.split("/")
+    divided = any(row.startswith(parts[0] + "/") for row in table)
+    return "/".join(parts[:2]) if divided and parts[1] != "testing" else None
+
+
+def may_include(table, name, included):
+    """Why the file may not include the other; None: it may."""
+    room, target = name.split("/")[0], included.split("/")[0]
+    if target not in table:
+        return None
+    if not allowed(table, room, target):
+        return f"{room}/ may not use {target}/"
+    folder, other = folder_of(table, name), folder_of(table, included)
+    if room != target or not folder or not other or other == folder:
+        return None
+    if other.split("/")[1] in table[folder]:
+        return None
+    return f"{folder}/ may not use {other}/"
 
 
 def complaints():
@@ -50,12 +75,17 @@ def complaints():
         if room not in table:
             yield f"src/{name}: the room {room}/ is not in ARCHITECTURE.md's table"
             continue
+        folder = folder_of(table, name)
+        if folder and folder not in table:
+            yield f"src/{name}: the folder {folder}/ is not in ARCHITECTURE.md's table"
+            continue
         test = name.endswith(("_test.cc", "_bench.cc"))
         for number, line in enumerate(path.read_text().splitlines(), 1):
             where = f"src/{name}:{number}"
-            own = re.match(r'#include "(\w+)/', line)
-            if own and not test and own[1] in table and not allowed(table, room, own[1]):
-                yield f"{where}: {room}/ may not use {own[1]}/"
+            own = re.match(r'#include "(\w+/[\w/.]+)"', line)
+            why = own and not test and may_include(table, name, own[1])
+            if why:
+                yield f"{where}: {why}"
             for pattern, places in THIRD_PARTY.items():
                 if re.match(rf"#include [<\"]{pattern}", line) and not any(re.fullmatch(p, name) for p in places):
                     yield f"{where}: {line.split()[1]} belongs in {' or '.join(places)}"

@@ -271,6 +271,7 @@ bool take(const Value& value, const Place& place, T& out, Error& error) {
         out = *parsed;
         return true;
       }
+    if constexpr (requires { T::kExpected; }) return wrong(place, T::kExpected, error);
     return wrong(place, "an address", error);
   } else {
     static_assert(Record<T>, "give the struct a fields()");

@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "base/json.h"
-#include "bench/handlers.h"
+#include "bench/engines/handlers.h"
 #include "facts/facts.h"
 #include "fleet/fleet.h"
 #include "host/open.h"

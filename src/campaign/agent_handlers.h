@@ -13,7 +13,7 @@ struct ClockNow {
 };
 
 // hello → {"version", "architecture", "pid", "node"}: who answers. facts → facts/facts.h of this machine.
-// clock → ClockNow. bench.…: bench/handlers.h.
+// clock → ClockNow. bench.…: bench/engines/handlers.h.
 Handlers agent_handlers();
 
 }  // namespace railbed

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 
-#include "bench/child_session.h"
-#include "bench/gpu_choice.h"
-#include "bench/measure_collective.h"
-#include "bench/typed.h"
+#include "bench/core/child_session.h"
+#include "bench/verbs/gpu_choice.h"
+#include "bench/collective/measure_collective.h"
+#include "bench/core/typed.h"
 #include "campaign/caller.h"
+#include "bench/verbs/rdma.h"
+#include "cli/terminal.h"
 #include "nccl/choice.h"
 
 namespace railbed {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "bench/ladder.h"
+#include "bench/pairs/ladder.h"
 #include "campaign/open_pair.h"
 #include "nccl/log.h"
 #include "results/ladder.h"

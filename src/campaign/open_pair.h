@@ -5,9 +5,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "bench/measure.h"
+#include "bench/pairs/measure.h"
 #include "campaign/caller.h"
 #include "campaign/pair_ways.h"
+#include "cli/bench_ends.h"
 #include "facts/facts.h"
 #include "fleet/fleet.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/measure.h"
+#include "bench/pairs/measure.h"
 #include "campaign/caller.h"
 #include "facts/facts.h"
 #include "fleet/fleet.h"

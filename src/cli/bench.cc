@@ -2,20 +2,24 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "bench/engines/engines.h"
 #include "cli/bench_commands.h"
 
 namespace railbed {
 
 Action declare_bench(CLI::App& app) {
   auto chosen = std::make_shared<Action>();
-  const auto add = [&](const char* name, const char* summary) { return app.add_subcommand(name, summary); };
+  const auto add = [&](std::string_view name, std::string_view summary) {
+    return app.add_subcommand(std::string(name), std::string(summary));
+  };
   const auto run_with = [chosen](CLI::App* one, Action action) {
     one->callback([chosen, action = std::move(action)] { *chosen = action; });
   };
-  CLI::App* tcp = add("tcp", "TCP between two nodes: bandwidth and latency");
-  run_with(tcp, declare_bench_pair(*tcp, "tcp"));
-  CLI::App* rdma = add("rdma", "RDMA between two nodes: bandwidth and latency");
-  run_with(rdma, declare_bench_pair(*rdma, "rdma"));
+  for (const EngineRegistration& one : engines()) {
+    if (!one.pair) continue;
+    CLI::App* pair = add(one.engine.id(), one.pair->summary);
+    run_with(pair, declare_bench_pair(*pair, one.engine.id()));
+  }
   CLI::App* ladder = add("ladder", "TCP, RDMA and NCCL on one pair: where bandwidth is lost, and why");
   run_with(ladder, declare_bench_ladder(*ladder));
   CLI::App* pairs = add("pairs", "the slow node or link among many");

@@ -5,7 +5,7 @@
 
 namespace railbed {
 
-Action declare_bench_pair(CLI::App& app, std::string_view engine);  // tcp, rdma: bench_pair.cc
+Action declare_bench_pair(CLI::App& app, std::string_view engine);  // bench_pair.cc
 Action declare_bench_ladder(CLI::App& app);                         // ladder: bench_ladder.cc
 Action declare_bench_pairs(CLI::App& app);                          // pairs: bench_pairs.cc
 Action declare_bench_storage(CLI::App& app);                        // storage: bench_storage.cc

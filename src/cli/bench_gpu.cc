@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/units.h"
-#include "bench/gpu_copy.h"
+#include "bench/gpu/gpu_copy.h"
 #include "campaign/survey.h"
 #include "cli/bench_commands.h"
 #include "cli/fleet_options.h"

@@ -8,8 +8,8 @@
 
 #include "base/json.h"
 #include "base/units.h"
-#include "bench/gpu_choice.h"
-#include "bench/measure.h"
+#include "bench/verbs/gpu_choice.h"
+#include "bench/pairs/measure.h"
 #include "campaign/open_pair.h"
 #include "campaign/pair_ways.h"
 #include "cli/bench_commands.h"
@@ -110,7 +110,7 @@ int measure(const BenchPairOptions& options) {
 }
 
 int run_bench_pair(BenchPairOptions& options) {
-  const Engine engine = options.engine == "tcp" ? Engine::kTcp : Engine::kRdma;
+  const Engine engine(options.engine);
   options.plan.engines = {engine};
   if (options.with_tcp) options.plan.engines = {Engine::kTcp, engine};
   options.plan.bandwidth = !options.latency_only;
@@ -211,7 +211,7 @@ void declare_options(CLI::App& app, BenchPairOptions& options) {
                                  "bandwidth from B to A as well, one after the other");
   if (options.engine == "rdma") {
     declare_rdma_options(app, options, both_ways);
-  } else {
+  } else if (options.engine == "tcp") {
     app.add_flag("--busy-poll", options.plan.busy_poll, "latency: ask for data without ever sleeping");
     app.add_flag("--zero-copy", options.plan.zero_copy, "bandwidth: send without a copy (MSG_ZEROCOPY)");
   }

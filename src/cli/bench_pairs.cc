@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "base/json.h"
-#include "bench/measure.h"
-#include "bench/slow.h"
+#include "bench/pairs/measure.h"
+#include "bench/pairs/slow.h"
 #include "campaign/pair_ways.h"
 #include "campaign/survey.h"
 #include "cli/bench_commands.h"

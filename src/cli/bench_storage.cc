@@ -10,8 +10,8 @@
 
 #include "base/json.h"
 #include "base/units.h"
-#include "bench/storage.h"
-#include "bench/typed.h"
+#include "bench/storage/storage.h"
+#include "bench/core/typed.h"
 #include "campaign/survey.h"
 #include "cli/bench_commands.h"
 #include "cli/fleet_options.h"

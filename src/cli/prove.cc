@@ -11,7 +11,7 @@
 
 #include "base/json.h"
 #include "base/moment.h"
-#include "bench/measure.h"
+#include "bench/pairs/measure.h"
 #include "campaign/evidence.h"
 #include "campaign/neighbours.h"
 #include "campaign/survey.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/measure_gpu_train.h"
+#include "bench/train/measure_gpu_train.h"
 #include "campaign/survey.h"
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"

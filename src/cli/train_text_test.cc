@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/measure_train.h"
+#include "bench/train/measure_train.h"
 
 namespace railbed {
 namespace {

@@ -12,6 +12,17 @@
 namespace railbed {
 namespace {
 
+// Engines whose name is not their id in capitals.
+struct EngineName {
+  Engine engine;
+  std::string_view name;
+};
+constexpr std::array kNames{EngineName{Engine::kStorage, "storage"}, EngineName{Engine::kTrain, "training"},
+                            EngineName{Engine::kGpuCopy, "GPU copy"},
+                            EngineName{Engine::kCollective, "NCCL"}};
+// They measure on one node, or over all at once; of others a latency is half a round trip between two.
+constexpr std::array kNotOfPairs{Engine::kStorage, Engine::kTrain, Engine::kGpuCopy, Engine::kCollective};
+
 // What a node has said goes to a terminal.
 std::string end_text(const Endpoint& end) {
   std::string text = fmt::format("{} {}", end.node, end.interface);
@@ -96,9 +107,12 @@ bool same_table(const Measurement& a, const Measurement& b) {
          a.from.node == b.from.node && a.to.node == b.to.node;
 }
 
-std::string_view engine_name(Engine engine) {
-  constexpr std::array<std::string_view, 6> kNames{"TCP", "RDMA", "storage", "training", "GPU copy", "NCCL"};
-  return kNames[static_cast<std::size_t>(engine)];
+std::string engine_name(Engine engine) {
+  const auto* const named = std::ranges::find(kNames, engine, &EngineName::engine);
+  if (named != kNames.end()) return std::string(named->name);
+  std::string name = engine.to_text();
+  std::ranges::transform(name, name.begin(), [](char c) { return c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c; });
+  return name;
 }
 
 std::string right_aligned(const std::string& text, std::size_t width) {
@@ -108,12 +122,11 @@ std::string right_aligned(const std::string& text, std::size_t width) {
 }
 
 std::string bench_name(const Measurement& run) {
-  std::string name(engine_name(run.engine));
+  std::string name = engine_name(run.engine);
   if (!run.operation.empty()) name += ' ' + run.operation;
   if (run.metric == Metric::kBandwidth) return name + " bandwidth";
   if (run.engine == Engine::kTrain) return name + " step time";
-  const bool between_nodes = run.engine == Engine::kTcp || run.engine == Engine::kRdma;
-  if (!between_nodes) return name + " latency";
+  if (std::ranges::find(kNotOfPairs, run.engine) != kNotOfPairs.end()) return name + " latency";
   return name + (run.operation == "read" ? " latency (to the answer)" : " latency (half a round trip)");
 }
 

@@ -9,7 +9,8 @@
 
 namespace railbed {
 
-std::string_view engine_name(Engine engine);  // "TCP", "RDMA"
+// "TCP", "GPU copy"; the id in capitals where nothing better is known.
+std::string engine_name(Engine engine);
 
 // Padded on the left by columns, at least one space: "µ" and "×" are two bytes and one column.
 std::string right_aligned(const std::string& text, std::size_t width);

@@ -8,7 +8,7 @@
 
 namespace railbed {
 
-// Measurements as copy_measurements() (bench/gpu_copy.h) makes them.
+// Measurements as copy_measurements() (bench/gpu/gpu_copy.h) makes them.
 std::string gpu_table(const std::vector<Measurement>& copies);
 
 }  // namespace railbed

@@ -99,13 +99,13 @@ std::string sum_up(const std::vector<Path>& paths, std::size_t from) {
     ++rail.paths;
     for (const Engine engine : kEngines)
       if (const Measurement* fastest = paths[i].of(engine).fastest())
-        rail.spreads[static_cast<std::size_t>(engine)].take(fastest->summary.median);
+        rail.spreads[place_of(engine)].take(fastest->summary.median);
   }
   std::string text;
   for (const auto& [name, rail] : rails) {
     text += fmt::format("{}: {} more {}", printable(name), rail.paths, rail.paths == 1 ? "path" : "paths");
     for (const Engine engine : kEngines) {
-      const Spread& spread = rail.spreads[static_cast<std::size_t>(engine)];
+      const Spread& spread = rail.spreads[place_of(engine)];
       if (spread.most > 0)
         text += fmt::format(" · {} {} to {}", title(engine), to_text(BitRate{spread.least}),
                             to_text(BitRate{spread.most}));

@@ -26,7 +26,7 @@ void add_best(std::vector<const Measurement*>& runs, const Measurement& run) {
 }
 
 void add(Path& path, const Measurement& run) {
-  EngineRuns& runs = path.engines[static_cast<std::size_t>(run.engine)];
+  EngineRuns& runs = path.engines[place_of(run.engine)];
   if (run.failure) runs.failures.push_back(&run);
   if (run.summary.samples == 0) return;
   add_best(run.metric == Metric::kBandwidth ? runs.bandwidths : runs.latencies, run);

@@ -1,6 +1,7 @@
 // Measurements arranged by path, TCP beside RDMA, as both the text and the page show them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -9,7 +10,11 @@
 
 namespace railbed {
 
+// The engines of paths; a place in this list stands for an engine where one is counted.
 inline constexpr std::array kEngines{Engine::kTcp, Engine::kRdma};
+constexpr std::size_t place_of(Engine engine) {
+  return static_cast<std::size_t>(std::ranges::find(kEngines, engine) - kEngines.begin());
+}
 std::string_view title(Engine engine);  // "TCP", "RDMA"
 
 // What one engine measured on a path; all pointers are into the measurements given to paths_of().
@@ -27,7 +32,7 @@ struct Path {
   std::string to;
   std::array<EngineRuns, kEngines.size()> engines;
 
-  const EngineRuns& of(Engine engine) const { return engines[static_cast<std::size_t>(engine)]; }
+  const EngineRuns& of(Engine engine) const { return engines[place_of(engine)]; }
   bool has_failure() const;
   std::vector<std::uint64_t> bandwidth_sizes() const;  // of either engine, rising
 };

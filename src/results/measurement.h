@@ -11,13 +11,9 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "results/engine.h"
 
 namespace railbed {
-
-enum class Engine { kTcp, kRdma, kStorage, kTrain, kGpuCopy, kCollective };
-constexpr auto enum_names(Engine) {
-  return std::array<std::string_view, 6>{"tcp", "rdma", "storage", "train", "gpu", "collective"};
-}
 
 enum class Metric { kBandwidth, kLatency };
 constexpr auto enum_names(Metric) { return std::array<std::string_view, 2>{"bandwidth", "latency"}; }

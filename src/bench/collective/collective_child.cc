@@ -1,0 +1,87 @@
+#include "bench/collective/collective_child.h"
+
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "bench/collective/collective_rank.h"
+#include "bench/gpu/gpu_node.h"
+
+namespace railbed {
+namespace {
+
+class Job {
+ public:
+  Job(const CollectivePlan& plan, const NvidiaLibraries& from, const Tell& tell)
+      : plan_(plan),
+        tell_(tell),
+        node_(plan.place, from, tell, [this](const NodeNews& news) { say({.node = news}); }) {}
+
+  // Answers why it failed.
+  std::string run() {
+    if (auto why = node_.find(); !why.empty()) return why;
+    if (plan_.root >= node_.ranks())
+      return fmt::format("there is no rank {} among {}", plan_.root, node_.ranks());
+    series_.resize(node_.size());
+    return node_.run([this](const GpuNode::Seat& seat) { work(seat); });
+  }
+
+  void say(const CollectiveNews& news) const { tell_.result(json::dump(json::encode(news))); }
+
+ private:
+  void work(const GpuNode::Seat& seat) {
+    RankWork mine(plan_, seat.rank, node_.ranks(), seat.index == 0, seat.cuda, node_.meeting(),
+                  tell_.about_to);
+    if (!mine.prepare() || !mine.join(node_.nccl(), node_.id())) return node_.meeting().give_up(mine.error());
+    if (!verify(mine, seat.index)) return;
+    for (const std::uint64_t bytes : plan_.sizes)
+      if (!measure(mine, bytes, seat.index)) return;
+    // Alone, the end of the process is quicker; other nodes would take it for a fault.
+    if (!node_.alone() && !mine.leave()) return node_.meeting().give_up(mine.error());
+    node_.meeting().leave();
+  }
+
+  bool verify(RankWork& mine, std::size_t i) {
+    const auto wrong = mine.verify_first();
+    if (!wrong) return give_up(mine);
+    series_[i].wrong = *wrong;
+    if (!node_.meeting().wait()) return false;
+    std::uint64_t sum = 0;
+    for (const CollectiveSeries& one : series_) sum += one.wrong;
+    if (i == 0) say({.verified = sum});
+    return node_.meeting().wait();
+  }
+
+  bool measure(RankWork& mine, std::uint64_t bytes, std::size_t i) {
+    auto series = mine.measure(bytes);
+    if (!series) return give_up(mine);
+    series_[i] = std::move(*series);
+    if (!node_.meeting().wait()) return false;
+    if (i == 0) {
+      CollectiveSeries all = series_[0];
+      for (std::size_t other = 1; other < series_.size(); ++other) merge(all, series_[other]);
+      if (all.bytes > 0) say({.series = std::move(all)});
+    }
+    return node_.meeting().wait();
+  }
+
+  bool give_up(const RankWork& mine) {
+    node_.meeting().give_up(mine.error());
+    return false;
+  }
+
+  const CollectivePlan& plan_;
+  const Tell& tell_;
+  GpuNode node_;
+  std::vector<CollectiveSeries> series_;  // of each thread, of the size at hand
+};
+
+}  // namespace
+
+void run_collective(const CollectivePlan& plan, const NvidiaLibraries& from, const Tell& tell) {
+  ask_for_nccl_log(plan.choices);
+  // Threads may outlive the run where one of them hangs: what they use does, too, until the process ends.
+  auto* job = new Job(plan, from, tell);
+  if (const std::string why = job->run(); !why.empty()) job->say({.node = NodeNews{.failure = why}});
+}
+
+}  // namespace railbed

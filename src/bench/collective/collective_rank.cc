@@ -1,0 +1,194 @@
+#include "bench/collective/collective_rank.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+
+namespace railbed {
+namespace {
+
+constexpr int kThreadLocal = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+constexpr std::uint64_t kFirstBytes = 4096;
+constexpr unsigned char kPoison = 0xa5;
+
+}  // namespace
+
+bool RankWork::say(std::string_view what) {
+  if (is_first_)
+    about_to_(fmt::format("{} of {}, {}", to_text(plan_.operation), to_text(ByteCount{shape_.bytes}), what));
+  return cuda_.error().empty();
+}
+
+bool RankWork::prepare() {
+  pattern_ = {plan_.type, 1,
+              reduces(plan_.operation) ? modulus_for(plan_.type, ranks_) : modulus_for(plan_.type, 1)};
+  std::uint64_t send = kFirstBytes * static_cast<std::uint64_t>(ranks_);
+  std::uint64_t receive = send;
+  for (const std::uint64_t bytes : plan_.sizes)
+    if (const auto shape = shape_of(plan_.operation, plan_.type, bytes, ranks_)) {
+      send = std::max(send, shape->send * bytes_of(plan_.type));
+      receive = std::max(receive, shape->receive * bytes_of(plan_.type));
+    }
+  cuda_.call("cuStreamCreate", &stream_, cuda::kNonBlocking);
+  cuda_.call("cuMemAlloc_v2", &buffers_.send, send);
+  cuda_.call("cuMemAlloc_v2", &buffers_.receive, receive);
+  events_.resize(static_cast<std::size_t>(plan_.iterations) + 1);
+  for (cuda::Event& event : events_) cuda_.quick("cuEventCreate", &event, 0U);
+  kernel_ = PatternKernel(cuda_);
+  return cuda_.error().empty();
+}
+
+bool RankWork::join(const NcclLibrary& nccl, const NcclUniqueId& id) {
+  nccl_ = &nccl;
+  if (is_first_) about_to_(fmt::format("ncclCommInitRank of {} ranks", ranks_));
+  return cuda_.note(nccl.join(communicator_, ranks_, id, rank_));
+}
+
+bool RankWork::leave() { return cuda_.note(nccl_->leave(communicator_)); }
+
+bool RankWork::launch(const Ends& ends) {
+  if (!cuda_.error().empty()) return false;
+  return cuda_.note(nccl_->run(
+      {plan_.operation, plan_.type, shape_.block, rank_, ranks_, plan_.root, communicator_, stream_},
+      ends.send, ends.receive));
+}
+
+void RankWork::fill() {
+  pattern_.seed = pattern_.seed * 1664525U + 1013904223U;  // other data each time; the same on every rank
+  cuda_.quick("cuMemsetD8Async", buffers_.receive, kPoison, shape_.receive * bytes_of(plan_.type), stream_);
+  kernel_.fill(buffers_.send, shape_.send, pattern_, {static_cast<std::uint32_t>(rank_), 1, 0, 1}, stream_);
+}
+
+std::uint64_t RankWork::count_wrong() {
+  const auto expected = expected_on(plan_.operation, shape_, rank_, ranks_, plan_.root);
+  if (!plan_.check || !expected) return 0;
+  return kernel_.count_wrong(buffers_.receive, shape_.receive, pattern_, *expected, stream_);
+}
+
+double RankWork::elapsed(cuda::Event from, cuda::Event to) {
+  float milliseconds = 0;
+  cuda_.quick("cuEventElapsedTime", &milliseconds, from, to);
+  return milliseconds * 1e6;
+}
+
+// The operation before the clock starts brings the ranks together: none finishes it before all are there.
+std::optional<double> RankWork::time_series(const Ends& ends, int count) {
+  if (!say("launched in a row") || !meeting_.wait()) return std::nullopt;
+  launch(ends);
+  cuda_.quick("cuEventRecord", events_[0], stream_);
+  for (int i = 0; i < count; ++i) launch(ends);
+  cuda_.quick("cuEventRecord", events_[1], stream_);
+  cuda_.quick("cuStreamSynchronize", stream_);
+  const double took = elapsed(events_[0], events_[1]);
+  if (!cuda_.error().empty()) return std::nullopt;
+  return took / count;
+}
+
+bool RankWork::time_singles(const Ends& ends, int count, std::vector<double>& into) {
+  if (!say("one by one") || !meeting_.wait()) return false;
+  launch(ends);
+  const auto last = static_cast<std::size_t>(count);
+  cuda_.quick("cuEventRecord", events_[0], stream_);
+  for (std::size_t i = 1; i <= last; ++i) {
+    launch(ends);
+    cuda_.quick("cuEventRecord", events_[i], stream_);
+  }
+  cuda_.quick("cuStreamSynchronize", stream_);
+  for (std::size_t i = 1; i <= last; ++i) into.push_back(elapsed(events_[i - 1], events_[i]));
+  return cuda_.error().empty();
+}
+
+bool RankWork::replay(cuda::Graph graph, int series, int count, CollectiveSeries& into) {
+  cuda::GraphExec replayed = nullptr;
+  cuda_.quick("cuGraphInstantiateWithFlags", &replayed, graph, 0ULL);
+  cuda_.quick("cuGraphLaunch", replayed, stream_);
+  for (int i = 0; i < series; ++i) {
+    if (!say("replayed from a graph") || !meeting_.wait()) return false;
+    cuda_.quick("cuGraphLaunch", replayed, stream_);
+    cuda_.quick("cuEventRecord", events_[0], stream_);
+    cuda_.quick("cuGraphLaunch", replayed, stream_);
+    cuda_.quick("cuEventRecord", events_[1], stream_);
+    cuda_.quick("cuStreamSynchronize", stream_);
+    into.graph.push_back(elapsed(events_[0], events_[1]) / count);
+  }
+  cuda_.quick("cuGraphExecDestroy", replayed);
+  return cuda_.error().empty();
+}
+
+bool RankWork::time_graph(int series, int count, CollectiveSeries& into) {
+  if (!say("captured in a graph") || !meeting_.wait()) return false;
+  fill();
+  cuda_.quick("cuStreamSynchronize", stream_);
+  cuda::Graph graph = nullptr;
+  cuda_.quick("cuStreamBeginCapture_v2", stream_, kThreadLocal);
+  for (int i = 0; i < count; ++i) launch(buffers_);
+  cuda_.quick("cuStreamEndCapture", stream_, &graph);
+  const bool good = cuda_.error().empty() && replay(graph, series, count, into);
+  if (good) into.wrong += count_wrong();
+  cuda_.quick("cuGraphDestroy", graph);
+  return good && cuda_.error().empty();
+}
+
+RankWork::Ends RankWork::in_place_ends() const {
+  const bool into_receive = shape_.receive >= shape_.send;
+  const cuda::DevicePointer base = into_receive ? buffers_.receive : buffers_.send;
+  const auto own = in_place_offset(plan_.operation, shape_, rank_) * bytes_of(plan_.type);
+  return into_receive ? Ends{base + own, base} : Ends{base, base + own};
+}
+
+bool RankWork::time_in_place(const Repetitions& often, CollectiveSeries& into) {
+  const Ends ends = in_place_ends();
+  if (!say("in place") || !meeting_.wait()) return false;
+  fill();
+  kernel_.fill(ends.send, shape_.send, pattern_, {static_cast<std::uint32_t>(rank_), 1, 0, 1}, stream_);
+  launch(ends);
+  const auto expected = expected_on(plan_.operation, shape_, rank_, ranks_, plan_.root);
+  if (plan_.check && expected && checks_in_place(plan_.operation))
+    into.in_place_wrong = kernel_.count_wrong(ends.receive, shape_.receive, pattern_, *expected, stream_);
+  for (int i = 0; i < often.series; ++i) {
+    const auto took = time_series(ends, often.in_a_row);
+    if (!took) return false;
+    into.in_place.push_back(*took);
+  }
+  return true;
+}
+
+std::optional<std::uint64_t> RankWork::verify_first() {
+  shape_ = shape_of(plan_.operation, plan_.type, kFirstBytes * static_cast<std::uint64_t>(ranks_), ranks_)
+               .value_or(CollectiveShape{});
+  say("the first");
+  fill();
+  launch(buffers_);
+  const std::uint64_t wrong = count_wrong();
+  cuda_.quick("cuStreamSynchronize", stream_);
+  if (!cuda_.error().empty()) return std::nullopt;
+  return wrong;
+}
+
+std::optional<CollectiveSeries> RankWork::measure(std::uint64_t bytes) {
+  const auto shape = shape_of(plan_.operation, plan_.type, bytes, ranks_);
+  CollectiveSeries series;
+  if (!shape) return series;
+  shape_ = *shape;
+  series.bytes = shape_.bytes;
+  series.elements = shape_.block;
+  const Repetitions often = repetitions_for(bytes, plan_.iterations, plan_.graph);
+  say("warm-up");
+  fill();
+  for (int i = 0; i < often.warm_up; ++i) launch(buffers_);
+  for (int i = 0; i < often.series; ++i) {
+    const auto took = time_series(buffers_, often.in_a_row);
+    if (!took) return std::nullopt;
+    series.launched.push_back(*took);
+  }
+  if (often.singles && !time_singles(buffers_, often.in_a_row, series.single)) return std::nullopt;
+  series.wrong = count_wrong();
+  if (often.graph && !time_graph(often.series, often.in_a_row, series)) return std::nullopt;
+  if (plan_.in_place && !time_in_place(often, series)) return std::nullopt;
+  if (!cuda_.error().empty()) return std::nullopt;
+  return series;
+}
+
+}  // namespace railbed

@@ -1,0 +1,75 @@
+// One GPU's part of a collective: its buffers, its launches, its clock (CUDA events) and its check. In a
+// child process, a thread for each GPU.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "bench/collective/collective.h"
+#include "bench/gpu/gpu_pattern.h"
+#include "bench/gpu/meeting.h"
+#include "bench/gpu/nccl_library.h"
+#include "host/cuda_library.h"
+#include "host/process.h"
+
+namespace railbed {
+
+class RankWork {
+ public:
+  // `rank` of `ranks`. The first of the process says what is done.
+  RankWork(const CollectivePlan& plan, int rank, int ranks, bool is_first, cuda::Cuda& cuda, Meeting& meeting,
+           const Say& about_to)
+      : plan_(plan),
+        rank_(rank),
+        ranks_(ranks),
+        is_first_(is_first),
+        cuda_(cuda),
+        meeting_(meeting),
+        about_to_(about_to) {}
+
+  // Everything that needs no NCCL, so that it can be done while NCCL is loaded. The thread has the context.
+  bool prepare();
+  bool join(const NcclLibrary& nccl, const NcclUniqueId& id);
+  // The operation once, with little data; how many elements were wrong. Nothing when it failed.
+  std::optional<std::uint64_t> verify_first();
+  std::optional<CollectiveSeries> measure(std::uint64_t bytes);
+  bool leave();
+  // Why anything failed.
+  const std::string& error() const { return cuda_.error(); }
+
+ private:
+  struct Ends {
+    cuda::DevicePointer send = 0;
+    cuda::DevicePointer receive = 0;
+  };
+  bool say(std::string_view what);
+  bool launch(const Ends& ends);
+  void fill();
+  std::uint64_t count_wrong();
+  // ns of one operation
+  std::optional<double> time_series(const Ends& ends, int count);
+  bool time_singles(const Ends& ends, int count, std::vector<double>& into);
+  bool time_graph(int series, int count, CollectiveSeries& into);
+  bool replay(cuda::Graph graph, int series, int count, CollectiveSeries& into);
+  bool time_in_place(const Repetitions& often, CollectiveSeries& into);
+  Ends in_place_ends() const;
+  double elapsed(cuda::Event from, cuda::Event to);
+
+  const CollectivePlan& plan_;
+  int rank_;
+  int ranks_;
+  bool is_first_;
+  cuda::Cuda& cuda_;
+  Meeting& meeting_;
+  const Say& about_to_;
+  const NcclLibrary* nccl_ = nullptr;
+  NcclCommunicator communicator_ = nullptr;
+  PatternKernel kernel_;
+  Pattern pattern_;
+  CollectiveShape shape_;
+  Ends buffers_;
+  cuda::Stream stream_ = nullptr;
+  std::vector<cuda::Event> events_;
+};
+
+}  // namespace railbed

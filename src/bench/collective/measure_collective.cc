@@ -1,0 +1,144 @@
+#include "bench/collective/measure_collective.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "bench/core/typed.h"
+
+namespace railbed {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class Run {
+ public:
+  Run(const std::vector<GpuNodeEnd>& nodes, const CollectivePlan& plan, Clock::time_point began,
+      const OnNcclRun& on, std::stop_token stop)
+      : nodes_(nodes), plan_(plan), began_(began), nccl_(nodes, plan.place.library, on, std::move(stop)) {
+    report_.operation = plan.operation;
+    report_.type = plan.type;
+    report_.root = has_root(plan.operation) ? plan.root : -1;
+    report_.iterations = plan.iterations;
+  }
+
+  CollectiveReport run() {
+    nccl_.run([this](std::size_t i, const NodePlace& place,
+                     std::stop_token stop) { return start(i, place, std::move(stop)); },
+              [this](std::size_t, std::string_view line) { return take(line); });
+    report_.ranks = std::move(nccl_.ranks);
+    report_.version = nccl_.version;
+    report_.library = nccl_.library;
+    report_.failure = nccl_.failure;
+    return std::move(report_);
+  }
+
+ private:
+  Result<ChildName> start(std::size_t i, const NodePlace& place, std::stop_token stop) {
+    CollectivePlan plan = plan_;
+    plan.place = place;
+    return ask<ChildName>(*nodes_[i].peer, kCollective, plan, kStartDeadline, std::move(stop));
+  }
+
+  Result<std::optional<NodeNews>> take(std::string_view line) {
+    auto news = json::read<CollectiveNews>(line);
+    if (!news) return fail(news.error().kind, news.error().text);
+    if (news->verified) add_verified(*news->verified);
+    if (news->series) add_series(*news->series);
+    return std::move(news->node);
+  }
+
+  void add_verified(std::uint64_t wrong) {
+    first_wrong_ += wrong;
+    if (++verified_ == nodes_.size() && first_wrong_ == 0)
+      report_.first_result = std::chrono::duration<double, std::nano>(Clock::now() - began_).count();
+  }
+
+  void add_series(CollectiveSeries& series) {
+    auto found = std::ranges::find(waiting_, series.bytes, &Waiting::bytes);
+    if (found == waiting_.end()) {
+      waiting_.push_back({series.bytes, 0, series});
+      found = waiting_.end() - 1;
+    } else {
+      merge(found->series, series);
+    }
+    if (++found->nodes < nodes_.size()) return;
+    report_.rows.push_back(row_of(found->series, plan_.operation, nccl_.count(), plan_.check));
+    waiting_.erase(found);
+  }
+
+  struct Waiting {
+    std::uint64_t bytes = 0;
+    std::size_t nodes = 0;
+    CollectiveSeries series;
+  };
+
+  const std::vector<GpuNodeEnd>& nodes_;
+  const CollectivePlan& plan_;
+  Clock::time_point began_;
+  NcclRun nccl_;
+  CollectiveReport report_;
+  std::vector<Waiting> waiting_;
+  std::size_t verified_ = 0;
+  std::uint64_t first_wrong_ = 0;
+};
+
+}  // namespace
+
+CollectiveReport measure_collective(const std::vector<GpuNodeEnd>& nodes, const CollectivePlan& plan,
+                                    std::chrono::steady_clock::time_point began, const OnNcclRun& on,
+                                    const std::stop_token& stop) {
+  return Run(nodes, plan, began, on, stop).run();
+}
+
+std::vector<Measurement> collective_measurements(const CollectiveReport& report) {
+  constexpr std::uint64_t kTimedBelow = 1 << 20;
+  std::vector<Measurement> all;
+  const auto ranks = static_cast<int>(report.ranks.size());
+  const std::string name = fmt::format("{} {}", to_text(report.operation), to_text(report.type));
+  for (const CollectiveRow& row : report.rows) {
+    Measurement one;
+    one.engine = Engine::kCollective;
+    one.operation = name;
+    one.from.node = report.ranks.empty() ? "" : report.ranks.front().node;
+    one.to.node = report.ranks.empty() ? "" : report.ranks.back().node;
+    one.message_bytes = row.bytes;
+    one.streams = ranks;
+    one.checked_bytes = row.checked ? row.bytes : 0;
+    if (const auto wrong = row.wrong + row.in_place_wrong; wrong > 0) {
+      one.wrong_bytes = wrong * bytes_of(report.type);
+      one.failure = Failure{"verify", fmt::format("{} elements are wrong", wrong),
+                            "railbed verify --load looks for memory and link errors"};
+    }
+    if (row.bytes < kTimedBelow) {
+      one.metric = Metric::kLatency;
+      one.summary = row.launched;
+      all.push_back(one);
+      if (!row.graph) continue;
+      one.operation = name + ", graph";
+      one.summary = *row.graph;
+    } else {
+      const auto busbw = [&](double ns) {
+        return ns > 0 ? static_cast<double>(row.bytes) * 8e9 / ns * bus_factor(report.operation, ranks) : 0;
+      };
+      const Summary& time = row.launched;
+      one.ceiling = report.ceiling;
+      one.summary = {time.samples,
+                     busbw(time.median),
+                     busbw(time.high),
+                     busbw(time.low),
+                     busbw(time.mean),
+                     busbw(time.maximum),
+                     busbw(time.minimum),
+                     0,
+                     0,
+                     0,
+                     0};
+    }
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+}  // namespace railbed

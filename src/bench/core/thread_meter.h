@@ -1,0 +1,32 @@
+// The phases of a run, and the CPU time that a thread spends in the one that counts.
+#pragma once
+
+#include <time.h>
+
+namespace railbed {
+
+enum class Phase { kWarmUp, kMeasuring, kOver };
+
+// CPU seconds that the calling thread spends while measuring.
+class ThreadMeter {
+ public:
+  void follow(Phase phase) {
+    if (phase == seen_) return;
+    if (phase == Phase::kMeasuring) began_ = now();
+    if (seen_ == Phase::kMeasuring) spent_ = now() - began_;
+    seen_ = phase;
+  }
+  double seconds() const { return spent_; }
+
+ private:
+  static double now() {
+    timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+  }
+  Phase seen_ = Phase::kWarmUp;
+  double began_ = 0;
+  double spent_ = 0;
+};
+
+}  // namespace railbed

@@ -1,0 +1,123 @@
+#include "bench/gpu/gpu_copy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bench/core/child_session.h"
+#include "bench/core/typed.h"
+#include "bench/statistics/statistics.h"
+#include "facts/facts.h"
+#include "hardware/ceilings.h"
+#include "hardware/gpu_ceilings.h"
+
+namespace railbed {
+namespace {
+
+std::string end_name(int ordinal) { return ordinal < 0 ? "host" : fmt::format("GPU {}", ordinal); }
+
+const GpuSeat* seat_of(const GpuCopyReport& report, int ordinal) {
+  const auto found = std::ranges::find(report.seats, ordinal, &GpuSeat::ordinal);
+  return found == report.seats.end() ? nullptr : &*found;
+}
+
+bool both_ways(Copy copy) { return copy == Copy::kHostBothWays || copy == Copy::kPeersBothWays; }
+
+Endpoint endpoint(const GpuCopyReport& report, const std::string& node, int ordinal) {
+  Endpoint end;
+  end.node = node;
+  end.interface = end_name(ordinal);
+  if (const GpuSeat* seat = seat_of(report, ordinal)) end.device = seat->address;
+  return end;
+}
+
+void add(Ceiling& ceiling, std::optional<Limit> limit) {
+  if (limit) ceiling.limits.push_back(std::move(*limit));
+}
+
+Ceiling ceiling_of(const GpuCopyReport& report, const GpuCopyResult& result, const std::string& node,
+                   const Facts& facts) {
+  Ceiling ceiling;
+  const GpuSeat* from = seat_of(report, result.from);
+  const GpuSeat* to = seat_of(report, result.to);
+  if (result.copy == Copy::kWithin && from != nullptr) {
+    add(ceiling, memory_copy_limit(from->memory_clock, from->memory_bits));
+  } else {
+    for (const GpuSeat* seat : {from, to}) {
+      if (seat == nullptr) continue;
+      auto link = result.peer_access ? nvlink_limit(facts, seat->address, node) : std::nullopt;
+      if (!link && facts.pci) link = pcie_limit(*facts.pci, seat->address, node);
+      add(ceiling, std::move(link));
+    }
+    if (from != nullptr && to != nullptr && !result.peer_access)
+      ceiling.note = "no peer access: through host memory";
+  }
+  for (Limit& limit : ceiling.limits)
+    if (both_ways(result.copy)) {
+      limit.rate = limit.rate * 2;
+      limit.name += ", both ways";
+    }
+  std::ranges::stable_sort(ceiling.limits, {}, &Limit::rate);
+  if (ceiling.limits.empty() && ceiling.note.empty()) ceiling.note = "neither link nor memory state a speed";
+  return ceiling;
+}
+
+}  // namespace
+
+std::string copy_name(const GpuCopyResult& result) {
+  if (result.copy == Copy::kWithin) return fmt::format("within {}", end_name(result.from));
+  return fmt::format("{} {} {}", end_name(result.from), both_ways(result.copy) ? "↔" : "→",
+                     end_name(result.to));
+}
+
+GpuCopyReport measure_gpu_copies(Peer& peer, const GpuCopyPlan& plan,
+                                 const std::function<void(std::string_view)>& on_measuring,
+                                 const std::stop_token& stop) {
+  GpuCopyReport report;
+  const auto session = ask<ChildName>(peer, kGpuCopies, plan, kStartDeadline, stop);
+  if (!session) {
+    report.failure = Failure{"start", session.error().text, ""};
+    return report;
+  }
+  const auto take = [&](std::string_view line) {
+    auto news = json::read<GpuCopyNews>(line);
+    if (!news) {
+      report.failure = Failure{"run", news.error().text, ""};
+      return;
+    }
+    if (news->seats) report.seats = std::move(*news->seats);
+    if (news->result) report.results.push_back(std::move(*news->result));
+    if (news->failure) report.failure = Failure{"run", *news->failure, ""};
+  };
+  const auto ended =
+      follow_session(peer, session->session, {take, on_measuring, [](std::string_view) {}}, stop);
+  if (!ended && !report.failure) report.failure = Failure{"run", ended.error().text, ""};
+  return report;
+}
+
+std::vector<Measurement> copy_measurements(const GpuCopyReport& report, const GpuCopyPlan& plan,
+                                           const std::string& node, const Facts& facts) {
+  std::vector<Measurement> all;
+  for (const GpuCopyResult& result : report.results) {
+    Measurement one;
+    one.engine = Engine::kGpuCopy;
+    one.operation = copy_name(result);
+    one.from = endpoint(report, node, result.from);
+    one.to = endpoint(report, node, result.to);
+    one.message_bytes = plan.bytes;
+    one.seconds = result.seconds;
+    one.summary = summarize(result.samples);
+    one.ceiling = ceiling_of(report, result, node, facts);
+    one.checked_bytes = result.checked;
+    one.wrong_bytes = result.wrong;
+    if (result.wrong > 0)
+      one.failure = Failure{
+          "verify",
+          fmt::format("{} of {} bytes arrived other than they were sent", result.wrong, result.checked),
+          "railbed verify --load looks for memory and link errors of this GPU"};
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+}  // namespace railbed

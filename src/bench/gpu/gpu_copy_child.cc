@@ -1,0 +1,263 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "base/json.h"
+#include "bench/gpu/gpu_copy.h"
+#include "bench/gpu/gpu_pattern.h"
+#include "bench/gpu/gpu_seats.h"
+#include "host/near.h"
+
+namespace railbed {
+namespace {
+
+constexpr double kSampleSeconds = 4e-3;   // a sample lasts about so long, so that starting does not show
+constexpr int kPeerAlreadyEnabled = 704;  // CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
+constexpr unsigned char kCopyPoison = 0xa5;
+
+struct CopyGpu {
+  CopyGpu(const GpuSeat& its_seat, const std::vector<std::string>& files, const Say& about_to)
+      : seat(its_seat), cuda(files, about_to) {}
+  GpuSeat seat;
+  cuda::Cuda cuda;
+  PatternKernel kernel;
+  cuda::DevicePointer a = 0;
+  cuda::DevicePointer b = 0;
+  cuda::Stream stream = nullptr;
+  cuda::Stream back = nullptr;  // the other direction's
+  cuda::Event begin = nullptr;
+  cuda::Event there = nullptr;
+  cuda::Event end = nullptr;
+};
+
+class Copies {
+ public:
+  Copies(const GpuCopyPlan& plan, const NvidiaLibraries& from, const Tell& tell)
+      : plan_(plan), from_(from), tell_(tell), cuda_(from.cuda, tell.about_to) {}
+
+  // Answers why it failed.
+  std::string run() {
+    cuda_.start();
+    const auto seats = find_seats(cuda_, plan_.gpus);
+    if (!cuda_.error().empty()) return cuda_.error();
+    tell(GpuCopyNews{.seats = seats});
+    for (const GpuSeat& seat : seats) {
+      gpus_.push_back(std::make_unique<CopyGpu>(seat, from_.cuda, tell_.about_to));
+      if (!prepare(*gpus_.back())) return gpus_.back()->cuda.error();
+    }
+    for (auto& gpu : gpus_)
+      if (!with_host(*gpu) || !within(*gpu)) return gpu->cuda.error();
+    for (auto& one : gpus_)
+      for (auto& other : gpus_) {
+        if (one == other) continue;
+        if (!peers(*one, *other, Copy::kPeer)) return why(*one, *other);
+        if (one->seat.ordinal < other->seat.ordinal && !peers(*one, *other, Copy::kPeersBothWays))
+          return why(*one, *other);
+      }
+    return "";
+  }
+
+ private:
+  static std::string why(const CopyGpu& one, const CopyGpu& other) {
+    return one.cuda.error().empty() ? other.cuda.error() : one.cuda.error();
+  }
+
+  bool prepare(CopyGpu& gpu) {
+    cuda::Cuda& cuda = gpu.cuda;
+    if (!cuda.use(gpu.seat.ordinal)) return false;
+    cuda.call("cuMemAlloc_v2", &gpu.a, std::size_t{plan_.bytes});
+    cuda.call("cuMemAlloc_v2", &gpu.b, std::size_t{plan_.bytes});
+    cuda.call("cuStreamCreate", &gpu.stream, cuda::kNonBlocking);
+    cuda.call("cuStreamCreate", &gpu.back, cuda::kNonBlocking);
+    for (cuda::Event* event : {&gpu.begin, &gpu.there, &gpu.end}) cuda.call("cuEventCreate", event, 0U);
+    gpu.kernel = PatternKernel(cuda);
+    return cuda.error().empty();
+  }
+
+  std::uint64_t words() const { return plan_.bytes / sizeof(std::uint32_t); }
+  Pattern pattern() const { return {DataType::kInt32, seed_, 1U << 31}; }
+  void fill(CopyGpu& gpu, cuda::DevicePointer buffer) {
+    ++seed_;
+    gpu.kernel.fill(buffer, words(), pattern(), {0, 1, 0, 1}, gpu.stream);
+    gpu.cuda.quick("cuStreamSynchronize", gpu.stream);
+  }
+  void poison(CopyGpu& gpu, cuda::DevicePointer buffer) {
+    gpu.cuda.quick("cuMemsetD8Async", buffer, kCopyPoison, std::size_t{plan_.bytes}, gpu.stream);
+    gpu.cuda.quick("cuStreamSynchronize", gpu.stream);
+  }
+  void check(CopyGpu& gpu, cuda::DevicePointer buffer, GpuCopyResult& into) {
+    into.checked += words() * sizeof(std::uint32_t);
+    into.wrong +=
+        gpu.kernel.count_wrong(buffer, words(), pattern(), {0, 1, 0, 1}, gpu.stream) * sizeof(std::uint32_t);
+  }
+  void to_gpu(CopyGpu& gpu, cuda::DevicePointer to, const void* from, cuda::Stream stream) {
+    gpu.cuda.quick("cuMemcpyHtoDAsync_v2", to, from, std::size_t{plan_.bytes}, stream);
+  }
+  void from_gpu(CopyGpu& gpu, void* to, cuda::DevicePointer from, cuda::Stream stream) {
+    gpu.cuda.quick("cuMemcpyDtoHAsync_v2", to, from, std::size_t{plan_.bytes}, stream);
+  }
+
+  // Seconds that so many copies take on `gpu`'s stream. `other` runs `back` at the same time on its own, and
+  // the clock stops when both are done.
+  template <class There, class Back>
+  double timed(CopyGpu& gpu, CopyGpu& other, int copies, There&& there, Back* back) {
+    cuda::Cuda& cuda = gpu.cuda;
+    cuda.enter();
+    cuda.quick("cuEventRecord", gpu.begin, gpu.stream);
+    for (int i = 0; i < copies; ++i) there();
+    if (back != nullptr) {
+      other.cuda.enter();
+      other.cuda.quick("cuStreamWaitEvent", other.back, gpu.begin, 0U);
+      for (int i = 0; i < copies; ++i) (*back)();
+      other.cuda.quick("cuEventRecord", other.there, other.back);
+      cuda.enter();
+      cuda.quick("cuStreamWaitEvent", gpu.stream, other.there, 0U);
+    }
+    cuda.quick("cuEventRecord", gpu.end, gpu.stream);
+    cuda.quick("cuStreamSynchronize", gpu.stream);
+    float milliseconds = 0;
+    cuda.quick("cuEventElapsedTime", &milliseconds, gpu.begin, gpu.end);
+    return milliseconds / 1e3;
+  }
+
+  template <class There, class Back>
+  void sample(CopyGpu& gpu, CopyGpu& other, GpuCopyResult& into, There&& there, Back* back) {
+    tell_.about_to(copy_name(into));
+    timed(gpu, other, 1, there, back);  // not counted: the first copy maps memory
+    const double once = timed(gpu, other, 1, there, back);
+    const int copies = once > 0 ? std::clamp(static_cast<int>(std::ceil(kSampleSeconds / once)), 1, 256) : 1;
+    const double bits = static_cast<double>(plan_.bytes) * 8 * copies * (back != nullptr ? 2 : 1);
+    for (int i = 0; i < plan_.samples && gpu.cuda.error().empty() && other.cuda.error().empty(); ++i) {
+      const double took = timed(gpu, other, copies, there, back);
+      if (took > 0) into.samples.push_back(bits / took);
+      into.seconds += took;
+      tell_.about_to(copy_name(into));
+    }
+  }
+
+  // Page-locked memory of the GPU's own NUMA node, for as long as that GPU is measured.
+  bool with_host(CopyGpu& gpu) {
+    gpu.cuda.enter();
+    run_near(gpu.seat.address);
+    void* host = nullptr;
+    void* other = nullptr;
+    gpu.cuda.call("cuMemHostAlloc", &host, std::size_t{plan_.bytes}, 0U);
+    gpu.cuda.call("cuMemHostAlloc", &other, std::size_t{plan_.bytes}, 0U);
+    from_host(gpu, host, other);
+    gpu.cuda.quick("cuMemFreeHost", host);
+    gpu.cuda.quick("cuMemFreeHost", other);
+    return gpu.cuda.error().empty();
+  }
+
+  void from_host(CopyGpu& gpu, void* host, void* other) {
+    constexpr void (*kNothing)() = nullptr;
+    const int number = gpu.seat.ordinal;
+    fill(gpu, gpu.a);
+    GpuCopyResult out{Copy::kFromGpu, number, -1, {}, 0, 0, 0, false};
+    sample(
+        gpu, gpu, out, [&] { from_gpu(gpu, host, gpu.a, gpu.stream); }, kNothing);
+    poison(gpu, gpu.b);
+    to_gpu(gpu, gpu.b, host, gpu.stream);
+    check(gpu, gpu.b, out);
+    tell(out, gpu);
+    poison(gpu, gpu.b);
+    GpuCopyResult in{Copy::kToGpu, -1, number, {}, 0, 0, 0, false};
+    sample(
+        gpu, gpu, in, [&] { to_gpu(gpu, gpu.b, host, gpu.stream); }, kNothing);
+    check(gpu, gpu.b, in);
+    tell(in, gpu);
+    poison(gpu, gpu.b);
+    GpuCopyResult both{Copy::kHostBothWays, -1, number, {}, 0, 0, 0, false};
+    auto back = [&] { from_gpu(gpu, other, gpu.a, gpu.back); };
+    sample(
+        gpu, gpu, both, [&] { to_gpu(gpu, gpu.b, host, gpu.stream); }, &back);
+    check(gpu, gpu.b, both);
+    poison(gpu, gpu.b);
+    to_gpu(gpu, gpu.b, other, gpu.stream);
+    check(gpu, gpu.b, both);
+    tell(both, gpu);
+  }
+
+  bool within(CopyGpu& gpu) {
+    constexpr void (*kNothing)() = nullptr;
+    const int number = gpu.seat.ordinal;
+    GpuCopyResult result{Copy::kWithin, number, number, {}, 0, 0, 0, false};
+    fill(gpu, gpu.a);
+    poison(gpu, gpu.b);
+    sample(
+        gpu, gpu, result,
+        [&] { gpu.cuda.quick("cuMemcpyDtoDAsync_v2", gpu.b, gpu.a, std::size_t{plan_.bytes}, gpu.stream); },
+        kNothing);
+    check(gpu, gpu.b, result);
+    tell(result, gpu);
+    return gpu.cuda.error().empty();
+  }
+
+  // Whether `gpu` reaches the other's memory by itself from now on.
+  bool reach(CopyGpu& gpu, CopyGpu& other) {
+    int can = 0;
+    gpu.cuda.quick("cuDeviceCanAccessPeer", &can, gpu.cuda.device(), other.cuda.device());
+    if (can == 0) return false;
+    gpu.cuda.enter();
+    return gpu.cuda.allow(kPeerAlreadyEnabled, "cuCtxEnablePeerAccess", other.cuda.context(), 0U);
+  }
+
+  void copy_peer(CopyGpu& from, CopyGpu& to, cuda::Stream stream) {
+    from.cuda.quick("cuMemcpyPeerAsync", to.b, to.cuda.context(), from.a, from.cuda.context(),
+                    std::size_t{plan_.bytes}, stream);
+  }
+
+  bool peers(CopyGpu& one, CopyGpu& other, Copy copy) {
+    GpuCopyResult result{copy, one.seat.ordinal, other.seat.ordinal, {}, 0, 0, 0, false};
+    result.peer_access = reach(one, other) && reach(other, one);
+    const bool both = copy == Copy::kPeersBothWays;
+    for (CopyGpu* gpu : {&one, &other}) {
+      gpu->cuda.enter();
+      poison(*gpu, gpu->b);
+    }
+    one.cuda.enter();
+    fill(one, one.a);
+    if (both) {
+      other.cuda.enter();
+      --seed_;  // the same on both
+      fill(other, other.a);
+    }
+    auto back = [&] { copy_peer(other, one, other.back); };
+    sample(
+        one, other, result, [&] { copy_peer(one, other, one.stream); }, both ? &back : nullptr);
+    other.cuda.enter();
+    check(other, other.b, result);
+    one.cuda.enter();
+    if (both) check(one, one.b, result);
+    if (!why(one, other).empty()) return false;
+    tell(result, one);
+    return true;
+  }
+
+  void tell(const GpuCopyNews& news) const { tell_.result(json::dump(json::encode(news))); }
+  void tell(const GpuCopyResult& result, const CopyGpu& gpu) const {
+    if (gpu.cuda.error().empty()) tell(GpuCopyNews{.result = result});
+  }
+
+  const GpuCopyPlan& plan_;
+  const NvidiaLibraries& from_;
+  const Tell& tell_;
+  cuda::Cuda cuda_;
+  std::vector<std::unique_ptr<CopyGpu>> gpus_;
+  std::uint32_t seed_ = 0;
+};
+
+}  // namespace
+
+void run_gpu_copies(const GpuCopyPlan& plan, const NvidiaLibraries& from, const Tell& tell) {
+  Copies copies(plan, from, tell);
+  if (const std::string why = copies.run(); !why.empty()) {
+    GpuCopyNews news;
+    news.failure = why;
+    tell.result(json::dump(json::encode(news)));
+  }
+}
+
+}  // namespace railbed

@@ -1,0 +1,42 @@
+#include "bench/gpu/meeting.h"
+
+#include <thread>
+
+namespace railbed {
+
+bool Meeting::wait() {
+  const unsigned round = round_.load();
+  if (here_.fetch_add(1) + 1 == threads_) {
+    here_.store(0);
+    round_.fetch_add(1);
+    return !over_.load();
+  }
+  // Where there are fewer processors than threads, spinning alone would keep the others from arriving.
+  constexpr int kPatience = 4096;
+  for (int spins = 0; round_.load() == round; ++spins) {
+    if (over_.load()) return false;
+    if (spins > kPatience) std::this_thread::yield();
+  }
+  return !over_.load();
+}
+
+void Meeting::give_up(std::string why) {
+  const std::lock_guard lock(mutex_);
+  if (why_.empty()) why_ = std::move(why);
+  over_.store(true);
+  changed_.notify_all();
+}
+
+void Meeting::leave() {
+  const std::lock_guard lock(mutex_);
+  --working_;
+  changed_.notify_all();
+}
+
+std::string Meeting::wait_for_end() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return working_ == 0 || over_.load(); });
+  return why_;
+}
+
+}  // namespace railbed

@@ -1,0 +1,136 @@
+// What fio found on a node, as measurements beside what the drives' PCIe links allow.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bench/storage/storage.h"
+#include "facts/facts.h"
+#include "hardware/ceilings.h"
+
+namespace railbed {
+namespace {
+
+const BlockDevice* find_drive(const Facts& facts, const std::string& name) {
+  const auto& drives = facts.system.storage.block_devices;
+  if (!drives) return nullptr;
+  const auto found = std::find_if(drives->begin(), drives->end(),
+                                  [&](const BlockDevice& drive) { return drive.name == name; });
+  return found == drives->end() ? nullptr : &*found;
+}
+
+std::string joined(const std::vector<std::string>& parts, std::string_view between) {
+  std::string text;
+  for (const auto& part : parts) text += (text.empty() ? "" : std::string(between)) + part;
+  return text;
+}
+
+// "0000:02:00.0 runs at PCIe Gen3 x4 of Gen4 x4": the drive could do more in another slot.
+std::string below_its_best(const std::vector<PciDevice>& devices, const std::string& address) {
+  const PciDevice* device = find_pci(devices, address);
+  if (device == nullptr || !device->link_now || !device->link_max ||
+      pcie_rate(*device->link_now) >= pcie_rate(*device->link_max))
+    return "";
+  return fmt::format("{} runs at {}, and could at {}", address, describe_link(*device->link_now),
+                     describe_link(*device->link_max));
+}
+
+// Several drives under one file system: data may go over all their links at once.
+Ceiling ceiling_of(const std::string& node, const StorageAnswer& answer, const Facts* facts) {
+  Ceiling ceiling;
+  const auto none = [&](std::string why) {
+    ceiling.limits.clear();
+    ceiling.note = std::move(why);
+    return ceiling;
+  };
+  if (answer.memory) return none("memory, no storage");
+  if (!answer.mount || answer.mount->devices.empty())
+    return none(answer.mount ? fmt::format("no local drive is known below {} ({})", answer.mount->point,
+                                           answer.mount->type)
+                             : "what the folder lies on is not known");
+  if (facts == nullptr || !facts->pci) return none("the node's PCI devices are not known");
+  std::vector<std::string> names, sources, notes;
+  BitRate sum;
+  for (const std::string& name : answer.mount->devices) {
+    const BlockDevice* drive = find_drive(*facts, name);
+    if (drive == nullptr || !drive->pci_address) return none(name + " is not on PCI, or virtual");
+    const auto limit = pcie_limit(*facts->pci, *drive->pci_address, node);
+    if (!limit) return none(fmt::format("{} at {} states no link", name, *drive->pci_address));
+    sum.bits_per_second += limit->rate.bits_per_second;
+    names.push_back(limit->name);
+    sources.push_back(limit->source);
+    if (auto note = below_its_best(*facts->pci, *drive->pci_address); !note.empty())
+      notes.push_back(std::move(note));
+  }
+  ceiling.limits.push_back({joined(names, " + "), sum, joined(sources, "; ")});
+  ceiling.note = joined(notes, "; ");
+  return ceiling;
+}
+
+Summary rate_of(const FioResult& result) {
+  Summary summary;
+  summary.samples = 1;  // fio's rate over the whole run: repeats show its spread
+  for (double* value :
+       {&summary.median, &summary.low, &summary.high, &summary.mean, &summary.minimum, &summary.maximum})
+    *value = result.bytes_per_second * 8;
+  return summary;
+}
+
+Summary latency_of(const FioResult& result) {
+  Summary summary;
+  summary.samples = result.requests;
+  summary.median = summary.low = summary.high = result.median;
+  summary.mean = result.mean;
+  summary.minimum = result.minimum;
+  summary.maximum = result.maximum;
+  summary.deviation = result.deviation;
+  summary.p99 = result.p99;
+  summary.p999 = result.p999;
+  summary.p9999 = result.p9999;
+  return summary;
+}
+
+}  // namespace
+
+std::vector<Measurement> storage_measurements(const std::string& node, const StorageAnswer& answer,
+                                              const Facts* facts) {
+  std::vector<Measurement> measurements;
+  const Ceiling ceiling = ceiling_of(node, answer, facts);
+  for (const StorageRun& run : answer.runs) {
+    const bool checkpoint = run.threads > 1;
+    Measurement one;
+    one.engine = Engine::kStorage;
+    one.operation = run.operation;
+    // Another thing than past the cache, so that the history never compares the two.
+    if (answer.memory)
+      one.operation += " in memory";
+    else if (!answer.not_direct.empty() && !checkpoint)
+      one.operation += " buffered";
+    one.rail = answer.folder;
+    one.from.node = node;
+    if (answer.mount) {
+      one.from.interface = answer.mount->type;
+      one.from.device = joined(answer.mount->devices, ",");
+    }
+    one.message_bytes = run.block_bytes;
+    one.streams = run.depth * run.threads;
+    one.failure = run.failure;
+    if (run.result) {
+      one.seconds = run.result->seconds;
+      one.summary = rate_of(*run.result);
+    }
+    one.ceiling = ceiling;
+    if (!answer.not_direct.empty() && !checkpoint && !answer.memory) {
+      one.ceiling.nominal = true;
+      one.ceiling.note = "through the page cache: memory may bind";
+    }
+    measurements.push_back(one);
+    if (!run.result) continue;
+    one.metric = Metric::kLatency;
+    one.ceiling = {};
+    one.summary = latency_of(*run.result);
+    measurements.push_back(std::move(one));
+  }
+  return measurements;
+}
+
+}  // namespace railbed

@@ -1,0 +1,53 @@
+// The requests that the controller sends to the two agents of a pair. Answers are the engines' own results.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/ip.h"
+#include "bench/tcp/tcp.h"
+
+namespace railbed {
+
+// Both sides of a measurement are the same program (the fleet pushes it), so these shapes carry no version.
+inline constexpr std::string_view kTcpListen = "bench.tcp.listen";    // TcpListen → TcpListening
+inline constexpr std::string_view kTcpReceive = "bench.tcp.receive";  // TcpServe → TcpReceived
+inline constexpr std::string_view kTcpSend = "bench.tcp.send";        // TcpCall → TcpSent
+inline constexpr std::string_view kTcpEcho = "bench.tcp.echo";        // TcpServe → TcpEchoed
+inline constexpr std::string_view kTcpPing = "bench.tcp.ping";        // TcpCall → TcpPinged
+
+struct TcpListen {
+  IpAddress address;
+  static void fields(auto&& field) { field("address", &TcpListen::address); }
+};
+struct TcpListening {
+  std::string session;
+  int port = 0;
+  std::string token;
+  static void fields(auto&& field) {
+    field("session", &TcpListening::session);
+    field("port", &TcpListening::port);
+    field("token", &TcpListening::token);
+  }
+};
+// The session ends with this request.
+struct TcpServe {
+  std::string session;
+  std::string peer;  // the other node's name
+  TcpPlan plan;
+  static void fields(auto&& field) {
+    field("session", &TcpServe::session);
+    field("peer", &TcpServe::peer);
+    field("plan", &TcpServe::plan);
+  }
+};
+struct TcpCall {
+  TcpTarget target;
+  TcpPlan plan;
+  static void fields(auto&& field) {
+    field("target", &TcpCall::target);
+    field("plan", &TcpCall::plan);
+  }
+};
+
+}  // namespace railbed

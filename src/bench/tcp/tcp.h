@@ -1,0 +1,143 @@
+// The TCP engines as they run on the two nodes: what an agent is asked and what it answers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/ip.h"
+#include "base/result.h"
+#include "bench/tcp/socket.h"
+#include "results/measurement.h"
+
+namespace railbed {
+
+// How both sides run: the same numbers go to both.
+struct TcpPlan {
+  int streams = 1;
+  std::uint64_t message_bytes = 0;  // of a write, or of a ping
+  double warmup = 0;                // seconds, not counted
+  double seconds = 0;
+  std::uint64_t seed = 0;  // of the pattern
+  bool busy_poll = false;  // ping-pong: never sleep
+  bool zero_copy = false;  // throughput: send without a copy
+  static void fields(auto&& field) {
+    field("streams", &TcpPlan::streams);
+    field("message_bytes", &TcpPlan::message_bytes);
+    field("warmup", &TcpPlan::warmup);
+    field("seconds", &TcpPlan::seconds);
+    field("seed", &TcpPlan::seed);
+    field("busy_poll", &TcpPlan::busy_poll);
+    field("zero_copy", &TcpPlan::zero_copy);
+  }
+};
+
+// Where the connecting side connects to, and from which of its own addresses.
+struct TcpTarget {
+  IpAddress from;
+  IpAddress to;
+  int port = 0;
+  std::string token;
+  std::string peer;  // the other node's name, for complaints
+  static void fields(auto&& field) {
+    field("from", &TcpTarget::from);
+    field("to", &TcpTarget::to);
+    field("port", &TcpTarget::port);
+    field("token", &TcpTarget::token);
+    field("peer", &TcpTarget::peer);
+  }
+};
+
+// What the listening side keeps between "listen" and the run.
+struct TcpDoor {
+  Listener listener;
+  std::string token;
+};
+
+struct TcpSent {
+  std::uint64_t packets = 0;
+  std::uint64_t lost = 0;  // retransmitted
+  double cpu_seconds = 0;
+  double round_trip_us = 0;
+  int mtu = 0;
+  std::uint64_t copied = 0;  // zero-copy calls that the kernel copied all the same
+  std::optional<Failure> failure;
+  static void fields(auto&& field) {
+    field("packets", &TcpSent::packets);
+    field("lost", &TcpSent::lost);
+    field("cpu_seconds", &TcpSent::cpu_seconds);
+    field("round_trip_us", &TcpSent::round_trip_us);
+    field("mtu", &TcpSent::mtu);
+    field("copied", &TcpSent::copied);
+    field("failure", &TcpSent::failure);
+  }
+};
+
+struct TcpReceived {
+  std::vector<double> intervals;  // bits per second, 100 ms each, all streams together
+  std::uint64_t bytes = 0;        // in the measured time
+  double seconds = 0;
+  double cpu_seconds = 0;
+  std::uint64_t checked_bytes = 0;
+  std::uint64_t wrong_bytes = 0;
+  std::optional<Failure> failure;
+  static void fields(auto&& field) {
+    field("intervals", &TcpReceived::intervals);
+    field("bytes", &TcpReceived::bytes);
+    field("seconds", &TcpReceived::seconds);
+    field("cpu_seconds", &TcpReceived::cpu_seconds);
+    field("checked_bytes", &TcpReceived::checked_bytes);
+    field("wrong_bytes", &TcpReceived::wrong_bytes);
+    field("failure", &TcpReceived::failure);
+  }
+};
+
+struct TcpPinged {
+  Summary summary;
+  double seconds = 0;
+  std::uint64_t checked_bytes = 0;
+  std::uint64_t wrong_bytes = 0;
+  std::uint64_t packets = 0;
+  std::uint64_t lost = 0;
+  int mtu = 0;
+  std::optional<Failure> failure;
+  static void fields(auto&& field) {
+    field("summary", &TcpPinged::summary);
+    field("seconds", &TcpPinged::seconds);
+    field("checked_bytes", &TcpPinged::checked_bytes);
+    field("wrong_bytes", &TcpPinged::wrong_bytes);
+    field("packets", &TcpPinged::packets);
+    field("lost", &TcpPinged::lost);
+    field("mtu", &TcpPinged::mtu);
+    field("failure", &TcpPinged::failure);
+  }
+};
+
+struct TcpEchoed {
+  std::uint64_t messages = 0;
+  std::optional<Failure> failure;
+  static void fields(auto&& field) {
+    field("messages", &TcpEchoed::messages);
+    field("failure", &TcpEchoed::failure);
+  }
+};
+
+// How long no progress at all is borne. The sender's limit is the shorter one: it knows more of the cause.
+inline constexpr std::chrono::milliseconds kSenderPatience{3000};
+inline constexpr std::chrono::milliseconds kReceiverPatience{4000};
+inline constexpr std::chrono::milliseconds kConnectDeadline{5000};
+
+// All four return within the planned time and a few seconds, whatever the network or the other side does.
+// `peer` is the other node's name.
+TcpSent tcp_send(const TcpTarget& target, const TcpPlan& plan, std::stop_token stop);
+TcpReceived tcp_receive(const TcpDoor& door, const TcpPlan& plan, std::string_view peer,
+                        std::stop_token stop);
+TcpPinged tcp_ping(const TcpTarget& target, const TcpPlan& plan, std::stop_token stop);
+TcpEchoed tcp_echo(const TcpDoor& door, const TcpPlan& plan, std::string_view peer, std::stop_token stop);
+
+// Refuses what no caller may ask: untrusted numbers end here.
+Result<void> check_plan(const TcpPlan& plan, std::uint64_t smallest_message);
+
+}  // namespace railbed

@@ -1,0 +1,19 @@
+// What the TCP engines share: complaints.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "bench/tcp/socket.h"
+#include "results/measurement.h"
+
+namespace railbed {
+
+Failure connect_failure(std::string_view peer, const std::string& text);
+// Of a side that was sending when the transfer broke.
+Failure send_failure(std::string_view peer, Break why, int fd);
+Failure receive_failure(std::string_view peer, Break why);
+Failure verify_failure(std::string_view peer, std::uint64_t wrong_bytes);
+
+}  // namespace railbed

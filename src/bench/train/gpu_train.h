@@ -1,0 +1,89 @@
+// A rehearsal of data-parallel training on GPUs, as it runs on the nodes: forward and backward are cuBLAS's
+// products, gradients are NCCL's all-reduces on a second stream. What an agent is asked and what it tells.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "bench/gpu/node_place.h"
+#include "bench/train/step.h"
+
+namespace railbed {
+
+inline constexpr std::string_view kGpuTrain = "bench.gpu.train";  // GpuTrainPlan → ChildName
+
+struct GpuTrainPlan {
+  std::string model;     // a word of model_words()
+  StepPlan step;         // gradients are float32, or float16 with 2 bytes; its rate is not used
+  double seconds = 5;    // rounds go on as long; at least kFewestRounds of train.h
+  double patience = 60;  // seconds for one part of a round
+  std::string cublas;    // its file; empty: where it usually lies
+  NodePlace place;
+  static void fields(auto&& field) {
+    using P = GpuTrainPlan;
+    field("model", &P::model);
+    field("step", &P::step);
+    field("seconds", &P::seconds);
+    field("patience", &P::patience);
+    field("cublas", &P::cublas);
+    field("place", &P::place);
+  }
+};
+// What an agent accepts.
+Result<void> check_gpu_train(const GpuTrainPlan& plan);
+
+// Seconds of one round, by CUDA events: of a rank, or the slowest of several.
+struct GpuTrainRound {
+  double step = 0;
+  double exchange = 0;  // alone
+  double compute = 0;   // alone
+  static void fields(auto&& field) {
+    field("step", &GpuTrainRound::step);
+    field("exchange", &GpuTrainRound::exchange);
+    field("compute", &GpuTrainRound::compute);
+  }
+};
+void keep_slower(GpuTrainRound& into, const GpuTrainRound& from);
+
+struct GpuTrainMeans {
+  std::string cublas;              // its version: "13.1.0"
+  std::string type;                // of what is multiplied: "bf16"
+  std::uint64_t memory_bytes = 0;  // that the rehearsal takes of each GPU, without what the libraries take
+  static void fields(auto&& field) {
+    field("cublas", &GpuTrainMeans::cublas);
+    field("type", &GpuTrainMeans::type);
+    field("memory_bytes", &GpuTrainMeans::memory_bytes);
+  }
+};
+
+struct GpuTrainChecked {
+  std::uint64_t bytes = 0;  // of all ranks of the node
+  std::uint64_t wrong_bytes = 0;
+  static void fields(auto&& field) {
+    field("bytes", &GpuTrainChecked::bytes);
+    field("wrong_bytes", &GpuTrainChecked::wrong_bytes);
+  }
+};
+
+// One line of what the process on a node tells; one of the members is there.
+struct GpuTrainNews {
+  std::optional<NodeNews> node = {};
+  std::optional<GpuTrainMeans> means = {};
+  std::optional<GpuTrainRound> round = {};        // rounds come in order, the same number on every node
+  std::optional<std::vector<double>> ready = {};  // of each bucket: after which part of the computing, 0 to 1
+  std::optional<GpuTrainChecked> checked = {};    // the last, at the end
+  static void fields(auto&& field) {
+    using N = GpuTrainNews;
+    field("node", &N::node);
+    field("means", &N::means);
+    field("round", &N::round);
+    field("ready", &N::ready);
+    field("checked", &N::checked);
+  }
+};
+
+}  // namespace railbed

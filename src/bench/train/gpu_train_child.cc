@@ -1,0 +1,126 @@
+#include "bench/train/gpu_train_child.h"
+
+#include <memory>
+#include <utility>
+
+#include "base/json.h"
+#include "bench/core/clock.h"
+#include "bench/gpu/gpu_node.h"
+#include "bench/train/gpu_train_rank.h"
+#include "bench/train/train.h"
+
+namespace railbed {
+namespace {
+
+std::string_view type_word(DataType type) {
+  if (type == DataType::kBfloat16) return "bf16";
+  return type == DataType::kFloat16 ? "fp16" : "fp32";
+}
+
+TrainWork work_of(const GpuTrainPlan& plan) {
+  const auto model = find_model(plan.model);
+  return model ? make_work(*model, plan.step) : TrainWork();
+}
+
+class TrainJob {
+ public:
+  TrainJob(const GpuTrainPlan& plan, const NvidiaLibraries& from, const Tell& tell)
+      : plan_(plan),
+        tell_(tell),
+        work_(work_of(plan)),
+        node_(plan.place, from, tell, [this](const NodeNews& news) { say({.node = news}); }) {}
+
+  // Answers why it failed.
+  std::string run() {
+    if (auto why = node_.find(); !why.empty()) return why;
+    if (auto why = open_cublas(); !why.empty()) return why;
+    rounds_.resize(node_.size());
+    checked_.resize(node_.size());
+    return node_.run([this](const GpuNode::Seat& seat) { work(seat); });
+  }
+
+  void say(const GpuTrainNews& news) const { tell_.result(json::dump(json::encode(news))); }
+
+ private:
+  std::string open_cublas() {
+    int version = 0;
+    if (!node_.cuda().call("cuDriverGetVersion", &version)) return node_.cuda().error();
+    const auto files = plan_.cublas.empty() ? cublas_files(version / 1000) : std::vector{plan_.cublas};
+    tell_.about_to("opening libcublas");
+    cublas_ = std::make_unique<CublasLibrary>(files);
+    return cublas_->error();
+  }
+
+  void work(const GpuNode::Seat& seat) {
+    GpuTrainRank mine(work_, static_cast<int>(plan_.step.word_bytes),
+                      {seat.rank, node_.ranks(), seat.index == 0}, seat.cuda, node_.meeting(),
+                      tell_.about_to);
+    if (!mine.prepare(*cublas_)) return give_up(mine);
+    if (seat.index == 0)
+      say({.means =
+               GpuTrainMeans{cublas_->version(), std::string(type_word(mine.type())), mine.memory_bytes()}});
+    if (!mine.join(node_.nccl(), node_.id())) return give_up(mine);
+    if (!rounds(mine, seat.index) || !check(mine, seat.index)) return;
+    // Alone, the end of the process is quicker; other nodes would take it for a fault.
+    if (!node_.alone() && !mine.leave()) return give_up(mine);
+    node_.meeting().leave();
+  }
+
+  // The first warms up and is not kept. Rank 0's clock decides for all.
+  bool rounds(GpuTrainRank& mine, std::size_t i) {
+    const std::uint64_t end = now_ns() + to_ns(plan_.seconds);
+    for (int number = 0; number < kMostRounds; ++number) {
+      const auto go_on = mine.agree(number <= kFewestRounds || now_ns() < end);
+      if (go_on && !*go_on) break;
+      const auto round = go_on ? mine.round() : std::nullopt;
+      if (!round) return give_up(mine), false;
+      rounds_[i] = *round;
+      if (!node_.meeting().wait()) return false;
+      if (i == 0 && number > 0) say({.round = slowest()});
+      if (!node_.meeting().wait()) return false;
+    }
+    if (i == 0) say({.ready = mine.ready()});
+    return true;
+  }
+
+  GpuTrainRound slowest() const {
+    GpuTrainRound most;
+    for (const GpuTrainRound& one : rounds_) keep_slower(most, one);
+    return most;
+  }
+
+  bool check(GpuTrainRank& mine, std::size_t i) {
+    const auto checked = mine.check();
+    if (!checked) return give_up(mine), false;
+    checked_[i] = *checked;
+    if (!node_.meeting().wait()) return false;
+    GpuTrainChecked all;
+    for (const GpuTrainChecked& one : checked_) {
+      all.bytes += one.bytes;
+      all.wrong_bytes += one.wrong_bytes;
+    }
+    if (i == 0) say({.checked = all});
+    return true;
+  }
+
+  void give_up(const GpuTrainRank& mine) { node_.meeting().give_up(mine.error()); }
+
+  const GpuTrainPlan& plan_;
+  const Tell& tell_;
+  const TrainWork work_;
+  GpuNode node_;
+  std::unique_ptr<CublasLibrary> cublas_;
+  std::vector<GpuTrainRound> rounds_;     // of each thread, the round at hand
+  std::vector<GpuTrainChecked> checked_;  // of each thread
+};
+
+}  // namespace
+
+void run_gpu_train(const GpuTrainPlan& plan, const NvidiaLibraries& from, const Tell& tell) {
+  ask_for_nccl_log(false);
+  // Threads may outlive the run where one of them hangs: what they use does, too, until the process ends.
+  auto* job = new TrainJob(plan, from, tell);
+  if (const std::string why = job->run(); !why.empty()) job->say({.node = NodeNews{.failure = why}});
+}
+
+}  // namespace railbed

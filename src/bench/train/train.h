@@ -1,0 +1,93 @@
+// A rehearsal of data-parallel training as it runs on the nodes: what an agent
+// is asked and what it answers. Each rank waits as long as its GPU would
+// compute, and really exchanges and checks gradients meanwhile.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/tcp/tcp.h"
+#include "bench/train/ring_links.h"
+#include "bench/train/step.h"
+#include "bench/verbs/rdma.h"
+#include "results/measurement.h"
+
+namespace railbed {
+
+inline constexpr std::string_view kTrainListen = "bench.train.listen";  // TcpListen → TcpListening
+inline constexpr std::string_view kTrainRun = "bench.train.run";        // TrainRun → TrainRan
+// The same over RDMA sessions, which stay open: others may still have to receive what a rank has sent.
+inline constexpr std::string_view kTrainRunRdma = "bench.train.run.rdma";  // TrainRun → TrainRan
+
+struct TrainRun {
+  std::string session;   // TCP's ends with this request; over RDMA, the one towards the next rank
+  std::string incoming;  // over RDMA: the session from the rank before
+  int rank = 0;
+  int ranks = 2;
+  TcpTarget next;        // over TCP: where this rank sends to
+  std::string previous;  // over TCP: the node that it receives from
+  Step step;
+  int word_bytes = 4;
+  double seconds = 0;  // rounds go on as long; at least kFewestRounds
+  std::uint64_t seed = 0;
+  static void fields(auto&& field) {
+    field("session", &TrainRun::session);
+    field("incoming", &TrainRun::incoming);
+    field("rank", &TrainRun::rank);
+    field("ranks", &TrainRun::ranks);
+    field("next", &TrainRun::next);
+    field("previous", &TrainRun::previous);
+    field("step", &TrainRun::step);
+    field("word_bytes", &TrainRun::word_bytes);
+    field("seconds", &TrainRun::seconds);
+    field("seed", &TrainRun::seed);
+  }
+};
+
+// Seconds of every round, one entry each. A round is a whole step, then the
+// exchange alone, then the computing alone: taking turns, so that a drift of
+// the machine meets all three.
+struct TrainRan {
+  std::vector<double> step;
+  std::vector<double> exchange;
+  std::vector<double> compute;
+  std::uint64_t checked_bytes = 0;
+  std::uint64_t wrong_bytes = 0;
+  std::optional<Failure> failure;
+  static void fields(auto&& field) {
+    field("step", &TrainRan::step);
+    field("exchange", &TrainRan::exchange);
+    field("compute", &TrainRan::compute);
+    field("checked_bytes", &TrainRan::checked_bytes);
+    field("wrong_bytes", &TrainRan::wrong_bytes);
+    field("failure", &TrainRan::failure);
+  }
+};
+
+inline constexpr int kMostRanks = 256;
+inline constexpr int kFewestRounds = 3;
+inline constexpr int kMostRounds = 1000;
+
+// Returns soon after a neighbour is gone or a stop is requested. No byte moving
+// for the patience is a failure; a neighbour may compute meanwhile, so that is
+// the longer the more there is to compute.
+TrainRan train_over(std::unique_ptr<RingLinks> links, const TrainRun& run, std::stop_token stop);
+// Makes the links first.
+TrainRan train_over_tcp(const TcpDoor& door, const TrainRun& run, std::stop_token stop);
+std::chrono::milliseconds ring_patience(const Step& step);
+
+// What both ends of an RDMA link are prepared for: the size is that of a message at most.
+inline RdmaRun ring_run(std::string session) {
+  return {std::move(session), RdmaOperation::kSend, std::uint64_t{256} << 10, 0, 1, 0};
+}
+
+// Refuses what no caller may ask: untrusted numbers end here.
+Result<void> check_run(const TrainRun& run);
+
+}  // namespace railbed

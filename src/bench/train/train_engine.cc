@@ -1,0 +1,64 @@
+#include "bench/train/train_engine.h"
+
+#include "base/random.h"
+#include "bench/core/sessions.h"
+#include "bench/core/typed.h"
+#include "bench/gpu/child_work.h"
+#include "bench/tcp/protocol.h"
+#include "bench/train/gpu_train_child.h"
+#include "bench/train/train.h"
+#include "bench/verbs/open_sessions.h"
+
+namespace railbed {
+namespace {
+
+Result<TrainRan> train_over_rdma(RdmaSessions& opens, const TrainRun& run, std::stop_token stop) {
+  if (auto sane = check_run(run); !sane) return fail(sane.error().kind, sane.error().text);
+  std::vector<std::shared_ptr<RdmaSession>> links;
+  for (const std::string& name : {run.session, run.incoming}) {
+    const auto open = opens.find(name);
+    if (!open) return fail(open.error().kind, open.error().text);
+    if (!(*open)->engine || !(*open)->engine->is_prepared_for(ring_run("")))
+      return fail(ErrorKind::kBadInput, "the session was not prepared for a ring");
+    links.push_back((*open)->engine);
+  }
+  return train_over(rdma_ring_links(links[0], links[1], ring_run(""), stop), run, stop);
+}
+
+Handlers train_handlers(AgentSide& side) {
+  auto doors = std::make_shared<Sessions<TcpDoor>>();
+  Handlers handlers;
+  handlers.emplace(
+      kTrainListen,
+      typed_handler<TcpListen>([doors](const TcpListen& request, std::stop_token) -> Result<TcpListening> {
+        auto listener = listen_on(request.address, 8);
+        if (!listener) return fail(listener.error().kind, listener.error().text);
+        auto door = std::make_shared<TcpDoor>(TcpDoor{std::move(*listener), random_hex(kTokenHex / 2)});
+        TcpListening answer{"", door->listener.port, door->token};
+        answer.session = doors->add(std::move(door));
+        return answer;
+      }));
+  handlers.emplace(kTrainRun, typed_handler<TrainRun>(
+                                  [doors](const TrainRun& request, std::stop_token stop) -> Result<TrainRan> {
+                                    if (auto sane = check_run(request); !sane)
+                                      return fail(sane.error().kind, sane.error().text);
+                                    if (request.next.token.size() != kTokenHex)
+                                      return fail(ErrorKind::kBadInput, "token: wrong length");
+                                    auto door = doors->find(request.session);
+                                    if (!door) return fail(door.error().kind, door.error().text);
+                                    doors->remove(request.session);
+                                    return train_over_tcp(**door, request, std::move(stop));
+                                  }));
+  handlers.emplace(kTrainRunRdma, typed_handler<TrainRun>([opens = side.shared<RdmaSessions>()](
+                                                              const TrainRun& request, std::stop_token stop) {
+                     return train_over_rdma(*opens, request, std::move(stop));
+                   }));
+  add_child_work<GpuTrainPlan>(handlers, kGpuTrain, side, check_gpu_train, run_gpu_train);
+  return handlers;
+}
+
+}  // namespace
+
+EngineRegistration train_engine() { return {Engine::kTrain, train_handlers}; }
+
+}  // namespace railbed

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "bench/core/pair.h"
+#include "bench/verbs/rdma.h"
+#include "hardware/ceilings.h"
+
+namespace railbed {
+
+// Of bandwidth runs whose plan names none.
+inline constexpr std::array<std::uint64_t, 3> kUsualRdmaSizes{4 << 10, 64 << 10, 1 << 20};
+inline constexpr int kUsualQueuePairs = 2;
+
+// Two connected ends, kept for all sizes of a rail. Neither end chooses for itself: both offer, one decision.
+class RdmaPair {
+ public:
+  // Opens and connects both ends; `failure()` says what was in the way.
+  RdmaPair(const PairEnd& a, const PairEnd& b, const BenchPlan& plan, bool datagrams, std::stop_token stop);
+  ~RdmaPair();  // closes both
+  RdmaPair(const RdmaPair&) = delete;
+  RdmaPair& operator=(const RdmaPair&) = delete;
+
+  const std::optional<Failure>& failure() const { return failure_; }
+  Wire wire() const { return wire_; }
+  int mtu() const { return mtu_; }
+  // PCI address of the GPU whose memory this end, one of the two, uses; empty: host memory.
+  const std::string& gpu_of(const PairEnd& end) const { return (&end == a_.end ? a_ : b_).gpu; }
+
+  // Each fills in one measurement, whose engine, metric, ends, size and streams are set already. After an
+  // operation that has a receiver a new pair is needed.
+  void measure_bandwidth(RdmaOperation operation, bool from_a, const BenchPlan& plan,
+                         Measurement& measurement, std::stop_token stop);
+  void measure_latency(RdmaOperation operation, bool from_a, const BenchPlan& plan, Measurement& measurement,
+                       std::stop_token stop);
+
+  // For an engine of another kind over the same sessions: prepares both ends, whose names these are.
+  std::optional<Failure> prepare(const RdmaRun& run, const std::stop_token& stop);
+  const std::string& session_of_a() const { return a_.opened.session; }
+  const std::string& session_of_b() const { return b_.opened.session; }
+
+ private:
+  struct Side {
+    const PairEnd* end = nullptr;
+    RdmaOpened opened;
+    std::string gpu;  // PCI address; empty: host memory
+    GidOffer gid;
+  };
+  std::optional<Failure> open(const BenchPlan& plan, bool datagrams, const std::stop_token& stop);
+  // What can only be staged, and not by this operation.
+  std::optional<Failure> staged_failure(RdmaOperation operation) const;
+  std::optional<Failure> choose();
+  std::optional<Failure> connect(const BenchPlan& plan, const std::stop_token& stop);
+  static RdmaRun run_of(const BenchPlan& plan, RdmaOperation operation, std::uint64_t message_bytes);
+  void describe(const Side& from, const Side& to, Measurement& measurement) const;
+  std::optional<RdmaCounters> count(const Side& side, const std::stop_token& stop) const;
+  void add_counters(const Side& side, bool sender, const std::optional<RdmaCounters>& before,
+                    Measurement& measurement, const std::stop_token& stop) const;
+  void move(const Side& from, const Side& to, const RdmaRun& run, Measurement& measurement,
+            const std::stop_token& stop) const;
+  Result<RdmaDone> finish(const Side& side, std::vector<std::uint64_t> messages) const;
+  std::pair<Result<RdmaTransferred>, Result<RdmaDone>> move_alone(const Side& active, const Side& passive,
+                                                                  const RdmaRun& run,
+                                                                  const std::stop_token& stop) const;
+  std::pair<Result<RdmaTransferred>, Result<RdmaTransferred>> move_to_receiver(
+      const Side& from, const Side& to, const RdmaRun& run, const std::stop_token& stop) const;
+  void check(const Side& from, const Side& to, const RdmaRun& run, const std::vector<std::uint64_t>& messages,
+             Measurement& measurement, const std::stop_token& stop) const;
+
+  Side a_;
+  Side b_;
+  bool infiniband_ = false;
+  int mtu_ = 0;
+  Wire wire_ = Wire::kRoceV2Ipv4;
+  std::string doubt_;
+  std::optional<Failure> failure_;
+};
+
+}  // namespace railbed

@@ -1,0 +1,100 @@
+#include "bench/verbs/rdma_engine.h"
+
+#include <fmt/format.h>
+
+#include "bench/verbs/measure_rdma.h"
+#include "facts/facts.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::uint64_t kDefaultDatagram = 1024;  // fits every path MTU but the two smallest
+
+// Keeps a connected pair for as many numbers as it serves.
+class RdmaEngine : public PairEngine {
+ public:
+  RdmaEngine(const PairEnd& a, const PairEnd& b, const BenchPlan& plan, std::stop_token stop)
+      : a_(a), b_(b), plan_(plan), stop_(std::move(stop)) {}
+
+  int operations() const override { return static_cast<int>(plan_.operations.size()); }
+
+  std::string operation_text(int operation, Metric metric) const override {
+    const bool bandwidth = metric == Metric::kBandwidth;
+    std::string text(enum_names(at(operation))[static_cast<std::size_t>(at(operation))]);
+    if (bandwidth && plan_.duplex) text += " duplex";
+    if (bandwidth && plan_.threads > 1) text += fmt::format(", {} threads", plan_.threads);
+    return plan_.memory == "host" ? text : text + ", GPU memory";
+  }
+
+  // Nobody could see a message's last byte arrive in GPU memory, or answer it, but the GPU.
+  bool can_measure(int /*operation*/, Metric metric) const override {
+    return metric == Metric::kBandwidth || plan_.memory == "host";
+  }
+
+  std::vector<std::uint64_t> sizes(int operation, std::vector<std::uint64_t> usual) const override {
+    if (at(operation) == RdmaOperation::kDatagram) return {kDefaultDatagram};
+    return usual;
+  }
+
+  // Datagrams end at the MTU, which is known once a pair is connected.
+  std::uint64_t largest_message(int /*operation*/) const override {
+    if (!pair_ || !datagrams_ || pair_->failure()) return UINT64_MAX;
+    return static_cast<std::uint64_t>(pair_->mtu());
+  }
+
+  // A pair that failed is opened anew for what comes next, and so is one that has posted its receives.
+  void measure(int operation, bool from_a, Measurement& measurement) override {
+    const bool datagrams = at(operation) == RdmaOperation::kDatagram;
+    if (pair_ && (pair_->failure() || used_up_ || datagrams_ != datagrams)) pair_.reset();
+    datagrams_ = datagrams;
+    if (!pair_) pair_ = std::make_unique<RdmaPair>(a_, b_, plan_, datagrams, stop_);
+    used_up_ = has_receiver(at(operation));
+    if (measurement.metric == Metric::kBandwidth)
+      pair_->measure_bandwidth(at(operation), from_a, plan_, measurement, stop_);
+    else
+      pair_->measure_latency(at(operation), from_a, plan_, measurement, stop_);
+  }
+
+  Ceiling ceiling(bool from_a, const Measurement& measurement) const override {
+    const PairEnd& from = from_a ? a_ : b_;
+    const PairEnd& to = from_a ? b_ : a_;
+    Ceiling ceiling = path_ceiling({from.peer->node(), from.interface, from.facts},
+                                   {to.peer->node(), to.interface, to.facts}, pair_->wire(), measurement.mtu,
+                                   measurement.message_bytes);
+    // What moves between an adapter and a GPU passes the GPU's own PCIe path.
+    for (const PairEnd* end : {&from, &to})
+      if (const std::string& gpu = pair_->gpu_of(*end);
+          !gpu.empty() && end->facts != nullptr && !ceiling.limits.empty())
+        add_pcie_limit(ceiling, items(end->facts->pci), gpu, end->peer->node());
+    return ceiling;
+  }
+
+ private:
+  RdmaOperation at(int operation) const { return plan_.operations[static_cast<std::size_t>(operation)]; }
+
+  const PairEnd& a_;
+  const PairEnd& b_;
+  const BenchPlan& plan_;
+  std::stop_token stop_;
+  std::unique_ptr<RdmaPair> pair_;
+  bool datagrams_ = false;
+  bool used_up_ = false;
+};
+
+std::unique_ptr<PairEngine> open_rdma(const PairEnd& a, const PairEnd& b, const BenchPlan& plan,
+                                      const std::stop_token& stop) {
+  return std::make_unique<RdmaEngine>(a, b, plan, stop);
+}
+
+}  // namespace
+
+EngineRegistration rdma_engine() {
+  return {Engine::kRdma, rdma_handlers,
+          PairMeasuring{"RDMA between two nodes: bandwidth and latency",
+                        {kUsualRdmaSizes.begin(), kUsualRdmaSizes.end()},
+                        2,
+                        kUsualQueuePairs,
+                        open_rdma}};
+}
+
+}  // namespace railbed

@@ -1,0 +1,221 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "bench/core/typed.h"
+#include "bench/verbs/open_sessions.h"
+#include "bench/verbs/port_counters.h"
+#include "bench/verbs/rdma_engine.h"
+#include "facts/collectors.h"
+#include "facts/net.h"
+#include "facts/rdma.h"
+#include "host/host.h"
+
+namespace railbed {
+namespace {
+
+constexpr int kMostQueuePairs = 64;
+constexpr int kDeepest = 4096;
+constexpr int kMostSlots = 1 << 20;
+constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 30;
+constexpr std::chrono::seconds kGpuPatience{60};
+constexpr std::chrono::hours kLongestStep{2};  // the stop of who asked comes long before
+
+int prefix_of(const Net& net, const std::string& interface, const IpAddress& address) {
+  const NetInterface* found = find_interface(net, interface);
+  if (found == nullptr || !found->addresses) return -1;
+  for (const InterfaceAddress& own : *found->addresses)
+    if (own.address == address) return own.prefix;
+  return -1;
+}
+
+std::vector<GidOffer> gid_offers(const RdmaPort& port, const Net& net) {
+  std::vector<GidOffer> offers;
+  for (const Gid& gid : items(port.gids)) {
+    if (!gid.gid || !gid.type) continue;
+    const std::string netdev = gid.netdev.value_or("");
+    offers.push_back({gid.index, *gid.gid, *gid.type, netdev, prefix_of(net, netdev, *gid.gid)});
+  }
+  return offers;
+}
+
+std::vector<int> cpus_near(Host& host, const RdmaDevice& device) {
+  const int node = device.numa_node.value_or(-1);
+  if (node < 0) return {};
+  const Cpu cpu = collect_cpu(host);
+  for (const NumaNode& one : cpu.numa_nodes)
+    if (one.id == node && one.cpus) return parse_list(*one.cpus).value_or(std::vector<int>{});
+  return {};
+}
+
+RdmaOpened refused(std::string cause, std::string remedy) {
+  RdmaOpened answer;
+  answer.failure = Failure{"connect", std::move(cause), std::move(remedy)};
+  return answer;
+}
+
+// In a process of its own, which is waited for as long as a GPU that slept may take, and no longer.
+Result<RdmaOpened> open_in_child(RdmaSessions& opens, RdmaOpen request, const StartPeer& start,
+                                 std::stop_token stop) {
+  OpenRdma session;
+  session.child_process = start();
+  request.here = true;
+  auto answer = ask<RdmaOpened>(*session.child_process, kRdmaOpen, request, kGpuPatience, std::move(stop));
+  if (!answer)
+    return refused(
+        fmt::format("opening GPU {} and registering its memory: {}", request.gpu, answer.error().text),
+        "nvidia-smi and `dmesg | grep -i xid` show whether the GPU answers at all");
+  if (answer->failure) return answer;
+  session.name_in_child = std::exchange(answer->session, "");
+  answer->session = opens.add(std::make_shared<OpenRdma>(std::move(session)));
+  return answer;
+}
+
+bool has_peer_memory(Host& host) {
+  const Kernel kernel = collect_kernel(host);
+  const std::vector<std::string>& modules = items(kernel.present_modules);
+  return std::ranges::find(modules, "nvidia_peermem") != modules.end();
+}
+
+Result<RdmaOpened> open(RdmaSessions& opens, Host& host, const RdmaOpen& request,
+                        const NvidiaLibraries& from) {
+  if (request.queue_pairs < 1 || request.queue_pairs > kMostQueuePairs || request.depth < 1 ||
+      request.depth > kDeepest || request.slots < 1 || request.slots > kMostSlots ||
+      request.half_bytes < 4096 || request.half_bytes > kMostMemory || request.threads < 1 ||
+      request.threads > request.queue_pairs)
+    return fail(ErrorKind::kBadInput, "queue pairs, threads, depth, slots or memory out of range");
+  const Net net = collect_net(host);
+  const Rdma rdma = collect_rdma(host);
+  const RdmaPortRef found = rdma_port_of(rdma, net, request.interface);
+  if (!found)
+    return refused(fmt::format("{} has no RDMA device", request.interface),
+                   "load the adapter's RDMA driver (mlx5_ib, rdma_rxe …): `rdma link` must list it");
+  const std::string state = found.port->state.value_or("unknown");
+  if (state != "ACTIVE")
+    return refused(fmt::format("port {}/{} under {} is {}, not ACTIVE", found.device->name,
+                               found.port->number, request.interface, state),
+                   "bring the link up; on InfiniBand a subnet manager must run");
+  auto engine = RdmaSession::open({found.device->name, found.port->number, request.half_bytes,
+                                   request.queue_pairs, request.depth, request.slots, request.datagrams,
+                                   request.threads, cpus_near(host, *found.device), request.gpu, from.cuda,
+                                   !request.gpu.empty() && has_peer_memory(host)});
+  if (!engine) return refused(engine.error().text, "");
+  RdmaOpened answer;
+  answer.device = found.device->name;
+  answer.port = found.port->number;
+  answer.link_layer = found.port->link_layer.value_or("");
+  answer.active_mtu = found.port->active_mtu.value_or(0);
+  answer.inline_bytes = (*engine)->inline_bytes();
+  answer.huge_pages = (*engine)->huge_pages();
+  answer.route = (*engine)->route();
+  answer.refusals = (*engine)->refusals();
+  answer.end = (*engine)->end();
+  answer.end.lid = found.port->lid.value_or(0);
+  answer.gids = gid_offers(*found.port, net);
+  answer.session = opens.add(
+      std::make_shared<OpenRdma>(OpenRdma{std::move(*engine), nullptr, "", answer.device, answer.port}));
+  return answer;
+}
+
+// Adds a step of an open session: Function takes (OpenRdma, Request, stop).
+template <class Request, class Function>
+void add_step(Handlers& all, std::string_view method, const std::shared_ptr<RdmaSessions>& opens,
+              Function function) {
+  using Answer =
+      decltype(function(std::declval<OpenRdma&>(), std::declval<const Request&>(), std::stop_token()));
+  all.emplace(method, typed_handler<Request>(
+                          [opens, function, method](const Request& request, std::stop_token stop) -> Answer {
+                            auto open = opens->find(request.session);
+                            if (!open) return fail(open.error().kind, open.error().text);
+                            if (!(*open)->child_process) return function(**open, request, std::move(stop));
+                            Request there = request;
+                            there.session = (*open)->name_in_child;
+                            return ask<typename Answer::value_type>(*(*open)->child_process, method, there,
+                                                                    kLongestStep, std::move(stop));
+                          }));
+}
+
+// A step that runs what was prepared.
+template <class Answer, class Function>
+void add_run(Handlers& all, std::string_view method, const std::shared_ptr<RdmaSessions>& opens,
+             Function function) {
+  add_step<RdmaRun>(all, method, opens,
+                    [function](OpenRdma& open, const RdmaRun& run, std::stop_token stop) -> Result<Answer> {
+                      if (!open.engine->is_prepared_for(run))
+                        return fail(ErrorKind::kBadInput, "the run was not prepared");
+                      return function(*open.engine, run, std::move(stop));
+                    });
+}
+
+Result<RdmaDone> done_or_failure(Result<void> result, const std::string& stage) {
+  RdmaDone done;
+  if (!result) done.failure = Failure{stage, result.error().text, ""};
+  return done;
+}
+
+Result<RdmaCounters> counters(Host& host, const OpenRdma& open) {
+  const Rdma rdma = collect_rdma(host);
+  for (const RdmaDevice& device : items(rdma.devices))
+    for (const RdmaPort& port : items(device.ports))
+      if (device.name == open.device && port.number == open.port) return read_counters(port);
+  return fail(ErrorKind::kUnavailable, open.device + " is gone");
+}
+
+}  // namespace
+
+Handlers rdma_handlers(AgentSide& side) {
+  const auto opens = side.shared<RdmaSessions>();
+  const std::shared_ptr<Host> host = side.host;
+  Handlers all;
+  all.emplace(kRdmaOpen, typed_handler<RdmaOpen>([opens, host, from = side.nvidia, start = side.start](
+                                                     const RdmaOpen& request, std::stop_token stop) {
+                if (!request.gpu.empty() && !request.here && start)
+                  return open_in_child(*opens, request, start, std::move(stop));
+                return open(*opens, *host, request, from);
+              }));
+  add_step<RdmaConnect>(all, kRdmaConnect, opens,
+                        [](OpenRdma& open, const RdmaConnect& request, std::stop_token) {
+                          return done_or_failure(open.engine->connect(request), "connect");
+                        });
+  add_step<RdmaRun>(all, kRdmaPrepare, opens, [](OpenRdma& open, const RdmaRun& run, std::stop_token) {
+    return done_or_failure(open.engine->prepare(run), "connect");
+  });
+  const auto moving = [](auto move) {
+    return [move](RdmaSession& engine, const RdmaRun& run, std::stop_token stop) {
+      return (engine.*move)(run, std::move(stop));
+    };
+  };
+  add_run<RdmaTransferred>(all, kRdmaTransfer, opens, moving(&RdmaSession::transfer));
+  add_run<RdmaTransferred>(all, kRdmaReceive, opens, moving(&RdmaSession::receive));
+  add_run<RdmaPinged>(all, kRdmaPing, opens, moving(&RdmaSession::ping));
+  add_run<RdmaDone>(all, kRdmaEcho, opens, moving(&RdmaSession::echo));
+  add_step<RdmaFinish>(all, kRdmaFinish, opens,
+                       [](OpenRdma& open, const RdmaFinish& request, std::stop_token) -> Result<RdmaDone> {
+                         open.engine->finish(request.messages);
+                         return RdmaDone{};
+                       });
+  add_step<RdmaCheck>(all, kRdmaCheck, opens,
+                      [](OpenRdma& open, const RdmaCheck& request, std::stop_token) -> Result<RdmaChecked> {
+                        if (!open.engine->is_prepared_for(request.run))
+                          return fail(ErrorKind::kBadInput, "the run was not prepared");
+                        return open.engine->check(request);
+                      });
+  add_step<RdmaSessionName>(
+      all, kRdmaWatch, opens,
+      [](OpenRdma& open, const RdmaSessionName&, std::stop_token stop) -> Result<RdmaDone> {
+        return open.engine->watch(std::move(stop));
+      });
+  add_step<RdmaSessionName>(
+      all, kRdmaCounters, opens,
+      [host](OpenRdma& open, const RdmaSessionName&, std::stop_token) { return counters(*host, open); });
+  // The child process, if any, ends with the last reference to it.
+  all.emplace(kRdmaClose, typed_handler<RdmaSessionName>(
+                              [opens](const RdmaSessionName& request, std::stop_token) -> Result<RdmaDone> {
+                                opens->remove(request.session);
+                                return RdmaDone{};
+                              }));
+  return all;
+}
+
+}  // namespace railbed

@@ -1,0 +1,283 @@
+// Latency: ping-pong of writes or sends, or one read after the other. With writes each side spins on the last
+// byte of its own memory; the echo is sent from the very memory that the ping arrived in, so the pinging side
+// can check both ways. Neither end goes on before its own request is acknowledged: two that are under way at
+// once slow each other down, most of all in software RDMA. The pinging side does not count that wait.
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "bench/core/clock.h"
+#include "bench/core/pattern.h"
+#include "bench/core/processor_trial.h"
+#include "bench/statistics/statistics.h"
+#include "bench/verbs/verbs_state.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::uint64_t kLatencyBatch = 100'000'000;
+constexpr std::uint64_t kPingPatience = 4'000'000'000;
+constexpr std::uint64_t kEchoPatience = 6'000'000'000;
+// A datagram that brought no answer for so long is taken for lost.
+constexpr std::uint64_t kDatagramPatience = 200'000'000;
+constexpr std::uint64_t kSpinsToYield = 16384;
+constexpr std::uint64_t kSpinsToLook = 1024;
+constexpr std::uint64_t kSpinsToClock = 64 * kSpinsToLook;
+
+unsigned char look(std::byte* at) {
+  return std::atomic_ref(*reinterpret_cast<unsigned char*>(at)).load(std::memory_order_acquire);
+}
+
+// Posts requests on the first queue pair, and spins.
+class Player {
+ public:
+  Player(const RdmaSession::State& state, const RdmaRun& run, std::stop_token stop, std::uint64_t patience)
+      : state_(state),
+        operation_(run.operation),
+        slots_(state.slots(state.incoming(), run)),
+        patience_(patience),
+        yields_(few_processors()),
+        done_(state.queue_pairs.size()),
+        completions_(state, state.lanes.front().sends, "trading with", stop),
+        inbox_(state, state.lanes.front().receives, "trading with", std::move(stop)) {}
+
+  // `offset`: into the other's half.
+  bool post(std::span<const std::byte> local, std::size_t offset) {
+    ibv_sge piece{reinterpret_cast<std::uint64_t>(local.data()), static_cast<std::uint32_t>(local.size()),
+                  state_.mr->lkey};
+    ibv_send_wr request{};
+    request.wr_id = work_id(0, ++posted_);
+    request.sg_list = &piece;
+    request.num_sge = 1;
+    request.send_flags = IBV_SEND_SIGNALED;
+    if (operation_ != RdmaOperation::kRead && local.size() <= state_.inline_bytes)
+      request.send_flags |= IBV_SEND_INLINE;
+    state_.address(request, operation_, 0, offset);
+    ibv_send_wr* bad = nullptr;
+    ibv_post_send(state_.queue_pairs[0], &request, &bad);
+    return !broken_;
+  }
+  // Waits until all that was posted is done.
+  bool settle() {
+    return spin([this] { return poll_sends() && done_[0] >= posted_; }, [](std::uint64_t) { return false; });
+  }
+  bool poll_sends() {
+    if (!completions_.poll(done_)) broken_ = true;
+    return !broken_;
+  }
+
+  // Messages that arrived by send since the last call, by number.
+  const std::vector<std::uint64_t>& arrivals() {
+    arrivals_.clear();
+    if (!inbox_.poll([&](const ibv_wc& one) { arrivals_.push_back(one.wr_id & 0xffff'ffff'ffff); }))
+      broken_ = inbox_broken_ = true;
+    return arrivals_;
+  }
+  std::span<std::byte> arrived(std::uint64_t message) const { return slots_.slot(0, message); }
+  // Posts the receive that follows on this message's, once for each message.
+  void receive_after(std::uint64_t message) { state_.post_receives(slots_, 0, message + depth(), 1); }
+  std::uint64_t depth() const { return state_.receive_depth(slots_); }
+
+  // Spins until `arrived()`; false when the wait was in vain, or when `over(since)`, which is asked now and
+  // then; `since` is 0 until the wait gets long: in a virtual machine one look at the clock may take as long
+  // as a message.
+  template <class Arrived, class Over>
+  bool spin(Arrived arrived, Over over) {
+    std::uint64_t since = 0;
+    for (std::uint64_t spins = 1; !arrived(); ++spins) {
+      if (broken_) return false;
+      if (yields_ && spins % kSpinsToYield == 0) sched_yield();
+      if (spins % kSpinsToLook != 0) continue;
+      if (over(since) || !poll_sends()) return false;
+      if (spins % kSpinsToClock != 0) continue;
+      if (since == 0) since = now_ns();
+      if (now_ns() - since > patience_) return silent_ = true, false;
+    }
+    return true;
+  }
+  void give_up() { silent_ = true; }
+
+  std::optional<Failure> failure() const {
+    if (broken_) return inbox_broken_ ? inbox_.failure() : completions_.failure();
+    if (silent_)
+      return Failure{
+          "run", fmt::format("{} did not answer for {} s", state_.peer, patience_ / 1'000'000'000),
+          fmt::format("see whether {} is overloaded or its railbed agent is stopped", state_.peer)};
+    return std::nullopt;
+  }
+
+ private:
+  const RdmaSession::State& state_;
+  RdmaOperation operation_;
+  Slots slots_;
+  std::uint64_t patience_;
+  bool yields_;
+  bool broken_ = false;
+  bool inbox_broken_ = false;
+  bool silent_ = false;
+  std::uint64_t posted_ = 0;
+  std::vector<std::uint64_t> done_;
+  std::vector<std::uint64_t> arrivals_;
+  Completions completions_;
+  Completions inbox_;
+};
+
+class Pinger {
+ public:
+  Pinger(const RdmaSession::State& state, const RdmaRun& run, std::stop_token stop)
+      : state_(state),
+        run_(run),
+        player_(state, run, std::move(stop), kPingPatience),
+        message_(state.outgoing().first(run.message_bytes)),
+        read_into_(state.slots(state.incoming(), run)),
+        trial_(few_own_processors(), to_ns(run.warmup), 1) {}
+
+  RdmaPinged run() {
+    bool well = play_until(now_ns() + to_ns(run_.warmup), nullptr);
+    const std::uint64_t start = now_ns();
+    well = well && play_until(start + to_ns(run_.seconds), &sampler_);
+    pinged_.seconds = static_cast<double>(now_ns() - start) / 1e9;
+    pinged_.summary = sampler_.summary(run_.operation != RdmaOperation::kRead);
+    if (!well) pinged_.failure = player_.failure();
+    return std::move(pinged_);
+  }
+
+ private:
+  bool play_until(std::uint64_t end, LatencySampler* sampler) {
+    std::uint64_t batch_end = now_ns() + kLatencyBatch;
+    answered_ = now_ns();
+    for (std::uint64_t now = now_ns(); now < end;) {
+      number();
+      if (!player_.settle()) return false;
+      const std::uint64_t sent = now_ns();
+      const bool came = trip();
+      const std::uint64_t done = now_ns();
+      now = done;
+      if (!came && !lost(done)) return false;
+      if (!came) continue;
+      answered_ = done;
+      pinged_.wrong_bytes += count_wrong(reply_, message_);
+      trial_.count(done);
+      if (sampler == nullptr) continue;
+      sampler->add(done - sent);
+      pinged_.checked_bytes += message_.size();
+      if (done > batch_end) {
+        sampler->end_batch();
+        batch_end = now_ns() + kLatencyBatch;
+      }
+    }
+    return true;
+  }
+
+  // Whether there was no answer for no worse reason than that datagrams get lost.
+  bool lost(std::uint64_t now) {
+    if (run_.operation != RdmaOperation::kDatagram || player_.failure()) return false;
+    ++pinged_.lost;
+    if (now - answered_ < kPingPatience) return true;
+    player_.give_up();
+    return false;
+  }
+
+  void number() {
+    ++sequence_;
+    tick_ = static_cast<unsigned char>(sequence_ % 255 + 1);
+    if (run_.operation == RdmaOperation::kRead) return read_into_.poison(0, 0);
+    std::memcpy(message_.data(), &sequence_, std::min(message_.size(), sizeof sequence_));
+    if (run_.operation == RdmaOperation::kWrite) message_.back() = std::byte{tick_};
+  }
+
+  bool trip() {
+    const auto never = [](std::uint64_t) { return false; };
+    switch (run_.operation) {
+      case RdmaOperation::kWrite:
+        reply_ = state_.incoming().first(message_.size());
+        return player_.post(message_, 0) &&
+               player_.spin([&] { return look(&reply_.back()) == tick_; }, never);
+      case RdmaOperation::kRead:
+        reply_ = read_into_.slot(0, 0);
+        return player_.post(reply_, 0) && player_.settle();
+      case RdmaOperation::kSend:
+        return player_.post(message_, 0) && player_.spin([&] { return replied(false); }, never);
+      case RdmaOperation::kDatagram:
+        return player_.post(message_, 0) &&
+               player_.spin(
+                   [&] { return replied(true); },
+                   [](std::uint64_t since) { return since != 0 && now_ns() - since > kDatagramPatience; });
+    }
+    return false;
+  }
+
+  // A datagram that was given up may still come; it is not the answer to this one.
+  bool replied(bool may_be_late) {
+    bool found = false;
+    for (const std::uint64_t message : player_.arrivals()) {
+      const auto got = player_.arrived(message);
+      player_.receive_after(message);
+      const std::size_t numbered = std::min(message_.size(), sizeof sequence_);
+      if (may_be_late && std::memcmp(got.data(), message_.data(), numbered) != 0) continue;
+      reply_ = got;
+      found = true;
+    }
+    return found;
+  }
+
+  const RdmaSession::State& state_;
+  const RdmaRun& run_;
+  Player player_;
+  std::span<std::byte> message_;
+  Slots read_into_;
+  std::span<std::byte> reply_;
+  ProcessorTrial trial_;
+  LatencySampler sampler_;
+  RdmaPinged pinged_;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t answered_ = 0;
+  unsigned char tick_ = 0;
+};
+
+}  // namespace
+
+RdmaPinged RdmaSession::ping(const RdmaRun& run, std::stop_token stop) {
+  pin_to(state_->set_up.cpus);
+  RdmaPinged pinged = Pinger(*state_, run, std::move(stop)).run();
+  if (!pinged.failure && pinged.wrong_bytes > 0)
+    pinged.failure = Failure{"verify",
+                             fmt::format("replies arrived changed: {} bytes differ from what was sent to {}",
+                                         pinged.wrong_bytes, state_->peer),
+                             "suspect memory or the adapters"};
+  return pinged;
+}
+
+RdmaDone RdmaSession::echo(const RdmaRun& run, std::stop_token stop) {
+  pin_to(state_->set_up.cpus);
+  Player player(*state_, run, std::move(stop), kEchoPatience);
+  ProcessorTrial trial(few_own_processors(), to_ns(run.warmup), 2);
+  const auto echoed = [&] {
+    if (!trial.over()) trial.count(now_ns());
+  };
+  const auto over = [&](std::uint64_t) { return state_->finished.load(); };
+  if (!has_receiver(run.operation)) {
+    const auto message = state_->incoming().first(run.message_bytes);
+    unsigned char seen = 0;
+    while (player.spin([&] { return look(&message.back()) != seen; }, over)) {
+      seen = look(&message.back());
+      if (!player.post(message, 0) || !player.settle()) break;
+      echoed();
+    }
+    return {player.failure()};
+  }
+  // A slot may be received into again when the echo that it holds has long left.
+  const std::uint64_t lag = player.depth() / 2;
+  std::vector<std::uint64_t> arrivals;
+  while (player.spin([&] { return !(arrivals = player.arrivals()).empty(); }, over))
+    for (const std::uint64_t message : arrivals) {
+      if (!player.post(player.arrived(message), 0) || !player.settle()) return {player.failure()};
+      echoed();
+      if (message >= lag) player.receive_after(message - lag);
+    }
+  return {player.failure()};
+}
+
+}  // namespace railbed

@@ -1,0 +1,100 @@
+// Memory of a session, of the host or of a GPU, made known to the adapter.
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "bench/verbs/verbs_state.h"
+
+namespace railbed {
+namespace {
+
+constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+
+Result<void> register_host_memory(RdmaSession::State& state) {
+  const auto bytes = state.memory.bytes();
+  if (state.verbs->reg_mr_iova2 != nullptr)
+    state.mr = state.verbs->reg_mr_iova2(state.pd, bytes.data(), bytes.size(),
+                                         reinterpret_cast<std::uint64_t>(bytes.data()),
+                                         kAccess | IBV_ACCESS_RELAXED_ORDERING);
+  if (state.mr == nullptr) state.mr = state.verbs->reg_mr(state.pd, bytes.data(), bytes.size(), kAccess);
+  if (state.mr == nullptr) return failed(fmt::format("ibv_reg_mr of {} MiB", bytes.size() >> 20), errno);
+  return {};
+}
+
+// Each registers the memory of the GPU, or says why it cannot.
+std::string register_dma_buf(RdmaSession::State& state) {
+  if (state.verbs->reg_dmabuf_mr == nullptr)
+    return "libibverbs has no ibv_reg_dmabuf_mr: rdma-core is older than 34";
+  const auto file = state.gpu->dma_buf();
+  if (!file) return file.error().text;
+  state.mr = state.verbs->reg_dmabuf_mr(state.pd, 0, state.gpu->size(), state.gpu->address(), file->get(),
+                                        kAccess | IBV_ACCESS_RELAXED_ORDERING);
+  return state.mr != nullptr ? "" : fmt::format("ibv_reg_dmabuf_mr: {}", std::strerror(errno));
+}
+
+std::string register_by_peer_memory(RdmaSession::State& state) {
+  if (!state.set_up.peer_memory) return "the module is not loaded";
+  state.mr = state.verbs->reg_mr(state.pd, reinterpret_cast<void*>(state.gpu->address()), state.gpu->size(),
+                                 kAccess);
+  return state.mr != nullptr ? "" : fmt::format("ibv_reg_mr: {}", std::strerror(errno));
+}
+
+Result<void> register_gpu_memory(RdmaSession::State& state) {
+  auto gpu = GpuMemory::allocate(state.set_up.cuda_files, state.set_up.gpu, state.memory.bytes(),
+                                 static_cast<std::size_t>(state.set_up.threads));
+  if (!gpu) return fail(gpu.error().kind, gpu.error().text);
+  state.gpu = std::move(*gpu);
+  for (const auto& [route, register_by] : {std::pair{MemoryRoute::kDmaBuf, &register_dma_buf},
+                                           std::pair{MemoryRoute::kPeerMemory, &register_by_peer_memory}}) {
+    const std::string why = register_by(state);
+    if (why.empty()) {
+      state.route = route;
+      state.shift = state.gpu->address() - reinterpret_cast<std::uint64_t>(state.memory.bytes().data());
+      return {};
+    }
+    state.refusals.push_back(fmt::format("not by {}: {}", to_text(route), why));
+  }
+  state.route = MemoryRoute::kStaged;
+  return register_host_memory(state);
+}
+
+}  // namespace
+
+tl::unexpected<Error> failed(std::string_view what, int error) {
+  std::string text = fmt::format("{}: {}", what, std::strerror(error));
+  if (error == ENOMEM)
+    text +=
+        "; raise the limit of locked memory: ulimit -l unlimited, or LimitMEMLOCK=infinity of the service";
+  return fail(ErrorKind::kUnavailable, std::move(text));
+}
+
+Result<void> register_memory(RdmaSession::State& state) {
+  auto memory = PinnedMemory::map(2 * state.set_up.half_bytes + kHeaderRoom);
+  if (!memory) return fail(memory.error().kind, memory.error().text);
+  state.memory = std::move(*memory);
+  return state.set_up.gpu.empty() ? register_host_memory(state) : register_gpu_memory(state);
+}
+
+// The processor that numbers, answers and compares messages does not see those in GPU memory; and of a write
+// or a read the other end hears nothing that would tell it to copy.
+Result<void> allowed_by_route(const RdmaSession::State& state, RdmaOperation operation) {
+  if (state.in_host_memory() || operation == RdmaOperation::kSend) return {};
+  if (operation == RdmaOperation::kDatagram)
+    return fail(ErrorKind::kBadInput, "datagrams are sent from host memory only");
+  if (state.staged()) return fail(ErrorKind::kBadInput, "only sends can be staged");
+  return {};
+}
+
+// Both halves, as they were prepared in the image. The image itself then holds neither: what is sent or
+// checked must have been copied back.
+Result<void> fill_gpu(RdmaSession::State& state) {
+  state.gpu->store(state.outgoing());
+  state.gpu->store(state.incoming());
+  if (!state.gpu->wait_stored())
+    return fail(ErrorKind::kUnavailable, "into GPU memory: " + state.gpu->error());
+  std::memcpy(state.outgoing().data(), state.incoming().data(), state.outgoing().size());
+  return {};
+}
+
+}  // namespace railbed

@@ -1,0 +1,208 @@
+// Bandwidth, the active end: every queue pair keeps as many messages under way as its window allows.
+#include <algorithm>
+#include <array>
+
+#include "bench/core/clock.h"
+#include "bench/verbs/verbs_lanes.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::size_t kChain = 16;  // requests a doorbell
+constexpr std::uint64_t kTurnsToClock = 64;
+// Bytes to a completion, and completions a window at least: fewer wake the thread less often, more cut the
+// intervals finer. Of reads more, since the other end idles where the next ones come in bursts.
+constexpr std::uint64_t kBytesToSignal = 256 << 10;
+constexpr std::uint64_t kSignalsOfWindow = 4;
+constexpr std::uint64_t kSignalsOfReads = 64;
+
+std::string_view doing(RdmaOperation operation) {
+  switch (operation) {
+    case RdmaOperation::kWrite:
+      return "writing to";
+    case RdmaOperation::kRead:
+      return "reading from";
+    default:
+      return "sending to";
+  }
+}
+
+// What one thread does.
+class Mover {
+ public:
+  Mover(const RdmaSession::State& state, const RdmaRun& run, std::size_t lane, Course& course,
+        std::stop_token stop)
+      : state_(state),
+        run_(run),
+        lane_(lane),
+        course_(course),
+        reads_(run.operation == RdmaOperation::kRead),
+        slots_(state.slots(reads_ ? state.incoming() : state.outgoing(), run)),
+        window_(window()),
+        signal_(messages_to_signal()),
+        posted_(state.queue_pairs.size()),
+        done_(state.queue_pairs.size()),
+        completions_(state, state.lanes[lane].sends, doing(run.operation), std::move(stop)) {}
+
+  RdmaTransferred run() {
+    RdmaTransferred result;
+    if (lane_ == 0)
+      lead(result);
+    else
+      follow();
+    if (!broken_ && !course_.given_up()) drain();
+    if (broken_) result.failure = completions_.failure();
+    if (state_.gpu && !state_.gpu->error(lane_).empty())
+      result.failure = Failure{"run", state_.gpu->error(lane_), ""};
+    result.cpu_seconds = cpu_.seconds();
+    result.messages = posted_;
+    return result;
+  }
+
+ private:
+  // Sends fill half of the other end's receives, so that it can post new ones in time.
+  std::uint64_t window() const {
+    const std::uint64_t most = state_.receive_depth(slots_);
+    return has_receiver(run_.operation) ? std::max<std::uint64_t>(1, most / 2) : most;
+  }
+
+  std::uint64_t messages_to_signal() const {
+    const std::uint64_t most = window_ / (reads_ ? kSignalsOfReads : kSignalsOfWindow);
+    return std::clamp<std::uint64_t>(kBytesToSignal / run_.message_bytes, 1,
+                                     std::max<std::uint64_t>(1, most));
+  }
+
+  void lead(RdmaTransferred& result) {
+    if (move_until(now_ns() + to_ns(run_.warmup), nullptr)) {
+      enter(Phase::kMeasuring);
+      const std::uint64_t start = now_ns();
+      const std::uint64_t first = course_.total();
+      meter_.begin(start, first);
+      move_until(start + to_ns(run_.seconds), &result.intervals);
+      result.seconds = static_cast<double>(now_ns() - start) / 1e9;
+      result.bytes = (course_.total() - first) * run_.message_bytes;
+    }
+    enter(Phase::kOver);
+  }
+  void enter(Phase phase) {
+    course_.enter(phase);
+    cpu_.follow(phase);
+  }
+
+  bool move_until(std::uint64_t end, std::vector<double>* intervals) {
+    std::uint64_t now = now_ns();
+    for (std::uint64_t turn = 1; now < end; ++turn) {
+      if (!take_turn()) return false;
+      // Where the clock is no register (emulated machines) reading it costs as much as a small message.
+      if (progressed_ || turn % kTurnsToClock == 0) now = now_ns();
+      if (intervals != nullptr && progressed_)
+        meter_.progress(now, course_.total(), run_.message_bytes, *intervals);
+    }
+    return true;
+  }
+
+  void follow() {
+    for (Phase phase = course_.phase(); phase != Phase::kOver; phase = course_.phase()) {
+      cpu_.follow(phase);
+      if (!take_turn()) break;
+    }
+    cpu_.follow(Phase::kOver);
+  }
+
+  // Fills every window, then takes what completed, or waits. False when that is the end.
+  bool take_turn() {
+    bool posted = false;
+    for (std::size_t qp = lane_; qp < posted_.size(); qp += state_.lanes.size()) posted |= post(qp, false);
+    return take_completions() && (posted || progressed_ || wait()) && !course_.given_up();
+  }
+  bool take_completions() {
+    const std::uint64_t before = total_;
+    if (!completions_.poll(done_)) return fail();
+    total_ = sum(done_);
+    progressed_ = total_ != before;
+    if (progressed_) course_.count(lane_, total_);
+    return true;
+  }
+  bool wait() { return completions_.wait() || fail(); }
+  bool fail() {
+    broken_ = true;
+    course_.give_up();
+    return false;
+  }
+
+  // Everything under way arrives; the last message of each queue pair is signalled, so that all are counted.
+  void drain() {
+    const auto step = [&] { return take_completions() && (progressed_ || wait()) && !course_.given_up(); };
+    for (std::size_t qp = lane_; qp < posted_.size(); qp += state_.lanes.size()) {
+      while (posted_[qp] - done_[qp] >= window_)
+        if (!step()) return;
+      post(qp, true);
+    }
+    while (sum(posted_) != total_)
+      if (!step()) return;
+  }
+
+  // Posts a chain as far as the window allows, one message alone when it is the last.
+  bool post(std::size_t qp, bool last) {
+    const std::uint64_t room = window_ - (posted_[qp] - done_[qp]);
+    const std::size_t count = last ? 1 : std::min<std::uint64_t>(room, kChain);
+    if (count == 0) return false;
+    std::array<ibv_send_wr, kChain> requests{};
+    std::array<ibv_sge, kChain> pieces{};
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t message = posted_[qp]++;
+      const auto bytes = slots_.slot(static_cast<int>(qp), message);
+      if (state_.staged())
+        state_.gpu->bring(bytes, lane_);
+      else if (state_.in_host_memory() && reads_)
+        slots_.poison(static_cast<int>(qp), message);
+      else if (state_.in_host_memory())
+        slots_.number(static_cast<int>(qp), message);
+      pieces[i] = state_.piece(bytes);
+      ibv_send_wr& request = requests[i];
+      request.wr_id = work_id(qp, posted_[qp]);
+      request.next = i + 1 < count ? &requests[i + 1] : nullptr;
+      request.sg_list = &pieces[i];
+      request.num_sge = 1;
+      request.send_flags = last || posted_[qp] % signal_ == 0 ? IBV_SEND_SIGNALED : 0;
+      state_.address(request, run_.operation, qp, slots_.offset(static_cast<int>(qp), message));
+    }
+    if (state_.staged() && !state_.gpu->wait_brought(lane_)) return fail();
+    // A request that cannot be posted never completes, which the limit of silence notices.
+    ibv_send_wr* bad = nullptr;
+    ibv_post_send(state_.queue_pairs[qp], requests.data(), &bad);
+    return true;
+  }
+
+  static std::uint64_t sum(const std::vector<std::uint64_t>& counts) {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t count : counts) sum += count;
+    return sum;
+  }
+
+  const RdmaSession::State& state_;
+  const RdmaRun& run_;
+  std::size_t lane_;
+  Course& course_;
+  bool reads_;
+  Slots slots_;
+  std::uint64_t window_;
+  std::uint64_t signal_;
+  std::vector<std::uint64_t> posted_;
+  std::vector<std::uint64_t> done_;
+  std::uint64_t total_ = 0;  // of done_
+  bool progressed_ = false;
+  bool broken_ = false;
+  Completions completions_;
+  IntervalMeter meter_;
+  ThreadMeter cpu_;
+};
+
+}  // namespace
+
+RdmaTransferred RdmaSession::transfer(const RdmaRun& run, std::stop_token stop) {
+  Course course(state_->lanes.size());
+  return run_lanes(*state_, [&](std::size_t lane) { return Mover(*state_, run, lane, course, stop).run(); });
+}
+
+}  // namespace railbed
