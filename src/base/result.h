@@ -20,6 +20,9 @@ struct Error {
   ErrorKind kind = ErrorKind::kInternal;
   std::string
       text;  // what happened, to what, why and what to do next; one or more lines, no trailing newline
+  // The node that it concerns, which the text then names; empty where it concerns none. Logic asks this and
+  // the kind, never the text.
+  std::string node = {};
 };
 
 template <class T>
@@ -33,6 +36,9 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
 inline tl::unexpected<Error> fail(ErrorKind kind, std::string text) {
   return tl::unexpected<Error>(Error{kind, std::move(text)});
 }
+
+// Passes an error on as it is.
+inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
 
 // Passes an error on, saying first what the caller was doing: "read cluster.yaml: no such file".
 inline tl::unexpected<Error> fail(Error error, std::string_view doing) {
