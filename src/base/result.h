@@ -46,6 +46,9 @@ inline tl::unexpected<Error> fail(Error error, std::string_view doing) {
   return tl::unexpected<Error>(std::move(error));
 }
 
+// Says which node an error is of, unless it says so already: "gpu01: no such device".
+Error at_node(std::string_view node, Error error);
+
 // The process exit code that an error of this kind ends a command with (ARCHITECTURE.md, "Errors").
 int exit_code(ErrorKind kind);
 

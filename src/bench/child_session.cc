@@ -67,7 +67,7 @@ Result<void> follow_session(Peer& peer, const std::string& session, const Follow
     const auto news = ask<ChildNews>(peer, kChildNext, ChildName{session}, kAnswer, stop);
     if (!news) {
       end();
-      return fail(news.error().kind, news.error().text);
+      return fail(news.error());
     }
     if (!news->step.empty()) listener.step(news->step);
     if (!news->printed.empty()) listener.printed(news->printed);

@@ -63,29 +63,26 @@ Handlers gpu_handlers(const NvidiaLibraries& from) {
   handlers.emplace(kGpuCopies,
                    typed_handler<GpuCopyPlan>(
                        [children, from](const GpuCopyPlan& plan, std::stop_token) -> Result<ChildName> {
-                         if (auto sane = check_copies(plan); !sane)
-                           return fail(sane.error().kind, sane.error().text);
+                         if (auto sane = check_copies(plan); !sane) return fail(sane.error());
                          return start(*children, plan, from, run_gpu_copies);
                        }));
   handlers.emplace(kCollective,
                    typed_handler<CollectivePlan>(
                        [children, from](const CollectivePlan& plan, std::stop_token) -> Result<ChildName> {
-                         if (auto sane = check_plan(plan); !sane)
-                           return fail(sane.error().kind, sane.error().text);
+                         if (auto sane = check_plan(plan); !sane) return fail(sane.error());
                          return start(*children, plan, from, run_collective);
                        }));
   handlers.emplace(kGpuTrain,
                    typed_handler<GpuTrainPlan>(
                        [children, from](const GpuTrainPlan& plan, std::stop_token) -> Result<ChildName> {
-                         if (auto sane = check_gpu_train(plan); !sane)
-                           return fail(sane.error().kind, sane.error().text);
+                         if (auto sane = check_gpu_train(plan); !sane) return fail(sane.error());
                          return start(*children, plan, from, run_gpu_train);
                        }));
   handlers.emplace(kChildNext,
                    typed_handler<ChildName>(
                        [children](const ChildName& request, std::stop_token stop) -> Result<ChildNews> {
                          auto session = children->find(request.session);
-                         if (!session) return fail(session.error().kind, session.error().text);
+                         if (!session) return fail(session.error());
                          return (*session)->news(kNewsWait, std::move(stop));
                        }));
   handlers.emplace(kChildEnd, typed_handler<ChildName>(

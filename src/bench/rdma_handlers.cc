@@ -139,7 +139,7 @@ void add_step(Handlers& all, std::string_view method, const std::shared_ptr<Rdma
   all.emplace(method, typed_handler<Request>(
                           [opens, function, method](const Request& request, std::stop_token stop) -> Answer {
                             auto open = opens->find(request.session);
-                            if (!open) return fail(open.error().kind, open.error().text);
+                            if (!open) return fail(open.error());
                             if (!(*open)->elsewhere) return function(**open, request, std::move(stop));
                             Request there = request;
                             there.session = (*open)->name_there;
@@ -167,11 +167,11 @@ Result<RdmaDone> done_or_failure(Result<void> result, const std::string& stage) 
 }
 
 Result<TrainRan> train(RdmaSessions& opens, const TrainRun& run, std::stop_token stop) {
-  if (auto sane = check_run(run); !sane) return fail(sane.error().kind, sane.error().text);
+  if (auto sane = check_run(run); !sane) return fail(sane.error());
   std::vector<std::shared_ptr<RdmaSession>> links;
   for (const std::string& name : {run.session, run.incoming}) {
     const auto open = opens.find(name);
-    if (!open) return fail(open.error().kind, open.error().text);
+    if (!open) return fail(open.error());
     if (!(*open)->engine || !(*open)->engine->is_prepared_for(ring_run("")))
       return fail(ErrorKind::kBadInput, "the session was not prepared for a ring");
     links.push_back((*open)->engine);

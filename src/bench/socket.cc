@@ -195,8 +195,7 @@ Result<Socket> connect_stream(const IpAddress& from, const IpAddress& to, int po
     return fail(ErrorKind::kUnavailable, fmt::format("send from {}: {}", from.to_text(), reason(errno)));
   if (connect(fd, remote.get(), remote.size) != 0 && errno != EINPROGRESS)
     return fail(ErrorKind::kUnavailable, fmt::format("connect to {}: {}", to.to_text(), reason(errno)));
-  if (auto connected = finish_connect(fd, to, deadline, stop); !connected)
-    return fail(connected.error().kind, connected.error().text);
+  if (auto connected = finish_connect(fd, to, deadline, stop); !connected) return fail(connected.error());
   set_up(fd);
   std::string hello = fmt::format("{}:{:03}", token, stream);
   iovec part{hello.data(), hello.size()};

@@ -14,7 +14,7 @@ Handlers train_handlers() {
       kTrainListen,
       typed_handler<TcpListen>([doors](const TcpListen& request, std::stop_token) -> Result<TcpListening> {
         auto listener = listen_on(request.address, 8);
-        if (!listener) return fail(listener.error().kind, listener.error().text);
+        if (!listener) return fail(listener.error());
         auto door = std::make_shared<TcpDoor>(TcpDoor{std::move(*listener), random_hex(kTokenHex / 2)});
         TcpListening answer{"", door->listener.port, door->token};
         answer.session = doors->add(std::move(door));
@@ -22,12 +22,11 @@ Handlers train_handlers() {
       }));
   handlers.emplace(kTrainRun, typed_handler<TrainRun>(
                                   [doors](const TrainRun& request, std::stop_token stop) -> Result<TrainRan> {
-                                    if (auto sane = check_run(request); !sane)
-                                      return fail(sane.error().kind, sane.error().text);
+                                    if (auto sane = check_run(request); !sane) return fail(sane.error());
                                     if (request.next.token.size() != kTokenHex)
                                       return fail(ErrorKind::kBadInput, "token: wrong length");
                                     auto door = doors->find(request.session);
-                                    if (!door) return fail(door.error().kind, door.error().text);
+                                    if (!door) return fail(door.error());
                                     doors->remove(request.session);
                                     return train_over_tcp(**door, request, std::move(stop));
                                   }));

@@ -98,7 +98,7 @@ class Climb {
   // The GPU as CUDA counts them, which not every environment does alike.
   Result<int> ordinal(Peer& peer, const LadderEnd& end) {
     const auto seats = ask<GpuSeats>(peer, kGpuSeats, GpuSeats{}, kStartDeadline, interrupted());
-    if (!seats) return fail(seats.error().kind, fmt::format("{}: {}", end.node, seats.error().text));
+    if (!seats) return fail(at_node(end.node, seats.error()));
     if (!seats->error.empty())
       return fail(ErrorKind::kUnavailable, fmt::format("{}: {}", end.node, seats->error));
     const auto found = std::ranges::find(seats->gpus, end.gpu, &GpuSeat::address);

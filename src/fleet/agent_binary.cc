@@ -54,7 +54,7 @@ std::string elf_architecture(std::string_view file) {
 
 Result<AgentBinaries::Entry> AgentBinaries::load(const std::string& path) const {
   auto bytes = read_file(path);
-  if (!bytes) return fail(bytes.error().kind, bytes.error().text);
+  if (!bytes) return fail(bytes.error());
   Entry entry;
   entry.known = {elf_architecture(*bytes), sha256_hex(*bytes), bytes->size()};
   entry.path = path;
@@ -74,11 +74,11 @@ Result<std::vector<AgentBinaries::Known>> AgentBinaries::known() {
   const std::lock_guard lock(mutex_);
   if (loaded_) return list();
   auto own = load(own_);
-  if (!own) return fail(own.error().kind, own.error().text);
+  if (!own) return fail(own.error());
   entries_.insert_or_assign(own->known.architecture, std::move(*own));
   for (const auto& [architecture, path] : others_) {
     auto entry = load(path);
-    if (!entry) return fail(entry.error().kind, entry.error().text);
+    if (!entry) return fail(entry.error());
     if (entry->known.architecture != architecture)
       return fail(ErrorKind::kBadInput, fmt::format("agent binary {}: built for {}, not for {}", path,
                                                     entry->known.architecture, architecture));

@@ -44,7 +44,7 @@ std::string encode_frame(const Frame& frame) {
 Result<std::optional<Frame>> FrameDecoder::lost(std::string text) {
   error_ = Error{ErrorKind::kBadInput, std::move(text)};
   buffer_.clear();
-  return fail(error_->kind, error_->text);
+  return fail(*error_);
 }
 
 bool FrameDecoder::skip_noise() {
@@ -61,7 +61,7 @@ bool FrameDecoder::skip_noise() {
 }
 
 Result<std::optional<Frame>> FrameDecoder::next() {
-  if (error_) return fail(error_->kind, error_->text);
+  if (error_) return fail(*error_);
   if (!skip_noise()) {
     if (noise_.size() > max_noise_) return lost(fmt::format("not a frame: \"{}\"", printable(noise_)));
     return std::nullopt;

@@ -40,7 +40,7 @@ void Waker::wait_until(Clock::time_point time, const std::stop_token& stop) cons
 
 Result<Link> Link::start(const std::vector<std::string>& words) {
   auto child = Child::spawn(words);
-  if (!child) return fail(child.error().kind, child.error().text);
+  if (!child) return fail(child.error());
   return Link(std::move(*child));
 }
 

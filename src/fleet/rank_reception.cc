@@ -144,7 +144,7 @@ class Reception {
 Result<std::vector<ArrivedRank>> receive_ranks(const Rendezvous& at, int ranks, const std::stop_token& stop) {
   constexpr int kMostBacklog = 4096;
   const auto listener = listen_at(at, std::min(ranks, kMostBacklog));
-  if (!listener) return fail(listener.error().kind, listener.error().text);
+  if (!listener) return fail(listener.error());
   Reception reception(at, ranks, listener->get());
   const Time end = std::chrono::steady_clock::now() + at.patience;
   while (!reception.complete()) {

@@ -85,7 +85,7 @@ class Knock {
       return std::nullopt;
     // The greeting comes when rank 0 gets to it, which may be long after the kernel has taken the connection.
     const auto greeting = read_line(fd.get(), until_, stop_);
-    if (!greeting) return fail(greeting.error().kind, greeting.error().text);
+    if (!greeting) return fail(greeting.error());
     if (!*greeting) return std::nullopt;
     if (!(*greeting)->starts_with(kGreeting)) return stranger("says \"" + printable(**greeting, 60) + '"');
     return introduce(std::move(fd), (*greeting)->substr(kGreeting.size()));
@@ -99,7 +99,7 @@ class Knock {
     if (send(fd.get(), line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size()))
       return std::nullopt;
     const auto answer = read_line(fd.get(), until_, stop_);
-    if (!answer) return fail(answer.error().kind, answer.error().text);
+    if (!answer) return fail(answer.error());
     if (!*answer) return std::nullopt;
     const std::string& text = **answer;
     if (text.starts_with(kRefusal))
@@ -157,10 +157,10 @@ Result<Fd> reach_rank_zero(const Rendezvous& at, const RankIntroduction& own, co
   Knock knock(at, own, until, stop);
   do {
     auto sockets = start_connecting(at);
-    if (!sockets) return fail(sockets.error().kind, sockets.error().text);
+    if (!sockets) return fail(sockets.error());
     for (Fd& socket : *sockets) {
       auto attempt = knock.on(std::move(socket));
-      if (!attempt) return fail(attempt.error().kind, attempt.error().text);
+      if (!attempt) return fail(attempt.error());
       if (*attempt) return std::move(**attempt);
     }
     if (stop.stop_requested()) return fail(ErrorKind::kCancelled, "stopped while rank 0 was awaited");

@@ -239,6 +239,7 @@ TEST_F(RendezvousTest, ARankThatDiesIsNamed) {
   const auto answer = arrived->front().peer->call("echo", "1", 20s);
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().text, "rank 1 on gpu01 has gone");
+  EXPECT_EQ(answer.error().node, "gpu01");
   EXPECT_EQ(arrived->front().peer->call("echo", "1", 20s).error().text, "rank 1 on gpu01 has gone");
 }
 
