@@ -83,8 +83,8 @@ std::string fill(std::string_view text, const Target& target) {
 }
 
 std::string quoted_words(const Sighting& sighting) {
-  const std::string errors = printable(sighting.errors);
-  const std::string noise = printable(sighting.noise);
+  const std::string errors = quotable(sighting.errors);
+  const std::string noise = quotable(sighting.noise);
   if (errors.empty() && noise.empty()) return "it said nothing";
   if (errors.empty() || noise.empty()) return fmt::format("it said \"{}\"", errors.empty() ? noise : errors);
   return fmt::format("it said \"{}\" and, on stderr, \"{}\"", noise, errors);
@@ -97,7 +97,7 @@ Diagnosis diagnose(const Target& target, const Sighting& sighting) {
     return at_node(target.name, {kind, std::move(text)});
   };
   if (const Symptom* symptom = find_symptom(sighting.errors)) {
-    const std::string line = printable(line_with(sighting.errors, symptom->said));
+    const std::string line = quotable(line_with(sighting.errors, symptom->said));
     return {say(symptom->kind, fmt::format("{}: {} (\"{}\")", fill(symptom->reason, target),
                                            fill(symptom->remedy, target), line)),
             symptom->passing};
@@ -120,7 +120,7 @@ Error diagnose(const Target& target, const BootstrapLine& line, std::string_view
   const auto say = [&](std::string text) {
     return at_node(target.name, {ErrorKind::kUnavailable, std::move(text)});
   };
-  const std::string rest = printable(line.rest);
+  const std::string rest = quotable(line.rest);
   if (line.word == "architecture")
     return say(fmt::format("it is {0}, this railbed is {1}: give one built for it: --agent-binary {0}=PATH",
                            rest, own_architecture));

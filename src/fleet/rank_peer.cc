@@ -3,18 +3,12 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
-#include "fleet/wait.h"
+#include "host/wait.h"
 
 namespace railbed::fleet {
-namespace {
-
-constexpr std::size_t kReadChunk = 65536;
-
-}  // namespace
-
 tl::unexpected<Error> RankPeer::lose(ErrorKind kind, std::string why) {
   lost_ = Error{kind, fmt::format("{} {}", who_, why), node_};
-  socket_.close();
+  socket_.reset();
   return tl::unexpected<Error>(*lost_);
 }
 
@@ -52,7 +46,7 @@ Result<void> RankPeer::receive(Time until, const std::stop_token& stop) {
     return waited == Waited::kStopped
                ? fail({ErrorKind::kCancelled, who_ + " was not waited for: stopped", node_})
                : fail({ErrorKind::kTimeout, who_ + " did not answer in time", node_});
-  char bytes[kReadChunk];
+  char bytes[kChunkBytes];
   const ssize_t count = recv(socket_.get(), bytes, sizeof bytes, 0);
   if (count > 0) {
     decoder_.feed({bytes, static_cast<std::size_t>(count)});

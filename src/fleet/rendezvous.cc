@@ -1,6 +1,5 @@
 #include "fleet/rendezvous.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,7 +13,7 @@
 #include "fleet/frame.h"
 #include "fleet/rank_door.h"
 #include "fleet/sha256.h"
-#include "fleet/wait.h"
+#include "host/wait.h"
 
 namespace railbed::fleet {
 namespace {
@@ -87,7 +86,7 @@ class Knock {
     const auto greeting = read_line(fd.get(), until_, stop_);
     if (!greeting) return fail(greeting.error());
     if (!*greeting) return std::nullopt;
-    if (!(*greeting)->starts_with(kGreeting)) return stranger("says \"" + printable(**greeting, 60) + '"');
+    if (!(*greeting)->starts_with(kGreeting)) return stranger("says \"" + quotable(**greeting, 60) + '"');
     return introduce(std::move(fd), (*greeting)->substr(kGreeting.size()));
   }
 
@@ -104,12 +103,12 @@ class Knock {
     const std::string& text = **answer;
     if (text.starts_with(kRefusal))
       return fail(ErrorKind::kUnavailable, fmt::format("rank 0 at {} port {} refused: {}", at_.host, at_.port,
-                                                       printable(text.substr(kRefusal.size()))));
+                                                       quotable(text.substr(kRefusal.size()))));
     const std::string right = proof_of(at_, Prover::kRankZero, nonce, hello.nonce, own_);
-    if (!text.starts_with(kWelcome) || !same_proof(text.substr(kWelcome.size()), right))
+    if (!text.starts_with(kWelcome) || !same_secret(text.substr(kWelcome.size()), right))
       return stranger("does not know the secret");
     keep_alive(fd.get());
-    fcntl(fd.get(), F_SETFL, fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK);
+    set_blocking(fd.get(), true);
     return std::optional(std::move(fd));
   }
 
