@@ -2,6 +2,13 @@
 
 namespace railbed {
 
+Error at_node(std::string_view node, Error error) {
+  if (error.node == node) return error;
+  error.text = std::string(node) + ": " + error.text;
+  error.node = node;
+  return error;
+}
+
 int exit_code(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::kBadInput:

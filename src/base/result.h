@@ -20,6 +20,9 @@ struct Error {
   ErrorKind kind = ErrorKind::kInternal;
   std::string
       text;  // what happened, to what, why and what to do next; one or more lines, no trailing newline
+  // The node that it concerns, which the text then names; empty where it concerns none. Logic asks this and
+  // the kind, never the text.
+  std::string node = {};
 };
 
 template <class T>
@@ -34,11 +37,17 @@ inline tl::unexpected<Error> fail(ErrorKind kind, std::string text) {
   return tl::unexpected<Error>(Error{kind, std::move(text)});
 }
 
+// Passes an error on as it is.
+inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
+
 // Passes an error on, saying first what the caller was doing: "read cluster.yaml: no such file".
 inline tl::unexpected<Error> fail(Error error, std::string_view doing) {
   error.text = std::string(doing) + ": " + error.text;
   return tl::unexpected<Error>(std::move(error));
 }
+
+// Says which node an error is of, unless it says so already: "gpu01: no such device".
+Error at_node(std::string_view node, Error error);
 
 // The process exit code that an error of this kind ends a command with (ARCHITECTURE.md, "Errors").
 int exit_code(ErrorKind kind);

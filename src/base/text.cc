@@ -4,6 +4,18 @@
 #include <cctype>
 
 namespace railbed {
+namespace {
+
+bool is_line_break_or_tab(char32_t c) { return c == '\n' || c == '\r' || c == '\t'; }
+
+// Terminals obey C0 and C1 controls; direction overrides make text read as something else; U+FFFE and U+FFFF
+// are not allowed in XML.
+bool is_dangerous(char32_t c) {
+  return c < 0x20 || (c >= 0x7F && c <= 0x9F) || (c >= 0x200E && c <= 0x200F) ||
+         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0xFFFE || c == 0xFFFF;
+}
+
+}  // namespace
 
 std::string_view trim(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n\v\f";
@@ -54,6 +66,44 @@ std::string lower(std::string_view text) {
   std::transform(result.begin(), result.end(), result.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return result;
+}
+
+CodePoint first_code_point(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text.front());
+  if (lead < 0x80) return {lead, 1};
+  const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < bytes) return {};
+  char32_t value = lead & (0x7FU >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) return {};
+    value = (value << 6) | (static_cast<unsigned char>(text[i]) & 0x3FU);
+  }
+  constexpr char32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
+  if (value < kSmallest[bytes] || value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF)) return {};
+  return {value, bytes};
+}
+
+std::string printable(std::string_view text, std::string_view instead) {
+  std::string result;
+  result.reserve(text.size());
+  while (!text.empty()) {
+    const CodePoint next = first_code_point(text);
+    const std::size_t bytes = std::max<std::size_t>(next.bytes, 1);
+    if (next.bytes != 0 && is_line_break_or_tab(next.value))
+      result += ' ';
+    else
+      result += next.bytes == 0 || is_dangerous(next.value) ? instead : text.substr(0, bytes);
+    text.remove_prefix(bytes);
+  }
+  return result;
+}
+
+bool same_secret(std::string_view given, std::string_view right) {
+  if (given.size() != right.size()) return false;
+  unsigned differs = 0;
+  for (std::size_t i = 0; i < right.size(); ++i)
+    differs |= static_cast<unsigned>(given[i]) ^ static_cast<unsigned>(right[i]);
+  return differs == 0;
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {

@@ -21,6 +21,18 @@ std::vector<std::string_view> lines(std::string_view text);
 // "key<separator>value" → trimmed pair; nothing when the separator is not there.
 std::optional<std::pair<std::string_view, std::string_view>> key_value(std::string_view line, char separator);
 std::string lower(std::string_view text);
+// The character that a text, which is not empty, begins with (Unicode standard, table 3-7).
+struct CodePoint {
+  char32_t value = 0;
+  std::size_t bytes = 0;  // 0: not UTF-8
+};
+CodePoint first_code_point(std::string_view text);
+// One line that a terminal only shows, of text that may come from anybody. Line breaks and tabs become
+// spaces; of other control characters, of what turns the direction of text and of bytes that are not UTF-8
+// each becomes `instead`.
+std::string printable(std::string_view text, std::string_view instead = "\xEF\xBF\xBD");
+// Without an early exit, so that the bytes of a secret cannot be found out one by one.
+bool same_secret(std::string_view given, std::string_view right);
 // Edit distance, for "did you mean".
 std::size_t edit_distance(std::string_view a, std::string_view b);
 // The candidate closest to `word`, when it is close enough to be a typing slip.

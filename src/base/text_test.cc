@@ -63,5 +63,26 @@ TEST(Units, ReadWhatPeopleWrite) {
     EXPECT_FALSE(parse_byte_count(text)) << text;
 }
 
+TEST(Text, PrintableShowsNothingThatATerminalObeys) {
+  EXPECT_EQ(printable("GPU 0\n漢\t\033[31m\xc2\x9b"), "GPU 0 漢 \xEF\xBF\xBD[31m\xEF\xBF\xBD");
+  EXPECT_EQ(printable("gr\xf6\xdf", "?"), "gr??");
+  EXPECT_EQ(printable(""), "");
+}
+
+TEST(Text, CodePointsAreThoseOfTheStandard) {
+  EXPECT_EQ(first_code_point("\xE2\x82\xAC rest").value, U'€');
+  EXPECT_EQ(first_code_point("\xE2\x82\xAC rest").bytes, 3U);
+  // Cut off, overlong, a surrogate, beyond the last one.
+  for (const char* bad : {"\xE2\x82", "\xC0\x80", "\xE0\x80\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\x80"})
+    EXPECT_EQ(first_code_point(bad).bytes, 0U);
+}
+
+TEST(Text, SecretsAreComparedWhole) {
+  EXPECT_TRUE(same_secret("abc", "abc"));
+  EXPECT_FALSE(same_secret("abd", "abc"));
+  EXPECT_FALSE(same_secret("ab", "abc"));
+  EXPECT_FALSE(same_secret("", "abc"));
+}
+
 }  // namespace
 }  // namespace railbed

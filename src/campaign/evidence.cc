@@ -26,7 +26,7 @@ bool is_fixture(const fs::path& folder) {
 
 Result<void> add_clocks_file(const std::string& file, Evidence& evidence) {
   const auto text = read_file(file);
-  if (!text) return fail(text.error().kind, text.error().text);
+  if (!text) return fail(text.error());
   auto clocks = json::read<std::map<std::string, ClockReading>>(*text);
   if (!clocks) return fail(std::move(clocks.error()), file);
   evidence.clocks = std::move(*clocks);
@@ -50,7 +50,7 @@ Result<void> add_root(const std::string& root, Evidence& evidence) {
   const bool fixture = fs::is_directory(folder, ignored) && is_fixture(folder);
   if (fixture && fs::exists(folder / "cluster.yaml", ignored)) {
     auto cluster = load_cluster(folder / "cluster.yaml");
-    if (!cluster) return fail(cluster.error().kind, cluster.error().text);
+    if (!cluster) return fail(cluster.error());
     evidence.cluster = std::move(*cluster);
   }
   CollectOptions options;
@@ -74,7 +74,7 @@ Result<void> add_root(const std::string& root, Evidence& evidence) {
 
 Result<void> add_facts_file(const std::string& file, Evidence& evidence) {
   const auto text = read_file(file);
-  if (!text) return fail(text.error().kind, text.error().text);
+  if (!text) return fail(text.error());
   auto facts = facts_from_json(*text);
   if (!facts) return fail(std::move(facts.error()), file);
   const std::string name = facts->system.os.hostname.value_or(fs::path(file).stem());
@@ -85,7 +85,7 @@ Result<void> add_facts_file(const std::string& file, Evidence& evidence) {
 
 Result<void> add_measurements_file(const std::string& file, Evidence& evidence) {
   const auto text = read_file(file);
-  if (!text) return fail(text.error().kind, text.error().text);
+  if (!text) return fail(text.error());
   auto document = json::parse(*text);
   if (!document) return fail(std::move(document.error()), file);
   const bool wrapped = document->is_object() && document->contains("measurements");

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 
-#include "bench/core/child_session.h"
-#include "bench/verbs/gpu_choice.h"
 #include "bench/collective/measure_collective.h"
+#include "bench/core/child_session.h"
 #include "bench/core/typed.h"
-#include "campaign/caller.h"
+#include "bench/verbs/gpu_choice.h"
 #include "bench/verbs/rdma.h"
-#include "cli/terminal.h"
+#include "campaign/caller.h"
 #include "nccl/choice.h"
 
 namespace railbed {
@@ -100,7 +99,7 @@ class LadderClimb {
   // The GPU as CUDA counts them, which not every environment does alike.
   Result<int> ordinal(Peer& peer, const LadderEnd& end) {
     const auto seats = ask<GpuSeats>(peer, kGpuSeats, GpuSeats{}, kStartDeadline, caller_.stop);
-    if (!seats) return fail(seats.error().kind, fmt::format("{}: {}", end.node, seats.error().text));
+    if (!seats) return fail(at_node(end.node, seats.error()));
     if (!seats->error.empty())
       return fail(ErrorKind::kUnavailable, fmt::format("{}: {}", end.node, seats->error));
     const auto found = std::ranges::find(seats->gpus, end.gpu, &GpuSeat::address);

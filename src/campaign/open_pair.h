@@ -8,7 +8,6 @@
 #include "bench/pairs/measure.h"
 #include "campaign/caller.h"
 #include "campaign/pair_ways.h"
-#include "cli/bench_ends.h"
 #include "facts/facts.h"
 #include "fleet/fleet.h"
 

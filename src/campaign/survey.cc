@@ -108,7 +108,7 @@ PairEnd end_on(const Rail& rail, fleet::Fleet& fleet, const Surveyed& surveyed, 
 
 Result<Facts> facts_of(Peer& peer, const Caller& caller) {
   auto text = peer.call("facts", "{}", kGpuFactsDeadline, caller.stop);
-  if (!text) return fail(text.error().kind, text.error().text);
+  if (!text) return fail(text.error());
   return facts_from_json(*text);
 }
 

@@ -10,9 +10,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "bench/engines/handlers.h"
-#include "bench/core/local_peer.h"
 #include "bench/collective/measure_collective.h"
+#include "bench/core/local_peer.h"
+#include "bench/engines/handlers.h"
 #include "campaign/agent_handlers.h"
 #include "campaign/gpu_remedy.h"
 #include "campaign/survey.h"
@@ -96,9 +96,9 @@ Result<Place> parse_place(const std::string& word) {
 
 Result<void> fill_plan(BenchCollectivesOptions& options) {
   const auto operation = parse_enum<Collective>(options.operation, "operation");
-  if (!operation) return fail(operation.error().kind, operation.error().text);
+  if (!operation) return fail(operation.error());
   const auto type = parse_enum<DataType>(options.type, "type");
-  if (!type) return fail(type.error().kind, type.error().text);
+  if (!type) return fail(type.error());
   const auto from = parse_byte_count(options.from);
   const auto to = parse_byte_count(options.to);
   if (!from || !to || from->bytes == 0 || from->bytes > to->bytes)

@@ -60,7 +60,7 @@ Result<BenchPlan> plan_for(const Rail& rail, const BenchPairsOptions& options) {
   plan.warmup = std::min(0.5, options.seconds / 4);
   plan.streams = options.streams;
   auto sizes = parse_sizes(options.size.empty() ? "1M" : options.size);
-  if (!sizes) return fail(sizes.error().kind, sizes.error().text);
+  if (!sizes) return fail(sizes.error());
   plan.sizes = {sizes->front()};
   return plan;
 }
@@ -119,7 +119,7 @@ class RailMeasurer {
 Result<RailReport> search(const Rail& rail, fleet::Fleet& fleet, const Surveyed& surveyed,
                           const BenchPairsOptions& options) {
   auto plan = plan_for(rail, options);
-  if (!plan) return fail(plan.error().kind, plan.error().text);
+  if (!plan) return fail(plan.error());
   RailReport report;
   report.rail = rail.name;
   report.engine = engine_for(rail, options);

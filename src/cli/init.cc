@@ -92,7 +92,7 @@ Result<std::vector<Node>> nodes_of(const std::vector<std::string>& hosts) {
 Result<LookedAt> look_at_hosts(const InitOptions& options) {
   LookedAt seen;
   auto nodes = nodes_of(options.hosts);
-  if (!nodes) return fail(nodes.error().kind, nodes.error().text);
+  if (!nodes) return fail(nodes.error());
   Cluster cluster;
   cluster.nodes = std::move(*nodes);
   fleet::FleetOptions reach = options.fleet;
@@ -138,7 +138,7 @@ Result<LookedAt> look_at_files(const std::vector<std::string>& files) {
 Result<LookedAt> look_at_tree(const std::string& root) {
   LookedAt seen;
   auto hosts = open_nodes(root);
-  if (!hosts) return fail(hosts.error().kind, hosts.error().text);
+  if (!hosts) return fail(hosts.error());
   for (NamedHost& host : *hosts) add(seen, host.node, collect_facts(*host.host));
   return seen;
 }

@@ -32,7 +32,7 @@ Result<std::optional<LaunchedCommand>> find_launched(const std::string& rendezvo
                                                      std::chrono::milliseconds patience) {
   const auto environment = fleet::environment_here();
   const auto launched = fleet::find_launcher(environment);
-  if (!launched) return fail(launched.error().kind, launched.error().text);
+  if (!launched) return fail(launched.error());
   if (!*launched && !rendezvous.empty())
     return fail(
         ErrorKind::kBadInput,

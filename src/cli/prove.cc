@@ -110,7 +110,7 @@ Result<Report> prove(const ProveFlags& flags, std::stop_token stop) {
   report.started_at = utc_now();
   report.railbed = RAILBED_VERSION;
   auto cluster = load_cluster(flags.cluster_file);
-  if (!cluster) return fail(cluster.error().kind, cluster.error().text);
+  if (!cluster) return fail(cluster.error());
   report.cluster = std::move(*cluster);
   fleet::Fleet fleet = open_fleet(report.cluster, flags.fleet);
 

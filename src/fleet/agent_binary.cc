@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "fleet/child.h"
 #include "fleet/sha256.h"
+#include "host/child.h"
 
 namespace railbed::fleet {
 namespace {
@@ -17,8 +17,8 @@ namespace {
 Result<std::string> read_file(const std::string& path) {
   const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string bytes;
-  char chunk[1 << 16];
-  ssize_t count = file.open() ? 1 : -1;
+  char chunk[kChunkBytes];
+  ssize_t count = file ? 1 : -1;
   while (count > 0 && (count = read(file.get(), chunk, sizeof chunk)) > 0)
     bytes.append(chunk, static_cast<std::size_t>(count));
   if (count < 0)
@@ -28,14 +28,14 @@ Result<std::string> read_file(const std::string& path) {
 
 // Everything `words` prints, or nothing when it fails or is silent for 30 s.
 std::string output_of(const std::vector<std::string>& words) {
-  auto child = Child::spawn(words);
-  if (!child) return "";
-  child->in.close();
+  auto program = start_program(words);
+  if (!program) return "";
+  program->in.reset();
   std::string bytes;
-  char chunk[1 << 16];
-  pollfd ready = {child->out.get(), POLLIN, 0};
+  char chunk[kChunkBytes];
+  pollfd ready = {program->out.get(), POLLIN, 0};
   while (poll(&ready, 1, 30'000) > 0) {
-    const ssize_t count = read(child->out.get(), chunk, sizeof chunk);
+    const ssize_t count = read(program->out.get(), chunk, sizeof chunk);
     if (count > 0) bytes.append(chunk, static_cast<std::size_t>(count));
     if (count == 0) return bytes;
     if (count < 0 && errno != EAGAIN && errno != EINTR) break;
@@ -54,7 +54,7 @@ std::string elf_architecture(std::string_view file) {
 
 Result<AgentBinaries::Entry> AgentBinaries::load(const std::string& path) const {
   auto bytes = read_file(path);
-  if (!bytes) return fail(bytes.error().kind, bytes.error().text);
+  if (!bytes) return fail(bytes.error());
   Entry entry;
   entry.known = {elf_architecture(*bytes), sha256_hex(*bytes), bytes->size()};
   entry.path = path;
@@ -74,11 +74,11 @@ Result<std::vector<AgentBinaries::Known>> AgentBinaries::known() {
   const std::lock_guard lock(mutex_);
   if (loaded_) return list();
   auto own = load(own_);
-  if (!own) return fail(own.error().kind, own.error().text);
+  if (!own) return fail(own.error());
   entries_.insert_or_assign(own->known.architecture, std::move(*own));
   for (const auto& [architecture, path] : others_) {
     auto entry = load(path);
-    if (!entry) return fail(entry.error().kind, entry.error().text);
+    if (!entry) return fail(entry.error());
     if (entry->known.architecture != architecture)
       return fail(ErrorKind::kBadInput, fmt::format("agent binary {}: built for {}, not for {}", path,
                                                     entry->known.architecture, architecture));

@@ -83,8 +83,8 @@ std::string fill(std::string_view text, const Target& target) {
 }
 
 std::string quoted_words(const Sighting& sighting) {
-  const std::string errors = printable(sighting.errors);
-  const std::string noise = printable(sighting.noise);
+  const std::string errors = quotable(sighting.errors);
+  const std::string noise = quotable(sighting.noise);
   if (errors.empty() && noise.empty()) return "it said nothing";
   if (errors.empty() || noise.empty()) return fmt::format("it said \"{}\"", errors.empty() ? noise : errors);
   return fmt::format("it said \"{}\" and, on stderr, \"{}\"", noise, errors);
@@ -93,40 +93,44 @@ std::string quoted_words(const Sighting& sighting) {
 }  // namespace
 
 Diagnosis diagnose(const Target& target, const Sighting& sighting) {
+  const auto say = [&](ErrorKind kind, std::string text) {
+    return at_node(target.name, {kind, std::move(text)});
+  };
   if (const Symptom* symptom = find_symptom(sighting.errors)) {
-    const std::string text =
-        fmt::format("{}: {}: {} (\"{}\")", target.name, fill(symptom->reason, target),
-                    fill(symptom->remedy, target), printable(line_with(sighting.errors, symptom->said)));
-    return {Error{symptom->kind, text}, symptom->passing};
+    const std::string line = quotable(line_with(sighting.errors, symptom->said));
+    return {say(symptom->kind, fmt::format("{}: {} (\"{}\")", fill(symptom->reason, target),
+                                           fill(symptom->remedy, target), line)),
+            symptom->passing};
   }
   if (!sighting.exit_code) {
     const auto seconds = std::chrono::duration<double>(sighting.waited).count();
-    return {Error{ErrorKind::kTimeout, fmt::format("{}: no answer within {:.3g} s while {}; {}", target.name,
-                                                   seconds, sighting.doing, quoted_words(sighting))}};
+    return {say(ErrorKind::kTimeout, fmt::format("no answer within {:.3g} s while {}; {}", seconds,
+                                                 sighting.doing, quoted_words(sighting)))};
   }
   // ssh ends with 255 when the connection failed, else with the status of the remote command: ssh(1).
   const int code = *sighting.exit_code;
   const std::string_view hint = code == 126 || code == 127
                                     ? "; is its login shell a POSIX shell, and may its disks hold programs?"
                                     : "";
-  return {Error{ErrorKind::kUnavailable, fmt::format("{}: ended with status {} while {}; {}{}", target.name,
-                                                     code, sighting.doing, quoted_words(sighting), hint)}};
+  return {say(ErrorKind::kUnavailable, fmt::format("ended with status {} while {}; {}{}", code,
+                                                   sighting.doing, quoted_words(sighting), hint))};
 }
 
 Error diagnose(const Target& target, const BootstrapLine& line, std::string_view own_architecture) {
-  const std::string rest = printable(line.rest);
+  const auto say = [&](std::string text) {
+    return at_node(target.name, {ErrorKind::kUnavailable, std::move(text)});
+  };
+  const std::string rest = quotable(line.rest);
   if (line.word == "architecture")
-    return {ErrorKind::kUnavailable,
-            fmt::format("{0}: it is {1}, this railbed is {2}: give one built for it: --agent-binary {1}=PATH",
-                        target.name, rest, own_architecture)};
+    return say(fmt::format("it is {0}, this railbed is {1}: give one built for it: --agent-binary {0}=PATH",
+                           rest, own_architecture));
   const bool full =
       line.rest.find("No space left") != std::string::npos || line.rest.find("quota") != std::string::npos;
   const std::string_view reason = full
                                       ? "no space left for the agent: free some in its home, /dev/shm or /tmp"
                                       : "no directory there can hold the agent";
-  if (line.word == "nowhere" || full)
-    return {ErrorKind::kUnavailable, fmt::format("{}: {} ({})", target.name, reason, rest)};
-  return {ErrorKind::kUnavailable, fmt::format("{}: the agent could not be copied: {}", target.name, rest)};
+  if (line.word == "nowhere" || full) return say(fmt::format("{} ({})", reason, rest));
+  return say("the agent could not be copied: " + rest);
 }
 
 }  // namespace railbed::fleet

@@ -71,7 +71,10 @@ command=$(printf %s "$command" | sed "s#/dev/shm/#$root/shm/#")
     return fleet.peer(0).call(method, params, seconds(60), {});
   }
   std::string error_of(const Result<std::string>& result) {
-    return result ? "no error: " + *result : result.error().text;
+    if (result) return "no error: " + *result;
+    EXPECT_EQ(result.error().node, "gpu07");
+    EXPECT_THAT(result.error().text, StartsWith("gpu07: ")) << "once, and first";
+    return result.error().text;
   }
   fs::path agents() const { return root_ / "home/.cache/railbed/agents"; }
   fs::path agent() const { return agents() / sha256_hex(read_file(RAILBED_TEST_AGENT)) / "railbed"; }

@@ -1,11 +1,13 @@
 #include "fleet/frame.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 
 #include "base/json.h"
+#include "base/text.h"
 
 namespace railbed::fleet {
 namespace {
@@ -44,7 +46,7 @@ std::string encode_frame(const Frame& frame) {
 Result<std::optional<Frame>> FrameDecoder::lost(std::string text) {
   error_ = Error{ErrorKind::kBadInput, std::move(text)};
   buffer_.clear();
-  return fail(error_->kind, error_->text);
+  return fail(*error_);
 }
 
 bool FrameDecoder::skip_noise() {
@@ -61,15 +63,15 @@ bool FrameDecoder::skip_noise() {
 }
 
 Result<std::optional<Frame>> FrameDecoder::next() {
-  if (error_) return fail(error_->kind, error_->text);
+  if (error_) return fail(*error_);
   if (!skip_noise()) {
-    if (noise_.size() > max_noise_) return lost(fmt::format("not a frame: \"{}\"", printable(noise_)));
+    if (noise_.size() > max_noise_) return lost(fmt::format("not a frame: \"{}\"", quotable(noise_)));
     return std::nullopt;
   }
   const std::size_t known = std::min(buffer_.size(), kMagic.size());
   if (buffer_.compare(0, known, kMagic, 0, known) != 0)
     return lost(
-        fmt::format("between frames came \"{}\"", printable(std::string_view(buffer_).substr(0, 300))));
+        fmt::format("between frames came \"{}\"", quotable(std::string_view(buffer_).substr(0, 300))));
   if (buffer_.size() < kFrameHeader) return std::nullopt;
   if (const auto version = static_cast<std::uint8_t>(buffer_[4]); version != kProtocolVersion)
     return lost(
@@ -126,30 +128,25 @@ Error decode_error(std::string_view body) {
   const std::string kind = text_of("kind");
   const auto found = std::find(kErrorKinds.begin(), kErrorKinds.end(), kind);
   if (found == kErrorKinds.end())
-    return Error{ErrorKind::kBadInput, "an error that could not be understood: " + printable(body)};
+    return Error{ErrorKind::kBadInput, "an error that could not be understood: " + quotable(body)};
   return Error{static_cast<ErrorKind>(found - kErrorKinds.begin()), text_of("text")};
 }
 
-std::string printable(std::string_view bytes, std::size_t limit) {
-  std::string out;
-  bool gap = false;
+std::string quotable(std::string_view bytes, std::size_t limit) {
+  std::string plain;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const char c = bytes[i];
-    if (c == '\x1b') {  // CSI sequences end with a letter (ECMA-48, 5.4); of others only ESC is dropped
-      if (i + 1 < bytes.size() && bytes[i + 1] == '[')
-        for (i += 2; i < bytes.size() && (bytes[i] < '@' || bytes[i] > '~');) ++i;
-      continue;
+    if (bytes[i] != '\x1b') {
+      plain.push_back(bytes[i]);
+    } else if (i + 1 < bytes.size() && bytes[i + 1] == '[') {
+      // CSI sequences end with a letter (ECMA-48, 5.4); of others only ESC is dropped
+      for (i += 2; i < bytes.size() && (bytes[i] < '@' || bytes[i] > '~');) ++i;
     }
-    if (c == '\n' || c == '\r' || c == '\t' || c == ' ') {
-      gap = !out.empty();
-      continue;
-    }
-    if (gap) out.push_back(' ');
-    gap = false;
-    out.push_back(c > ' ' && c < '\x7f' ? c : '?');
   }
-  if (out.size() > limit) out = "..." + out.substr(out.size() - limit + 3);
-  return out;
+  std::string out = printable(fmt::format("{}", fmt::join(words(plain), " ")), "?");
+  if (out.size() <= limit) return out;
+  std::size_t begin = out.size() - limit + 3;
+  while (begin < out.size() && (static_cast<unsigned char>(out[begin]) & 0xC0) == 0x80) ++begin;
+  return "..." + out.substr(begin);
 }
 
 }  // namespace railbed::fleet

@@ -83,8 +83,8 @@ Result<Request> decode_request(std::string_view body);
 std::string encode_error(const Error& error);
 Error decode_error(std::string_view body);
 
-// Bytes from elsewhere made fit for a terminal: one line, no control or escape sequences, ASCII, and of a
-// longer text its end, where the reason usually stands.
-std::string printable(std::string_view bytes, std::size_t limit = 300);
+// Bytes from elsewhere as a message quotes them: printable(), without the escape sequences of terminals and
+// without runs of spaces, and of a longer text its end, where the reason usually stands.
+std::string quotable(std::string_view bytes, std::size_t limit = 300);
 
 }  // namespace railbed::fleet

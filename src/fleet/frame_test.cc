@@ -105,10 +105,15 @@ TEST(Frame, ErrorKeepsItsKind) {
   EXPECT_EQ(decode_error("[1]").kind, ErrorKind::kBadInput);
 }
 
-TEST(Printable, IsOneBoundedLineWithoutControls) {
-  EXPECT_EQ(printable("  a\r\n\tb\x1b[1;31mc\x1b[0m\x07 \xc3\xa4\n"), "a bc? ??");
-  EXPECT_EQ(printable(std::string(500, 'x') + "end", 20), "...xxxxxxxxxxxxxxend");
-  EXPECT_EQ(printable("\x1b["), "");
+TEST(Quotable, IsOneBoundedLineWithoutControls) {
+  EXPECT_EQ(quotable("  a\r\n\tb\x1b[1;31mc\x1b[0m\x07 \xc3\xa4\n"), "a bc? \xc3\xa4");
+  EXPECT_EQ(quotable(std::string(500, 'x') + "end", 20), "...xxxxxxxxxxxxxxend");
+  EXPECT_EQ(quotable("xxxx\xc3\xa4"
+                     "end!",
+                     8),
+            "...end!")
+      << "no half of a character";
+  EXPECT_EQ(quotable("\x1b["), "");
 }
 
 }  // namespace

@@ -46,11 +46,11 @@ Result<LaunchedRank> read_numbers(const Environment& environment, const Names& n
   LaunchedRank found;
   found.launcher = names.launcher;
   const auto ranks = number_of(environment, names, names.ranks, 1, kMostRanks);
-  if (!ranks) return fail(ranks.error().kind, ranks.error().text);
+  if (!ranks) return fail(ranks.error());
   const auto rank = number_of(environment, names, names.rank, 0, *ranks - 1);
-  if (!rank) return fail(rank.error().kind, rank.error().text);
+  if (!rank) return fail(rank.error());
   const auto local = number_of(environment, names, names.local_rank, 0, *ranks - 1);
-  if (!local) return fail(local.error().kind, local.error().text);
+  if (!local) return fail(local.error());
   found.rank = *rank;
   found.ranks = *ranks;
   found.local_rank = *local;
@@ -127,7 +127,7 @@ Result<std::optional<LaunchedRank>> find_launcher(const Environment& environment
     return std::nullopt;
   }
   auto found = read_numbers(environment, *names);
-  if (!found) return fail(found.error().kind, found.error().text);
+  if (!found) return fail(found.error());
   if (found->ranks == 1) return std::nullopt;
   found->gpu = gpu_of(environment, found->local_rank);
   if (names == &kSlurm) {

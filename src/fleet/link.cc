@@ -14,7 +14,6 @@ namespace railbed::fleet {
 namespace {
 
 constexpr std::size_t kErrorsKept = 4096;
-constexpr std::size_t kChunk = 65536;
 
 int milliseconds_until(Clock::time_point deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -39,18 +38,18 @@ void Waker::wait_until(Clock::time_point time, const std::stop_token& stop) cons
 }
 
 Result<Link> Link::start(const std::vector<std::string>& words) {
-  auto child = Child::spawn(words);
-  if (!child) return fail(child.error().kind, child.error().text);
-  return Link(std::move(*child));
+  auto program = start_program(words);
+  if (!program) return fail(program.error());
+  return Link(std::move(*program));
 }
 
 Link::Event Link::pump(Clock::time_point deadline, const Waker& waker) {
   if (Clock::now() >= deadline) return Event::kTimeout;
-  const bool writing = !outbox_.empty() && child_.in.open();
-  pollfd fds[] = {{child_.out.get(), POLLIN, 0},
-                  {child_.err.get(), POLLIN, 0},
+  const bool writing = !outbox_.empty() && bool(program_.in);
+  pollfd fds[] = {{program_.out.get(), POLLIN, 0},
+                  {program_.err.get(), POLLIN, 0},
                   {waker.fd(), POLLIN, 0},
-                  {writing ? child_.in.get() : -1, POLLOUT, 0}};
+                  {writing ? program_.in.get() : -1, POLLOUT, 0}};
   const int ready = poll(fds, 4, milliseconds_until(deadline));
   if (ready == 0) return Event::kTimeout;
   if (ready < 0) return Event::kProgress;  // EINTR: the caller comes again
@@ -65,19 +64,19 @@ Link::Event Link::pump(Clock::time_point deadline, const Waker& waker) {
 }
 
 bool Link::read_output() {
-  char bytes[kChunk];
-  const ssize_t count = read(child_.out.get(), bytes, sizeof bytes);
+  char bytes[kChunkBytes];
+  const ssize_t count = read(program_.out.get(), bytes, sizeof bytes);
   if (count > 0) decoder_.feed({bytes, static_cast<std::size_t>(count)});
   return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
 void Link::read_errors() {
   char bytes[4096];
-  while (child_.err.open()) {
-    const ssize_t count = read(child_.err.get(), bytes, sizeof bytes);
+  while (program_.err) {
+    const ssize_t count = read(program_.err.get(), bytes, sizeof bytes);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (count <= 0) {
-      child_.err.close();
+      program_.err.reset();
       return;
     }
     errors_.append(bytes, static_cast<std::size_t>(count));
@@ -86,11 +85,12 @@ void Link::read_errors() {
 }
 
 void Link::write_input() {
-  const ssize_t count = ::send(child_.in.get(), outbox_.data() + sent_, outbox_.size() - sent_, MSG_NOSIGNAL);
+  const ssize_t count =
+      ::send(program_.in.get(), outbox_.data() + sent_, outbox_.size() - sent_, MSG_NOSIGNAL);
   if (count > 0) sent_ += static_cast<std::size_t>(count);
   // One that reads no more says why in its output, or by its end.
   const bool broken = count < 0 && errno != EAGAIN && errno != EINTR;
-  if (broken) child_.in.close();
+  if (broken) program_.in.reset();
   if (broken || sent_ == outbox_.size()) {
     outbox_.clear();
     sent_ = 0;
@@ -98,20 +98,20 @@ void Link::write_input() {
 }
 
 void Link::close(std::chrono::milliseconds grace) {
-  child_.in.close();
+  program_.in.reset();
   const auto start = Clock::now();
   bool terminated = false;
   char rest[4096];
-  while (!child_.exit_code()) {
+  while (!program_.child.ended()) {
     // Drained, so that a child that still writes can reach its end.
-    if (child_.out.open() && read(child_.out.get(), rest, sizeof rest) == 0) child_.out.close();
+    if (program_.out && read(program_.out.get(), rest, sizeof rest) == 0) program_.out.reset();
     read_errors();
     const auto waited = Clock::now() - start;
     if (waited > grace && !terminated) {
-      child_.signal(SIGTERM);
+      program_.child.signal(SIGTERM);
       terminated = true;
     } else if (waited > grace + std::chrono::milliseconds(500)) {
-      child_.signal(SIGKILL);
+      program_.child.signal(SIGKILL);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }

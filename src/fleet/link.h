@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "fleet/child.h"
 #include "fleet/frame.h"
+#include "host/child.h"
 
 namespace railbed::fleet {
 
@@ -45,19 +45,19 @@ class Link {
 
   const std::string& noise() const { return decoder_.noise(); }
   const std::string& errors() const { return errors_; }  // the end of what it wrote to stderr
-  std::optional<int> exit_code() { return child_.exit_code(); }
+  std::optional<int> exit_code() { return program_.child.ended(); }
 
   // Closes its input, so that the agent ends by itself; after `grace` SIGTERM, half a second later SIGKILL.
   // Returns when the process is gone. What it still said is in errors().
   void close(std::chrono::milliseconds grace);
 
  private:
-  explicit Link(Child child) : child_(std::move(child)) {}
+  explicit Link(Program program) : program_(std::move(program)) {}
   bool read_output();  // false at its end
   void read_errors();
   void write_input();
 
-  Child child_;
+  Program program_;
   FrameDecoder decoder_{kMaxToController, kMaxNoise};
   std::string errors_;
   std::string outbox_;

@@ -37,9 +37,6 @@ struct RankHello {
 enum class Prover { kRank, kRankZero };
 std::string proof_of(const Rendezvous& at, Prover prover, std::string_view nonce_of_rank_zero,
                      std::string_view nonce_of_rank, const RankIntroduction& introduction);
-// Without an early exit, so that the bytes cannot be found out one by one.
-bool same_proof(std::string_view given, std::string_view right);
-
 Result<Fd> listen_at(const Rendezvous& at, int backlog);
 // A connection under way on a socket that does not block, to each address of the host in turn.
 Result<std::vector<Fd>> start_connecting(const Rendezvous& at);

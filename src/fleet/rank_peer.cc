@@ -3,18 +3,12 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
-#include "fleet/wait.h"
+#include "host/wait.h"
 
 namespace railbed::fleet {
-namespace {
-
-constexpr std::size_t kReadChunk = 65536;
-
-}  // namespace
-
 tl::unexpected<Error> RankPeer::lose(ErrorKind kind, std::string why) {
-  lost_ = Error{kind, fmt::format("{} {}", who_, why)};
-  socket_.close();
+  lost_ = Error{kind, fmt::format("{} {}", who_, why), node_};
+  socket_.reset();
   return tl::unexpected<Error>(*lost_);
 }
 
@@ -41,15 +35,18 @@ Result<std::optional<std::string>> RankPeer::answer_to(std::uint32_t id) {
     if (!*frame) return std::nullopt;
     if ((*frame)->id != id) continue;  // late: its caller has gone
     if ((*frame)->kind == FrameKind::kAnswer) return std::optional(std::move((*frame)->body));
-    if ((*frame)->kind == FrameKind::kError) return fail(decode_error((*frame)->body), who_);
+    if ((*frame)->kind != FrameKind::kError) continue;
+    Error error = decode_error((*frame)->body);
+    return fail({error.kind, who_ + ": " + error.text, node_});
   }
 }
 
 Result<void> RankPeer::receive(Time until, const std::stop_token& stop) {
   if (const Waited waited = wait_readable(socket_.get(), until, stop); waited != Waited::kReady)
-    return waited == Waited::kStopped ? fail(ErrorKind::kCancelled, who_ + " was not waited for: stopped")
-                                      : fail(ErrorKind::kTimeout, who_ + " did not answer in time");
-  char bytes[kReadChunk];
+    return waited == Waited::kStopped
+               ? fail({ErrorKind::kCancelled, who_ + " was not waited for: stopped", node_})
+               : fail({ErrorKind::kTimeout, who_ + " did not answer in time", node_});
+  char bytes[kChunkBytes];
   const ssize_t count = recv(socket_.get(), bytes, sizeof bytes, 0);
   if (count > 0) {
     decoder_.feed({bytes, static_cast<std::size_t>(count)});
@@ -62,9 +59,9 @@ Result<void> RankPeer::receive(Time until, const std::stop_token& stop) {
 Result<std::string> RankPeer::wait_for(std::uint32_t id, Time until, const std::stop_token& stop) {
   for (;;) {
     auto answer = answer_to(id);
-    if (!answer) return fail(answer.error().kind, answer.error().text);
+    if (!answer) return fail(answer.error());
     if (*answer) return std::move(**answer);
-    if (auto more = receive(until, stop); !more) return fail(more.error().kind, more.error().text);
+    if (auto more = receive(until, stop); !more) return fail(more.error());
   }
 }
 
@@ -76,10 +73,10 @@ Result<std::string> RankPeer::call(std::string_view method, std::string params,
   if (request.size() > kMaxToAgent)
     return fail(ErrorKind::kBadInput, fmt::format("a request of {} bytes is too large", request.size()));
   const std::lock_guard lock(mutex_);
-  if (lost_) return fail(lost_->kind, lost_->text);
+  if (lost_) return fail(*lost_);
   const std::uint32_t id = ++last_id_;
   if (auto sent = send(encode_frame({FrameKind::kRequest, id, request}), until, stop); !sent)
-    return fail(sent.error().kind, sent.error().text);
+    return fail(sent.error());
   auto answer = wait_for(id, until, stop);
   const bool waited_in_vain =
       !answer && !lost_ &&

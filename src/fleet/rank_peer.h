@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/peer.h"
-#include "fleet/child.h"
 #include "fleet/frame.h"
+#include "host/fd.h"
 
 namespace railbed::fleet {
 

@@ -1,6 +1,5 @@
 // Rank 0's side of the meeting.
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -8,19 +7,18 @@
 
 #include "base/json.h"
 #include "base/random.h"
+#include "base/text.h"
 #include "fleet/rank_door.h"
 #include "fleet/rank_peer.h"
 #include "fleet/rendezvous.h"
+#include "host/door.h"
 
 namespace railbed::fleet {
 namespace {
 
 using Time = std::chrono::steady_clock::time_point;
-constexpr auto kHelloPatience = std::chrono::seconds(2);
-constexpr std::size_t kMostGuests = 256;
 constexpr std::size_t kMostGpus = 64;
 constexpr std::size_t kMostHostName = 255;
-constexpr int kSliceMs = 50;
 
 bool is_host_name(std::string_view text) {
   const auto fits = [](char c) {
@@ -30,31 +28,17 @@ bool is_host_name(std::string_view text) {
   return !text.empty() && text.size() <= kMostHostName && std::ranges::all_of(text, fits);
 }
 
-// A connection that has not been let in yet.
-struct Guest {
-  Fd socket;
-  std::string nonce;
-  std::string line;
-  Time since;
-};
-
 class Reception {
  public:
   Reception(const Rendezvous& at, int ranks, int listener)
-      : at_(at), ranks_(ranks), listener_(listener), missing_(static_cast<std::size_t>(ranks) - 1) {}
+      : at_(at),
+        ranks_(ranks),
+        door_(listener, {kMaxLine, [this](Guest& guest) { return greet(guest); },
+                         [this](Guest& guest) { return hear(guest); }}),
+        missing_(static_cast<std::size_t>(ranks) - 1) {}
 
   bool complete() const { return missing_ == 0; }
-
-  void serve_slice() {
-    // When all seats are taken, who knocks waits outside: in the kernel's backlog.
-    std::vector<pollfd> waiting{{guests_.size() < kMostGuests ? listener_ : -1, POLLIN, 0}};
-    for (const Guest& guest : guests_) waiting.push_back({guest.socket.get(), POLLIN, 0});
-    if (poll(waiting.data(), waiting.size(), kSliceMs) < 0) return;
-    for (std::size_t i = guests_.size(); i-- > 0;)
-      if (!still_welcome(guests_[i], waiting[i + 1].revents != 0))
-        guests_.erase(guests_.begin() + static_cast<std::ptrdiff_t>(i));
-    if (waiting[0].revents != 0) greet();
-  }
+  void serve_slice() { door_.serve_slice(); }
 
   std::vector<ArrivedRank> take() {
     std::vector<ArrivedRank> in_order;
@@ -77,12 +61,10 @@ class Reception {
   }
 
  private:
-  void greet() {
-    Fd socket(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket.open()) return;
-    keep_alive(socket.get());
-    Guest guest{std::move(socket), random_hex(kNonceBytes), "", std::chrono::steady_clock::now()};
-    if (say(guest, fmt::format("{}{}\n", kGreeting, guest.nonce))) guests_.push_back(std::move(guest));
+  static bool greet(Guest& guest) {
+    keep_alive(guest.socket.get());
+    guest.told = random_hex(kNonceBytes);
+    return say(guest, fmt::format("{}{}\n", kGreeting, guest.told));
   }
 
   // A new socket has room for a line; one that has none is not worth waiting for.
@@ -91,15 +73,9 @@ class Reception {
            static_cast<ssize_t>(line.size());
   }
 
-  // False when the guest is done with: it is let in, or shown the door.
-  bool still_welcome(Guest& guest, bool readable) {
-    if (!readable) return std::chrono::steady_clock::now() - guest.since < kHelloPatience;
-    char text[kMaxLine];
-    const ssize_t got = recv(guest.socket.get(), text, kMaxLine - guest.line.size(), 0);
-    if (got <= 0) return got < 0 && (errno == EAGAIN || errno == EINTR);
-    guest.line.append(text, static_cast<std::size_t>(got));
-    const bool whole = guest.line.ends_with('\n');
-    if (!whole && guest.line.size() < kMaxLine) return true;
+  bool hear(Guest& guest) {
+    const bool whole = guest.said.ends_with('\n');
+    if (!whole && guest.said.size() < kMaxLine) return true;
     const std::string why = whole ? let_in(guest) : "too long an introduction";
     if (!why.empty()) {
       refused_ = why;
@@ -110,10 +86,10 @@ class Reception {
 
   // Empty, or why not.
   std::string let_in(Guest& guest) {
-    const auto hello = json::read<RankHello>(guest.line);
+    const auto hello = json::read<RankHello>(guest.said);
     if (!hello) return "no introduction of a rank";
     const RankIntroduction& who = hello->introduction;
-    if (!same_proof(hello->proof, proof_of(at_, Prover::kRank, guest.nonce, hello->nonce, who)))
+    if (!same_secret(hello->proof, proof_of(at_, Prover::kRank, guest.told, hello->nonce, who)))
       return "it knows another secret than rank 0. "
              "Give all ranks one RAILBED_SECRET in their environment, or a home folder that they share";
     if (who.ranks != ranks_) return fmt::format("it is one of {} ranks, rank 0 one of {}", who.ranks, ranks_);
@@ -121,7 +97,7 @@ class Reception {
     if (!is_host_name(who.host) || who.gpus.size() > kMostGpus) return "no introduction of a rank";
     if (arrived_.contains(who.rank)) return fmt::format("rank {} is here already", who.rank);
     if (!say(guest, fmt::format("{}{}\n", kWelcome,
-                                proof_of(at_, Prover::kRankZero, guest.nonce, hello->nonce, who))))
+                                proof_of(at_, Prover::kRankZero, guest.told, hello->nonce, who))))
       return "it takes no answer";
     auto peer = std::make_unique<RankPeer>(who.host, fmt::format("rank {} on {}", who.rank, who.host),
                                            std::move(guest.socket));
@@ -132,9 +108,8 @@ class Reception {
 
   const Rendezvous& at_;
   const int ranks_;
-  const int listener_;
+  Door door_;
   std::size_t missing_;
-  std::vector<Guest> guests_;
   std::map<int, ArrivedRank> arrived_;
   std::string refused_;
 };
@@ -144,7 +119,7 @@ class Reception {
 Result<std::vector<ArrivedRank>> receive_ranks(const Rendezvous& at, int ranks, const std::stop_token& stop) {
   constexpr int kMostBacklog = 4096;
   const auto listener = listen_at(at, std::min(ranks, kMostBacklog));
-  if (!listener) return fail(listener.error().kind, listener.error().text);
+  if (!listener) return fail(listener.error());
   Reception reception(at, ranks, listener->get());
   const Time end = std::chrono::steady_clock::now() + at.patience;
   while (!reception.complete()) {

@@ -10,7 +10,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
-#include "fleet/child.h"
+#include "host/fd.h"
 
 namespace railbed::fleet {
 namespace {
@@ -37,11 +37,10 @@ Result<void> make_secret(const std::string& path) {
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failure);
   const std::string own = path + "." + random_hex(8);
   const Fd file(open(own.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!file.open()) return complain(path, std::strerror(errno));
+  if (!file) return complain(path, std::strerror(errno));
   const std::string secret = random_hex(kBytes) + "\n";
-  const bool written =
-      write(file.get(), secret.data(), secret.size()) == static_cast<ssize_t>(secret.size()) &&
-      fsync(file.get()) == 0 && (link(own.c_str(), path.c_str()) == 0 || errno == EEXIST);
+  const bool written = write_all(file.get(), secret) && fsync(file.get()) == 0 &&
+                       (link(own.c_str(), path.c_str()) == 0 || errno == EEXIST);
   const int error = errno;
   unlink(own.c_str());
   if (!written) return complain(path, std::strerror(error));
@@ -50,7 +49,7 @@ Result<void> make_secret(const std::string& path) {
 
 Result<std::string> read_secret(const std::string& path) {
   const Fd file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-  if (!file.open()) return complain(path, std::strerror(errno));
+  if (!file) return complain(path, std::strerror(errno));
   struct stat about = {};
   if (fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) return complain(path, "not a file");
   if (about.st_uid != geteuid() || (about.st_mode & 077) != 0)
@@ -74,7 +73,7 @@ Result<std::string> find_rank_secret(const Environment& environment) {
   const std::string path = secret_path(environment);
   if (path.empty()) return complain("HOME", "not set");
   if (access(path.c_str(), F_OK) != 0)
-    if (auto made = make_secret(path); !made) return fail(made.error().kind, made.error().text);
+    if (auto made = make_secret(path); !made) return fail(made.error());
   return read_secret(path);
 }
 

@@ -1,6 +1,5 @@
 #include "fleet/rendezvous.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,7 +13,7 @@
 #include "fleet/frame.h"
 #include "fleet/rank_door.h"
 #include "fleet/sha256.h"
-#include "fleet/wait.h"
+#include "host/wait.h"
 
 namespace railbed::fleet {
 namespace {
@@ -85,9 +84,9 @@ class Knock {
       return std::nullopt;
     // The greeting comes when rank 0 gets to it, which may be long after the kernel has taken the connection.
     const auto greeting = read_line(fd.get(), until_, stop_);
-    if (!greeting) return fail(greeting.error().kind, greeting.error().text);
+    if (!greeting) return fail(greeting.error());
     if (!*greeting) return std::nullopt;
-    if (!(*greeting)->starts_with(kGreeting)) return stranger("says \"" + printable(**greeting, 60) + '"');
+    if (!(*greeting)->starts_with(kGreeting)) return stranger("says \"" + quotable(**greeting, 60) + '"');
     return introduce(std::move(fd), (*greeting)->substr(kGreeting.size()));
   }
 
@@ -99,17 +98,17 @@ class Knock {
     if (send(fd.get(), line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size()))
       return std::nullopt;
     const auto answer = read_line(fd.get(), until_, stop_);
-    if (!answer) return fail(answer.error().kind, answer.error().text);
+    if (!answer) return fail(answer.error());
     if (!*answer) return std::nullopt;
     const std::string& text = **answer;
     if (text.starts_with(kRefusal))
       return fail(ErrorKind::kUnavailable, fmt::format("rank 0 at {} port {} refused: {}", at_.host, at_.port,
-                                                       printable(text.substr(kRefusal.size()))));
+                                                       quotable(text.substr(kRefusal.size()))));
     const std::string right = proof_of(at_, Prover::kRankZero, nonce, hello.nonce, own_);
-    if (!text.starts_with(kWelcome) || !same_proof(text.substr(kWelcome.size()), right))
+    if (!text.starts_with(kWelcome) || !same_secret(text.substr(kWelcome.size()), right))
       return stranger("does not know the secret");
     keep_alive(fd.get());
-    fcntl(fd.get(), F_SETFL, fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK);
+    set_blocking(fd.get(), true);
     return std::optional(std::move(fd));
   }
 
@@ -157,10 +156,10 @@ Result<Fd> reach_rank_zero(const Rendezvous& at, const RankIntroduction& own, co
   Knock knock(at, own, until, stop);
   do {
     auto sockets = start_connecting(at);
-    if (!sockets) return fail(sockets.error().kind, sockets.error().text);
+    if (!sockets) return fail(sockets.error());
     for (Fd& socket : *sockets) {
       auto attempt = knock.on(std::move(socket));
-      if (!attempt) return fail(attempt.error().kind, attempt.error().text);
+      if (!attempt) return fail(attempt.error());
       if (*attempt) return std::move(**attempt);
     }
     if (stop.stop_requested()) return fail(ErrorKind::kCancelled, "stopped while rank 0 was awaited");

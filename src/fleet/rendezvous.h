@@ -11,8 +11,8 @@
 
 #include "base/peer.h"
 #include "base/result.h"
-#include "fleet/child.h"
 #include "fleet/launcher.h"
+#include "host/fd.h"
 
 namespace railbed::fleet {
 

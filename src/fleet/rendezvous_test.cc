@@ -235,10 +235,11 @@ TEST_F(RendezvousTest, ARankThatDiesIsNamed) {
   ASSERT_TRUE(socket) << socket.error().text;
   auto arrived = zero.get();
   ASSERT_TRUE(arrived);
-  socket->close();
+  socket->reset();
   const auto answer = arrived->front().peer->call("echo", "1", 20s);
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().text, "rank 1 on gpu01 has gone");
+  EXPECT_EQ(answer.error().node, "gpu01");
   EXPECT_EQ(arrived->front().peer->call("echo", "1", 20s).error().text, "rank 1 on gpu01 has gone");
 }
 

@@ -14,10 +14,10 @@
 #include <optional>
 #include <thread>
 
-#include "fleet/child.h"
 #include "fleet/fleet.h"
 #include "fleet/frame.h"
 #include "fleet/link.h"
+#include "host/fd.h"
 
 namespace railbed::fleet {
 namespace {
@@ -95,7 +95,7 @@ class Serving : public std::enable_shared_from_this<Serving> {
     const auto handler = handlers_.find(request->method);
     if (handler == handlers_.end())
       return refuse(frame.id, ErrorKind::kBadInput,
-                    "this agent knows no method \"" + printable(request->method) + "\"");
+                    "this agent knows no method \"" + quotable(request->method) + "\"");
     std::stop_source stop;
     {
       const std::lock_guard lock(mutex_);
@@ -149,7 +149,7 @@ std::size_t serve(int in, int out, const Handlers& handlers, std::chrono::millis
   const auto serving = std::make_shared<Serving>(out, handlers);
   serving->send({FrameKind::kReady, 0, ""});
   FrameDecoder decoder(kMaxToAgent);
-  char bytes[65536];
+  char bytes[kChunkBytes];
   while (true) {
     wait_for_input(in, *serving);
     if (!readable(in)) continue;

@@ -23,10 +23,10 @@ Result<std::string> Session::call(std::string_view method, std::string params,
   const std::string request =
       encode_request({std::string(method), static_cast<std::uint64_t>(deadline.count()), std::move(params)});
   if (request.size() > kMaxToAgent)
-    return fail(ErrorKind::kBadInput,
-                fmt::format("{}: a request of {} bytes is too large", node(), request.size()));
+    return fail(
+        own_error(ErrorKind::kBadInput, fmt::format("a request of {} bytes is too large", request.size())));
   std::unique_lock lock(mutex_);
-  if (auto error = wait_until_open(lock, stop)) return fail(error->kind, error->text);
+  if (auto error = wait_until_open(lock, stop)) return fail(*error);
   const std::uint32_t id = ++last_id_;
   const auto pending = pending_.emplace(id, std::nullopt).first;
   outbox_ += encode_frame({FrameKind::kRequest, id, request});
@@ -36,14 +36,14 @@ Result<std::string> Session::call(std::string_view method, std::string params,
   const auto answer = std::move(pending->second);
   pending_.erase(pending);
   if (answer) return *answer;
-  if (state_ != State::kOpen) return fail(error_.kind, error_.text);
+  if (state_ != State::kOpen) return fail(error_);
   outbox_ += encode_frame({FrameKind::kCancel, id, ""});
   waker_.wake();
-  if (stop.stop_requested()) return fail(ErrorKind::kCancelled, cancelled(target_).text);
+  if (stop.stop_requested()) return fail(cancelled(target_));
   const auto seconds = std::chrono::duration<double>(deadline).count();
-  return fail(ErrorKind::kTimeout,
-              fmt::format("{}: no answer to \"{}\" within {:.3g} s; the agent was told to stop it", node(),
-                          method, seconds));
+  return fail(own_error(
+      ErrorKind::kTimeout,
+      fmt::format("no answer to \"{}\" within {:.3g} s; the agent was told to stop it", method, seconds)));
 }
 
 std::optional<Error> Session::wait_until_open(std::unique_lock<std::mutex>& lock,
@@ -56,6 +56,10 @@ std::optional<Error> Session::wait_until_open(std::unique_lock<std::mutex>& lock
   if (state_ == State::kConnecting) return cancelled(target_);
   if (state_ == State::kFailed) return error_;
   return std::nullopt;
+}
+
+Error Session::own_error(ErrorKind kind, std::string text) const {
+  return at_node(node(), {kind, std::move(text)});
 }
 
 void Session::run(const std::stop_token& stop) {
@@ -92,7 +96,7 @@ Error Session::serve_link(Link& link, const std::stop_token& stop) {
 std::optional<Error> Session::take_frames(Link& link) {
   while (true) {
     auto frame = link.next();
-    if (!frame) return Error{ErrorKind::kUnavailable, node() + ": " + frame.error().text};
+    if (!frame) return own_error(ErrorKind::kUnavailable, frame.error().text);
     if (!*frame) return std::nullopt;
     take(std::move(**frame));
   }
@@ -105,7 +109,7 @@ void Session::take(Frame frame) {
   if (frame.kind == FrameKind::kAnswer) {
     found->second = std::move(frame.body);
   } else if (frame.kind == FrameKind::kError) {
-    found->second = Result<std::string>(fail(decode_error(frame.body), node()));
+    found->second = Result<std::string>(fail(at_node(node(), decode_error(frame.body))));
   } else {
     return;
   }

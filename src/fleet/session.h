@@ -45,6 +45,7 @@ class Session final : public Peer {
   // Serves the calls until the link ends; answers why it did.
   Error serve_link(Link& link, const std::stop_token& stop);
   std::optional<Error> take_frames(Link& link);
+  Error own_error(ErrorKind kind, std::string text) const;
   void take(Frame frame);
   void become(State state, Error error = {});
 

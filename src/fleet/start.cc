@@ -35,9 +35,9 @@ class Start {
     bool ended = false;
     while (true) {
       const auto frame = link->next();
-      if (!frame) return Failure{{ErrorKind::kUnavailable, target_.name + ": " + frame.error().text}};
+      if (!frame) return failed(frame.error().text);
       if (*frame && (*frame)->kind == FrameKind::kReady) return std::nullopt;
-      if (*frame) return Failure{{ErrorKind::kUnavailable, target_.name + ": answered before it was asked"}};
+      if (*frame) return failed("answered before it was asked");
       if (auto failure = answer_bootstrap(*link)) return failure;
       if (ended) return diagnosed(*link, true);
       if (stop_.stop_requested()) return Failure{cancelled(target_)};
@@ -61,7 +61,7 @@ class Start {
       words = ssh_words(target_, options_, bootstrap_command(*known, nonce_));
     }
     auto started = Link::start(words);
-    if (!started) return Failure{{started.error().kind, target_.name + ": " + started.error().text}};
+    if (!started) return Failure{at_node(target_.name, started.error())};
     link.emplace(std::move(*started));
     began_ = Clock::now();
     deadline_ = began_ + options_.start_deadline;
@@ -74,14 +74,17 @@ class Start {
     if (line->word != "push") return Failure{diagnose(target_, *line, own_architecture())};
     const std::size_t space = std::min(line->rest.find(' '), line->rest.size());
     const auto payload = binaries_.payload(line->rest.substr(0, space), line->rest.ends_with(" gzip"));
-    if (!payload.bytes)
-      return Failure{{ErrorKind::kUnavailable, target_.name + ": asked for an unknown agent"}};
+    if (!payload.bytes) return failed("asked for an unknown agent");
     link.send(bootstrap_reply(payload.bytes->size(), payload.gzip));
     link.send(*payload.bytes);
     pushed_ = true;
     began_ = Clock::now();
     deadline_ = began_ + options_.push_deadline;
     return std::nullopt;
+  }
+
+  Failure failed(std::string text) const {
+    return {at_node(target_.name, {ErrorKind::kUnavailable, std::move(text)})};
   }
 
   Failure diagnosed(Link& link, bool ended) {
@@ -108,7 +111,7 @@ class Start {
 
 }  // namespace
 
-Error cancelled(const Target& target) { return {ErrorKind::kCancelled, target.name + ": cancelled"}; }
+Error cancelled(const Target& target) { return at_node(target.name, {ErrorKind::kCancelled, "cancelled"}); }
 
 std::vector<std::string> ssh_words(const Target& target, const FleetOptions& options,
                                    const std::string& command) {
@@ -142,10 +145,9 @@ Result<Link> start_agent(const Target& target, const FleetOptions& options, Agen
     if (!failure) return std::move(*link);
     if (link) link->close(std::chrono::milliseconds(0));
     const auto next = Clock::now() + attempt * kPause;
-    if (!failure->passing || attempt == kAttempts || next >= give_up)
-      return fail(failure->error.kind, std::move(failure->error.text));
+    if (!failure->passing || attempt == kAttempts || next >= give_up) return fail(std::move(failure->error));
     waker.wait_until(next, stop);
-    if (stop.stop_requested()) return fail(ErrorKind::kCancelled, cancelled(target).text);
+    if (stop.stop_requested()) return fail(cancelled(target));
   }
 }
 

@@ -10,6 +10,7 @@
 #include "host/child.h"
 #include "host/errno_name.h"
 #include "host/process.h"
+#include "host/wait.h"
 
 namespace railbed {
 namespace {
@@ -38,15 +39,6 @@ void keep_only(const Fd& answer, const Fd& steps, const Fd& printed) {
   sigset_t none;
   sigemptyset(&none);
   pthread_sigmask(SIG_SETMASK, &none, nullptr);
-}
-
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t put = write(fd, text.data(), text.size());
-    if (put <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return true;
 }
 
 struct Ends {
@@ -151,10 +143,10 @@ std::optional<Miss> follow_child(const std::function<void(const Tell& tell)>& wo
   streams.emplace_back(std::move(ends.answer.read_end), &results);
   streams.emplace_back(std::move(ends.steps.read_end), &steps);
   streams.emplace_back(std::move(ends.printed.read_end), &printed);
-  constexpr std::chrono::milliseconds kLook{50};  // for a stop
   std::string step;
   for (auto deadline = Clock::now() + patience;;) {
-    const auto end = child.collect_some(streams, std::min(deadline, Clock::now() + kLook));
+    const auto end = child.collect_some(
+        streams, std::min(deadline, Clock::now() + std::chrono::milliseconds(kPollSliceMs)));
     bool heard = hand_on(steps, [&](std::string_view line) { listener.step(step = line); });
     heard = hand_on(results, listener.result) || heard;
     if (!printed.empty()) listener.printed(std::exchange(printed, {}));

@@ -1,14 +1,18 @@
 #include "host/child.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 
 #include "host/process.h"
 
@@ -28,12 +32,29 @@ bool drain(const Fd& fd, std::string& into) {
   return false;
 }
 
+// Ours is first.
+std::optional<std::pair<Fd, Fd>> make_sockets() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return std::nullopt;
+  set_blocking(ends[0], false);
+  return std::pair{Fd(ends[0]), Fd(ends[1])};
+}
+
+void fresh_signals(posix_spawnattr_t& attributes) {
+  sigset_t none;
+  sigset_t all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+}
+
 }  // namespace
 
 std::optional<Pipe> make_pipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
-  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  set_blocking(ends[0], false);
   return Pipe{Fd(ends[0]), Fd(ends[1])};
 }
 
@@ -45,8 +66,15 @@ Miss miss_of_end(End end) {
 Child::Child(pid_t pid, bool group)
     : pid_(pid), group_(group), exit_fd_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))) {}
 
+Child::Child(Child&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      group_(other.group_),
+      exit_fd_(std::move(other.exit_fd_)),
+      status_(other.status_),
+      reaped_(other.reaped_) {}
+
 Child::~Child() {
-  if (reaped_) return;
+  if (pid_ < 0 || reaped_) return;
   stop();
   // A process stuck in a driver survives SIGKILL; it must not take us along.
   wait_exit(Clock::now() + std::chrono::milliseconds(500));
@@ -75,12 +103,23 @@ End Child::collect(Streams& streams, Clock::time_point deadline) {
   return End::kTimeout;
 }
 
-void Child::stop() const { kill(group_ ? -pid_ : pid_, SIGKILL); }
+void Child::signal(int number) const {
+  if (pid_ > 0 && !reaped_) kill(group_ ? -pid_ : pid_, number);
+}
+
+void Child::stop() const { signal(SIGKILL); }
+
+int Child::status() const { return WIFSIGNALED(status_) ? 128 + WTERMSIG(status_) : WEXITSTATUS(status_); }
+
+std::optional<int> Child::ended() {
+  if (!reaped_ && waitpid(pid_, &status_, WNOHANG) == pid_) reaped_ = true;
+  return reaped_ ? std::optional(status()) : std::nullopt;
+}
 
 int Child::exit_code() {
   if (!reaped_ && group_) stop();  // while the zombie still holds the number
   if (!reaped_) reap(0);
-  return WIFSIGNALED(status_) ? 128 + WTERMSIG(status_) : WEXITSTATUS(status_);
+  return status();
 }
 
 void Child::wait_exit(Clock::time_point deadline) const {
@@ -93,6 +132,44 @@ void Child::reap(int flags) {
   while (waitpid(pid_, &status_, flags) < 0 && errno == EINTR) {
   }
   reaped_ = true;
+}
+
+int spawn(const std::string& program, const std::vector<std::string>& words, const StandardStreams& streams,
+          char* const* environment, pid_t& pid) {
+  std::vector<char*> arguments;
+  for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (streams.in < 0)
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  else
+    posix_spawn_file_actions_adddup2(&actions, streams.in, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, streams.out, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, streams.err, STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  fresh_signals(attributes);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  const int error = posix_spawnp(&pid, program.c_str(), &actions, &attributes, arguments.data(), environment);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
+Result<Program> start_program(const std::vector<std::string>& words) {
+  const auto refuse = [](std::string text) { return fail(ErrorKind::kUnavailable, std::move(text)); };
+  auto in = make_sockets();
+  auto out = make_pipe();
+  auto err = make_pipe();
+  if (!in || !out || !err) return refuse(fmt::format("no pipe for {}: {}", words[0], std::strerror(errno)));
+  pid_t pid = -1;
+  const StandardStreams streams{in->second.get(), out->write_end.get(), err->write_end.get()};
+  if (const int error = spawn(words[0], words, streams, environ, pid); error != 0)
+    return refuse(fmt::format("cannot start {}: {}", words[0], std::strerror(error)));
+  return Program{Child(pid, true), std::move(in->first), std::move(out->read_end), std::move(err->read_end)};
 }
 
 }  // namespace railbed

@@ -1,4 +1,4 @@
-// A running child process and the pipes to it, for process.cc and ask_in_child.cc.
+// A running child process and the pipes to it: forked ones and programs.
 #pragma once
 
 #include <sys/types.h>
@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "base/reading.h"
+#include "base/result.h"
 #include "host/fd.h"
 
 namespace railbed {
 
 struct Pipe {
-  Fd read_end;
+  Fd read_end;  // does not block
   Fd write_end;
 };
 std::optional<Pipe> make_pipe();
@@ -23,33 +24,59 @@ std::optional<Pipe> make_pipe();
 enum class End { kExited, kTimeout, kTooMuch };
 Miss miss_of_end(End end);
 
-// What it says is collected until it exits, or kills it.
+// Killed when this object goes, where it still runs.
 class Child {
  public:
   using Clock = std::chrono::steady_clock;
   using Streams = std::vector<std::pair<Fd, std::string*>>;
 
+  // `group`: it leads a process group of its own, which is signalled as a whole.
   Child(pid_t pid, bool group);
+  Child(Child&& other) noexcept;
+  Child& operator=(Child&& other) = delete;
   ~Child();
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
 
+  // What it says is collected until it exits, or says too much.
   End collect(Streams& streams, Clock::time_point deadline);
   // Waits for more until then; nothing while it neither ended nor said too much.
   std::optional<End> collect_some(Streams& streams, Clock::time_point until);
+  void signal(int number) const;
   void stop() const;
-  // After kExited: nothing of the group is left running, and the status is as in a shell.
+  // The status as in a shell: the exit code, or 128 + signal; nothing while it runs.
+  std::optional<int> ended();
+  // The same after kExited; nothing of the group is left running.
   int exit_code();
 
  private:
   void wait_exit(Clock::time_point deadline) const;
   void reap(int flags);
+  int status() const;
 
-  pid_t pid_;
+  pid_t pid_;  // -1: moved away
   bool group_;
   Fd exit_fd_;
   int status_ = 0;
   bool reaped_ = false;
 };
+
+// Starts a program that is found by PATH unless it is a path, and answers 0 or the errno. It leads a process
+// group of its own, so that Ctrl-C in the terminal reaches only us and we end it in order, and gets its
+// signals as a fresh program expects them. `in` -1: it reads nothing.
+struct StandardStreams {
+  int in;
+  int out;
+  int err;
+};
+int spawn(const std::string& program, const std::vector<std::string>& words, const StandardStreams& streams,
+          char* const* environment, pid_t& pid);
+
+// A program and our ends of its standard streams, which do not block.
+struct Program {
+  Child child;
+  Fd in;  // a socket: written with send(MSG_NOSIGNAL), for the program may be gone
+  Fd out;
+  Fd err;
+};
+Result<Program> start_program(const std::vector<std::string>& words);
 
 }  // namespace railbed

@@ -12,21 +12,13 @@
 #include <fstream>
 #include <iterator>
 
+#include "host/fd.h"
+
 namespace railbed {
 namespace {
 
 tl::unexpected<Error> failed(std::string_view doing, const std::string& path) {
   return fail(ErrorKind::kUnavailable, fmt::format("cannot {} {}: {}", doing, path, std::strerror(errno)));
-}
-
-bool write_text(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
 }
 
 }  // namespace

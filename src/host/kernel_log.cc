@@ -37,13 +37,6 @@ constexpr std::size_t kMaxText = 400;
 constexpr std::size_t kAlike = 96;  // holds address and code of every line above, not its numbers
 constexpr std::size_t kMaxLines = 2000;
 
-std::string printable(std::string_view text) {
-  std::string kept(text.substr(0, kMaxText));
-  std::ranges::replace_if(
-      kept, [](char c) { return c < ' ' || c > '~'; }, ' ');
-  return kept;
-}
-
 }  // namespace
 
 bool worth_keeping(std::string_view text) {
@@ -52,7 +45,7 @@ bool worth_keeping(std::string_view text) {
 
 void KernelLogFold::add(double when, std::string_view text) {
   if (when < since_ || !worth_keeping(text)) return;
-  std::string kept = printable(text);
+  std::string kept = printable(text.substr(0, kMaxText), " ");
   const std::string_view begins = std::string_view(kept).substr(0, kAlike);
   if (const auto known = known_.find(begins); known != known_.end()) {
     KernelLogLine& line = lines_[known->second];

@@ -21,7 +21,7 @@ std::vector<fs::path> tree_files(const fs::path& folder) {
 
 Result<NamedHost> open_file(const fs::path& file) {
   auto tree = read_tree(file.string());
-  if (!tree) return fail(tree.error().kind, tree.error().text);
+  if (!tree) return fail(tree.error());
   return NamedHost{file.stem().string(), open_tree(std::move(*tree))};
 }
 
@@ -36,7 +36,7 @@ Result<std::vector<NamedHost>> open_nodes(const std::string& path) {
   auto files = folder ? tree_files(path) : std::vector<fs::path>{path};
   if (files.empty()) {
     auto host = open_folder(path);
-    if (!host) return fail(host.error().kind, host.error().text);
+    if (!host) return fail(host.error());
     const fs::path whole = fs::absolute(path, error).lexically_normal();
     const fs::path name = whole.has_filename() ? whole.filename() : whole.parent_path().filename();
     nodes.push_back({name.empty() ? "localhost" : name.string(), std::move(*host)});
@@ -44,7 +44,7 @@ Result<std::vector<NamedHost>> open_nodes(const std::string& path) {
   }
   for (const auto& file : files) {
     auto node = open_file(file);
-    if (!node) return fail(node.error().kind, node.error().text);
+    if (!node) return fail(node.error());
     nodes.push_back(std::move(*node));
   }
   return nodes;
@@ -52,7 +52,7 @@ Result<std::vector<NamedHost>> open_nodes(const std::string& path) {
 
 Result<std::unique_ptr<Host>> open_root(const std::string& path) {
   auto nodes = open_nodes(path);
-  if (!nodes) return fail(nodes.error().kind, nodes.error().text);
+  if (!nodes) return fail(nodes.error());
   if (nodes->size() == 1) return std::move(nodes->front().host);
   return fail(ErrorKind::kBadInput, path + ": holds several nodes; name one of its files, such as " + path +
                                         "/" + nodes->front().node + ".tree");

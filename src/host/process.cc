@@ -1,9 +1,6 @@
 #include "host/process.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
-#include <spawn.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -40,34 +37,6 @@ std::vector<char*> plain_environment() {
   return environment;
 }
 
-int spawn(const std::string& program, const std::vector<std::string>& words, const Pipe& out, const Pipe& err,
-          pid_t& pid) {
-  std::vector<char*> arguments;
-  for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, out.write_end.get(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, err.write_end.get(), STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigset_t all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  const int error =
-      posix_spawn(&pid, program.c_str(), &actions, &attributes, arguments.data(), plain_environment().data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  return error;
-}
-
 }  // namespace
 
 Reading<CommandOutput> run_program(const std::vector<std::string>& words, std::chrono::milliseconds deadline,
@@ -79,7 +48,9 @@ Reading<CommandOutput> run_program(const std::vector<std::string>& words, std::c
   auto err = make_pipe();
   if (!out || !err) return {miss_of(errno), from};
   pid_t pid = 0;
-  if (const int error = spawn(program, words, *out, *err, pid); error != 0) return {miss_of(error), from};
+  const StandardStreams ends{-1, out->write_end.get(), err->write_end.get()};
+  if (const int error = spawn(program, words, ends, plain_environment().data(), pid); error != 0)
+    return {miss_of(error), from};
   Child child(pid, true);
   out->write_end.reset();
   err->write_end.reset();

@@ -81,7 +81,7 @@ class Parser {
     for (at_ = 1; at_ < lines_.size(); ++at_) {
       const std::string_view line = lines_[at_];
       if (line.empty() || line.starts_with('#')) continue;
-      if (auto done = parse_line(line, first); !done) return fail(done.error().kind, done.error().text);
+      if (auto done = parse_line(line, first); !done) return fail(done.error());
       first = false;
       if (tree_.entries.size() + tree_.commands.size() + tree_.calls.size() > kMaxTreeEntries)
         return complain("too many entries");
@@ -136,7 +136,7 @@ class Parser {
     TreeEntry entry;
     if (!folder) {
       auto parsed = parse_content(line.substr(space + 1));
-      if (!parsed) return fail(parsed.error().kind, parsed.error().text);
+      if (!parsed) return fail(parsed.error());
       entry = std::move(*parsed);
     }
     if (auto set = tree_.set(*path, std::move(entry)); !set) return complain(set.error().text);
@@ -164,7 +164,7 @@ class Parser {
       return TreeEntry{Kind::kFailure, "", *error};
     }
     auto block = parse_block(text);
-    if (!block) return fail(block.error().kind, block.error().text);
+    if (!block) return fail(block.error());
     return TreeEntry{Kind::kFile, std::move(*block), 0};
   }
 
@@ -199,7 +199,7 @@ class Parser {
     }
     if (block_at == std::string_view::npos) return complain("expected <<END after the command");
     auto block = parse_block(line.substr(block_at + 1));
-    if (!block) return fail(block.error().kind, block.error().text);
+    if (!block) return fail(block.error());
     output.output = std::move(*block);
     tree_.commands.insert_or_assign(words, Reading<CommandOutput>(std::move(output), words));
     return {};
@@ -217,7 +217,7 @@ class Parser {
     const std::string name(line.substr(0, block_at));
     if (!is_plain_name(name)) return complain("expected a call's name");
     auto block = parse_block(line.substr(block_at + 1));
-    if (!block) return fail(block.error().kind, block.error().text);
+    if (!block) return fail(block.error());
     tree_.calls.insert_or_assign(name, Reading<std::string>(std::move(*block), name));
     return {};
   }
@@ -230,7 +230,7 @@ class Parser {
     if (known == tree_.calls.end() || !known->second.ok())
       return complain("nothing to change: no answer to it yet");
     auto block = parse_block(line.substr(block_at + 1));
-    if (!block) return fail(block.error().kind, block.error().text);
+    if (!block) return fail(block.error());
     if (++patches_ > kMaxPatches || known->second->size() + block->size() > kMaxPatched)
       return complain("more than 256 changes, or one of more than 256 KiB");
     const auto patch = json::parse(*block);

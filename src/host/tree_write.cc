@@ -9,16 +9,12 @@ namespace {
 
 // Printable UTF-8 with newlines and tabs; anything else is written as hex.
 bool is_text(std::string_view bytes) {
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(bytes[i]);
-    if (byte < 0x80) {
-      if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f) return false;
-      continue;
-    }
-    const std::size_t more = byte >= 0xf0 ? 3 : byte >= 0xe0 ? 2 : 1;
-    if (byte < 0xc2 || byte > 0xf4 || i + more >= bytes.size()) return false;
-    for (std::size_t k = 0; k < more; ++k)
-      if ((static_cast<unsigned char>(bytes[++i]) & 0xc0) != 0x80) return false;
+  while (!bytes.empty()) {
+    const CodePoint next = first_code_point(bytes);
+    const bool control =
+        (next.value < 0x20 && next.value != '\n' && next.value != '\t') || next.value == 0x7f;
+    if (next.bytes == 0 || control) return false;
+    bytes.remove_prefix(next.bytes);
   }
   return true;
 }

@@ -119,7 +119,7 @@ bool only_adds(const Cluster& before, const Cluster& after) {
 Result<Amended> add_expectations(std::string_view text, std::string_view file, const Expectations& expect,
                                  std::string_view comment) {
   const auto before = parse_cluster(text, file);
-  if (!before) return fail(before.error().kind, before.error().text);
+  if (!before) return fail(before.error());
   Complaints complaints(text, file);
   const auto root = parse_yaml(text, complaints);
   if (!root) return fail(ErrorKind::kBadInput, fmt::format("{} cannot be read", file));

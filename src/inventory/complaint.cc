@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace railbed {
 namespace {
 
@@ -17,17 +19,12 @@ std::size_t characters(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return !continues_character(c); }));
 }
 
-// What is shown must not steer the terminal.
-std::string printable(std::string_view text) {
-  std::string shown;
-  while (!text.empty()) {
-    const auto first = static_cast<unsigned char>(text[0]);
-    const std::size_t length = utf8_length(text);
-    const bool plain = length > 0 && (first >= 0x20 || first == '\t') && first != 0x7f;
-    shown += plain ? text.substr(0, length) : "?";
-    text.remove_prefix(std::max<std::size_t>(length, 1));
-  }
-  return shown;
+// What is shown must not steer the terminal. Tabs stay: the caret's line has the same.
+std::string shown(std::string_view text) {
+  std::string result;
+  const auto pieces = split(text, '\t');
+  for (std::size_t i = 0; i < pieces.size(); ++i) result += (i > 0 ? "\t" : "") + printable(pieces[i], "?");
+  return result;
 }
 
 struct Line {
@@ -56,19 +53,6 @@ Line window(std::string_view text, Line line, std::size_t offset) {
 
 }  // namespace
 
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  std::size_t length = 0;  // a byte that begins no character (RFC 3629)
-  if (byte(0) < 0x80) length = 1;
-  if (byte(0) >= 0xc2 && byte(0) < 0xe0) length = 2;
-  if (byte(0) >= 0xe0 && byte(0) < 0xf0) length = 3;
-  if (byte(0) >= 0xf0 && byte(0) < 0xf5) length = 4;
-  if (length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if (!continues_character(text[i])) return 0;
-  return length;
-}
-
 std::size_t Complaints::line_of(Spot spot) const {
   const auto before = text_.substr(0, std::min(spot.offset, text_.size()));
   return static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1;
@@ -85,10 +69,10 @@ std::string Complaints::rendered(const Complaint& complaint) const {
     if (!continues_character(c)) indent += c == '\t' ? '\t' : ' ';
   const std::size_t end = std::min(offset + complaint.spot.length, part.end);
   const std::size_t width = end > offset ? characters(text_.substr(offset, end - offset)) : 1;
-  return fmt::format(
-      "{}:{}:{}: {}\n  {}{}{}\n  {}^{}", file_, line_of({offset}), column, complaint.message,
-      part.begin > line.begin ? "…" : "", printable(text_.substr(part.begin, part.end - part.begin)),
-      part.end < line.end ? "…" : "", indent, std::string(std::max<std::size_t>(width, 1) - 1, '~'));
+  return fmt::format("{}:{}:{}: {}\n  {}{}{}\n  {}^{}", file_, line_of({offset}), column, complaint.message,
+                     part.begin > line.begin ? "…" : "",
+                     shown(text_.substr(part.begin, part.end - part.begin)), part.end < line.end ? "…" : "",
+                     indent, std::string(std::max<std::size_t>(width, 1) - 1, '~'));
 }
 
 Error Complaints::to_error() const {

@@ -16,9 +16,6 @@ struct Spot {
   std::size_t length = 1;
 };
 
-// The length of the UTF-8 character at the start of `text`, which is not empty; 0 when there is none.
-std::size_t utf8_length(std::string_view text);
-
 class Complaints {
  public:
   // More than this are counted, not shown.

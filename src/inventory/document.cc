@@ -141,7 +141,7 @@ class TreeBuilder : public YAML::EventHandler {
 bool is_plain_text(std::string_view text, Complaints& complaints) {
   for (std::size_t i = 0; i < text.size();) {
     const auto byte = static_cast<unsigned char>(text[i]);
-    const std::size_t length = utf8_length(text.substr(i));
+    const std::size_t length = first_code_point(text.substr(i)).bytes;
     if (length == 0 || (byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r') || byte == 0x7f) {
       complaints.add({i, 1}, "this is not UTF-8 text");
       return false;

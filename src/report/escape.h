@@ -1,15 +1,13 @@
-// Text from nodes is untrusted: every renderer passes it through here before it reaches a terminal, an XML
-// parser, a browser or a metrics file.
+// Text from nodes is untrusted: every renderer passes it through here, or through printable() of base/text.h,
+// before it reaches a terminal, an XML parser, a browser or a metrics file.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-namespace railbed {
+#include "base/text.h"
 
-// One line that a terminal only shows: control characters, text-direction overrides and bytes that are not
-// UTF-8 become U+FFFD; line breaks and tabs become spaces.
-std::string printable(std::string_view text);
+namespace railbed {
 
 // printable(), with & < > " ' as entities: safe as content and as a quoted attribute in XML 1.0 and in HTML.
 std::string escape_markup(std::string_view text);

@@ -105,7 +105,7 @@ Result<Store> Store::open(const std::string& path) {
   Store store(Database(database), path);
   if (opened != SQLITE_OK) return fail(ErrorKind::kUnavailable, store.failed("cannot open it").text);
   sqlite3_busy_timeout(database, kBusyMilliseconds);
-  if (auto ready = store.prepare(); !ready) return fail(ready.error().kind, ready.error().text);
+  if (auto ready = store.prepare(); !ready) return fail(ready.error());
   return store;
 }
 

@@ -43,7 +43,7 @@ class Run {
 
   Result<std::optional<NodeNews>> take(std::string_view line) {
     auto news = json::read<CollectiveNews>(line);
-    if (!news) return fail(news.error().kind, news.error().text);
+    if (!news) return fail(news.error());
     if (news->verified) add_verified(*news->verified);
     if (news->series) add_series(*news->series);
     return std::move(news->node);

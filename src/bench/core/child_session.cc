@@ -68,7 +68,7 @@ Handlers child_handlers(AgentSide& side) {
                    typed_handler<ChildName>(
                        [children](const ChildName& request, std::stop_token stop) -> Result<ChildNews> {
                          auto session = children->find(request.session);
-                         if (!session) return fail(session.error().kind, session.error().text);
+                         if (!session) return fail(session.error());
                          return (*session)->news(kNewsWait, std::move(stop));
                        }));
   handlers.emplace(kChildEnd, typed_handler<ChildName>(
@@ -86,7 +86,7 @@ Result<void> follow_session(Peer& peer, const std::string& session, const Follow
     const auto news = ask<ChildNews>(peer, kChildNext, ChildName{session}, kAnswer, stop);
     if (!news) {
       end();
-      return fail(news.error().kind, news.error().text);
+      return fail(news.error());
     }
     if (!news->step.empty()) listener.step(news->step);
     if (!news->printed.empty()) listener.printed(news->printed);

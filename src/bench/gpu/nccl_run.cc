@@ -44,7 +44,7 @@ bool NcclRun::count_ranks(std::vector<int>& first) {
         if (seats)
           counts[i] = seats->gpus.size();
         else
-          give_up(i, "start", seats.error().text);
+          give_up(i, "start", seats.error());
         return outcome_of(seats);
       },
       stop_.token());
@@ -57,14 +57,14 @@ Outcome NcclRun::node(std::size_t i, int first_rank, const std::string& id, cons
   const auto session = start(i, {nodes_[i].gpus, wanted_library_, first_rank, count_, id}, stop_.token());
   Result<void> ended;
   if (!session)
-    give_up(i, "start", session.error().text);
+    give_up(i, "start", session.error());
   else
     ended = follow_session(
         *nodes_[i].peer, session->session,
         {[&](std::string_view line) { take_line(i, line, take); },
          [&](std::string_view step) { say(i, step); }, [&](std::string_view text) { keep_log(i, text); }},
         stop_.token());
-  if (!ended) give_up(i, "run", ended.error().text);
+  if (!ended) give_up(i, "run", ended.error());
   if (i == 0 && !has_id_.exchange(true)) id_.set_value("");
   return session && ended ? Outcome::kWell : Outcome::kGone;
 }
@@ -86,12 +86,11 @@ void NcclRun::keep_log(std::size_t i, std::string_view text) {
 }
 
 // The others would wait for this node until their patience ends.
-void NcclRun::give_up(std::size_t i, std::string stage, const std::string& why) {
+void NcclRun::give_up(std::size_t i, std::string stage, Error why) {
+  if (nodes_.size() > 1) why = at_node(nodes_[i].peer->node(), std::move(why));
   {
     const std::lock_guard lock(mutex_);
-    const std::string where = nodes_[i].peer->node() + ": ";
-    const bool named = nodes_.size() == 1 || why.starts_with(where);
-    if (!failure) failure = Failure{std::move(stage), named ? why : where + why, ""};
+    if (!failure) failure = Failure{std::move(stage), std::move(why.text), ""};
   }
   stop_.request();
 }
@@ -102,12 +101,12 @@ void NcclRun::take_line(std::size_t i, std::string_view line, const Take& take) 
     const std::lock_guard lock(mutex_);
     news = take(i, line);
   }
-  if (!news) return give_up(i, "run", news.error().text);
+  if (!news) return give_up(i, "run", news.error());
   if (*news) take_news(i, std::move(**news));
 }
 
 void NcclRun::take_news(std::size_t i, NodeNews news) {
-  if (news.failure) return give_up(i, "run", *news.failure);
+  if (news.failure) return give_up(i, "run", {ErrorKind::kUnavailable, *news.failure});
   if (news.id && i == 0 && !has_id_.exchange(true)) id_.set_value(*news.id);
   const std::lock_guard lock(mutex_);
   if (news.version) version = *news.version;

@@ -9,30 +9,16 @@
 #include <span>
 #include <stop_token>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/ip.h"
 #include "base/result.h"
+#include "host/fd.h"
 
 namespace railbed {
 
-class Socket {
- public:
-  Socket() = default;
-  explicit Socket(int fd) : fd_(fd) {}
-  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Socket& operator=(Socket&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Socket();
-  int fd() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
+// A connection or a listener; this room says what is done over it.
+using Socket = Fd;
 
 // Who may connect: 128 random bits, shown by the connecting side in its first bytes.
 inline constexpr std::size_t kTokenHex = 32;

@@ -65,7 +65,7 @@ TcpPinged tcp_ping(const TcpTarget& target, const TcpPlan& plan, std::stop_token
     pinged.failure = connect_failure(target.peer, socket.error().text);
     return pinged;
   }
-  const int fd = socket->fd();
+  const int fd = socket->get();
   const Receive receive = receive_by(plan, fd);
   std::vector<std::byte> message = make_pattern(plan.message_bytes, plan.seed);
   LatencySampler sampler;
@@ -94,7 +94,7 @@ TcpEchoed tcp_echo(const TcpDoor& door, const TcpPlan& plan, std::string_view pe
     echoed.failure = connect_failure(peer, sockets.error().text);
     return echoed;
   }
-  const int fd = sockets->front().fd();
+  const int fd = sockets->front().get();
   const Receive receive = receive_by(plan, fd);
   std::vector<std::byte> message(plan.message_bytes);
   while (!stop.stop_requested()) {

@@ -92,7 +92,7 @@ TEST(TcpThroughput, WrongTokenIsClosedAndTheRightOneStillServed) {
                                          std::string(kTokenHex, '0'), 0, milliseconds(1000), {});
     ASSERT_TRUE(intruder);
     std::byte byte{};
-    closed = receive_all(intruder->fd(), {&byte, 1}, milliseconds(3000), {}) == Break::kClosed;
+    closed = receive_all(intruder->get(), {&byte, 1}, milliseconds(3000), {}) == Break::kClosed;
     sent = tcp_send(target_of(door), tcp_plan(1), {});
   });
   EXPECT_TRUE(closed);
@@ -134,7 +134,7 @@ TEST(TcpThroughput, SenderThatDiesInMidRunIsNamed) {
     ASSERT_TRUE(socket);
     Blocks blocks(4096, 42, 0);
     for (int i = 0; i < 10; ++i)
-      ASSERT_EQ(send_all(socket->fd(), blocks.next(false), milliseconds(1000), {}), Break::kNone);
+      ASSERT_EQ(send_all(socket->get(), blocks.next(false), milliseconds(1000), {}), Break::kNone);
   });
   ASSERT_TRUE(received.failure);
   EXPECT_EQ(received.failure->stage, "run");
@@ -196,34 +196,34 @@ class Damager {
 
  private:
   void relay(int to_port, const std::stop_token& stop) {
-    pollfd waiting{listener_.socket.fd(), POLLIN, 0};
+    pollfd waiting{listener_.socket.get(), POLLIN, 0};
     while (poll(&waiting, 1, 50) == 0)
       if (stop.stop_requested()) return;
-    const Socket in(accept(listener_.socket.fd(), nullptr, nullptr));
+    const Socket in(accept(listener_.socket.get(), nullptr, nullptr));
     sockaddr_storage address{};
     socklen_t size = sizeof address;
-    getsockname(in.fd(), reinterpret_cast<sockaddr*>(&address), &size);
+    getsockname(in.get(), reinterpret_cast<sockaddr*>(&address), &size);
     const Socket out(socket(AF_INET, SOCK_STREAM, 0));
     auto* v4 = reinterpret_cast<sockaddr_in*>(&address);
     v4->sin_port = htons(static_cast<std::uint16_t>(to_port));
-    if (connect(out.fd(), reinterpret_cast<sockaddr*>(&address), size) != 0) return;
-    const std::jthread back([&] { copy_back(out.fd(), in.fd()); });
+    if (connect(out.get(), reinterpret_cast<sockaddr*>(&address), size) != 0) return;
+    const std::jthread back([&] { copy_back(out.get(), in.get()); });
     std::vector<char> buffer(32 << 10);
     std::uint64_t passed = 0;
     while (true) {
-      const ssize_t got = recv(in.fd(), buffer.data(), buffer.size(), 0);
+      const ssize_t got = recv(in.get(), buffer.data(), buffer.size(), 0);
       if (got <= 0) break;
       for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(got); ++i, ++passed)
         if (passed >= first_ && (passed - first_) % every_ == 0)
           buffer[i] = static_cast<char>(buffer[i] ^ 0x10);
       for (ssize_t sent = 0; sent < got;) {
         const ssize_t n =
-            send(out.fd(), buffer.data() + sent, static_cast<std::size_t>(got - sent), MSG_NOSIGNAL);
+            send(out.get(), buffer.data() + sent, static_cast<std::size_t>(got - sent), MSG_NOSIGNAL);
         if (n <= 0) return;
         sent += n;
       }
     }
-    shutdown(out.fd(), SHUT_WR);
+    shutdown(out.get(), SHUT_WR);
   }
   static void copy_back(int from, int to) {
     char buffer[4096];

@@ -102,7 +102,7 @@ Break send_stream(TcpRun& run, int fd, Blocks& blocks, bool zero_copy, Outbound&
 
 void add_tcp_info(TcpSent& sent, const std::vector<Socket>& sockets, int sign) {
   for (const Socket& socket : sockets) {
-    const TcpInfo info = read_tcp_info(socket.fd());
+    const TcpInfo info = read_tcp_info(socket.get());
     sent.packets += static_cast<std::uint64_t>(sign) * info.segments_sent;
     sent.lost += static_cast<std::uint64_t>(sign) * info.retransmitted;
     sent.round_trip_us = info.round_trip_us;
@@ -191,7 +191,7 @@ TcpSent tcp_send(const TcpTarget& target, const TcpPlan& plan, std::stop_token s
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < sockets.size(); ++i)
       threads.emplace_back([&, i] {
-        const int fd = sockets[i].fd();
+        const int fd = sockets[i].get();
         if (const Break why = send_stream(run, fd, blocks[i], plan.zero_copy, outbound[i]);
             why != Break::kNone)
           run.report(send_failure(target.peer, why, fd));
@@ -230,7 +230,7 @@ TcpReceived tcp_receive(const TcpDoor& door, const TcpPlan& plan, std::string_vi
     for (std::size_t i = 0; i < sockets->size(); ++i)
       threads.emplace_back([&, i] {
         Blocks blocks(plan.message_bytes, plan.seed, static_cast<int>(i));
-        if (const Break why = receive_stream(run, (*sockets)[i].fd(), blocks, inbound[i]);
+        if (const Break why = receive_stream(run, (*sockets)[i].get(), blocks, inbound[i]);
             why != Break::kNone)
           run.report(receive_failure(peer, why));
         inbound[i].meter.follow(Phase::kOver);

@@ -9,11 +9,10 @@
 #include <cstring>
 
 #include "bench/core/clock.h"
+#include "host/wait.h"
 
 namespace railbed {
 namespace {
-
-constexpr int kReapSliceMs = 50;
 
 bool enable(int fd) {
   const int on = 1;
@@ -44,7 +43,7 @@ Break ZeroCopySender::wait_until(std::uint64_t below, std::chrono::nanoseconds p
     if (stop.stop_requested()) return Break::kStopped;
     if (now_ns() - since > static_cast<std::uint64_t>(patience.count())) return Break::kStalled;
     pollfd waiting{fd_, 0, 0};  // what the kernel is through with comes as an error
-    poll(&waiting, 1, kReapSliceMs);
+    poll(&waiting, 1, kPollSliceMs);
     if ((waiting.revents & POLLHUP) != 0) return Break::kClosed;
   }
   return Break::kNone;

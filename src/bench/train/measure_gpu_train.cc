@@ -51,7 +51,7 @@ class GpuTrainRun {
 
   Result<std::optional<NodeNews>> take(std::size_t i, std::string_view line) {
     auto news = json::read<GpuTrainNews>(line);
-    if (!news) return fail(news.error().kind, news.error().text);
+    if (!news) return fail(news.error());
     if (news->means && (i == 0 || result_.means.cublas.empty())) result_.means = *news->means;
     if (news->round && told_[i] < static_cast<std::size_t>(kMostRounds)) {
       const std::size_t number = told_[i]++;

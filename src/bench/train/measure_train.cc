@@ -44,7 +44,7 @@ std::optional<Failure> link_by_tcp(const std::vector<PairEnd>& ends, std::vector
     const std::size_t before = (i + ends.size() - 1) % ends.size();
     const auto door =
         ask<TcpListening>(*end.peer, kTrainListen, TcpListen{*end.address}, kTrainSetUpDeadline, stop);
-    if (!door) return Failure{"connect", fmt::format("{}: {}", end.peer->node(), door.error().text), ""};
+    if (!door) return Failure{"connect", at_node(end.peer->node(), door.error()).text, ""};
     runs[i].session = door->session;
     runs[i].previous = ends[before].peer->node();
     runs[before].next = {*ends[before].address, *end.address, door->port, door->token, end.peer->node()};

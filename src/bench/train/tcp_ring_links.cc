@@ -7,11 +7,11 @@
 #include <cstring>
 
 #include "bench/train/ring_links.h"
+#include "host/wait.h"
 
 namespace railbed {
 namespace {
 
-constexpr int kRingSliceMs = 50;
 constexpr std::string_view kLookAtLink =
     "look at both ends' link (ip -s link), cable and switch port, and ping one end from the other";
 
@@ -21,17 +21,17 @@ class TcpRingLinks : public RingLinks {
       : to_next_(std::move(to_next)), from_previous_(std::move(from_previous)), names_(std::move(names)) {}
 
   std::optional<Moved> move(std::span<const std::byte> send, std::span<std::byte> receive) override {
-    std::array<pollfd, 2> waiting{{{send.empty() ? -1 : to_next_.fd(), POLLOUT, 0},
-                                   {receive.empty() ? -1 : from_previous_.fd(), POLLIN, 0}}};
-    if (poll(waiting.data(), waiting.size(), kRingSliceMs) < 0 && errno != EINTR) return broken(names_.next);
+    std::array<pollfd, 2> waiting{{{send.empty() ? -1 : to_next_.get(), POLLOUT, 0},
+                                   {receive.empty() ? -1 : from_previous_.get(), POLLIN, 0}}};
+    if (poll(waiting.data(), waiting.size(), kPollSliceMs) < 0 && errno != EINTR) return broken(names_.next);
     Moved moved;
     if (waiting[0].revents != 0) {
-      const ssize_t count = ::send(to_next_.fd(), send.data(), send.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+      const ssize_t count = ::send(to_next_.get(), send.data(), send.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
       if (count < 0 && errno != EAGAIN && errno != EINTR) return broken(names_.next);
       moved.sent = count > 0 ? static_cast<std::size_t>(count) : 0;
     }
     if (waiting[1].revents != 0) {
-      const ssize_t count = recv(from_previous_.fd(), receive.data(), receive.size(), MSG_DONTWAIT);
+      const ssize_t count = recv(from_previous_.get(), receive.data(), receive.size(), MSG_DONTWAIT);
       if (count == 0) errno = EPIPE;
       if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) return broken(names_.previous);
       moved.received = count > 0 ? static_cast<std::size_t>(count) : 0;
@@ -52,7 +52,7 @@ class TcpRingLinks : public RingLinks {
     if (!sending)
       return {"run", fmt::format("no data from {} for {:.3g} s", names_.previous, seconds),
               std::string(kLookAtLink)};
-    if (const TcpInfo info = read_tcp_info(to_next_.fd()); info.unanswered > 0)
+    if (const TcpInfo info = read_tcp_info(to_next_.get()); info.unanswered > 0)
       return {"run",
               fmt::format("no acknowledgement from {} for {:.3g} s ({} retransmissions unanswered)",
                           names_.next, seconds, info.unanswered),

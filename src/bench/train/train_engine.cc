@@ -13,11 +13,11 @@ namespace railbed {
 namespace {
 
 Result<TrainRan> train_over_rdma(RdmaSessions& opens, const TrainRun& run, std::stop_token stop) {
-  if (auto sane = check_run(run); !sane) return fail(sane.error().kind, sane.error().text);
+  if (auto sane = check_run(run); !sane) return fail(sane.error());
   std::vector<std::shared_ptr<RdmaSession>> links;
   for (const std::string& name : {run.session, run.incoming}) {
     const auto open = opens.find(name);
-    if (!open) return fail(open.error().kind, open.error().text);
+    if (!open) return fail(open.error());
     if (!(*open)->engine || !(*open)->engine->is_prepared_for(ring_run("")))
       return fail(ErrorKind::kBadInput, "the session was not prepared for a ring");
     links.push_back((*open)->engine);
@@ -32,7 +32,7 @@ Handlers train_handlers(AgentSide& side) {
       kTrainListen,
       typed_handler<TcpListen>([doors](const TcpListen& request, std::stop_token) -> Result<TcpListening> {
         auto listener = listen_on(request.address, 8);
-        if (!listener) return fail(listener.error().kind, listener.error().text);
+        if (!listener) return fail(listener.error());
         auto door = std::make_shared<TcpDoor>(TcpDoor{std::move(*listener), random_hex(kTokenHex / 2)});
         TcpListening answer{"", door->listener.port, door->token};
         answer.session = doors->add(std::move(door));
@@ -40,12 +40,11 @@ Handlers train_handlers(AgentSide& side) {
       }));
   handlers.emplace(kTrainRun, typed_handler<TrainRun>(
                                   [doors](const TrainRun& request, std::stop_token stop) -> Result<TrainRan> {
-                                    if (auto sane = check_run(request); !sane)
-                                      return fail(sane.error().kind, sane.error().text);
+                                    if (auto sane = check_run(request); !sane) return fail(sane.error());
                                     if (request.next.token.size() != kTokenHex)
                                       return fail(ErrorKind::kBadInput, "token: wrong length");
                                     auto door = doors->find(request.session);
-                                    if (!door) return fail(door.error().kind, door.error().text);
+                                    if (!door) return fail(door.error());
                                     doors->remove(request.session);
                                     return train_over_tcp(**door, request, std::move(stop));
                                   }));

@@ -133,7 +133,7 @@ std::optional<Failure> RdmaPair::open(const BenchPlan& plan, bool datagrams, con
     auto gpu =
         choose_gpu(side->end->facts != nullptr ? *side->end->facts : none, side->end->interface, plan.memory);
     if (!gpu)
-      return Failure{"connect", fmt::format("{}: {}", side->end->peer->node(), gpu.error().text),
+      return Failure{"connect", at_node(side->end->peer->node(), gpu.error()).text,
                      "`railbed verify` says what is missing; --memory gpu:ADDRESS takes a GPU's PCI address"};
     side->gpu = std::move(*gpu);
   }
@@ -351,8 +351,7 @@ void RdmaPair::check(const Side& from, const Side& to, const RdmaRun& run,
   question.run.session = to.opened.session;
   const auto checked = ask<RdmaChecked>(*to.end->peer, kRdmaCheck, question, kSetUpDeadline, stop);
   if (!checked) {
-    measurement.failure =
-        Failure{"verify", fmt::format("{}: {}", to.end->peer->node(), checked.error().text), ""};
+    measurement.failure = Failure{"verify", at_node(to.end->peer->node(), checked.error()).text, ""};
     return;
   }
   measurement.checked_bytes = checked->checked_bytes;

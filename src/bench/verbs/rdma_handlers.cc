@@ -127,7 +127,7 @@ void add_step(Handlers& all, std::string_view method, const std::shared_ptr<Rdma
   all.emplace(method, typed_handler<Request>(
                           [opens, function, method](const Request& request, std::stop_token stop) -> Answer {
                             auto open = opens->find(request.session);
-                            if (!open) return fail(open.error().kind, open.error().text);
+                            if (!open) return fail(open.error());
                             if (!(*open)->child_process) return function(**open, request, std::move(stop));
                             Request there = request;
                             there.session = (*open)->name_in_child;

@@ -43,7 +43,7 @@ std::string register_by_peer_memory(RdmaSession::State& state) {
 Result<void> register_gpu_memory(RdmaSession::State& state) {
   auto gpu = GpuMemory::allocate(state.set_up.cuda_files, state.set_up.gpu, state.memory.bytes(),
                                  static_cast<std::size_t>(state.set_up.threads));
-  if (!gpu) return fail(gpu.error().kind, gpu.error().text);
+  if (!gpu) return fail(gpu.error());
   state.gpu = std::move(*gpu);
   for (const auto& [route, register_by] : {std::pair{MemoryRoute::kDmaBuf, &register_dma_buf},
                                            std::pair{MemoryRoute::kPeerMemory, &register_by_peer_memory}}) {
@@ -71,7 +71,7 @@ tl::unexpected<Error> failed(std::string_view what, int error) {
 
 Result<void> register_memory(RdmaSession::State& state) {
   auto memory = PinnedMemory::map(2 * state.set_up.half_bytes + kHeaderRoom);
-  if (!memory) return fail(memory.error().kind, memory.error().text);
+  if (!memory) return fail(memory.error());
   state.memory = std::move(*memory);
   return state.set_up.gpu.empty() ? register_host_memory(state) : register_gpu_memory(state);
 }

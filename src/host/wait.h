@@ -1,10 +1,13 @@
-// Waiting for a socket, until a time and unless a stop is requested.
+// Waiting for a descriptor, until a time and unless a stop is requested.
 #pragma once
 
 #include <chrono>
 #include <stop_token>
 
-namespace railbed::fleet {
+namespace railbed {
+
+// How often a wait looks at its stop token.
+inline constexpr int kPollSliceMs = 50;
 
 enum class Waited { kReady, kTimeout, kStopped };
 
@@ -12,4 +15,4 @@ enum class Waited { kReady, kTimeout, kStopped };
 Waited wait_readable(int fd, std::chrono::steady_clock::time_point until, const std::stop_token& stop);
 Waited wait_writable(int fd, std::chrono::steady_clock::time_point until, const std::stop_token& stop);
 
-}  // namespace railbed::fleet
+}  // namespace railbed

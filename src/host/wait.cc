@@ -1,16 +1,14 @@
-#include "fleet/wait.h"
+#include "host/wait.h"
 
 #include <poll.h>
 
 #include <algorithm>
 
-namespace railbed::fleet {
+namespace railbed {
 namespace {
 
-// How often a wait looks at the stop token.
-constexpr long long kPollSliceMs = 50;
-
-Waited wait(int fd, short events, std::chrono::steady_clock::time_point until, const std::stop_token& stop) {
+Waited wait_for_event(int fd, short events, std::chrono::steady_clock::time_point until,
+                      const std::stop_token& stop) {
   for (;;) {
     if (stop.stop_requested()) return Waited::kStopped;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
@@ -24,11 +22,11 @@ Waited wait(int fd, short events, std::chrono::steady_clock::time_point until, c
 }  // namespace
 
 Waited wait_readable(int fd, std::chrono::steady_clock::time_point until, const std::stop_token& stop) {
-  return wait(fd, POLLIN, until, stop);
+  return wait_for_event(fd, POLLIN, until, stop);
 }
 
 Waited wait_writable(int fd, std::chrono::steady_clock::time_point until, const std::stop_token& stop) {
-  return wait(fd, POLLOUT, until, stop);
+  return wait_for_event(fd, POLLOUT, until, stop);
 }
 
-}  // namespace railbed::fleet
+}  // namespace railbed
