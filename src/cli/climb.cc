@@ -98,12 +98,12 @@ class Climb {
 
   // The GPU as CUDA counts them, which not every environment does alike.
   Result<int> ordinal(Peer& peer, const LadderEnd& end) {
-    const auto seats = ask<GpuSeats>(peer, kGpuSeats, GpuSeats{}, kStartDeadline, interrupted());
-    if (!seats) return fail(seats.error().kind, fmt::format("{}: {}", end.node, seats.error().text));
-    if (!seats->error.empty())
-      return fail(ErrorKind::kUnavailable, fmt::format("{}: {}", end.node, seats->error));
-    const auto found = std::ranges::find(seats->gpus, end.gpu, &GpuSeat::address);
-    if (found == seats->gpus.end())
+    const auto visible = ask<VisibleGpus>(peer, kVisibleGpus, VisibleGpus{}, kStartDeadline, interrupted());
+    if (!visible) return fail(visible.error().kind, fmt::format("{}: {}", end.node, visible.error().text));
+    if (!visible->error.empty())
+      return fail(ErrorKind::kUnavailable, fmt::format("{}: {}", end.node, visible->error));
+    const auto found = std::ranges::find(visible->gpus, end.gpu, &VisibleGpu::address);
+    if (found == visible->gpus.end())
       return fail(ErrorKind::kUnavailable, fmt::format("{}: CUDA does not show GPU {}", end.node, end.gpu));
     return found->ordinal;
   }

@@ -111,7 +111,7 @@ class Player {
  private:
   const RdmaSession::State& state_;
   RdmaOperation operation_;
-  Slots slots_;
+  MessageSlots slots_;
   std::uint64_t patience_;
   bool yields_;
   bool broken_ = false;
@@ -227,7 +227,7 @@ class Pinger {
   const RdmaRun& run_;
   Player player_;
   std::span<std::byte> message_;
-  Slots read_into_;
+  MessageSlots read_into_;
   std::span<std::byte> reply_;
   ProcessorTrial trial_;
   LatencySampler sampler_;

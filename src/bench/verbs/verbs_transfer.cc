@@ -185,7 +185,7 @@ class Mover {
   std::size_t lane_;
   Course& course_;
   bool reads_;
-  Slots slots_;
+  MessageSlots slots_;
   std::uint64_t window_;
   std::uint64_t signal_;
   std::vector<std::uint64_t> posted_;

@@ -1,4 +1,4 @@
-#include "bench/pairs/rounds.h"
+#include "bench/pairs/pair_rounds.h"
 
 #include <algorithm>
 
@@ -6,19 +6,19 @@ namespace railbed {
 
 std::vector<Round> tournament_rounds(int nodes) {
   if (nodes < 2) return {};
-  const int seats = nodes + nodes % 2;  // an odd number plays with an empty seat
-  std::vector<int> seat(static_cast<std::size_t>(seats));
-  for (int i = 0; i < seats; ++i) seat[static_cast<std::size_t>(i)] = i;
+  const int places = nodes + nodes % 2;  // with an odd number one place stays empty
+  std::vector<int> place(static_cast<std::size_t>(places));
+  for (int i = 0; i < places; ++i) place[static_cast<std::size_t>(i)] = i;
   std::vector<Round> rounds;
-  for (int round = 0; round + 1 < seats; ++round) {
+  for (int round = 0; round + 1 < places; ++round) {
     Round pairs;
-    for (int i = 0; i < seats / 2; ++i) {
-      const int a = seat[static_cast<std::size_t>(i)];
-      const int b = seat[static_cast<std::size_t>(seats - 1 - i)];
+    for (int i = 0; i < places / 2; ++i) {
+      const int a = place[static_cast<std::size_t>(i)];
+      const int b = place[static_cast<std::size_t>(places - 1 - i)];
       if (a < nodes && b < nodes) pairs.push_back({std::min(a, b), std::max(a, b)});
     }
     rounds.push_back(std::move(pairs));
-    std::rotate(seat.begin() + 1, seat.end() - 1, seat.end());  // the first stays, the others move on
+    std::rotate(place.begin() + 1, place.end() - 1, place.end());  // the first stays, the others move on
   }
   return rounds;
 }
