@@ -1,3 +1,14 @@
+// Two ways to make rounds in which every node measures with at most one other.
+//
+// The tournament is the circle method: seat the nodes at a round table with two rows, let opposite places
+// play, then move everybody but the first on by one place. After n − 1 moves everyone has met everyone. With
+// an odd number one place is empty, and whoever sits opposite rests.
+//
+// The XOR schedule needs only ⌈log2 n⌉ rounds. In round k node i meets i XOR 2^k: the number with one bit
+// turned over. That is its own inverse, so the pairs are disjoint by themselves, and the partners stand 1, 2,
+// 4, 8 … apart, so that neighbours in a rack and nodes at the far end of the hall are both met. Each node
+// gets as many partners as n has bits: from eight nodes on that is three, enough for a median to see through
+// one bad partner. Where n is no power of two some partners do not exist; those left alone meet one another.
 #include "bench/pairs/pair_rounds.h"
 
 #include <algorithm>

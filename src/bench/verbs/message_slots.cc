@@ -1,3 +1,13 @@
+// Data is checked without a look at it while it is timed: afterwards memory must tell what arrived, and in
+// which order. Message n of a queue pair goes to slot n mod slots, of each end's memory. Before the run the
+// sender fills its slots with pseudo-random bytes, another seed each, and the receiver its own with bytes
+// that no run sends. In the run the sender only writes the message's number into the slot, once a packet and
+// at the end, since an adapter may lose or repeat a packet, not a byte.
+//
+// Afterwards the receiver is told how many messages there were. From that follows which was the last in every
+// slot, and it must be there: body as filled, number in each packet. A message that never came leaves an
+// older number or the poison, one that came twice or late leaves an older one, one in the wrong place the
+// wrong body. Only the last message of each slot is seen; what a slot held before was written over.
 #include "bench/verbs/message_slots.h"
 
 #include <algorithm>
