@@ -8,7 +8,7 @@
 #include "bench/core/pattern.h"
 #include "bench/statistics/histogram.h"
 #include "bench/tcp/block.h"
-#include "bench/verbs/slots.h"
+#include "bench/verbs/message_slots.h"
 
 namespace {
 
@@ -34,7 +34,7 @@ BENCHMARK(check_block);
 
 void number_message(benchmark::State& state) {
   std::vector<std::byte> memory(8 << 20);
-  const railbed::Slots slots(memory, static_cast<std::size_t>(state.range(0)), 2, 128, 4096, 1);
+  const railbed::MessageSlots slots(memory, static_cast<std::size_t>(state.range(0)), 2, 128, 4096, 1);
   std::uint64_t message = 0;
   for (auto _ : state) slots.number(0, message++);
   state.SetBytesProcessed(state.iterations() * state.range(0));

@@ -25,11 +25,12 @@ THIRD_PARTY = {
 def rooms_table():
     """Room → rooms it may use, from the tables in ARCHITECTURE.md (`room/` in the first column, uses in the last).
 
-    A folder within a room has a row `room/folder/`, which names the room's other folders that it may use.
+    A folder within a room has a row `room/folder/`, which names the room's other folders that it may use, or is meant by
+    the row `room/*/`.
     """
     table = {}
     for line in (ROOT / "ARCHITECTURE.md").read_text().splitlines():
-        row = re.match(r"\| `(\w+(?:/\w+)?)/` \|.*\|([^|]*)\|$", line)
+        row = re.match(r"\| `(\w+(?:/[\w*]+)?)/` \|.*\|([^|]*)\|$", line)
         if row:
             table[row[1]] = set(re.findall(r"\w+", row[2]))
     return table
@@ -47,6 +48,11 @@ def folder_of(table, name):
     return "/".join(parts[:2]) if divided and parts[1] != "testing" else None
 
 
+def uses_of(table, folder):
+    """The folders of its room that a folder may use; None: it has no row."""
+    return table.get(folder, table.get(folder.split("/")[0] + "/*"))
+
+
 def may_include(table, name, included):
     """Why the file may not include the other; None: it may."""
     room, target = name.split("/")[0], included.split("/")[0]
@@ -57,7 +63,7 @@ def may_include(table, name, included):
     folder, other = folder_of(table, name), folder_of(table, included)
     if room != target or not folder or not other or other == folder:
         return None
-    if other.split("/")[1] in table[folder]:
+    if uses_of(table, folder) & {"all", other.split("/")[1]}:
         return None
     return f"{folder}/ may not use {other}/"
 
@@ -76,7 +82,7 @@ def complaints():
             yield f"src/{name}: the room {room}/ is not in ARCHITECTURE.md's table"
             continue
         folder = folder_of(table, name)
-        if folder and folder not in table:
+        if folder and (uses_of(table, folder) is None or "." in folder):
             yield f"src/{name}: the folder {folder}/ is not in ARCHITECTURE.md's table"
             continue
         test = name.endswith(("_test.cc", "_bench.cc"))

@@ -98,12 +98,12 @@ class LadderClimb {
 
   // The GPU as CUDA counts them, which not every environment does alike.
   Result<int> ordinal(Peer& peer, const LadderEnd& end) {
-    const auto seats = ask<GpuSeats>(peer, kGpuSeats, GpuSeats{}, kStartDeadline, caller_.stop);
-    if (!seats) return fail(at_node(end.node, seats.error()));
-    if (!seats->error.empty())
-      return fail(ErrorKind::kUnavailable, fmt::format("{}: {}", end.node, seats->error));
-    const auto found = std::ranges::find(seats->gpus, end.gpu, &GpuSeat::address);
-    if (found == seats->gpus.end())
+    const auto visible = ask<VisibleGpus>(peer, kVisibleGpus, VisibleGpus{}, kStartDeadline, caller_.stop);
+    if (!visible) return fail(at_node(end.node, visible.error()));
+    if (!visible->error.empty())
+      return fail(ErrorKind::kUnavailable, fmt::format("{}: {}", end.node, visible->error));
+    const auto found = std::ranges::find(visible->gpus, end.gpu, &VisibleGpu::address);
+    if (found == visible->gpus.end())
       return fail(ErrorKind::kUnavailable, fmt::format("{}: CUDA does not show GPU {}", end.node, end.gpu));
     return found->ordinal;
   }

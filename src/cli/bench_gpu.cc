@@ -35,7 +35,7 @@ struct BenchGpuOutput {
   int version = 1;
   std::map<std::string, std::string> units = {
       {"bandwidth", "bit/s"}, {"message_bytes", "B"}, {"seconds", "s"}};
-  std::vector<GpuSeat> gpus;
+  std::vector<VisibleGpu> gpus;
   std::vector<Measurement> measurements;
   std::optional<Failure> failure;
   static void fields(auto&& field) {
@@ -60,7 +60,7 @@ int run_bench_gpu(BenchGpuOptions& options) {
   for (int i = 0; i < options.keep.repeat && !output.failure && !interrupted().stop_requested(); ++i) {
     const auto report = measure_gpu_copies(peer, options.plan, progress, interrupted());
     output.failure = report.failure;
-    output.gpus = report.seats;
+    output.gpus = report.gpus;
     if (report.results.empty()) continue;
     // While the links still run at their full speed: idle ones may have stepped down.
     progress("looking at " + peer.node());

@@ -50,27 +50,27 @@ constexpr std::uint64_t bytes_of(DataType type) {
 }
 
 // A GPU as the CUDA driver shows it.
-struct GpuSeat {
+struct VisibleGpu {
   int ordinal = 0;       // in PCI order, among those that CUDA_VISIBLE_DEVICES leaves
   std::string address;   // 0000:00:06.0
   std::string name;      // NVIDIA H200
   int memory_clock = 0;  // kHz; CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE; 0: not said
   int memory_bits = 0;   // CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH
   static void fields(auto&& field) {
-    field("ordinal", &GpuSeat::ordinal);
-    field("address", &GpuSeat::address);
-    field("name", &GpuSeat::name);
-    field("memory_clock", &GpuSeat::memory_clock);
-    field("memory_bits", &GpuSeat::memory_bits);
+    field("ordinal", &VisibleGpu::ordinal);
+    field("address", &VisibleGpu::address);
+    field("name", &VisibleGpu::name);
+    field("memory_clock", &VisibleGpu::memory_clock);
+    field("memory_bits", &VisibleGpu::memory_bits);
   }
 };
 
-struct GpuSeats {
-  std::vector<GpuSeat> gpus;
+struct VisibleGpus {
+  std::vector<VisibleGpu> gpus;
   std::string error;  // why there are none
   static void fields(auto&& field) {
-    field("gpus", &GpuSeats::gpus);
-    field("error", &GpuSeats::error);
+    field("gpus", &VisibleGpus::gpus);
+    field("error", &VisibleGpus::error);
   }
 };
 
@@ -78,7 +78,7 @@ struct CollectiveRank {
   int rank = 0;
   std::string node;
   int process = 0;
-  GpuSeat gpu;
+  VisibleGpu gpu;
   static void fields(auto&& field) {
     field("rank", &CollectiveRank::rank);
     field("node", &CollectiveRank::node);

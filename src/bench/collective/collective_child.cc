@@ -22,50 +22,49 @@ class Job {
     if (plan_.root >= node_.ranks())
       return fmt::format("there is no rank {} among {}", plan_.root, node_.ranks());
     series_.resize(node_.size());
-    return node_.run([this](const GpuNode::Seat& seat) { work(seat); });
+    return node_.run([this](const GpuNode::GpuThread& gpu) { work(gpu); });
   }
 
   void say(const CollectiveNews& news) const { tell_.result(json::dump(json::encode(news))); }
 
  private:
-  void work(const GpuNode::Seat& seat) {
-    RankWork mine(plan_, seat.rank, node_.ranks(), seat.index == 0, seat.cuda, node_.meeting(),
-                  tell_.about_to);
-    if (!mine.prepare() || !mine.join(node_.nccl(), node_.id())) return node_.meeting().give_up(mine.error());
-    if (!verify(mine, seat.index)) return;
+  void work(const GpuNode::GpuThread& gpu) {
+    RankWork mine(plan_, gpu.rank, node_.ranks(), gpu.index == 0, gpu.cuda, node_.barrier(), tell_.about_to);
+    if (!mine.prepare() || !mine.join(node_.nccl(), node_.id())) return node_.barrier().give_up(mine.error());
+    if (!verify(mine, gpu.index)) return;
     for (const std::uint64_t bytes : plan_.sizes)
-      if (!measure(mine, bytes, seat.index)) return;
+      if (!measure(mine, bytes, gpu.index)) return;
     // Alone, the end of the process is quicker; other nodes would take it for a fault.
-    if (!node_.alone() && !mine.leave()) return node_.meeting().give_up(mine.error());
-    node_.meeting().leave();
+    if (!node_.alone() && !mine.leave()) return node_.barrier().give_up(mine.error());
+    node_.barrier().leave();
   }
 
   bool verify(RankWork& mine, std::size_t i) {
     const auto wrong = mine.verify_first();
     if (!wrong) return give_up(mine);
     series_[i].wrong = *wrong;
-    if (!node_.meeting().wait()) return false;
+    if (!node_.barrier().wait()) return false;
     std::uint64_t sum = 0;
     for (const CollectiveSeries& one : series_) sum += one.wrong;
     if (i == 0) say({.verified = sum});
-    return node_.meeting().wait();
+    return node_.barrier().wait();
   }
 
   bool measure(RankWork& mine, std::uint64_t bytes, std::size_t i) {
     auto series = mine.measure(bytes);
     if (!series) return give_up(mine);
     series_[i] = std::move(*series);
-    if (!node_.meeting().wait()) return false;
+    if (!node_.barrier().wait()) return false;
     if (i == 0) {
       CollectiveSeries all = series_[0];
       for (std::size_t other = 1; other < series_.size(); ++other) merge(all, series_[other]);
       if (all.bytes > 0) say({.series = std::move(all)});
     }
-    return node_.meeting().wait();
+    return node_.barrier().wait();
   }
 
   bool give_up(const RankWork& mine) {
-    node_.meeting().give_up(mine.error());
+    node_.barrier().give_up(mine.error());
     return false;
   }
 

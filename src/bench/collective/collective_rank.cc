@@ -75,7 +75,7 @@ double RankWork::elapsed(cuda::Event from, cuda::Event to) {
 
 // The operation before the clock starts brings the ranks together: none finishes it before all are there.
 std::optional<double> RankWork::time_series(const Ends& ends, int count) {
-  if (!say("launched in a row") || !meeting_.wait()) return std::nullopt;
+  if (!say("launched in a row") || !barrier_.wait()) return std::nullopt;
   launch(ends);
   cuda_.quick("cuEventRecord", events_[0], stream_);
   for (int i = 0; i < count; ++i) launch(ends);
@@ -87,7 +87,7 @@ std::optional<double> RankWork::time_series(const Ends& ends, int count) {
 }
 
 bool RankWork::time_singles(const Ends& ends, int count, std::vector<double>& into) {
-  if (!say("one by one") || !meeting_.wait()) return false;
+  if (!say("one by one") || !barrier_.wait()) return false;
   launch(ends);
   const auto last = static_cast<std::size_t>(count);
   cuda_.quick("cuEventRecord", events_[0], stream_);
@@ -105,7 +105,7 @@ bool RankWork::replay(cuda::Graph graph, int series, int count, CollectiveSeries
   cuda_.quick("cuGraphInstantiateWithFlags", &replayed, graph, 0ULL);
   cuda_.quick("cuGraphLaunch", replayed, stream_);
   for (int i = 0; i < series; ++i) {
-    if (!say("replayed from a graph") || !meeting_.wait()) return false;
+    if (!say("replayed from a graph") || !barrier_.wait()) return false;
     cuda_.quick("cuGraphLaunch", replayed, stream_);
     cuda_.quick("cuEventRecord", events_[0], stream_);
     cuda_.quick("cuGraphLaunch", replayed, stream_);
@@ -118,7 +118,7 @@ bool RankWork::replay(cuda::Graph graph, int series, int count, CollectiveSeries
 }
 
 bool RankWork::time_graph(int series, int count, CollectiveSeries& into) {
-  if (!say("captured in a graph") || !meeting_.wait()) return false;
+  if (!say("captured in a graph") || !barrier_.wait()) return false;
   fill();
   cuda_.quick("cuStreamSynchronize", stream_);
   cuda::Graph graph = nullptr;
@@ -140,7 +140,7 @@ RankWork::Ends RankWork::in_place_ends() const {
 
 bool RankWork::time_in_place(const Repetitions& often, CollectiveSeries& into) {
   const Ends ends = in_place_ends();
-  if (!say("in place") || !meeting_.wait()) return false;
+  if (!say("in place") || !barrier_.wait()) return false;
   fill();
   kernel_.fill(ends.send, shape_.send, pattern_, {static_cast<std::uint32_t>(rank_), 1, 0, 1}, stream_);
   launch(ends);

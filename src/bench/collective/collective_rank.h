@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "bench/collective/collective.h"
+#include "bench/gpu/barrier.h"
 #include "bench/gpu/gpu_pattern.h"
-#include "bench/gpu/meeting.h"
 #include "bench/gpu/nccl_library.h"
 #include "host/cuda_library.h"
 #include "host/process.h"
@@ -17,14 +17,14 @@ namespace railbed {
 class RankWork {
  public:
   // `rank` of `ranks`. The first of the process says what is done.
-  RankWork(const CollectivePlan& plan, int rank, int ranks, bool is_first, cuda::Cuda& cuda, Meeting& meeting,
+  RankWork(const CollectivePlan& plan, int rank, int ranks, bool is_first, cuda::Cuda& cuda, Barrier& barrier,
            const Say& about_to)
       : plan_(plan),
         rank_(rank),
         ranks_(ranks),
         is_first_(is_first),
         cuda_(cuda),
-        meeting_(meeting),
+        barrier_(barrier),
         about_to_(about_to) {}
 
   // Everything that needs no NCCL, so that it can be done while NCCL is loaded. The thread has the context.
@@ -60,7 +60,7 @@ class RankWork {
   int ranks_;
   bool is_first_;
   cuda::Cuda& cuda_;
-  Meeting& meeting_;
+  Barrier& barrier_;
   const Say& about_to_;
   const NcclLibrary* nccl_ = nullptr;
   NcclCommunicator communicator_ = nullptr;

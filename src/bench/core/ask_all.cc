@@ -27,7 +27,7 @@ bool is_silent(const EndSaid& end) { return end.error != nullptr; }
 }  // namespace
 
 std::vector<std::size_t> run_all(std::size_t ends,
-                                 const std::function<Outcome(std::size_t end, std::stop_token stop)>& ask,
+                                 const std::function<EndState(std::size_t end, std::stop_token stop)>& ask,
                                  std::stop_token stop, std::chrono::milliseconds grace) {
   ChainedStop inner(std::move(stop));
   std::mutex mutex;
@@ -38,10 +38,10 @@ std::vector<std::size_t> run_all(std::size_t ends,
   std::vector<std::jthread> threads;
   for (std::size_t i = 0; i < ends; ++i)
     threads.emplace_back([&, i] {
-      const Outcome outcome = ask(i, inner.token());
+      const EndState outcome = ask(i, inner.token());
       const std::lock_guard lock(mutex);
-      failed = failed || outcome == Outcome::kFailed;
-      gone = gone || outcome == Outcome::kGone;
+      failed = failed || outcome == EndState::kFailed;
+      gone = gone || outcome == EndState::kGone;
       order.push_back(i);
       changed.notify_all();
     });

@@ -31,20 +31,20 @@ namespace railbed {
 
 inline constexpr std::chrono::milliseconds kGrace{5000};
 
-enum class Outcome { kWell, kFailed, kGone };
+enum class EndState { kWell, kFailed, kGone };
 
 template <class Answer>
-Outcome outcome_of(const Result<Answer>& answer) {
-  if (!answer) return Outcome::kGone;
+EndState state_of(const Result<Answer>& answer) {
+  if (!answer) return EndState::kGone;
   if constexpr (requires { answer->failure; })
-    if (answer->failure) return Outcome::kFailed;
-  return Outcome::kWell;
+    if (answer->failure) return EndState::kFailed;
+  return EndState::kWell;
 }
 
 // The rule itself: runs ask(0) … ask(ends − 1) at once. Answers their numbers in the order in which they
 // ended.
 std::vector<std::size_t> run_all(std::size_t ends,
-                                 const std::function<Outcome(std::size_t end, std::stop_token stop)>& ask,
+                                 const std::function<EndState(std::size_t end, std::stop_token stop)>& ask,
                                  std::stop_token stop, std::chrono::milliseconds grace = kGrace);
 
 template <class Answer>
@@ -64,7 +64,7 @@ Answers<Answer> ask_all(const std::vector<Peer*>& peers, std::string_view method
       peers.size(),
       [&](std::size_t end, std::stop_token inner) {
         answers.ends[end] = ask<Answer>(*peers[end], method, requests[end], deadline, std::move(inner));
-        return outcome_of(answers.ends[end]);
+        return state_of(answers.ends[end]);
       },
       std::move(stop));
   return answers;
@@ -79,8 +79,8 @@ std::pair<Result<A>, Result<B>> ask_both(const std::function<Result<A>(std::stop
   run_all(
       2,
       [&](std::size_t end, std::stop_token inner) {
-        if (end == 0) return outcome_of(answers.first = ask_a(std::move(inner)));
-        return outcome_of(answers.second = ask_b(std::move(inner)));
+        if (end == 0) return state_of(answers.first = ask_a(std::move(inner)));
+        return state_of(answers.second = ask_b(std::move(inner)));
       },
       std::move(stop), grace);
   return answers;

@@ -32,11 +32,11 @@ TEST(AskBoth, SilentSideIsStoppedAfterTheGrace) {
 }
 
 // Takes the end's number and answers what became of it.
-using AskOne = std::function<Outcome(std::size_t, std::stop_token)>;
+using AskOne = std::function<EndState(std::size_t, std::stop_token)>;
 
-Outcome wait_for_stop(const std::stop_token& stop) {
+EndState wait_for_stop(const std::stop_token& stop) {
   while (!stop.stop_requested()) std::this_thread::sleep_for(milliseconds(1));
-  return Outcome::kGone;
+  return EndState::kGone;
 }
 
 TEST(RunAll, AnswersInTheOrderInWhichTheyEnded) {
@@ -45,17 +45,17 @@ TEST(RunAll, AnswersInTheOrderInWhichTheyEnded) {
     while (ended != 2 - static_cast<int>(end)) std::this_thread::sleep_for(milliseconds(1));
     std::this_thread::sleep_for(milliseconds(20));
     ++ended;
-    return Outcome::kWell;
+    return EndState::kWell;
   };
   EXPECT_EQ(run_all(3, ask, {}), (std::vector<std::size_t>{2, 1, 0}));
 }
 
 TEST(RunAll, AnEndThatIsGoneStopsTheOthersAtOnceEvenWithinTheGrace) {
   const AskOne ask = [](std::size_t end, const std::stop_token& stop) {
-    if (end == 0) return Outcome::kFailed;
+    if (end == 0) return EndState::kFailed;
     if (end == 2) return wait_for_stop(stop);
     std::this_thread::sleep_for(milliseconds(20));
-    return Outcome::kGone;
+    return EndState::kGone;
   };
   EXPECT_EQ(run_all(3, ask, {}, std::chrono::hours(1)), (std::vector<std::size_t>{0, 1, 2}));
 }

@@ -16,9 +16,9 @@ namespace {
 
 std::string end_name(int ordinal) { return ordinal < 0 ? "host" : fmt::format("GPU {}", ordinal); }
 
-const GpuSeat* seat_of(const GpuCopyReport& report, int ordinal) {
-  const auto found = std::ranges::find(report.seats, ordinal, &GpuSeat::ordinal);
-  return found == report.seats.end() ? nullptr : &*found;
+const VisibleGpu* find_gpu(const GpuCopyReport& report, int ordinal) {
+  const auto found = std::ranges::find(report.gpus, ordinal, &VisibleGpu::ordinal);
+  return found == report.gpus.end() ? nullptr : &*found;
 }
 
 bool both_ways(Copy copy) { return copy == Copy::kHostBothWays || copy == Copy::kPeersBothWays; }
@@ -27,7 +27,7 @@ Endpoint endpoint(const GpuCopyReport& report, const std::string& node, int ordi
   Endpoint end;
   end.node = node;
   end.interface = end_name(ordinal);
-  if (const GpuSeat* seat = seat_of(report, ordinal)) end.device = seat->address;
+  if (const VisibleGpu* gpu = find_gpu(report, ordinal)) end.device = gpu->address;
   return end;
 }
 
@@ -38,15 +38,15 @@ void add(Ceiling& ceiling, std::optional<Limit> limit) {
 Ceiling ceiling_of(const GpuCopyReport& report, const GpuCopyResult& result, const std::string& node,
                    const Facts& facts) {
   Ceiling ceiling;
-  const GpuSeat* from = seat_of(report, result.from);
-  const GpuSeat* to = seat_of(report, result.to);
+  const VisibleGpu* from = find_gpu(report, result.from);
+  const VisibleGpu* to = find_gpu(report, result.to);
   if (result.copy == Copy::kWithin && from != nullptr) {
     add(ceiling, memory_copy_limit(from->memory_clock, from->memory_bits));
   } else {
-    for (const GpuSeat* seat : {from, to}) {
-      if (seat == nullptr) continue;
-      auto link = result.peer_access ? nvlink_limit(facts, seat->address, node) : std::nullopt;
-      if (!link && facts.pci) link = pcie_limit(*facts.pci, seat->address, node);
+    for (const VisibleGpu* gpu : {from, to}) {
+      if (gpu == nullptr) continue;
+      auto link = result.peer_access ? nvlink_limit(facts, gpu->address, node) : std::nullopt;
+      if (!link && facts.pci) link = pcie_limit(*facts.pci, gpu->address, node);
       add(ceiling, std::move(link));
     }
     if (from != nullptr && to != nullptr && !result.peer_access)
@@ -85,7 +85,7 @@ GpuCopyReport measure_gpu_copies(Peer& peer, const GpuCopyPlan& plan,
       report.failure = Failure{"run", news.error().text, ""};
       return;
     }
-    if (news->seats) report.seats = std::move(*news->seats);
+    if (news->gpus) report.gpus = std::move(*news->gpus);
     if (news->result) report.results.push_back(std::move(*news->result));
     if (news->failure) report.failure = Failure{"run", *news->failure, ""};
   };

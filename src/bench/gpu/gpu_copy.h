@@ -68,11 +68,11 @@ struct GpuCopyResult {
 
 // One line of what the child tells; one of the members is there.
 struct GpuCopyNews {
-  std::optional<std::vector<GpuSeat>> seats = {};
+  std::optional<std::vector<VisibleGpu>> gpus = {};
   std::optional<GpuCopyResult> result = {};
   std::optional<std::string> failure = {};
   static void fields(auto&& field) {
-    field("seats", &GpuCopyNews::seats);
+    field("seats", &GpuCopyNews::gpus);
     field("result", &GpuCopyNews::result);
     field("failure", &GpuCopyNews::failure);
   }
@@ -84,7 +84,7 @@ void run_gpu_copies(const GpuCopyPlan& plan, const NvidiaLibraries& from, const 
 inline constexpr std::string_view kGpuCopies = "bench.gpu.copies";  // GpuCopyPlan → ChildName
 
 struct GpuCopyReport {
-  std::vector<GpuSeat> seats;
+  std::vector<VisibleGpu> gpus;
   std::vector<GpuCopyResult> results;
   std::optional<Failure> failure;  // what ended it; the results until then are kept
 };

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "bench/gpu/gpu_copy.h"
 #include "bench/gpu/gpu_pattern.h"
-#include "bench/gpu/gpu_seats.h"
+#include "bench/gpu/visible_gpus.h"
 #include "host/near.h"
 
 namespace railbed {
@@ -18,9 +18,9 @@ constexpr int kPeerAlreadyEnabled = 704;  // CUDA_ERROR_PEER_ACCESS_ALREADY_ENAB
 constexpr unsigned char kCopyPoison = 0xa5;
 
 struct CopyGpu {
-  CopyGpu(const GpuSeat& its_seat, const std::vector<std::string>& files, const Say& about_to)
-      : seat(its_seat), cuda(files, about_to) {}
-  GpuSeat seat;
+  CopyGpu(const VisibleGpu& which, const std::vector<std::string>& files, const Say& about_to)
+      : visible(which), cuda(files, about_to) {}
+  VisibleGpu visible;
   cuda::Cuda cuda;
   PatternKernel kernel;
   cuda::DevicePointer a = 0;
@@ -40,11 +40,11 @@ class Copies {
   // Answers why it failed.
   std::string run() {
     cuda_.start();
-    const auto seats = find_seats(cuda_, plan_.gpus);
+    const auto found = find_visible_gpus(cuda_, plan_.gpus);
     if (!cuda_.error().empty()) return cuda_.error();
-    tell(GpuCopyNews{.seats = seats});
-    for (const GpuSeat& seat : seats) {
-      gpus_.push_back(std::make_unique<CopyGpu>(seat, from_.cuda, tell_.about_to));
+    tell(GpuCopyNews{.gpus = found});
+    for (const VisibleGpu& visible : found) {
+      gpus_.push_back(std::make_unique<CopyGpu>(visible, from_.cuda, tell_.about_to));
       if (!prepare(*gpus_.back())) return gpus_.back()->cuda.error();
     }
     for (auto& gpu : gpus_)
@@ -53,7 +53,7 @@ class Copies {
       for (auto& other : gpus_) {
         if (one == other) continue;
         if (!peers(*one, *other, Copy::kPeer)) return why(*one, *other);
-        if (one->seat.ordinal < other->seat.ordinal && !peers(*one, *other, Copy::kPeersBothWays))
+        if (one->visible.ordinal < other->visible.ordinal && !peers(*one, *other, Copy::kPeersBothWays))
           return why(*one, *other);
       }
     return "";
@@ -66,7 +66,7 @@ class Copies {
 
   bool prepare(CopyGpu& gpu) {
     cuda::Cuda& cuda = gpu.cuda;
-    if (!cuda.use(gpu.seat.ordinal)) return false;
+    if (!cuda.use(gpu.visible.ordinal)) return false;
     cuda.call("cuMemAlloc_v2", &gpu.a, std::size_t{plan_.bytes});
     cuda.call("cuMemAlloc_v2", &gpu.b, std::size_t{plan_.bytes});
     cuda.call("cuStreamCreate", &gpu.stream, cuda::kNonBlocking);
@@ -140,7 +140,7 @@ class Copies {
   // Page-locked memory of the GPU's own NUMA node, for as long as that GPU is measured.
   bool with_host(CopyGpu& gpu) {
     gpu.cuda.enter();
-    run_near(gpu.seat.address);
+    run_near(gpu.visible.address);
     void* host = nullptr;
     void* other = nullptr;
     gpu.cuda.call("cuMemHostAlloc", &host, std::size_t{plan_.bytes}, 0U);
@@ -153,7 +153,7 @@ class Copies {
 
   void from_host(CopyGpu& gpu, void* host, void* other) {
     constexpr void (*kNothing)() = nullptr;
-    const int number = gpu.seat.ordinal;
+    const int number = gpu.visible.ordinal;
     fill(gpu, gpu.a);
     GpuCopyResult out{Copy::kFromGpu, number, -1, {}, 0, 0, 0, false};
     sample(
@@ -182,7 +182,7 @@ class Copies {
 
   bool within(CopyGpu& gpu) {
     constexpr void (*kNothing)() = nullptr;
-    const int number = gpu.seat.ordinal;
+    const int number = gpu.visible.ordinal;
     GpuCopyResult result{Copy::kWithin, number, number, {}, 0, 0, 0, false};
     fill(gpu, gpu.a);
     poison(gpu, gpu.b);
@@ -210,7 +210,7 @@ class Copies {
   }
 
   bool peers(CopyGpu& one, CopyGpu& other, Copy copy) {
-    GpuCopyResult result{copy, one.seat.ordinal, other.seat.ordinal, {}, 0, 0, 0, false};
+    GpuCopyResult result{copy, one.visible.ordinal, other.visible.ordinal, {}, 0, 0, 0, false};
     result.peer_access = reach(one, other) && reach(other, one);
     const bool both = copy == Copy::kPeersBothWays;
     for (CopyGpu* gpu : {&one, &other}) {

@@ -2,8 +2,8 @@
 
 #include "bench/gpu/child_work.h"
 #include "bench/gpu/gpu_copy.h"
-#include "bench/gpu/gpu_seats.h"
 #include "bench/gpu/nccl_run.h"
+#include "bench/gpu/visible_gpus.h"
 
 namespace railbed {
 namespace {
@@ -18,29 +18,30 @@ Result<void> check_copies(const GpuCopyPlan& plan) {
   return {};
 }
 
-Result<GpuSeats> seats_here(const NvidiaLibraries& from) {
+Result<VisibleGpus> visible_gpus_here(const NvidiaLibraries& from) {
   const auto answer = ask_in_child(
       "GPUs",
       [&](const Say& about_to) {
         about_to("opening " + from.cuda.front());
         cuda::Cuda cuda(from.cuda, about_to);
         cuda.start();
-        GpuSeats seats;
-        seats.gpus = find_seats(cuda, {});
-        seats.error = cuda.error();
-        return json::dump(json::encode(seats));
+        VisibleGpus visible;
+        visible.gpus = find_visible_gpus(cuda, {});
+        visible.error = cuda.error();
+        return json::dump(json::encode(visible));
       },
       from.deadline);
   if (!answer) return fail(ErrorKind::kUnavailable, answer.miss().why);
-  auto seats = json::read<GpuSeats>(*answer);
-  if (seats && !seats->error.empty()) return fail(ErrorKind::kUnavailable, seats->error);
-  return seats;
+  auto visible = json::read<VisibleGpus>(*answer);
+  if (visible && !visible->error.empty()) return fail(ErrorKind::kUnavailable, visible->error);
+  return visible;
 }
 
 Handlers gpu_copy_handlers(AgentSide& side) {
   Handlers handlers;
-  handlers.emplace(kGpuSeats, typed_handler<GpuSeats>([from = side.nvidia](const GpuSeats&, std::stop_token) {
-                     return seats_here(from);
+  handlers.emplace(kVisibleGpus,
+                   typed_handler<VisibleGpus>([from = side.nvidia](const VisibleGpus&, std::stop_token) {
+                     return visible_gpus_here(from);
                    }));
   add_child_work<GpuCopyPlan>(handlers, kGpuCopies, side, check_copies, run_gpu_copies);
   return handlers;

@@ -224,7 +224,7 @@ TEST_F(GpuEngines, CopiesOfEveryKindArriveAsTheyWereSent) {
   small.samples = 6;
   const auto report = measure_gpu_copies(peer_, small, [](auto) {}, {});
   ASSERT_FALSE(report.failure) << report.failure->cause;
-  ASSERT_EQ(report.seats.size(), 3U);
+  ASSERT_EQ(report.gpus.size(), 3U);
   // Three GPUs: to, from and both ways, within; six directed pairs, three both ways.
   const auto kept = copy_measurements(report, small, "here", Facts());
   std::set<std::string> names;

@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "bench/gpu/gpu_seats.h"
+#include "bench/gpu/visible_gpus.h"
 #include "host/host_name.h"
 #include "host/near.h"
 
@@ -29,27 +29,27 @@ GpuNode::GpuNode(NodePlace place, const NvidiaLibraries& from, const Tell& tell,
 std::string GpuNode::find() {
   tell_.about_to("opening " + from_.cuda.front());
   cuda_.start();
-  seats_ = find_seats(cuda_, place_.gpus);
+  gpus_ = find_visible_gpus(cuda_, place_.gpus);
   if (!cuda_.error().empty()) return cuda_.error();
-  ranks_ = place_.ranks > 0 ? place_.ranks : static_cast<int>(seats_.size());
-  if (place_.first_rank + static_cast<int>(seats_.size()) > ranks_) return "more GPUs here than ranks";
-  meeting_ = std::make_unique<Meeting>(static_cast<int>(seats_.size()));
+  ranks_ = place_.ranks > 0 ? place_.ranks : static_cast<int>(gpus_.size());
+  if (place_.first_rank + static_cast<int>(gpus_.size()) > ranks_) return "more GPUs here than ranks";
+  barrier_ = std::make_unique<Barrier>(static_cast<int>(gpus_.size()));
   ready_ = ready_promise_.get_future().share();
   return "";
 }
 
-std::string GpuNode::run(std::function<void(const Seat&)> work) {
+std::string GpuNode::run(std::function<void(const GpuThread&)> work) {
   work_ = std::move(work);
-  for (std::size_t i = 0; i < seats_.size(); ++i)
+  for (std::size_t i = 0; i < gpus_.size(); ++i)
     std::thread([this, i] {
-      run_near(seats_[i].address);
+      run_near(gpus_[i].address);
       cuda::Cuda cuda(from_.cuda, tell_.about_to);
-      if (!cuda.use(seats_[i].ordinal)) return meeting_->give_up(cuda.error());
+      if (!cuda.use(gpus_[i].ordinal)) return barrier_->give_up(cuda.error());
       work_({i, place_.first_rank + static_cast<int>(i), cuda});
     }).detach();
   if (auto why = open_nccl(); !why.empty()) return why;
   ready_promise_.set_value();
-  return meeting_->wait_for_end();
+  return barrier_->wait_for_end();
 }
 
 const NcclLibrary& GpuNode::nccl() const {
@@ -77,8 +77,8 @@ std::string GpuNode::open_nccl() {
 
 std::vector<CollectiveRank> GpuNode::listed_ranks() const {
   std::vector<CollectiveRank> ranks;
-  for (std::size_t i = 0; i < seats_.size(); ++i)
-    ranks.push_back({place_.first_rank + static_cast<int>(i), host_name(), getpid(), seats_[i]});
+  for (std::size_t i = 0; i < gpus_.size(); ++i)
+    ranks.push_back({place_.first_rank + static_cast<int>(i), host_name(), getpid(), gpus_[i]});
   return ranks;
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/gpu/meeting.h"
+#include "bench/gpu/barrier.h"
 #include "bench/gpu/nccl_library.h"
 #include "bench/gpu/node_place.h"
 #include "host/calls.h"
@@ -29,20 +29,20 @@ class GpuNode {
   // Opens CUDA and finds the GPUs. Answers why it failed.
   std::string find();
   // After find().
-  std::size_t size() const { return seats_.size(); }
+  std::size_t size() const { return gpus_.size(); }
   int ranks() const { return ranks_; }
-  bool alone() const { return ranks_ == static_cast<int>(seats_.size()); }
-  Meeting& meeting() const { return *meeting_; }
+  bool alone() const { return ranks_ == static_cast<int>(gpus_.size()); }
+  Barrier& barrier() const { return *barrier_; }
   cuda::Cuda& cuda() { return cuda_; }
 
-  struct Seat {
+  struct GpuThread {
     std::size_t index;  // of this node's
     int rank;           // of all
     cuda::Cuda& cuda;   // its context is the thread's
   };
-  // `work` on a thread for each GPU, beside it. It ends with meeting().leave() or give_up(). Answers why it
+  // `work` on a thread for each GPU, beside it. It ends with barrier().leave() or give_up(). Answers why it
   // failed. A thread that hangs ends with the process only: this object and `work` must last as long.
-  std::string run(std::function<void(const Seat&)> work);
+  std::string run(std::function<void(const GpuThread&)> work);
   // In a thread: NCCL once it is open. Where that fails, the process ends first.
   const NcclLibrary& nccl() const;
   const NcclUniqueId& id() const { return id_; }
@@ -56,10 +56,10 @@ class GpuNode {
   const Tell& tell_;
   TellNews news_;
   cuda::Cuda cuda_;
-  std::vector<GpuSeat> seats_;
+  std::vector<VisibleGpu> gpus_;
   int ranks_ = 0;
-  std::function<void(const Seat&)> work_;
-  std::unique_ptr<Meeting> meeting_;
+  std::function<void(const GpuThread&)> work_;
+  std::unique_ptr<Barrier> barrier_;
   std::unique_ptr<NcclLibrary> nccl_;
   NcclUniqueId id_ = {};
   std::promise<void> ready_promise_;

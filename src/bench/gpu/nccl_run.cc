@@ -24,7 +24,7 @@ void NcclRun::run(const Start& start, const Take& take) {
       [&](std::size_t i, const std::stop_token&) {
         const std::string id = i == 0 ? "" : made.get();
         const bool can_join = i == 0 || !id.empty();
-        return can_join ? node(i, first[i], id, start, take) : Outcome::kWell;
+        return can_join ? node(i, first[i], id, start, take) : EndState::kWell;
       },
       stop_.token());
   std::ranges::sort(ranks, {}, &CollectiveRank::rank);
@@ -38,22 +38,22 @@ bool NcclRun::count_ranks(std::vector<int>& first) {
       nodes_.size(),
       [&](std::size_t i, std::stop_token stop) {
         counts[i] = nodes_[i].gpus.size();
-        if (counts[i] > 0) return Outcome::kWell;  // they were named: no need to ask
-        const auto seats =
-            ask<GpuSeats>(*nodes_[i].peer, kGpuSeats, GpuSeats{}, kStartDeadline, std::move(stop));
-        if (seats)
-          counts[i] = seats->gpus.size();
+        if (counts[i] > 0) return EndState::kWell;  // they were named: no need to ask
+        const auto visible =
+            ask<VisibleGpus>(*nodes_[i].peer, kVisibleGpus, VisibleGpus{}, kStartDeadline, std::move(stop));
+        if (visible)
+          counts[i] = visible->gpus.size();
         else
-          give_up(i, "start", seats.error());
-        return outcome_of(seats);
+          give_up(i, "start", visible.error());
+        return state_of(visible);
       },
       stop_.token());
   for (const std::size_t count : counts) first.push_back(first.back() + static_cast<int>(count));
   return !failure;
 }
 
-Outcome NcclRun::node(std::size_t i, int first_rank, const std::string& id, const Start& start,
-                      const Take& take) {
+EndState NcclRun::node(std::size_t i, int first_rank, const std::string& id, const Start& start,
+                       const Take& take) {
   const auto session = start(i, {nodes_[i].gpus, wanted_library_, first_rank, count_, id}, stop_.token());
   Result<void> ended;
   if (!session)
@@ -66,7 +66,7 @@ Outcome NcclRun::node(std::size_t i, int first_rank, const std::string& id, cons
         stop_.token());
   if (!ended) give_up(i, "run", ended.error());
   if (i == 0 && !has_id_.exchange(true)) id_.set_value("");
-  return session && ended ? Outcome::kWell : Outcome::kGone;
+  return session && ended ? EndState::kWell : EndState::kGone;
 }
 
 // "all_reduce of 4 MiB, one by one": what stands before the comma is enough, once.

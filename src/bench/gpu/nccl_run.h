@@ -19,9 +19,9 @@
 
 namespace railbed {
 
-inline constexpr std::string_view kGpuSeats = "bench.gpu.seats";  // GpuSeats (ignored) → GpuSeats
+inline constexpr std::string_view kVisibleGpus = "bench.gpu.visible";  // VisibleGpus (ignored) → VisibleGpus
 
-enum class Outcome;  // core/ask_all.h
+enum class EndState;  // core/ask_all.h
 
 struct GpuNodeEnd {
   Peer* peer = nullptr;
@@ -57,7 +57,7 @@ class NcclRun {
 
  private:
   bool count_ranks(std::vector<int>& first);
-  Outcome node(std::size_t i, int first_rank, const std::string& id, const Start& start, const Take& take);
+  EndState node(std::size_t i, int first_rank, const std::string& id, const Start& start, const Take& take);
   void say(std::size_t i, std::string_view step);
   void keep_log(std::size_t i, std::string_view text);
   void give_up(std::size_t i, std::string stage, Error why);

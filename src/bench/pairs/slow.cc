@@ -1,3 +1,17 @@
+// A slow node slows all its pairs, a slow link only one: that is how the two are told apart. Each bandwidth,
+// from i to j, is one cell of a table with a row for each sender and a column for each receiver. Bandwidths
+// are halved by causes, not lessened by a sum, so the table holds logarithms:
+//
+//   log(bandwidth i → j) = overall + sending(i) + receiving(j) + residual(i, j)
+//
+// Median polish finds the effects. It takes the median out of every row and adds it to that sender's effect,
+// then the same with columns, and so on until nothing moves. Medians, because one bad cell must not pull on
+// its row as it would on a mean: it stays behind as a residual. A low effect is then a slow node, in that
+// direction; a low residual is a slow link. The residuals' spread says what chance does, and what is within
+// five of its own deviations of it is no finding. The table may have holes: only what was measured counts.
+//
+// All pairs of a round run at once, so a shared switch may slow them together. Who is suspected is therefore
+// measured again alone, with partners that nobody suspects, and is cleared if that is as fast as sound pairs.
 #include "bench/pairs/slow.h"
 
 #include <algorithm>

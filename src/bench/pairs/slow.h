@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/pairs/rounds.h"
+#include "bench/pairs/pair_rounds.h"
 #include "results/pairs.h"
 
 namespace railbed {

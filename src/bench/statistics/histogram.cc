@@ -1,3 +1,12 @@
+// Latencies spread over five orders of magnitude, and a run makes many millions of them: neither keeping all
+// nor equal buckets will do. Here a bucket's width grows with the value (HdrHistogram made the layout
+// common): below 2^8 every integer has its own; above, each octave, [2^k, 2^(k+1)), is cut into 2^7 equal
+// buckets. So a bucket is never wider than 1/128 of what it holds, and its middle is never off by more than
+// 1/256, at any size, in 58 KiB. The bucket comes from the position of the highest bit and the seven bits
+// below it: a shift, no division and no search.
+//
+// Two histograms merge by adding buckets. Minimum, maximum and sum are exact beside the buckets; the
+// deviation runs along by Welford's recurrence, since squares of nanoseconds would overflow their sum.
 #include "bench/statistics/histogram.h"
 
 #include <algorithm>

@@ -1,3 +1,14 @@
+// How sure is a median? Throughput and latency follow no known distribution, so nothing is assumed of one.
+//
+// Order statistics: sort n values. Each is above the true median with probability 1/2, so how many are below
+// it is a coin thrown n times. The interval from the k-th smallest to the k-th largest misses the median only
+// if fewer than k throws show heads, or fewer than k show tails; k is the largest for which that is at most
+// 5 %. For six values it is their whole range, for 100 the 40th to the 61st.
+//
+// The coins must be independent, and neighbouring samples are not: a slow moment lasts. Left alone that makes
+// the interval too narrow, by any factor. So neighbours are averaged in batches, of two, four, eight …, until
+// the correlation of one batch with the next is no more than chance makes (two standard errors), and the
+// interval is that of the batches' means.
 #include "bench/statistics/statistics.h"
 
 #include <algorithm>

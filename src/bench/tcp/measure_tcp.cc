@@ -18,18 +18,18 @@ std::chrono::milliseconds run_deadline(const TcpPlan& plan) {
 }
 
 // The listening side's door, and both requests that lead to it.
-struct TcpMeeting {
+struct TcpRequests {
   TcpServe serve;
   TcpCall call;
 };
 
-Result<TcpMeeting> arrange(const PairEnd& from, const PairEnd& to, const TcpPlan& plan,
-                           std::stop_token stop) {
+Result<TcpRequests> arrange(const PairEnd& from, const PairEnd& to, const TcpPlan& plan,
+                            std::stop_token stop) {
   auto door =
       ask<TcpListening>(*to.peer, kTcpListen, TcpListen{*to.address}, kTcpSetUpDeadline, std::move(stop));
   if (!door) return fail(door.error(), to.peer->node());
-  return TcpMeeting{{door->session, from.peer->node(), plan},
-                    {{*from.address, *to.address, door->port, door->token, to.peer->node()}, plan}};
+  return TcpRequests{{door->session, from.peer->node(), plan},
+                     {{*from.address, *to.address, door->port, door->token, to.peer->node()}, plan}};
 }
 
 TcpPlan tcp_plan(const BenchPlan& plan, std::uint64_t message_bytes, int streams) {
@@ -37,17 +37,18 @@ TcpPlan tcp_plan(const BenchPlan& plan, std::uint64_t message_bytes, int streams
 }
 
 template <class Listening, class Connecting>
-std::pair<Result<Connecting>, Result<Listening>> meet(const PairEnd& from, const PairEnd& to,
-                                                      const TcpMeeting& meeting, std::string_view call_method,
-                                                      std::string_view serve_method,
-                                                      const std::stop_token& stop) {
-  const auto deadline = run_deadline(meeting.call.plan);
+std::pair<Result<Connecting>, Result<Listening>> ask_both_ends(const PairEnd& from, const PairEnd& to,
+                                                               const TcpRequests& requests,
+                                                               std::string_view call_method,
+                                                               std::string_view serve_method,
+                                                               const std::stop_token& stop) {
+  const auto deadline = run_deadline(requests.call.plan);
   return ask_both<Connecting, Listening>(
       [&](std::stop_token inner) {
-        return ask<Connecting>(*from.peer, call_method, meeting.call, deadline, std::move(inner));
+        return ask<Connecting>(*from.peer, call_method, requests.call, deadline, std::move(inner));
       },
       [&](std::stop_token inner) {
-        return ask<Listening>(*to.peer, serve_method, meeting.serve, deadline, std::move(inner));
+        return ask<Listening>(*to.peer, serve_method, requests.serve, deadline, std::move(inner));
       },
       stop);
 }
@@ -56,13 +57,14 @@ std::pair<Result<Connecting>, Result<Listening>> meet(const PairEnd& from, const
 
 void measure_tcp_bandwidth(const PairEnd& from, const PairEnd& to, const BenchPlan& plan,
                            Measurement& measurement, std::stop_token stop) {
-  const auto meeting =
+  const auto requests =
       arrange(from, to, tcp_plan(plan, measurement.message_bytes, measurement.streams), stop);
-  if (!meeting) {
-    measurement.failure = Failure{"connect", meeting.error().text, ""};
+  if (!requests) {
+    measurement.failure = Failure{"connect", requests.error().text, ""};
     return;
   }
-  const auto [sent, received] = meet<TcpReceived, TcpSent>(from, to, *meeting, kTcpSend, kTcpReceive, stop);
+  const auto [sent, received] =
+      ask_both_ends<TcpReceived, TcpSent>(from, to, *requests, kTcpSend, kTcpReceive, stop);
   measurement.failure = cause_of(from.peer->node(), sent, to.peer->node(), received);
   if (sent) {
     measurement.packets = sent->packets;
@@ -85,12 +87,13 @@ void measure_tcp_bandwidth(const PairEnd& from, const PairEnd& to, const BenchPl
 
 void measure_tcp_latency(const PairEnd& from, const PairEnd& to, const BenchPlan& plan,
                          Measurement& measurement, std::stop_token stop) {
-  const auto meeting = arrange(from, to, tcp_plan(plan, measurement.message_bytes, 1), stop);
-  if (!meeting) {
-    measurement.failure = Failure{"connect", meeting.error().text, ""};
+  const auto requests = arrange(from, to, tcp_plan(plan, measurement.message_bytes, 1), stop);
+  if (!requests) {
+    measurement.failure = Failure{"connect", requests.error().text, ""};
     return;
   }
-  const auto [pinged, echoed] = meet<TcpEchoed, TcpPinged>(from, to, *meeting, kTcpPing, kTcpEcho, stop);
+  const auto [pinged, echoed] =
+      ask_both_ends<TcpEchoed, TcpPinged>(from, to, *requests, kTcpPing, kTcpEcho, stop);
   measurement.failure = cause_of(from.peer->node(), pinged, to.peer->node(), echoed);
   if (!pinged) return;
   measurement.summary = pinged->summary;

@@ -36,7 +36,7 @@ class TrainJob {
     if (auto why = open_cublas(); !why.empty()) return why;
     rounds_.resize(node_.size());
     checked_.resize(node_.size());
-    return node_.run([this](const GpuNode::Seat& seat) { work(seat); });
+    return node_.run([this](const GpuNode::GpuThread& gpu) { work(gpu); });
   }
 
   void say(const GpuTrainNews& news) const { tell_.result(json::dump(json::encode(news))); }
@@ -51,19 +51,18 @@ class TrainJob {
     return cublas_->error();
   }
 
-  void work(const GpuNode::Seat& seat) {
+  void work(const GpuNode::GpuThread& gpu) {
     GpuTrainRank mine(work_, static_cast<int>(plan_.step.word_bytes),
-                      {seat.rank, node_.ranks(), seat.index == 0}, seat.cuda, node_.meeting(),
-                      tell_.about_to);
+                      {gpu.rank, node_.ranks(), gpu.index == 0}, gpu.cuda, node_.barrier(), tell_.about_to);
     if (!mine.prepare(*cublas_)) return give_up(mine);
-    if (seat.index == 0)
+    if (gpu.index == 0)
       say({.means =
                GpuTrainMeans{cublas_->version(), std::string(type_word(mine.type())), mine.memory_bytes()}});
     if (!mine.join(node_.nccl(), node_.id())) return give_up(mine);
-    if (!rounds(mine, seat.index) || !check(mine, seat.index)) return;
+    if (!rounds(mine, gpu.index) || !check(mine, gpu.index)) return;
     // Alone, the end of the process is quicker; other nodes would take it for a fault.
     if (!node_.alone() && !mine.leave()) return give_up(mine);
-    node_.meeting().leave();
+    node_.barrier().leave();
   }
 
   // The first warms up and is not kept. Rank 0's clock decides for all.
@@ -75,9 +74,9 @@ class TrainJob {
       const auto round = go_on ? mine.round() : std::nullopt;
       if (!round) return give_up(mine), false;
       rounds_[i] = *round;
-      if (!node_.meeting().wait()) return false;
+      if (!node_.barrier().wait()) return false;
       if (i == 0 && number > 0) say({.round = slowest()});
-      if (!node_.meeting().wait()) return false;
+      if (!node_.barrier().wait()) return false;
     }
     if (i == 0) say({.ready = mine.ready()});
     return true;
@@ -93,7 +92,7 @@ class TrainJob {
     const auto checked = mine.check();
     if (!checked) return give_up(mine), false;
     checked_[i] = *checked;
-    if (!node_.meeting().wait()) return false;
+    if (!node_.barrier().wait()) return false;
     GpuTrainChecked all;
     for (const GpuTrainChecked& one : checked_) {
       all.bytes += one.bytes;
@@ -103,7 +102,7 @@ class TrainJob {
     return true;
   }
 
-  void give_up(const GpuTrainRank& mine) { node_.meeting().give_up(mine.error()); }
+  void give_up(const GpuTrainRank& mine) { node_.barrier().give_up(mine.error()); }
 
   const GpuTrainPlan& plan_;
   const Tell& tell_;

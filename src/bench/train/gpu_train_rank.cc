@@ -37,11 +37,11 @@ cuda::DevicePointer GpuTrainRank::Room::take(std::uint64_t size) {
 }
 
 GpuTrainRank::GpuTrainRank(const TrainWork& work, int word_bytes, TrainPlace place, cuda::Cuda& cuda,
-                           Meeting& meeting, const Say& about_to)
+                           Barrier& barrier, const Say& about_to)
     : work_(work),
       place_(place),
       cuda_(cuda),
-      meeting_(meeting),
+      barrier_(barrier),
       about_to_(about_to),
       type_(product_type(cuda)),
       gradient_type_(word_bytes == 2 ? DataType::kFloat16 : DataType::kFloat32) {}
@@ -170,7 +170,7 @@ void GpuTrainRank::bring_together() {
 }
 
 std::optional<double> GpuTrainRank::time_part(bool computing, bool exchanging, std::string_view what) {
-  if (!say(what) || !meeting_.wait()) return std::nullopt;
+  if (!say(what) || !barrier_.wait()) return std::nullopt;
   bring_together();
   launch(computing, exchanging);
   cuda_.quick("cuEventRecord", exchanged_, exchange_);
@@ -235,7 +235,7 @@ std::optional<GpuTrainChecked> GpuTrainRank::check() {
   ++pattern_.seed;
   fill_gradients();
   cuda_.quick("cuStreamSynchronize", exchange_);
-  if (!say("an exchange of other data") || !meeting_.wait()) return std::nullopt;
+  if (!say("an exchange of other data") || !barrier_.wait()) return std::nullopt;
   launch(false, true);
   checked.wrong_bytes += count_wrong();
   checked.bytes = 2 * gradients_ * bytes_of(gradient_type_);

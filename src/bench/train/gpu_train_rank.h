@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/gpu/barrier.h"
 #include "bench/gpu/cublas_library.h"
 #include "bench/gpu/gpu_pattern.h"
-#include "bench/gpu/meeting.h"
 #include "bench/gpu/nccl_library.h"
 #include "bench/train/gpu_train.h"
 #include "bench/train/train_work.h"
@@ -31,7 +31,7 @@ struct TrainPlace {
 class GpuTrainRank {
  public:
   // Everything given must last as long. The thread has the context.
-  GpuTrainRank(const TrainWork& work, int word_bytes, TrainPlace place, cuda::Cuda& cuda, Meeting& meeting,
+  GpuTrainRank(const TrainWork& work, int word_bytes, TrainPlace place, cuda::Cuda& cuda, Barrier& barrier,
                const Say& about_to);
 
   // Memory, streams and the first computing, before any NCCL: a kernel that is loaded while NCCL's waits for
@@ -81,7 +81,7 @@ class GpuTrainRank {
   const TrainWork& work_;
   TrainPlace place_;
   cuda::Cuda& cuda_;
-  Meeting& meeting_;
+  Barrier& barrier_;
   const Say& about_to_;
   DataType type_;           // of what is multiplied
   DataType gradient_type_;  // of what is exchanged

@@ -52,20 +52,20 @@ std::optional<Failure> link_by_tcp(const std::vector<PairEnd>& ends, std::vector
   return std::nullopt;
 }
 
-// Pair i is the link from rank i to the next; they close with their last user.
+// Link i is from rank i to the next; links close with their last user.
 std::optional<Failure> link_by_rdma(const std::vector<PairEnd>& ends, std::vector<TrainRun>& runs,
-                                    std::vector<std::unique_ptr<RdmaPair>>& pairs,
+                                    std::vector<std::unique_ptr<RdmaPair>>& links,
                                     const std::stop_token& stop) {
   BenchPlan plan;
   plan.streams = 1;
   plan.sizes = {ring_run("").message_bytes};
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const std::size_t next = (i + 1) % ends.size();
-    RdmaPair& pair = *pairs.emplace_back(std::make_unique<RdmaPair>(ends[i], ends[next], plan, false, stop));
-    if (pair.failure()) return pair.failure();
-    if (auto failure = pair.prepare(ring_run(""), stop)) return failure;
-    runs[i].session = pair.session_of_a();
-    runs[next].incoming = pair.session_of_b();
+    RdmaPair& link = *links.emplace_back(std::make_unique<RdmaPair>(ends[i], ends[next], plan, false, stop));
+    if (link.failure()) return link.failure();
+    if (auto failure = link.prepare(ring_run(""), stop)) return failure;
+    runs[i].session = link.session_of_a();
+    runs[next].incoming = link.session_of_b();
   }
   return std::nullopt;
 }
@@ -82,8 +82,8 @@ int mtu_of(const PairEnd& end) {
   return found != nullptr ? found->mtu.value_or(1500) : 1500;
 }
 
-// The lowest of the ceilings from each node to the next; `pairs` where they are linked by RDMA.
-Ceiling ring_ceiling(const std::vector<PairEnd>& ends, const std::vector<std::unique_ptr<RdmaPair>>& pairs) {
+// The lowest of the ceilings from each node to the next; `links` where they are linked by RDMA.
+Ceiling ring_ceiling(const std::vector<PairEnd>& ends, const std::vector<std::unique_ptr<RdmaPair>>& links) {
   Ceiling lowest;
   bool has_wire = false;
   for (std::size_t i = 0; i < ends.size(); ++i) {
@@ -92,12 +92,12 @@ Ceiling ring_ceiling(const std::vector<PairEnd>& ends, const std::vector<std::un
     if (a.peer->node() == b.peer->node()) continue;
     has_wire = true;
     if (a.facts == nullptr || b.facts == nullptr) continue;
-    const Wire wire = !pairs.empty()       ? pairs[i]->wire()
+    const Wire wire = !links.empty()       ? links[i]->wire()
                       : a.address->is_v4() ? Wire::kTcpIpv4
                                            : Wire::kTcpIpv6;
     const Ceiling one =
         path_ceiling({a.peer->node(), a.interface, a.facts}, {b.peer->node(), b.interface, b.facts}, wire,
-                     pairs.empty() ? mtu_of(a) : pairs[i]->mtu());
+                     links.empty() ? mtu_of(a) : links[i]->mtu());
     if (lowest.limits.empty() ||
         (!one.limits.empty() && one.limits.front().rate < lowest.limits.front().rate))
       lowest = one;
@@ -136,11 +136,11 @@ TrainResult measure_train(const std::vector<PairEnd>& ends, Engine transport, co
   common.seed = random_seed();
   std::vector<TrainRun> runs(ends.size(), common);
   for (std::size_t i = 0; i < ends.size(); ++i) runs[i].rank = static_cast<int>(i);
-  std::vector<std::unique_ptr<RdmaPair>> pairs;  // until every rank has answered
+  std::vector<std::unique_ptr<RdmaPair>> links;  // until every rank has answered
   result.failure =
-      transport == Engine::kRdma ? link_by_rdma(ends, runs, pairs, stop) : link_by_tcp(ends, runs, stop);
+      transport == Engine::kRdma ? link_by_rdma(ends, runs, links, stop) : link_by_tcp(ends, runs, stop);
   if (result.failure) return result;
-  result.ceiling = ring_ceiling(ends, pairs);
+  result.ceiling = ring_ceiling(ends, links);
   const auto deadline = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000)) + kForRounds;
   std::vector<std::string> nodes;
   std::vector<Peer*> peers;

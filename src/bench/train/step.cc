@@ -1,3 +1,13 @@
+// The model of a step. A layer's forward pass costs the operations of its matrix products, the backward pass
+// twice that: gradients of the inputs and of the weights. Divided by what a GPU computes in a second this
+// says when each layer's gradients are there, the last layer's first.
+//
+// Gradients fill buckets in that order, as DistributedDataParallel has it, and a full bucket is exchanged
+// while the backward pass goes on with earlier layers. Exchanges run one after the other: each starts when
+// its bucket is ready and the one before is through, and takes ring_factor × bytes / rate. What lasts beyond
+// the end of the backward pass is exposed: the step is longer by that much. The last bucket is ready at the
+// very end, so something is always exposed; hiding_rate() finds by bisection the rate at which it is a given
+// share. Latency, and what computing and exchanging take from each other, are left out: measuring shows them.
 #include "bench/train/step.h"
 
 #include <algorithm>

@@ -49,7 +49,7 @@ std::string list(const std::vector<GidOffer>& offers) {
 
 }  // namespace
 
-Result<GidPair> choose_gids(const GidSide& a, const GidSide& b) {
+Result<ChosenGids> choose_gids(const GidSide& a, const GidSide& b) {
   const auto offers_a = of_interface(a);
   const auto offers_b = of_interface(b);
   for (const auto& [side, own] : {std::pair{&a, &offers_a}, std::pair{&b, &offers_b}})
@@ -57,11 +57,11 @@ Result<GidPair> choose_gids(const GidSide& a, const GidSide& b) {
       return fail(ErrorKind::kUnavailable,
                   fmt::format("{} of {} has no GID: give the interface its IP address, and bring it up",
                               side->interface, side->node));
-  std::optional<GidPair> best;
+  std::optional<ChosenGids> best;
   for (const GidOffer& one : offers_a)
     for (const GidOffer& other : offers_b)
       if (can_meet(one, other) && (!best || worth(one, other) > worth(best->a, best->b)))
-        best = GidPair{one, other, ""};
+        best = ChosenGids{one, other, ""};
   if (!best)
     return fail(ErrorKind::kUnavailable, fmt::format("no GIDs that can meet: {} offers {}; {} offers {}",
                                                      a.node, list(offers_a), b.node, list(offers_b)));

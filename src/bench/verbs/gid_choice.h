@@ -33,14 +33,14 @@ struct GidSide {
   std::vector<GidOffer> offers;
 };
 
-struct GidPair {
+struct ChosenGids {
   GidOffer a;
   GidOffer b;
-  std::string doubt;  // why the pair may not work though it is the best there is; empty when there is none
+  std::string doubt;  // why they may not work though they are the best there are; empty when there is none
 };
 
 // RoCE v2 before v1; one subnet before others; IPv4 before IPv6; link-local only where there is nothing else.
 // The error says which side lacks what.
-Result<GidPair> choose_gids(const GidSide& a, const GidSide& b);
+Result<ChosenGids> choose_gids(const GidSide& a, const GidSide& b);
 
 }  // namespace railbed

@@ -172,14 +172,14 @@ std::optional<Failure> RdmaPair::choose() {
     return Failure{"connect", fmt::format("{} has no LID", (a.end.lid == 0 ? a_ : b_).end->peer->node()),
                    "start a subnet manager: opensm on one node, or the switch's"};
   }
-  const auto pair = choose_gids({a_.end->peer->node(), a_.end->interface, a.gids},
+  const auto gids = choose_gids({a_.end->peer->node(), a_.end->interface, a.gids},
                                 {b_.end->peer->node(), b_.end->interface, b.gids});
-  if (!pair) return Failure{"connect", pair.error().text, "`rdma link` and `ip address` show what each has"};
-  a_.gid = pair->a;
-  b_.gid = pair->b;
-  doubt_ = pair->doubt;
-  wire_ = pair->a.type != "RoCE v2" ? Wire::kRoceV1
-          : pair->a.gid.is_v4()     ? Wire::kRoceV2Ipv4
+  if (!gids) return Failure{"connect", gids.error().text, "`rdma link` and `ip address` show what each has"};
+  a_.gid = gids->a;
+  b_.gid = gids->b;
+  doubt_ = gids->doubt;
+  wire_ = gids->a.type != "RoCE v2" ? Wire::kRoceV1
+          : gids->a.gid.is_v4()     ? Wire::kRoceV2Ipv4
                                     : Wire::kRoceV2Ipv6;
   return std::nullopt;
 }

@@ -1,3 +1,12 @@
+// Waiting for completions, and telling why none come. A processor to spare polls: an interrupt costs more
+// than a small message takes. Where processors are few, polling would take time from the very software that
+// is waited for (rxe), so the queue is armed and the thread sleeps until an event; what completed before it
+// was armed brings none, hence one more poll between arming and sleeping. The clock is read once in 256 idle
+// polls.
+//
+// Of many failed completions the first is the cause. When a queue pair breaks the adapter returns everything
+// else that was posted on it as flushed, possibly before the cause itself: a flush is kept only until the
+// real reason comes.
 #include <fmt/format.h>
 #include <poll.h>
 

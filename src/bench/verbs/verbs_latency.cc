@@ -1,7 +1,14 @@
 // Latency: ping-pong of writes or sends, or one read after the other. With writes each side spins on the last
 // byte of its own memory; the echo is sent from the very memory that the ping arrived in, so the pinging side
-// can check both ways. Neither end goes on before its own request is acknowledged: two that are under way at
-// once slow each other down, most of all in software RDMA. The pinging side does not count that wait.
+// can check both ways.
+//
+// The rule of acknowledgements: neither end sends before its own last request has completed, which on a
+// reliable connection means that the other adapter has acknowledged it. The answer to a ping often overtakes
+// that acknowledgement. An end that went on at once would have the old request and the new one under way
+// together, and they slow each other down, most of all in software RDMA; the numbers would depend on how the
+// two happened to fall. The pinging side waits before it starts the clock (settle(), then `sent`), so the
+// wait is not counted: what is timed is one message there and one back, on an adapter that has nothing else
+// to do. Of reads the completion is the answer itself, and the whole round trip is told, not half.
 #include <fmt/format.h>
 #include <sched.h>
 
@@ -111,7 +118,7 @@ class Player {
  private:
   const RdmaSession::State& state_;
   RdmaOperation operation_;
-  Slots slots_;
+  MessageSlots slots_;
   std::uint64_t patience_;
   bool yields_;
   bool broken_ = false;
@@ -227,7 +234,7 @@ class Pinger {
   const RdmaRun& run_;
   Player player_;
   std::span<std::byte> message_;
-  Slots read_into_;
+  MessageSlots read_into_;
   std::span<std::byte> reply_;
   ProcessorTrial trial_;
   LatencySampler sampler_;

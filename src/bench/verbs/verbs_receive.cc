@@ -112,8 +112,8 @@ class Receiver {
   std::size_t lane_;
   Course& course_;
   bool datagrams_;
-  Slots slots_;
-  Slots twin_;
+  MessageSlots slots_;
+  MessageSlots twin_;
   std::uint64_t depth_;
   std::vector<std::uint64_t> arrived_;
   std::vector<std::uint64_t> posted_;

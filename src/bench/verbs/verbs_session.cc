@@ -226,7 +226,7 @@ void RdmaSession::State::address(ibv_send_wr& request, RdmaOperation operation, 
   }
 }
 
-void RdmaSession::State::post_receives(const Slots& slots, std::size_t queue_pair, std::uint64_t first,
+void RdmaSession::State::post_receives(const MessageSlots& slots, std::size_t queue_pair, std::uint64_t first,
                                        std::uint64_t count) const {
   constexpr std::size_t kChain = 16;
   const int header = set_up.datagrams ? 1 : 0;
@@ -312,7 +312,7 @@ Result<void> RdmaSession::prepare(const RdmaRun& run) {
   if (run.message_bytes > state_->set_up.half_bytes || state_->slots(state_->outgoing(), run).count() == 0)
     return fail(ErrorKind::kBadInput, "messages larger than the session's memory");
   if (auto can = allowed_by_route(*state_, run.operation); !can) return can;
-  const Slots incoming = state_->slots(state_->incoming(), run);
+  const MessageSlots incoming = state_->slots(state_->incoming(), run);
   state_->slots(state_->outgoing(), run).fill();
   incoming.poison();
   state_->incoming()[run.message_bytes - 1] = std::byte{0};  // where a ping by write is looked for

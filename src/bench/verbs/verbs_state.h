@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "bench/verbs/gpu_memory.h"
+#include "bench/verbs/message_slots.h"
 #include "bench/verbs/rdma_session.h"
-#include "bench/verbs/slots.h"
 #include "bench/verbs/verbs_library.h"
 #include "bench/verbs/verbs_memory.h"
 
@@ -84,15 +84,15 @@ struct RdmaSession::State {
   std::span<std::byte> header_room() const {
     return memory.bytes().subspan(2 * set_up.half_bytes, kHeaderRoom);
   }
-  Slots slots(std::span<std::byte> half, const RdmaRun& run) const {
-    return Slots(half, run.message_bytes, set_up.queue_pairs, set_up.slots, mtu, run.seed);
+  MessageSlots slots(std::span<std::byte> half, const RdmaRun& run) const {
+    return MessageSlots(half, run.message_bytes, set_up.queue_pairs, set_up.slots, mtu, run.seed);
   }
   // Receives that are posted on each queue pair.
-  std::uint64_t receive_depth(const Slots& slots) const {
+  std::uint64_t receive_depth(const MessageSlots& slots) const {
     return static_cast<std::uint64_t>(std::min(slots.count(), set_up.depth));
   }
   // Posts receives for the messages from `first` on.
-  void post_receives(const Slots& slots, std::size_t queue_pair, std::uint64_t first,
+  void post_receives(const MessageSlots& slots, std::size_t queue_pair, std::uint64_t first,
                      std::uint64_t count) const;
   // Says what to do on that queue pair, `remote` bytes into the other end's half.
   void address(ibv_send_wr& request, RdmaOperation operation, std::size_t queue_pair,

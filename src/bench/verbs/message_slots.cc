@@ -1,4 +1,14 @@
-#include "bench/verbs/slots.h"
+// Data is checked without a look at it while it is timed: afterwards memory must tell what arrived, and in
+// which order. Message n of a queue pair goes to slot n mod slots, of each end's memory. Before the run the
+// sender fills its slots with pseudo-random bytes, another seed each, and the receiver its own with bytes
+// that no run sends. In the run the sender only writes the message's number into the slot, once a packet and
+// at the end, since an adapter may lose or repeat a packet, not a byte.
+//
+// Afterwards the receiver is told how many messages there were. From that follows which was the last in every
+// slot, and it must be there: body as filled, number in each packet. A message that never came leaves an
+// older number or the poison, one that came twice or late leaves an older one, one in the wrong place the
+// wrong body. Only the last message of each slot is seen; what a slot held before was written over.
+#include "bench/verbs/message_slots.h"
 
 #include <algorithm>
 #include <cstring>
@@ -16,8 +26,8 @@ void put(std::span<std::byte> bytes, std::size_t at, std::uint64_t word) {
 
 }  // namespace
 
-Slots::Slots(std::span<std::byte> memory, std::size_t message_bytes, int queue_pairs, int most_slots, int mtu,
-             std::uint64_t seed)
+MessageSlots::MessageSlots(std::span<std::byte> memory, std::size_t message_bytes, int queue_pairs,
+                           int most_slots, int mtu, std::uint64_t seed)
     : memory_(memory),
       message_bytes_(message_bytes),
       stride_((message_bytes + kCacheLine - 1) / kCacheLine * kCacheLine),
@@ -28,22 +38,22 @@ Slots::Slots(std::span<std::byte> memory, std::size_t message_bytes, int queue_p
       packet_(static_cast<std::size_t>(mtu)),
       seed_(seed) {}
 
-std::size_t Slots::offset(int queue_pair, std::uint64_t message) const {
+std::size_t MessageSlots::offset(int queue_pair, std::uint64_t message) const {
   const auto count = static_cast<std::size_t>(count_);
   return (static_cast<std::size_t>(queue_pair) * count + message % count) * stride_;
 }
 
-std::uint64_t Slots::slot_seed(int queue_pair, int slot) const {
+std::uint64_t MessageSlots::slot_seed(int queue_pair, int slot) const {
   return scramble(seed_ ^ (static_cast<std::uint64_t>(queue_pair) << 32) ^ static_cast<std::uint64_t>(slot));
 }
 
-void Slots::stamp(std::span<std::byte> bytes, std::uint64_t message) const {
+void MessageSlots::stamp(std::span<std::byte> bytes, std::uint64_t message) const {
   const std::uint64_t word = message ^ seed_;
   for (std::size_t at = 0; at < bytes.size(); at += packet_) put(bytes, at, word);
   if (bytes.size() >= 2 * sizeof word) put(bytes, bytes.size() - sizeof word, word);
 }
 
-void Slots::fill() const {
+void MessageSlots::fill() const {
   for (int qp = 0; qp < queue_pairs_; ++qp)
     for (int i = 0; i < count_; ++i) {
       fill_pattern(slot(qp, static_cast<std::uint64_t>(i)), slot_seed(qp, i));
@@ -51,18 +61,20 @@ void Slots::fill() const {
     }
 }
 
-void Slots::number(int queue_pair, std::uint64_t message) const { stamp(slot(queue_pair, message), message); }
+void MessageSlots::number(int queue_pair, std::uint64_t message) const {
+  stamp(slot(queue_pair, message), message);
+}
 
-void Slots::poison() const {
+void MessageSlots::poison() const {
   for (int qp = 0; qp < queue_pairs_; ++qp)
     for (int i = 0; i < count_; ++i) fill_pattern(slot(qp, static_cast<std::uint64_t>(i)), ~slot_seed(qp, i));
 }
 
-void Slots::poison(int queue_pair, std::uint64_t message) const {
+void MessageSlots::poison(int queue_pair, std::uint64_t message) const {
   stamp(slot(queue_pair, message), ~message);
 }
 
-Slots::Check Slots::check(std::span<const std::uint64_t> messages, bool as_filled) const {
+MessageSlots::Check MessageSlots::check(std::span<const std::uint64_t> messages, bool as_filled) const {
   Check result;
   std::vector<std::byte> expected(message_bytes_);
   for (int qp = 0; qp < queue_pairs_ && static_cast<std::size_t>(qp) < messages.size(); ++qp) {
@@ -79,8 +91,8 @@ Slots::Check Slots::check(std::span<const std::uint64_t> messages, bool as_fille
   return result;
 }
 
-Slots::Check Slots::check_datagram(int queue_pair, std::span<const std::byte> got, const Slots& sender,
-                                   bool whole) const {
+MessageSlots::Check MessageSlots::check_datagram(int queue_pair, std::span<const std::byte> got,
+                                                 const MessageSlots& sender, bool whole) const {
   constexpr std::size_t kWord = sizeof(std::uint64_t);
   if (got.size() != message_bytes_) return {message_bytes_, message_bytes_};
   if (got.size() < kWord) return {};

@@ -1,10 +1,10 @@
-#include "bench/gpu/meeting.h"
+#include "bench/gpu/barrier.h"
 
 #include <thread>
 
 namespace railbed {
 
-bool Meeting::wait() {
+bool Barrier::wait() {
   const unsigned round = round_.load();
   if (here_.fetch_add(1) + 1 == threads_) {
     here_.store(0);
@@ -20,20 +20,20 @@ bool Meeting::wait() {
   return !over_.load();
 }
 
-void Meeting::give_up(std::string why) {
+void Barrier::give_up(std::string why) {
   const std::lock_guard lock(mutex_);
   if (why_.empty()) why_ = std::move(why);
   over_.store(true);
   changed_.notify_all();
 }
 
-void Meeting::leave() {
+void Barrier::leave() {
   const std::lock_guard lock(mutex_);
   --working_;
   changed_.notify_all();
 }
 
-std::string Meeting::wait_for_end() {
+std::string Barrier::wait_for_end() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return working_ == 0 || over_.load(); });
   return why_;

@@ -9,6 +9,6 @@
 namespace railbed {
 
 // Those of these numbers, or all of them; `cuda` is started. Numbers that no GPU has fail it.
-std::vector<GpuSeat> find_seats(cuda::Cuda& cuda, const std::vector<int>& ordinals);
+std::vector<VisibleGpu> find_visible_gpus(cuda::Cuda& cuda, const std::vector<int>& ordinals);
 
 }  // namespace railbed

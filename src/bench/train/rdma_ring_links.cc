@@ -53,7 +53,7 @@ class Outlet {
   }
 
   const RdmaSession::State& state_;
-  Slots slots_;
+  MessageSlots slots_;
   std::uint64_t posted_ = 0;
   std::vector<std::uint64_t> done_;
   Completions completions_;
@@ -98,7 +98,7 @@ class Inlet {
   void note(const ibv_wc& one) { arrived_.push_back({one.wr_id & 0xffff'ffff'ffff, one.byte_len, 0}); }
 
   const RdmaSession::State& state_;
-  Slots slots_;
+  MessageSlots slots_;
   std::deque<Message> arrived_;
   Completions completions_;
 };

@@ -8,9 +8,9 @@
 
 namespace railbed {
 
-class Meeting {
+class Barrier {
  public:
-  explicit Meeting(int threads) : threads_(threads), working_(threads) {}
+  explicit Barrier(int threads) : threads_(threads), working_(threads) {}
 
   // Returns once every thread is here, by spinning: what follows starts together to a microsecond. False when
   // one has given up; then nobody waits any more.

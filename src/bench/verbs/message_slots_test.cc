@@ -1,4 +1,4 @@
-#include "bench/verbs/slots.h"
+#include "bench/verbs/message_slots.h"
 
 #include <gtest/gtest.h>
 
@@ -26,12 +26,12 @@ struct Pair {
   }
   std::vector<std::byte> from;
   std::vector<std::byte> to;
-  Slots sender;
-  Slots receiver;
+  MessageSlots sender;
+  MessageSlots receiver;
   std::vector<std::uint64_t> messages;
 };
 
-TEST(Slots, WhatWasWrittenChecksOut) {
+TEST(MessageSlots, WhatWasWrittenChecksOut) {
   for (const std::size_t size : {1u, 7u, 8u, 15u, 16u, 100u, 1024u, 1025u, 4096u, 10000u}) {
     Pair pair(size, 2, 4);
     ASSERT_GE(pair.sender.count(), 1) << size;
@@ -42,7 +42,7 @@ TEST(Slots, WhatWasWrittenChecksOut) {
   }
 }
 
-TEST(Slots, UnusedSlotsAreNotCounted) {
+TEST(MessageSlots, UnusedSlotsAreNotCounted) {
   Pair pair(100, 2, 4);
   pair.write(0);
   EXPECT_EQ(pair.receiver.check(pair.messages).checked, 100u);
@@ -50,14 +50,14 @@ TEST(Slots, UnusedSlotsAreNotCounted) {
   EXPECT_EQ(pair.receiver.check(pair.messages).checked, 400u);
 }
 
-TEST(Slots, MessageThatNeverArrivedIsSeen) {
+TEST(MessageSlots, MessageThatNeverArrivedIsSeen) {
   Pair pair(4096, 1, 4);
   for (int i = 0; i < 8; ++i) pair.write(0);
   ++pair.messages[0];  // the sender counts one more: its slot still holds an older message, all pattern right
   EXPECT_GT(pair.receiver.check(pair.messages).wrong, 0u);
 }
 
-TEST(Slots, OnePacketThatNeverArrivedIsSeen) {
+TEST(MessageSlots, OnePacketThatNeverArrivedIsSeen) {
   Pair pair(4096, 1, 1, 1024);
   pair.write(0);
   std::vector<std::byte> third(pair.to.begin() + 2048, pair.to.begin() + 3072);
@@ -66,28 +66,28 @@ TEST(Slots, OnePacketThatNeverArrivedIsSeen) {
   EXPECT_GT(pair.receiver.check(pair.messages).wrong, 0u);
 }
 
-TEST(Slots, OneFlippedBitIsOneWrongByte) {
+TEST(MessageSlots, OneFlippedBitIsOneWrongByte) {
   Pair pair(4096, 2, 4);
   for (int i = 0; i < 8; ++i) pair.write(i % 2);
   pair.to[pair.receiver.offset(1, 2) + 3000] ^= std::byte{1};
   EXPECT_EQ(pair.receiver.check(pair.messages).wrong, 1u);
 }
 
-TEST(Slots, NothingWrittenIsAllWrong) {
+TEST(MessageSlots, NothingWrittenIsAllWrong) {
   Pair pair(4096, 1, 4);
   pair.messages[0] = 4;
   EXPECT_GT(pair.receiver.check(pair.messages).wrong, 4u * 4000);
 }
 
-TEST(Slots, TooLargeMessagesHaveNoSlot) {
+TEST(MessageSlots, TooLargeMessagesHaveNoSlot) {
   std::vector<std::byte> memory(4096);
-  EXPECT_EQ(Slots(memory, 4097, 1, 128, 1024, 0).count(), 0);
-  EXPECT_EQ(Slots(memory, 4096, 2, 128, 1024, 0).count(), 0);
-  EXPECT_EQ(Slots(memory, 4096, 1, 128, 1024, 0).count(), 1);
-  EXPECT_EQ(Slots(memory, 64, 1, 16, 1024, 0).count(), 16);
+  EXPECT_EQ(MessageSlots(memory, 4097, 1, 128, 1024, 0).count(), 0);
+  EXPECT_EQ(MessageSlots(memory, 4096, 2, 128, 1024, 0).count(), 0);
+  EXPECT_EQ(MessageSlots(memory, 4096, 1, 128, 1024, 0).count(), 1);
+  EXPECT_EQ(MessageSlots(memory, 64, 1, 16, 1024, 0).count(), 16);
 }
 
-TEST(Slots, WhatWasReadChecksOutAndWhatWasNotDoesNot) {
+TEST(MessageSlots, WhatWasReadChecksOutAndWhatWasNotDoesNot) {
   Pair pair(5000, 2, 4);
   const auto read = [&](std::uint64_t message) {
     pair.receiver.poison(1, message);
@@ -99,10 +99,10 @@ TEST(Slots, WhatWasReadChecksOutAndWhatWasNotDoesNot) {
   EXPECT_GT(pair.receiver.check(std::vector<std::uint64_t>{0, 7}, true).wrong, 0u);
 }
 
-TEST(Slots, DatagramsAreToldByTheirNumber) {
+TEST(MessageSlots, DatagramsAreToldByTheirNumber) {
   for (const std::size_t size : {8u, 15u, 16u, 17u, 100u, 1024u}) {
     Pair pair(size, 1, 4);
-    const Slots twin = pair.sender;
+    const MessageSlots twin = pair.sender;
     for (const std::uint64_t message : {0u, 3u, 9u}) {
       pair.sender.number(0, message);
       std::vector<std::byte> got(pair.sender.slot(0, message).begin(), pair.sender.slot(0, message).end());

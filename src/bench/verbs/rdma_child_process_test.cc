@@ -15,14 +15,14 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // Stands for the process: notes what it is asked.
-struct Elsewhere {
+struct ChildProcess {
   std::vector<std::string> asked;
   bool hangs = false;
   int living = 0;
 
   class Process : public Peer {
    public:
-    explicit Process(Elsewhere& whole) : whole_(whole) { ++whole_.living; }
+    explicit Process(ChildProcess& whole) : whole_(whole) { ++whole_.living; }
     ~Process() override { --whole_.living; }
     const std::string& node() const override { return name_; }
     Result<std::string> call(std::string_view method, std::string params, std::chrono::milliseconds,
@@ -40,12 +40,12 @@ struct Elsewhere {
     }
 
    private:
-    Elsewhere& whole_;
+    ChildProcess& whole_;
     std::string name_ = "the process";
   };
 };
 
-class RdmaElsewhere : public ::testing::Test {
+class RdmaInChildProcess : public ::testing::Test {
  protected:
   Result<RdmaOpened> open(const std::string& gpu) {
     RdmaOpen request;
@@ -55,13 +55,13 @@ class RdmaElsewhere : public ::testing::Test {
     return ask<RdmaOpened>(peer_, kRdmaOpen, request, kPatience, {});
   }
   static constexpr std::chrono::seconds kPatience{20};
-  Elsewhere elsewhere_;
+  ChildProcess child_;
   AgentSide side_{open_this_machine(), nvidia_libraries(),
-                  [this] { return std::make_shared<Elsewhere::Process>(elsewhere_); }};
+                  [this] { return std::make_shared<ChildProcess::Process>(child_); }};
   LocalPeer peer_{"here", rdma_handlers(side_)};
 };
 
-TEST_F(RdmaElsewhere, EachStepIsHandedOnUnderTheNameThere) {
+TEST_F(RdmaInChildProcess, EachStepIsHandedOnUnderTheNameThere) {
   const auto opened = open("0000:1b:00.0");
   ASSERT_TRUE(opened);
   EXPECT_EQ(opened->route, MemoryRoute::kDmaBuf);
@@ -70,32 +70,32 @@ TEST_F(RdmaElsewhere, EachStepIsHandedOnUnderTheNameThere) {
       ask<RdmaCounters>(peer_, kRdmaCounters, RdmaSessionName{opened->session}, kPatience, {});
   ASSERT_TRUE(counted);
   EXPECT_EQ(counted->lost, 3U);
-  EXPECT_THAT(elsewhere_.asked, ElementsAre("open here", "bench.rdma.counters inner"));
+  EXPECT_THAT(child_.asked, ElementsAre("open here", "bench.rdma.counters inner"));
 }
 
-TEST_F(RdmaElsewhere, TheProcessEndsWithItsSession) {
+TEST_F(RdmaInChildProcess, TheProcessEndsWithItsSession) {
   const auto opened = open("0000:1b:00.0");
   ASSERT_TRUE(opened);
-  EXPECT_EQ(elsewhere_.living, 1);
+  EXPECT_EQ(child_.living, 1);
   ASSERT_TRUE(ask<RdmaDone>(peer_, kRdmaClose, RdmaSessionName{opened->session}, kPatience, {}));
-  EXPECT_EQ(elsewhere_.living, 0);
+  EXPECT_EQ(child_.living, 0);
 }
 
-TEST_F(RdmaElsewhere, ADriverThatHangsIsSaidAndLeavesNothing) {
-  elsewhere_.hangs = true;
+TEST_F(RdmaInChildProcess, ADriverThatHangsIsSaidAndLeavesNothing) {
+  child_.hangs = true;
   const auto opened = open("0000:1b:00.0");
   ASSERT_TRUE(opened);
   ASSERT_TRUE(opened->failure);
   EXPECT_THAT(opened->failure->cause, HasSubstr("opening GPU 0000:1b:00.0 and registering its memory"));
-  EXPECT_EQ(elsewhere_.living, 0);
+  EXPECT_EQ(child_.living, 0);
 }
 
-TEST_F(RdmaElsewhere, HostMemoryNeedsNoProcess) {
+TEST_F(RdmaInChildProcess, HostMemoryNeedsNoProcess) {
   const auto opened = open("");
   ASSERT_TRUE(opened);
   EXPECT_THAT(opened->failure->cause, HasSubstr("no-such-interface has no RDMA device"));
-  EXPECT_EQ(elsewhere_.living, 0);
-  EXPECT_TRUE(elsewhere_.asked.empty());
+  EXPECT_EQ(child_.living, 0);
+  EXPECT_TRUE(child_.asked.empty());
 }
 
 }  // namespace

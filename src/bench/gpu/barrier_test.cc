@@ -1,4 +1,4 @@
-#include "bench/gpu/meeting.h"
+#include "bench/gpu/barrier.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 namespace railbed {
 namespace {
 
-TEST(Meeting, NobodyGoesOnAlone) {
+TEST(Barrier, NobodyGoesOnAlone) {
   constexpr int kThreads = 4;
   constexpr int kRounds = 200;
-  Meeting meeting(kThreads);
+  Barrier barrier(kThreads);
   std::atomic<int> arrived{0};
   std::atomic<int> early{0};
   std::vector<std::jthread> threads;
@@ -19,22 +19,22 @@ TEST(Meeting, NobodyGoesOnAlone) {
     threads.emplace_back([&] {
       for (int round = 1; round <= kRounds; ++round) {
         ++arrived;
-        if (!meeting.wait() || arrived < round * kThreads) ++early;
+        if (!barrier.wait() || arrived < round * kThreads) ++early;
       }
-      meeting.leave();
+      barrier.leave();
     });
-  EXPECT_EQ(meeting.wait_for_end(), "");
+  EXPECT_EQ(barrier.wait_for_end(), "");
   threads.clear();
   EXPECT_EQ(early, 0);
 }
 
-TEST(Meeting, WhoGivesUpReleasesTheOthers) {
-  Meeting meeting(2);
+TEST(Barrier, WhoGivesUpReleasesTheOthers) {
+  Barrier barrier(2);
   bool went_on = true;
-  std::jthread waiting([&] { went_on = meeting.wait(); });
-  meeting.give_up("the first");
-  meeting.give_up("an echo");
-  EXPECT_EQ(meeting.wait_for_end(), "the first");
+  std::jthread waiting([&] { went_on = barrier.wait(); });
+  barrier.give_up("the first");
+  barrier.give_up("an echo");
+  EXPECT_EQ(barrier.wait_for_end(), "the first");
   waiting.join();
   EXPECT_FALSE(went_on);
 }

@@ -1,4 +1,4 @@
-#include "bench/gpu/gpu_seats.h"
+#include "bench/gpu/visible_gpus.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 namespace railbed {
 namespace {
 
-GpuSeat seat_of(cuda::Cuda& cuda, int ordinal) {
-  GpuSeat seat;
-  seat.ordinal = ordinal;
+VisibleGpu visible_gpu(cuda::Cuda& cuda, int ordinal) {
+  VisibleGpu gpu;
+  gpu.ordinal = ordinal;
   int device = 0;
   std::array<char, 128> name{};
   std::array<char, 32> address{};
@@ -19,29 +19,29 @@ GpuSeat seat_of(cuda::Cuda& cuda, int ordinal) {
       cuda.call("cuDeviceGetName", name.data(), static_cast<int>(name.size()), device) &&
       cuda.call("cuDeviceGetPCIBusId", address.data(), static_cast<int>(address.size()), device);
   name.back() = address.back() = '\0';
-  seat.name = name.data();
-  seat.address = lower(address.data());
-  seat.memory_clock = cuda.attribute(cuda::kMemoryClock, device).value_or(0);
-  seat.memory_bits = cuda.attribute(cuda::kMemoryBusWidth, device).value_or(0);
-  return seat;
+  gpu.name = name.data();
+  gpu.address = lower(address.data());
+  gpu.memory_clock = cuda.attribute(cuda::kMemoryClock, device).value_or(0);
+  gpu.memory_bits = cuda.attribute(cuda::kMemoryBusWidth, device).value_or(0);
+  return gpu;
 }
 
 }  // namespace
 
-std::vector<GpuSeat> find_seats(cuda::Cuda& cuda, const std::vector<int>& ordinals) {
+std::vector<VisibleGpu> find_visible_gpus(cuda::Cuda& cuda, const std::vector<int>& ordinals) {
   int count = 0;
-  std::vector<GpuSeat> seats;
-  if (!cuda.call("cuDeviceGetCount", &count)) return seats;
+  std::vector<VisibleGpu> gpus;
+  if (!cuda.call("cuDeviceGetCount", &count)) return gpus;
   if (count < 1) cuda.note("the CUDA driver shows no GPU");
   std::vector<int> chosen = ordinals;
-  for (int i = 0; chosen.empty() && i < count; ++i) seats.push_back(seat_of(cuda, i));
+  for (int i = 0; chosen.empty() && i < count; ++i) gpus.push_back(visible_gpu(cuda, i));
   for (const int ordinal : chosen) {
     if (ordinal < 0 || ordinal >= count)
       cuda.note(fmt::format("there is no GPU {}: CUDA shows {}, counted from 0", ordinal, count));
     else
-      seats.push_back(seat_of(cuda, ordinal));
+      gpus.push_back(visible_gpu(cuda, ordinal));
   }
-  return seats;
+  return gpus;
 }
 
 }  // namespace railbed

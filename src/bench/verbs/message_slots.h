@@ -11,10 +11,10 @@ namespace railbed {
 // Each queue pair owns a ring of slots; its message n goes to slot n mod slots. A slot holds pseudo-random
 // bytes of its own, and the number of the message stands at the start of each packet and at the end, so every
 // packet of the last message can be told from those of an earlier one.
-class Slots {
+class MessageSlots {
  public:
-  Slots(std::span<std::byte> memory, std::size_t message_bytes, int queue_pairs, int most_slots, int mtu,
-        std::uint64_t seed);
+  MessageSlots(std::span<std::byte> memory, std::size_t message_bytes, int queue_pairs, int most_slots,
+               int mtu, std::uint64_t seed);
 
   // 0 when not even one message a queue pair fits.
   int count() const { return count_; }
@@ -40,7 +40,8 @@ class Slots {
   Check check(std::span<const std::uint64_t> messages, bool as_filled = false) const;
   // Receiver: a message of at most a packet that may be any of the run's. `sender` is filled as the other
   // end's is. Between the numbers at both ends `whole` messages only are compared.
-  Check check_datagram(int queue_pair, std::span<const std::byte> got, const Slots& sender, bool whole) const;
+  Check check_datagram(int queue_pair, std::span<const std::byte> got, const MessageSlots& sender,
+                       bool whole) const;
 
  private:
   std::uint64_t slot_seed(int queue_pair, int slot) const;
