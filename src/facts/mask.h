@@ -2,6 +2,7 @@
 // names.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>

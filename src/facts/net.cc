@@ -1,5 +1,7 @@
 #include "facts/net.h"
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "facts/pcie.h"
 #include "facts/readings.h"

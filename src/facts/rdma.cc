@@ -1,5 +1,6 @@
 #include "facts/rdma.h"
 
+#include <algorithm>
 #include <future>
 
 #include "base/json.h"

@@ -1,6 +1,7 @@
 // YAML tree → RawCluster: keys, kinds and the syntax of single values.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 

@@ -37,11 +37,14 @@ struct Predictor {
   std::vector<const RdmaDevice*> used_devices;  // beside out.ports, for the used ones
   std::string route_blocked_by = {};            // the variable that leaves no route for GPUDirect
 
+  // Empty: NCCL uses the port.
+  std::string why_left_out(const RdmaDevice& device, const RdmaPort& port, const NameList& list) const;
   void choose_ports();
   void fuse();
   void choose_network();
   void choose_interfaces();
   void choose_route();
+  PairChoice pair_of(const Gpu& gpu, const NicChoice& nic, const NicModel* card, PathClass path) const;
   void choose_pairs();
 };
 
@@ -65,8 +68,17 @@ bool lacks_verbs(const Facts& facts) {
   return facts.rdma.verbs_library.ok() && facts.rdma.verbs_library->empty();
 }
 
+std::string Predictor::why_left_out(const RdmaDevice& device, const RdmaPort& port,
+                                    const NameList& list) const {
+  const std::string state = port.state.value_or("unknown");
+  if (lacks_verbs(facts)) return "libibverbs cannot be opened";
+  if (state != "ACTIVE") return fmt::format("state {}", state);
+  if (!list.selects(device.name, port.number)) return "left out by NCCL_IB_HCA";
+  if (out.ports.size() >= kMostDevices) return fmt::format("NCCL takes {} devices at most", kMostDevices);
+  return "";
+}
+
 void Predictor::choose_ports() {
-  const bool no_verbs = lacks_verbs(facts);
   const NameList list = NameList::parse(settings.value("NCCL_IB_HCA"));
   const bool by_pci =
       version >= Version{2, 29, 7} && settings.number("NCCL_IB_DEVICE_PCI_ORDER").value_or(1) != 0;
@@ -78,17 +90,8 @@ void Predictor::choose_ports() {
       const std::string layer = port.link_layer.value_or("");
       one.link = layer == "Ethernet" ? "RoCE" : "IB";
       one.rate = port.rate.value_or({});
-      const std::string state = port.state.value_or("unknown");
-      if (no_verbs)
-        one.why = "libibverbs cannot be opened";
-      else if (state != "ACTIVE")
-        one.why = fmt::format("state {}", state);
-      else if (!list.selects(device->name, port.number))
-        one.why = "left out by NCCL_IB_HCA";
-      else if (out.ports.size() >= kMostDevices)
-        one.why = fmt::format("NCCL takes {} devices at most", kMostDevices);
-      else
-        one.used = true;
+      one.why = why_left_out(*device, port, list);
+      one.used = one.why.empty();
       if (!one.used) {
         left_out.push_back(std::move(one));
         continue;
@@ -236,19 +239,45 @@ int distance(std::string_view level) {
   return found == std::end(kOrder) ? -1 : static_cast<int>(found - std::begin(kOrder));
 }
 
+// How far apart GPU and NIC may be; empty: nobody says so in a way that NCCL understands.
+std::string wanted_level(const Settings& settings) {
+  const std::string level = settings.value("NCCL_NET_GDR_LEVEL");
+  constexpr std::string_view kByInteger[] = {"LOC", "PIX", "PXB", "PHB", "SYS"};
+  if (const auto number = parse_number<std::size_t>(level))
+    return std::string(kByInteger[std::min<std::size_t>(*number, 4)]);
+  return distance(level) >= 0 ? level : "";
+}
+
+PairChoice Predictor::pair_of(const Gpu& gpu, const NicChoice& nic, const NicModel* card,
+                              PathClass path) const {
+  const GpuModel* const model = find_gpu_model(gpu.model.value_or(""));
+  const std::string wanted = wanted_level(settings);
+  const std::string level = wanted.empty() ? "PXB" : wanted;
+  const std::string_view whose = wanted.empty() ? "NCCL's default" : "NCCL_NET_GDR_LEVEL";
+  const int apart = distance(path == PathClass::kNode ? "PHB" : to_text(path));
+  PairChoice pair{.gpu = gpu.pci_address, .nic = nic.name, .path = std::string(to_text(path)), .why = ""};
+  if (model != nullptr && model->gpudirect == GpuDirect::kNone) {
+    pair.why = fmt::format("{} has no GPUDirect RDMA", model->name);
+  } else if (card != nullptr && !card->gpudirect) {
+    pair.why = fmt::format("{} has no GPUDirect RDMA", card->name);
+  } else if (out.gpudirect_route.empty()) {
+    pair.why = out.gpudirect_why;
+    pair.blocked_by = route_blocked_by;
+  } else if (apart > distance(level)) {
+    pair.why = fmt::format("{} is farther than {} ({})", pair.path, level, whose);
+    if (!wanted.empty() && apart <= distance("PXB")) pair.blocked_by = "NCCL_NET_GDR_LEVEL";
+  } else {
+    pair.gpudirect = true;
+    pair.why = fmt::format("within {} ({})", level, whose);
+  }
+  return pair;
+}
+
 void Predictor::choose_pairs() {
   if (!facts.pci.ok() || !facts.gpus.devices.ok()) return;
-  std::string level = settings.value("NCCL_NET_GDR_LEVEL");
-  if (const auto number = parse_number<std::size_t>(level)) {
-    constexpr std::string_view kByInteger[] = {"LOC", "PIX", "PXB", "PHB", "SYS"};
-    level = kByInteger[std::min<std::size_t>(*number, 4)];
-  }
-  const bool by_user = distance(level) >= 0;
-  if (!by_user) level = "PXB";
   for (const Gpu& gpu : *facts.gpus.devices) {
     const PciDevice* const gpu_pci = find_pci(*facts.pci, gpu.pci_address);
     if (gpu_pci == nullptr) continue;
-    const GpuModel* const model = find_gpu_model(gpu.model.value_or(""));
     const std::size_t first = out.pairs.size();
     PathClass best = PathClass::kSys;
     std::vector<PathClass> paths;
@@ -256,26 +285,9 @@ void Predictor::choose_pairs() {
       const PciDevice* const nic_pci = find_pci(*facts.pci, nic.pci_address);
       if (nic_pci == nullptr) continue;
       const PathClass path = path_between(*facts.pci, *gpu_pci, *nic_pci);
-      const NicModel* const card = find_nic(nic_pci->device.value_or(0));
-      PairChoice pair{.gpu = gpu.pci_address, .nic = nic.name, .path = std::string(to_text(path)), .why = ""};
-      const std::string_view near = path == PathClass::kNode ? "PHB" : to_text(path);
-      if (model != nullptr && model->gpudirect == GpuDirect::kNone)
-        pair.why = fmt::format("{} has no GPUDirect RDMA", model->name);
-      else if (card != nullptr && !card->gpudirect)
-        pair.why = fmt::format("{} has no GPUDirect RDMA", card->name);
-      else if (out.gpudirect_route.empty())
-        pair.why = out.gpudirect_why, pair.blocked_by = route_blocked_by;
-      else if (distance(near) > distance(level))
-        pair.why = fmt::format("{} is farther than {} ({})", pair.path, level,
-                               by_user ? "NCCL_NET_GDR_LEVEL" : "NCCL's default"),
-        pair.blocked_by = by_user && distance(near) <= distance("PXB") ? "NCCL_NET_GDR_LEVEL" : "";
-      else
-        pair.gpudirect = true;
-      if (pair.gpudirect)
-        pair.why = fmt::format("within {} ({})", level, by_user ? "NCCL_NET_GDR_LEVEL" : "NCCL's default");
       best = std::min(best, path);
       paths.push_back(path);
-      out.pairs.push_back(std::move(pair));
+      out.pairs.push_back(pair_of(gpu, nic, find_nic(nic_pci->device.value_or(0)), path));
     }
     for (std::size_t i = 0; i < paths.size(); ++i) out.pairs[first + i].nearest = paths[i] == best;
   }

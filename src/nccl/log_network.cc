@@ -63,6 +63,64 @@ void read_interfaces(std::vector<LogInterface>& interfaces, const std::string& h
   }
 }
 
+// Behind "Made virtual device ": "[0] name=mlx5_0+mlx5_1 speed=400000 ndevs=2".
+void read_virtual_device(Nics& nics, const std::string& host, Scan scan) {
+  scan.skip_past("name=");
+  const std::string_view name = scan.until(" ");
+  const bool merged = name.find('+') != std::string_view::npos;
+  const auto speed = number_after(scan.rest(), "speed=");
+  if (!speed) return;
+  if (merged) {
+    if (LogNic* const found = nic(nics, host, name, 0)) found->gigabits = *speed / 1000.0;
+  } else {
+    for (auto& [key, one] : nics)
+      if (one.host == host && one.device == name) one.gigabits = *speed / 1000.0;
+  }
+}
+
+// Behind "NET/IB: [": "0] mlx5_0:uverbs0:1/RoCE provider=Mlx5 speed=400000 …".
+bool read_port(Nics& nics, const std::string& host, Scan scan) {
+  const auto index = scan.number();
+  if (!index || !scan.take("] ")) return false;
+  const std::string_view device = scan.until(":");
+  scan.take(":");
+  scan.until(":");
+  const int port = scan.take(":") ? scan.number().value_or(1) : 1;
+  const auto speed = number_after(scan.rest(), "speed=");
+  if (LogNic* const found = nic(nics, host, device, port); found != nullptr && speed) {
+    found->gigabits = *speed / 1000.0;
+    if (scan.take("/")) found->link = scan.until(" ");
+  }
+  return true;
+}
+
+// Behind "NET/IB : GPU Direct RDMA ": "Disabled for HCA 0 'mlx5_0'".
+void read_registration(LogState& state, const std::string& host, Scan scan) {
+  const bool enabled = scan.take("Enabled");
+  scan.skip_past("'");
+  const std::string_view name = scan.until("'");
+  if (!enabled)
+    add_once(state.log.gpudirect_why,
+             fmt::format("{} on {}: neither nvidia-peermem nor DMA-BUF can register GPU memory", name, host),
+             kMostWhy);
+  for (auto& [key, one] : state.nics)
+    if (one.host == host && one.device == name) one.gpudirect = enabled ? "enabled" : "disabled";
+}
+
+// Behind "GPU Direct RDMA Disabled for GPU ": "0 / HCA 1 (distance 8 > 5)".
+void read_distance(LogState& state, const std::string& host, Scan scan) {
+  const std::string_view gpu = scan.until(" ");
+  scan.skip_past("HCA ");
+  const std::string_view hca = scan.until(" ");
+  const auto distance = number_after(scan.rest(), "distance ");
+  const auto limit = number_after(scan.rest(), " > ");
+  if (distance && limit)
+    add_once(state.log.gpudirect_why,
+             fmt::format("GPU {} and HCA {} on {} are too far apart (distance {}, allowed {})", gpu, hca,
+                         host, *distance, *limit),
+             kMostWhy);
+}
+
 }  // namespace
 
 bool LogState::read_network(LogProcess& process, const LogLine& line) {
@@ -85,66 +143,21 @@ bool LogState::read_network(LogProcess& process, const LogLine& line) {
   }
   if (scan.take("NET/IB : No device found")) return process.no_rdma_device = true;
   if (scan.take("Failed to open libibverbs")) return process.no_verbs_library = true;
-  if (scan.take("NET/IB : Made virtual device ")) {
-    network_lines = true;
-    scan.skip_past("name=");
-    const std::string_view name = scan.until(" ");
-    const bool merged = name.find('+') != std::string_view::npos;
-    const auto speed = number_after(scan.rest(), "speed=");
-    if (merged && speed) {
-      if (LogNic* const found = nic(nics, process.host, name, 0)) found->gigabits = *speed / 1000.0;
-    } else if (speed) {
-      for (auto& [key, one] : nics)
-        if (one.host == process.host && one.device == name) one.gigabits = *speed / 1000.0;
-    }
-    return true;
-  }
-  if (scan.take("NET/IB: [")) {  // "[0] mlx5_0:uverbs0:1/RoCE provider=Mlx5 speed=400000 …"
-    network_lines = true;
-    const auto index = scan.number();
-    if (!index || !scan.take("] ")) return false;
-    const std::string_view device = scan.until(":");
-    scan.take(":");
-    scan.until(":");
-    const int port = scan.take(":") ? scan.number().value_or(1) : 1;
-    const auto speed = number_after(scan.rest(), "speed=");
-    if (LogNic* const found = nic(nics, process.host, device, port); found != nullptr && speed) {
-      found->gigabits = *speed / 1000.0;
-      if (scan.take("/")) found->link = scan.until(" ");
-    }
-    return true;
-  }
-  if (line.text.starts_with("NET/") && scan.skip_past(" : GPU Direct RDMA ")) {
-    // "NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'"
-    network_lines = true;
-    const bool enabled = scan.take("Enabled");
-    scan.skip_past("'");
-    const std::string_view name = scan.until("'");
-    if (!enabled)
-      add_once(log.gpudirect_why,
-               fmt::format("{} on {}: neither nvidia-peermem nor DMA-BUF can register GPU memory", name,
-                           process.host),
-               kMostWhy);
-    for (auto& [key, one] : nics)
-      if (one.host == process.host && one.device == name) one.gpudirect = enabled ? "enabled" : "disabled";
-    return true;
-  }
-  if (scan.take("GPU Direct RDMA Disabled for GPU ")) {
-    network_lines = true;
-    const std::string_view gpu = scan.until(" ");
-    scan.skip_past("HCA ");
-    const std::string_view hca = scan.until(" ");
-    const auto distance = number_after(scan.rest(), "distance ");
-    const auto limit = number_after(scan.rest(), " > ");
-    if (distance && limit)
-      add_once(log.gpudirect_why,
-               fmt::format("GPU {} and HCA {} on {} are too far apart (distance {}, allowed {})", gpu, hca,
-                           process.host, *distance, *limit),
-               kMostWhy);
-    return true;
-  }
   if (line.text.starts_with("DMA-BUF is available on GPU device")) return dma_buf = true;
-  return false;
+  // What is left is said only when NCCL_DEBUG_SUBSYS holds NET.
+  if (scan.take("NET/IB : Made virtual device ")) {
+    read_virtual_device(nics, process.host, scan);
+  } else if (scan.take("NET/IB: [")) {
+    network_lines = true;
+    return read_port(nics, process.host, scan);
+  } else if (line.text.starts_with("NET/") && scan.skip_past(" : GPU Direct RDMA ")) {
+    read_registration(*this, process.host, scan);
+  } else if (scan.take("GPU Direct RDMA Disabled for GPU ")) {
+    read_distance(*this, process.host, scan);
+  } else {
+    return false;
+  }
+  return network_lines = true;
 }
 
 }  // namespace railbed::nccl
