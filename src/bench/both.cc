@@ -30,7 +30,7 @@ std::optional<Failure> cause_of(const std::string& sender_node, const Error* sen
   const auto silent = [&](const Error* error, const std::string& node) {
     if (error == nullptr) return;
     if (!cause)
-      cause = Failure{"run", "stopped on request", ""};
+      cause = stopped_failure();
     else
       cause->cause += fmt::format("; the agent on {} did not answer either", node);
   };

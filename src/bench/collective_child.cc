@@ -25,18 +25,20 @@ class Job {
     return node_.run([this](const GpuNode::Seat& seat) { work(seat); });
   }
 
+  FailureKind failure_kind() const { return node_.failure_kind(); }
   void say(const CollectiveNews& news) const { tell_.result(json::dump(json::encode(news))); }
 
  private:
   void work(const GpuNode::Seat& seat) {
     RankWork mine(plan_, seat.rank, node_.ranks(), seat.index == 0, seat.cuda, node_.meeting(),
                   tell_.about_to);
-    if (!mine.prepare() || !mine.join(node_.nccl(), node_.id())) return node_.meeting().give_up(mine.error());
+    if (!mine.prepare() || !mine.join(node_.nccl(), node_.id()))
+      return node_.meeting().give_up(mine.error(), mine.failure_kind());
     if (!verify(mine, seat.index)) return;
     for (const std::uint64_t bytes : plan_.sizes)
       if (!measure(mine, bytes, seat.index)) return;
     // Alone, the end of the process is quicker; other nodes would take it for a fault.
-    if (!node_.alone() && !mine.leave()) return node_.meeting().give_up(mine.error());
+    if (!node_.alone() && !mine.leave()) return node_.meeting().give_up(mine.error(), mine.failure_kind());
     node_.meeting().leave();
   }
 
@@ -65,7 +67,7 @@ class Job {
   }
 
   bool give_up(const RankWork& mine) {
-    node_.meeting().give_up(mine.error());
+    node_.meeting().give_up(mine.error(), mine.failure_kind());
     return false;
   }
 
@@ -81,7 +83,8 @@ void run_collective(const CollectivePlan& plan, const NvidiaLibraries& from, con
   ask_for_nccl_log(plan.choices);
   // Threads may outlive the run where one of them hangs: what they use does, too, until the process ends.
   auto* job = new Job(plan, from, tell);
-  if (const std::string why = job->run(); !why.empty()) job->say({.node = NodeNews{.failure = why}});
+  if (const std::string why = job->run(); !why.empty())
+    job->say({.node = NodeNews{.failure = why, .kind = job->failure_kind()}});
 }
 
 }  // namespace railbed

@@ -7,6 +7,7 @@
 
 #include "bench/collective.h"
 #include "bench/gpu_pattern.h"
+#include "bench/gpu_seats.h"
 #include "bench/meeting.h"
 #include "bench/nccl_library.h"
 #include "host/cuda_library.h"
@@ -36,6 +37,7 @@ class RankWork {
   bool leave();
   // Why anything failed.
   const std::string& error() const { return cuda_.error(); }
+  FailureKind failure_kind() const { return railbed::failure_kind(cuda_); }
 
  private:
   struct Ends {

@@ -44,4 +44,9 @@ std::vector<GpuSeat> find_seats(cuda::Cuda& cuda, const std::vector<int>& ordina
   return seats;
 }
 
+FailureKind failure_kind(const cuda::Cuda& cuda) {
+  if (!cuda.opened()) return FailureKind::kNoCuda;
+  return cuda.code() == cuda::kOutOfMemory ? FailureKind::kNoMemory : FailureKind::kOther;
+}
+
 }  // namespace railbed

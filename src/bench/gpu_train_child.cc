@@ -40,6 +40,7 @@ class TrainJob {
     return node_.run([this](const GpuNode::Seat& seat) { work(seat); });
   }
 
+  FailureKind failure_kind() const { return no_cublas_ ? FailureKind::kNoCublas : node_.failure_kind(); }
   void say(const GpuTrainNews& news) const { tell_.result(json::dump(json::encode(news))); }
 
  private:
@@ -49,6 +50,7 @@ class TrainJob {
     const auto files = plan_.cublas.empty() ? cublas_files(version / 1000) : std::vector{plan_.cublas};
     tell_.about_to("opening libcublas");
     cublas_ = std::make_unique<CublasLibrary>(files);
+    no_cublas_ = !cublas_->error().empty();
     return cublas_->error();
   }
 
@@ -104,13 +106,14 @@ class TrainJob {
     return true;
   }
 
-  void give_up(const GpuTrainRank& mine) { node_.meeting().give_up(mine.error()); }
+  void give_up(const GpuTrainRank& mine) { node_.meeting().give_up(mine.error(), mine.failure_kind()); }
 
   const GpuTrainPlan& plan_;
   const Tell& tell_;
   const TrainWork work_;
   GpuNode node_;
   std::unique_ptr<CublasLibrary> cublas_;
+  bool no_cublas_ = false;
   std::vector<GpuTrainRound> rounds_;     // of each thread, the round at hand
   std::vector<GpuTrainChecked> checked_;  // of each thread
 };
@@ -121,7 +124,8 @@ void run_gpu_train(const GpuTrainPlan& plan, const NvidiaLibraries& from, const 
   ask_for_nccl_log(false);
   // Threads may outlive the run where one of them hangs: what they use does, too, until the process ends.
   auto* job = new TrainJob(plan, from, tell);
-  if (const std::string why = job->run(); !why.empty()) job->say({.node = NodeNews{.failure = why}});
+  if (const std::string why = job->run(); !why.empty())
+    job->say({.node = NodeNews{.failure = why, .kind = job->failure_kind()}});
 }
 
 }  // namespace railbed

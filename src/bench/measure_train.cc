@@ -148,10 +148,6 @@ Ceiling ring_ceiling(const std::vector<PairEnd>& ends, const std::vector<std::un
 
 double median_of(std::vector<double> values) { return median_interval(std::move(values)).median; }
 
-bool is_closed(const Failure& failure) {
-  return failure.cause.find("closed the connection") != std::string::npos;
-}
-
 }  // namespace
 
 std::optional<Failure> train_cause(const std::vector<std::string>& nodes, const TrainAnswers& answers) {
@@ -169,15 +165,16 @@ std::optional<Failure> train_cause(const std::vector<std::string>& nodes, const 
       }))
     return Failure{"run", fmt::format("the agent on {}: {}", nodes[*gone], answers.ranks[*gone].error().text),
                    fmt::format("see whether {} is up and its railbed agent was not killed", nodes[*gone])};
-  auto at = first([&](std::size_t i) { return failed(i) && !is_closed(*answers.ranks[i]->failure); });
+  auto at = first([&](std::size_t i) { return failed(i) && answers.ranks[i]->kind != FailureKind::kClosed; });
   if (!at) at = first(failed);
   const bool silent =
       std::any_of(answers.ranks.begin(), answers.ranks.end(), [](const auto& one) { return !one; });
-  if (!at) return silent ? std::optional(Failure{"run", "stopped on request", ""}) : std::nullopt;
+  if (!at) return silent ? std::optional(stopped_failure()) : std::nullopt;
   std::optional<Failure> cause = answers.ranks[*at]->failure;
+  cause->kind = answers.ranks[*at]->kind;
   std::string named;  // several ranks of one node are next to each other
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (answers.ranks[i] || nodes[i] == named || cause->cause == "stopped on request") continue;
+    if (answers.ranks[i] || nodes[i] == named || cause->kind == FailureKind::kStopped) continue;
     named = nodes[i];
     cause->cause += fmt::format("; the agent on {} did not answer either", named);
   }

@@ -20,11 +20,19 @@ bool Meeting::wait() {
   return !over_.load();
 }
 
-void Meeting::give_up(std::string why) {
+void Meeting::give_up(std::string why, FailureKind kind) {
   const std::lock_guard lock(mutex_);
-  if (why_.empty()) why_ = std::move(why);
+  if (why_.empty()) {
+    why_ = std::move(why);
+    kind_ = kind;
+  }
   over_.store(true);
   changed_.notify_all();
+}
+
+FailureKind Meeting::kind() {
+  const std::lock_guard lock(mutex_);
+  return kind_;
 }
 
 void Meeting::leave() {

@@ -32,9 +32,10 @@ TEST(Meeting, WhoGivesUpReleasesTheOthers) {
   Meeting meeting(2);
   bool went_on = true;
   std::jthread waiting([&] { went_on = meeting.wait(); });
-  meeting.give_up("the first");
+  meeting.give_up("the first", FailureKind::kNoMemory);
   meeting.give_up("an echo");
   EXPECT_EQ(meeting.wait_for_end(), "the first");
+  EXPECT_EQ(meeting.kind(), FailureKind::kNoMemory);
   waiting.join();
   EXPECT_FALSE(went_on);
 }
