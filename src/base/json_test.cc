@@ -95,5 +95,63 @@ TEST(Json, RefusesObjectsThatWouldTakeForEver) {
 
 TEST(Json, DumpsBytesThatAreNotUtf8) { EXPECT_EQ(json::dump(json::Value("a\xff")), "\"a\xEF\xBF\xBD\""); }
 
+struct Limits {
+  std::int64_t lowest = 0;
+  std::int64_t highest = 0;
+  std::uint64_t largest = 0;
+  std::int8_t small = 0;
+  std::uint32_t positive = 0;
+  static void fields(auto&& field) {
+    field("lowest", &Limits::lowest);
+    field("highest", &Limits::highest);
+    field("largest", &Limits::largest);
+    field("small", &Limits::small);
+    field("positive", &Limits::positive);
+  }
+};
+
+TEST(Json, IntegersKeepTheirLimits) {
+  constexpr const char* kText =
+      R"({"lowest":-9223372036854775808,"highest":9223372036854775807,"largest":18446744073709551615,)"
+      R"("small":-128,"positive":4294967295})";
+  const auto limits = json::read<Limits>(kText);
+  ASSERT_TRUE(limits) << limits.error().text;
+  EXPECT_EQ(limits->lowest, INT64_MIN);
+  EXPECT_EQ(limits->highest, INT64_MAX);
+  EXPECT_EQ(limits->largest, UINT64_MAX);
+  EXPECT_EQ(json::dump(json::encode(*limits)), kText);
+  for (const char* beyond : {R"({"highest":9223372036854775808})", R"({"lowest":-9223372036854775809})",
+                             R"({"largest":-1})", R"({"largest":18446744073709551616})", R"({"small":128})",
+                             R"({"small":-129})", R"({"positive":-1})", R"({"positive":4294967296})"})
+    EXPECT_FALSE(json::read<Limits>(beyond)) << beyond;
+}
+
+TEST(Json, NamesThePlaceWithinNestedValues) {
+  const auto why = [](const char* text) {
+    const auto outer = json::read<Outer>(text);
+    return outer ? "no error" : outer.error().text;
+  };
+  EXPECT_EQ(why("[]"), "document: expected an object");
+  EXPECT_EQ(why(R"({"inner":{}})"), "inner: expected an array");
+  EXPECT_EQ(why(R"({"inner":[1]})"), "inner[0]: expected an object");
+  EXPECT_EQ(why(R"({"inner":[{"count":7}]})"), "inner[0].count: expected a reading");
+  EXPECT_EQ(why(R"({"inner":[{},{"count":{"value":-1}}]})"),
+            "inner[1].count.value: expected an integer in range");
+  EXPECT_EQ(why(R"({"inner":[{"count":{}}]})"), "inner[0].count: expected a reading with value or missing");
+  EXPECT_EQ(why(R"({"inner":[{"count":{"missing":"lost"}}]})"),
+            "inner[0].count.missing: expected one of the known words");
+  EXPECT_EQ(why(R"({"map":{"a":1,"b":"x"}})"), "map.b: expected a number");
+  EXPECT_EQ(why(R"({"address":"10.0.0"})"), "address: expected an address");
+  EXPECT_EQ(why(R"({"address":null})"), "no error");
+  // After the first that is wrong no more are looked at.
+  EXPECT_EQ(why(R"({"color":1,"name":1})"), "name: expected a string");
+}
+
+TEST(Json, OfTwoMembersOfOneNameTheLastCounts) {
+  const auto inner = json::read<Inner>(R"({"number":1,"number":2})");
+  ASSERT_TRUE(inner);
+  EXPECT_EQ(inner->number, 2);
+}
+
 }  // namespace
 }  // namespace railbed

@@ -16,6 +16,7 @@ int exit_code(ErrorKind kind) {
     case ErrorKind::kUnavailable:
     case ErrorKind::kTimeout:
     case ErrorKind::kCancelled:
+    case ErrorKind::kKilled:
       return kExitCouldNotLook;
     case ErrorKind::kInternal:
       return kExitInternal;

@@ -14,6 +14,7 @@ enum class ErrorKind {
   kTimeout,      // it did not answer within its deadline
   kCancelled,    // Ctrl-C, or the other end went away
   kInternal,     // a bug of ours, said rather than hidden
+  kKilled,       // the process that did it was killed, as the kernel does where memory has run out
 };
 
 struct Error {

@@ -122,7 +122,7 @@ class LadderClimb {
     const CollectiveReport report = measure_collective(
         {{&pair_.a(), {*of_a}}, {&pair_.b(), {*of_b}}}, plan, std::chrono::steady_clock::now(),
         {caller_.progress, [&](std::string_view text) { reader.feed(text); }}, caller_.stop);
-    if (report.failure && report.failure->cause.find("libnccl") != std::string::npos) {
+    if (report.failure && report.failure->kind == FailureKind::kNoNccl) {
       rung.not_climbed = report.failure->cause;
       return;
     }

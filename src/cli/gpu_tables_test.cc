@@ -45,7 +45,7 @@ TEST(GpuRemedy, TheLogsOnlyWhereItNamesAnError) {
   EXPECT_THAT(gpu_remedy(lost, log, ""), HasSubstr("railbed verify"));
   log.verdict.severity = nccl::Severity::kError;
   EXPECT_EQ(gpu_remedy(lost, log, ""), "Check ibv_devinfo.");
-  EXPECT_EQ(gpu_remedy({"run", "CUDA_ERROR_OUT_OF_MEMORY (2)", ""}, log, "take less"),
+  EXPECT_EQ(gpu_remedy({"run", "CUDA_ERROR_OUT_OF_MEMORY (2)", "", FailureKind::kNoMemory}, log, "take less"),
             "take less, or free the GPUs: nvidia-smi names who uses them");
 }
 

@@ -1,3 +1,16 @@
+// How an agent gets onto a node over one ssh connection, with nothing installed there but a POSIX shell.
+//
+// ssh runs kScript on the node. The script knows the hash and the size of every agent that we could send, and
+// looks for the one of its machine's architecture in folders of ours. Where it finds it intact, the shell
+// becomes the agent by exec: standard input and output are the stream of frames from then on. Where it does
+// not, it says "push ARCHITECTURE gzip" on standard output; we answer with one line, the number of bytes and
+// how they are packed, and then with exactly so many bytes. The script takes no byte more, so what follows
+// them is for the agent. It checks the copy against the hash before it gives it its name, which is that hash:
+// two controllers that push at once do no harm, and another version never meets a stale one. A copy that was
+// cut off keeps a temporary name and is removed.
+//
+// A login shell may print anything before. So the script marks its lines with a nonce that no greeting knows,
+// and frames begin with a byte that no greeting contains (frame.cc).
 #include "fleet/bootstrap.h"
 
 #include <fmt/format.h>

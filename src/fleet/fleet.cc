@@ -1,3 +1,15 @@
+// Many nodes at once, of which some are sick, slow or dead; none of them may cost another its answer.
+//
+// Each node has a Session with a thread of its own, which alone touches the node's process and its streams.
+// Callers never read or write: they queue a request and wait, until the answer, their deadline or their stop
+// comes, whichever is first. So an ssh that hangs holds up only who asks that node, and no longer than the
+// deadline. An agent that dies closes its output; its session then tells every waiting caller at once why, in
+// the words that ssh and the agent left on standard error, and gives that answer to everybody who asks later.
+//
+// gather() asks so many nodes at a time, each thread taking the next one that nobody has asked, and answers
+// in the order of the nodes: an error stands in the place of an answer that did not come. When the fleet
+// goes, all sessions are told to stop before the first is waited for: an agent's input closes and it ends by
+// itself, one that does not is ended by signal (link.cc), and all of that happens on all nodes at once.
 #include "fleet/fleet.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,14 @@
+// How frames are found in a stream that begins with anybody's words.
+//
+// What comes over ssh first is noise: messages of the day, what a .bashrc prints, and the bootstrap script's
+// own lines. All of it is text, and text holds no NUL byte; a frame begins with one. So the decoder sets
+// bytes aside as noise until the four bytes of the magic stand in the buffer. They may arrive in pieces: as
+// many bytes at the buffer's end as could begin the magic stay there for the next look. What was set aside
+// can be read (it says why no agent came), and more than a limit of it is an error.
+//
+// From the first frame on there is no noise any more. The next frame begins where the last one ended, and
+// anything else there means that the stream is lost: nobody could tell where a frame begins again. The
+// header's length is checked against the limit before the body comes, so that a hostile one costs no memory.
 #include "fleet/frame.h"
 
 #include <fmt/format.h>
@@ -25,8 +36,8 @@ std::uint32_t get_u32(std::string_view bytes, std::size_t at) {
 }
 
 // Names on the wire; the order is ErrorKind's.
-constexpr std::array<std::string_view, 5> kErrorKinds = {"bad-input", "unavailable", "timeout", "cancelled",
-                                                         "internal"};
+constexpr std::array<std::string_view, 6> kErrorKinds = {"bad-input", "unavailable", "timeout",
+                                                         "cancelled", "internal",    "killed"};
 
 }  // namespace
 

@@ -96,7 +96,7 @@ TEST(Frame, BadRequestsAreErrors) {
 
 TEST(Frame, ErrorKeepsItsKind) {
   for (const ErrorKind kind : {ErrorKind::kBadInput, ErrorKind::kUnavailable, ErrorKind::kTimeout,
-                               ErrorKind::kCancelled, ErrorKind::kInternal}) {
+                               ErrorKind::kCancelled, ErrorKind::kInternal, ErrorKind::kKilled}) {
     const Error back = decode_error(encode_error({kind, "no \"device\"\n"}));
     EXPECT_EQ(back.kind, kind);
     EXPECT_EQ(back.text, "no \"device\"\n");

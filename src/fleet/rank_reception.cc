@@ -33,7 +33,7 @@ class Reception {
   Reception(const Rendezvous& at, int ranks, int listener)
       : at_(at),
         ranks_(ranks),
-        door_(listener, {kMaxLine, [this](Guest& guest) { return greet(guest); },
+        door_(listener, {kMaxLine, [](Guest& guest) { return greet(guest); },
                          [this](Guest& guest) { return hear(guest); }}),
         missing_(static_cast<std::size_t>(ranks) - 1) {}
 

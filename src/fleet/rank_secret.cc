@@ -1,3 +1,13 @@
+// What makes ranks of one user believe each other, where the launcher hands out no secret.
+//
+// A file that only its user can read, in a home folder that all hosts of a job usually share, is a secret
+// that is there already. It is made at the first start by whichever rank comes first. Many come at once, and
+// a home folder on NFS has no locks that can be relied on, so each writes a whole file under a name of its
+// own, syncs it, and links it to the one name that all read. link() never replaces: the first wins, the
+// others see EEXIST, and all read what the winner wrote. What is read must be a plain file of ours that
+// nobody else may read. Where no home folder is shared, RAILBED_SECRET takes the file's place.
+//
+// The secret itself never goes over the wire: it is the key of the proofs in rank_door.cc.
 #include "fleet/rank_secret.h"
 
 #include <fcntl.h>

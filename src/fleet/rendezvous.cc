@@ -1,3 +1,14 @@
+// How ranks that a launcher started find and trust each other, without MPI and without a fixed port.
+//
+// Rank 0 listens; every other rank knocks until it is there, for nobody says in which order processes start.
+// Everybody works out the same place by himself: the host from the launcher's variables, the port from a hash
+// of user and job, below the ports that Linux gives out. Another job may hold that port, and anybody may
+// connect to it, so neither side takes the other for granted. Rank 0 greets with a nonce; the rank answers
+// with who it is, a nonce of its own, and a proof over both nonces that only who knows the secret can make;
+// rank 0 answers with its own proof, which differs although it is made of the same words, so that it cannot
+// be the rank's sent back. Nonces are new each time: what was heard before proves nothing. Then the rank
+// serves requests on that very socket, as an agent does on its standard streams. Rank 0 listens no longer
+// than until all have come (rank_reception.cc), and lets nobody hold it up (host/door.h).
 #include "fleet/rendezvous.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,16 @@
+// How a device library is asked that may hang in the kernel, crash, or print what it likes.
+//
+// Each question forks a child; the library is opened there and nowhere else. The child keeps two descriptors
+// of ours: one for the answer, one for the step that it is about to take, written before each call. When it
+// does not come back in time, the last step names the call that hangs, which is what a person needs to know.
+// Everything else is closed, for a hung child would otherwise hold the pipes of its siblings open for ever.
+// What the library prints goes to /dev/null, or to who follows it.
+//
+// A child that hangs is killed. One that hangs in a driver cannot be: SIGKILL waits until the kernel call
+// returns. So nobody waits for it longer than half a second (child.cc); it is left behind as a process that
+// ends when the driver lets go. None outlives us for another reason: the kernel kills the child when the
+// thread that forked it ends. follow_child() is the same for work that lasts: its patience starts anew with
+// each step and each result, so that it limits a single call and not the whole.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -70,13 +83,14 @@ std::string last_step(std::string_view steps) {
   return std::string(steps.substr(steps.rfind('\n') + 1));
 }
 
-Miss miss_of_child(End end, Child& child, const std::string& step) {
-  if (end == End::kTimeout && !step.empty()) return {Missing::kTimeout, step};
-  if (end != End::kExited) return miss_of_end(end);
+ChildMiss miss_of_child(End end, Child& child, const std::string& step) {
+  if (end == End::kTimeout && !step.empty()) return {{Missing::kTimeout, step}};
+  if (end != End::kExited) return {miss_of_end(end)};
   const std::string in = step.empty() ? "" : " in " + step;
   const int code = child.exit_code();
-  if (code == 128 + SIGKILL) return {Missing::kGarbled, "the process that asked the library was killed" + in};
-  return {Missing::kGarbled, fmt::format("the library ended the process that asked it ({}){}", code, in)};
+  if (code == 128 + SIGKILL)
+    return {{Missing::kGarbled, "the process that asked the library was killed" + in}, true};
+  return {{Missing::kGarbled, fmt::format("the library ended the process that asked it ({}){}", code, in)}};
 }
 
 // Gives each whole line to `listener` and leaves the rest.
@@ -119,13 +133,13 @@ Reading<std::string> ask_in_child(std::string_view name,
   return {std::move(text), from};
 }
 
-std::optional<Miss> follow_child(const std::function<void(const Tell& tell)>& work,
-                                 const ChildListener& listener, std::chrono::milliseconds patience,
-                                 const std::stop_token& stop) {
+std::optional<ChildMiss> follow_child(const std::function<void(const Tell& tell)>& work,
+                                      const ChildListener& listener, std::chrono::milliseconds patience,
+                                      const std::stop_token& stop) {
   auto answers = make_pipe();
   auto step_pipe = make_pipe();
   auto prints = make_pipe();
-  if (!answers || !step_pipe || !prints) return miss_of(errno);
+  if (!answers || !step_pipe || !prints) return ChildMiss{miss_of(errno)};
   Ends ends{std::move(*answers), std::move(*step_pipe), std::move(*prints)};
   const pid_t pid = fork_child(ends, [&] {
     work({say_step, [](std::string_view line) {
@@ -133,7 +147,7 @@ std::optional<Miss> follow_child(const std::function<void(const Tell& tell)>& wo
           }});
     return true;
   });
-  if (pid < 0) return miss_of(errno);
+  if (pid < 0) return ChildMiss{miss_of(errno)};
   Child child(pid, false);
   for (Pipe* pipe : {&ends.answer, &ends.steps, &ends.printed}) pipe->write_end.reset();
   std::string results;
@@ -153,7 +167,7 @@ std::optional<Miss> follow_child(const std::function<void(const Tell& tell)>& wo
     if (heard) deadline = Clock::now() + patience;
     if (end == End::kExited && child.exit_code() == 0) return std::nullopt;
     if (end) return miss_of_child(*end, child, step);
-    if (stop.stop_requested()) return Miss{Missing::kTimeout, "stopped"};
+    if (stop.stop_requested()) return ChildMiss{{Missing::kTimeout, "stopped"}};
     if (Clock::now() >= deadline) return miss_of_child(End::kTimeout, child, step);
   }
 }

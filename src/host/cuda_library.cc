@@ -35,6 +35,7 @@ bool Cuda::judge(const char* function, int code) {
   const char* name = nullptr;
   if (void* address = library_.find("cuGetErrorName"); address != nullptr)
     reinterpret_cast<int (*)(int, const char**)>(address)(code, &name);
+  code_ = code;
   error_ = fmt::format("{}: {} ({})", function, name != nullptr ? name : "CUDA_ERROR", code);
   return false;
 }

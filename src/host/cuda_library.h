@@ -26,6 +26,7 @@ using DevicePointer = unsigned long long;
 // As libraries of the runtime API take it.
 inline void* pointer(DevicePointer address) { return reinterpret_cast<void*>(address); }
 
+inline constexpr int kOutOfMemory = 2;       // CUDA_ERROR_OUT_OF_MEMORY
 inline constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
 
 // CUdevice_attribute
@@ -41,6 +42,9 @@ class Cuda {
 
   // Why the first call that failed did: "cuInit: CUDA_ERROR_NO_DEVICE (100)"; empty while all is well.
   const std::string& error() const { return error_; }
+  // What that call answered; 0 where none was made, or none failed.
+  int code() const { return code_; }
+  bool opened() const { return bool(library_); }
   // The GPU at this PCI address, with a context of its own: 0 when that fails.
   bool open(const std::string& address);
   // For several GPUs in one process: the driver, the GPU of this number in PCI order with its context, and
@@ -99,6 +103,7 @@ class Cuda {
   const Say& about_to_;
   std::string of_;
   std::string error_;
+  int code_ = 0;
   int device_ = 0;
   Context context_ = nullptr;
 };

@@ -54,6 +54,7 @@ TEST(FollowChild, SaysThatTheChildWasKilled) {
       heard.listener(), seconds(60));
   ASSERT_TRUE(miss);
   EXPECT_EQ(miss->why, "the process that asked the library was killed in the driver");
+  EXPECT_TRUE(miss->killed);
 }
 
 TEST(FollowChild, NamesTheStepThatHangsAndKeepsTheResults) {

@@ -43,11 +43,15 @@ struct ChildListener {
   Say result;   // a line of the child's
   Say printed;  // what libraries wrote to its stdout and stderr, in pieces as they came
 };
+// Why a child did not come to its end.
+struct ChildMiss : Miss {
+  bool killed = false;  // as the kernel does where memory has run out
+};
 // As ask_in_child(), for work that answers piece by piece: the patience starts anew with each step and each
 // result. Nothing when the work came to its end; kTimeout names the step that did not come back, or says
 // "stopped".
-std::optional<Miss> follow_child(const std::function<void(const Tell& tell)>& work,
-                                 const ChildListener& listener, std::chrono::milliseconds patience,
-                                 const std::stop_token& stop = {});
+std::optional<ChildMiss> follow_child(const std::function<void(const Tell& tell)>& work,
+                                      const ChildListener& listener, std::chrono::milliseconds patience,
+                                      const std::stop_token& stop = {});
 
 }  // namespace railbed

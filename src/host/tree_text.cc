@@ -1,5 +1,16 @@
-// The `.tree` text, both ways. What is read here may come from anybody: every line is checked, every size
-// capped.
+// Reads a machine from `.tree` text (docs/reference/tree-format.md; tree_write.cc writes it).
+//
+// One line is one entry, told apart by how it begins: "/" a file, folder or link, "- " a removal, "$ " a
+// command, "@ " a library's answer, "~ " a change to such an answer. What takes more than a line follows it
+// as a block, up to a line that is just the word after "<<"; the writer picks a word that no line of the
+// block is, so that nothing needs escaping.
+//
+// `base:` starts from another tree and entries are applied to it in order, so that a fixture says only in
+// what it differs. The caller gives the function that reads bases: text from elsewhere gets none, and a
+// file's are .tree files by relative paths, four on top of each other.
+//
+// What is read here may come from anybody. Every line is checked, every size capped, and what could take
+// quadratic time (changes, each of which parses its answer anew) is counted.
 #include <fmt/format.h>
 
 #include <cerrno>

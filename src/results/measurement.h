@@ -91,17 +91,29 @@ struct Endpoint {
   }
 };
 
+// What logic tells failures apart by: their words are for people.
+enum class FailureKind { kOther, kStopped, kClosed, kKilled, kNoMemory, kNoCuda, kNoNccl, kNoCublas };
+constexpr auto enum_names(FailureKind) {
+  return std::array<std::string_view, 8>{"other",     "stopped", "closed",  "killed",
+                                         "no-memory", "no-cuda", "no-nccl", "no-cublas"};
+}
+
 // Why a measurement has no number, or why it ended early.
 struct Failure {
   std::string stage;   // connect, run, verify
   std::string cause;   // "no answer over RDMA: transport retries exhausted (IBV_WC_RETRY_EXC_ERR)"
   std::string remedy;  // what to try next; may be empty
+  // No part of what is shown or kept. Where an agent's failure decides something here, the answer that brings
+  // it says its kind beside it.
+  FailureKind kind = FailureKind::kOther;
   static void fields(auto&& field) {
     field("stage", &Failure::stage);
     field("cause", &Failure::cause);
     field("remedy", &Failure::remedy);
   }
 };
+
+inline Failure stopped_failure() { return {"run", "stopped on request", "", FailureKind::kStopped}; }
 
 struct Measurement {
   Engine engine = Engine::kTcp;

@@ -25,17 +25,20 @@ class Job {
     return node_.run([this](const GpuNode::GpuThread& gpu) { work(gpu); });
   }
 
+  FailureKind failure_kind() const { return node_.failure_kind(); }
   void say(const CollectiveNews& news) const { tell_.result(json::dump(json::encode(news))); }
 
  private:
   void work(const GpuNode::GpuThread& gpu) {
-    RankWork mine(plan_, gpu.rank, node_.ranks(), gpu.index == 0, gpu.cuda, node_.barrier(), tell_.about_to);
-    if (!mine.prepare() || !mine.join(node_.nccl(), node_.id())) return node_.barrier().give_up(mine.error());
+    RankWork mine(plan_, gpu.rank, node_.ranks(), gpu.index == 0, gpu.cuda, node_.barrier(),
+                  tell_.about_to);
+    if (!mine.prepare() || !mine.join(node_.nccl(), node_.id()))
+      return node_.barrier().give_up(mine.error(), mine.failure_kind());
     if (!verify(mine, gpu.index)) return;
     for (const std::uint64_t bytes : plan_.sizes)
       if (!measure(mine, bytes, gpu.index)) return;
     // Alone, the end of the process is quicker; other nodes would take it for a fault.
-    if (!node_.alone() && !mine.leave()) return node_.barrier().give_up(mine.error());
+    if (!node_.alone() && !mine.leave()) return node_.barrier().give_up(mine.error(), mine.failure_kind());
     node_.barrier().leave();
   }
 
@@ -64,7 +67,7 @@ class Job {
   }
 
   bool give_up(const RankWork& mine) {
-    node_.barrier().give_up(mine.error());
+    node_.barrier().give_up(mine.error(), mine.failure_kind());
     return false;
   }
 
@@ -80,7 +83,8 @@ void run_collective(const CollectivePlan& plan, const NvidiaLibraries& from, con
   ask_for_nccl_log(plan.choices);
   // Threads may outlive the run where one of them hangs: what they use does, too, until the process ends.
   auto* job = new Job(plan, from, tell);
-  if (const std::string why = job->run(); !why.empty()) job->say({.node = NodeNews{.failure = why}});
+  if (const std::string why = job->run(); !why.empty())
+    job->say({.node = NodeNews{.failure = why, .kind = job->failure_kind()}});
 }
 
 }  // namespace railbed

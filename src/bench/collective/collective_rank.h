@@ -9,6 +9,11 @@
 #include "bench/gpu/barrier.h"
 #include "bench/gpu/gpu_pattern.h"
 #include "bench/gpu/nccl_library.h"
+#include "bench/collective/collective.h"
+#include "bench/gpu/gpu_pattern.h"
+#include "bench/gpu_seats.h"
+#include "bench/meeting.h"
+#include "bench/gpu/nccl_library.h"
 #include "host/cuda_library.h"
 #include "host/process.h"
 
@@ -36,6 +41,7 @@ class RankWork {
   bool leave();
   // Why anything failed.
   const std::string& error() const { return cuda_.error(); }
+  FailureKind failure_kind() const { return railbed::failure_kind(cuda_); }
 
  private:
   struct Ends {

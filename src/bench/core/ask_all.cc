@@ -13,8 +13,11 @@ namespace railbed {
 namespace {
 
 Failure agent_failure(const std::string& node, const Error& error) {
-  return {"run", fmt::format("the agent on {}: {}", node, error.text),
-          fmt::format("see whether {} is up and its railbed agent was not killed", node)};
+  Failure failure;
+  failure.stage = "run";
+  failure.cause = fmt::format("the agent on {}: {}", node, error.text);
+  failure.remedy = fmt::format("see whether {} is up and its railbed agent was not killed", node);
+  return failure;
 }
 
 bool is_damaged(const EndSaid& end) { return end.failure != nullptr && end.failure->stage == "verify"; }
@@ -65,10 +68,11 @@ std::optional<Failure> cause_of(const std::vector<EndSaid>& ends, const std::vec
   if (const EndSaid* ended = first(has_ended)) return agent_failure(*ended->node, *ended->error);
   const EndSaid* told = first([](const EndSaid& end) { return end.failure != nullptr; });
   if (told == nullptr)
-    return first(is_silent) != nullptr ? std::optional(Failure{"run", "stopped on request", ""})
+    return first(is_silent) != nullptr ? std::optional(stopped_failure())
                                        : std::nullopt;
   Failure cause = *told->failure;
-  if (cause.cause == "stopped on request") return cause;
+  cause.kind = told->kind;
+  if (cause.kind == FailureKind::kStopped) return cause;
   const std::string* named = nullptr;  // several ends of one node are next to each other
   for (const EndSaid& end : ends) {
     if (!is_silent(end) || (named != nullptr && *end.node == *named)) continue;

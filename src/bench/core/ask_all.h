@@ -91,11 +91,14 @@ struct EndSaid {
   const std::string* node = nullptr;
   const Error* error = nullptr;
   const Failure* failure = nullptr;
+  FailureKind kind = FailureKind::kOther;  // of the failure, where the answer says it
 };
 template <class Answer>
 EndSaid end_said(const std::string& node, const Result<Answer>& answer) {
   if (!answer) return {&node, &answer.error(), nullptr};
-  return {&node, nullptr, answer->failure ? &*answer->failure : nullptr};
+  EndSaid said{&node, nullptr, answer->failure ? &*answer->failure : nullptr};
+  if constexpr (requires { answer->kind; }) said.kind = answer->kind;
+  return said;
 }
 
 // The cause to show, of what all ends said: damaged data first, then an agent that ended, then a failure; of

@@ -46,7 +46,9 @@ void ChildSession::follow(const std::function<void(const Tell& tell)>& work,
   const auto miss = follow_child(work, listener, patience, stop);
   change([&] {
     news_.ended = true;
-    if (miss) news_.trouble = words_of(*miss);
+    if (!miss) return;
+    news_.trouble = words_of(*miss);
+    news_.killed = miss->killed;
   });
 }
 
@@ -57,6 +59,7 @@ ChildNews ChildSession::news(std::chrono::milliseconds at_most, std::stop_token 
   news_.step = told.step;
   news_.ended = told.ended;
   news_.trouble = told.trouble;
+  news_.killed = told.killed;
   fresh_ = told.ended;
   return told;
 }
@@ -93,7 +96,8 @@ Result<void> follow_session(Peer& peer, const std::string& session, const Follow
     for (const std::string& line : news->results) listener.result(line);
     if (!news->ended) continue;
     end();
-    if (!news->trouble.empty()) return fail(ErrorKind::kTimeout, news->trouble);
+    if (!news->trouble.empty())
+      return fail(news->killed ? ErrorKind::kKilled : ErrorKind::kTimeout, news->trouble);
     return {};
   }
 }

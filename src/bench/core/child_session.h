@@ -28,12 +28,14 @@ struct ChildNews {
   std::string printed;  // what libraries wrote; past the first 4 MiB it is dropped
   bool ended = false;
   std::string trouble;  // why it ended before its work did
+  bool killed = false;
   static void fields(auto&& field) {
     field("results", &ChildNews::results);
     field("step", &ChildNews::step);
     field("printed", &ChildNews::printed);
     field("ended", &ChildNews::ended);
     field("trouble", &ChildNews::trouble);
+    field("killed", &ChildNews::killed);
   }
 };
 

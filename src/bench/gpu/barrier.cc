@@ -20,11 +20,19 @@ bool Barrier::wait() {
   return !over_.load();
 }
 
-void Barrier::give_up(std::string why) {
+void Barrier::give_up(std::string why, FailureKind kind) {
   const std::lock_guard lock(mutex_);
-  if (why_.empty()) why_ = std::move(why);
+  if (why_.empty()) {
+    why_ = std::move(why);
+    kind_ = kind;
+  }
   over_.store(true);
   changed_.notify_all();
+}
+
+FailureKind Barrier::kind() {
+  const std::lock_guard lock(mutex_);
+  return kind_;
 }
 
 void Barrier::leave() {

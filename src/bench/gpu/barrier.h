@@ -6,6 +6,8 @@
 #include <mutex>
 #include <string>
 
+#include "results/measurement.h"
+
 namespace railbed {
 
 class Barrier {
@@ -16,11 +18,12 @@ class Barrier {
   // one has given up; then nobody waits any more.
   bool wait();
   // The first reason is kept.
-  void give_up(std::string why);
+  void give_up(std::string why, FailureKind kind = FailureKind::kOther);
   void leave();  // this thread is done
 
   // Until all have left or one gave up; answers why, or nothing.
   std::string wait_for_end();
+  FailureKind kind();  // of that reason
 
  private:
   const int threads_;
@@ -31,6 +34,7 @@ class Barrier {
   std::condition_variable changed_;
   int working_;
   std::string why_;
+  FailureKind kind_ = FailureKind::kOther;
 };
 
 }  // namespace railbed

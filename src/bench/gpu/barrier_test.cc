@@ -32,9 +32,10 @@ TEST(Barrier, WhoGivesUpReleasesTheOthers) {
   Barrier barrier(2);
   bool went_on = true;
   std::jthread waiting([&] { went_on = barrier.wait(); });
-  barrier.give_up("the first");
+  barrier.give_up("the first", FailureKind::kNoMemory);
   barrier.give_up("an echo");
   EXPECT_EQ(barrier.wait_for_end(), "the first");
+  EXPECT_EQ(barrier.kind(), FailureKind::kNoMemory);
   waiting.join();
   EXPECT_FALSE(went_on);
 }

@@ -145,6 +145,7 @@ TEST_F(GpuEngines, NoLibraryIsSaid) {
   const auto report = measure_collective({{&peer_, {}}}, none, {}, {[](auto) {}, [](auto) {}}, {});
   ASSERT_TRUE(report.failure);
   EXPECT_THAT(report.failure->cause, HasSubstr("/nowhere/libnccl.so.2"));
+  EXPECT_EQ(report.failure->kind, FailureKind::kNoNccl);
 }
 
 TEST_F(GpuEngines, TrainingTakesTurnsAndSumsExactly) {
@@ -189,9 +190,11 @@ TEST_F(GpuEngines, TrainingSaysWhatIsMissingAndWhereItLooked) {
   auto none = train_plan();
   none.cublas = "/nowhere/libcublas.so.12";
   EXPECT_THAT(train(none).times.failure->cause, HasSubstr("/nowhere/libcublas.so.12"));
+  EXPECT_EQ(train(none).times.failure->kind, FailureKind::kNoCublas);
   none = train_plan();
   none.place.library = "/nowhere/libnccl.so.2";
   EXPECT_THAT(train(none).times.failure->cause, HasSubstr("/nowhere/libnccl.so.2"));
+  EXPECT_EQ(train(none).times.failure->kind, FailureKind::kNoNccl);
 }
 
 TEST_F(GpuEngines, ABatchThatDoesNotFitIsRefusedBeforeItIsTried) {

@@ -30,7 +30,10 @@ std::string GpuNode::find() {
   tell_.about_to("opening " + from_.cuda.front());
   cuda_.start();
   gpus_ = find_visible_gpus(cuda_, place_.gpus);
-  if (!cuda_.error().empty()) return cuda_.error();
+  if (!cuda_.error().empty()) {
+    kind_ = railbed::failure_kind(cuda_);
+    return cuda_.error();
+  }
   ranks_ = place_.ranks > 0 ? place_.ranks : static_cast<int>(gpus_.size());
   if (place_.first_rank + static_cast<int>(gpus_.size()) > ranks_) return "more GPUs here than ranks";
   barrier_ = std::make_unique<Barrier>(static_cast<int>(gpus_.size()));
@@ -44,7 +47,7 @@ std::string GpuNode::run(std::function<void(const GpuThread&)> work) {
     std::thread([this, i] {
       run_near(gpus_[i].address);
       cuda::Cuda cuda(from_.cuda, tell_.about_to);
-      if (!cuda.use(gpus_[i].ordinal)) return barrier_->give_up(cuda.error());
+      if (!cuda.use(gpus_[i].ordinal)) return barrier_->give_up(cuda.error(), railbed::failure_kind(cuda));
       work_({i, place_.first_rank + static_cast<int>(i), cuda});
     }).detach();
   if (auto why = open_nccl(); !why.empty()) return why;
@@ -61,7 +64,10 @@ std::string GpuNode::open_nccl() {
   const auto files = place_.library.empty() ? nccl_files() : std::vector{place_.library};
   tell_.about_to("opening " + files.front());
   nccl_ = std::make_unique<NcclLibrary>(files);
-  if (!nccl_->error().empty()) return nccl_->error();
+  if (!nccl_->error().empty()) {
+    kind_ = FailureKind::kNoNccl;
+    return nccl_->error();
+  }
   news_({.version = nccl_->version(), .library = nccl_->file(), .ranks = listed_ranks()});
   if (!place_.id.empty()) {
     const auto id = unique_id(place_.id);

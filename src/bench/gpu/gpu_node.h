@@ -43,6 +43,10 @@ class GpuNode {
   // `work` on a thread for each GPU, beside it. It ends with barrier().leave() or give_up(). Answers why it
   // failed. A thread that hangs ends with the process only: this object and `work` must last as long.
   std::string run(std::function<void(const GpuThread&)> work);
+  // What kind of failure find() or run() answered with.
+  FailureKind failure_kind() const {
+    return barrier_ && kind_ == FailureKind::kOther ? barrier_->kind() : kind_;
+  }
   // In a thread: NCCL once it is open. Where that fails, the process ends first.
   const NcclLibrary& nccl() const;
   const NcclUniqueId& id() const { return id_; }
@@ -62,6 +66,7 @@ class GpuNode {
   std::unique_ptr<Barrier> barrier_;
   std::unique_ptr<NcclLibrary> nccl_;
   NcclUniqueId id_ = {};
+  FailureKind kind_ = FailureKind::kOther;
   std::promise<void> ready_promise_;
   std::shared_future<void> ready_;
 };

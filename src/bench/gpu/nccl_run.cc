@@ -86,11 +86,12 @@ void NcclRun::keep_log(std::size_t i, std::string_view text) {
 }
 
 // The others would wait for this node until their patience ends.
-void NcclRun::give_up(std::size_t i, std::string stage, Error why) {
+void NcclRun::give_up(std::size_t i, std::string stage, Error why, FailureKind kind) {
+  if (why.kind == ErrorKind::kKilled) kind = FailureKind::kKilled;
   if (nodes_.size() > 1) why = at_node(nodes_[i].peer->node(), std::move(why));
   {
     const std::lock_guard lock(mutex_);
-    if (!failure) failure = Failure{std::move(stage), std::move(why.text), ""};
+    if (!failure) failure = Failure{std::move(stage), std::move(why.text), "", kind};
   }
   stop_.request();
 }
@@ -106,7 +107,7 @@ void NcclRun::take_line(std::size_t i, std::string_view line, const Take& take) 
 }
 
 void NcclRun::take_news(std::size_t i, NodeNews news) {
-  if (news.failure) return give_up(i, "run", {ErrorKind::kUnavailable, *news.failure});
+  if (news.failure) return give_up(i, "run", {ErrorKind::kUnavailable, *news.failure}, news.kind);
   if (news.id && i == 0 && !has_id_.exchange(true)) id_.set_value(*news.id);
   const std::lock_guard lock(mutex_);
   if (news.version) version = *news.version;

@@ -60,7 +60,7 @@ class NcclRun {
   EndState node(std::size_t i, int first_rank, const std::string& id, const Start& start, const Take& take);
   void say(std::size_t i, std::string_view step);
   void keep_log(std::size_t i, std::string_view text);
-  void give_up(std::size_t i, std::string stage, Error why);
+  void give_up(std::size_t i, std::string stage, Error why, FailureKind kind = FailureKind::kOther);
   void take_line(std::size_t i, std::string_view line, const Take& take);
   void take_news(std::size_t i, NodeNews news);
 

@@ -40,12 +40,14 @@ struct NodeNews {
   std::optional<std::string> library = {};
   std::optional<std::vector<CollectiveRank>> ranks = {};
   std::optional<std::string> failure = {};
+  FailureKind kind = FailureKind::kOther;  // of the failure
   static void fields(auto&& field) {
     field("id", &NodeNews::id);
     field("version", &NodeNews::version);
     field("library", &NodeNews::library);
     field("ranks", &NodeNews::ranks);
     field("failure", &NodeNews::failure);
+    field("kind", &NodeNews::kind);
   }
 };
 

@@ -44,4 +44,9 @@ std::vector<VisibleGpu> find_visible_gpus(cuda::Cuda& cuda, const std::vector<in
   return gpus;
 }
 
+FailureKind failure_kind(const cuda::Cuda& cuda) {
+  if (!cuda.opened()) return FailureKind::kNoCuda;
+  return cuda.code() == cuda::kOutOfMemory ? FailureKind::kNoMemory : FailureKind::kOther;
+}
+
 }  // namespace railbed

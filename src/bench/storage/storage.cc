@@ -55,7 +55,7 @@ std::string complaint_of(const CommandOutput& output) {
 }
 
 Failure failure_of(const CommandOutput& output, const std::stop_token& stop) {
-  if (stop.stop_requested()) return {"run", "stopped on request", ""};
+  if (stop.stop_requested()) return stopped_failure();
   if (output.exit_code == 128 + SIGKILL)
     return {"run", "fio was killed (SIGKILL)", "see whether memory ran out: journalctl -k | grep -i oom"};
   if (output.exit_code > 128)

@@ -21,8 +21,8 @@ constexpr std::string_view kLinkRemedy =
 Failure broken_off(std::string_view peer, Break why, std::string_view doing) {
   if (why == Break::kClosed)
     return {"run", fmt::format("{} closed the connection before the end", peer),
-            fmt::format("see whether the railbed agent on {} was killed", peer)};
-  if (why == Break::kStopped) return {"run", "stopped on request", ""};
+            fmt::format("see whether the railbed agent on {} was killed", peer), FailureKind::kClosed};
+  if (why == Break::kStopped) return stopped_failure();
   return {"run", fmt::format("{} {}: {}", doing, peer, std::strerror(errno)), std::string(kLinkRemedy)};
 }
 

@@ -39,6 +39,7 @@ class TrainJob {
     return node_.run([this](const GpuNode::GpuThread& gpu) { work(gpu); });
   }
 
+  FailureKind failure_kind() const { return no_cublas_ ? FailureKind::kNoCublas : node_.failure_kind(); }
   void say(const GpuTrainNews& news) const { tell_.result(json::dump(json::encode(news))); }
 
  private:
@@ -48,6 +49,7 @@ class TrainJob {
     const auto files = plan_.cublas.empty() ? cublas_files(version / 1000) : std::vector{plan_.cublas};
     tell_.about_to("opening libcublas");
     cublas_ = std::make_unique<CublasLibrary>(files);
+    no_cublas_ = !cublas_->error().empty();
     return cublas_->error();
   }
 
@@ -102,13 +104,14 @@ class TrainJob {
     return true;
   }
 
-  void give_up(const GpuTrainRank& mine) { node_.barrier().give_up(mine.error()); }
+  void give_up(const GpuTrainRank& mine) { node_.barrier().give_up(mine.error(), mine.failure_kind()); }
 
   const GpuTrainPlan& plan_;
   const Tell& tell_;
   const TrainWork work_;
   GpuNode node_;
   std::unique_ptr<CublasLibrary> cublas_;
+  bool no_cublas_ = false;
   std::vector<GpuTrainRound> rounds_;     // of each thread, the round at hand
   std::vector<GpuTrainChecked> checked_;  // of each thread
 };
@@ -119,7 +122,8 @@ void run_gpu_train(const GpuTrainPlan& plan, const NvidiaLibraries& from, const 
   ask_for_nccl_log(false);
   // Threads may outlive the run where one of them hangs: what they use does, too, until the process ends.
   auto* job = new TrainJob(plan, from, tell);
-  if (const std::string why = job->run(); !why.empty()) job->say({.node = NodeNews{.failure = why}});
+  if (const std::string why = job->run(); !why.empty())
+    job->say({.node = NodeNews{.failure = why, .kind = job->failure_kind()}});
 }
 
 }  // namespace railbed

@@ -13,6 +13,13 @@
 #include "bench/gpu/nccl_library.h"
 #include "bench/train/gpu_train.h"
 #include "bench/train/train_work.h"
+#include "bench/gpu/cublas_library.h"
+#include "bench/gpu/gpu_pattern.h"
+#include "bench/gpu_seats.h"
+#include "bench/train/gpu_train.h"
+#include "bench/meeting.h"
+#include "bench/gpu/nccl_library.h"
+#include "bench/train/train_work.h"
 #include "host/cuda_library.h"
 #include "host/process.h"
 
@@ -51,6 +58,7 @@ class GpuTrainRank {
   DataType type() const { return type_; }
   std::uint64_t memory_bytes() const { return memory_bytes_; }
   const std::string& error() const { return cuda_.error(); }  // why anything failed
+  FailureKind failure_kind() const { return railbed::failure_kind(cuda_); }
 
  private:
   // Memory that is handed out piece by piece, from its start again at its end: consecutive pieces are not in

@@ -104,7 +104,7 @@ GpuTrainResult measure_gpu_train(const std::vector<GpuNodeEnd>& nodes, GpuTrainP
                                  std::stop_token stop) {
   plan.patience = train_patience(plan);
   GpuTrainResult result = GpuTrainRun(nodes, plan, on, stop).run();
-  if (stop.stop_requested()) result.times.failure = Failure{"run", "stopped on request", ""};
+  if (stop.stop_requested()) result.times.failure = stopped_failure();
   return result;
 }
 

@@ -110,10 +110,6 @@ Ceiling ring_ceiling(const std::vector<PairEnd>& ends, const std::vector<std::un
 
 double median_of(std::vector<double> values) { return median_interval(std::move(values)).median; }
 
-bool is_closed(const Failure& failure) {
-  return failure.cause.find("closed the connection") != std::string::npos;
-}
-
 }  // namespace
 
 std::optional<Failure> train_cause(const std::vector<std::string>& nodes, const Answers<TrainRan>& answers) {
@@ -121,7 +117,7 @@ std::optional<Failure> train_cause(const std::vector<std::string>& nodes, const 
   for (std::size_t i = 0; i < nodes.size(); ++i) said.push_back(end_said(nodes[i], answers.ends[i]));
   std::vector<std::size_t> believed = answers.order;
   std::ranges::stable_partition(
-      believed, [&](std::size_t i) { return said[i].failure == nullptr || !is_closed(*said[i].failure); });
+      believed, [&](std::size_t i) { return said[i].failure == nullptr || said[i].kind != FailureKind::kClosed; });
   return cause_of(said, believed);
 }
 

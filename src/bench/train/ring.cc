@@ -98,7 +98,7 @@ bool Ring::exchange(std::span<const std::byte> send, std::span<std::byte> receiv
   std::uint64_t last = now_ns();
   while (sent < send.size() || received < receive.size()) {
     const auto moved = links_->move(send.subspan(sent), receive.subspan(received));
-    if (stop_.stop_requested()) return fail({"run", "stopped on request", ""});
+    if (stop_.stop_requested()) return fail(stopped_failure());
     if (!moved) return fail(links_->broken());
     sent += moved->sent;
     received += moved->received;

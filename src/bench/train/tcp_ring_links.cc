@@ -42,7 +42,7 @@ class TcpRingLinks : public RingLinks {
   Failure broken() const override {
     if (error_ == EPIPE || error_ == ECONNRESET)
       return {"run", fmt::format("{} closed the connection before the end", blamed_),
-              fmt::format("see whether the railbed agent on {} was killed", blamed_)};
+              fmt::format("see whether the railbed agent on {} was killed", blamed_), FailureKind::kClosed};
     return {"run", fmt::format("connection with {}: {}", blamed_, std::strerror(error_)),
             std::string(kLookAtLink)};
   }

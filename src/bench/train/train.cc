@@ -129,8 +129,9 @@ class Rehearsal {
       if (!go_on || !*go_on || !one_round(round)) break;
     }
     ran_.failure = ring_.failure();
-    if (!ran_.failure && stop_.stop_requested()) ran_.failure = Failure{"run", "stopped on request", ""};
+    if (!ran_.failure && stop_.stop_requested()) ran_.failure = stopped_failure();
     if (ran_.wrong_bytes > 0) ran_.failure = verify_failure("the ring", ran_.wrong_bytes);
+    if (ran_.failure) ran_.kind = ran_.failure->kind;
     return std::move(ran_);
   }
 

@@ -60,6 +60,7 @@ struct TrainRan {
   std::uint64_t checked_bytes = 0;
   std::uint64_t wrong_bytes = 0;
   std::optional<Failure> failure;
+  FailureKind kind = FailureKind::kOther;  // of the failure
   static void fields(auto&& field) {
     field("step", &TrainRan::step);
     field("exchange", &TrainRan::exchange);
@@ -67,6 +68,7 @@ struct TrainRan {
     field("checked_bytes", &TrainRan::checked_bytes);
     field("wrong_bytes", &TrainRan::wrong_bytes);
     field("failure", &TrainRan::failure);
+    field("kind", &TrainRan::kind);
   }
 };
 

@@ -124,17 +124,18 @@ TEST(CheckRun, RefusesWhatNoControllerAsks) {
   EXPECT_TRUE(refused([](TrainRun& bad) { bad.step.compute = 1e9; }));
 }
 
-TrainRan failed(const std::string& cause) {
+TrainRan failed(const std::string& cause, FailureKind kind = FailureKind::kOther) {
   TrainRan ran;
   ran.failure = Failure{"run", cause, ""};
+  ran.kind = kind;
   return ran;
 }
 
 TEST(TrainCause, TheOneWhoSawItBeatsThoseWhoSawTheEnd) {
   const std::vector<std::string> nodes = {"a", "b", "c"};
   Answers<TrainRan> answers;
-  answers.ends = {failed("c closed the connection before the end"), failed("no data from a for 4 s"),
-                  TrainRan()};
+  answers.ends = {failed("c closed the connection before the end", FailureKind::kClosed),
+                   failed("no data from a for 4 s"), TrainRan()};
   answers.order = {0, 1, 2};
   EXPECT_EQ(train_cause(nodes, answers)->cause, "no data from a for 4 s");
   answers.ends[2] = fail(ErrorKind::kCancelled, "stopped");

@@ -97,7 +97,7 @@ Failure Completions::failure() const {
 
 Failure Completions::completion_failure() const {
   const double seconds = static_cast<double>(silent_ns_) / 1e9;
-  if (!status_ && stop_.stop_requested()) return {"run", "stopped on request", ""};
+  if (!status_ && stop_.stop_requested()) return stopped_failure();
   if (!status_)
     return {
         "run", fmt::format("{} {}: nothing completed for {:.0f} s", doing_, state_.peer, seconds),
