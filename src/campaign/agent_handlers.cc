@@ -55,4 +55,6 @@ Handlers agent_handlers() {
   return handlers;
 }
 
+std::size_t serve_agent() { return fleet::serve_stdio(agent_handlers()); }
+
 }  // namespace railbed

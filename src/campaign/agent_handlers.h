@@ -1,6 +1,7 @@
 // What an agent can be asked: the methods of the rooms, put together.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/peer.h"
@@ -15,5 +16,9 @@ struct ClockNow {
 // hello → {"version", "architecture", "pid", "node"}: who answers. facts → facts/facts.h of this machine.
 // clock → ClockNow. bench.…: bench/engines/handlers.h.
 Handlers agent_handlers();
+
+// Answers them on this process's standard input and output until the input ends. Answers how many handlers
+// did not heed their stop and still run: the process must then end without clearing up (_exit).
+std::size_t serve_agent();
 
 }  // namespace railbed

@@ -7,7 +7,6 @@
 #include "campaign/agent_handlers.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
-#include "fleet/fleet.h"
 
 namespace railbed {
 
@@ -23,7 +22,7 @@ Action declare_agent(CLI::App& app) {
           {ErrorKind::kBadInput,
            "agent: stdin is a terminal; other commands start agents by themselves, e.g. `railbed verify`"});
     // At once: a handler that did not heed its stop may still run, and static objects must not go under it.
-    _exit(fleet::serve_stdio(agent_handlers()) == 0 ? kExitClean : kExitInternal);
+    _exit(serve_agent() == 0 ? kExitClean : kExitInternal);
   };
 }
 

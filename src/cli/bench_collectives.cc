@@ -1,14 +1,12 @@
 // railbed bench collectives: NCCL over the GPUs of one node or of several, with what it says of itself.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <future>
-#include <iterator>
 #include <memory>
 
 #include "base/json.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "bench/collective/measure_collective.h"
 #include "bench/core/local_peer.h"
@@ -16,19 +14,13 @@
 #include "campaign/agent_handlers.h"
 #include "campaign/gpu_remedy.h"
 #include "campaign/survey.h"
+#include "campaign/run_collectives.h"
 #include "cli/bench_commands.h"
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
-#include "cli/launched.h"
 #include "cli/terminal.h"
-#include "facts/facts.h"
-#include "hardware/collective_ceiling.h"
-#include "host/open.h"
-#include "inventory/load.h"
-#include "nccl/choice.h"
 #include "report/collective_table.h"
 #include "report/familiar.h"
-#include "store/fingerprint.h"
 
 namespace railbed {
 namespace {
@@ -47,7 +39,7 @@ struct BenchCollectivesOptions {
   std::string rendezvous;
   CollectivePlan plan;
   KeepOptions keep;
-  fleet::FleetOptions fleet;
+  ReachOptions reach;
 };
 
 struct BenchCollectivesOutput {
@@ -64,13 +56,6 @@ struct BenchCollectivesOutput {
   }
 };
 
-// Where it runs: a fleet of agents, or this very process for this machine alone, which starts sooner.
-struct Place {
-  std::string name;
-  std::string destination;
-  std::vector<int> gpus;
-};
-
 template <class Enum>
 Result<Enum> parse_enum(const std::string& word, const char* what) {
   const auto names = enum_names(Enum{});
@@ -78,20 +63,6 @@ Result<Enum> parse_enum(const std::string& word, const char* what) {
   if (found == names.end())
     return fail(ErrorKind::kBadInput, fmt::format("no {} \"{}\": {}", what, word, fmt::join(names, ", ")));
   return static_cast<Enum>(found - names.begin());
-}
-
-// "gpu01" or "gpu01:0,1".
-Result<Place> parse_place(const std::string& word) {
-  Place place{word, word, {}};
-  const auto colon = word.rfind(':');
-  if (colon == std::string::npos) return place;
-  place.destination = word.substr(0, colon);
-  const auto list = parse_list(word.substr(colon + 1), 64);
-  if (!list || place.destination.empty())
-    return fail(ErrorKind::kBadInput,
-                fmt::format("\"{}\": write NODE, or NODE:0,1 for these GPUs of it", word));
-  place.gpus = *list;
-  return place;
 }
 
 Result<void> fill_plan(BenchCollectivesOptions& options) {
@@ -113,145 +84,31 @@ Result<void> fill_plan(BenchCollectivesOptions& options) {
   return check_plan(plan);
 }
 
-// Why NCCL fell back to TCP although this node has RDMA, in its facts' own words.
-void explain_sockets(const std::map<std::string, Facts>& facts, const nccl::Log& log,
-                     CollectiveReport& report) {
-  const bool sockets =
-      std::ranges::any_of(log.networks, [](const auto& one) { return one.name == "Socket"; });
-  if (!sockets || facts.size() < 2) return;
-  for (const auto& [node, known] : facts) {
-    if (!known.rdma.devices.ok() || known.rdma.devices->empty()) continue;
-    const nccl::Choices choices = nccl::predict(known, std::nullopt);
-    report.ceiling.note =
-        fmt::format("NCCL uses sockets although {} has RDMA: {}", node, choices.network_why);
-    return;
-  }
+void print(const BenchCollectivesOptions& options, const RanCollectives& ran) {
+  clear_progress();
+  const std::vector<CollectiveReport>& reports = ran.run.collectives;
+  if (options.json)
+    return fmt::print(
+        "{}", json::dump_pretty(json::encode(BenchCollectivesOutput{.runs = reports, .nccl = ran.nccl})));
+  for (const CollectiveReport& report : reports)
+    fmt::print("{}",
+               options.format == "nccl-tests" ? nccl_tests_text(report) : collective_table(report, ran.nccl));
+  if (!options.format.empty() && !reports.empty() && reports.back().failure)
+    fmt::print(stderr, "railbed: {}\n", reports.back().failure->cause);
 }
 
-class Bench {
- public:
-  Bench(BenchCollectivesOptions& options, std::chrono::steady_clock::time_point began)
-      : options_(options), began_(began) {}
-
-  int run(std::vector<Place> places, const std::string& ssh_config) {
-    if (places.empty()) places.push_back({"localhost", "localhost", options_.plan.place.gpus});
-    std::vector<GpuNodeEnd> nodes;
-    std::optional<fleet::Fleet> fleet;
-    if (places.size() == 1 && places.front().destination == "localhost") {
-      nodes.push_back(here(places.front().name, places.front().gpus));
-    } else {
-      fleet.emplace(connect(places, ssh_config));
-      for (std::size_t i = 0; i < places.size(); ++i) nodes.push_back({&fleet->peer(i), places[i].gpus});
-    }
-    return run_on(nodes);
-  }
-
-  // As rank 0 of those that a launcher started.
-  int run_launched(const LaunchedCommand& command) {
-    progress(fmt::format("waiting for {} ranks at {} port {}", command.own.ranks - 1, command.at.host,
-                         command.at.port));
-    const auto others = fleet::receive_ranks(command.at, command.own.ranks, interrupted());
-    clear_progress();
-    if (!others) return report(others.error());
-    std::vector<GpuNodeEnd> nodes = {here(command.own.host, command.own.gpus)};
-    for (const fleet::ArrivedRank& one : *others) nodes.push_back({one.peer.get(), one.introduction.gpus});
-    return run_on(nodes);
-  }
-
- private:
-  // This very process.
-  GpuNodeEnd here(const std::string& name, const std::vector<int>& gpus) {
-    local_ = std::make_unique<LocalPeer>(name, gpu_handlers(nvidia_libraries()));
-    return {local_.get(), gpus};
-  }
-
-  int run_on(const std::vector<GpuNodeEnd>& nodes) {
-    for (int i = 0; i < options_.keep.repeat && !interrupted().stop_requested(); ++i) {
-      measure(nodes);
-      if (output_.runs.back().failure) break;
-    }
-    return finish(nodes);
-  }
-
-  fleet::Fleet connect(const std::vector<Place>& places, const std::string& ssh_config) const {
-    std::vector<fleet::Target> targets;
-    for (const Place& place : places) {
-      const bool local = place.destination == "localhost";
-      targets.push_back({place.name, local ? "" : place.destination, local});
-    }
-    fleet::FleetOptions fleet_options = options_.fleet;
-    fleet_options.ssh_config = ssh_config;
-    return {std::move(targets), std::move(fleet_options)};
-  }
-
-  void measure(const std::vector<GpuNodeEnd>& nodes) {
-    nccl::LogReader reader;
-    output_.runs.push_back(measure_collective(nodes, options_.plan, began_,
-                                              {progress, [&](std::string_view text) { reader.feed(text); }},
-                                              interrupted()));
-    output_.nccl = reader.finish();
-    began_ = std::chrono::steady_clock::now();
-    CollectiveReport& report = output_.runs.back();
-    if (report.failure && report.failure->remedy.empty() && !interrupted().stop_requested())
-      report.failure->remedy = gpu_remedy(*report.failure, output_.nccl, "end --to earlier");
-  }
-
-  Result<Facts> facts_of(const GpuNodeEnd& node) const {
-    if (node.peer == local_.get()) return collect_facts(*open_this_machine());
-    return railbed::facts_of(*node.peer, terminal_caller());
-  }
-
-  // By node, all at once: each may take seconds.
-  std::map<std::string, Facts> facts_of(const std::vector<GpuNodeEnd>& nodes) const {
-    progress("looking at the nodes");
-    std::map<std::string, std::future<Result<Facts>>> asked;
-    for (const GpuNodeEnd& node : nodes)
-      if (!asked.contains(node.peer->node()))  // ranks share nodes
-        asked.emplace(node.peer->node(),
-                      std::async(std::launch::async, [this, &node] { return facts_of(node); }));
-    std::map<std::string, Facts> facts;
-    for (auto& [name, answer] : asked)
-      if (auto known = answer.get()) facts.emplace(name, std::move(*known));
-    return facts;
-  }
-
-  int finish(const std::vector<GpuNodeEnd>& nodes) {
-    const bool any = std::ranges::any_of(output_.runs, [](const auto& run) { return !run.rows.empty(); });
-    const auto facts = any ? facts_of(nodes) : std::map<std::string, Facts>();
-    BenchRun kept =
-        begin_run(options_.keep, fmt::format("bench collectives {}", fmt::join(options_.where, " ")));
-    for (CollectiveReport& report : output_.runs) {
-      report.ceiling = collective_ceiling(report, facts);
-      explain_sockets(facts, output_.nccl, report);
-      auto measured = collective_measurements(report);
-      std::move(measured.begin(), measured.end(), std::back_inserter(kept.measurements));
-    }
-    for (const auto& [node, known] : facts) add_fingerprint(kept, node, known);
-    print();
-    if (interrupted().stop_requested() || !any) return kExitCouldNotLook;
-    const int code = end_run(options_.keep, kept, options_.json || !options_.format.empty());
-    return output_.runs.back().failure ? kExitFailures : code;
-  }
-
-  void print() const {
-    clear_progress();
-    if (options_.json) return fmt::print("{}", json::dump_pretty(json::encode(output_)));
-    for (const CollectiveReport& report : output_.runs)
-      fmt::print("{}", options_.format == "nccl-tests" ? nccl_tests_text(report)
-                                                       : collective_table(report, output_.nccl));
-    if (!options_.format.empty() && output_.runs.back().failure)
-      fmt::print(stderr, "railbed: {}\n", output_.runs.back().failure->cause);
-  }
-
-  BenchCollectivesOptions& options_;
-  std::chrono::steady_clock::time_point began_;
-  std::unique_ptr<LocalPeer> local_;
-  BenchCollectivesOutput output_;
-};
+int finish(const BenchCollectivesOptions& options, RanCollectives ran) {
+  const std::vector<CollectiveReport>& reports = ran.run.collectives;
+  const bool any = std::ranges::any_of(reports, [](const auto& one) { return !one.rows.empty(); });
+  print(options, ran);
+  if (interrupted().stop_requested() || !any) return kExitCouldNotLook;
+  const int code = end_run(options.keep, ran.run, options.json || !options.format.empty());
+  return reports.back().failure ? kExitFailures : code;
+}
 
 // Every rank finds the same mistakes; rank 0 says them.
 int run_launched(BenchCollectivesOptions& options, const LaunchedCommand& command,
-                 std::chrono::steady_clock::time_point began) {
+                 std::chrono::steady_clock::time_point began, const CLI::App& app) {
   const bool leads = command.own.rank == 0;
   const auto complain = [&](const Error& error) { return leads ? report(error) : exit_code(error.kind); };
   if (auto filled = fill_plan(options); !filled) return complain(filled.error());
@@ -259,34 +116,28 @@ int run_launched(BenchCollectivesOptions& options, const LaunchedCommand& comman
     return complain({ErrorKind::kBadInput,
                      fmt::format("{} started {} ranks of this: they are all there is, WHERE must be left out",
                                  command.launched.launcher, command.own.ranks)});
-  if (leads) return Bench(options, began).run_launched(command);
-  Handlers handlers = gpu_handlers(nvidia_libraries());
-  handlers["facts"] = agent_handlers().at("facts");
-  serve_rank_zero(command, handlers);
+  if (leads) {
+    auto ran =
+        lead_collectives(command, options.plan, began, request_of(app, options.keep), terminal_caller());
+    return ran ? finish(options, std::move(*ran)) : report(ran.error());
+  }
+  const auto left = serve_rank_zero(command, collective_rank_handlers(), terminal_caller());
+  // At once: a handler that did not heed its stop may still run, and static objects must not go under it.
+  _exit(!left ? report(left.error()) : *left == 0 ? kExitClean : kExitInternal);
 }
 
-int run_bench_collectives(BenchCollectivesOptions& options) {
+int run_bench_collectives(BenchCollectivesOptions& options, const CLI::App& app) {
   const auto began = std::chrono::steady_clock::now();
   const auto patience = std::chrono::duration<double>(options.plan.patience);
-  const auto launched = find_launched(options.rendezvous, options.plan.place.gpus,
+  const auto launched = find_launched(fleet::environment_here(), options.rendezvous, options.plan.place.gpus,
                                       std::chrono::ceil<std::chrono::milliseconds>(patience));
   if (!launched) return report(launched.error());
-  if (*launched) return run_launched(options, **launched, began);
+  if (*launched) return run_launched(options, **launched, began, app);
   if (auto filled = fill_plan(options); !filled) return report(filled.error());
-  std::vector<Place> places;
-  if (options.where.size() == 1 && options.where.front().ends_with(".yaml")) {
-    const auto cluster = load_cluster(options.where.front());
-    if (!cluster) return report(cluster.error());
-    for (const Node& node : cluster->nodes)
-      places.push_back({node.name, fleet::target_of(node).destination, {}});
-    return Bench(options, began).run(std::move(places), cluster->ssh_config);
-  }
-  for (const std::string& word : options.where) {
-    auto place = parse_place(word);
-    if (!place) return report(place.error());
-    places.push_back(std::move(*place));
-  }
-  return Bench(options, began).run(std::move(places), "");
+  const auto places = find_gpu_places(options.where, options.plan.place.gpus);
+  if (!places) return report(places.error());
+  return finish(options, run_collectives(*places, options.plan, began, request_of(app, options.keep),
+                                         options.reach, terminal_caller()));
 }
 
 }  // namespace
@@ -326,7 +177,7 @@ Action declare_bench_collectives(CLI::App& app) {
   app.add_option("--rendezvous", options->rendezvous,
                  "under srun or mpirun: HOST[:PORT] where rank 0 is, when the launcher does not say");
   add_keep_options(app, options->keep);
-  add_fleet_options(app, options->fleet);
+  add_fleet_options(app, options->reach);
   app.footer(
       "\nrailbed bench collectives                              all_reduce over this machine's GPUs\n"
       "railbed bench collectives cluster.yaml --op alltoall --from 1M --to 1G\n"
@@ -337,7 +188,7 @@ Action declare_bench_collectives(CLI::App& app) {
       "GPU. NCCL's log is read meanwhile. Exit code 2: wrong data, a step that hung, "
       "or worse than the\n"
       "baseline; 3: nothing could be measured.");
-  return [options] { return run_bench_collectives(*options); };
+  return [options, &app] { return run_bench_collectives(*options, app); };
 }
 
 }  // namespace railbed

@@ -8,14 +8,13 @@
 #include "base/units.h"
 #include "bench/gpu/gpu_copy.h"
 #include "campaign/survey.h"
+#include "campaign/measure_gpus.h"
 #include "cli/bench_commands.h"
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
 #include "cli/terminal.h"
-#include "facts/facts.h"
 #include "report/escape.h"
 #include "report/gpu_table.h"
-#include "store/fingerprint.h"
 
 namespace railbed {
 namespace {
@@ -28,7 +27,7 @@ struct BenchGpuOptions {
   bool json = false;
   GpuCopyPlan plan;
   KeepOptions keep;
-  fleet::FleetOptions fleet;
+  ReachOptions reach;
 };
 
 struct BenchGpuOutput {
@@ -47,38 +46,27 @@ struct BenchGpuOutput {
   }
 };
 
-int run_bench_gpu(BenchGpuOptions& options) {
+int run_bench_gpu(BenchGpuOptions& options, const CLI::App& app) {
   const auto size = parse_byte_count(options.size);
   if (!size || size->bytes < kFewestCopyBytes)
     return report({ErrorKind::kBadInput, fmt::format("--size {}: write 128M or 1G", options.size)});
   options.plan.bytes = size->bytes;
-  const bool local = options.node == "localhost";
-  fleet::Fleet fleet({{options.node, local ? "" : options.node, local}}, options.fleet);
-  Peer& peer = fleet.peer(0);
-  BenchRun kept = begin_run(options.keep, fmt::format("bench gpu {}", options.node));
-  BenchGpuOutput output;
-  for (int i = 0; i < options.keep.repeat && !output.failure && !interrupted().stop_requested(); ++i) {
-    const auto report = measure_gpu_copies(peer, options.plan, progress, interrupted());
-    output.failure = report.failure;
-    output.gpus = report.gpus;
-    if (report.results.empty()) continue;
-    // While the links still run at their full speed: idle ones may have stepped down.
-    progress("looking at " + peer.node());
-    const auto facts = facts_of(peer, terminal_caller());
-    if (!facts) return clear_progress(), railbed::report(facts.error());
-    auto measured = copy_measurements(report, options.plan, options.node, *facts);
-    if (!options.json) clear_progress(), fmt::print("{}", gpu_table(measured));
-    std::move(measured.begin(), measured.end(), std::back_inserter(output.measurements));
-    if (i == 0) add_fingerprint(kept, options.node, *facts);
-  }
-  clear_progress();
-  if (options.json) fmt::print("{}", json::dump_pretty(json::encode(output)));
+  const auto show = [&](const std::vector<Measurement>& measured) {
+    if (!options.json) fmt::print("{}", gpu_table(measured));
+  };
+  auto measured = measure_gpus(options.node, options.plan, request_of(app, options.keep), options.reach,
+                               terminal_caller(), show);
+  if (!measured) return clear_progress(), report(measured.error());
+  BenchRun& run = measured->run;
+  const std::optional<Failure>& failure = measured->failure;
+  if (options.json)
+    fmt::print("{}", json::dump_pretty(json::encode(BenchGpuOutput{
+                         .gpus = measured->seats, .measurements = run.measurements, .failure = failure})));
   if (interrupted().stop_requested()) return kExitCouldNotLook;
-  if (output.failure) fmt::print(stderr, "railbed: {}: {}\n", options.node, printable(output.failure->cause));
-  kept.measurements = std::move(output.measurements);
-  if (kept.measurements.empty()) return kExitCouldNotLook;
-  const int code = end_run(options.keep, kept, options.json);
-  return output.failure ? kExitFailures : code;
+  if (failure) fmt::print(stderr, "railbed: {}: {}\n", options.node, printable(failure->cause));
+  if (run.measurements.empty()) return kExitCouldNotLook;
+  const int code = end_run(options.keep, run, options.json);
+  return failure ? kExitFailures : code;
 }
 
 }  // namespace
@@ -94,7 +82,7 @@ Action declare_bench_gpu(CLI::App& app) {
       ->check(CLI::Range(1.0, 3600.0));
   app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");
   add_keep_options(app, options->keep);
-  add_fleet_options(app, options->fleet);
+  add_fleet_options(app, options->reach);
   app.footer(
       "\nrailbed bench gpu                  this machine's GPUs\n"
       "railbed bench gpu gpu01 --label before-the-reseat\n\n"
@@ -103,7 +91,7 @@ Action declare_bench_gpu(CLI::App& app) {
       "Data is filled and compared on the GPU. Needs the NVIDIA driver, nothing else. Exit code 2: "
       "wrong data,\n"
       "a step that hung, or worse than the baseline; 3: nothing could be measured.");
-  return [options] { return run_bench_gpu(*options); };
+  return [options, &app] { return run_bench_gpu(*options, app); };
 }
 
 }  // namespace railbed

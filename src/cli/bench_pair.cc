@@ -11,6 +11,9 @@
 #include "bench/verbs/gpu_choice.h"
 #include "bench/pairs/measure.h"
 #include "campaign/open_pair.h"
+#include "bench/verbs/gpu_choice.h"
+#include "bench/pairs/measure.h"
+#include "campaign/measure_ways.h"
 #include "campaign/pair_ways.h"
 #include "cli/bench_commands.h"
 #include "cli/fleet_options.h"
@@ -18,7 +21,6 @@
 #include "cli/terminal.h"
 #include "report/bench_table.h"
 #include "report/familiar.h"
-#include "store/fingerprint.h"
 
 namespace railbed {
 namespace {
@@ -41,7 +43,7 @@ struct BenchPairOptions {
   std::string format;  // another tool's; empty: ours
   KeepOptions keep;
   BenchPlan plan;
-  fleet::FleetOptions fleet;
+  ReachOptions reach;
 };
 
 struct BenchPairOutput {
@@ -52,27 +54,6 @@ struct BenchPairOutput {
     field("measurements", &BenchPairOutput::measurements);
   }
 };
-
-// As the user could type it again, apart from defaults.
-std::string command_line(const BenchPairOptions& options) {
-  std::string line = fmt::format("bench {} {} {}", options.engine, options.a, options.b);
-  if (!options.rail.empty()) line += " --rail " + options.rail;
-  if (!options.sizes.empty()) line += " --sizes " + options.sizes;
-  if (options.plan.operations != BenchPlan().operations) {
-    line += " --operations ";
-    for (const RdmaOperation one : options.plan.operations)
-      line += fmt::format("{}{}", one == options.plan.operations.front() ? "" : ",",
-                          enum_names(one)[static_cast<std::size_t>(one)]);
-  }
-  if (options.with_tcp) line += " --tcp";
-  if (options.plan.duplex) line += " --duplex";
-  if (options.plan.threads > 1) line += fmt::format(" --threads {}", options.plan.threads);
-  if (options.plan.memory != "host") line += " --memory " + options.plan.memory;
-  if (options.plan.busy_poll) line += " --busy-poll";
-  if (options.plan.zero_copy) line += " --zero-copy";
-  if (options.keep.repeat > 1) line += fmt::format(" --repeat {}", options.keep.repeat);
-  return line;
-}
 
 void print(const std::vector<Measurement>& measurements, const BenchPairOptions& options) {
   clear_progress();
@@ -89,27 +70,16 @@ void print(const std::vector<Measurement>& measurements, const BenchPairOptions&
   fmt::print("{}", bench_table(merge_repeats(measurements)));
 }
 
-int measure(const BenchPairOptions& options) {
-  auto pair =
-      open_pair({options.a, options.b, options.cluster, options.rail}, options.fleet, terminal_caller());
-  if (!pair) return clear_progress(), report(pair.error());
-  BenchRun kept = begin_run(options.keep, command_line(options));
-  std::vector<Measurement>& all = kept.measurements;
-  // Rails and sizes take turns within a repeat, so that a drift of the machine meets all of them.
-  for (int i = 0; i < options.keep.repeat && !interrupted().stop_requested(); ++i)
-    for (const BenchPath& way : pair->ways) {
-      auto measured =
-          measure_pair(pair->end_a(way), pair->end_b(way), way.rail, options.plan, progress, interrupted());
-      std::move(measured.begin(), measured.end(), std::back_inserter(all));
-    }
-  print(all, options);
+int measure(const BenchPairOptions& options, const CLI::App& app) {
+  auto run = measure_ways({options.a, options.b, options.cluster, options.rail}, options.plan,
+                          request_of(app, options.keep), options.reach, terminal_caller());
+  if (!run) return clear_progress(), report(run.error());
+  print(run->measurements, options);
   if (interrupted().stop_requested()) return kExitCouldNotLook;
-  add_fingerprint(kept, options.a, pair->facts_a);
-  add_fingerprint(kept, options.b, pair->facts_b);
-  return end_run(options.keep, kept, options.json);
+  return end_run(options.keep, *run, options.json);
 }
 
-int run_bench_pair(BenchPairOptions& options) {
+int run_bench_pair(BenchPairOptions& options, const CLI::App& app) {
   const Engine engine(options.engine);
   options.plan.engines = {engine};
   if (options.with_tcp) options.plan.engines = {Engine::kTcp, engine};
@@ -142,7 +112,7 @@ int run_bench_pair(BenchPairOptions& options) {
       return report({ErrorKind::kBadInput, "--working-set: a size such as 256M, at most 1G"});
     options.plan.working_set = bytes->bytes;
   }
-  return measure(options);
+  return measure(options, app);
 }
 
 void declare_rdma_options(CLI::App& app, BenchPairOptions& options, CLI::Option* both_ways) {
@@ -230,7 +200,7 @@ Action declare_bench_pair(CLI::App& app, std::string_view engine) {
   auto options = std::make_shared<BenchPairOptions>();
   options->engine = engine;
   declare_options(app, *options);
-  add_fleet_options(app, options->fleet);
+  add_fleet_options(app, options->reach);
   app.footer(
       fmt::format("\nrailbed bench {0} localhost localhost           this machine with itself\n"
                   "railbed bench {0} gpu01 gpu02                   over the fastest subnet they share\n"
@@ -242,7 +212,7 @@ Action declare_bench_pair(CLI::App& app, std::string_view engine) {
                   "worse than the baseline. Runs are kept: `railbed runs`, `railbed compare`.\n"
                   "How it is measured: docs/reference/bench.md.",
                   engine));
-  return [options] { return run_bench_pair(*options); };
+  return [options, &app] { return run_bench_pair(*options, app); };
 }
 
 }  // namespace railbed

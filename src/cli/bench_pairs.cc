@@ -3,16 +3,15 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <mutex>
-#include <thread>
 
 #include "base/json.h"
 #include "bench/pairs/measure.h"
 #include "bench/pairs/slow.h"
 #include "campaign/pair_ways.h"
-#include "campaign/survey.h"
+#include "campaign/search_pairs.h"
 #include "cli/bench_commands.h"
 #include "cli/fleet_options.h"
+#include "cli/kept_run.h"
 #include "cli/terminal.h"
 #include "host/files.h"
 #include "inventory/load.h"
@@ -33,7 +32,8 @@ struct BenchPairsOptions {
   int streams = 0;
   bool every_pair = false;
   bool json = false;
-  fleet::FleetOptions fleet;
+  KeepOptions keep;
+  ReachOptions reach;
 };
 
 struct BenchPairsOutput {
@@ -45,92 +45,19 @@ struct BenchPairsOutput {
   }
 };
 
-Engine engine_for(const Rail& rail, const BenchPairsOptions& options) {
-  if (options.engine == "tcp") return Engine::kTcp;
-  if (options.engine == "rdma") return Engine::kRdma;
-  return rail.fabric == Fabric::kEthernet ? Engine::kTcp : Engine::kRdma;
-}
-
-Result<BenchPlan> plan_for(const Rail& rail, const BenchPairsOptions& options) {
-  BenchPlan plan;
-  plan.engines = {engine_for(rail, options)};
-  plan.latency = false;
-  plan.both_ways = true;
-  plan.seconds = options.seconds;
-  plan.warmup = std::min(0.5, options.seconds / 4);
-  plan.streams = options.streams;
-  auto sizes = parse_sizes(options.size.empty() ? "1M" : options.size);
-  if (!sizes) return fail(sizes.error());
-  plan.sizes = {sizes->front()};
-  return plan;
-}
-
-std::optional<double> value_of(const Measurement& one) {
-  if (one.failure || one.summary.samples == 0) return std::nullopt;
-  return one.summary.median;
-}
-
-// Measures rounds of one rail, and keeps why a pair has no number.
-class RailMeasurer {
- public:
-  RailMeasurer(const Rail& rail, fleet::Fleet& fleet, const Surveyed& surveyed, BenchPlan plan,
-               RailReport& report)
-      : rail_(rail), fleet_(fleet), surveyed_(surveyed), plan_(std::move(plan)), report_(report) {}
-
-  std::vector<PairResult> operator()(const Round& round) {
-    std::vector<PairResult> results(round.size());
-    if (interrupted().stop_requested()) return results;
-    progress(fmt::format("{}: {} pairs at once", rail_.name, round.size()));
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < round.size(); ++i)
-      threads.emplace_back([&, i] { results[i] = measure(round[i]); });
-    threads.clear();
-    return results;
-  }
-
- private:
-  PairResult measure(const NodePair& pair) {
-    const std::string& a = report_.nodes[static_cast<std::size_t>(pair.a)];
-    const std::string& b = report_.nodes[static_cast<std::size_t>(pair.b)];
-    const auto measured = measure_pair(
-        end_on(rail_, fleet_, surveyed_, a), end_on(rail_, fleet_, surveyed_, b), rail_.name, plan_,
-        [](std::string_view) {}, interrupted());
-    PairResult result;
-    for (const Measurement& one : measured) {
-      (one.from.node == a ? result.there : result.back) = value_of(one);
-      if (one.failure) note(fmt::format("{} → {}: {}", one.from.node, one.to.node, one.failure->cause));
-    }
-    return result;
-  }
-
-  void note(std::string failure) {
-    const std::lock_guard lock(mutex_);
-    report_.failures.push_back(std::move(failure));
-  }
-
-  const Rail& rail_;
-  fleet::Fleet& fleet_;
-  const Surveyed& surveyed_;
-  BenchPlan plan_;
-  RailReport& report_;
-  std::mutex mutex_;
-};
-
-Result<RailReport> search(const Rail& rail, fleet::Fleet& fleet, const Surveyed& surveyed,
-                          const BenchPairsOptions& options) {
-  auto plan = plan_for(rail, options);
-  if (!plan) return fail(plan.error());
-  RailReport report;
-  report.rail = rail.name;
-  report.engine = engine_for(rail, options);
-  for (const RailPort& port : rail.ports)
-    if (surveyed.facts.contains(port.node)) report.nodes.push_back(port.node);
-  RailMeasurer measurer(rail, fleet, surveyed, std::move(*plan), report);
-  report.report =
-      find_slow(static_cast<int>(report.nodes.size()), [&](const Round& round) { return measurer(round); },
-                {options.every_pair, options.tolerance / 100});
-  clear_progress();
-  return report;
+Result<PairSearch> search_of(const BenchPairsOptions& options) {
+  PairSearch search;
+  search.rail = options.rail;
+  if (options.engine != "auto") search.engine = options.engine == "tcp" ? Engine::kTcp : Engine::kRdma;
+  search.seconds = options.seconds;
+  search.tolerance = options.tolerance / 100;
+  search.streams = options.streams;
+  search.every_pair = options.every_pair;
+  if (options.size.empty()) return search;
+  const auto sizes = parse_sizes(options.size);
+  if (!sizes) return fail(sizes.error().kind, sizes.error().text);
+  search.bytes = sizes->front();
+  return search;
 }
 
 int exit_code_of(const std::vector<RailReport>& rails, bool nodes_lost) {
@@ -157,29 +84,24 @@ std::optional<Error> write_pictures(const std::vector<RailReport>& rails, const 
   return std::nullopt;
 }
 
-int run_bench_pairs(const BenchPairsOptions& options) {
+int run_bench_pairs(const BenchPairsOptions& options, const CLI::App& app) {
   const auto cluster = load_cluster(options.cluster_file);
   if (!cluster) return report(cluster.error());
-  if (!options.rail.empty() && find_rail(*cluster, options.rail) == nullptr)
-    return report({ErrorKind::kBadInput, fmt::format("{} has no rail \"{}\"", cluster->file, options.rail)});
-  fleet::Fleet fleet = open_fleet(*cluster, options.fleet);
-  const Surveyed surveyed = survey_nodes(fleet, terminal_caller());
-  BenchPairsOutput output;
-  for (const Rail& rail : cluster->rails) {
-    if (!options.rail.empty() && rail.name != options.rail) continue;
-    auto found = search(rail, fleet, surveyed, options);
-    if (!found) return report(found.error());
-    if (interrupted().stop_requested()) return report({ErrorKind::kCancelled, "interrupted"});
-    output.rails.push_back(std::move(*found));
-  }
-  for (const Unreachable& lost : surveyed.unreachable) fmt::print(stderr, "left out: {}\n", lost.error.text);
+  const auto search = search_of(options);
+  if (!search) return report(search.error());
+  auto found =
+      search_pairs(*cluster, *search, request_of(app, options.keep), options.reach, terminal_caller());
+  if (!found) return report(found.error());
+  const std::vector<RailReport>& rails = found->run.pairs;
+  for (const Unreachable& lost : found->unreachable) fmt::print(stderr, "left out: {}\n", lost.error.text);
   if (!options.svg.empty())
-    if (const auto error = write_pictures(output.rails, options.svg)) return report(*error);
+    if (const auto error = write_pictures(rails, options.svg)) return report(*error);
   if (options.json)
-    fmt::print("{}", json::dump_pretty(json::encode(output)));
+    fmt::print("{}", json::dump_pretty(json::encode(BenchPairsOutput{1, rails})));
   else
-    for (const RailReport& rail : output.rails) fmt::print("{}", pairs_text(rail));
-  return exit_code_of(output.rails, !surveyed.unreachable.empty());
+    for (const RailReport& rail : rails) fmt::print("{}", pairs_text(rail));
+  keep(options.keep, found->run);
+  return exit_code_of(rails, !found->unreachable.empty());
 }
 
 }  // namespace
@@ -200,8 +122,9 @@ Action declare_bench_pairs(CLI::App& app) {
   app.add_option("--tolerance", options->tolerance, "percent below the others that is slow (default 10)")
       ->check(CLI::Range(1.0, 90.0));
   app.add_option("--svg", options->svg, "write the matrix as a picture");
+  add_history_options(app, options->keep);
   app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");
-  add_fleet_options(app, options->fleet);
+  add_fleet_options(app, options->reach);
   app.footer(
       "\nMeasures pairs of nodes, all pairs of a round at once: log2 n rounds, "
       "in which each node meets as many partners.\n"
@@ -211,7 +134,7 @@ Action declare_bench_pairs(CLI::App& app) {
       "railbed bench pairs cluster.yaml --rail rail0 --every-pair --svg rail0.svg\n\n"
       "Exit codes: 0 nobody is slow, 1 slow only while others run, 2 a slow node or link, "
       "3 a node could not be asked.");
-  return [options] { return run_bench_pairs(*options); };
+  return [options, &app] { return run_bench_pairs(*options, app); };
 }
 
 }  // namespace railbed

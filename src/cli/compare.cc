@@ -5,8 +5,9 @@
 #include <memory>
 
 #include "base/json.h"
+#include "campaign/history.h"
 #include "cli/command.h"
-#include "cli/history.h"
+#include "cli/kept_run.h"
 #include "cli/terminal.h"
 #include "report/compare_table.h"
 #include "store/compare.h"

@@ -4,11 +4,11 @@
 
 namespace railbed {
 
-void add_fleet_options(CLI::App& app, fleet::FleetOptions& options) {
+void add_fleet_options(CLI::App& app, ReachOptions& options) {
   app.add_option("--parallel", options.parallelism, "nodes worked on at once")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str()
-      ->group("Reaching the nodes");
+      ->group(kReachGroup);
   app.add_option_function<int>(
          "--connect-timeout",
          [&options](int seconds) {
@@ -18,7 +18,7 @@ void add_fleet_options(CLI::App& app, fleet::FleetOptions& options) {
          "seconds that a node may take to greet us (default 10)")
       ->check(CLI::Range(1, 600))
       ->type_name("SECONDS")
-      ->group("Reaching the nodes");
+      ->group(kReachGroup);
   app.add_option_function<std::vector<std::string>>(
          "--ssh-option",
          [&options](const std::vector<std::string>& values) {
@@ -28,7 +28,7 @@ void add_fleet_options(CLI::App& app, fleet::FleetOptions& options) {
          "an option for ssh as in ssh_config(5), e.g. Port=2222; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
-      ->group("Reaching the nodes");
+      ->group(kReachGroup);
   app.add_option_function<std::vector<std::string>>(
          "--agent-binary",
          [&options](const std::vector<std::string>& values) {
@@ -42,7 +42,7 @@ void add_fleet_options(CLI::App& app, fleet::FleetOptions& options) {
          "railbed built for nodes of another architecture, e.g. aarch64=railbed-arm64; may be repeated")
       ->type_name("ARCH=PATH")
       ->allow_extra_args(false)
-      ->group("Reaching the nodes");
+      ->group(kReachGroup);
 }
 
 }  // namespace railbed

@@ -1,7 +1,7 @@
 // The options of every command that reaches nodes, declared in one place.
 #pragma once
 
-#include "fleet/fleet.h"
+#include "campaign/reach.h"
 
 namespace CLI {
 class App;
@@ -9,8 +9,11 @@ class App;
 
 namespace railbed {
 
+// The group of these options in --help: they say how nodes are reached, not what is done there.
+inline constexpr const char* kReachGroup = "Reaching the nodes";
+
 // --parallel, --connect-timeout, --ssh-option and --agent-binary, bound to `options`, which must outlive the
 // parsing. A cluster's ssh_config is the caller's to set.
-void add_fleet_options(CLI::App& app, fleet::FleetOptions& options);
+void add_fleet_options(CLI::App& app, ReachOptions& options);
 
 }  // namespace railbed

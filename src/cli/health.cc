@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "cli/slurm.h"
-#include "host/open.h"
+#include <cstdlib>
+
+#include "host/host_name.h"
 #include "host/process.h"
-#include "inventory/cluster.h"
 #include "report/escape.h"
 #include "report/findings.h"
 
@@ -21,24 +21,27 @@ std::string could_not_look(const Error& error, std::size_t most) {
 
 }  // namespace
 
-Result<Facts> look_within(std::chrono::milliseconds deadline, const CollectOptions& options) {
-  const auto answer = ask_in_child(
-      "verify", [&](const Say&) { return facts_to_json(collect_facts(*open_this_machine(), options)); },
-      deadline);
-  if (!answer.ok()) return fail(ErrorKind::kTimeout, "this machine: " + describe(answer.miss(), ""));
-  return facts_from_json(*answer);
+std::string slurm_node_name() {
+  if (const char* name = std::getenv("SLURMD_NODENAME"); name != nullptr && *name != '\0') return name;
+  const std::string name = host_name();
+  return name.empty() ? "localhost" : name.substr(0, name.find('.'));
 }
 
-Result<void> narrow_to(const std::string& node, Evidence& evidence) {
-  if (evidence.nodes.size() != 1)
-    return fail(ErrorKind::kBadInput,
-                fmt::format("a health check is about one node; these are {}", evidence.nodes.size()));
-  if (!evidence.cluster.nodes.empty() && find_node(evidence.cluster, node) == nullptr)
-    return fail(ErrorKind::kBadInput, fmt::format("{} knows no node \"{}\"", evidence.cluster.file, node));
-  auto own = evidence.nodes.extract(evidence.nodes.begin());
-  own.key() = node;
-  evidence.nodes.insert(std::move(own));
-  evidence.unreachable.clear();
+std::string slurm_text(const std::string& node, const std::string& line, const SlurmStep& step) {
+  switch (step.outcome) {
+    case SlurmOutcome::kUntouched:
+      return fmt::format("{}: {}", node, line);
+    case SlurmOutcome::kOthersDrain:
+      return fmt::format("{}: {}; somebody else's drain is left alone: {}", node, line, step.reason);
+    case SlurmOutcome::kDrained:
+      return fmt::format("{}: drained: {}", node, line);
+    case SlurmOutcome::kStillDrained:
+      return fmt::format("{}: still drained: {}", node, line);
+    case SlurmOutcome::kStaysDrained:
+      return fmt::format("{}: stays drained: {}", node, line);
+    case SlurmOutcome::kUndrained:
+      return fmt::format("{}: undrained: {}", node, line);
+  }
   return {};
 }
 
@@ -47,13 +50,14 @@ int report_to_slurm(const std::string& node, const Result<Verdict>& verdict) {
     fmt::print("{}: {}\n", node, could_not_look(verdict.error(), std::string::npos));
     return kExitCouldNotLook;
   }
-  const auto told = tell_slurm(node, *verdict,
+  const std::string line = render_line(*verdict, kSlurmLineBytes);
+  const auto told = tell_slurm(node, *verdict, line,
                                [](const auto& words, auto deadline) { return run_program(words, deadline); });
   if (!told) {
     fmt::print("{}: {}; {}\n", node, render_line(*verdict, std::string::npos), printable(told.error().text));
     return kExitCouldNotLook;
   }
-  fmt::print("{}\n", printable(*told));
+  fmt::print("{}\n", printable(slurm_text(node, line, *told)));
   const int code = verdict->exit_code();
   return code == kExitWarnings ? kExitClean : code;
 }

@@ -5,10 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "base/moment.h"
-#include "cli/history.h"
+#include "campaign/history.h"
 #include "cli/terminal.h"
-#include "host/files.h"
+#include "cli/typed_command.h"
 #include "report/compare_table.h"
 #include "store/compare.h"
 
@@ -19,7 +18,7 @@ int remember(const KeepOptions& options, BenchRun& run, bool json) {
   Result<BenchRun> baseline = BenchRun();
   // Before this run is kept: "last" is the one before it.
   if (!options.baseline.empty()) baseline = find_run(options.store, options.baseline);
-  if (!options.forget) keep_run(options.store, run);
+  if (!options.forget) keep_run(options.store, run, terminal_caller());
   if (options.baseline.empty()) return kExitClean;
   if (!baseline) return report(baseline.error());
   const CompareResult result = compare(*baseline, run);
@@ -27,28 +26,44 @@ int remember(const KeepOptions& options, BenchRun& run, bool json) {
   return exit_code_of(result.outcome);
 }
 
+void add_label_option(CLI::App& app, KeepOptions& options) {
+  app.add_option("--label", options.label, "your word for this run: back-to-back, switch");
+}
+
+void add_where_options(CLI::App& app, KeepOptions& options) {
+  add_store_option(app, options.store);
+  app.add_flag("--no-store", options.forget, "do not keep the run in the history");
+}
+
 }  // namespace
+
+void add_store_option(CLI::App& app, std::string& path) {
+  app.add_option("--store", path, "the history's file (default: ~/.local/state/railbed/runs.sqlite)");
+}
+
+void add_history_options(CLI::App& app, KeepOptions& options) {
+  add_label_option(app, options);
+  add_where_options(app, options);
+}
 
 void add_keep_options(CLI::App& app, KeepOptions& options) {
   app.add_option("--repeat", options.repeat, "measure so many times, each from the start (default 1)")
       ->check(CLI::Range(1, 1000));
-  app.add_option("--label", options.label, "your word for this run: back-to-back, switch");
+  add_label_option(app, options);
   app.add_option("--baseline", options.baseline,
                  "compare with this run (default: the one that `railbed runs baseline` chose)")
       ->expected(0, 1)
       ->default_str("baseline")
       ->option_text("[RUN]");
-  add_store_option(app, options.store);
-  app.add_flag("--no-store", options.forget, "do not keep the run in the history");
+  add_where_options(app, options);
 }
 
-BenchRun begin_run(const KeepOptions& options, std::string command) {
-  BenchRun run;
-  run.started_at = utc_now();
-  run.label = options.label;
-  run.command = std::move(command);
-  run.railbed = RAILBED_VERSION;
-  return run;
+RunRequest request_of(const CLI::App& app, const KeepOptions& options) {
+  return {typed_command(app), typed_choices(app), options.label, options.repeat};
+}
+
+void keep(const KeepOptions& options, BenchRun& run) {
+  if (!options.forget && !run.measurements.empty()) keep_run(options.store, run, terminal_caller());
 }
 
 int end_run(const KeepOptions& options, BenchRun& run, bool json) {

@@ -1,11 +1,9 @@
-// What every `railbed bench` whose runs are kept has in common: repeats, label, history, baseline.
+// What every command whose runs are kept has in common: repeats, label, history, baseline.
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "results/measurement.h"
-#include "results/run.h"
+#include "campaign/run.h"
 
 namespace CLI {
 class App;
@@ -21,11 +19,18 @@ struct KeepOptions {
   bool forget = false;
 };
 
-// --repeat, --label, --baseline, --store and --no-store, bound to `options`, which must outlive the parsing.
+// `--store FILE`, bound to `path`; empty stands for the user's own history.
+void add_store_option(CLI::App& app, std::string& path);
+// --label, --store and --no-store, bound to `options`, which must outlive the parsing.
+void add_history_options(CLI::App& app, KeepOptions& options);
+// These, --repeat and --baseline.
 void add_keep_options(CLI::App& app, KeepOptions& options);
 
-// A run that starts now; `command`: as the user could type it again, without "railbed".
-BenchRun begin_run(const KeepOptions& options, std::string command);
+// What a campaign is told of the run that the parsed command makes.
+RunRequest request_of(const CLI::App& app, const KeepOptions& options);
+
+// Keeps a run that measured something, unless --no-store says not to.
+void keep(const KeepOptions& options, BenchRun& run);
 
 // Keeps the run and holds it against the baseline; the verdict goes to stderr where stdout is one JSON
 // document. The exit code: failures when a measurement failed, else the comparison's, clean without one.

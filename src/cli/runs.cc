@@ -6,8 +6,9 @@
 #include <memory>
 
 #include "base/json.h"
+#include "campaign/history.h"
 #include "cli/command.h"
-#include "cli/history.h"
+#include "cli/kept_run.h"
 #include "cli/terminal.h"
 #include "host/files.h"
 #include "report/bench_table.h"

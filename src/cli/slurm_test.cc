@@ -1,12 +1,15 @@
-#include "cli/slurm.h"
+#include "campaign/slurm.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/health.h"
+#include "report/findings.h"
+
 namespace railbed {
 namespace {
 
-using Kind = SlurmStep::Kind;
+using Outcome = SlurmOutcome;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -46,29 +49,36 @@ TEST(SlurmNode, IsReadFromWhatScontrolShows) {
   EXPECT_FALSE(parse_slurm_node("slurm_load_node error: Invalid node name specified"));
 }
 
+std::string line_of(const Verdict& verdict) { return render_line(verdict, kSlurmLineBytes); }
+Outcome outcome(const Verdict& verdict, const SlurmNode& now) {
+  return slurm_step(verdict, line_of(verdict), now).outcome;
+}
+
 TEST(SlurmStep, DrainsOnFailuresOnly) {
-  const SlurmStep step = slurm_step("gpu1", kFails, kIdle);
-  EXPECT_EQ(step.kind, Kind::kDrain);
+  const SlurmStep step = slurm_step(kFails, line_of(kFails), kIdle);
+  EXPECT_EQ(step.outcome, Outcome::kDrained);
   EXPECT_EQ(step.reason, kOurs.reason);
-  EXPECT_EQ(step.line, "gpu1: drained: net.mtu: ens6 has MTU 1500, expected \"9000\"");
-  EXPECT_EQ(slurm_step("gpu1", kWarns, kIdle).kind, Kind::kNothing);
-  EXPECT_EQ(slurm_step("gpu1", kUnknown, kIdle).kind, Kind::kNothing);
-  EXPECT_EQ(slurm_step("gpu1", kClean, kIdle).kind, Kind::kNothing);
+  EXPECT_EQ(slurm_text("gpu1", line_of(kFails), step),
+            "gpu1: drained: net.mtu: ens6 has MTU 1500, expected \"9000\"");
+  EXPECT_EQ(outcome(kWarns, kIdle), Outcome::kUntouched);
+  EXPECT_EQ(outcome(kUnknown, kIdle), Outcome::kUntouched);
+  EXPECT_EQ(outcome(kClean, kIdle), Outcome::kUntouched);
 }
 
 TEST(SlurmStep, TakesBackOnlyItsOwnDrain) {
-  EXPECT_EQ(slurm_step("gpu1", kClean, kOurs).kind, Kind::kUndrain);
-  EXPECT_EQ(slurm_step("gpu1", kWarns, kOurs).kind, Kind::kUndrain);
-  EXPECT_EQ(slurm_step("gpu1", kUnknown, kOurs).kind, Kind::kNothing) << "not seen mended";
+  EXPECT_EQ(outcome(kClean, kOurs), Outcome::kUndrained);
+  EXPECT_EQ(outcome(kWarns, kOurs), Outcome::kUndrained);
+  EXPECT_EQ(outcome(kUnknown, kOurs), Outcome::kStaysDrained) << "not seen mended";
   for (const Verdict& any : {kClean, kFails, kWarns, kUnknown}) {
-    EXPECT_EQ(slurm_step("gpu1", any, kForeign).kind, Kind::kNothing);
-    EXPECT_THAT(slurm_step("gpu1", any, kForeign).line, HasSubstr("fan broken"));
+    const SlurmStep step = slurm_step(any, line_of(any), kForeign);
+    EXPECT_EQ(step.outcome, Outcome::kOthersDrain);
+    EXPECT_THAT(slurm_text("gpu1", line_of(any), step), HasSubstr("fan broken"));
   }
 }
 
 TEST(SlurmStep, SaysTheSameReasonOnce) {
-  EXPECT_EQ(slurm_step("gpu1", kFails, kOurs).kind, Kind::kNothing);
-  EXPECT_EQ(slurm_step("gpu1", kFails, {true, "railbed: gpu.count: 7 of 8"}).kind, Kind::kDrain);
+  EXPECT_EQ(outcome(kFails, kOurs), Outcome::kStillDrained);
+  EXPECT_EQ(outcome(kFails, {true, "railbed: gpu.count: 7 of 8"}), Outcome::kDrained);
 }
 
 TEST(TellSlurm, RunsScontrolWithoutAShellAndSaysWhenItCannot) {
@@ -77,12 +87,12 @@ TEST(TellSlurm, RunsScontrolWithoutAShellAndSaysWhenItCannot) {
     asked.push_back(words);
     return Reading<CommandOutput>({0, "State=IDLE\n", ""}, "scontrol");
   };
-  const auto told = tell_slurm("gpu1", kFails, run);
+  const auto told = tell_slurm("gpu1", kFails, line_of(kFails), run);
   ASSERT_TRUE(told);
   EXPECT_THAT(asked, ElementsAre(ElementsAre("scontrol", "show", "node", "gpu1"),
                                  ElementsAre("scontrol", "update", "NodeName=gpu1", "State=DRAIN",
                                              "Reason=" + kOurs.reason)));
-  const auto refused = tell_slurm("gpu1", kFails, [](const auto&, auto) {
+  const auto refused = tell_slurm("gpu1", kFails, line_of(kFails), [](const auto&, auto) {
     return Reading<CommandOutput>({1, "", "slurm_load_node error: Unable to contact slurm controller\n"},
                                   "scontrol show node gpu1");
   });

@@ -9,95 +9,42 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <memory>
-#include <optional>
 
 #include "base/moment.h"
-#include "campaign/evidence.h"
-#include "campaign/survey.h"
+#include "campaign/gather.h"
 #include "cli/command.h"
 #include "cli/fleet_options.h"
 #include "cli/health.h"
 #include "cli/learn.h"
-#include "cli/slurm.h"
 #include "cli/terminal.h"
 #include "host/calls.h"
 #include "host/files.h"
-#include "host/open.h"
-#include "inventory/load.h"
 #include "report/findings.h"
 
 namespace railbed {
 namespace {
 
 struct VerifyOptions {
-  std::string cluster;
-  std::string root;
-  std::vector<std::string> facts;
-  std::vector<std::string> measurements;
+  Sources sources;
   std::string form;  // json, junit, prom, slurm, npd; empty: text
   std::string output;
   bool all = false;
   bool learn = false;
   bool yes = false;
-  CollectOptions collect;
-  fleet::FleetOptions fleet;
+  ReachOptions reach;
 };
 
 bool is_health_check(const VerifyOptions& options) {
   return options.form == "slurm" || options.form == "npd";
 }
 
-// Asks the nodes of the cluster, or looks at this machine where there is none.
-void look(const VerifyOptions& options, Evidence& evidence) {
-  if (evidence.cluster.nodes.empty()) {
-    progress(options.collect.load_seconds ? fmt::format("looking at this machine, {} s of it under load",
-                                                        *options.collect.load_seconds)
-                                          : "looking at this machine");
-    Facts facts = collect_facts(*open_this_machine(), options.collect);
-    const std::string name = facts.system.os.hostname.value_or("localhost");
-    evidence.nodes.emplace(name, std::move(facts));
-    return;
-  }
-  fleet::Fleet fleet = open_fleet(evidence.cluster, options.fleet);
-  CollectOptions collect = options.collect;
-  collect.paths = asked_paths(evidence.cluster);
-  Surveyed surveyed = survey_nodes(fleet, terminal_caller(), collect, evidence.cluster);
-  evidence.clocks = std::move(surveyed.clocks);
-  evidence.nodes = std::move(surveyed.facts);
-  evidence.unreachable = std::move(surveyed.unreachable);
-}
-
-std::optional<Error> gather_evidence(const VerifyOptions& options, Evidence& evidence) {
-  if (!options.cluster.empty()) {
-    auto cluster = load_cluster(options.cluster);
-    if (!cluster) return cluster.error();
-    evidence.cluster = std::move(*cluster);
-  }
-  if (!options.root.empty())
-    if (const auto added = add_root(options.root, evidence); !added) return added.error();
-  for (const std::string& file : options.facts)
-    if (const auto added = add_facts_file(file, evidence); !added) return added.error();
-  for (const std::string& file : options.measurements)
-    if (const auto added = add_measurements_file(file, evidence); !added) return added.error();
-  const bool live = options.root.empty() && options.facts.empty();
-  if (is_health_check(options)) {
-    if (live) {
-      auto facts = look_within(kHealthDeadline, {});
-      if (!facts) return facts.error();
-      evidence.nodes.emplace(slurm_node_name(), std::move(*facts));
-    }
-    if (const auto one = narrow_to(slurm_node_name(), evidence); !one) return one.error();
-  } else if (live) {
-    look(options, evidence);
-  }
-  return std::nullopt;
-}
-
 int run_health_check(const VerifyOptions& options) {
-  Evidence evidence;
-  const auto error = gather_evidence(options, evidence);
-  const Result<Verdict> verdict = error ? Result<Verdict>(tl::unexpected(*error)) : verify(evidence);
-  return options.form == "slurm" ? report_to_slurm(slurm_node_name(), verdict) : report_problem(verdict);
+  Sources sources = options.sources;
+  sources.only = slurm_node_name();
+  const auto evidence = gather_evidence(sources, options.reach, terminal_caller());
+  const Result<Verdict> verdict = evidence ? Result<Verdict>(verify(*evidence))
+                                           : Result<Verdict>(tl::unexpected<Error>(evidence.error()));
+  return options.form == "slurm" ? report_to_slurm(*sources.only, verdict) : report_problem(verdict);
 }
 
 std::size_t terminal_width() {
@@ -118,21 +65,20 @@ std::string render(const VerifyOptions& options, const Verdict& verdict, const R
 
 int run_verify(const VerifyOptions& options) {
   if (is_health_check(options)) return run_health_check(options);
-  if (options.learn && options.cluster.empty())
+  if (options.learn && options.sources.cluster.empty())
     return report({ErrorKind::kBadInput, "--learn adds to a cluster.yaml: name it"});
-  Evidence evidence;
   const auto begin = std::chrono::steady_clock::now();
   Run about;
   // Files say the same tomorrow: only a look at real machines is dated.
-  if (options.root.empty() && options.facts.empty())
+  if (options.sources.live())
     about.started_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-  if (const auto error = gather_evidence(options, evidence)) return report(*error);
-  const Verdict verdict = verify(evidence);
-  clear_progress();
-  if (options.learn) return run_learn(options.cluster, evidence, verdict, options.yes);
-  about.differences = find_differences(evidence);
-  about.cluster = evidence.cluster.name;
-  about.nodes = evidence.nodes.size() + evidence.unreachable.size();
+  const auto evidence = gather_evidence(options.sources, options.reach, terminal_caller());
+  if (!evidence) return report(evidence.error());
+  const Verdict verdict = verify(*evidence);
+  if (options.learn) return run_learn(options.sources.cluster, *evidence, verdict, options.yes);
+  about.differences = find_differences(*evidence);
+  about.cluster = evidence->cluster.name;
+  about.nodes = evidence->nodes.size() + evidence->unreachable.size();
   if (!about.started_at.empty())
     about.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const std::string text = render(options, verdict, about);
@@ -153,13 +99,14 @@ void exclude_each_other(const std::vector<CLI::Option*>& options) {
 
 Action declare_verify(CLI::App& app) {
   auto options = std::make_shared<VerifyOptions>();
-  app.add_option("cluster.yaml", options->cluster,
+  app.add_option("cluster.yaml", options->sources.cluster,
                  "look at every node it names; without it, at this machine");
   auto* root = app.add_option(
-      "--root", options->root,
+      "--root", options->sources.root,
       "look at a captured machine instead: a folder like /, a .tree file, or a folder of them");
-  app.add_option("--facts", options->facts, "judge facts that `railbed facts --json` printed");
-  app.add_option("--measurements", options->measurements, "judge what `railbed bench --json` printed, too");
+  app.add_option("--facts", options->sources.facts, "judge facts that `railbed facts --json` printed");
+  app.add_option("--measurements", options->sources.measurements,
+                 "judge what `railbed bench --json` printed, too");
   const auto form = [&](const std::string& flag, const std::string& name, const std::string& help) {
     return app.add_flag_callback(
         flag, [options, name] { options->form = name; }, help);
@@ -177,7 +124,7 @@ Action declare_verify(CLI::App& app) {
   auto* output =
       app.add_option("-o,--output", options->output,
                      "write there instead of printing: the whole new file or the old one, never half");
-  auto* load = app.add_option("--load", options->collect.load_seconds,
+  auto* load = app.add_option("--load", options->sources.collect.load_seconds,
                               "put the GPUs under load and judge what error counters do meanwhile, "
                               "for so many seconds (default 10)")
                    ->expected(0, 1)
@@ -185,7 +132,7 @@ Action declare_verify(CLI::App& app) {
                    ->check(CLI::Range(1, kMaxLoadSeconds));
   // A health check prints its one line, and runs beside jobs, which a load would disturb.
   for (CLI::Option* one : {output, load}) one->excludes(slurm)->excludes(problem);
-  app.add_option("--since", options->collect.log_since,
+  app.add_option("--since", options->sources.collect.log_since,
                  "judge the kernel log from then on, not since boot: 30m, 1h, 7d or 2026-01-19T10:00:00Z")
       ->check([](const std::string& text) {
         return parse_since(text, now_unix()) ? "" : "not a time; write 30m, 1h, 7d or 2026-01-19T10:00:00Z";
@@ -196,7 +143,7 @@ Action declare_verify(CLI::App& app) {
                              "add what the healthy nodes show to cluster.yaml's expectations; asks first");
   for (CLI::Option* one : {json, junit, prometheus, slurm, problem, output}) learn->excludes(one);
   app.add_flag("--yes", options->yes, "with --learn: do not ask")->needs(learn);
-  add_fleet_options(app, options->fleet);
+  add_fleet_options(app, options->reach);
   app.footer(
       "\nNothing is changed on any machine, but for this node's state in Slurm by --slurm. "
       "Each finding names\n"

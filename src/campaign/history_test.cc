@@ -1,4 +1,4 @@
-#include "cli/history.h"
+#include "campaign/history.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ class HistoryTest : public ::testing::Test {
     for (const char* label : {"back-to-back", "switch", "switch"}) {
       BenchRun run;
       run.label = label;
-      keep_run(path(), run);
+      keep_run(path(), run, {});
       EXPECT_GT(run.id, 0);
     }
   }
@@ -64,8 +64,11 @@ TEST_F(HistoryTest, AnExportedFileIsARun) {
 
 TEST_F(HistoryTest, AHistoryThatCannotBeWrittenCostsNothing) {
   BenchRun run;
-  keep_run("/proc/no/such/place", run);
+  std::string said;
+  const Caller caller{.note = [&](std::string_view line) { said = line; }};
+  keep_run("/proc/no/such/place", run, caller);
   EXPECT_EQ(run.id, 0);
+  EXPECT_THAT(said, HasSubstr("not kept in the history"));
 }
 
 }  // namespace

@@ -1,10 +1,8 @@
-#include "cli/history.h"
+#include "campaign/history.h"
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 
 #include "base/text.h"
@@ -45,10 +43,6 @@ Result<std::int64_t> id_of(Store& store, const std::string& word) {
 
 }  // namespace
 
-void add_store_option(CLI::App& app, std::string& path) {
-  app.add_option("--store", path, "the history's file (default: ~/.local/state/railbed/runs.sqlite)");
-}
-
 Result<Store> open_history(const std::string& path) {
   return Store::open(path.empty() ? default_store_path() : path);
 }
@@ -63,15 +57,15 @@ Result<BenchRun> find_run(const std::string& store_path, const std::string& word
   return store->get(*id);
 }
 
-void keep_run(const std::string& store_path, BenchRun& run) {
+void keep_run(const std::string& store_path, BenchRun& run, const Caller& caller) {
   auto store = open_history(store_path);
   const auto id = store ? store->add(run) : Result<std::int64_t>(tl::unexpected<Error>(store.error()));
   if (!id) {
-    fmt::print(stderr, "not kept in the history: {}\n", id.error().text);
+    caller.note(fmt::format("not kept in the history: {}", id.error().text));
     return;
   }
   run.id = *id;
-  fmt::print(stderr, "kept as run {}\n", *id);
+  caller.note(fmt::format("kept as run {}", *id));
 }
 
 }  // namespace railbed

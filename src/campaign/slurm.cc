@@ -1,14 +1,10 @@
-#include "cli/slurm.h"
+#include "campaign/slurm.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/text.h"
-#include "host/host_name.h"
-#include "report/causes.h"
-#include "report/findings.h"
 
 namespace railbed {
 namespace {
@@ -16,7 +12,6 @@ namespace {
 // Each of two calls; with the look's own deadline they stay under the 60 s after which slurmd kills a health
 // check (slurm.conf(5), HealthCheckProgram).
 constexpr std::chrono::seconds kScontrolDeadline{8};
-constexpr std::size_t kReasonBytes = 200;  // ours: what `sinfo -R --format=%200E` still shows
 
 // "IDLE+DRAIN", "DOWN*+DRAIN+NOT_RESPONDING"
 bool says_drain(std::string_view state) {
@@ -63,50 +58,41 @@ std::optional<SlurmNode> parse_slurm_node(std::string_view text) {
   return stated ? std::optional(node) : std::nullopt;
 }
 
-SlurmStep slurm_step(const std::string& node, const Verdict& verdict, const SlurmNode& now) {
-  const std::string line = render_line(verdict, kReasonBytes - kSlurmMark.size());
-  const StatusCounts counts = count_statuses(verdict.findings);
-  const bool others = now.drained && !now.drained_by_railbed();
-  if (others)
-    return {SlurmStep::Kind::kNothing, "",
-            fmt::format("{}: {}; somebody else's drain is left alone: {}", node, line, now.reason)};
-  if (counts.fail > 0) {
+SlurmStep slurm_step(const Verdict& verdict, const std::string& line, const SlurmNode& now) {
+  const auto has = [&](Status status) {
+    return std::ranges::any_of(verdict.findings, [&](const Finding& one) { return one.status == status; });
+  };
+  if (now.drained && !now.drained_by_railbed()) return {SlurmOutcome::kOthersDrain, now.reason};
+  if (has(Status::kFail)) {
     // slurmctld takes a reason from between double quotes.
     std::string reason = std::string(kSlurmMark) + line;
     std::ranges::replace(reason, '"', '\'');
-    if (now.drained && now.reason == reason)
-      return {SlurmStep::Kind::kNothing, "", fmt::format("{}: still drained: {}", node, line)};
-    return {SlurmStep::Kind::kDrain, reason, fmt::format("{}: drained: {}", node, line)};
+    const bool known = now.drained && now.reason == reason;
+    return {known ? SlurmOutcome::kStillDrained : SlurmOutcome::kDrained, std::move(reason)};
   }
-  if (!now.drained) return {SlurmStep::Kind::kNothing, "", fmt::format("{}: {}", node, line)};
-  if (counts.unknown > 0)
-    return {SlurmStep::Kind::kNothing, "", fmt::format("{}: stays drained: {}", node, line)};
-  return {SlurmStep::Kind::kUndrain, "", fmt::format("{}: undrained: {}", node, line)};
+  if (!now.drained) return {SlurmOutcome::kUntouched, ""};
+  return {has(Status::kUnknown) ? SlurmOutcome::kStaysDrained : SlurmOutcome::kUndrained, ""};
 }
 
-std::string slurm_node_name() {
-  if (const char* name = std::getenv("SLURMD_NODENAME"); name != nullptr && *name != '\0') return name;
-  const std::string name = host_name();
-  return name.empty() ? "localhost" : name.substr(0, name.find('.'));
-}
-
-Result<std::string> tell_slurm(const std::string& node, const Verdict& verdict, const RunProgram& run) {
+Result<SlurmStep> tell_slurm(const std::string& node, const Verdict& verdict, const std::string& line,
+                             const RunProgram& run) {
   const auto shown = scontrol(run, {"show", "node", node});
   if (!shown) return fail(shown.error(), "ask Slurm for " + node);
   const auto now = parse_slurm_node(*shown);
   if (!now) return fail(ErrorKind::kUnavailable, "scontrol show node " + node + " names no state");
-  SlurmStep step = slurm_step(node, verdict, *now);
+  SlurmStep step = slurm_step(verdict, line, *now);
   std::vector<std::string> update = {"update", "NodeName=" + node};
-  if (step.kind == SlurmStep::Kind::kNothing) return step.line;
-  if (step.kind == SlurmStep::Kind::kDrain) {
+  if (step.outcome == SlurmOutcome::kDrained) {
     update.push_back("State=DRAIN");
     update.push_back("Reason=" + step.reason);
-  } else {
+  } else if (step.outcome == SlurmOutcome::kUndrained) {
     // RESUME would also bring back a node that is down for another cause.
     update.push_back("State=UNDRAIN");
+  } else {
+    return step;
   }
   if (const auto told = scontrol(run, update); !told) return fail(told.error(), "tell Slurm of " + node);
-  return step.line;
+  return step;
 }
 
 }  // namespace railbed

@@ -1,36 +1,20 @@
-#include "cli/launched.h"
+#include "campaign/launched.h"
 
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <stop_token>
 
-#include "cli/terminal.h"
 #include "fleet/fleet.h"
 #include "fleet/rank_secret.h"
 #include "host/host_name.h"
 
 namespace railbed {
-namespace {
-
-Result<int> serve_until_the_end(const LaunchedCommand& command, const Handlers& handlers) {
-  auto socket = fleet::reach_rank_zero(command.at, command.own, interrupted());
-  if (!socket) return fail(socket.error(), fmt::format("rank {}", command.own.rank));
-  signal(SIGPIPE, SIG_IGN);
-  // serve() ends when its input does.
-  const std::stop_callback end(interrupted(), [&] { shutdown(socket->get(), SHUT_RDWR); });
-  const bool all_ended = fleet::serve(socket->get(), socket->get(), handlers) == 0;
-  return all_ended ? kExitClean : kExitInternal;
-}
-
-}  // namespace
-
-Result<std::optional<LaunchedCommand>> find_launched(const std::string& rendezvous,
+Result<std::optional<LaunchedCommand>> find_launched(const fleet::Environment& environment,
+                                                     const std::string& rendezvous,
                                                      const std::vector<int>& gpus,
                                                      std::chrono::milliseconds patience) {
-  const auto environment = fleet::environment_here();
   const auto launched = fleet::find_launcher(environment);
   if (!launched) return fail(launched.error());
   if (!*launched && !rendezvous.empty())
@@ -53,10 +37,14 @@ Result<std::optional<LaunchedCommand>> find_launched(const std::string& rendezvo
   return std::optional(std::move(command));
 }
 
-void serve_rank_zero(const LaunchedCommand& command, const Handlers& handlers) {
-  const auto served = serve_until_the_end(command, handlers);
-  // At once: a handler that did not heed its stop may still run, and static objects must not go under it.
-  _exit(served ? *served : report(served.error()));
+Result<std::size_t> serve_rank_zero(const LaunchedCommand& command, const Handlers& handlers,
+                                    const Caller& caller) {
+  auto socket = fleet::reach_rank_zero(command.at, command.own, caller.stop);
+  if (!socket) return fail(socket.error(), fmt::format("rank {}", command.own.rank));
+  signal(SIGPIPE, SIG_IGN);
+  // serve() ends when its input does.
+  const std::stop_callback end(caller.stop, [&] { shutdown(socket->get(), SHUT_RDWR); });
+  return fleet::serve(socket->get(), socket->get(), handlers);
 }
 
 }  // namespace railbed

@@ -27,21 +27,30 @@ struct SlurmNode {
 };
 std::optional<SlurmNode> parse_slurm_node(std::string_view text);
 
-// What to do, and the line that says so.
-struct SlurmStep {
-  enum class Kind { kNothing, kDrain, kUndrain } kind = Kind::kNothing;
-  std::string reason;  // to drain with
-  std::string line;
-};
-// Failures drain; warnings do not. A node that could not be looked at keeps the state it has.
-SlurmStep slurm_step(const std::string& node, const Verdict& verdict, const SlurmNode& now);
+// Of slurmctld's reasons: ours is a mark and one line. What `sinfo -R --format=%200E` still shows.
+inline constexpr std::size_t kSlurmLineBytes = 200 - kSlurmMark.size();
 
-// SLURMD_NODENAME, which slurmd sets, else the host name up to its first dot.
-std::string slurm_node_name();
+enum class SlurmOutcome {
+  kUntouched,     // neither drained nor to be drained
+  kOthersDrain,   // somebody else's, left alone
+  kDrained,       // now
+  kStillDrained,  // by us, for the same reason
+  kStaysDrained,  // by us, and not seen mended
+  kUndrained,     // now
+};
+
+struct SlurmStep {
+  SlurmOutcome outcome = SlurmOutcome::kUntouched;
+  std::string reason;  // to drain with; of kOthersDrain, theirs
+};
+// Failures drain; warnings do not. A node that could not be looked at keeps the state it has. `line`: the
+// verdict in at most kSlurmLineBytes.
+SlurmStep slurm_step(const Verdict& verdict, const std::string& line, const SlurmNode& now);
 
 using RunProgram = std::function<Reading<CommandOutput>(const std::vector<std::string>& words,
                                                         std::chrono::milliseconds deadline)>;
-// Asks slurmctld for the node and does what is due. The line to print, or why Slurm could not be told.
-Result<std::string> tell_slurm(const std::string& node, const Verdict& verdict, const RunProgram& run);
+// Asks slurmctld for the node and does what is due. What was done, or why Slurm could not be told.
+Result<SlurmStep> tell_slurm(const std::string& node, const Verdict& verdict, const std::string& line,
+                             const RunProgram& run);
 
 }  // namespace railbed

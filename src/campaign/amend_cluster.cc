@@ -1,0 +1,64 @@
+#include "campaign/amend_cluster.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <string_view>
+
+#include "base/text.h"
+#include "host/files.h"
+#include "inventory/amend.h"
+#include "verify/learn.h"
+
+namespace railbed {
+namespace {
+
+// The lines that differ; additions leave one stretch of them, or two.
+std::string difference(std::string_view before, std::string_view after) {
+  auto old_lines = split(before, '\n');
+  auto new_lines = split(after, '\n');
+  std::string text;
+  std::size_t at = 0;
+  for (const std::string_view line : new_lines) {
+    if (at < old_lines.size() && old_lines[at] == line) {
+      ++at;
+      continue;
+    }
+    const bool replaces = at < old_lines.size() && at + 1 <= old_lines.size() && !old_lines[at].empty() &&
+                          line.starts_with(old_lines[at].substr(0, old_lines[at].find('}')));
+    if (replaces) text += fmt::format("-{}\n", old_lines[at++]);
+    text += fmt::format("+{}\n", line);
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<Amendment> propose_amendment(const std::string& file, const Evidence& evidence, const Verdict& verdict,
+                                    const std::string& day) {
+  const auto learnt = learn(evidence, verdict);
+  if (!learnt) return tl::unexpected<Error>(learnt.error());
+  const auto before = read_file(file);
+  if (!before) return tl::unexpected<Error>(before.error());
+  const std::string comment = fmt::format("learnt from {} of {} node{} on {}", learnt->nodes, learnt->all,
+                                          learnt->all == 1 ? "" : "s", day);
+  const auto amended = add_expectations(*before, file, learnt->expect, comment);
+  if (!amended) return tl::unexpected<Error>(amended.error());
+  Amendment amendment{learnt->left_out, {}, {}};
+  if (amended->added.empty()) return amendment;
+  amendment.text = amended->text;
+  amendment.difference = difference(*before, amended->text);
+  return amendment;
+}
+
+Result<void> write_amendment(const std::string& file, const Amendment& amendment) {
+  std::error_code problem;
+  const std::filesystem::path real = std::filesystem::canonical(file, problem);
+  struct stat status = {};
+  if (problem || stat(real.c_str(), &status) != 0)
+    return fail(ErrorKind::kUnavailable, fmt::format("cannot find {} any more", file));
+  return write_file(real, amendment.text, status.st_mode & 07777);
+}
+
+}  // namespace railbed

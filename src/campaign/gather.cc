@@ -1,0 +1,89 @@
+#include "campaign/gather.h"
+
+#include <fmt/format.h>
+
+#include "campaign/evidence.h"
+#include "campaign/survey.h"
+#include "host/open.h"
+#include "host/process.h"
+#include "inventory/load.h"
+
+namespace railbed {
+namespace {
+
+void look_at_this_machine(const CollectOptions& collect, const Caller& caller, Evidence& evidence) {
+  caller.progress(collect.load_seconds
+                      ? fmt::format("looking at this machine, {} s of it under load", *collect.load_seconds)
+                      : "looking at this machine");
+  Facts facts = collect_facts(*open_this_machine(), collect);
+  const std::string name = facts.system.os.hostname.value_or("localhost");
+  evidence.nodes.emplace(name, std::move(facts));
+}
+
+// Asks the nodes of the cluster, or looks at this machine where there is none.
+void look(CollectOptions collect, ReachOptions reach, const Caller& caller, Evidence& evidence) {
+  if (evidence.cluster.nodes.empty()) return look_at_this_machine(collect, caller, evidence);
+  fleet::Fleet fleet = open_fleet(evidence.cluster, std::move(reach));
+  collect.paths = asked_paths(evidence.cluster);
+  Surveyed surveyed = survey_nodes(fleet, caller, collect, evidence.cluster);
+  evidence.clocks = std::move(surveyed.clocks);
+  evidence.nodes = std::move(surveyed.facts);
+  evidence.unreachable = std::move(surveyed.unreachable);
+}
+
+Result<void> add_files(const Sources& sources, Evidence& evidence) {
+  if (!sources.cluster.empty()) {
+    auto cluster = load_cluster(sources.cluster);
+    if (!cluster) return tl::unexpected<Error>(cluster.error());
+    evidence.cluster = std::move(*cluster);
+  }
+  if (!sources.root.empty())
+    if (auto added = add_root(sources.root, evidence); !added) return added;
+  for (const std::string& file : sources.facts)
+    if (auto added = add_facts_file(file, evidence); !added) return added;
+  for (const std::string& file : sources.measurements)
+    if (auto added = add_measurements_file(file, evidence); !added) return added;
+  return {};
+}
+
+}  // namespace
+
+Result<Evidence> gather_evidence(const Sources& sources, ReachOptions reach, const Caller& caller) {
+  Evidence evidence;
+  if (auto added = add_files(sources, evidence); !added) return tl::unexpected<Error>(added.error());
+  if (!sources.only) {
+    if (sources.live()) look(sources.collect, std::move(reach), caller, evidence);
+    caller.progress("");
+    return evidence;
+  }
+  if (sources.live()) {
+    auto facts = look_within(kHealthDeadline, {});
+    if (!facts) return tl::unexpected<Error>(facts.error());
+    evidence.nodes.emplace(*sources.only, std::move(*facts));
+  }
+  if (auto one = narrow_to(*sources.only, evidence); !one) return tl::unexpected<Error>(one.error());
+  return evidence;
+}
+
+Result<Facts> look_within(std::chrono::milliseconds deadline, const CollectOptions& options) {
+  const auto answer = ask_in_child(
+      "verify", [&](const Say&) { return facts_to_json(collect_facts(*open_this_machine(), options)); },
+      deadline);
+  if (!answer.ok()) return fail(ErrorKind::kTimeout, "this machine: " + describe(answer.miss(), ""));
+  return facts_from_json(*answer);
+}
+
+Result<void> narrow_to(const std::string& node, Evidence& evidence) {
+  if (evidence.nodes.size() != 1)
+    return fail(ErrorKind::kBadInput,
+                fmt::format("a health check is about one node; these are {}", evidence.nodes.size()));
+  if (!evidence.cluster.nodes.empty() && find_node(evidence.cluster, node) == nullptr)
+    return fail(ErrorKind::kBadInput, fmt::format("{} knows no node \"{}\"", evidence.cluster.file, node));
+  auto own = evidence.nodes.extract(evidence.nodes.begin());
+  own.key() = node;
+  evidence.nodes.insert(std::move(own));
+  evidence.unreachable.clear();
+  return {};
+}
+
+}  // namespace railbed

@@ -1,0 +1,29 @@
+// Measures storage in folders of nodes, all nodes at once.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "campaign/caller.h"
+#include "campaign/reach.h"
+#include "campaign/run.h"
+#include "campaign/storage_visits.h"
+#include "verify/verify.h"
+
+namespace railbed {
+
+struct StoragePlan {
+  std::uint64_t bytes = 0;  // of the files, all together; 0: the engine's default
+  double seconds = 3;       // of each run but the checkpoint
+};
+
+struct MeasuredStorage {
+  BenchRun run;  // its `storage`: every place that could be asked for
+  std::vector<Unreachable> unreachable;
+};
+
+// A place that failed has its failure; after a stop the run has what was measured until then.
+MeasuredStorage measure_storage_places(const StorageVisits& visits, const StoragePlan& plan,
+                                       const RunRequest& request, ReachOptions reach, const Caller& caller);
+
+}  // namespace railbed

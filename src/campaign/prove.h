@@ -1,0 +1,36 @@
+// Proves a cluster: looks at every node, measures every rail between neighbours, and judges all of it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "campaign/caller.h"
+#include "campaign/reach.h"
+#include "campaign/run.h"
+#include "facts/facts.h"
+#include "verify/differences.h"
+#include "verify/verify.h"
+
+namespace railbed {
+
+struct ProofPlan {
+  bool measure = true;  // else only look and judge
+  double seconds = 2;   // that each number is measured
+};
+
+struct Proof {
+  BenchRun run;  // the measurements
+  std::map<std::string, Facts> facts;
+  std::vector<Unreachable> unreachable;
+  Verdict verdict;
+  std::vector<Difference> differences;
+  double seconds = 0;  // wall time
+};
+
+// An error only after a stop.
+Result<Proof> prove(const Cluster& cluster, const ProofPlan& plan, const RunRequest& request,
+                    ReachOptions reach, const Caller& caller);
+
+}  // namespace railbed

@@ -1,0 +1,23 @@
+#include "campaign/run.h"
+
+#include <iterator>
+
+#include "base/moment.h"
+
+namespace railbed {
+
+BenchRun begin_run(const RunRequest& request) {
+  BenchRun run;
+  run.started_at = utc_now();
+  run.label = request.label;
+  run.command = request.command;
+  run.railbed = RAILBED_VERSION;
+  run.asked = request.asked;
+  return run;
+}
+
+void add_measurements(BenchRun& run, std::vector<Measurement> measured) {
+  std::move(measured.begin(), measured.end(), std::back_inserter(run.measurements));
+}
+
+}  // namespace railbed

@@ -1,0 +1,91 @@
+#include "cli/typed_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "cli/fleet_options.h"
+
+namespace railbed {
+namespace {
+
+// Options of how a run is printed and kept; where to is nothing of the run.
+constexpr std::array kNotOfTheRun = {"all",          "baseline", "help",   "json",  "label",
+                                     "measurements", "no-store", "output", "store", "svg"};
+// How long and how often is measured, and what is left out: not what each number means. Where the nodes are
+// stands in the measurements.
+constexpr std::array kNoOtherNumber = {"bandwidth-only", "cluster",    "format",  "latency-only", "patience",
+                                       "repeat",         "rendezvous", "seconds", "tcp",          "warm-up"};
+
+template <class Names>
+bool is_among(const Names& names, const std::string& name) {
+  return std::ranges::find(names, std::string_view(name)) != names.end();
+}
+
+std::string name_of_option(const CLI::Option& option) {
+  return option.get_lnames().empty() ? "" : option.get_lnames().front();
+}
+
+bool is_of_the_run(const CLI::Option& option) {
+  return option.count() > 0 && option.get_group() != kReachGroup &&
+         !is_among(kNotOfTheRun, name_of_option(option));
+}
+
+std::vector<std::string> values_of(const CLI::Option& option) { return option.reduced_results(); }
+
+bool is_flag(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
+
+std::string quoted(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./,:=@%+-";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+// "bench rdma"
+std::string path_of(const CLI::App& app) {
+  if (app.get_parent() == nullptr) return "";
+  const std::string before = path_of(*app.get_parent());
+  return before.empty() ? app.get_name() : before + " " + app.get_name();
+}
+
+std::string as_typed(const CLI::Option& option) {
+  const std::string name = name_of_option(option);
+  if (is_flag(option)) return " --" + name;
+  const std::vector<std::string> values = values_of(option);
+  if (option.get_positional()) {
+    std::string text;
+    for (const std::string& value : values) text += " " + quoted(value);
+    return text;
+  }
+  return fmt::format(" --{} {}", name, quoted(fmt::format("{}", fmt::join(values, ","))));
+}
+
+}  // namespace
+
+std::string typed_command(const CLI::App& app) {
+  std::string line = path_of(app);
+  for (const bool positional : {true, false})
+    for (const CLI::Option* option : app.get_options())
+      if (option->get_positional() == positional && is_of_the_run(*option)) line += as_typed(*option);
+  return line;
+}
+
+std::map<std::string, std::string> typed_choices(const CLI::App& app) {
+  std::map<std::string, std::string> choices;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = name_of_option(*option);
+    if (option->get_positional() || !is_of_the_run(*option) || is_among(kNoOtherNumber, name)) continue;
+    choices[name] = is_flag(*option) ? "true" : fmt::format("{}", fmt::join(values_of(*option), ","));
+  }
+  return choices;
+}
+
+}  // namespace railbed

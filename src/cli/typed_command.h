@@ -1,0 +1,21 @@
+// What was typed, as a run keeps it: the command that makes the same run again, and what of it can change a
+// number. Both come from the options that the parsed command has, so a new option is in both by itself.
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace railbed {
+
+// "bench rdma gpu01 gpu02 --sizes 4K,64K": every option that was given, except those that only print, keep or
+// reach nodes. Quoted where a shell needs it.
+std::string typed_command(const CLI::App& app);
+
+// Of these the ones by which numbers can differ: "sizes" → "4K,64K", "duplex" → "true".
+std::map<std::string, std::string> typed_choices(const CLI::App& app);
+
+}  // namespace railbed
