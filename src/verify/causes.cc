@@ -1,3 +1,16 @@
+// Which finding is the cause, and which ones only follow from it.
+//
+// Two questions decide. May the one rule explain the other? Each rule names the rules that may
+// (explained_by); followed breadth first they give its ancestors, the likeliest first. And do the two
+// findings meet? They do when they share a thing of one node, or a rail on which the consequence names the
+// cause's node, or when the cause concerns the whole node. The first red finding of the first ancestor that
+// meets a finding is its direct cause.
+//
+// The graph of rules has no cycle (rule_test.cc), so following direct causes ends at a finding that nothing
+// explains: the root, the one line that people should read. Everything below it points there.
+//
+// A fleet has millions of findings and few that are red. Candidates are therefore looked up by rule and node,
+// and only what is red or unknown is compared and ranked; the calm rest is counted into place, never sorted.
 #include "verify/causes.h"
 
 #include <algorithm>

@@ -1,21 +1,28 @@
+// How the nodes of a cluster differ, for people to look over: no verdict, no majority, no finding.
+//
+// Every node is told as a list of traits, each a property and its value. The nodes are then grouped by value,
+// one property at a time; a property with one value says nothing and is dropped, and so is one in which every
+// node is as cluster.yaml states. Values that most nodes have come first.
+//
+// Two properties need care. Memory is never the same to the byte: sizes within 5 % count as one (kinds.h).
+// Kernel command lines are long and mostly equal: what all of them share is cut away, and what names a node's
+// own disks and addresses, so that a line shows the difference and nothing else.
 #include "verify/differences.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
 #include "base/text.h"
-#include "hardware/nic.h"
+#include "verify/kinds.h"
 
 namespace railbed {
 namespace {
 
 constexpr std::string_view kCommandLine = "kernel command line";
 constexpr std::string_view kMemory = "memory";
-constexpr double kMemoryTolerance = 0.05;  // ours: firmware and integrated graphics take unequal shares
 
 class Traits {
  public:
@@ -41,15 +48,7 @@ class Traits {
     if (!models.empty()) add("GPU model", fmt::format("{}", fmt::join(models, " + ")));
   }
   void adapters() {
-    if (!node_.facts->pci.ok()) return;
-    std::map<std::string, int> kinds;
-    for (const PciDevice* adapter : node_.adapters()) {
-      const NicModel* model = find_nic(adapter->device.value_or(0));
-      ++kinds[model == nullptr ? "unknown adapter" : std::string(model->name)];
-    }
-    std::vector<std::string> texts;
-    for (const auto& [name, number] : kinds) texts.push_back(fmt::format("{} × {}", number, name));
-    add("RDMA adapters", texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", ")));
+    if (node_.facts->pci.ok()) add("RDMA adapters", adapters_text(node_));
   }
   void firmware() {
     std::map<std::string, std::set<std::string>> by_board;
@@ -159,18 +158,10 @@ std::vector<Difference> find_differences(const Evidence& evidence) {
   const Survey survey(evidence);
   std::vector<std::string> order;
   std::map<std::string, Property> properties;
-  std::vector<double> sizes;  // of memory, seen so far
+  MemorySizes sizes;
   for (const NodeView& node : survey.nodes)
     for (Trait& trait : traits_of(node)) {
-      if (trait.name == kMemory) {
-        const auto size = static_cast<double>(node.facts->system.memory.total->bytes);
-        const auto same = std::ranges::find_if(sizes, [&](double other) {
-          return std::abs(other - size) <= kMemoryTolerance * std::max(other, size);
-        });
-        const double shown = same == sizes.end() ? size : *same;
-        if (same == sizes.end()) sizes.push_back(size);
-        trait.value = to_text(ByteCount{static_cast<std::uint64_t>(shown)});
-      }
+      if (trait.name == kMemory) trait.value = sizes.text(*node.facts->system.memory.total);
       const auto [found, fresh] = properties.try_emplace(trait.name);
       if (fresh) order.push_back(trait.name);
       found->second.groups[trait.value].push_back(*node.name);

@@ -1,4 +1,4 @@
-// What the GPU rules share: one Case for each GPU that NVML answers for.
+// The walks over GPUs: all that the driver knows, those that NVML answers for, those that were under load.
 #pragma once
 
 #include <fmt/format.h>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "hardware/gpu_model.h"
-#include "verify/judge.h"
+#include "verify/walk.h"
 
 namespace railbed {
 
@@ -19,7 +19,13 @@ struct GpuView {
 
   const std::string& address() const { return gpu.pci_address; }
   std::string where() const { return fmt::format("GPU {} of {}", gpu.pci_address, *node.name); }
+  // A command of nvidia-smi for this GPU.
+  std::string smi(std::string_view what) const {
+    return fmt::format("nvidia-smi -i {} {}", gpu.pci_address, what);
+  }
 };
+
+inline std::string on_or_off(bool on) { return on ? "on" : "off"; }
 
 // The value. Null, and the case has ended, when there is none: as not applicable where GPU or driver do not
 // offer it, as unknown where it could not be read.
@@ -32,7 +38,7 @@ const T* said(Case& one, const Reading<T>& reading) {
   return nullptr;
 }
 
-// Calls look(Case&, const Gpu&) for every GPU on PCI.
+// look(Case&, const NodeView&, const Gpu&) for every GPU that the driver or PCI shows.
 template <class Look>
 void each_gpu(const Survey& survey, Judge& judge, Look&& look) {
   for (const NodeView& node : survey.nodes) {
@@ -49,7 +55,7 @@ void each_gpu(const Survey& survey, Judge& judge, Look&& look) {
   }
 }
 
-// Calls look(Case&, const GpuView&) for every GPU that NVML answers for.
+// look(Case&, const GpuView&) for every GPU that NVML answers for.
 template <class Look>
 void each_answering_gpu(const Survey& survey, Judge& judge, Look&& look) {
   each_gpu(survey, judge, [&](Case& one, const NodeView& node, const Gpu& gpu) {
@@ -63,7 +69,7 @@ void each_answering_gpu(const Survey& survey, Judge& judge, Look&& look) {
   });
 }
 
-// Likewise for every GPU that was under load, with what it did.
+// look(Case&, const GpuView&, const GpuLoad&) for every GPU that was under load, with what it did.
 template <class Look>
 void each_loaded_gpu(const Survey& survey, Judge& judge, Look&& look) {
   each_answering_gpu(survey, judge, [&](Case& one, const GpuView& gpu) {

@@ -30,6 +30,25 @@ bool Case::lacks_interface(const RailEnd& end) {
   return true;
 }
 
+bool Case::lacks_rdma(const RailEnd& end) {
+  return lacks(!end.rdma || !end.wants_rdma(), "no RDMA device behind this interface");
+}
+
+bool Case::lacks_gpus(const NodeView& node) { return lacks(node.gpus().empty(), "no NVIDIA GPU on PCI"); }
+
+bool Case::lacks_accelerators(const NodeView& node) {
+  return lacks(!node.has_accelerators(), "no GPU and no RDMA adapter on PCI");
+}
+
+bool Case::lacks_systemd(const NodeView& node) {
+  return read_if_there(node.facts->system.services, "no systemd here") == nullptr;
+}
+
+bool Case::lacks(bool nothing, std::string_view why) {
+  if (nothing) not_applicable(std::string(why));
+  return nothing;
+}
+
 void Case::pass(std::string observed) {
   finding_.observed = std::move(observed);
   end(Status::kPass, std::string(rule_.title));

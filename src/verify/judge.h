@@ -1,12 +1,11 @@
-// What a rule function speaks to. It opens one Case a subject and ends it with one verdict; the judge fills
-// in rule, node, touches and evidence.
+// What a rule function speaks to. A Case is one subject on trial. Its facts are asked through it, read() and
+// its kin, so that it learns where each was read, and it is ended once: pass, warn, fail, unknown or not
+// applicable. What could not be read ends it by itself, as unknown: no rule can forget to look, or take
+// silence for health. Ending it puts a Finding in the judge's list; a case that nobody ends leaves none.
 //
-//   Case one = judge.on(end);
-//   const int* mtu = one.read(end.interface->mtu);  // not readable: the case ends as unknown, with the path
-//   if (mtu == nullptr) continue;
-//   if (*mtu == 9000) { one.pass("9000"); continue; }
-//   one.fail({.message = "ens6 has MTU 1500, expected 9000", .expected = "9000", .observed = "1500",
-//             .remedy = {"Raise the MTU.", {"ip link set ens6 mtu 9000"}}});
+// The judge fills in what every finding of a rule shares: the rule's id, the node, the subject, and the
+// things that the finding touches, by which causes are found later (causes.h). It judges one rule and belongs
+// to one thread; who walks over what is written in walk.h.
 #pragma once
 
 #include <string>
@@ -19,6 +18,12 @@
 #include "verify/survey.h"
 
 namespace railbed {
+
+// Whether a fact is there and only root may read it.
+template <class T>
+bool needs_root(const Reading<T>& reading) {
+  return !reading.ok() && reading.miss().missing == Missing::kDenied;
+}
 
 // What is wrong, in the words a person reads first.
 struct Complaint {
@@ -50,8 +55,14 @@ class Case {
     not_applicable(std::move(why_not));
     return nullptr;
   }
-  // True, and the case has ended, when this end has no interface to look at.
+  // True, and the case has ended as not applicable, where there is nothing to look at: no interface (or as
+  // unknown, when interfaces could not be read), no RDMA device behind it, no NVIDIA GPU on PCI, neither GPU
+  // nor RDMA adapter.
   bool lacks_interface(const RailEnd& end);
+  bool lacks_rdma(const RailEnd& end);
+  bool lacks_gpus(const NodeView& node);
+  bool lacks_accelerators(const NodeView& node);
+  bool lacks_systemd(const NodeView& node);  // or as unknown, when services could not be read
   // Names where a fact was read without asking for it.
   template <class T>
   void seen(const Reading<T>& reading) {
@@ -69,6 +80,7 @@ class Case {
   void not_applicable(std::string why);
 
  private:
+  bool lacks(bool nothing, std::string_view why);
   void end(Status status, std::string message);
   const Rule& rule_;
   std::vector<Finding>& findings_;

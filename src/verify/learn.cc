@@ -1,3 +1,14 @@
+// What a healthy fleet looks like, learnt from one verdict.
+//
+// A cluster says best itself what is usual in it, but a sick node must not teach: nodes with a failure of
+// their own, or named by one, are left out first. When fewer than two thirds remain, nothing is learnt, since
+// the failures may be the norm. Of the others, every property is put to the vote (driver, kernel, GPUs …),
+// and the most frequent answer is learnt when two thirds of ALL nodes have it, the sick and the silent
+// counted as if they disagreed. A node with another answer is named, so that people can say in its own expect
+// that it is right.
+//
+// Memory is rounded down to a sixteenth or finer of its size before the vote, because firmware keeps an
+// unequal share of it.
 #include "verify/learn.h"
 
 #include <fmt/format.h>

@@ -54,52 +54,59 @@ Things touches_of(const NodeView& node, const LogEvent& event) {
 
 }  // namespace
 
-void ask_log(const Survey& survey, Judge& judge, const LogQuestion& question) {
+void each_told(const Survey& survey, Judge& judge, std::string_view what, const Concerns& concerns,
+               const JudgeTold& look) {
   for (const NodeView& node : survey.nodes) {
     const Reading<KernelLog>& log = node.facts->kernel_log;
     if (!log) {
-      judge.on(node, std::string(question.what))
+      judge.on(node, std::string(what))
           .not_applicable(log.absent() ? "no kernel log was read here"
                                        : "the kernel log cannot be read (host.kernel-log)");
       continue;
     }
-    std::map<std::string, Told> subjects;
+    std::map<std::string, std::vector<const LogEvent*>> subjects;
     for (const LogEvent& event : log->events)
-      if (question.concerns(node, event)) subjects[event.subject].push_back(&event);
+      if (concerns(node, event)) subjects[event.subject].push_back(&event);
     if (subjects.empty()) {
-      Case one = judge.on(node, std::string(question.what));
+      Case one = judge.on(node, std::string(what));
       one.seen(log);
       one.pass("none in the kernel log");
     }
-    for (const auto& [subject, told] : subjects) {
-      Case one = judge.on(node, subject.empty() ? std::string(question.what) : subject,
-                          touches_of(node, *told.front()));
+    for (auto& [subject, events] : subjects) {
+      Case one =
+          judge.on(node, subject.empty() ? std::string(what) : subject, touches_of(node, *events.front()));
       one.seen(log);
-      question.judge(one, node, told);
+      look(one, Told{node, std::move(events)});
     }
   }
 }
 
-std::uint64_t total(const Told& told) {
+std::uint64_t Told::total() const {
   std::uint64_t sum = 0;
-  for (const LogEvent* one : told) sum += one->count;
+  for (const LogEvent* one : events) sum += one->count;
   return sum;
 }
 
-const LogEvent& newest(const Told& told) { return **std::ranges::max_element(told, {}, &LogEvent::last); }
+const LogEvent& Told::newest() const { return **std::ranges::max_element(events, {}, &LogEvent::last); }
 
-std::string how_often(const Told& told) {
-  const std::uint64_t count = total(told);
-  const std::string last = utc_text(newest(told).last);
+const LogEvent* Told::first(LogKind kind) const {
+  const auto found = std::ranges::find(events, kind, &LogEvent::kind);
+  return found == events.end() ? nullptr : *found;
+}
+
+std::string Told::how_often() const {
+  const std::uint64_t count = total();
+  const std::string last = utc_text(newest().last);
   return count == 1 ? fmt::format("once, at {}", last) : fmt::format("{} times, last at {}", count, last);
 }
 
-double per_day(const NodeView& node, const Told& told) {
+double Told::per_day() const {
   const KernelLog& log = *node.facts->kernel_log;
-  return static_cast<double>(total(told)) / std::max(1.0, (log.ends - log.begins) / 86400);
+  return static_cast<double>(total()) / std::max(1.0, (log.ends - log.begins) / 86400);
 }
 
-std::string thing_at(const NodeView& node, const std::string& address) {
+std::string Told::thing() const {
+  const std::string& address = newest().subject;
   const PciDevice* device = find_pci(node.pci(), address);
   return device != nullptr && is_gpu(*device) ? "GPU " + address : address;
 }

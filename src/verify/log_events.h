@@ -1,4 +1,4 @@
-// How rules ask the kernel's log: one walk for all of them.
+// The walk over what the kernel's log tells.
 #pragma once
 
 #include <functional>
@@ -7,37 +7,39 @@
 #include <vector>
 
 #include "facts/kernel_log.h"
-#include "verify/judge.h"
-#include "verify/survey.h"
+#include "verify/walk.h"
 
 namespace railbed {
 
-// Events of one node about one subject; never empty.
-using Told = std::vector<const LogEvent*>;
+// What one node's log tells of one subject; never without an event.
+struct Told {
+  const NodeView& node;
+  std::vector<const LogEvent*> events;
 
-struct LogQuestion {
-  std::string_view what;  // subject of the case that passes: "Xid"
-  std::function<bool(const NodeView&, const LogEvent&)> concerns;
-  // Ends the case: red, or pass where it is no harm.
-  std::function<void(Case&, const NodeView&, const Told&)> judge;
+  const LogEvent& newest() const;
+  const LogEvent* first(LogKind kind) const;  // null: none of that kind
+  std::string how_often() const;              // "3 times, last at 2026-01-19T10:00:00Z"
+  double per_day() const;                     // over at least one day
+  // What stands at the address that it is about: "GPU 0000:06:00.0", "0000:02:00.0".
+  std::string thing() const;
+
+ private:
+  std::uint64_t total() const;
 };
 
-// For `concerns`: events of this kind.
-inline auto is(LogKind kind) {
-  return [kind](const NodeView&, const LogEvent& event) { return event.kind == kind; };
+// For `concerns`: events of one of these kinds.
+template <class... Kinds>
+auto is(Kinds... kinds) {
+  return [=](const NodeView&, const LogEvent& event) { return ((event.kind == kinds) || ...); };
 }
 
-// On each node: not applicable where there is no log (host.kernel-log says why), pass where no event
-// concerns, else one case for each subject with events.
-void ask_log(const Survey& survey, Judge& judge, const LogQuestion& question);
+using Concerns = std::function<bool(const NodeView&, const LogEvent&)>;
+using JudgeTold = std::function<void(Case&, const Told&)>;
 
-std::uint64_t total(const Told& told);
-const LogEvent& newest(const Told& told);
-// "3 times, last at 2026-01-19T10:00:00Z".
-std::string how_often(const Told& told);
-// Events a day, over at least one day.
-double per_day(const NodeView& node, const Told& told);
-// "GPU 0000:06:00.0", "0000:02:00.0": what stands at the address.
-std::string thing_at(const NodeView& node, const std::string& address);
+// look(Case&, const Told&) for each subject of which a node's log has events that concern the rule. Where
+// there is none the case passes, about `what`; where there is no log it does not apply (host.kernel-log says
+// why).
+void each_told(const Survey& survey, Judge& judge, std::string_view what, const Concerns& concerns,
+               const JudgeTold& look);
 
 }  // namespace railbed

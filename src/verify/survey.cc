@@ -123,6 +123,25 @@ bool RailEnd::infiniband() const {
 
 std::string RailEnd::rdma_name() const { return rdma.device->name + "/" + std::to_string(rdma.port->number); }
 
+std::string RailEnd::address_text() const {
+  const int prefix = rail->subnet ? rail->subnet->prefix() : 24;
+  return port->address->to_text() + "/" + std::to_string(prefix);
+}
+
+std::string RailEnd::where() const { return name + " of " + *node; }
+
+std::string RailEnd::rdma_where() const { return rdma_name() + " of " + *node; }
+
+bool NodeView::needs_rdma() const {
+  return !adapters().empty() || std::ranges::any_of(ends, &RailEnd::wants_rdma);
+}
+
+std::vector<const PciDevice*> NodeView::accelerators() const {
+  std::vector<const PciDevice*> devices = gpus();
+  devices.insert(devices.end(), adapters().begin(), adapters().end());
+  return devices;
+}
+
 const Expectations& NodeView::expect() const { return wanted == nullptr ? kNoExpectations : wanted->expect; }
 
 const std::vector<PciDevice>& NodeView::pci() const { return facts->pci.ok() ? *facts->pci : kNoDevices; }
@@ -156,6 +175,18 @@ const std::vector<const RailEnd*>& Survey::ends_of(const Rail& rail) const {
   static const std::vector<const RailEnd*> kNone;
   const auto found = ends_.find(&rail);
   return found == ends_.end() ? kNone : found->second;
+}
+
+const Service* find_service(const NodeView& node, std::initializer_list<std::string_view> names) {
+  for (const Service& service : items(node.facts->system.services))
+    if (std::ranges::find(names, service.name) != names.end()) return &service;
+  return nullptr;
+}
+
+bool is_roce_v2(const Gid& gid) { return gid.type.value_or("") == "RoCE v2"; }
+
+bool is_gid_of(const Gid& gid, const RailEnd& end) {
+  return end.address() != nullptr && is_roce_v2(gid) && gid.gid.ok() && *gid.gid == *end.address();
 }
 
 bool module_present(const Facts& facts, std::string_view module) {

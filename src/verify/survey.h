@@ -32,7 +32,13 @@ struct RailEnd {
   bool infiniband() const;
   bool software_rdma() const { return rail != nullptr && !rail->rdma_driver.empty(); }
   bool wants_rdma() const { return rail == nullptr || rail->fabric != Fabric::kEthernet; }
-  std::string rdma_name() const;  // "mlx5_0/1"; only when rdma is set
+  bool roce() const { return wants_rdma() && !infiniband(); }
+  // That cluster.yaml gives this end; null: none.
+  const IpAddress* address() const { return port != nullptr && port->address ? &*port->address : nullptr; }
+  std::string address_text() const;  // "10.0.0.1/24", with its rail's prefix; only where there is one
+  std::string where() const;         // "ens6 of gpu01"
+  std::string rdma_name() const;     // "mlx5_0/1"; only when rdma is set
+  std::string rdma_where() const;    // "mlx5_0/1 of gpu01"; likewise
 };
 
 struct NodeView {
@@ -45,17 +51,21 @@ struct NodeView {
   std::vector<const GpuModel*> gpu_models =
       {};  // of facts->gpus.devices, in their order; null: not in the table
 
-  std::vector<nccl::Complaint> nccl_complaints = {};  // of the lint, judged by rules_nccl.cc
-  nccl::Choices nccl_choices = {};                    // judged by rules_nccl_choice.cc
+  std::vector<nccl::Complaint> nccl_complaints = {};  // of the lint, judged by rules/nccl.cc
+  nccl::Choices nccl_choices = {};                    // judged by rules/nccl_choice.cc
   std::size_t nccl_variables = 0;                     // how many are set
 
   // It has a GPU or an RDMA adapter on PCI: a real machine whose tuning matters.
   bool has_accelerators() const { return !gpus().empty() || !adapters().empty(); }
+  // It has an RDMA adapter, or an end that wants RDMA.
+  bool needs_rdma() const;
   const Expectations& expect() const;
   const std::vector<PciDevice>& pci() const;  // empty when it could not be read
   const std::vector<const PciDevice*>& gpus() const { return gpus_on_pci; }
   // Mellanox physical functions.
   const std::vector<const PciDevice*>& adapters() const { return adapters_on_pci; }
+  // GPUs, then adapters.
+  std::vector<const PciDevice*> accelerators() const;
   // What findings are about: "pci:ADDRESS" and all that the ends on this device touch …
   Things touches_of(const std::string& pci_address) const;
   Things touches_of(const PciDevice& device) const { return touches_of(device.address); }
@@ -75,6 +85,13 @@ struct Survey {
  private:
   std::map<const Rail*, std::vector<const RailEnd*>> ends_;
 };
+
+// The unit of one of these names; null: none, or services could not be read.
+const Service* find_service(const NodeView& node, std::initializer_list<std::string_view> names);
+
+bool is_roce_v2(const Gid& gid);
+// A RoCE v2 GID of the address that cluster.yaml gives this end.
+bool is_gid_of(const Gid& gid, const RailEnd& end);
 
 bool module_present(const Facts& facts, std::string_view module);
 

@@ -1,3 +1,12 @@
+// Who is the odd one out.
+//
+// Each node has one vote: its value. One value in all means that there is nothing to say. Where more than
+// half of the nodes agree, they are taken to be right, and each other node gets a finding of its own: its
+// rule, its node, what the many have. Where no value has such a majority nobody can be called odd, so the
+// cluster gets a single finding that lists the values with their nodes and touches all of them.
+//
+// Votes with a key (the same board, the same product, the same operating system) are compared within the key
+// only: nodes of two kinds need not be alike.
 #include "verify/uniform.h"
 
 #include <fmt/format.h>
@@ -76,6 +85,26 @@ void compare_groups(Judge& judge, const Grouped& grouped, const Uniformity& what
     each.subject = subject;
     compare(judge, votes, each);
   }
+}
+
+std::optional<Answer> answer_of(const Reading<std::string>& reading) {
+  return reading.ok() ? std::optional<Answer>({*reading, reading.from()}) : std::nullopt;
+}
+
+void compare_nodes(const Survey& survey, Judge& judge, const Uniformity& what, const AskNode& ask) {
+  std::vector<Vote> votes;
+  for (const NodeView& node : survey.nodes)
+    if (auto answer = ask(node)) votes.push_back({&node, std::move(answer->value), std::move(answer->from)});
+  compare(judge, votes, what);
+}
+
+void compare_nodes(const Survey& survey, Judge& judge, const Uniformity& what,
+                   const std::function<std::string(const NodeView&)>& kind, const AskNode& ask) {
+  Grouped groups;
+  for (const NodeView& node : survey.nodes)
+    if (auto answer = ask(node))
+      groups[kind(node)].push_back({&node, std::move(answer->value), std::move(answer->from)});
+  compare_groups(judge, groups, what);
 }
 
 }  // namespace railbed

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "verify/areas.h"
-#include "verify/judge.h"
+#include "verify/kinds.h"
 #include "verify/uniform.h"
 
 namespace railbed {
@@ -15,18 +15,19 @@ namespace {
 std::string product_of(const NodeView& node) { return node.facts->system.firmware.product.value_or(""); }
 
 void bios_uniform(const Survey& survey, Judge& judge) {
-  Grouped groups;
-  for (const NodeView& node : survey.nodes)
-    if (const auto& version = node.facts->system.firmware.version; version.ok())
-      groups[product_of(node)].push_back(
-          {&node, *version + " " + node.facts->system.firmware.date.value_or(""), version.from()});
-  compare_groups(judge, groups,
-                 {.subject = "BIOS",
-                  .why = "settings and PCIe tuning come with it",
-                  .remedy = {"Bring the BMC's firmware inventory to one version, then compare the settings.",
-                             {"dmidecode -s bios-version"},
-                             true,
-                             false}});
+  compare_nodes(
+      survey, judge,
+      {.subject = "BIOS",
+       .why = "settings and PCIe tuning come with it",
+       .remedy = {"Bring the BMC's firmware inventory to one version, then compare the settings.",
+                  {"dmidecode -s bios-version"},
+                  true,
+                  false}},
+      product_of, [](const NodeView& node) -> std::optional<Answer> {
+        const auto& firmware = node.facts->system.firmware;
+        if (!firmware.version.ok()) return std::nullopt;
+        return Answer{*firmware.version + " " + firmware.date.value_or(""), firmware.version.from()};
+      });
 }
 
 // Without what names this node, its own disks, images and addresses.
@@ -46,110 +47,106 @@ std::string settings_of(const NodeView& node, const std::string& line) {
 }
 
 void command_line_uniform(const Survey& survey, Judge& judge) {
-  Grouped groups;
-  for (const NodeView& node : survey.nodes)
-    if (const auto& line = node.facts->system.kernel.command_line; line.ok())
-      groups[product_of(node)].push_back({&node, settings_of(node, *line), line.from()});
-  compare_groups(judge, groups,
-                 {.subject = "kernel command line",
-                  .why = "IOMMU, power and memory settings are made there",
-                  .remedy = {"Give all nodes the same line, and reboot.",
-                             {"cat /proc/cmdline", "update-grub || grub2-mkconfig -o /boot/grub2/grub.cfg"},
-                             true}});
+  compare_nodes(survey, judge,
+                {.subject = "kernel command line",
+                 .why = "IOMMU, power and memory settings are made there",
+                 .remedy = {"Give all nodes the same line, and reboot.",
+                            {"cat /proc/cmdline", "update-grub || grub2-mkconfig -o /boot/grub2/grub.cfg"},
+                            true}},
+                product_of, [](const NodeView& node) -> std::optional<Answer> {
+                  const auto& line = node.facts->system.kernel.command_line;
+                  if (!line.ok()) return std::nullopt;
+                  return Answer{settings_of(node, *line), line.from()};
+                });
 }
 
 void processors_uniform(const Survey& survey, Judge& judge) {
-  Grouped groups;
-  for (const NodeView& node : survey.nodes) {
-    const Cpu& cpu = node.facts->system.cpu;
-    if (cpu.online.ok())
-      groups[product_of(node)].push_back(
-          {&node, fmt::format("{} × {}", *cpu.online, cpu.model.value_or("processor")), cpu.online.from()});
-  }
-  compare_groups(judge, groups,
-                 {.subject = "processors",
-                  .why = "hyper-threading or cores were switched off in one node's BIOS",
-                  .remedy = {"Compare the BIOS settings.", {"lscpu"}, true}});
+  compare_nodes(survey, judge,
+                {.subject = "processors",
+                 .why = "hyper-threading or cores were switched off in one node's BIOS",
+                 .remedy = {"Compare the BIOS settings.", {"lscpu"}, true}},
+                product_of, [](const NodeView& node) -> std::optional<Answer> {
+                  const Cpu& cpu = node.facts->system.cpu;
+                  if (!cpu.online.ok()) return std::nullopt;
+                  return Answer{fmt::format("{} × {}", *cpu.online, cpu.model.value_or("processor")),
+                                cpu.online.from()};
+                });
 }
 
 void numa_uniform(const Survey& survey, Judge& judge) {
-  Grouped groups;
-  for (const NodeView& node : survey.nodes)
-    if (const auto& nodes = node.facts->system.cpu.numa_nodes; !nodes.empty())
-      groups[product_of(node)].push_back({&node, std::to_string(nodes.size()), nodes.front().cpus.from()});
-  compare_groups(judge, groups,
-                 {.subject = "number of NUMA nodes",
-                  .why = "NPS or sub-NUMA clustering is set otherwise in one node's BIOS",
-                  .remedy = {"Compare the BIOS settings.", {"numactl --hardware"}, true}});
+  compare_nodes(survey, judge,
+                {.subject = "number of NUMA nodes",
+                 .why = "NPS or sub-NUMA clustering is set otherwise in one node's BIOS",
+                 .remedy = {"Compare the BIOS settings.", {"numactl --hardware"}, true}},
+                product_of, [](const NodeView& node) -> std::optional<Answer> {
+                  const auto& nodes = node.facts->system.cpu.numa_nodes;
+                  if (nodes.empty()) return std::nullopt;
+                  return Answer{std::to_string(nodes.size()), nodes.front().cpus.from()};
+                });
 }
 
 void drives_uniform(const Survey& survey, Judge& judge) {
-  Grouped groups;
-  for (const NodeView& node : survey.nodes) {
-    const auto& nvme = node.facts->system.storage.nvme;
-    if (!nvme.ok() || nvme->empty()) continue;
-    std::map<std::string, int> kinds;
-    for (const NvmeController& drive : *nvme) ++kinds[drive.model.value_or("unknown model")];
-    std::vector<std::string> texts;
-    for (const auto& [model, count] : kinds) texts.push_back(fmt::format("{} × {}", count, model));
-    groups[product_of(node)].push_back({&node, fmt::format("{}", fmt::join(texts, ", ")), nvme.from()});
-  }
-  compare_groups(judge, groups,
-                 {.subject = "NVMe drives",
-                  .why = "a drive is missing, or a slower one was put in",
-                  .remedy = {"Look for the drive that is missing or other.", {"nvme list"}}});
+  compare_nodes(survey, judge,
+                {.subject = "NVMe drives",
+                 .why = "a drive is missing, or a slower one was put in",
+                 .remedy = {"Look for the drive that is missing or other.", {"nvme list"}}},
+                product_of, [](const NodeView& node) -> std::optional<Answer> {
+                  const auto& nvme = node.facts->system.storage.nvme;
+                  if (!nvme.ok() || nvme->empty()) return std::nullopt;
+                  std::map<std::string, int> kinds;
+                  for (const NvmeController& drive : *nvme) ++kinds[drive.model.value_or("unknown model")];
+                  return Answer{counted(kinds), nvme.from()};
+                });
 }
 
 void rdma_driver_uniform(const Survey& survey, Judge& judge) {
-  std::vector<Vote> votes;
-  for (const NodeView& node : survey.nodes) {
-    if (node.adapters().empty() || !node.facts->system.kernel.present_modules.ok()) continue;
-    const auto& version = node.facts->rdma.driver_version;
-    votes.push_back({&node, version.ok() ? *version : "the kernel's own", version.from()});
-  }
-  compare(judge, votes,
-          {.subject = "RDMA driver",
-           .why = "NVIDIA's OFED and the kernel's own differ in settings, counters and faults",
-           .remedy = {
-               "Install one of them everywhere.", {"modinfo -F version mlx5_core", "ofed_info -s"}, true}});
+  compare_nodes(
+      survey, judge,
+      {.subject = "RDMA driver",
+       .why = "NVIDIA's OFED and the kernel's own differ in settings, counters and faults",
+       .remedy = {"Install one of them everywhere.", {"modinfo -F version mlx5_core", "ofed_info -s"}, true}},
+      [](const NodeView& node) -> std::optional<Answer> {
+        if (node.adapters().empty() || !node.facts->system.kernel.present_modules.ok()) return std::nullopt;
+        const auto& version = node.facts->rdma.driver_version;
+        return Answer{version.ok() ? *version : "the kernel's own", version.from()};
+      });
 }
 
 // The clock of each node was read over its connection, and its distance from the others' is known no better
 // than the answer took: only what lies outside of that counts.
+constexpr double kMostSkew = 1e-3;
+
+void judge_clock(Case& one, const std::string& node, const ClockReading& clock, const ClockReading& middle) {
+  one.add_evidence("the best of several readings over its connection");
+  const double off = std::abs(clock.offset_seconds - middle.offset_seconds);
+  const double doubt = clock.uncertainty_seconds + middle.uncertainty_seconds;
+  const std::string observed = fmt::format("{:.2f} ms ± {:.2f} ms", off * 1e3, doubt * 1e3);
+  if (off + doubt <= kMostSkew) return one.pass(observed);
+  if (off - doubt <= kMostSkew)
+    return one.not_applicable("its answers took too long to tell a millisecond: " + observed);
+  one.warn({.message = fmt::format("the clock of {} is {:.1f} ms away from the others'", node, off * 1e3),
+            .expected = "at most 1 ms",
+            .observed = observed,
+            .remedy = {"Point all nodes at one time server and let them settle.",
+                       {"chronyc tracking || timedatectl timesync-status"}}});
+}
+
 void clock_skew(const Survey& survey, Judge& judge) {
-  constexpr double kMost = 1e-3;
-  const auto& clocks = survey.evidence.clocks;
-  std::vector<ClockReading> sorted;
   const auto matters = [&](const std::string& name) {
     const NodeView* node = survey.find(name);
     return node != nullptr && node->has_accelerators();
   };
-  for (const auto& [node, clock] : clocks)
-    if (matters(node)) sorted.push_back(clock);
-  std::ranges::sort(sorted, {}, &ClockReading::offset_seconds);
-  if (sorted.size() < 2) {
-    judge.on_cluster("clocks").not_applicable(
+  std::map<std::string, ClockReading> clocks = survey.evidence.clocks;
+  std::erase_if(clocks, [&](const auto& each) { return !matters(each.first); });
+  if (clocks.size() < 2)
+    return judge.on_cluster("clocks").not_applicable(
         "fewer than two clocks of nodes with GPUs or RDMA adapters were read");
-    return;
-  }
-  const ClockReading& middle = sorted[(sorted.size() - 1) / 2];
-  for (const auto& [name, clock] : clocks) {
-    if (!matters(name)) continue;
-    Case one = judge.on_node(name);
-    one.add_evidence("the best of several readings over its connection");
-    const double off = std::abs(clock.offset_seconds - middle.offset_seconds);
-    const double doubt = clock.uncertainty_seconds + middle.uncertainty_seconds;
-    const std::string observed = fmt::format("{:.2f} ms ± {:.2f} ms", off * 1e3, doubt * 1e3);
-    if (off - doubt > kMost)
-      one.warn({.message = fmt::format("the clock of {} is {:.1f} ms away from the others'", name, off * 1e3),
-                .expected = "at most 1 ms",
-                .observed = observed,
-                .remedy = {"Point all nodes at one time server and let them settle.",
-                           {"chronyc tracking || timedatectl timesync-status"}}});
-    else if (off + doubt <= kMost)
-      one.pass(observed);
-    else
-      one.not_applicable("its answers took too long to tell a millisecond: " + observed);
+  std::vector<ClockReading> sorted;
+  for (const auto& [node, clock] : clocks) sorted.push_back(clock);
+  std::ranges::sort(sorted, {}, &ClockReading::offset_seconds);
+  for (const auto& [node, clock] : clocks) {
+    Case one = judge.on_node(node);
+    judge_clock(one, node, clock, sorted[(sorted.size() - 1) / 2]);
   }
 }
 

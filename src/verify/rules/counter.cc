@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "verify/areas.h"
-#include "verify/judge.h"
+#include "verify/walk.h"
 
 namespace railbed {
 namespace {
@@ -20,37 +20,32 @@ using Counters = std::map<std::string, Reading<std::uint64_t>>;
 // Warns when one of the counters is not zero; not applicable when the port has none of them.
 void judge_counters(const Survey& survey, Judge& judge, Counters RdmaPort::*group,
                     std::span<const Watched> watched, const Remedy& remedy) {
-  for (const NodeView& node : survey.nodes)
-    for (const RailEnd& end : node.ends) {
-      Case one = judge.on(end);
-      if (!end.rdma || !end.wants_rdma()) {
-        one.not_applicable("no RDMA device behind this interface");
-        continue;
-      }
-      const Counters& counters = end.rdma.port->*group;
-      std::vector<std::string> moved;
-      std::vector<std::string_view> meanings;
-      std::size_t readable = 0;
-      for (const Watched& each : watched) {
-        const auto found = counters.find(std::string(each.name));
-        if (found == counters.end() || !found->second.ok()) continue;
-        ++readable;
-        if (*found->second == 0) continue;
-        one.seen(found->second);
-        moved.push_back(fmt::format("{} {}", each.name, *found->second));
-        meanings.push_back(each.means);
-      }
-      if (readable == 0)
-        one.not_applicable("the port has no such counter");
-      else if (moved.empty())
-        one.pass("0");
-      else
-        one.warn({.message = fmt::format("{} of {} counted {}: {}", end.rdma_name(), *node.name,
-                                         fmt::join(moved, ", "), fmt::join(meanings, "; ")),
-                  .expected = "0",
-                  .observed = fmt::format("{}", fmt::join(moved, ", ")),
-                  .remedy = remedy});
+  each_end(survey, judge, [&](Case& one, const RailEnd& end) {
+    if (one.lacks_rdma(end)) return;
+    const Counters& counters = end.rdma.port->*group;
+    std::vector<std::string> moved;
+    std::vector<std::string_view> meanings;
+    std::size_t readable = 0;
+    for (const Watched& each : watched) {
+      const auto found = counters.find(std::string(each.name));
+      if (found == counters.end() || !found->second.ok()) continue;
+      ++readable;
+      if (*found->second == 0) continue;
+      one.seen(found->second);
+      moved.push_back(fmt::format("{} {}", each.name, *found->second));
+      meanings.push_back(each.means);
     }
+    if (readable == 0)
+      one.not_applicable("the port has no such counter");
+    else if (moved.empty())
+      one.pass("0");
+    else
+      one.warn({.message = fmt::format("{} counted {}: {}", end.rdma_where(), fmt::join(moved, ", "),
+                                       fmt::join(meanings, "; ")),
+                .expected = "0",
+                .observed = fmt::format("{}", fmt::join(moved, ", ")),
+                .remedy = remedy});
+  });
 }
 
 void link_lost(const Survey& survey, Judge& judge) {

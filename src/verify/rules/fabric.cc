@@ -7,64 +7,53 @@
 #include <set>
 
 #include "verify/areas.h"
-#include "verify/judge.h"
+#include "verify/walk.h"
 
 namespace railbed {
 namespace {
 
 void width(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes)
-    for (const RailEnd& end : node.ends) {
-      Case one = judge.on(end);
-      if (!end.rdma || !end.infiniband()) {
-        one.not_applicable("not InfiniBand: the rate says nothing of lanes");
-        continue;
-      }
-      const std::string* state = one.read(end.rdma.port->state);
-      if (state == nullptr) continue;
-      if (*state == "DOWN") {
-        one.not_applicable("the port has no link");
-        continue;
-      }
-      const std::string* text = one.read(end.rdma.port->rate_text);
-      if (text == nullptr) continue;
-      // A port that is split on purpose has its speed in cluster.yaml.
-      const bool meant = end.rail != nullptr && end.rail->speed && end.rdma.port->rate.ok() &&
-                         *end.rail->speed == *end.rdma.port->rate;
-      const bool narrow = text->starts_with("1X") || text->starts_with("2X");
-      if (!narrow || meant) {
-        one.pass(*text);
-        continue;
-      }
-      one.fail(
-          {.message = fmt::format("{} of {} uses only {} of its cable's lanes", end.rdma_name(), *node.name,
-                                  text->substr(0, 2)),
-           .expected = "4X",
-           .observed = *text,
-           .remedy = {"Lanes of the cable or its connector are broken: clean and reseat it, then swap it.",
-                      {fmt::format("ibstat {}", end.rdma.device->name)}}});
-    }
+  each_end(survey, judge, [](Case& one, const RailEnd& end) {
+    if (!end.rdma || !end.infiniband())
+      return one.not_applicable("not InfiniBand: the rate says nothing of lanes");
+    const std::string* state = one.read(end.rdma.port->state);
+    if (state == nullptr) return;
+    if (*state == "DOWN") return one.not_applicable("the port has no link");
+    const std::string* text = one.read(end.rdma.port->rate_text);
+    if (text == nullptr) return;
+    // A port that is split on purpose has its speed in cluster.yaml.
+    const bool meant = end.rail != nullptr && end.rail->speed && end.rdma.port->rate.ok() &&
+                       *end.rail->speed == *end.rdma.port->rate;
+    const bool narrow = text->starts_with("1X") || text->starts_with("2X");
+    if (!narrow || meant) return one.pass(*text);
+    one.fail(
+        {.message = fmt::format("{} uses only {} of its cable's lanes", end.rdma_where(), text->substr(0, 2)),
+         .expected = "4X",
+         .observed = *text,
+         .remedy = {"Lanes of the cable or its connector are broken: clean and reseat it, then swap it.",
+                    {fmt::format("ibstat {}", end.rdma.device->name)}}});
+  });
+}
+
+bool lacks_rdma_devices(Case& one, const NodeView& node) {
+  const auto& devices = node.facts->rdma.devices;
+  const bool none = devices.ok() && devices->empty();
+  if (none) one.not_applicable("no RDMA device");
+  return none;
 }
 
 void device_permissions(const Survey& survey, Judge& judge) {
   constexpr int kForAll = 0666;
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "/dev/infiniband", {"uverbs"});
+  each_node(survey, judge, "/dev/infiniband", Things{"uverbs"}, [&](Case& one, const NodeView& node) {
     const auto& rdma = node.facts->rdma;
-    if (rdma.devices.ok() && rdma.devices->empty()) {
-      one.not_applicable("no RDMA device");
-      continue;
-    }
+    if (lacks_rdma_devices(one, node)) return;
     const auto* modes = one.read_if_there(rdma.device_modes, "permissions were not recorded");
-    if (modes == nullptr) continue;
+    if (modes == nullptr) return;
     std::vector<std::string> closed;
     for (const auto& [name, mode] : *modes)
       if ((name.starts_with("uverbs") || name == "rdma_cm") && (mode & kForAll) != kForAll)
         closed.push_back(fmt::format("{} ({:04o})", name, mode));
-    if (closed.empty()) {
-      one.pass("open to all users");
-      continue;
-    }
+    if (closed.empty()) return one.pass("open to all users");
     one.warn(
         {.message = fmt::format("users of {} cannot open {}: only root has RDMA", *node.name,
                                 fmt::join(closed, ", ")),
@@ -73,23 +62,16 @@ void device_permissions(const Survey& survey, Judge& judge) {
          .remedy = {
              "Install rdma-core, whose udev rules open them; or put the users in the nodes' group.",
              {"udevadm trigger --subsystem-match=infiniband_verbs --action=add", "ls -l /dev/infiniband"}}});
-  }
+  });
 }
 
 void netns_mode(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "RDMA namespaces");
+  each_node(survey, judge, "RDMA namespaces", [](Case& one, const NodeView& node) {
     const auto& rdma = node.facts->rdma;
-    if (rdma.devices.ok() && rdma.devices->empty()) {
-      one.not_applicable("no RDMA device");
-      continue;
-    }
+    if (lacks_rdma_devices(one, node)) return;
     const bool* shared = one.read_if_there(rdma.shared_netns, "ib_core has no such setting here");
-    if (shared == nullptr) continue;
-    if (*shared) {
-      one.pass("shared");
-      continue;
-    }
+    if (shared == nullptr) return;
+    if (*shared) return one.pass("shared");
     one.warn({.message = fmt::format("RDMA devices of {} belong to one network namespace each: "
                                      "containers do not see them unless each is handed over",
                                      *node.name),
@@ -98,15 +80,14 @@ void netns_mode(const Survey& survey, Judge& judge) {
               .remedy = {"Share them, unless every container is given its own device.",
                          {"rdma system set netns shared",
                           "echo 'options ib_core netns_mode=1' > /etc/modprobe.d/ib_core.conf"}}});
-  }
+  });
 }
 
 // Each rail with the values of its ends; one finding a rail.
 template <class Value>
 void compare_ends(const Survey& survey, Judge& judge, std::string_view what, std::string_view why,
                   Status status, const Remedy& remedy, const Value& value_of) {
-  for (const Rail& rail : survey.evidence.cluster.rails) {
-    Case one = judge.on_cluster(rail.name, {"rail:" + rail.name});
+  each_rail(survey, judge, [&](Case& one, const Rail& rail) {
     std::map<std::string, std::vector<std::string>> nodes;
     std::size_t count = 0;
     for (const RailEnd* end : survey.ends_of(rail)) {
@@ -115,14 +96,8 @@ void compare_ends(const Survey& survey, Judge& judge, std::string_view what, std
       nodes[*value].push_back(*end->node);
       ++count;
     }
-    if (count < 2) {
-      one.not_applicable("fewer than two ends to compare");
-      continue;
-    }
-    if (nodes.size() == 1) {
-      one.pass(nodes.begin()->first);
-      continue;
-    }
+    if (count < 2) return one.not_applicable("fewer than two ends to compare");
+    if (nodes.size() == 1) return one.pass(nodes.begin()->first);
     std::vector<std::string> texts;
     for (const auto& [value, members] : nodes) {
       texts.push_back(fmt::format("{} on {}{}", value, members.front(),
@@ -134,7 +109,7 @@ void compare_ends(const Survey& survey, Judge& judge, std::string_view what, std
                      .expected = "the same at every end",
                      .observed = observed,
                      .remedy = remedy});
-  }
+  });
 }
 
 void gid_index_equal(const Survey& survey, Judge& judge) {
@@ -145,11 +120,9 @@ void gid_index_equal(const Survey& survey, Judge& judge) {
                 "to make it equal, remove stray addresses and switch the interface off and on.",
                 {"rdma link show", "ls /sys/class/infiniband/*/ports/1/gids"}},
                [](const RailEnd& end) -> std::optional<std::string> {
-                 if (end.infiniband() || !end.port || !end.port->address || !end.rdma.port->gids.ok())
-                   return std::nullopt;
+                 if (end.infiniband() || !end.rdma.port->gids.ok()) return std::nullopt;
                  for (const Gid& gid : *end.rdma.port->gids)
-                   if (gid.gid.ok() && *gid.gid == *end.port->address && gid.type.value_or("") == "RoCE v2")
-                     return std::to_string(gid.index);
+                   if (is_gid_of(gid, end)) return std::to_string(gid.index);
                  return std::nullopt;
                });
 }
@@ -157,31 +130,21 @@ void gid_index_equal(const Survey& survey, Judge& judge) {
 constexpr std::uint16_t kFullMember = 0x8000;
 
 void partition_membership(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes)
-    for (const RailEnd& end : node.ends) {
-      Case one = judge.on(end);
-      if (!end.rdma || !end.infiniband()) {
-        one.not_applicable("not InfiniBand");
-        continue;
-      }
-      const auto* keys = one.read_if_there(end.rdma.port->pkeys, "partition keys were not recorded");
-      if (keys == nullptr) continue;
-      const bool full =
-          std::ranges::any_of(*keys, [](std::uint16_t key) { return (key & kFullMember) != 0; });
-      if (full) {
-        one.pass(fmt::format("{:#06x}", fmt::join(*keys, ", ")));
-        continue;
-      }
-      const std::string observed = keys->empty() ? "in none" : fmt::format("{:#06x}", fmt::join(*keys, ", "));
-      one.fail(
-          {.message = fmt::format(
-               "{} of {} is a full member of no partition ({}): limited members cannot talk to each other",
-               end.rdma_name(), *node.name, observed),
-           .expected = "a key of 0x8000 or more",
-           .observed = observed,
-           .remedy = {"Make its GUID a full member in the subnet manager's partitions.conf.",
-                      {"cat /etc/opensm/partitions.conf"}}});
-    }
+  each_end(survey, judge, [](Case& one, const RailEnd& end) {
+    if (!end.rdma || !end.infiniband()) return one.not_applicable("not InfiniBand");
+    const auto* keys = one.read_if_there(end.rdma.port->pkeys, "partition keys were not recorded");
+    if (keys == nullptr) return;
+    const bool full = std::ranges::any_of(*keys, [](std::uint16_t key) { return (key & kFullMember) != 0; });
+    if (full) return one.pass(fmt::format("{:#06x}", fmt::join(*keys, ", ")));
+    const std::string observed = keys->empty() ? "in none" : fmt::format("{:#06x}", fmt::join(*keys, ", "));
+    one.fail({.message = fmt::format(
+                  "{} is a full member of no partition ({}): limited members cannot talk to each other",
+                  end.rdma_where(), observed),
+              .expected = "a key of 0x8000 or more",
+              .observed = observed,
+              .remedy = {"Make its GUID a full member in the subnet manager's partitions.conf.",
+                         {"cat /etc/opensm/partitions.conf"}}});
+  });
 }
 
 void partitions_equal(const Survey& survey, Judge& judge) {
@@ -198,47 +161,48 @@ void partitions_equal(const Survey& survey, Judge& judge) {
 
 bool is_zero_guid(const std::string& guid) { return guid.find_first_not_of("0:") == std::string::npos; }
 
-void duplicate_guid(const Survey& survey, Judge& judge) {
-  std::map<std::string, std::vector<std::pair<const NodeView*, const RdmaDevice*>>> owners;
-  std::map<std::string, std::set<std::string>> places;  // ports of one adapter share its GUID
-  for (const NodeView& node : survey.nodes) {
-    if (!node.facts->rdma.devices.ok()) continue;
-    for (const RdmaDevice& device : *node.facts->rdma.devices) {
+struct Adapter {
+  const NodeView* node;
+  const RdmaDevice* device;
+};
+
+// Adapters by their GUID. Ports of one adapter share it and count once.
+std::map<std::string, std::vector<Adapter>> adapters_by_guid(const Survey& survey) {
+  std::map<std::string, std::vector<Adapter>> owners;
+  std::map<std::string, std::set<std::string>> places;
+  for (const NodeView& node : survey.nodes)
+    for (const RdmaDevice& device : items(node.facts->rdma.devices)) {
       if (!device.pci_address.ok() || !device.node_guid.ok() || is_zero_guid(*device.node_guid)) continue;
       if (places[*device.node_guid].insert(*node.name + " " + *device.pci_address).second)
-        owners[*device.node_guid].emplace_back(&node, &device);
+        owners[*device.node_guid].push_back({&node, &device});
     }
-  }
-  for (const auto& [guid, devices] : owners) {
-    const auto [node, device] = devices.back();
-    Case one = judge.on(*node, device->name);
-    one.seen(device->node_guid);
-    if (devices.size() == 1) {
-      one.pass(guid);
-      continue;
-    }
-    const auto [other, twin] = devices.front();
-    for (const RdmaPort& port : items(device->ports))
-      one.touch(fmt::format("rdma:{}/{}", device->name, port.number));
-    one.touch("node:" + *other->name);
-    one.fail(
-        {.message = fmt::format(
-             "{} of {} and {} of {} have one node GUID, {}: the subnet manager takes them for one adapter",
-             device->name, *node->name, twin->name, *other->name, guid),
-         .expected = "one of its own",
-         .observed = guid,
-         .remedy = {"Restore the GUID from the card's label; cloned firmware images carry the other's.",
-                    {"mlxfwmanager --query"},
-                    true,
-                    false}});
-  }
+  return owners;
 }
 
-const Service* find_service(const NodeView& node, std::initializer_list<std::string_view> names) {
-  if (!node.facts->system.services.ok()) return nullptr;
-  for (const Service& service : *node.facts->system.services)
-    if (std::ranges::find(names, service.name) != names.end()) return &service;
-  return nullptr;
+void judge_guid(Case& one, const std::string& guid, const std::vector<Adapter>& owners) {
+  const auto& [node, device] = owners.back();
+  one.seen(device->node_guid);
+  if (owners.size() == 1) return one.pass(guid);
+  const auto& [other, twin] = owners.front();
+  for (const RdmaPort& port : items(device->ports))
+    one.touch(fmt::format("rdma:{}/{}", device->name, port.number));
+  one.touch("node:" + *other->name);
+  one.fail({.message = fmt::format(
+                "{} of {} and {} of {} have one node GUID, {}: the subnet manager takes them for one adapter",
+                device->name, *node->name, twin->name, *other->name, guid),
+            .expected = "one of its own",
+            .observed = guid,
+            .remedy = {"Restore the GUID from the card's label; cloned firmware images carry the other's.",
+                       {"mlxfwmanager --query"},
+                       true,
+                       false}});
+}
+
+void duplicate_guid(const Survey& survey, Judge& judge) {
+  for (const auto& [guid, owners] : adapters_by_guid(survey)) {
+    Case one = judge.on(*owners.back().node, owners.back().device->name);
+    judge_guid(one, guid, owners);
+  }
 }
 
 bool starts_at_boot(const Service* service) {
@@ -253,23 +217,14 @@ bool anyone_is_meant(const Survey& survey) {
 
 void subnet_manager_at_boot(const Survey& survey, Judge& judge) {
   const bool meant = anyone_is_meant(survey);
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "opensm", {"opensm"});
-    const bool infiniband =
-        std::ranges::any_of(node.ends, [](const RailEnd& end) { return end.infiniband(); });
-    if (!infiniband) {
-      one.not_applicable("no InfiniBand");
-      continue;
-    }
-    if (one.read_if_there(node.facts->system.services, "no systemd here") == nullptr) continue;
+  each_node(survey, judge, "opensm", Things{"opensm"}, [&](Case& one, const NodeView& node) {
+    if (std::ranges::none_of(node.ends, &RailEnd::infiniband)) return one.not_applicable("no InfiniBand");
+    if (one.lacks_systemd(node)) return;
     const Service* service = find_service(node, {"opensm", "opensmd"});
     const bool enabled = starts_at_boot(service);
     const bool runs = service != nullptr && service->active_state == "active";
     const bool wanted = meant ? node.expect().subnet_manager.value_or(false) : runs;
-    if (enabled == wanted) {
-      one.pass(wanted ? "starts at boot" : "does not start at boot");
-      continue;
-    }
+    if (enabled == wanted) return one.pass(wanted ? "starts at boot" : "does not start at boot");
     if (wanted)
       one.fail({.message = fmt::format(
                     "opensm {} on {} and does not start at boot: "
@@ -286,7 +241,7 @@ void subnet_manager_at_boot(const Survey& survey, Judge& judge) {
                 .observed = service->unit_file_state,
                 .remedy = {"Disable it here, or say expect.subnet_manager of this node.",
                            {"systemctl disable --now opensm"}}});
-  }
+  });
 }
 
 }  // namespace

@@ -1,11 +1,9 @@
 // Nodes compared with each other: what should be equal, and who is the odd one out.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 
 #include "verify/areas.h"
-#include "verify/judge.h"
+#include "verify/kinds.h"
 #include "verify/nccl_topics.h"
 #include "verify/uniform.h"
 
@@ -17,51 +15,52 @@ std::string os_of(const NodeView& node) {
   return os.id.value_or("?") + " " + os.version.value_or("?");
 }
 
+// A node with an expectation of its own is judged by that, here and below.
 void os_uniform(const Survey& survey, Judge& judge) {
-  std::vector<Vote> votes;
-  for (const NodeView& node : survey.nodes)  // a node with an expectation of its own is judged by that
-    if (node.facts->system.os.id.ok() && !node.expect().os)
-      votes.push_back({&node, os_of(node), node.facts->system.os.id.from()});
-  compare(judge, votes,
-          {.subject = "operating system",
-           .why = "drivers and libraries come in other versions",
-           .remedy = {"Install one release everywhere, or state each node's in cluster.yaml (expect.os)."}});
+  compare_nodes(
+      survey, judge,
+      {.subject = "operating system",
+       .why = "drivers and libraries come in other versions",
+       .remedy = {"Install one release everywhere, or state each node's in cluster.yaml (expect.os)."}},
+      [](const NodeView& node) -> std::optional<Answer> {
+        const auto& id = node.facts->system.os.id;
+        if (!id.ok() || node.expect().os) return std::nullopt;
+        return Answer{os_of(node), id.from()};
+      });
 }
 
 void kernel_uniform(const Survey& survey, Judge& judge) {
-  Grouped groups;
-  for (const NodeView& node : survey.nodes)
-    if (const auto& release = node.facts->system.kernel.release; release.ok())
-      groups[os_of(node)].push_back({&node, *release, release.from()});
-  compare_groups(judge, groups,
-                 {.subject = "kernel",
-                  .why = "drivers are built per kernel",
-                  .remedy = {"Install the same kernel and reboot.", {"uname -r"}, true}});
+  compare_nodes(survey, judge,
+                {.subject = "kernel",
+                 .why = "drivers are built per kernel",
+                 .remedy = {"Install the same kernel and reboot.", {"uname -r"}, true}},
+                os_of, [](const NodeView& node) { return answer_of(node.facts->system.kernel.release); });
 }
 
 void driver_uniform(const Survey& survey, Judge& judge) {
-  std::vector<Vote> votes;
-  for (const NodeView& node : survey.nodes)
-    if (const auto& version = node.facts->gpus.driver_version; version.ok() && !node.expect().driver)
-      votes.push_back({&node, *version, version.from()});
-  compare(judge, votes,
-          {.subject = "NVIDIA driver",
-           .why = "NCCL and CUDA must agree across nodes",
-           .remedy = {"Install one version everywhere and reboot.", {}, true},
-           .touches_gpus = true});
+  compare_nodes(survey, judge,
+                {.subject = "NVIDIA driver",
+                 .why = "NCCL and CUDA must agree across nodes",
+                 .remedy = {"Install one version everywhere and reboot.", {}, true},
+                 .touches_gpus = true},
+                [](const NodeView& node) -> std::optional<Answer> {
+                  if (node.expect().driver) return std::nullopt;
+                  return answer_of(node.facts->gpus.driver_version);
+                });
 }
 
 void nccl_uniform(const Survey& survey, Judge& judge) {
-  std::vector<Vote> votes;
-  for (const NodeView& node : survey.nodes)
-    if (const auto& library = node.facts->nccl.library; library.ok() && !node.expect().nccl)
-      votes.push_back({&node, library->version, library->path});
-  compare(judge, votes,
-          {.subject = "NCCL library",
-           .why = "ranks of different versions refuse each other, or choose differently and hang",
-           .status = Status::kFail,
-           .remedy = {"Install one version everywhere and hold it.", {"apt-mark hold libnccl2"}},
-           .touches_nccl = true});
+  compare_nodes(survey, judge,
+                {.subject = "NCCL library",
+                 .why = "ranks of different versions refuse each other, or choose differently and hang",
+                 .status = Status::kFail,
+                 .remedy = {"Install one version everywhere and hold it.", {"apt-mark hold libnccl2"}},
+                 .touches_nccl = true},
+                [](const NodeView& node) -> std::optional<Answer> {
+                  const auto& library = node.facts->nccl.library;
+                  if (!library.ok() || node.expect().nccl) return std::nullopt;
+                  return Answer{library->version, library->path};
+                });
 }
 
 // Names that may differ from node to node, since devices do.
@@ -99,16 +98,16 @@ void nccl_variables_uniform(const Survey& survey, Judge& judge) {
 }
 
 void gpus_uniform(const Survey& survey, Judge& judge) {
-  std::vector<Vote> votes;
-  for (const NodeView& node : survey.nodes)
-    if (node.facts->pci.ok() && !node.expect().gpus)
-      votes.push_back({&node, std::to_string(node.gpus().size()), node.facts->pci.from()});
-  compare(judge, votes,
-          {.subject = "number of GPUs",
-           .why = "a node that lost one holds up the job",
-           .status = Status::kFail,
-           .remedy = {"Reseat the card, or state each node's number in cluster.yaml (expect.gpus)."},
-           .touches_gpus = true});
+  compare_nodes(survey, judge,
+                {.subject = "number of GPUs",
+                 .why = "a node that lost one holds up the job",
+                 .status = Status::kFail,
+                 .remedy = {"Reseat the card, or state each node's number in cluster.yaml (expect.gpus)."},
+                 .touches_gpus = true},
+                [](const NodeView& node) -> std::optional<Answer> {
+                  if (!node.facts->pci.ok() || node.expect().gpus) return std::nullopt;
+                  return Answer{std::to_string(node.gpus().size()), node.facts->pci.from()};
+                });
 }
 
 void firmware_uniform(const Survey& survey, Judge& judge) {
@@ -133,43 +132,28 @@ void firmware_uniform(const Survey& survey, Judge& judge) {
 }
 
 void adapters_uniform(const Survey& survey, Judge& judge) {
-  std::vector<Vote> votes;
-  for (const NodeView& node : survey.nodes) {
-    if (!node.facts->pci.ok()) continue;
-    std::map<std::string, int> kinds;
-    for (const PciDevice* adapter : node.adapters()) {
-      const NicModel* model = find_nic(adapter->device.value_or(0));
-      ++kinds[model == nullptr ? "unknown adapter" : std::string(model->name)];
-    }
-    std::vector<std::string> texts;
-    for (const auto& [name, number] : kinds) texts.push_back(fmt::format("{} × {}", number, name));
-    votes.push_back(
-        {&node, texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", ")), node.facts->pci.from()});
-  }
-  compare(judge, votes,
-          {.subject = "RDMA adapters",
-           .why = "rails need an equal port on every node",
-           .remedy = {"Look for the card that is missing or unseated.", {"lspci -nn -d 15b3:"}}});
+  compare_nodes(survey, judge,
+                {.subject = "RDMA adapters",
+                 .why = "rails need an equal port on every node",
+                 .remedy = {"Look for the card that is missing or unseated.", {"lspci -nn -d 15b3:"}}},
+                [](const NodeView& node) -> std::optional<Answer> {
+                  if (!node.facts->pci.ok()) return std::nullopt;
+                  return Answer{adapters_text(node), node.facts->pci.from()};
+                });
 }
 
 void memory_uniform(const Survey& survey, Judge& judge) {
-  constexpr double kTolerance = 0.05;  // firmware and integrated graphics take unequal shares
-  std::vector<Vote> votes;
-  std::vector<double> sizes;
-  for (const NodeView& node : survey.nodes)
-    if (const auto& total = node.facts->system.memory.total; total.ok() && !node.expect().memory) {
-      const double size = static_cast<double>(total->bytes);
-      const auto same = std::ranges::find_if(
-          sizes, [&](double other) { return std::abs(other - size) <= kTolerance * std::max(other, size); });
-      const double shown = same == sizes.end() ? size : *same;
-      if (same == sizes.end()) sizes.push_back(size);
-      votes.push_back({&node, to_text(ByteCount{static_cast<std::uint64_t>(shown)}), total.from()});
-    }
-  compare(
-      judge, votes,
+  MemorySizes sizes;
+  compare_nodes(
+      survey, judge,
       {.subject = "memory",
        .why = "a module is missing, or cluster.yaml should state each node's",
-       .remedy = {"Compare the modules with the other nodes'.", {"dmidecode -t memory | grep Size"}, true}});
+       .remedy = {"Compare the modules with the other nodes'.", {"dmidecode -t memory | grep Size"}, true}},
+      [&](const NodeView& node) -> std::optional<Answer> {
+        const auto& total = node.facts->system.memory.total;
+        if (!total.ok() || node.expect().memory) return std::nullopt;
+        return Answer{sizes.text(*total), total.from()};
+      });
 }
 
 }  // namespace

@@ -11,20 +11,13 @@ namespace railbed {
 namespace {
 
 void count(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "GPUs", node.gpu_touches);
-    if (!node.expect().gpus) {
-      one.not_applicable("cluster.yaml states no number of GPUs");
-      continue;
-    }
+  each_node(survey, judge, "GPUs", its_gpus, [](Case& one, const NodeView& node) {
+    if (!node.expect().gpus) return one.not_applicable("cluster.yaml states no number of GPUs");
     const auto* pci = one.read(node.facts->pci);
-    if (pci == nullptr) continue;
+    if (pci == nullptr) return;
     const int want = *node.expect().gpus;
     const int have = static_cast<int>(node.gpus().size());
-    if (have == want) {
-      one.pass(std::to_string(have));
-      continue;
-    }
+    if (have == want) return one.pass(std::to_string(have));
     one.fail({.message = fmt::format(
                   "{} shows {} of {} GPUs on PCI: {}", *node.name, have, want,
                   have < want ? "one is unseated, without power or dead" : "cluster.yaml is out of date"),
@@ -34,20 +27,16 @@ void count(const Survey& survey, Judge& judge) {
                                      : "Correct expect.gpus in cluster.yaml.",
                          {"lspci -nn -d 10de:"},
                          have < want}});
-  }
+  });
 }
 
 void driver_loaded(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "NVIDIA driver", node.gpu_touches);
-    if (node.gpus().empty()) {
-      one.not_applicable("no NVIDIA GPU on PCI");
-      continue;
-    }
+  each_node(survey, judge, "NVIDIA driver", its_gpus, [](Case& one, const NodeView& node) {
+    if (one.lacks_gpus(node)) return;
     const Reading<std::string>& version = node.facts->gpus.driver_version;
     if (!version.absent()) {
       if (const std::string* text = one.read(version)) one.pass(*text);
-      continue;
+      return;
     }
     one.seen(version);
     one.fail(
@@ -57,23 +46,16 @@ void driver_loaded(const Survey& survey, Judge& judge) {
          .remedy = {"Load it; when that fails, "
                     "install the driver for this kernel (a kernel upgrade may have dropped it).",
                     {"modprobe nvidia", "dkms status", "dmesg | grep -i -e nvidia -e nvrm -e nouveau"}}});
-  }
+  });
 }
 
 void device_nodes(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "/dev/nvidia*", node.gpu_touches);
+  each_node(survey, judge, "/dev/nvidia*", its_gpus, [](Case& one, const NodeView& node) {
+    if (one.lacks_gpus(node)) return;
     const std::size_t want = node.gpus().size();
-    if (want == 0) {
-      one.not_applicable("no NVIDIA GPU on PCI");
-      continue;
-    }
     const auto* nodes = one.read(node.facts->gpus.device_nodes);
-    if (nodes == nullptr) continue;
-    if (nodes->size() >= want) {
-      one.pass(std::to_string(nodes->size()));
-      continue;
-    }
+    if (nodes == nullptr) return;
+    if (nodes->size() >= want) return one.pass(std::to_string(nodes->size()));
     one.fail(
         {.message =
              fmt::format("{} has {} GPUs on PCI and {} device nodes: the driver does not serve all of them",
@@ -83,46 +65,42 @@ void device_nodes(const Survey& survey, Judge& judge) {
          .remedy = {"Let nvidia-smi make them; then read the kernel log for the GPU that is missing (Xid 79: "
                     "it fell off the bus, reboot).",
                     {"nvidia-smi -L", "dmesg | grep -i xid"}}});
-  }
+  });
 }
 
 void model_expected(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    if (!node.expect().gpu_model) continue;
-    if (!node.facts->gpus.devices.ok()) continue;  // said by gpu.count
-    for (const Gpu& gpu : *node.facts->gpus.devices) {
-      Case one = judge.on(node, gpu.pci_address, {"gpus", "pci:" + gpu.pci_address});
-      const std::string* model = one.read_if_there(gpu.model, "the driver does not name it (gpu.driver)");
-      if (model == nullptr) continue;
-      if (lower(*model).find(lower(*node.expect().gpu_model)) != std::string::npos) {
-        one.pass(*model);
-        continue;
-      }
-      one.fail(
-          {.message = fmt::format("GPU {} of {} is a {}, expected {}", gpu.pci_address, *node.name, *model,
-                                  *node.expect().gpu_model),
-           .expected = *node.expect().gpu_model,
-           .observed = *model,
-           .remedy = {"Correct expect.gpu_model in cluster.yaml, or swap the card.", {"nvidia-smi -L"}}});
-    }
-  }
+  const auto gpus_of = [](const NodeView& node) -> const auto& {
+    static const std::vector<Gpu> kNone;  // where they could not be read, gpu.count says so
+    return node.expect().gpu_model ? items(node.facts->gpus.devices) : kNone;
+  };
+  const auto touches = [](const NodeView&, const Gpu& gpu) {
+    return Things{"gpus", "pci:" + gpu.pci_address};
+  };
+  each_of(
+      survey, judge, gpus_of, &Gpu::pci_address, touches,
+      [](Case& one, const NodeView& node, const Gpu& gpu) {
+        const std::string& want = *node.expect().gpu_model;
+        const std::string* model = one.read_if_there(gpu.model, "the driver does not name it (gpu.driver)");
+        if (model == nullptr) return;
+        if (lower(*model).find(lower(want)) != std::string::npos) return one.pass(*model);
+        one.fail(
+            {.message =
+                 fmt::format("GPU {} of {} is a {}, expected {}", gpu.pci_address, *node.name, *model, want),
+             .expected = want,
+             .observed = *model,
+             .remedy = {"Correct expect.gpu_model in cluster.yaml, or swap the card.", {"nvidia-smi -L"}}});
+      });
 }
 
 void driver_expected(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "NVIDIA driver", node.gpu_touches);
-    if (!node.expect().driver || node.gpus().empty()) {
-      one.not_applicable("no driver version is expected");
-      continue;
-    }
+  each_node(survey, judge, "NVIDIA driver", its_gpus, [](Case& one, const NodeView& node) {
+    if (!node.expect().driver || node.gpus().empty())
+      return one.not_applicable("no driver version is expected");
     const std::string* have =
         one.read_if_there(node.facts->gpus.driver_version, "no driver is loaded (gpu.driver)");
-    if (have == nullptr) continue;
+    if (have == nullptr) return;
     const std::string& want = *node.expect().driver;
-    if (*have == want || have->starts_with(want + ".")) {
-      one.pass(*have);
-      continue;
-    }
+    if (*have == want || have->starts_with(want + ".")) return one.pass(*have);
     one.fail(
         {.message = fmt::format("{} runs NVIDIA driver {}, expected {}", *node.name, *have, want),
          .expected = want,
@@ -131,28 +109,20 @@ void driver_expected(const Survey& survey, Judge& judge) {
                     {fmt::format("apt-get install nvidia-driver-{0} || dnf module install nvidia-driver:{0}",
                                  split(want, '.').front())},
                     true}});
-  }
+  });
 }
 
 void fabric_manager(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "nvidia-fabricmanager", node.gpu_touches);
+  each_node(survey, judge, "nvidia-fabricmanager", its_gpus, [](Case& one, const NodeView& node) {
     const auto& gpus = items(node.facts->gpus.devices);
     const bool board = gpus.size() >= 8 && std::ranges::all_of(node.gpu_models, [](const GpuModel* model) {
                          return model != nullptr && model->nvswitch;
                        });
-    if (!board) {
-      one.not_applicable("no NVSwitch board");
-      continue;
-    }
-    const auto* services = one.read_if_there(node.facts->system.services, "no systemd here");
-    if (services == nullptr) continue;
-    const auto found = std::ranges::find(*services, "nvidia-fabricmanager", &Service::name);
-    const std::string state = found == services->end() ? "not installed" : found->active_state;
-    if (state == "active") {
-      one.pass(state);
-      continue;
-    }
+    if (!board) return one.not_applicable("no NVSwitch board");
+    if (one.lacks_systemd(node)) return;
+    const Service* service = find_service(node, {"nvidia-fabricmanager"});
+    const std::string state = service == nullptr ? "not installed" : service->active_state;
+    if (state == "active") return one.pass(state);
     one.fail({.message =
                   fmt::format("nvidia-fabricmanager on {} is {}: CUDA will not start on GPUs behind NVSwitch",
                               *node.name, state),
@@ -161,7 +131,7 @@ void fabric_manager(const Survey& survey, Judge& judge) {
               .remedy = {"Install the version that equals the driver's, and start it.",
                          {"systemctl enable --now nvidia-fabricmanager",
                           "journalctl -u nvidia-fabricmanager -n 50"}}});
-  }
+  });
 }
 
 }  // namespace

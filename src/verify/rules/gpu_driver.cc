@@ -12,10 +12,19 @@ namespace railbed {
 namespace {
 
 // True, and the case has ended, where there is nobody to ask.
-bool nobody_to_ask(Case& one, const NodeView& node) {
-  if (node.gpus().empty()) return one.not_applicable("no NVIDIA GPU on PCI"), true;
-  if (!node.facts->gpus.driver_version) return one.not_applicable("no driver is loaded (gpu.driver)"), true;
-  return false;
+bool lacks_driver(Case& one, const NodeView& node) {
+  if (one.lacks_gpus(node)) return true;
+  const bool lacks = !node.facts->gpus.driver_version;
+  if (lacks) one.not_applicable("no driver is loaded (gpu.driver)");
+  return lacks;
+}
+
+// What NVML said of the node; null when the case has ended.
+const NvmlSystem* nvml_of(Case& one, const NodeView& node) {
+  if (lacks_driver(one, node)) return nullptr;
+  const auto& nvml = node.facts->gpus.nvml;
+  if (!nvml) one.not_applicable("NVML does not answer (gpu.nvml)");
+  return nvml ? &*nvml : nullptr;
 }
 
 Remedy nvml_remedy(const Miss& miss) {
@@ -35,43 +44,29 @@ Remedy nvml_remedy(const Miss& miss) {
 }
 
 void nvml_answers(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "NVML", node.gpu_touches);
-    if (nobody_to_ask(one, node)) continue;
+  each_node(survey, judge, "NVML", its_gpus, [](Case& one, const NodeView& node) {
+    if (lacks_driver(one, node)) return;
     const auto& nvml = node.facts->gpus.nvml;
     one.seen(nvml);
-    if (nvml.absent()) {
-      one.not_applicable("it was not asked");
-      continue;
-    }
-    if (nvml) {
-      one.pass(nvml->driver_version.value_or(nvml->library));
-      continue;
-    }
+    if (nvml.absent()) return one.not_applicable("it was not asked");
+    if (nvml) return one.pass(nvml->driver_version.value_or(nvml->library));
     const bool hangs = nvml.miss().missing == Missing::kTimeout;
     one.fail({.message = fmt::format("NVML of {} {}: neither nvidia-smi nor any monitor sees its GPUs",
                                      *node.name, hangs ? "hangs" : "does not answer"),
               .expected = "an answer",
               .observed = (hangs ? "hangs in " : "") + nvml.miss().why,
               .remedy = nvml_remedy(nvml.miss())});
-  }
+  });
 }
 
 void nvml_count(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "GPUs of NVML", node.gpu_touches);
-    if (nobody_to_ask(one, node)) continue;
-    if (!node.facts->gpus.nvml) {
-      one.not_applicable("NVML does not answer (gpu.nvml)");
-      continue;
-    }
-    const int* have = said(one, node.facts->gpus.nvml->gpus);
-    if (have == nullptr) continue;
+  each_node(survey, judge, "GPUs of NVML", its_gpus, [](Case& one, const NodeView& node) {
+    const NvmlSystem* nvml = nvml_of(one, node);
+    if (nvml == nullptr) return;
+    const int* have = said(one, nvml->gpus);
+    if (have == nullptr) return;
     const int want = static_cast<int>(node.gpus().size());
-    if (*have >= want) {
-      one.pass(std::to_string(*have));
-      continue;
-    }
+    if (*have >= want) return one.pass(std::to_string(*have));
     one.fail(
         {.message = fmt::format("{} has {} GPUs on PCI and NVML shows {}: the driver has lost one",
                                 *node.name, want, *have),
@@ -81,7 +76,7 @@ void nvml_count(const Survey& survey, Judge& judge) {
              "Read the kernel log for the one that is missing (Xid 79: it fell off the bus), then reboot.",
              {"nvidia-smi -L", "dmesg | grep -i xid", "systemctl reboot"},
              true}});
-  }
+  });
 }
 
 void gpu_answers(const Survey& survey, Judge& judge) {
@@ -104,22 +99,15 @@ void gpu_answers(const Survey& survey, Judge& judge) {
 }
 
 void library_version(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "NVML", node.gpu_touches);
-    if (nobody_to_ask(one, node)) continue;
-    if (!node.facts->gpus.nvml) {
-      one.not_applicable("NVML does not answer (gpu.nvml)");
-      continue;
-    }
-    const auto* library = said(one, node.facts->gpus.nvml->nvml_version);
-    if (library == nullptr) continue;
+  each_node(survey, judge, "NVML", its_gpus, [](Case& one, const NodeView& node) {
+    const NvmlSystem* nvml = nvml_of(one, node);
+    if (nvml == nullptr) return;
+    const auto* library = said(one, nvml->nvml_version);
+    if (library == nullptr) return;
     const std::string& module = *node.facts->gpus.driver_version;
     one.seen(node.facts->gpus.driver_version);
     // "13.580.95.05": CUDA's major version, then the driver's.
-    if (library->ends_with("." + module) || *library == module) {
-      one.pass(module);
-      continue;
-    }
+    if (library->ends_with("." + module) || *library == module) return one.pass(module);
     one.fail({.message = fmt::format("{} runs kernel module {} with libraries of another driver", *node.name,
                                      module),
               .expected = module,
@@ -127,30 +115,20 @@ void library_version(const Survey& survey, Judge& judge) {
               .remedy = {"Remove the second driver (an installer's beside a package's), then reboot.",
                          {"ldconfig -p | grep libnvidia-ml", "systemctl reboot"},
                          true}});
-  }
+  });
 }
 
 void cuda_version(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "CUDA", node.gpu_touches);
-    if (!node.expect().cuda) {
-      one.not_applicable("cluster.yaml states no CUDA version");
-      continue;
-    }
-    if (nobody_to_ask(one, node)) continue;
-    if (!node.facts->gpus.nvml) {
-      one.not_applicable("NVML does not answer (gpu.nvml)");
-      continue;
-    }
-    const int* have = said(one, node.facts->gpus.nvml->cuda_version);
-    if (have == nullptr) continue;
+  each_node(survey, judge, "CUDA", its_gpus, [](Case& one, const NodeView& node) {
+    if (!node.expect().cuda) return one.not_applicable("cluster.yaml states no CUDA version");
+    const NvmlSystem* nvml = nvml_of(one, node);
+    if (nvml == nullptr) return;
+    const int* have = said(one, nvml->cuda_version);
+    if (have == nullptr) return;
     const auto parts = split(*node.expect().cuda, '.');
     const int want = parse_number<int>(parts.front()).value_or(0) * 1000 +
                      parse_number<int>(parts.back()).value_or(0) * 10;
-    if (*have >= want) {
-      one.pass(cuda_version_text(*have));
-      continue;
-    }
+    if (*have >= want) return one.pass(cuda_version_text(*have));
     one.fail(
         {.message = fmt::format("the driver of {} serves CUDA {}, expected {} or newer", *node.name,
                                 cuda_version_text(*have), *node.expect().cuda),
@@ -158,7 +136,7 @@ void cuda_version(const Survey& survey, Judge& judge) {
          .observed = cuda_version_text(*have),
          .remedy = {
              "Install a newer driver (the CUDA release notes name it), then reboot.", {"nvidia-smi"}, true}});
-  }
+  });
 }
 
 void cuda_works(const Survey& survey, Judge& judge) {
@@ -188,9 +166,8 @@ void cuda_works(const Survey& survey, Judge& judge) {
 }
 
 void vbios(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "VBIOS", node.gpu_touches);
-    if (nobody_to_ask(one, node)) continue;
+  each_node(survey, judge, "VBIOS", its_gpus, [](Case& one, const NodeView& node) {
+    if (lacks_driver(one, node)) return;
     // model → version → GPUs
     std::map<std::string, std::map<std::string, std::vector<std::string>>> found;
     for (const Gpu& gpu : items(node.facts->gpus.devices))
@@ -199,14 +176,8 @@ void vbios(const Survey& survey, Judge& judge) {
         found[gpu.nvml->name.value_or("")][*gpu.nvml->vbios].push_back(gpu.pci_address);
       }
     const auto odd = std::ranges::find_if(found, [](const auto& model) { return model.second.size() > 1; });
-    if (found.empty()) {
-      one.not_applicable("NVML says none");
-      continue;
-    }
-    if (odd == found.end()) {
-      one.pass(found.begin()->second.begin()->first);
-      continue;
-    }
+    if (found.empty()) return one.not_applicable("NVML says none");
+    if (odd == found.end()) return one.pass(found.begin()->second.begin()->first);
     const auto size = [](const auto& version) { return version.second.size(); };
     const auto most = std::ranges::max_element(odd->second, {}, size);
     const auto least = std::ranges::min_element(odd->second, {}, size);
@@ -216,7 +187,7 @@ void vbios(const Survey& survey, Judge& judge) {
               .observed = least->first,
               .remedy = {"Ask the vendor for one firmware for all; limits and clocks may differ until then.",
                          {"nvidia-smi --query-gpu=pci.bus_id,vbios_version --format=csv"}}});
-  }
+  });
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What NVML says of each GPU's memory, modes and mood.
+// What NVML says of the health of each GPU and its memory: errors, and what is left to repair them with.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,17 +9,10 @@
 namespace railbed {
 namespace {
 
-std::string on_or_off(bool on) { return on ? "on" : "off"; }
-
-// A command of nvidia-smi for this GPU.
-std::string smi(const GpuView& gpu, std::string_view what) {
-  return fmt::format("nvidia-smi -i {} {}", gpu.address(), what);
-}
-
 // Nothing may run on the GPU; behind NVSwitch all GPUs of the board are reset together.
 Remedy reset(const GpuView& gpu, std::string text) {
   return {std::move(text) + " Nothing may run on it; behind NVSwitch reset all GPUs together.",
-          {smi(gpu, "--gpu-reset")}};
+          {gpu.smi("--gpu-reset")}};
 }
 
 void recovery_action(const Survey& survey, Judge& judge) {
@@ -48,7 +41,7 @@ void ecc_on(const Survey& survey, Judge& judge) {
          .expected = "on",
          .observed = "off",
          .remedy = {"Switch it on; it takes effect after a reset.",
-                    {smi(gpu, "-e 1"), smi(gpu, "--gpu-reset")}}});
+                    {gpu.smi("-e 1"), gpu.smi("--gpu-reset")}}});
   });
 }
 
@@ -64,7 +57,7 @@ void ecc_pending(const Survey& survey, Judge& judge) {
               .expected = "the same before and after",
               .observed = fmt::format("{} now, {} pending", on_or_off(*now), on_or_off(*pending)),
               .remedy = {"Take the setting back, or reset the GPU now rather than by surprise.",
-                         {smi(gpu, fmt::format("-e {}", *now ? 1 : 0))}}});
+                         {gpu.smi(fmt::format("-e {}", *now ? 1 : 0))}}});
   });
 }
 
@@ -96,7 +89,7 @@ void sram(const Survey& survey, Judge& judge) {
                                 gpu.where(), *count, exceeded ? ", more than its driver accepts" : ""),
          .expected = fmt::format("at most {}", kSramErrors),
          .observed = std::to_string(*count),
-         .remedy = {"Run NVIDIA's field diagnostics and ask for a replacement.", {smi(gpu, "-q -d ECC")}}});
+         .remedy = {"Run NVIDIA's field diagnostics and ask for a replacement.", {gpu.smi("-q -d ECC")}}});
   });
 }
 
@@ -126,7 +119,7 @@ void remap_failed(const Survey& survey, Judge& judge) {
               .expected = "no failure",
               .observed = *failed ? "failed" : fmt::format("{} rows remapped", rows),
               .remedy = {"Take the node out of service and have the GPU replaced.",
-                         {smi(gpu, "-q -d ROW_REMAPPER")}}});
+                         {gpu.smi("-q -d ROW_REMAPPER")}}});
   });
 }
 
@@ -140,7 +133,7 @@ void remap_spares(const Survey& survey, Judge& judge) {
                   gpu.where(), banks->none),
               .expected = "0 banks without spares",
               .observed = std::to_string(banks->none),
-              .remedy = {"Plan its replacement.", {smi(gpu, "-q -d ROW_REMAPPER")}}});
+              .remedy = {"Plan its replacement.", {gpu.smi("-q -d ROW_REMAPPER")}}});
   });
 }
 
@@ -161,7 +154,7 @@ void retired_pages(const Survey& survey, Judge& judge) {
                                        gpu.where()),
          .expected = fmt::format("fewer than {}, none pending", kRetiredPages),
          .observed = fmt::format("{}{}", *pages, pending ? ", pending" : ""),
-         .remedy = worn ? Remedy{"Have the GPU replaced.", {smi(gpu, "-q -d PAGE_RETIREMENT")}}
+         .remedy = worn ? Remedy{"Have the GPU replaced.", {gpu.smi("-q -d PAGE_RETIREMENT")}}
                         : reset(gpu, "Drain the node, then reset the GPU or reboot.")});
   });
 }
@@ -176,125 +169,7 @@ void inforom(const Survey& survey, Judge& judge) {
                   gpu.where()),
               .expected = "valid",
               .observed = "corrupted",
-              .remedy = {"Have it reflashed by the vendor, or the GPU replaced.", {smi(gpu, "-q")}}});
-  });
-}
-
-void persistence(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const bool* on = said(one, gpu.nvml.persistence);
-    if (on == nullptr) return;
-    if (*on) return one.pass("on");
-    one.warn({.message = fmt::format("{} is shut down whenever no program uses it: every job waits for it, "
-                                     "and its settings are lost",
-                                     gpu.where()),
-              .expected = "on",
-              .observed = "off",
-              .remedy = {"Run the persistence daemon.", {"systemctl enable --now nvidia-persistenced"}}});
-  });
-}
-
-void mig(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const bool* on = said(one, gpu.nvml.mig);
-    if (on == nullptr) return;
-    const bool want = gpu.node.expect().mig.value_or(false);
-    if (*on == want) return one.pass(on_or_off(*on));
-    one.warn(
-        {.message = fmt::format("MIG of {} is {}, expected {}{}", gpu.where(), on_or_off(*on),
-                                on_or_off(want), want ? "" : ": NCCL has no peer-to-peer between its slices"),
-         .expected = on_or_off(want),
-         .observed = on_or_off(*on),
-         .remedy = {"Switch it while nothing runs there, or state expect.mig in cluster.yaml.",
-                    {smi(gpu, fmt::format("-mig {}", want ? 1 : 0))}}});
-  });
-}
-
-void compute_mode(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const auto* mode = said(one, gpu.nvml.compute_mode);
-    if (mode == nullptr) return;
-    if (*mode == "default") return one.pass(*mode);
-    one.warn({.message = fmt::format(
-                  "compute mode of {} is {}: programs that share it fail with \"device unavailable\"",
-                  gpu.where(), *mode),
-              .expected = "default",
-              .observed = *mode,
-              .remedy = {"Set it back, unless it is meant.", {smi(gpu, "-c DEFAULT")}}});
-  });
-}
-
-void power_limit(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const double* limit = said(one, gpu.nvml.power_limit);
-    if (limit == nullptr) return;
-    const double* normal = said(one, gpu.nvml.power_limit_default);
-    if (normal == nullptr) return;
-    if (*limit >= *normal - 1) return one.pass(fmt::format("{:.0f} W", *limit));
-    one.warn({.message = fmt::format("{} is held at {:.0f} W of {:.0f} W: it sets the pace of all others",
-                                     gpu.where(), *limit, *normal),
-              .expected = fmt::format("{:.0f} W", *normal),
-              .observed = fmt::format("{:.0f} W", *limit),
-              .remedy = {"Raise it, unless the rack cannot feed it.",
-                         {smi(gpu, fmt::format("-pl {:.0f}", *normal))}}});
-  });
-}
-
-// nvml.h, nvmlClocksEventReasons: what hardware does to protect itself, whatever runs.
-constexpr std::uint64_t kHardwareSlowdown = 0x8 | 0x40 | 0x80;
-
-void slowdown(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const auto* reasons = said(one, gpu.nvml.event_reasons);
-    if (reasons == nullptr) return;
-    if ((*reasons & kHardwareSlowdown) == 0) return one.pass(fmt::format("{:#x}", *reasons));
-    const bool brake = (*reasons & 0x80) != 0;
-    one.fail({.message = fmt::format("hardware holds down the clocks of {}: {}", gpu.where(),
-                                     brake                    ? "a power supply pulled the brake"
-                                     : (*reasons & 0x40) != 0 ? "it is too hot"
-                                                              : "too hot, or too little power"),
-              .expected = "no hardware slowdown",
-              .observed = fmt::format("{:#x}", *reasons),
-              .remedy = {brake ? "Look at power supplies and cables; the BMC's event log names them."
-                               : "Look at fans, air flow and the power cables.",
-                         {smi(gpu, "-q -d PERFORMANCE,TEMPERATURE,POWER")}}});
-  });
-}
-
-void temperature(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const int* margin = said(one, gpu.nvml.temperature_margin);
-    if (margin == nullptr) return;
-    if (*margin > 0) return one.pass(fmt::format("{} °C left", *margin));
-    one.fail({.message = fmt::format("{} is at the temperature at which it slows down", gpu.where()),
-              .expected = "above 0 °C left",
-              .observed = fmt::format("{} °C left", *margin),
-              .remedy = {"Look at fans, air flow and the room.", {smi(gpu, "-q -d TEMPERATURE")}}});
-  });
-}
-
-// Ours: contexts that the driver keeps for itself stay far below it.
-constexpr std::uint64_t kUsedByNobody = 512 << 20;
-
-void leftover_memory(const Survey& survey, Judge& judge) {
-  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
-    const auto* used = said(one, gpu.nvml.memory_used);
-    if (used == nullptr) return;
-    const auto* processes = said(one, gpu.nvml.processes);
-    if (processes == nullptr) return;
-    if (gpu.nvml.memory_used.from() != "nvmlDeviceGetMemoryInfo_v2")
-      return one.not_applicable("this driver counts its own share as used");
-    const std::string text = to_text(ByteCount{*used});
-    if (!processes->empty()) return one.not_applicable("programs run on it");
-    if (*used < kUsedByNobody) return one.pass(text);
-    one.warn(
-        {.message = fmt::format("{} of {} are in use, and no program runs there: a job left them behind",
-                                text, gpu.where()),
-         .expected = "less than " + to_text(ByteCount{kUsedByNobody}),
-         .observed = text,
-         .remedy = {
-             "Find who holds the device (a container's program shows here only), end it, else reset the GPU.",
-             {"fuser -v /dev/nvidia*", smi(gpu, "--gpu-reset")}}});
+              .remedy = {"Have it reflashed by the vendor, or the GPU replaced.", {gpu.smi("-q")}}});
   });
 }
 
@@ -396,70 +271,6 @@ std::span<const Rule> gpu_health_rules() {
        .fixture = "h200-inforom",
        .explained_by = {"gpu.answers"},
        .check = inforom},
-      {.id = "gpu.persistence",
-       .title = "persistence mode is on",
-       .why = "Without it the driver tears the GPU down between jobs: slow starts, lost limits, "
-              "lost error counts.",
-       .source = "nvmlDeviceGetPersistenceMode",
-       .standard = "on; NVIDIA's driver persistence guide",
-       .remedy = "Run nvidia-persistenced.",
-       .fixture = "h200-persistence-off",
-       .explained_by = {"gpu.answers"},
-       .check = persistence},
-      {.id = "gpu.mig",
-       .title = "MIG as expected",
-       .why = "A GPU that is cut in slices has neither NVLink nor its whole memory for one job.",
-       .source = "nvmlDeviceGetMigMode",
-       .standard = "expect.mig of cluster.yaml; off",
-       .remedy = "nvidia-smi -mig 0.",
-       .fixture = "h200-mig-on",
-       .explained_by = {"gpu.answers"},
-       .check = mig},
-      {.id = "gpu.compute-mode",
-       .title = "compute mode is default",
-       .why = "Exclusive and prohibited modes turn second processes away with errors that name neither.",
-       .source = "nvmlDeviceGetComputeMode",
-       .standard = "default; the driver's own",
-       .remedy = "nvidia-smi -c DEFAULT.",
-       .fixture = "h200-compute-mode",
-       .explained_by = {"gpu.answers"},
-       .check = compute_mode},
-      {.id = "gpu.power-limit",
-       .title = "power limit is the default",
-       .why = "One GPU with a lower limit is the straggler of every collective.",
-       .source = "nvmlDeviceGetEnforcedPowerLimit, nvmlDeviceGetPowerManagementDefaultLimit",
-       .standard = "enforced ≥ default of this board",
-       .remedy = "nvidia-smi -pl.",
-       .fixture = "h200-power-limit",
-       .explained_by = {"gpu.answers"},
-       .check = power_limit},
-      {.id = "gpu.slowdown",
-       .title = "hardware holds no clocks down",
-       .why = "A brake or a hot board halves the speed of this GPU and of all that wait for it.",
-       .source = "nvmlDeviceGetCurrentClocksEventReasons",
-       .standard = "none of 0x8, 0x40, 0x80; nvml.h",
-       .remedy = "Power and cooling.",
-       .fixture = "h200-slowdown",
-       .explained_by = {"gpu.temperature", "gpu.answers"},
-       .check = slowdown},
-      {.id = "gpu.temperature",
-       .title = "temperature margin is left",
-       .why = "At the end of the margin clocks fall.",
-       .source = "nvmlDeviceGetMarginTemperature",
-       .standard = "above 0; nvml.h",
-       .remedy = "Fans, air flow, room.",
-       .fixture = "h200-temperature",
-       .explained_by = {"gpu.answers"},
-       .check = temperature},
-      {.id = "gpu.leftover-memory",
-       .title = "idle GPU has its memory free",
-       .why = "What a dead job left behind is missing to the next: out of memory, or half the batch.",
-       .source = "nvmlDeviceGetMemoryInfo_v2, nvmlDeviceGetComputeRunningProcesses",
-       .standard = "less than 512 MiB where no program runs; ours",
-       .remedy = "End the holder, else reset.",
-       .fixture = "h200-leftover-memory",
-       .explained_by = {"gpu.answers"},
-       .check = leftover_memory},
   };
   return kRules;
 }

@@ -44,12 +44,11 @@ void throttle(const Survey& survey, Judge& judge) {
   each_loaded_gpu(survey, judge, [](Case& one, const GpuView& gpu, const GpuLoad& load) {
     const std::string words = throttle_words(load.event_reasons);
     if (words.empty()) return one.pass(fmt::format("{:#x}", load.event_reasons));
-    one.fail(
-        {.message = fmt::format("{} was slowed down under load: {}", gpu.where(), words),
-         .expected = "no slowdown",
-         .observed = fmt::format("{} ({:#x})", words, load.event_reasons),
-         .remedy = {"Heat: fans, air flow, heat sink. Power brake: power supplies and their cables.",
-                    {fmt::format("nvidia-smi -i {} -q -d PERFORMANCE,TEMPERATURE,POWER", gpu.address())}}});
+    one.fail({.message = fmt::format("{} was slowed down under load: {}", gpu.where(), words),
+              .expected = "no slowdown",
+              .observed = fmt::format("{} ({:#x})", words, load.event_reasons),
+              .remedy = {"Heat: fans, air flow, heat sink. Power brake: power supplies and their cables.",
+                         {gpu.smi("-q -d PERFORMANCE,TEMPERATURE,POWER")}}});
   });
 }
 
@@ -69,8 +68,7 @@ void clock(const Survey& survey, Judge& judge) {
               .expected = fmt::format("at least {:.0f} MHz", *most * kClockShare),
               .observed = fmt::format("{} MHz", *clock),
               .remedy = {"Take back locked clocks; if that changes nothing, reset the GPU.",
-                         {fmt::format("nvidia-smi -i {} -rgc", gpu.address()),
-                          fmt::format("nvidia-smi -i {} --gpu-reset", gpu.address())}}});
+                         {gpu.smi("-rgc"), gpu.smi("--gpu-reset")}}});
   });
 }
 
@@ -82,8 +80,7 @@ void margin(const Survey& survey, Judge& judge) {
     one.warn({.message = fmt::format("{} used up its temperature margin under load", gpu.where()),
               .expected = "above 0 °C left",
               .observed = fmt::format("{} °C left", *margin),
-              .remedy = {"Look at fans, air flow, heat sink and the room.",
-                         {fmt::format("nvidia-smi -i {} -q -d TEMPERATURE", gpu.address())}}});
+              .remedy = {"Look at fans, air flow, heat sink and the room.", {gpu.smi("-q -d TEMPERATURE")}}});
   });
 }
 
@@ -127,7 +124,7 @@ void copies(const Survey& survey, Judge& judge) {
               .observed = text,
               .remedy = {
                   "Look at the link under load, the IOMMU, and whether the memory is on the GPU's NUMA node.",
-                  {fmt::format("nvidia-smi -i {} -q -d PCIE", gpu.address()), "nvidia-smi topo -m"}}});
+                  {gpu.smi("-q -d PCIE"), "nvidia-smi topo -m"}}});
   });
 }
 
@@ -145,13 +142,12 @@ void replays(const Survey& survey, Judge& judge) {
     const auto allowed = replays_allowed(gpu.nvml.pcie_generation_max.value_or(1),
                                          gpu.nvml.pcie_width_max.value_or(1), load.seconds);
     if (*count <= allowed) return one.pass(std::to_string(*count));
-    one.warn(
-        {.message = fmt::format("PCI Express of {} repeated {} packets in {:.0f} s of load", gpu.where(),
-                                *count, load.seconds),
-         .expected = fmt::format("at most {}", allowed),
-         .observed = std::to_string(*count),
-         .remedy = {"Reseat the card or its riser; a cable or retimer between them may be bad.",
-                    {fmt::format("nvidia-smi -i {} -q -d PCIE", gpu.address()), "dmesg | grep -i aer"}}});
+    one.warn({.message = fmt::format("PCI Express of {} repeated {} packets in {:.0f} s of load", gpu.where(),
+                                     *count, load.seconds),
+              .expected = fmt::format("at most {}", allowed),
+              .observed = std::to_string(*count),
+              .remedy = {"Reseat the card or its riser; a cable or retimer between them may be bad.",
+                         {gpu.smi("-q -d PCIE"), "dmesg | grep -i aer"}}});
   });
 }
 
@@ -186,7 +182,7 @@ void ecc(const Survey& survey, Judge& judge) {
               .expected = "0",
               .observed = std::to_string(*count),
               .remedy = {"Drain the node and reset the GPU; if they come back, replace it.",
-                         {fmt::format("nvidia-smi -i {} --gpu-reset", gpu.address())}}});
+                         {gpu.smi("--gpu-reset")}}});
   });
 }
 

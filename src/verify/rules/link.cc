@@ -5,7 +5,7 @@
 #include <map>
 
 #include "verify/areas.h"
-#include "verify/judge.h"
+#include "verify/walk.h"
 
 namespace railbed {
 namespace {
@@ -13,82 +13,59 @@ namespace {
 std::string speed_text(double mbps) { return to_text(BitRate{mbps * 1e6}); }
 
 void interface_exists(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes)
-    for (const RailEnd& end : node.ends) {
-      if (end.port == nullptr) continue;
-      Case one = judge.on(end);
-      if (one.read(node.facts->net.interfaces) == nullptr) continue;
-      if (end.interface != nullptr) {
-        one.pass(end.name);
-        continue;
-      }
-      std::vector<std::string_view> names;
-      for (const NetInterface& interface : *node.facts->net.interfaces) names.push_back(interface.name);
-      one.fail(
-          {.message = fmt::format("{} has no interface {} (it has {})", *node.name, end.name,
-                                  fmt::join(names, ", ")),
-           .expected = end.name,
-           .observed = fmt::format("{}", fmt::join(names, " ")),
-           .remedy = {"If it was renamed, correct cluster.yaml; else look for the adapter and its driver.",
-                      {"ip -brief link", "lspci -nn | grep -i -e mellanox -e ethernet"}}});
-    }
+  each_rail_end(survey, judge, [](Case& one, const RailEnd& end) {
+    if (one.read(end.facts->net.interfaces) == nullptr) return;
+    if (end.interface != nullptr) return one.pass(end.name);
+    std::vector<std::string_view> names;
+    for (const NetInterface& interface : *end.facts->net.interfaces) names.push_back(interface.name);
+    one.fail({.message = fmt::format("{} has no interface {} (it has {})", *end.node, end.name,
+                                     fmt::join(names, ", ")),
+              .expected = end.name,
+              .observed = fmt::format("{}", fmt::join(names, " ")),
+              .remedy = {"If it was renamed, correct cluster.yaml; else look for the adapter and its driver.",
+                         {"ip -brief link", "lspci -nn | grep -i -e mellanox -e ethernet"}}});
+  });
 }
 
 void admin_up(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes)
-    for (const RailEnd& end : node.ends) {
-      Case one = judge.on(end);
-      if (one.lacks_interface(end)) continue;
-      const bool* up = one.read(end.interface->administratively_up);
-      if (up == nullptr) continue;
-      if (*up) {
-        one.pass("up");
-        continue;
-      }
-      one.fail(
-          {.message = fmt::format("{} of {} is switched off (administratively down)", end.name, *node.name),
-           .expected = "up",
-           .observed = "down",
-           .remedy = {"Switch it on, and see to it that the network configuration does so at boot.",
-                      {fmt::format("ip link set {} up", end.name)}}});
-    }
+  each_end(survey, judge, [](Case& one, const RailEnd& end) {
+    if (one.lacks_interface(end)) return;
+    const bool* up = one.read(end.interface->administratively_up);
+    if (up == nullptr) return;
+    if (*up) return one.pass("up");
+    one.fail({.message = fmt::format("{} is switched off (administratively down)", end.where()),
+              .expected = "up",
+              .observed = "down",
+              .remedy = {"Switch it on, and see to it that the network configuration does so at boot.",
+                         {fmt::format("ip link set {} up", end.name)}}});
+  });
 }
 
 void carrier(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes)
-    for (const RailEnd& end : node.ends) {
-      Case one = judge.on(end);
-      // A cable between two nodes is dead at both ends when one of them switches its port off.
-      if (end.rail != nullptr && end.rail->topology == Topology::kBackToBack)
-        for (const RailPort& other : end.rail->ports)
-          if (other.node != *node.name) one.touch("node:" + other.node);
-      if (end.infiniband()) {
-        one.not_applicable("on InfiniBand the port's state tells");
-        continue;
-      }
-      if (one.lacks_interface(end)) continue;
-      if (!end.interface->administratively_up.value_or(true)) {
-        one.fail(
-            {.message = fmt::format("{} of {} has no link: it is switched off", end.name, *node.name),
-             .expected = "link",
-             .observed = "switched off",
-             .remedy = {"Switch the interface on first.", {fmt::format("ip link set {} up", end.name)}}});
-        continue;
-      }
-      const bool* link = one.read(end.interface->carrier);
-      if (link == nullptr) continue;
-      if (*link) {
-        one.pass("link");
-        continue;
-      }
-      one.fail(
-          {.message = fmt::format("{} of {} has no link: no cable, a dead cable, or the other end is off",
-                                  end.name, *node.name),
+  each_end(survey, judge, [](Case& one, const RailEnd& end) {
+    // A cable between two nodes is dead at both ends when one of them switches its port off.
+    if (end.rail != nullptr && end.rail->topology == Topology::kBackToBack)
+      for (const RailPort& other : end.rail->ports)
+        if (other.node != *end.node) one.touch("node:" + other.node);
+    if (end.infiniband()) return one.not_applicable("on InfiniBand the port's state tells");
+    if (one.lacks_interface(end)) return;
+    if (!end.interface->administratively_up.value_or(true))
+      return one.fail(
+          {.message = fmt::format("{} has no link: it is switched off", end.where()),
            .expected = "link",
-           .observed = "no carrier",
-           .remedy = {"Reseat the cable at both ends, try another one, check the port of the switch or peer.",
-                      {fmt::format("ethtool {}", end.name), fmt::format("ethtool -m {}", end.name)}}});
-    }
+           .observed = "switched off",
+           .remedy = {"Switch the interface on first.", {fmt::format("ip link set {} up", end.name)}}});
+    const bool* link = one.read(end.interface->carrier);
+    if (link == nullptr) return;
+    if (*link) return one.pass("link");
+    one.fail(
+        {.message =
+             fmt::format("{} has no link: no cable, a dead cable, or the other end is off", end.where()),
+         .expected = "link",
+         .observed = "no carrier",
+         .remedy = {"Reseat the cable at both ends, try another one, check the port of the switch or peer.",
+                    {fmt::format("ethtool {}", end.name), fmt::format("ethtool -m {}", end.name)}}});
+  });
 }
 
 // What more than half of at least three ends run at.
@@ -126,144 +103,115 @@ std::optional<SpeedGoal> speed_goal(const RailEnd& end, std::optional<int> usual
 void speed(const Survey& survey, Judge& judge) {
   std::map<const Rail*, std::optional<int>> usual;
   for (const Rail& rail : survey.evidence.cluster.rails) usual[&rail] = usual_speed(survey, rail);
-  for (const NodeView& node : survey.nodes)
-    for (const RailEnd& end : node.ends) {
-      Case one = judge.on(end);
-      if (end.infiniband()) {
-        one.not_applicable("on InfiniBand the port's rate tells");
-        continue;
-      }
-      if (one.lacks_interface(end)) continue;
-      const auto goal = speed_goal(end, usual[end.rail]);
-      if (!goal) {
-        one.not_applicable("no speed is expected, and a virtual link has none of its own");
-        continue;
-      }
-      if (!end.interface->carrier.value_or(false)) {
-        one.not_applicable("the link is down");
-        continue;
-      }
-      const int* mbps = one.read(end.interface->speed_mbps);
-      if (mbps == nullptr) continue;
-      if (*mbps == goal->mbps) {
-        one.pass(speed_text(*mbps));
-        continue;
-      }
-      const bool slow = *mbps < goal->mbps;
-      one.red(
-          goal->status,
-          {.message = fmt::format("{} of {} runs at {}, expected {} ({}): {}", end.name, *node.name,
-                                  speed_text(*mbps), speed_text(goal->mbps), goal->from,
-                                  slow ? "bad cable or failed negotiation" : "cluster.yaml is out of date"),
-           .expected = speed_text(goal->mbps),
-           .observed = speed_text(*mbps),
-           .remedy = {slow ? "Swap the cable for one rated for the speed; then check that both ends offer it."
-                           : "Correct the rail's speed in cluster.yaml.",
-                      {fmt::format("ethtool {}", end.name), fmt::format("ethtool -m {}", end.name)}}});
-    }
+  each_end(survey, judge, [&](Case& one, const RailEnd& end) {
+    if (end.infiniband()) return one.not_applicable("on InfiniBand the port's rate tells");
+    if (one.lacks_interface(end)) return;
+    const auto goal = speed_goal(end, usual[end.rail]);
+    if (!goal) return one.not_applicable("no speed is expected, and a virtual link has none of its own");
+    if (!end.interface->carrier.value_or(false)) return one.not_applicable("the link is down");
+    const int* mbps = one.read(end.interface->speed_mbps);
+    if (mbps == nullptr) return;
+    if (*mbps == goal->mbps) return one.pass(speed_text(*mbps));
+    const bool slow = *mbps < goal->mbps;
+    one.red(
+        goal->status,
+        {.message = fmt::format("{} runs at {}, expected {} ({}): {}", end.where(), speed_text(*mbps),
+                                speed_text(goal->mbps), goal->from,
+                                slow ? "bad cable or failed negotiation" : "cluster.yaml is out of date"),
+         .expected = speed_text(goal->mbps),
+         .observed = speed_text(*mbps),
+         .remedy = {slow ? "Swap the cable for one rated for the speed; then check that both ends offer it."
+                         : "Correct the rail's speed in cluster.yaml.",
+                    {fmt::format("ethtool {}", end.name), fmt::format("ethtool -m {}", end.name)}}});
+  });
 }
 
 void flaps(const Survey& survey, Judge& judge) {
   constexpr double kLossesPerDay = 5;  // gpud's threshold for a flapping port
-  for (const NodeView& node : survey.nodes)
-    for (const RailEnd& end : node.ends) {
-      Case one = judge.on(end);
-      if (one.lacks_interface(end)) continue;
-      const std::uint64_t* changes = one.read(end.interface->carrier_changes);
-      if (changes == nullptr) continue;
-      const double* uptime = one.read(node.facts->system.kernel.uptime_seconds);
-      if (uptime == nullptr) continue;
-      const double days = std::max(1.0, *uptime / 86400);
-      const double losses = static_cast<double>(*changes) / 2;  // each loss is a change down and a change up
-      if (losses / days < kLossesPerDay) {
-        one.pass(fmt::format("{} changes", *changes));
-        continue;
-      }
-      one.warn({.message = fmt::format(
-                    "{} of {} lost its link {:.0f} times in {:.1f} days: a cable or port is failing",
-                    end.name, *node.name, losses, days),
-                .expected = fmt::format("fewer than {} a day", kLossesPerDay),
-                .observed = fmt::format("{:.1f} a day", losses / days),
-                .remedy = {"Clean and reseat, then swap the cable; look at the optics' levels.",
-                           {fmt::format("ethtool -m {}", end.name),
-                            fmt::format("journalctl -k | grep {}", end.name)}}});
-    }
+  each_end(survey, judge, [&](Case& one, const RailEnd& end) {
+    if (one.lacks_interface(end)) return;
+    const std::uint64_t* changes = one.read(end.interface->carrier_changes);
+    if (changes == nullptr) return;
+    const double* uptime = one.read(end.facts->system.kernel.uptime_seconds);
+    if (uptime == nullptr) return;
+    const double days = std::max(1.0, *uptime / 86400);
+    const double losses = static_cast<double>(*changes) / 2;  // each loss is a change down and a change up
+    if (losses / days < kLossesPerDay) return one.pass(fmt::format("{} changes", *changes));
+    one.warn(
+        {.message = fmt::format("{} lost its link {:.0f} times in {:.1f} days: a cable or port is failing",
+                                end.where(), losses, days),
+         .expected = fmt::format("fewer than {} a day", kLossesPerDay),
+         .observed = fmt::format("{:.1f} a day", losses / days),
+         .remedy = {
+             "Clean and reseat, then swap the cable; look at the optics' levels.",
+             {fmt::format("ethtool -m {}", end.name), fmt::format("journalctl -k | grep {}", end.name)}}});
+  });
 }
 
 void receive_errors(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes)
-    for (const RailEnd& end : node.ends) {
-      Case one = judge.on(end);
-      if (one.lacks_interface(end)) continue;
-      const std::uint64_t* errors = one.read(end.interface->receive_errors);
-      if (errors == nullptr) continue;
-      if (*errors == 0) {
-        one.pass("0");
-        continue;
-      }
-      one.warn({.message =
-                    fmt::format("{} of {} received {} broken frames: the cable or a transceiver damages them",
-                                end.name, *node.name, *errors),
-                .expected = "0",
-                .observed = std::to_string(*errors),
-                .remedy = {"See which counter grows under load, then swap the cable.",
-                           {fmt::format("ethtool -S {} | grep -i -e err -e crc -e oversize", end.name)}}});
-    }
+  each_end(survey, judge, [](Case& one, const RailEnd& end) {
+    if (one.lacks_interface(end)) return;
+    const std::uint64_t* errors = one.read(end.interface->receive_errors);
+    if (errors == nullptr) return;
+    if (*errors == 0) return one.pass("0");
+    one.warn({.message = fmt::format("{} received {} broken frames: the cable or a transceiver damages them",
+                                     end.where(), *errors),
+              .expected = "0",
+              .observed = std::to_string(*errors),
+              .remedy = {"See which counter grows under load, then swap the cable.",
+                         {fmt::format("ethtool -S {} | grep -i -e err -e crc -e oversize", end.name)}}});
+  });
+}
+
+// An RDMA interface of the node that cluster.yaml gives no rail.
+bool is_spare(const NodeView& node, const NetInterface& interface) {
+  return std::ranges::find(node.ends, interface.name, &RailEnd::name) == node.ends.end() &&
+         rdma_port_of(node.facts->rdma, node.facts->net, interface.name);
+}
+
+void judge_spare(Case& one, const NodeView& node, const NetInterface& interface) {
+  const bool* up = one.read(interface.administratively_up);
+  if (up == nullptr) return;
+  const bool used = std::ranges::any_of(items(interface.addresses),
+                                        [](const auto& each) { return !each.address.is_link_local(); });
+  if (used) return one.pass("has an address");
+  if (!*up) return one.pass("down");
+  if (interface.master.ok()) return one.pass("member of " + *interface.master);
+  one.warn(
+      {.message = fmt::format("{} of {} belongs to no rail and is switched on: NCCL may pick it and hang",
+                              interface.name, *node.name),
+       .expected = "down",
+       .observed = "up",
+       .remedy = {"Switch it off now and at boot, or make it a rail.",
+                  {fmt::format("ip link set {} down", interface.name)}}});
 }
 
 void unused_adapters(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    if (survey.evidence.cluster.rails.empty() || !node.facts->net.interfaces.ok()) continue;
-    for (const NetInterface& interface : *node.facts->net.interfaces) {
-      const bool rail =
-          std::ranges::any_of(node.ends, [&](const RailEnd& end) { return end.name == interface.name; });
-      if (rail || !rdma_port_of(node.facts->rdma, node.facts->net, interface.name)) continue;
+  if (survey.evidence.cluster.rails.empty()) return;
+  for (const NodeView& node : survey.nodes)
+    for (const NetInterface& interface : items(node.facts->net.interfaces)) {
+      if (!is_spare(node, interface)) continue;
       Case one = judge.on(node, interface.name, {"netdev:" + interface.name});
-      const bool* up = one.read(interface.administratively_up);
-      if (up == nullptr) continue;
-      const bool used = interface.addresses.ok() &&
-                        std::ranges::any_of(*interface.addresses,
-                                            [](const auto& each) { return !each.address.is_link_local(); });
-      if (!*up || used || interface.master.ok()) {
-        one.pass(used ? "has an address" : *up ? "member of " + *interface.master : "down");
-        continue;
-      }
-      one.warn(
-          {.message = fmt::format("{} of {} belongs to no rail and is switched on: NCCL may pick it and hang",
-                                  interface.name, *node.name),
-           .expected = "down",
-           .observed = "up",
-           .remedy = {"Switch it off now and at boot, or make it a rail.",
-                      {fmt::format("ip link set {} down", interface.name)}}});
+      judge_spare(one, node, interface);
     }
-  }
 }
 
 void bond_under_rdma(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes)
-    for (const RailEnd& end : node.ends) {
-      Case one = judge.on(end);
-      if (one.lacks_interface(end)) continue;
-      if (!end.wants_rdma()) {
-        one.not_applicable("the rail is plain Ethernet");
-        continue;
-      }
-      const bool is_bond = end.interface->bond_mode.ok();
-      const bool is_member = end.interface->master.ok();
-      one.seen(is_bond ? end.interface->bond_mode : end.interface->master);
-      if (!is_bond && !is_member) {
-        one.pass("no bond");
-        continue;
-      }
-      const std::string what = is_bond ? fmt::format("is a bond ({})", *end.interface->bond_mode)
-                                       : fmt::format("is a member of {}", *end.interface->master);
-      one.warn(
-          {.message = fmt::format("{} of {} {}: one RDMA connection is one flow and uses one member only",
-                                  end.name, *node.name, what),
-           .expected = "one rail per port, each in its own subnet",
-           .observed = what,
-           .remedy = {"Take the bond apart and make each port a rail of its own."}});
-    }
+  each_end(survey, judge, [](Case& one, const RailEnd& end) {
+    if (one.lacks_interface(end)) return;
+    if (!end.wants_rdma()) return one.not_applicable("the rail is plain Ethernet");
+    const bool is_bond = end.interface->bond_mode.ok();
+    const bool is_member = end.interface->master.ok();
+    one.seen(is_bond ? end.interface->bond_mode : end.interface->master);
+    if (!is_bond && !is_member) return one.pass("no bond");
+    const std::string what = is_bond ? fmt::format("is a bond ({})", *end.interface->bond_mode)
+                                     : fmt::format("is a member of {}", *end.interface->master);
+    one.warn({.message = fmt::format("{} {}: one RDMA connection is one flow and uses one member only",
+                                     end.where(), what),
+              .expected = "one rail per port, each in its own subnet",
+              .observed = what,
+              .remedy = {"Take the bond apart and make each port a rail of its own."}});
+  });
 }
 
 }  // namespace

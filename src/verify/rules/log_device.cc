@@ -10,10 +10,8 @@
 namespace railbed {
 namespace {
 
-const PciDevice* adapter_at(const NodeView& node, const std::string& address) {
-  for (const PciDevice* adapter : node.adapters())
-    if (adapter->address == address) return adapter;
-  return nullptr;
+bool is_adapter_at(const NodeView& node, const std::string& address) {
+  return std::ranges::find(node.adapters(), address, &PciDevice::address) != node.adapters().end();
 }
 
 bool carries_rail(const NodeView& node, const std::string& address) {
@@ -27,21 +25,17 @@ std::string lines_about(const std::string& subject) {
 }
 
 void device_health(const Survey& survey, Judge& judge) {
-  ask_log(
-      survey, judge,
-      {.what = "adapter health",
-       .concerns = is(LogKind::kAdapterHealth),
-       .judge = [](Case& one, const NodeView& node, const Told& told) {
-         const std::string& address = newest(told).subject;
-         one.fail({.message = fmt::format(
-                       "the firmware of adapter {} on {} failed ({}): it drops off or is reset under load",
-                       address, *node.name, how_often(told)),
-                   .expected = "no such message",
-                   .observed = newest(told).text,
-                   .remedy = {"Power the node off fully; update the adapter's firmware, then replace it.",
-                              {lines_about(address), "mlxfwmanager --query"},
-                              true}});
-       }});
+  each_told(survey, judge, "adapter health", is(LogKind::kAdapterHealth), [](Case& one, const Told& told) {
+    const std::string& address = told.newest().subject;
+    one.fail({.message = fmt::format(
+                  "the firmware of adapter {} on {} failed ({}): it drops off or is reset under load",
+                  address, *told.node.name, told.how_often()),
+              .expected = "no such message",
+              .observed = told.newest().text,
+              .remedy = {"Power the node off fully; update the adapter's firmware, then replace it.",
+                         {lines_about(address), "mlxfwmanager --query"},
+                         true}});
+  });
 }
 
 // GB10's adapter is soldered to the board: its message says nothing about a slot (NVIDIA DGX Spark forum:
@@ -53,237 +47,181 @@ bool is_built_in(const NodeView& node) {
 }
 
 void slot_power(const Survey& survey, Judge& judge) {
-  ask_log(survey, judge,
-          {.what = "slot power",
-           .concerns = is(LogKind::kSlotPower),
-           .judge = [](Case& one, const NodeView& node, const Told& told) {
-             const LogEvent& last = newest(told);
-             if (is_built_in(node)) {
-               one.not_applicable("DGX Spark's adapter is on its board: the message is harmless there");
-               return;
-             }
-             one.warn({.message = fmt::format(
-                           "adapter {} of {} finds only {} W at its slot: modules of long reach stay dark, "
-                           "and it may slow down",
-                           last.subject, *node.name, last.code),
-                       .expected = "the power that the card asks for",
-                       .observed = fmt::format("{} W", last.code),
-                       .remedy = {"Use a slot of 75 W, connect the card's own power cable, "
-                                  "or update the BIOS that does not announce the slot's power.",
-                                  {fmt::format("lspci -vvs {} | grep -i power", last.subject)},
-                                  true}});
-           }});
+  each_told(survey, judge, "slot power", is(LogKind::kSlotPower), [](Case& one, const Told& told) {
+    const LogEvent& last = told.newest();
+    if (is_built_in(told.node))
+      return one.not_applicable("DGX Spark's adapter is on its board: the message is harmless there");
+    one.warn({.message = fmt::format(
+                  "adapter {} of {} finds only {} W at its slot: modules of long reach stay dark, "
+                  "and it may slow down",
+                  last.subject, *told.node.name, last.code),
+              .expected = "the power that the card asks for",
+              .observed = fmt::format("{} W", last.code),
+              .remedy = {"Use a slot of 75 W, connect the card's own power cable, "
+                         "or update the BIOS that does not announce the slot's power.",
+                         {fmt::format("lspci -vvs {} | grep -i power", last.subject)},
+                         true}});
+  });
 }
 
 void adapter_hot(const Survey& survey, Judge& judge) {
-  ask_log(
-      survey, judge,
-      {.what = "adapter temperature",
-       .concerns = is(LogKind::kAdapterHot),
-       .judge = [](Case& one, const NodeView& node, const Told& told) {
-         const std::string& address = newest(told).subject;
-         one.warn(
-             {.message = fmt::format(
+  each_told(survey, judge, "adapter temperature", is(LogKind::kAdapterHot), [](Case& one, const Told& told) {
+    const std::string& address = told.newest().subject;
+    one.warn({.message = fmt::format(
                   "adapter {} of {} or its module was too hot ({}): it slows down, then takes the link away",
-                  address, *node.name, how_often(told)),
+                  address, *told.node.name, told.how_often()),
               .expected = "below its limit",
-              .observed = newest(told).text,
+              .observed = told.newest().text,
               .remedy = {"Raise the fans (full speed for cards without their own sensor), "
                          "look at the air flow and at neighbouring modules.",
                          {fmt::format("mget_temp -d {}", address), lines_about(address)}}});
-       }});
+  });
+}
+
+bool moves_rail_cable(const NodeView& node, const LogEvent& event) {
+  return (event.kind == LogKind::kCablePlugged || event.kind == LogKind::kCableUnplugged) &&
+         carries_rail(node, event.subject);
 }
 
 // Plugging and unplugging is what people do: only a port that should carry a rail and was left open counts.
 void cable_unplugged(const Survey& survey, Judge& judge) {
-  ask_log(survey, judge,
-          {.what = "cable",
-           .concerns =
-               [](const NodeView& node, const LogEvent& event) {
-                 return (event.kind == LogKind::kCablePlugged || event.kind == LogKind::kCableUnplugged) &&
-                        carries_rail(node, event.subject);
-               },
-           .judge =
-               [](Case& one, const NodeView& node, const Told& told) {
-                 const LogEvent& last = newest(told);
-                 if (last.kind == LogKind::kCablePlugged) {
-                   one.pass("plugged at " + utc_text(last.last));
-                   return;
-                 }
-                 one.fail({.message = fmt::format("the cable of adapter {} on {} is unplugged, since {}",
-                                                  last.subject, *node.name, utc_text(last.last)),
-                           .expected = "plugged",
-                           .observed = "unplugged",
-                           .remedy = {"Plug it in again, to the click.", {lines_about(last.subject)}}});
-               }});
+  each_told(survey, judge, "cable", moves_rail_cable, [](Case& one, const Told& told) {
+    const LogEvent& last = told.newest();
+    if (last.kind == LogKind::kCablePlugged) return one.pass("plugged at " + utc_text(last.last));
+    one.fail({.message = fmt::format("the cable of adapter {} on {} is unplugged, since {}", last.subject,
+                                     *told.node.name, utc_text(last.last)),
+              .expected = "plugged",
+              .observed = "unplugged",
+              .remedy = {"Plug it in again, to the click.", {lines_about(last.subject)}}});
+  });
 }
 
 void cable_error(const Survey& survey, Judge& judge) {
-  ask_log(
-      survey, judge,
-      {.what = "cable",
-       .concerns = is(LogKind::kCableError),
-       .judge = [](Case& one, const NodeView& node, const Told& told) {
-         const LogEvent& last = newest(told);
-         one.fail({.message = fmt::format("adapter {} of {} refuses its cable or module ({})", last.subject,
-                                          *node.name, how_often(told)),
-                   .expected = "accepted",
-                   .observed = last.text,
-                   .remedy = {"Clean and reseat the module; then take one that the adapter supports.",
-                              {lines_about(last.subject), fmt::format("mlxlink -d {} -m", last.subject)}}});
-       }});
+  each_told(survey, judge, "cable", is(LogKind::kCableError), [](Case& one, const Told& told) {
+    const LogEvent& last = told.newest();
+    one.fail({.message = fmt::format("adapter {} of {} refuses its cable or module ({})", last.subject,
+                                     *told.node.name, told.how_often()),
+              .expected = "accepted",
+              .observed = last.text,
+              .remedy = {"Clean and reseat the module; then take one that the adapter supports.",
+                         {lines_about(last.subject), fmt::format("mlxlink -d {} -m", last.subject)}}});
+  });
 }
 
 void aer_uncorrected(const Survey& survey, Judge& judge) {
-  ask_log(
-      survey, judge,
-      {.what = "PCIe errors",
-       .concerns =
-           [](const NodeView&, const LogEvent& event) {
-             return event.kind == LogKind::kAerFatal || event.kind == LogKind::kAerNonFatal;
-           },
-       .judge =
-           [](Case& one, const NodeView& node, const Told& told) {
-             const LogEvent& last = newest(told);
-             one.fail(
-                 {.message = fmt::format("{} of {} reported PCIe errors that could not be corrected ({})",
-                                         thing_at(node, last.subject), *node.name, how_often(told)),
+  each_told(
+      survey, judge, "PCIe errors", is(LogKind::kAerFatal, LogKind::kAerNonFatal),
+      [](Case& one, const Told& told) {
+        const LogEvent& last = told.newest();
+        one.fail({.message = fmt::format("{} of {} reported PCIe errors that could not be corrected ({})",
+                                         told.thing(), *told.node.name, told.how_often()),
                   .expected = "none",
                   .observed = last.text,
                   .remedy = {"Reseat the card and its riser, clean the contacts; update BIOS and firmware; "
                              "then replace it.",
                              {lines_about(last.subject), fmt::format("lspci -vvs {}", last.subject)},
                              true}});
-           }});
+      });
 }
 
 void aer_corrected(const Survey& survey, Judge& judge) {
   static constexpr double kPerDay = 100;  // ours; the kernel itself prints at most ten in five seconds
-  ask_log(
-      survey, judge,
-      {.what = "corrected PCIe errors",
-       .concerns = is(LogKind::kAerCorrected),
-       .judge = [](Case& one, const NodeView& node, const Told& told) {
-         const LogEvent& last = newest(told);
-         if (per_day(node, told) < kPerDay) {
-           one.pass(how_often(told));
-           return;
-         }
-         one.warn(
-             {.message = fmt::format("{} of {} corrects PCIe errors, {:.0f} a day: each repeats a transfer",
-                                     thing_at(node, last.subject), *node.name, per_day(node, told)),
-              .expected = fmt::format("fewer than {:.0f} a day", kPerDay),
-              .observed = how_often(told),
-              .remedy = {"Reseat the card and its riser; look at the slot's signal settings in the BIOS.",
-                         {fmt::format("cat /sys/bus/pci/devices/{}/aer_dev_correctable", last.subject)},
-                         true}});
-       }});
+  each_told(
+      survey, judge, "corrected PCIe errors", is(LogKind::kAerCorrected), [](Case& one, const Told& told) {
+        const LogEvent& last = told.newest();
+        if (told.per_day() < kPerDay) return one.pass(told.how_often());
+        one.warn(
+            {.message = fmt::format("{} of {} corrects PCIe errors, {:.0f} a day: each repeats a transfer",
+                                    told.thing(), *told.node.name, told.per_day()),
+             .expected = fmt::format("fewer than {:.0f} a day", kPerDay),
+             .observed = told.how_often(),
+             .remedy = {"Reseat the card and its riser; look at the slot's signal settings in the BIOS.",
+                        {fmt::format("cat /sys/bus/pci/devices/{}/aer_dev_correctable", last.subject)},
+                        true}});
+      });
 }
 
 void slot_lost(const Survey& survey, Judge& judge) {
-  ask_log(survey, judge,
-          {.what = "PCIe slots",
-           .concerns = is(LogKind::kSlotLinkDown),
-           .judge = [](Case& one, const NodeView& node, const Told& told) {
-             const LogEvent& last = newest(told);
-             one.touch("gpus");
-             one.fail({.message = fmt::format(
-                           "the PCIe link below {} on {} was lost ({}): what is in that slot went away",
-                           last.subject, *node.name, how_often(told)),
-                       .expected = "no slot loses its link",
-                       .observed = last.text,
-                       .remedy = {"Look at power and seat of the card; then power the node off fully.",
-                                  {fmt::format("lspci -tv -s {}", last.subject), lines_about(last.subject)},
-                                  true}});
-           }});
+  each_told(survey, judge, "PCIe slots", is(LogKind::kSlotLinkDown), [](Case& one, const Told& told) {
+    const LogEvent& last = told.newest();
+    one.touch("gpus");
+    one.fail(
+        {.message = fmt::format("the PCIe link below {} on {} was lost ({}): what is in that slot went away",
+                                last.subject, *told.node.name, told.how_often()),
+         .expected = "no slot loses its link",
+         .observed = last.text,
+         .remedy = {"Look at power and seat of the card; then power the node off fully.",
+                    {fmt::format("lspci -tv -s {}", last.subject), lines_about(last.subject)},
+                    true}});
+  });
+}
+
+bool limits_gpu_or_adapter(const NodeView& node, const LogEvent& event) {
+  const PciDevice* device = find_pci(node.pci(), event.subject);
+  return event.kind == LogKind::kBandwidthLimited && device != nullptr &&
+         (is_gpu(*device) || is_adapter_at(node, event.subject));
 }
 
 void bandwidth_limited(const Survey& survey, Judge& judge) {
-  ask_log(
-      survey, judge,
-      {.what = "PCIe bandwidth",
-       .concerns =
-           [](const NodeView& node, const LogEvent& event) {
-             const PciDevice* device = find_pci(node.pci(), event.subject);
-             return event.kind == LogKind::kBandwidthLimited && device != nullptr &&
-                    (is_gpu(*device) || adapter_at(node, event.subject) != nullptr);
-           },
-       .judge =
-           [](Case& one, const NodeView& node, const Told& told) {
-             const LogEvent& last = newest(told);
-             one.warn(
-                 {.message = fmt::format("the kernel found that a PCIe hop above {} on {} holds it back",
-                                         thing_at(node, last.subject), *node.name),
-                  .expected = "as much as the card can do",
-                  .observed = last.text,
-                  .remedy = {
-                      "Look at the hop that the message names: another slot, its riser, or its setting in the BIOS.",
-                      {fmt::format("lspci -vvs {} | grep -i lnk", last.subject)},
-                      true}});
-           }});
+  each_told(survey, judge, "PCIe bandwidth", limits_gpu_or_adapter, [](Case& one, const Told& told) {
+    const LogEvent& last = told.newest();
+    one.warn(
+        {.message = fmt::format("the kernel found that a PCIe hop above {} on {} holds it back", told.thing(),
+                                *told.node.name),
+         .expected = "as much as the card can do",
+         .observed = last.text,
+         .remedy = {
+             "Look at the hop that the message names: another slot, its riser, or its setting in the BIOS.",
+             {fmt::format("lspci -vvs {} | grep -i lnk", last.subject)},
+             true}});
+  });
+}
+
+bool takes_rail_down(const NodeView& node, const LogEvent& event) {
+  return event.kind == LogKind::kLinkDown &&
+         std::ranges::find(node.ends, event.subject, &RailEnd::name) != node.ends.end();
 }
 
 void link_flaps(const Survey& survey, Judge& judge) {
   static constexpr double kPerDay = 5;
-  ask_log(
-      survey, judge,
-      {.what = "links",
-       .concerns =
-           [](const NodeView& node, const LogEvent& event) {
-             return event.kind == LogKind::kLinkDown &&
-                    std::ranges::find(node.ends, event.subject, &RailEnd::name) != node.ends.end();
-           },
-       .judge =
-           [](Case& one, const NodeView& node, const Told& told) {
-             const LogEvent& last = newest(told);
-             if (per_day(node, told) < kPerDay) {
-               one.pass(how_often(told));
-               return;
-             }
-             one.warn(
-                 {.message =
-                      fmt::format("{} of {} lost its link {}", last.subject, *node.name, how_often(told)),
-                  .expected = fmt::format("fewer than {:.0f} times a day", kPerDay),
-                  .observed = fmt::format("{:.0f} a day", per_day(node, told)),
-                  .remedy = {
-                      "Clean and reseat the cable at both ends, then swap it; look at the switch port's own log.",
-                      {lines_about(last.subject), fmt::format("ethtool -m {}", last.subject)}}});
-           }});
+  each_told(survey, judge, "links", takes_rail_down, [](Case& one, const Told& told) {
+    const LogEvent& last = told.newest();
+    if (told.per_day() < kPerDay) return one.pass(told.how_often());
+    one.warn(
+        {.message = fmt::format("{} of {} lost its link {}", last.subject, *told.node.name, told.how_often()),
+         .expected = fmt::format("fewer than {:.0f} times a day", kPerDay),
+         .observed = fmt::format("{:.0f} a day", told.per_day()),
+         .remedy = {
+             "Clean and reseat the cable at both ends, then swap it; look at the switch port's own log.",
+             {lines_about(last.subject), fmt::format("ethtool -m {}", last.subject)}}});
+  });
 }
 
 void transmit_timeout(const Survey& survey, Judge& judge) {
-  ask_log(
-      survey, judge,
-      {.what = "transmit queues",
-       .concerns = is(LogKind::kTransmitTimeout),
-       .judge = [](Case& one, const NodeView& node, const Told& told) {
-         const LogEvent& last = newest(told);
-         one.fail(
-             {.message = fmt::format("a transmit queue of {} on {} stood still ({}): the adapter was reset",
-                                     last.subject, *node.name, how_often(told)),
+  each_told(survey, judge, "transmit queues", is(LogKind::kTransmitTimeout), [](Case& one, const Told& told) {
+    const LogEvent& last = told.newest();
+    one.fail({.message = fmt::format("a transmit queue of {} on {} stood still ({}): the adapter was reset",
+                                     last.subject, *told.node.name, told.how_often()),
               .expected = "no transmit timeout",
               .observed = last.text,
               .remedy = {
                   "Look for pauses from the switch (a PFC storm); update the adapter's firmware and driver.",
                   {lines_about(last.subject), fmt::format("ethtool -S {} | grep -i pause", last.subject)}}});
-       }});
+  });
 }
 
 void iommu_fault(const Survey& survey, Judge& judge) {
-  ask_log(survey, judge,
-          {.what = "IOMMU",
-           .concerns = is(LogKind::kIommuFault),
-           .judge = [](Case& one, const NodeView& node, const Told& told) {
-             const LogEvent& last = newest(told);
-             one.fail({.message = fmt::format(
-                           "the IOMMU of {} refused transfers of {} ({}): data did not arrive", *node.name,
-                           last.subject.empty() ? "a device" : thing_at(node, last.subject), how_often(told)),
-                       .expected = "none refused",
-                       .observed = last.text,
-                       .remedy = {"Set the IOMMU to passthrough, and look for a driver or firmware update.",
-                                  {"journalctl -k -b | grep -e DMAR -e AMD-Vi", "cat /proc/cmdline"},
-                                  true}});
-           }});
+  each_told(survey, judge, "IOMMU", is(LogKind::kIommuFault), [](Case& one, const Told& told) {
+    const LogEvent& last = told.newest();
+    one.fail({.message = fmt::format("the IOMMU of {} refused transfers of {} ({}): data did not arrive",
+                                     *told.node.name, last.subject.empty() ? "a device" : told.thing(),
+                                     told.how_often()),
+              .expected = "none refused",
+              .observed = last.text,
+              .remedy = {"Set the IOMMU to passthrough, and look for a driver or firmware update.",
+                         {"journalctl -k -b | grep -e DMAR -e AMD-Vi", "cat /proc/cmdline"},
+                         true}});
+  });
 }
 
 }  // namespace

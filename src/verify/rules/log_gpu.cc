@@ -29,7 +29,7 @@ std::string meaning_of(const LogEvent& event) {
 
 std::string codes_of(const Told& told) {
   std::vector<std::string> codes;
-  for (const LogEvent* one : told)
+  for (const LogEvent* one : told.events)
     codes.push_back(one->kind == LogKind::kXid ? fmt::format("Xid {}", one->code) : "off the bus");
   return fmt::format("{}", fmt::join(codes, ", "));
 }
@@ -42,29 +42,28 @@ bool recovered(const NodeView& node, const std::string& address) {
 
 // Xids of one action. The one that says most comes first in the message: not 154, which only repeats.
 void xids_of(const Survey& survey, Judge& judge, XidAction action, Status status) {
-  ask_log(survey, judge,
-          {.what = "Xid",
-           .concerns = [=](const NodeView&, const LogEvent& event) { return action_of(event) == action; },
-           .judge =
-               [=](Case& one, const NodeView& node, const Told& told) {
-                 const auto first = std::ranges::find_if(told, [](const LogEvent* event) {
-                   return event->kind == LogKind::kXid && event->code != 154;
-                 });
-                 const LogEvent& main = first == told.end() ? *told.front() : **first;
-                 const bool over = action == XidAction::kReset && recovered(node, main.subject);
-                 std::vector<std::string> commands = {"journalctl -k -b | grep -e Xid -e NVRM"};
-                 if (action == XidAction::kReset && !over)
-                   commands.push_back(fmt::format("nvidia-smi --gpu-reset -i {}", main.subject));
-                 one.red(over ? Status::kWarn : status,
-                         {.message = fmt::format("GPU {} of {}: {} ({}){}", main.subject, *node.name,
-                                                 meaning_of(main), how_often(told),
-                                                 over ? "; the driver asks for nothing any more" : ""),
-                          .expected = "no Xid",
-                          .observed = codes_of(told),
-                          .remedy = {over ? "Watch it: a GPU that needs a reset again is replaced."
-                                          : std::string(advice(action)),
-                                     std::move(commands), action == XidAction::kReboot}});
-               }});
+  each_told(
+      survey, judge, "Xid",
+      [=](const NodeView&, const LogEvent& event) { return action_of(event) == action; },
+      [=](Case& one, const Told& told) {
+        const auto first = std::ranges::find_if(told.events, [](const LogEvent* event) {
+          return event->kind == LogKind::kXid && event->code != 154;
+        });
+        const LogEvent& main = first == told.events.end() ? *told.events.front() : **first;
+        const bool over = action == XidAction::kReset && recovered(told.node, main.subject);
+        std::vector<std::string> commands = {"journalctl -k -b | grep -e Xid -e NVRM"};
+        if (action == XidAction::kReset && !over)
+          commands.push_back(fmt::format("nvidia-smi --gpu-reset -i {}", main.subject));
+        one.red(over ? Status::kWarn : status,
+                {.message =
+                     fmt::format("GPU {} of {}: {} ({}){}", main.subject, *told.node.name, meaning_of(main),
+                                 told.how_often(), over ? "; the driver asks for nothing any more" : ""),
+                 .expected = "no Xid",
+                 .observed = codes_of(told),
+                 .remedy = {over ? "Watch it: a GPU that needs a reset again is replaced."
+                                 : std::string(advice(action)),
+                            std::move(commands), action == XidAction::kReboot}});
+      });
 }
 
 void xid_reboot(const Survey& survey, Judge& judge) {
@@ -84,81 +83,60 @@ void xid_application(const Survey& survey, Judge& judge) {
 bool is_hot(int code) { return code == 10004 || code == 28001 || code == 28003; }
 
 void sxid(const Survey& survey, Judge& judge) {
-  ask_log(
-      survey, judge,
-      {.what = "SXid",
-       .concerns =
-           [](const NodeView&, const LogEvent& event) {
-             return event.kind == LogKind::kSxidFatal || event.kind == LogKind::kSxidNonFatal;
-           },
-       .judge =
-           [](Case& one, const NodeView& node, const Told& told) {
-             const auto worst = std::ranges::find(told, LogKind::kSxidFatal, &LogEvent::kind);
-             const auto hot =
-                 std::ranges::find_if(told, [](const LogEvent* event) { return is_hot(event->code); });
-             if (worst == told.end() && hot == told.end()) {
-               one.pass(fmt::format("not fatal, {}", how_often(told)));
-               return;
-             }
-             const LogEvent& main = worst != told.end() ? **worst : **hot;
-             const auto row = find_sxid(main.code);
-             const bool always = row && row->always_fatal;
-             one.red(
-                 worst != told.end() ? Status::kFail : Status::kWarn,
-                 {.message = fmt::format("NVSwitch {} of {}: SXid {} ({}), {}; {}", main.subject, *node.name,
-                                         main.code, row ? row->unit : "unknown unit",
-                                         worst == told.end() ? "it is too hot"
-                                         : always            ? "fatal for the whole fabric"
-                                                             : "fatal for the GPUs on that link",
-                                         how_often(told)),
-                  .expected = "no fatal SXid",
-                  .observed = fmt::format("SXid {}", main.code),
-                  .remedy = {always ? "Drain the node and restart it."
-                             : worst == told.end()
-                                 ? "Look at the fans and the air flow."
-                                 : "Drain the node, stop the fabric manager, reset all GPUs, start it again.",
-                             {"journalctl -k -b | grep SXid", "nvidia-smi --gpu-reset"},
-                             always}});
-           }});
+  each_told(
+      survey, judge, "SXid", is(LogKind::kSxidFatal, LogKind::kSxidNonFatal),
+      [](Case& one, const Told& told) {
+        const LogEvent* const fatal = told.first(LogKind::kSxidFatal);
+        const auto hot =
+            std::ranges::find_if(told.events, [](const LogEvent* event) { return is_hot(event->code); });
+        if (fatal == nullptr && hot == told.events.end())
+          return one.pass(fmt::format("not fatal, {}", told.how_often()));
+        const LogEvent& main = fatal != nullptr ? *fatal : **hot;
+        const auto row = find_sxid(main.code);
+        const bool always = row && row->always_fatal;
+        one.red(fatal != nullptr ? Status::kFail : Status::kWarn,
+                {.message = fmt::format("NVSwitch {} of {}: SXid {} ({}), {}; {}", main.subject,
+                                        *told.node.name, main.code, row ? row->unit : "unknown unit",
+                                        fatal == nullptr ? "it is too hot"
+                                        : always         ? "fatal for the whole fabric"
+                                                         : "fatal for the GPUs on that link",
+                                        told.how_often()),
+                 .expected = "no fatal SXid",
+                 .observed = fmt::format("SXid {}", main.code),
+                 .remedy = {always ? "Drain the node and restart it."
+                            : fatal == nullptr
+                                ? "Look at the fans and the air flow."
+                                : "Drain the node, stop the fabric manager, reset all GPUs, start it again.",
+                            {"journalctl -k -b | grep SXid", "nvidia-smi --gpu-reset"},
+                            always}});
+      });
 }
 
 void init_failed(const Survey& survey, Judge& judge) {
-  ask_log(survey, judge,
-          {.what = "GPU start",
-           .concerns = [](const NodeView&,
-                          const LogEvent& event) { return event.kind == LogKind::kGpuInitFailed; },
-           .judge =
-               [](Case& one, const NodeView& node, const Told& told) {
-                 const std::string which =
-                     newest(told).subject.empty() ? "a GPU" : "GPU " + newest(told).subject;
-                 one.fail({.message = fmt::format("the driver could not start {} of {} ({})", which,
-                                                  *node.name, how_often(told)),
-                           .expected = "every GPU starts",
-                           .observed = newest(told).text,
-                           .remedy = {"Power the node off fully; when it returns, look at the GPU's seat, "
-                                      "power and the BIOS (Above 4G decoding), then replace it.",
-                                      {"journalctl -k -b | grep NVRM", "nvidia-smi -L"},
-                                      true}});
-               }});
+  each_told(survey, judge, "GPU start", is(LogKind::kGpuInitFailed), [](Case& one, const Told& told) {
+    const std::string which = told.newest().subject.empty() ? "a GPU" : "GPU " + told.newest().subject;
+    one.fail({.message = fmt::format("the driver could not start {} of {} ({})", which, *told.node.name,
+                                     told.how_often()),
+              .expected = "every GPU starts",
+              .observed = told.newest().text,
+              .remedy = {"Power the node off fully; when it returns, look at the GPU's seat, "
+                         "power and the BIOS (Above 4G decoding), then replace it.",
+                         {"journalctl -k -b | grep NVRM", "nvidia-smi -L"},
+                         true}});
+  });
 }
 
 void version_mismatch(const Survey& survey, Judge& judge) {
-  ask_log(survey, judge,
-          {.what = "NVIDIA driver",
-           .concerns = [](const NodeView&,
-                          const LogEvent& event) { return event.kind == LogKind::kVersionMismatch; },
-           .judge =
-               [](Case& one, const NodeView& node, const Told& told) {
-                 one.fail({.message = fmt::format(
-                               "NVIDIA's libraries and kernel module on {} are of different versions: "
-                               "nothing can use a GPU ({})",
-                               *node.name, how_often(told)),
-                           .expected = "one version",
-                           .observed = newest(told).text,
-                           .remedy = {"A driver was installed and its module not loaded: restart the node.",
-                                      {"cat /proc/driver/nvidia/version", "modinfo -F version nvidia"},
-                                      true}});
-               }});
+  each_told(survey, judge, "NVIDIA driver", is(LogKind::kVersionMismatch), [](Case& one, const Told& told) {
+    one.fail({.message = fmt::format("NVIDIA's libraries and kernel module on {} are of different versions: "
+                                     "nothing can use a GPU ({})",
+                                     *told.node.name, told.how_often()),
+              .expected = "one version",
+              .observed = told.newest().text,
+              .remedy = {"A driver was installed and its module not loaded: restart the node.",
+                         {"cat /proc/driver/nvidia/version", "modinfo -F version nvidia"},
+                         true}});
+  });
 }
 
 }  // namespace

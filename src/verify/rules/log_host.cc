@@ -11,14 +11,10 @@ namespace railbed {
 namespace {
 
 void kernel_log(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "kernel log");
+  each_node(survey, judge, "kernel log", [](Case& one, const NodeView& node) {
     const KernelLog* log = one.read_if_there(node.facts->kernel_log, "no kernel log was read here");
-    if (log == nullptr) continue;
-    if (!log->beginning_lost && log->dropped == 0) {
-      one.pass("since " + utc_text(log->begins));
-      continue;
-    }
+    if (log == nullptr) return;
+    if (!log->beginning_lost && log->dropped == 0) return one.pass("since " + utc_text(log->begins));
     one.warn(
         {.message = fmt::format("the kernel log of {} is not whole: {}", *node.name,
                                 log->beginning_lost ? "its oldest messages are overwritten"
@@ -28,160 +24,111 @@ void kernel_log(const Survey& survey, Judge& judge) {
          .remedy = {"Let the journal keep kernel messages on disk; look for what fills the log.",
                     {"mkdir -p /var/log/journal && systemctl restart systemd-journald",
                      "journalctl -k -b | cut -c1-60 | sort | uniq -c | sort -rn | head"}}});
-  }
+  });
 }
 
 void module_rejected(const Survey& survey, Judge& judge) {
-  ask_log(
-      survey, judge,
-      {.what = "kernel modules",
-       .concerns = is(LogKind::kModuleRejected),
-       .judge = [](Case& one, const NodeView& node, const Told& told) {
-         const LogEvent& last = newest(told);
-         if (module_present(*node.facts, last.subject)) {
-           one.pass("loaded by now");
-           return;
-         }
-         one.fail(
-             {.message = fmt::format(
-                  "the kernel of {} refused module {}: it was built for another kernel, or beside other modules",
-                  *node.name, last.subject),
-              .expected = "loads",
-              .observed = last.text,
-              .remedy = {"Build or install it for the running kernel; "
-                         "do not mix the distribution's RDMA modules with MLNX_OFED's.",
-                         {fmt::format("modinfo {} | grep -e filename -e vermagic", last.subject), "uname -r",
-                          "dkms status"},
-                         true}});
-       }});
+  each_told(survey, judge, "kernel modules", is(LogKind::kModuleRejected), [](Case& one, const Told& told) {
+    const LogEvent& last = told.newest();
+    if (module_present(*told.node.facts, last.subject)) return one.pass("loaded by now");
+    one.fail(
+        {.message = fmt::format(
+             "the kernel of {} refused module {}: it was built for another kernel, or beside other modules",
+             *told.node.name, last.subject),
+         .expected = "loads",
+         .observed = last.text,
+         .remedy = {"Build or install it for the running kernel; "
+                    "do not mix the distribution's RDMA modules with MLNX_OFED's.",
+                    {fmt::format("modinfo {} | grep -e filename -e vermagic", last.subject), "uname -r",
+                     "dkms status"},
+                    true}});
+  });
 }
 
 void out_of_memory(const Survey& survey, Judge& judge) {
-  ask_log(survey, judge,
-          {.what = "memory",
-           .concerns =
-               [](const NodeView&, const LogEvent& event) {
-                 return event.kind == LogKind::kOutOfMemory || event.kind == LogKind::kJobOutOfMemory;
-               },
-           .judge =
-               [](Case& one, const NodeView& node, const Told& told) {
-                 const bool whole =
-                     std::ranges::find(told, LogKind::kOutOfMemory, &LogEvent::kind) != told.end();
-                 if (!whole) {
-                   one.pass("a job met its own limit, " + how_often(told));
-                   return;
-                 }
-                 one.warn({.message = fmt::format(
-                               "{} ran out of memory and killed {} ({}): other processes may be missing, too",
-                               *node.name, newest(told).subject, how_often(told)),
-                           .expected = "none",
-                           .observed = newest(told).text,
-                           .remedy = {"Give jobs a memory limit; look what else was killed, and restart it.",
-                                      {"journalctl -k -b | grep 'Killed process'", "systemctl --failed"}}});
-               }});
+  each_told(survey, judge, "memory", is(LogKind::kOutOfMemory, LogKind::kJobOutOfMemory),
+            [](Case& one, const Told& told) {
+              const bool whole = told.first(LogKind::kOutOfMemory) != nullptr;
+              if (!whole) return one.pass("a job met its own limit, " + told.how_often());
+              one.warn({.message = fmt::format(
+                            "{} ran out of memory and killed {} ({}): other processes may be missing, too",
+                            *told.node.name, told.newest().subject, told.how_often()),
+                        .expected = "none",
+                        .observed = told.newest().text,
+                        .remedy = {"Give jobs a memory limit; look what else was killed, and restart it.",
+                                   {"journalctl -k -b | grep 'Killed process'", "systemctl --failed"}}});
+            });
 }
 
 void hung_task(const Survey& survey, Judge& judge) {
-  ask_log(survey, judge,
-          {.what = "tasks",
-           .concerns = is(LogKind::kHungTask),
-           .judge = [](Case& one, const NodeView& node, const Told& told) {
-             one.warn({.message =
-                           fmt::format("{} on {} hung in the kernel for two minutes or more ({}): a driver, "
-                                       "disk or network file system did not answer",
-                                       newest(told).subject, *node.name, how_often(told)),
-                       .expected = "none",
-                       .observed = newest(told).text,
-                       .remedy = {"The call trace behind the message names what it waited for.",
-                                  {"journalctl -k -b | grep -A 25 'blocked for more than'",
-                                   "ps -eo pid,stat,wchan:30,comm | awk '$2 ~ /D/'"}}});
-           }});
+  each_told(survey, judge, "tasks", is(LogKind::kHungTask), [](Case& one, const Told& told) {
+    one.warn({.message = fmt::format("{} on {} hung in the kernel for two minutes or more ({}): a driver, "
+                                     "disk or network file system did not answer",
+                                     told.newest().subject, *told.node.name, told.how_often()),
+              .expected = "none",
+              .observed = told.newest().text,
+              .remedy = {"The call trace behind the message names what it waited for.",
+                         {"journalctl -k -b | grep -A 25 'blocked for more than'",
+                          "ps -eo pid,stat,wchan:30,comm | awk '$2 ~ /D/'"}}});
+  });
 }
 
 void kernel_failure(const Survey& survey, Judge& judge) {
-  ask_log(
-      survey, judge,
-      {.what = "kernel",
-       .concerns =
-           [](const NodeView&, const LogEvent& event) {
-             return event.kind == LogKind::kLockup || event.kind == LogKind::kOops;
-           },
-       .judge =
-           [](Case& one, const NodeView& node, const Told& told) {
-             one.fail({.message =
-                           fmt::format("the kernel of {} failed ({}): what it still does cannot be relied on",
-                                       *node.name, how_often(told)),
-                       .expected = "no lockup, stall or oops",
-                       .observed = newest(told).text,
-                       .remedy = {"Restart the node; the call trace names the driver to update.",
-                                  {"journalctl -k -b | grep -A 30 -e 'BUG:' -e 'Oops' -e 'stall' -e LOCKUP"},
-                                  true}});
-           }});
+  each_told(survey, judge, "kernel", is(LogKind::kLockup, LogKind::kOops), [](Case& one, const Told& told) {
+    one.fail({.message = fmt::format("the kernel of {} failed ({}): what it still does cannot be relied on",
+                                     *told.node.name, told.how_often()),
+              .expected = "no lockup, stall or oops",
+              .observed = told.newest().text,
+              .remedy = {"Restart the node; the call trace names the driver to update.",
+                         {"journalctl -k -b | grep -A 30 -e 'BUG:' -e 'Oops' -e 'stall' -e LOCKUP"},
+                         true}});
+  });
 }
 
 void machine_check(const Survey& survey, Judge& judge) {
-  constexpr double kCorrectedPerDay = 10;  // ours; below it they are the memory's everyday
-  ask_log(survey, judge,
-          {.what = "hardware errors",
-           .concerns =
-               [](const NodeView&, const LogEvent& event) {
-                 return event.kind == LogKind::kMachineCheck || event.kind == LogKind::kCorrectedCheck;
-               },
-           .judge =
-               [=](Case& one, const NodeView& node, const Told& told) {
-                 const auto worst = std::ranges::find(told, LogKind::kMachineCheck, &LogEvent::kind);
-                 if (worst == told.end() && per_day(node, told) < kCorrectedPerDay) {
-                   one.pass("corrected, " + how_often(told));
-                   return;
-                 }
-                 const bool bad = worst != told.end();
-                 one.red(bad ? Status::kFail : Status::kWarn,
-                         {.message = fmt::format(
-                              "the processor or memory of {} reported errors{} ({})", *node.name,
-                              bad ? " that could not be corrected" : ", all corrected", how_often(told)),
-                          .expected = bad ? "none" : fmt::format("fewer than {:.0f} a day", kCorrectedPerDay),
-                          .observed = bad ? (*worst)->text : newest(told).text,
-                          .remedy = {"Find the module or processor in the BMC's event log and replace it.",
-                                     {"ipmitool sel elist", "ras-mc-ctl --errors || rasdaemon --help"},
-                                     true}});
-               }});
+  static constexpr double kCorrectedPerDay = 10;  // ours; below it they are the memory's everyday
+  each_told(survey, judge, "hardware errors", is(LogKind::kMachineCheck, LogKind::kCorrectedCheck),
+            [](Case& one, const Told& told) {
+              const LogEvent* const worst = told.first(LogKind::kMachineCheck);
+              if (worst == nullptr && told.per_day() < kCorrectedPerDay)
+                return one.pass("corrected, " + told.how_often());
+              const bool bad = worst != nullptr;
+              one.red(bad ? Status::kFail : Status::kWarn,
+                      {.message = fmt::format(
+                           "the processor or memory of {} reported errors{} ({})", *told.node.name,
+                           bad ? " that could not be corrected" : ", all corrected", told.how_often()),
+                       .expected = bad ? "none" : fmt::format("fewer than {:.0f} a day", kCorrectedPerDay),
+                       .observed = bad ? worst->text : told.newest().text,
+                       .remedy = {"Find the module or processor in the BMC's event log and replace it.",
+                                  {"ipmitool sel elist", "ras-mc-ctl --errors || rasdaemon --help"},
+                                  true}});
+            });
 }
 
 void cpu_throttled(const Survey& survey, Judge& judge) {
-  ask_log(survey, judge,
-          {.what = "processor",
-           .concerns = is(LogKind::kCpuThrottled),
-           .judge = [](Case& one, const NodeView& node, const Told& told) {
-             one.warn({.message = fmt::format("the processors of {} were too hot and slowed down ({})",
-                                              *node.name, how_often(told)),
-                       .expected = "none",
-                       .observed = newest(told).text,
-                       .remedy = {"Look at fans, air flow, heat sinks and the room.",
-                                  {"ipmitool sdr type temperature"}}});
-           }});
+  each_told(survey, judge, "processor", is(LogKind::kCpuThrottled), [](Case& one, const Told& told) {
+    one.warn(
+        {.message = fmt::format("the processors of {} were too hot and slowed down ({})", *told.node.name,
+                                told.how_often()),
+         .expected = "none",
+         .observed = told.newest().text,
+         .remedy = {"Look at fans, air flow, heat sinks and the room.", {"ipmitool sdr type temperature"}}});
+  });
 }
 
 void disk_errors(const Survey& survey, Judge& judge) {
-  ask_log(
-      survey, judge,
-      {.what = "disks",
-       .concerns =
-           [](const NodeView&, const LogEvent& event) {
-             return event.kind == LogKind::kDiskError || event.kind == LogKind::kReadOnly ||
-                    event.kind == LogKind::kDiskTimeout;
-           },
-       .judge =
-           [](Case& one, const NodeView& node, const Told& told) {
-             const bool read_only =
-                 std::ranges::find(told, LogKind::kReadOnly, &LogEvent::kind) != told.end();
-             one.fail({.message = fmt::format("{} of {} {} ({})", newest(told).subject, *node.name,
-                                              read_only ? "was set read-only after errors" : "had errors",
-                                              how_often(told)),
-                       .expected = "none",
-                       .observed = newest(told).text,
-                       .remedy = {"Save what is on it, look at the device's own health, replace it.",
-                                  {"nvme list", fmt::format("smartctl -a /dev/{}", newest(told).subject)}}});
-           }});
+  each_told(
+      survey, judge, "disks", is(LogKind::kDiskError, LogKind::kReadOnly, LogKind::kDiskTimeout),
+      [](Case& one, const Told& told) {
+        const bool read_only = told.first(LogKind::kReadOnly) != nullptr;
+        one.fail({.message = fmt::format("{} of {} {} ({})", told.newest().subject, *told.node.name,
+                                         read_only ? "was set read-only after errors" : "had errors",
+                                         told.how_often()),
+                  .expected = "none",
+                  .observed = told.newest().text,
+                  .remedy = {"Save what is on it, look at the device's own health, replace it.",
+                             {"nvme list", fmt::format("smartctl -a /dev/{}", told.newest().subject)}}});
+      });
 }
 
 }  // namespace

@@ -69,87 +69,80 @@ std::string_view why_not_judged(const Measurement& one) {
   return "";
 }
 
+void judge_failure(Case& each, const Measurement& one, const Failure& failure) {
+  each.fail({.message = fmt::format("{} failed ({}): {}", what_text(one), failure.stage, failure.cause),
+             .expected = "a number",
+             .observed = failure.cause,
+             .remedy = {failure.remedy.empty() ? "Run it again; then look at both ends' kernel logs."
+                                               : failure.remedy,
+                        {fmt::format("railbed bench {} {} {}", one.engine == Engine::kRdma ? "rdma" : "tcp",
+                                     one.from.node, one.to.node)}}});
+}
+
 void failed(const Survey& survey, Judge& judge) {
   for (const Measurement& one : survey.evidence.measurements) {
     Case each = about(judge, one);
-    if (!one.failure) {
+    if (one.failure)
+      judge_failure(each, one, *one.failure);
+    else
       each.pass("measured");
-      continue;
-    }
-    Remedy remedy{one.failure->remedy.empty() ? "Run it again; then look at both ends' kernel logs."
-                                              : one.failure->remedy,
-                  {fmt::format("railbed bench {} {} {}", one.engine == Engine::kRdma ? "rdma" : "tcp",
-                               one.from.node, one.to.node)}};
-    each.fail(
-        {.message = fmt::format("{} failed ({}): {}", what_text(one), one.failure->stage, one.failure->cause),
-         .expected = "a number",
-         .observed = one.failure->cause,
-         .remedy = std::move(remedy)});
   }
+}
+
+void judge_data(Case& each, const Measurement& one) {
+  if (one.checked_bytes == 0) return each.not_applicable("no data was compared");
+  if (one.wrong_bytes == 0)
+    return each.pass(fmt::format("{} compared", to_text(ByteCount{one.checked_bytes})));
+  each.fail(
+      {.message = fmt::format("{}: {} of {} compared bytes arrived wrong", what_text(one), one.wrong_bytes,
+                              one.checked_bytes),
+       .expected = "0 wrong bytes",
+       .observed = std::to_string(one.wrong_bytes),
+       .remedy = {"Take the path out of service; test memory, then swap adapter and cable one at a time."}});
 }
 
 void data_intact(const Survey& survey, Judge& judge) {
   for (const Measurement& one : survey.evidence.measurements) {
     if (one.failure) continue;
     Case each = about(judge, one);
-    if (one.checked_bytes == 0) {
-      each.not_applicable("no data was compared");
-    } else if (one.wrong_bytes == 0) {
-      each.pass(fmt::format("{} compared", to_text(ByteCount{one.checked_bytes})));
-    } else {
-      each.fail(
-          {.message = fmt::format("{}: {} of {} compared bytes arrived wrong", what_text(one),
-                                  one.wrong_bytes, one.checked_bytes),
-           .expected = "0 wrong bytes",
-           .observed = std::to_string(one.wrong_bytes),
-           .remedy = {
-               "Take the path out of service; test memory, then swap adapter and cable one at a time."}});
-    }
+    judge_data(each, one);
   }
+}
+
+// The share of the ceiling that cluster.yaml asks of the node that sent.
+double wanted_fraction(const Survey& survey, const Measurement& one) {
+  const Node* wanted = find_node(survey.evidence.cluster, one.from.node);
+  return wanted != nullptr ? wanted->expect.fraction_of_ceiling : Expectations{}.fraction_of_ceiling;
+}
+
+void judge_bandwidth(Case& each, const Measurement& one, double fraction) {
+  if (one.engine == Engine::kTcp)
+    return each.not_applicable("one TCP stream is bound by a processor core, not by the path");
+  if (const auto why = why_not_judged(one); !why.empty()) return each.not_applicable(std::string(why));
+  if (one.ceiling.nominal || one.ceiling.limits.empty())
+    return each.not_applicable(one.ceiling.note.empty() ? "no ceiling is known" : one.ceiling.note);
+  const auto floor = bandwidth_floor(one.ceiling, fraction);
+  if (!floor) return each.unknown(floor.error().text);
+  const BitRate have{one.summary.median};
+  const Limit& binding = *std::ranges::min_element(one.ceiling.limits, {}, &Limit::rate);
+  each.add_evidence(binding.source);
+  if (have >= *floor) return each.pass(fmt::format("{} of {}", to_text(have), to_text(binding.rate)));
+  each.fail(
+      {.message = fmt::format("{} is {}, {:.0f} % of the {} that {} allows", what_text(one), to_text(have),
+                              100 * (have / binding.rate), to_text(binding.rate), binding.name),
+       .expected = fmt::format("at least {} ({:.0f} % of {})", to_text(*floor), 100 * fraction,
+                               to_text(binding.rate)),
+       .observed = to_text(have),
+       .remedy = {
+           "Look at PCIe, NUMA placement and error counters of both ends; measure the two nodes alone.",
+           {fmt::format("railbed bench rdma {} {}", one.from.node, one.to.node)}}});
 }
 
 void bandwidth(const Survey& survey, Judge& judge) {
   for (const auto& [key, one] : best_of(survey.evidence.measurements)) {
     if (one->metric != Metric::kBandwidth) continue;
     Case each = about(judge, *one);
-    if (one->engine == Engine::kTcp) {
-      each.not_applicable("one TCP stream is bound by a processor core, not by the path");
-      continue;
-    }
-    if (const auto why = why_not_judged(*one); !why.empty()) {
-      each.not_applicable(std::string(why));
-      continue;
-    }
-    if (one->ceiling.nominal || one->ceiling.limits.empty()) {
-      each.not_applicable(one->ceiling.note.empty() ? "no ceiling is known" : one->ceiling.note);
-      continue;
-    }
-    const NodeView* node = survey.find(one->from.node);
-    const Node* wanted = find_node(survey.evidence.cluster, one->from.node);
-    const double fraction = wanted != nullptr ? wanted->expect.fraction_of_ceiling
-                            : node != nullptr ? node->expect().fraction_of_ceiling
-                                              : Expectations{}.fraction_of_ceiling;
-    const auto floor = bandwidth_floor(one->ceiling, fraction);
-    if (!floor) {
-      each.unknown(floor.error().text);
-      continue;
-    }
-    const BitRate have{one->summary.median};
-    const Limit& binding = *std::ranges::min_element(one->ceiling.limits, {}, &Limit::rate);
-    each.add_evidence(binding.source);
-    if (have >= *floor) {
-      each.pass(fmt::format("{} of {}", to_text(have), to_text(binding.rate)));
-      continue;
-    }
-    each.fail(
-        {.message = fmt::format("{} is {}, {:.0f} % of the {} that {} allows", what_text(*one), to_text(have),
-                                100 * (have / binding.rate), to_text(binding.rate), binding.name),
-         .expected = fmt::format("at least {} ({:.0f} % of {})", to_text(*floor), 100 * fraction,
-                                 to_text(binding.rate)),
-         .observed = to_text(have),
-         .remedy = {
-             "Look at PCIe, NUMA placement and error counters of both ends; measure the two nodes alone.",
-             {fmt::format("railbed bench rdma {} {}", one->from.node, one->to.node)}}});
+    judge_bandwidth(each, *one, wanted_fraction(survey, *one));
   }
 }
 
@@ -164,42 +157,43 @@ const Measurement* best_tcp(const Best& best, const Path& path, Metric metric) {
   return found;
 }
 
+// Why this RDMA measurement cannot be held against TCP; empty: it can.
+std::string_view why_not_compared(const Survey& survey, const Measurement& rdma) {
+  if (rdma.metric == Metric::kLatency && rdma.operation == "read")
+    return "a read is timed to its answer, TCP half a round trip";
+  if (const auto why = why_not_judged(rdma); !why.empty()) return why;
+  const Rail* rail = find_rail(survey.evidence.cluster, rdma.rail);
+  return rail != nullptr && !rail->rdma_driver.empty() ? "software RDMA runs on the same processor as TCP"
+                                                       : "";
+}
+
+void judge_against_tcp(Case& each, const Measurement& rdma, const Measurement& tcp) {
+  const auto text = [&](double value) {
+    return tcp.metric == Metric::kBandwidth ? to_text(BitRate{value}) : to_text(Nanoseconds{value});
+  };
+  const std::string own = text(rdma.summary.median);
+  const std::string other = text(tcp.summary.median);
+  const std::string both = fmt::format("RDMA {}, TCP {}", own, other);
+  if (!is_better(tcp, &rdma)) return each.pass(both);
+  each.fail({.message = fmt::format("{} is slower than TCP {}: {} against {}", transport_text(rdma),
+                                    path_text(rdma), own, other),
+             .expected = "RDMA at least as good as TCP",
+             .observed = both,
+             .remedy = {"Check the RDMA MTU, packet loss, and that the port in use is the rail's."}});
+}
+
 void rdma_beats_tcp(const Survey& survey, Judge& judge) {
   const Best best = best_of(survey.evidence.measurements);
   for (const auto& [key, rdma] : best) {
     const auto& [path, engine, metric, operation] = key;
     if (engine != Engine::kRdma) continue;
-    const Measurement* found = best_tcp(best, path, metric);
-    if (found == nullptr) continue;
-    const Measurement& tcp = *found;
+    const Measurement* tcp = best_tcp(best, path, metric);
+    if (tcp == nullptr) continue;
     Case each = about(judge, *rdma);
-    const bool to_the_answer = metric == Metric::kLatency && operation == "read";
-    const auto why =
-        to_the_answer ? "a read is timed to its answer, TCP half a round trip" : why_not_judged(*rdma);
-    if (!why.empty()) {
+    if (const auto why = why_not_compared(survey, *rdma); !why.empty())
       each.not_applicable(std::string(why));
-      continue;
-    }
-    const Rail* rail = find_rail(survey.evidence.cluster, rdma->rail);
-    if (rail != nullptr && !rail->rdma_driver.empty()) {
-      each.not_applicable("software RDMA runs on the same processor as TCP");
-      continue;
-    }
-    const bool faster = metric == Metric::kBandwidth ? rdma->summary.median >= tcp.summary.median
-                                                     : rdma->summary.median <= tcp.summary.median;
-    const auto text = [&](double value) {
-      return tcp.metric == Metric::kBandwidth ? to_text(BitRate{value}) : to_text(Nanoseconds{value});
-    };
-    if (faster) {
-      each.pass(fmt::format("RDMA {}, TCP {}", text(rdma->summary.median), text(tcp.summary.median)));
-      continue;
-    }
-    each.fail(
-        {.message = fmt::format("{} is slower than TCP {}: {} against {}", transport_text(*rdma),
-                                path_text(*rdma), text(rdma->summary.median), text(tcp.summary.median)),
-         .expected = "RDMA at least as good as TCP",
-         .observed = fmt::format("RDMA {}, TCP {}", text(rdma->summary.median), text(tcp.summary.median)),
-         .remedy = {"Check the RDMA MTU, packet loss, and that the port in use is the rail's."}});
+    else
+      judge_against_tcp(each, *rdma, *tcp);
   }
 }
 
@@ -208,7 +202,7 @@ struct Losses {
   std::uint64_t lost = 0;
   std::string evidence;
 
-  // What the measured_loss rate surely exceeds (99 %): one lost packet of a few hundred proves nothing yet.
+  // What the rate of loss surely exceeds (99 %): one lost packet of a few hundred proves nothing yet.
   // The lower limit of a Poisson count, by Wilson and Hilferty's approximation.
   double share() const {
     if (lost == 0) return 0;
@@ -238,41 +232,40 @@ std::map<Path, PathLosses> losses_of(const std::vector<Measurement>& measurement
   return all;
 }
 
+void judge_losses(Case& each, const Survey& survey, const Path& path, const PathLosses& engines) {
+  double worst = 0;
+  std::uint64_t counted = 0;
+  std::vector<std::string> observed;
+  for (const auto& [engine, losses] : engines) {
+    counted += losses.packets;
+    if (losses.packets == 0) continue;
+    if (losses.lost > 0) observed.push_back(losses.to_text(engine_text(engine)));
+    if (!losses.evidence.empty()) each.add_evidence(losses.evidence);
+    worst = std::max(worst, losses.share());
+  }
+  const std::string text = fmt::format("{}", fmt::join(observed, ", "));
+  if (counted == 0) return each.not_applicable("packets were not counted, or never left the machine");
+  if (worst <= kLossWarns) return each.pass(text.empty() ? "none lost" : text);
+  const Rail* rail = find_rail(survey.evidence.cluster, path.rail);
+  const RailPort* port = rail == nullptr ? nullptr : find_port(*rail, path.to);
+  each.red(
+      worst > kLossFails ? Status::kFail : Status::kWarn,
+      {.message = fmt::format("{} loses packets between {} and {}: {} lost and sent again", path.rail,
+                              path.from, path.to, text),
+       .expected = fmt::format("below {} %", 100 * kLossWarns),
+       .observed = text,
+       .remedy = {"Swap the cable; if it stays, look for congestion (PFC, ECN) and for drops at both ends.",
+                  {fmt::format("ethtool -S {} | grep -i -e drop -e discard -e err",
+                               port != nullptr ? port->interface : "INTERFACE"),
+                   "rdma statistic show"}}});
+}
+
 // One finding a path: a bad cable shows in every number that was measured over it.
-void measured_loss(const Survey& survey, Judge& judge) {
+void path_loss(const Survey& survey, Judge& judge) {
   for (const auto& [path, engines] : losses_of(survey.evidence.measurements)) {
     Case each = judge.on_cluster(fmt::format("{} → {} on {}", path.from, path.to, path.rail),
                                  {"rail:" + path.rail, "node:" + path.from, "node:" + path.to});
-    double worst = 0;
-    std::uint64_t counted = 0;
-    std::vector<std::string> observed;
-    for (const auto& [engine, losses] : engines) {
-      counted += losses.packets;
-      if (losses.packets == 0) continue;
-      if (losses.lost > 0) observed.push_back(losses.to_text(engine_text(engine)));
-      if (!losses.evidence.empty()) each.add_evidence(losses.evidence);
-      worst = std::max(worst, losses.share());
-    }
-    if (counted == 0) {
-      each.not_applicable("packets were not counted, or never left the machine");
-      continue;
-    }
-    if (worst <= kLossWarns) {
-      each.pass(observed.empty() ? "none lost" : fmt::format("{}", fmt::join(observed, ", ")));
-      continue;
-    }
-    const RailPort* port = nullptr;
-    if (const Rail* rail = find_rail(survey.evidence.cluster, path.rail)) port = find_port(*rail, path.to);
-    each.red(
-        worst > kLossFails ? Status::kFail : Status::kWarn,
-        {.message = fmt::format("{} loses packets between {} and {}: {} lost and sent again", path.rail,
-                                path.from, path.to, fmt::join(observed, ", ")),
-         .expected = fmt::format("below {} %", 100 * kLossWarns),
-         .observed = fmt::format("{}", fmt::join(observed, ", ")),
-         .remedy = {"Swap the cable; if it stays, look for congestion (PFC, ECN) and for drops at both ends.",
-                    {fmt::format("ethtool -S {} | grep -i -e drop -e discard -e err",
-                                 port != nullptr ? port->interface : "INTERFACE"),
-                     "rdma statistic show"}}});
+    judge_losses(each, survey, path, engines);
   }
 }
 
@@ -329,7 +322,7 @@ std::span<const Rule> measured_rules() {
        .fixture = "measured-loss",
        .explained_by = {"net.mtu-equal", "net.receive-errors", "rdma.signal-quality", "rdma.packet-loss",
                         "net.carrier", "net.duplicate-address"},
-       .check = measured_loss},
+       .check = path_loss},
       {.id = "measured.bandwidth",
        .title = "RDMA bandwidth is near its ceiling",
        .why = "The ceiling is computed for this very path; what is missing is being lost somewhere on it.",

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "verify/areas.h"
-#include "verify/judge.h"
 #include "verify/nccl_topics.h"
+#include "verify/walk.h"
 
 namespace railbed {
 namespace {
@@ -22,19 +22,12 @@ const nccl::PortChoice* choice_of(const NodeView& node, const RailEnd& end) {
 }
 
 void chooses_sockets(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "network", node.nccl_touches);
-    if (!has_rdma_rail(node)) {
-      one.not_applicable("no rail with an RDMA device");
-      continue;
-    }
+  each_node(survey, judge, "network", its_nccl, [](Case& one, const NodeView& node) {
+    if (!has_rdma_rail(node)) return one.not_applicable("no rail with an RDMA device");
     const auto* const devices = one.read(node.facts->rdma.devices);
-    if (devices == nullptr) continue;
+    if (devices == nullptr) return;
     const nccl::Choices& choices = node.nccl_choices;
-    if (choices.network != "Socket" && !choices.network.empty()) {
-      one.pass(choices.network);
-      continue;
-    }
+    if (choices.network != "Socket" && !choices.network.empty()) return one.pass(choices.network);
     std::string ports;
     for (const nccl::PortChoice& port : choices.ports)
       ports += fmt::format("; {}:{} {}", port.device, port.port, port.why);
@@ -49,12 +42,11 @@ void chooses_sockets(const Survey& survey, Judge& judge) {
              "Clear what keeps the ports out (libibverbs1 and ibverbs-providers, port state, NCCL_IB_HCA), "
              "then look again.",
              {"railbed nccl"}}});
-  }
+  });
 }
 
 void covers_rails(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "NCCL_IB_HCA", node.nccl_touches);
+  each_node(survey, judge, "NCCL_IB_HCA", its_nccl, [](Case& one, const NodeView& node) {
     std::vector<std::string> left_out;
     std::size_t used = 0;
     for (const RailEnd& end : node.ends) {
@@ -66,14 +58,8 @@ void covers_rails(const Survey& survey, Judge& judge) {
       else
         left_out.push_back(fmt::format("{} ({}): {}", end.rdma_name(), end.name, port->why));
     }
-    if (used + left_out.size() == 0) {
-      one.not_applicable("no rail with an active RDMA port");
-      continue;
-    }
-    if (left_out.empty()) {
-      one.pass(fmt::format("{} port{} used", used, used == 1 ? "" : "s"));
-      continue;
-    }
+    if (used + left_out.size() == 0) return one.not_applicable("no rail with an active RDMA port");
+    if (left_out.empty()) return one.pass(fmt::format("{} port{} used", used, used == 1 ? "" : "s"));
     const NcclVariable* const variable = effective(node.facts->nccl, "NCCL_IB_HCA");
     if (variable != nullptr) one.add_evidence(variable->from);
     one.warn({.message = fmt::format("NCCL on {} leaves out {}: that rail stays idle", *node.name,
@@ -84,56 +70,40 @@ void covers_rails(const Survey& survey, Judge& judge) {
                              ? "Name the rails' devices in NCCL_IB_HCA."
                              : fmt::format("Add it to the list in {}, or take the rail out of cluster.yaml.",
                                            variable->from)}});
-  }
+  });
 }
 
 void gid_choice(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes)
-    for (const RailEnd& end : node.ends) {
-      Case one = judge.on(end);
-      one.touch("nccl");
-      if (!end.rdma || end.infiniband() || !end.wants_rdma()) {
-        one.not_applicable("no RoCE port");
-        continue;
-      }
-      const nccl::PortChoice* const port = choice_of(node, end);
-      if (port == nullptr || !port->used) {
-        one.not_applicable("NCCL does not use this port");
-        continue;
-      }
-      const auto* const gids = one.read(end.rdma.port->gids);
-      if (gids == nullptr) continue;
-      const auto found = std::ranges::find(*gids, port->gid_index.value_or(0), &Gid::index);
-      const bool there = found != gids->end() && found->gid.ok();
-      const bool good =
-          there && found->gid->is_v4() && found->type.value_or("RoCE v2").starts_with("RoCE v2");
-      const std::string seen = fmt::format(
-          "GID {}: {}", port->gid_index.value_or(0),
-          !there ? "empty" : fmt::format("{} {}", found->gid->to_text(), found->type.value_or("")));
-      if (good) {
-        one.pass(seen);
-        continue;
-      }
-      one.warn({.message = fmt::format("NCCL will send from {} of {} on {} ({}): not RoCE v2 over IPv4", seen,
-                                       end.rdma_name(), *node.name, port->gid_why),
-                .expected = "a RoCE v2 IPv4 GID",
-                .observed = seen,
-                .remedy = {"Give the interface its IPv4 address, leave NCCL_IB_GID_INDEX unset, "
-                           "or set NCCL_IB_ADDR_FAMILY on purpose (2.21).",
-                           {fmt::format("ip -brief address show {}", end.name)}}});
-    }
+  each_end(survey, judge, [](Case& one, const NodeView& node, const RailEnd& end) {
+    one.touch("nccl");
+    if (!end.rdma || end.infiniband() || !end.wants_rdma()) return one.not_applicable("no RoCE port");
+    const nccl::PortChoice* const port = choice_of(node, end);
+    if (port == nullptr || !port->used) return one.not_applicable("NCCL does not use this port");
+    const auto* const gids = one.read(end.rdma.port->gids);
+    if (gids == nullptr) return;
+    const auto found = std::ranges::find(*gids, port->gid_index.value_or(0), &Gid::index);
+    const bool there = found != gids->end() && found->gid.ok();
+    const bool good = there && found->gid->is_v4() && found->type.value_or("RoCE v2").starts_with("RoCE v2");
+    const std::string seen =
+        fmt::format("GID {}: {}", port->gid_index.value_or(0),
+                    !there ? "empty" : fmt::format("{} {}", found->gid->to_text(), found->type.value_or("")));
+    if (good) return one.pass(seen);
+    one.warn({.message = fmt::format("NCCL will send from {} of {} on {} ({}): not RoCE v2 over IPv4", seen,
+                                     end.rdma_name(), *end.node, port->gid_why),
+              .expected = "a RoCE v2 IPv4 GID",
+              .observed = seen,
+              .remedy = {"Give the interface its IPv4 address, leave NCCL_IB_GID_INDEX unset, "
+                         "or set NCCL_IB_ADDR_FAMILY on purpose (2.21).",
+                         {fmt::format("ip -brief address show {}", end.name)}}});
+  });
 }
 
 void gdr_reachable(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "GPUDirect RDMA", node.nccl_touches);
+  each_node(survey, judge, "GPUDirect RDMA", its_nccl, [](Case& one, const NodeView& node) {
     const auto& pairs = node.nccl_choices.pairs;
     const auto lost = std::ranges::find_if(
         pairs, [](const nccl::PairChoice& pair) { return pair.nearest && !pair.blocked_by.empty(); });
-    if (pairs.empty()) {
-      one.not_applicable("no pair of GPU and RDMA port");
-      continue;
-    }
+    if (pairs.empty()) return one.not_applicable("no pair of GPU and RDMA port");
     if (lost == pairs.end()) {
       const auto direct = std::ranges::count_if(
           pairs, [](const nccl::PairChoice& pair) { return pair.nearest && pair.gpudirect; });
@@ -141,7 +111,7 @@ void gdr_reachable(const Survey& survey, Judge& judge) {
         one.not_applicable(pairs.front().why);
       else
         one.pass(fmt::format("{} pairs", direct));
-      continue;
+      return;
     }
     const NcclVariable* const variable = effective(node.facts->nccl, lost->blocked_by);
     if (variable != nullptr) one.add_evidence(variable->from);
@@ -155,30 +125,24 @@ void gdr_reachable(const Survey& survey, Judge& judge) {
               .observed = variable == nullptr ? "set" : variable->value,
               .remedy = {fmt::format("Remove {}{}; NCCL goes up to PXB by itself.", lost->blocked_by,
                                      variable == nullptr ? "" : " from " + variable->from)}});
-  }
+  });
 }
 
 void library_expected(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "NCCL library", {"nccl"});
-    if (!node.expect().nccl) {
-      one.not_applicable("no NCCL version is expected (expect.nccl)");
-      continue;
-    }
+  each_node(survey, judge, "NCCL library", Things{"nccl"}, [](Case& one, const NodeView& node) {
+    if (!node.expect().nccl) return one.not_applicable("no NCCL version is expected (expect.nccl)");
     const auto* const library = one.read_if_there(
         node.facts->nccl.library, "no libnccl.so.2 in the usual folders: programs bring their own");
-    if (library == nullptr) continue;
-    if (library->version == *node.expect().nccl || library->version.starts_with(*node.expect().nccl + ".")) {
-      one.pass(library->version);
-      continue;
-    }
+    if (library == nullptr) return;
+    if (library->version == *node.expect().nccl || library->version.starts_with(*node.expect().nccl + "."))
+      return one.pass(library->version);
     one.warn({.message = fmt::format("NCCL on {} is {}, expected {}", *node.name, library->version,
                                      *node.expect().nccl),
               .expected = *node.expect().nccl,
               .observed = library->version,
               .remedy = {"Install that version and hold it, or correct expect.nccl in cluster.yaml.",
                          {"apt-cache policy libnccl2 || dnf list libnccl"}}});
-  }
+  });
 }
 
 }  // namespace

@@ -6,7 +6,8 @@
 #include "base/text.h"
 #include "hardware/pci_path.h"
 #include "verify/areas.h"
-#include "verify/judge.h"
+#include "verify/pcie_link.h"
+#include "verify/walk.h"
 
 namespace railbed {
 namespace {
@@ -21,15 +22,6 @@ std::string generation(double gigatransfers) {
 
 std::string link_text(const PcieLink& link) {
   return fmt::format("{} x{}", generation(link.gigatransfers), link.width);
-}
-
-// What both ends of a hop can do together.
-PcieLink common(const PcieLink& a, const PcieLink& b) {
-  return {std::min(a.gigatransfers, b.gigatransfers), std::min(a.width, b.width)};
-}
-
-bool below(const PcieLink& now, const PcieLink& most) {
-  return now.gigatransfers < most.gigatransfers || now.width < most.width;
 }
 
 // Payload after encoding: 8b/10b up to Gen2, 128b/130b up to Gen5, 1b/1b (FLIT) from Gen6.
@@ -74,143 +66,111 @@ void judge_path(Case& one, const NodeView& node, const PciDevice& device, Status
 }
 
 void adapter_link(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes)
-    for (const PciDevice* adapter : node.adapters()) {
-      Case one = judge.on(node, adapter->address, node.touches_of(*adapter));
-      judge_path(one, node, *adapter, Status::kFail, "adapter " + adapter->address, "");
-    }
+  each_adapter(survey, judge, [](Case& one, const NodeView& node, const PciDevice& adapter) {
+    judge_path(one, node, adapter, Status::kFail, "adapter " + adapter.address, "");
+  });
 }
 
 void gpu_link(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes)
-    for (const PciDevice* gpu : node.gpus()) {
-      Case one = judge.on(node, gpu->address, node.touches_of(gpu->address));
-      judge_path(one, node, *gpu, Status::kWarn, "GPU " + gpu->address,
-                 " (an idle GPU lowers its speed: look again under load)");
-    }
+  each_pci_gpu(survey, judge, [](Case& one, const NodeView& node, const PciDevice& gpu) {
+    judge_path(one, node, gpu, Status::kWarn, "GPU " + gpu.address,
+               " (an idle GPU lowers its speed: look again under load)");
+  });
 }
 
 void slot_limits_adapter(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes)
-    for (const PciDevice* adapter : node.adapters()) {
-      Case one = judge.on(node, adapter->address, node.touches_of(*adapter));
-      BitRate port;
-      const RailEnd* rail = nullptr;
-      for (const RailEnd& end : node.ends)
-        if (end.adapter == adapter && end.rdma && end.rdma.port->rate.ok() && *end.rdma.port->rate > port) {
-          port = *end.rdma.port->rate;
-          rail = &end;
-        }
-      if (rail == nullptr) {
-        one.not_applicable("no rail with a known rate is on this adapter");
-        continue;
+  each_adapter(survey, judge, [](Case& one, const NodeView& node, const PciDevice& adapter) {
+    BitRate port;
+    const RailEnd* rail = nullptr;
+    for (const RailEnd& end : node.ends)
+      if (end.adapter == &adapter && end.rdma && end.rdma.port->rate.ok() && *end.rdma.port->rate > port) {
+        port = *end.rdma.port->rate;
+        rail = &end;
       }
-      const PcieLink* link = one.read_if_there(adapter->link_now, "it has no PCI Express link");
-      if (link == nullptr) continue;
-      const BitRate slot = usable(*link);
-      // DGX Spark splits one port over two x4 functions: a card that has no more lanes is not held back by
-      // its slot.
-      const bool at_its_best = adapter->link_max.ok() && !below(*link, *adapter->link_max);
-      if (slot >= port || at_its_best) {
-        one.pass(fmt::format("{} carries {}", link_text(*link), to_text(slot)));
-        continue;
-      }
-      one.warn(
-          {.message = fmt::format("{} of {} has a {} port in a {} slot, which carries {}: the host limits it",
-                                  rail->name, *node.name, to_text(port), link_text(*link), to_text(slot)),
-           .expected = fmt::format("a slot that carries {}", to_text(port)),
-           .observed = fmt::format("{} = {}", link_text(*link), to_text(slot)),
-           .remedy = {"Move the card to a wider or faster slot.",
-                      {fmt::format("lspci -vvs {} | grep -i lnk", adapter->address)},
-                      true}});
+    if (rail == nullptr) {
+      one.not_applicable("no rail with a known rate is on this adapter");
+      return;
     }
+    const PcieLink* link = one.read_if_there(adapter.link_now, "it has no PCI Express link");
+    if (link == nullptr) return;
+    const BitRate slot = usable(*link);
+    // DGX Spark splits one port over two x4 functions: a card that has no more lanes is not held back by
+    // its slot.
+    const bool at_its_best = adapter.link_max.ok() && !below(*link, *adapter.link_max);
+    if (slot >= port || at_its_best)
+      return one.pass(fmt::format("{} carries {}", link_text(*link), to_text(slot)));
+    one.warn(
+        {.message = fmt::format("{} of {} has a {} port in a {} slot, which carries {}: the host limits it",
+                                rail->name, *node.name, to_text(port), link_text(*link), to_text(slot)),
+         .expected = fmt::format("a slot that carries {}", to_text(port)),
+         .observed = fmt::format("{} = {}", link_text(*link), to_text(slot)),
+         .remedy = {"Move the card to a wider or faster slot.",
+                    {fmt::format("lspci -vvs {} | grep -i lnk", adapter.address)},
+                    true}});
+  });
+}
+
+// True, and the case has ended as unknown, when the fact is there and could not be read.
+template <class T>
+bool is_denied(Case& one, const Reading<T>& reading) {
+  return !reading.ok() && !reading.absent() && one.read(reading) == nullptr;
 }
 
 void numa_known(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    if (node.facts->system.cpu.numa_nodes.size() < 2) continue;
-    std::vector<const PciDevice*> devices = node.gpus();
-    for (const PciDevice* adapter : node.adapters()) devices.push_back(adapter);
-    for (const PciDevice* device : devices) {
-      Case one = judge.on(node, device->address, node.touches_of(device->address));
-      const int* numa = one.read(device->numa_node);
-      if (numa == nullptr) continue;
-      if (*numa >= 0) {
-        one.pass(std::to_string(*numa));
-        continue;
-      }
-      one.warn({.message = fmt::format("the firmware of {} does not say which processor {} hangs on: "
-                                       "buffers and threads land on the wrong one half the time",
-                                       *node.name, device->address),
-                .expected = "a NUMA node",
-                .observed = "-1",
-                .remedy = {"Switch NUMA on in the BIOS (node interleaving off), or update it.",
-                           {fmt::format("cat /sys/bus/pci/devices/{}/numa_node", device->address)},
-                           true}});
-    }
-  }
+  const auto devices_of = [](const NodeView& node) {
+    const bool one_node = node.facts->system.cpu.numa_nodes.size() < 2;
+    return one_node ? std::vector<const PciDevice*>() : node.accelerators();
+  };
+  each_device(survey, judge, devices_of, [](Case& one, const NodeView& node, const PciDevice& device) {
+    const int* numa = one.read(device.numa_node);
+    if (numa == nullptr) return;
+    if (*numa >= 0) return one.pass(std::to_string(*numa));
+    one.warn({.message = fmt::format("the firmware of {} does not say which processor {} hangs on: "
+                                     "buffers and threads land on the wrong one half the time",
+                                     *node.name, device.address),
+              .expected = "a NUMA node",
+              .observed = "-1",
+              .remedy = {"Switch NUMA on in the BIOS (node interleaving off), or update it.",
+                         {fmt::format("cat /sys/bus/pci/devices/{}/numa_node", device.address)},
+                         true}});
+  });
 }
 
 void gpu_near_adapter(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    for (const PciDevice* gpu : node.gpus()) {
-      Case one = judge.on(node, gpu->address, node.touches_of(gpu->address));
-      std::vector<const PciDevice*> rails;
-      for (const RailEnd& end : node.ends)
-        if (end.adapter != nullptr) rails.push_back(end.adapter);
-      if (rails.empty()) {
-        one.not_applicable("no rail on a PCI adapter");
-        continue;
-      }
-      const int* numa = one.read(gpu->numa_node);
-      if (numa == nullptr) continue;
-      const bool known = *numa >= 0 && std::ranges::all_of(rails, [](const PciDevice* adapter) {
-        return adapter->numa_node.value_or(-1) >= 0;
-      });
-      if (!known) {
-        one.not_applicable("the firmware does not say (pcie.numa-known)");
-        continue;
-      }
-      if (std::ranges::any_of(rails,
-                              [&](const PciDevice* adapter) { return *adapter->numa_node == *numa; })) {
-        one.pass(fmt::format("NUMA node {}", *numa));
-        continue;
-      }
-      one.warn(
-          {.message = fmt::format("GPU {} of {} is on NUMA node {}, every rail adapter on another: "
-                                  "its traffic crosses between the processors",
-                                  gpu->address, *node.name, *numa),
-           .expected = fmt::format("a rail adapter on NUMA node {}", *numa),
-           .observed = fmt::format("adapters on NUMA node {}", *rails.front()->numa_node),
-           .remedy = {"Move the GPU or an adapter to a slot of the same processor.", {"lspci -tv"}, true}});
-    }
-  }
+  each_pci_gpu(survey, judge, [](Case& one, const NodeView& node, const PciDevice& gpu) {
+    std::vector<const PciDevice*> rails;
+    for (const RailEnd& end : node.ends)
+      if (end.adapter != nullptr) rails.push_back(end.adapter);
+    if (rails.empty()) return one.not_applicable("no rail on a PCI adapter");
+    const int* numa = one.read(gpu.numa_node);
+    if (numa == nullptr) return;
+    const auto numa_of = [](const PciDevice* adapter) { return adapter->numa_node.value_or(-1); };
+    const bool known = *numa >= 0 && std::ranges::all_of(
+                                         rails, [](int at) { return at >= 0; }, numa_of);
+    if (!known) return one.not_applicable("the firmware does not say (pcie.numa-known)");
+    if (std::ranges::find(rails, *numa, numa_of) != rails.end())
+      return one.pass(fmt::format("NUMA node {}", *numa));
+    one.warn(
+        {.message = fmt::format("GPU {} of {} is on NUMA node {}, every rail adapter on another: "
+                                "its traffic crosses between the processors",
+                                gpu.address, *node.name, *numa),
+         .expected = fmt::format("a rail adapter on NUMA node {}", *numa),
+         .observed = fmt::format("adapters on NUMA node {}", *rails.front()->numa_node),
+         .remedy = {"Move the GPU or an adapter to a slot of the same processor.", {"lspci -tv"}, true}});
+  });
 }
 
 void iommu(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "IOMMU");
-    if (node.gpus().empty() || node.adapters().empty()) {
-      one.not_applicable("no pair of GPU and adapter");
-      continue;
-    }
+  each_node(survey, judge, "IOMMU", [](Case& one, const NodeView& node) {
+    if (node.gpus().empty() || node.adapters().empty())
+      return one.not_applicable("no pair of GPU and adapter");
     std::vector<const PciDevice*> translated;
-    std::vector<const PciDevice*> devices = node.gpus();
-    for (const PciDevice* adapter : node.adapters()) devices.push_back(adapter);
-    bool readable = true;
-    for (const PciDevice* device : devices) {
+    for (const PciDevice* device : node.accelerators()) {
       one.seen(device->iommu_type);
       if (device->iommu_type.ok() && *device->iommu_type != "identity") translated.push_back(device);
-      if (!device->iommu_type.ok() && !device->iommu_type.absent()) {
-        readable = one.read(device->iommu_type) != nullptr;
-        break;
-      }
+      if (is_denied(one, device->iommu_type)) return;
     }
-    if (!readable) continue;
-    if (translated.empty()) {
-      one.pass("off or passthrough");
-      continue;
-    }
+    if (translated.empty()) return one.pass("off or passthrough");
     for (const PciDevice* device : translated) one.touch("pci:" + device->address);
     const std::string model = lower(node.facts->system.cpu.model.value_or(""));
     const std::string_view option =
@@ -226,35 +186,29 @@ void iommu(const Survey& survey, Judge& judge) {
                     {fmt::format("sed -i.bak 's/^GRUB_CMDLINE_LINUX=\"/&{} /' /etc/default/grub", option),
                      "update-grub || grub2-mkconfig -o /boot/grub2/grub.cfg"},
                     true}});
-  }
+  });
+}
+
+// Every bridge on the way from a GPU to an adapter below the same root, once.
+std::vector<const PciDevice*> bridges_between_pairs(const NodeView& node) {
+  std::vector<const PciDevice*> bridges;
+  for (const PciDevice* gpu : node.gpus())
+    for (const PciDevice* adapter : node.adapters())
+      for (const PciDevice* bridge : bridges_between(node.pci(), *gpu, *adapter))
+        if (std::ranges::find(bridges, bridge) == bridges.end()) bridges.push_back(bridge);
+  return bridges;
 }
 
 void acs(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Case one = judge.on(node, "ACS");
-    std::vector<const PciDevice*> bridges;
-    for (const PciDevice* gpu : node.gpus())
-      for (const PciDevice* adapter : node.adapters())
-        for (const PciDevice* bridge : bridges_between(node.pci(), *gpu, *adapter))
-          if (std::ranges::find(bridges, bridge) == bridges.end()) bridges.push_back(bridge);
-    if (bridges.empty()) {
-      one.not_applicable("no GPU and adapter under one PCIe switch");
-      continue;
-    }
+  each_node(survey, judge, "ACS", [](Case& one, const NodeView& node) {
+    const auto bridges = bridges_between_pairs(node);
+    if (bridges.empty()) return one.not_applicable("no GPU and adapter under one PCIe switch");
     std::vector<const PciDevice*> on;
-    bool denied = false;
     for (const PciDevice* bridge : bridges) {
       if (redirects_peers(*bridge)) on.push_back(bridge);
-      if (!bridge->acs_control.ok() && !bridge->acs_control.absent()) {
-        denied = one.read(bridge->acs_control) == nullptr;
-        break;
-      }
+      if (is_denied(one, bridge->acs_control)) return;
     }
-    if (denied) continue;
-    if (on.empty()) {
-      one.pass(fmt::format("off on {} bridges", bridges.size()));
-      continue;
-    }
+    if (on.empty()) return one.pass(fmt::format("off on {} bridges", bridges.size()));
     std::vector<std::string> commands;
     std::vector<std::string_view> names;
     for (const PciDevice* bridge : on) {
@@ -272,115 +226,7 @@ void acs(const Survey& survey, Judge& judge) {
          .remedy = {
              "Switch it off, and by a boot unit again at every start; inside a virtual machine leave it on.",
              std::move(commands)}});
-  }
-}
-
-constexpr double kFastPort = 100;  // Gb/s from which such settings are felt
-
-// True, and the case has ended, where no fast port hangs on this adapter.
-bool lacks_fast_port(Case& one, const RailEnd& end) {
-  if (end.adapter != nullptr && end.rdma && end.rdma.port->rate.value_or(BitRate{}).gigabits() >= kFastPort)
-    return false;
-  one.not_applicable("no port of 100 Gb/s or more");
-  return true;
-}
-
-void read_request(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes)
-    for (const RailEnd& end : node.ends) {
-      Case one = judge.on(end);
-      if (lacks_fast_port(one, end)) continue;
-      const int* bytes = one.read_if_there(end.adapter->max_read_request, "no PCI Express capability");
-      if (bytes == nullptr) continue;
-      if (*bytes >= 4096) {
-        one.pass(std::to_string(*bytes));
-        continue;
-      }
-      one.warn({.message = fmt::format("adapter {} of {} reads memory in pieces of {} bytes, 4096 is best",
-                                       end.adapter->address, *node.name, *bytes),
-                .expected = "4096",
-                .observed = std::to_string(*bytes),
-                .remedy = {"Set bits 12-14 of Device Control to 5; it is lost at reboot, so by a boot unit.",
-                           {fmt::format("setpci -s {} CAP_EXP+8.w=5000:7000", end.adapter->address)}}});
-    }
-}
-
-void relaxed_ordering(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes)
-    for (const RailEnd& end : node.ends) {
-      Case one = judge.on(end);
-      if (lacks_fast_port(one, end)) continue;
-      const bool* on = one.read_if_there(end.adapter->relaxed_ordering, "no PCI Express capability");
-      if (on == nullptr) continue;
-      if (*on) {
-        one.pass("on");
-        continue;
-      }
-      one.warn(
-          {.message = fmt::format(
-               "adapter {} of {} may not send with relaxed ordering: each write waits for the one before it",
-               end.adapter->address, *node.name),
-           .expected = "on",
-           .observed = "off",
-           .remedy = {"Set bit 4 of Device Control, and look for \"relaxed ordering\" in the BIOS.",
-                      {fmt::format("setpci -s {} CAP_EXP+8.w=0010:0010", end.adapter->address)}}});
-    }
-}
-
-// Every device on the way has to take packets as large as any other sends (PCI Express Base Specification,
-// Max_Payload_Size): a larger one is a malformed packet, a fatal error.
-void payload(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    std::vector<const PciDevice*> devices = node.gpus();
-    for (const PciDevice* adapter : node.adapters()) devices.push_back(adapter);
-    for (const PciDevice* device : devices) {
-      Case one = judge.on(node, device->address, node.touches_of(*device));
-      const int* mine = one.read_if_there(device->max_payload, "no PCI Express capability");
-      if (mine == nullptr) continue;
-      const auto path = path_to_root(node.pci(), *device);
-      const auto other = std::ranges::find_if(
-          path, [&](const PciDevice* hop) { return hop->max_payload.ok() && *hop->max_payload != *mine; });
-      if (other == path.end()) {
-        one.pass(std::to_string(*mine));
-        continue;
-      }
-      one.fail(
-          {.message =
-               fmt::format("{} of {} sends packets of {} bytes, {} above it {}: the larger ones are errors",
-                           device->address, *node.name, *mine, (*other)->address, *(*other)->max_payload),
-           .expected = "one MaxPayload from the device to the root",
-           .observed = fmt::format("{} and {}", *mine, *(*other)->max_payload),
-           .remedy = {"Let the kernel set it: pci=pcie_bus_safe on the kernel command line; or the BIOS.",
-                      {fmt::format("lspci -vvs {} | grep MaxPayload", device->address),
-                       fmt::format("lspci -vvs {} | grep MaxPayload", (*other)->address)},
-                      true}});
-    }
-  }
-}
-
-void bars_assigned(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    std::vector<const PciDevice*> devices = node.gpus();
-    for (const PciDevice* adapter : node.adapters()) devices.push_back(adapter);
-    for (const PciDevice* device : devices) {
-      Case one = judge.on(node, device->address, node.touches_of(*device));
-      const auto* bars = one.read_if_there(device->unassigned_bars, "its resources were not read");
-      if (bars == nullptr) continue;
-      if (bars->empty()) {
-        one.pass("all");
-        continue;
-      }
-      one.fail({.message = fmt::format(
-                    "the firmware of {} found no room for BAR {} of {}: its driver cannot start it",
-                    *node.name, fmt::join(*bars, ", "), device->address),
-                .expected = "every BAR has an address",
-                .observed = fmt::format("BAR {} has none", fmt::join(*bars, ", ")),
-                .remedy = {"Switch on \"Above 4G decoding\" and resizable BAR support in the BIOS; "
-                           "pci=realloc where there is no such setting.",
-                           {fmt::format("lspci -vvs {} | grep -i region", device->address)},
-                           true}});
-    }
-  }
+  });
 }
 
 }  // namespace
@@ -453,46 +299,6 @@ std::span<const Rule> pcie_rules() {
        .fixture = "h100-acs-on",
        .explained_by = {},
        .check = acs},
-      {.id = "pcie.read-request",
-       .title = "adapter reads in large pieces",
-       .why =
-           "Each read of host or GPU memory asks for at most MaxReadReq bytes; at 512 a fast port starves.",
-       .source = "Device Control of /sys/bus/pci/devices/*/config",
-       .standard = "4096 on ports of 100 Gb/s and more",
-       .remedy = "setpci, and a boot unit.",
-       .fixture = "h100-read-request-512",
-       .explained_by = {},
-       .check = read_request},
-      {.id = "pcie.relaxed-ordering",
-       .title = "adapter may relax the order of its writes",
-       .why = "With strict ordering a write waits in the root complex for the one before it: "
-              "half the rate on some processors.",
-       .source = "Device Control of /sys/bus/pci/devices/*/config, bit 4",
-       .standard = "on for ports of 100 Gb/s and more",
-       .remedy = "setpci, BIOS.",
-       .fixture = "h100-relaxed-ordering-off",
-       .explained_by = {},
-       .check = relaxed_ordering},
-      {.id = "pcie.payload",
-       .title = "one packet size on each PCIe path",
-       .why = "A device that sends larger packets than a bridge takes causes fatal errors; "
-              "one that takes less is slow.",
-       .source = "Device Control of each hop's /sys/bus/pci/devices/*/config, bits 7:5",
-       .standard = "equal from the device to the root (PCI Express Base Specification)",
-       .remedy = "pci=pcie_bus_safe, or the BIOS.",
-       .fixture = "h100-payload-mixed",
-       .explained_by = {},
-       .check = payload},
-      {.id = "pcie.bars-assigned",
-       .title = "every BAR has an address",
-       .why =
-           "A GPU's memory window of gigabytes fits only above 4 GiB; without it the driver does not start.",
-       .source = "/sys/bus/pci/devices/*/resource",
-       .standard = "none unset",
-       .remedy = "BIOS: Above 4G decoding, resizable BAR.",
-       .fixture = "h100-bar-unassigned",
-       .explained_by = {},
-       .check = bars_assigned},
   };
   return kRules;
 }

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "verify/areas.h"
-#include "verify/judge.h"
+#include "verify/walk.h"
 
 namespace railbed {
 namespace {
@@ -25,255 +25,174 @@ std::string port_path(const RailEnd& end, std::string_view file) {
 }
 
 void physical_state(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes)
-    for (const RailEnd& end : node.ends) {
-      Case one = judge.on(end);
-      if (lacks_port(one, end)) continue;
-      const std::string* state = one.read(end.rdma.port->physical_state);
-      if (state == nullptr) continue;
-      if (*state == "LinkUp") {
-        one.pass(*state);
-        continue;
-      }
-      one.fail(
-          {.message = fmt::format(
-               "{} of {} has no physical link ({}): no cable, a dead cable, or the other end is off",
-               end.rdma_name(), *node.name, *state),
-           .expected = "LinkUp",
-           .observed = *state,
-           .remedy = {"Reseat the cable at both ends, then try another one.",
-                      {"cat " + port_path(end, "phys_state"), fmt::format("ip link show {}", end.name)}}});
-    }
+  each_end(survey, judge, [](Case& one, const RailEnd& end) {
+    if (lacks_port(one, end)) return;
+    const std::string* state = one.read(end.rdma.port->physical_state);
+    if (state == nullptr) return;
+    if (*state == "LinkUp") return one.pass(*state);
+    one.fail({.message =
+                  fmt::format("{} has no physical link ({}): no cable, a dead cable, or the other end is off",
+                              end.rdma_where(), *state),
+              .expected = "LinkUp",
+              .observed = *state,
+              .remedy = {"Reseat the cable at both ends, then try another one.",
+                         {"cat " + port_path(end, "phys_state"), fmt::format("ip link show {}", end.name)}}});
+  });
 }
 
 void port_state(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes)
-    for (const RailEnd& end : node.ends) {
-      Case one = judge.on(end);
-      if (lacks_port(one, end)) continue;
-      const std::string* state = one.read(end.rdma.port->state);
-      if (state == nullptr) continue;
-      if (*state == "ACTIVE") {
-        one.pass(*state);
-        continue;
-      }
-      one.fail(
-          {.message = fmt::format("{} of {} is {}, expected ACTIVE", end.rdma_name(), *node.name, *state),
-           .expected = "ACTIVE",
-           .observed = fmt::format("{} ({})", *state, end.rdma.port->physical_state.value_or("?")),
-           .remedy = {end.infiniband() ? "Check the cable; then that a subnet manager runs."
-                                       : "Check that the interface is on and has a link.",
-                      {"cat " + port_path(end, "state"), fmt::format("ip link show {}", end.name)}}});
-    }
+  each_end(survey, judge, [](Case& one, const RailEnd& end) {
+    if (lacks_port(one, end)) return;
+    const std::string* state = one.read(end.rdma.port->state);
+    if (state == nullptr) return;
+    if (*state == "ACTIVE") return one.pass(*state);
+    one.fail({.message = fmt::format("{} is {}, expected ACTIVE", end.rdma_where(), *state),
+              .expected = "ACTIVE",
+              .observed = fmt::format("{} ({})", *state, end.rdma.port->physical_state.value_or("?")),
+              .remedy = {end.infiniband() ? "Check the cable; then that a subnet manager runs."
+                                          : "Check that the interface is on and has a link.",
+                         {"cat " + port_path(end, "state"), fmt::format("ip link show {}", end.name)}}});
+  });
 }
 
 void subnet_manager(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes)
-    for (const RailEnd& end : node.ends) {
-      Case one = judge.on(end);
-      if (!end.infiniband()) {
-        one.not_applicable("not InfiniBand");
-        continue;
-      }
-      if (lacks_port(one, end)) continue;
-      const std::string* state = one.read(end.rdma.port->state);
-      if (state == nullptr) continue;
-      if (*state == "INIT") {
-        one.fail(
-            {.message = fmt::format(
-                 "{} of {} waits in INIT: the cable is good, no subnet manager has configured the fabric",
-                 end.rdma_name(), *node.name),
-             .expected = "ACTIVE",
-             .observed = "INIT",
-             .remedy = {"Start opensm on one node (an unmanaged switch has none of its own).",
-                        {"systemctl enable --now opensm", "sminfo"}}});
-        continue;
-      }
-      const int* manager = one.read(end.rdma.port->sm_lid);
-      if (manager == nullptr) continue;
-      *state == "ACTIVE" ? one.pass(fmt::format("at LID {}", *manager))
-                         : one.not_applicable("the port has no link");
-    }
+  each_infiniband_end(survey, judge, [](Case& one, const RailEnd& end) {
+    if (lacks_port(one, end)) return;
+    const std::string* state = one.read(end.rdma.port->state);
+    if (state == nullptr) return;
+    if (*state == "INIT")
+      return one.fail({.message = fmt::format(
+                           "{} waits in INIT: the cable is good, no subnet manager has configured the fabric",
+                           end.rdma_where()),
+                       .expected = "ACTIVE",
+                       .observed = "INIT",
+                       .remedy = {"Start opensm on one node (an unmanaged switch has none of its own).",
+                                  {"systemctl enable --now opensm", "sminfo"}}});
+    const int* manager = one.read(end.rdma.port->sm_lid);
+    if (manager == nullptr) return;
+    *state == "ACTIVE" ? one.pass(fmt::format("at LID {}", *manager))
+                       : one.not_applicable("the port has no link");
+  });
 }
 
 void lid(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes)
-    for (const RailEnd& end : node.ends) {
-      Case one = judge.on(end);
-      if (!end.infiniband()) {
-        one.not_applicable("not InfiniBand");
-        continue;
-      }
-      if (lacks_port(one, end)) continue;
-      const int* own = one.read(end.rdma.port->lid);
-      if (own == nullptr) continue;
-      if (*own != 0 && *own != 0xffff) {
-        one.pass(std::to_string(*own));
-        continue;
-      }
-      one.fail({.message = fmt::format("{} of {} has no LID: nothing on the fabric can address it",
-                                       end.rdma_name(), *node.name),
-                .expected = "a LID",
-                .observed = std::to_string(*own),
-                .remedy = {"The subnet manager gives it one; restart it and read its log.",
-                           {"systemctl restart opensm", "tail /var/log/opensm.log"}}});
-    }
+  each_infiniband_end(survey, judge, [](Case& one, const RailEnd& end) {
+    if (lacks_port(one, end)) return;
+    const int* own = one.read(end.rdma.port->lid);
+    if (own == nullptr) return;
+    if (*own != 0 && *own != 0xffff) return one.pass(std::to_string(*own));
+    one.fail({.message = fmt::format("{} has no LID: nothing on the fabric can address it", end.rdma_where()),
+              .expected = "a LID",
+              .observed = std::to_string(*own),
+              .remedy = {"The subnet manager gives it one; restart it and read its log.",
+                         {"systemctl restart opensm", "tail /var/log/opensm.log"}}});
+  });
 }
 
 void link_layer(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes)
-    for (const RailEnd& end : node.ends) {
-      if (end.rail == nullptr) continue;
-      Case one = judge.on(end);
-      if (lacks_port(one, end)) continue;
-      const std::string* have = one.read(end.rdma.port->link_layer);
-      if (have == nullptr) continue;
-      const std::string want = end.infiniband() ? "InfiniBand" : "Ethernet";
-      if (*have == want) {
-        one.pass(want);
-        continue;
-      }
-      const std::string device = end.rdma.device->pci_address.value_or("ADDRESS");
-      one.fail({.message = fmt::format("{} of {} is set to {}, the rail is {}", end.rdma_name(), *node.name,
-                                       *have, want),
-                .expected = want,
-                .observed = *have,
-                .remedy = {
-                    "Set the port's type in the adapter's firmware and reboot, or correct the rail's fabric.",
+  each_rail_end(survey, judge, [](Case& one, const RailEnd& end) {
+    if (lacks_port(one, end)) return;
+    const std::string* have = one.read(end.rdma.port->link_layer);
+    if (have == nullptr) return;
+    const std::string want = end.infiniband() ? "InfiniBand" : "Ethernet";
+    if (*have == want) return one.pass(want);
+    const std::string device = end.rdma.device->pci_address.value_or("ADDRESS");
+    one.fail(
+        {.message = fmt::format("{} is set to {}, the rail is {}", end.rdma_where(), *have, want),
+         .expected = want,
+         .observed = *have,
+         .remedy = {"Set the port's type in the adapter's firmware and reboot, or correct the rail's fabric.",
                     {fmt::format("mstconfig -d {} set LINK_TYPE_P{}={}", device, end.rdma.port->number,
                                  end.infiniband() ? 1 : 2)},
                     true}});
-    }
+  });
 }
 
 void rate(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes)
-    for (const RailEnd& end : node.ends) {
-      Case one = judge.on(end);
-      if (lacks_port(one, end)) continue;
-      if (end.software_rdma()) {
-        one.not_applicable("software RDMA states a rate that means nothing");
-        continue;
-      }
-      const bool asked = end.rail != nullptr && end.rail->speed.has_value();
-      BitRate want;
-      if (asked)
-        want = *end.rail->speed;
-      else if (end.infiniband() && end.model != nullptr)
-        want = end.model->infiniband;
-      else if (end.interface != nullptr && end.interface->speed_mbps.ok())
-        want = BitRate{*end.interface->speed_mbps * 1e6};  // on Ethernet it follows the interface
-      if (want.bits_per_second <= 0) {
-        one.not_applicable("no rate is expected");
-        continue;
-      }
-      if (end.rdma.port->state.value_or("") != "ACTIVE") {
-        one.not_applicable("the port is not active");
-        continue;
-      }
-      const BitRate* have = one.read(end.rdma.port->rate);
-      if (have == nullptr) continue;
-      if (std::abs(have->gigabits() - want.gigabits()) < 0.5) {
-        one.pass(to_text(*have));
-        continue;
-      }
-      const std::string lanes = end.rdma.port->rate_text.value_or("?");
-      one.red(asked ? Status::kFail : Status::kWarn,
-              {.message = fmt::format(
-                   "{} of {} runs at {} ({}), expected {}: bad cable, a slower peer, or failed negotiation",
-                   end.rdma_name(), *node.name, to_text(*have), lanes, to_text(want)),
-               .expected = to_text(want),
-               .observed = fmt::format("{} ({})", to_text(*have), lanes),
-               .remedy = {"Swap the cable; then compare what both ends and the switch can do.",
-                          end.infiniband()
-                              ? std::vector<std::string>{"ibstat " + end.rdma.device->name, "iblinkinfo"}
-                              : std::vector<std::string>{fmt::format("ethtool {}", end.name)}}});
-    }
+  each_end(survey, judge, [](Case& one, const RailEnd& end) {
+    if (lacks_port(one, end)) return;
+    if (end.software_rdma()) return one.not_applicable("software RDMA states a rate that means nothing");
+    const bool asked = end.rail != nullptr && end.rail->speed.has_value();
+    BitRate want;
+    if (asked)
+      want = *end.rail->speed;
+    else if (end.infiniband() && end.model != nullptr)
+      want = end.model->infiniband;
+    else if (end.interface != nullptr && end.interface->speed_mbps.ok())
+      want = BitRate{*end.interface->speed_mbps * 1e6};  // on Ethernet it follows the interface
+    if (want.bits_per_second <= 0) return one.not_applicable("no rate is expected");
+    if (end.rdma.port->state.value_or("") != "ACTIVE") return one.not_applicable("the port is not active");
+    const BitRate* have = one.read(end.rdma.port->rate);
+    if (have == nullptr) return;
+    if (std::abs(have->gigabits() - want.gigabits()) < 0.5) return one.pass(to_text(*have));
+    const std::string lanes = end.rdma.port->rate_text.value_or("?");
+    one.red(asked ? Status::kFail : Status::kWarn,
+            {.message = fmt::format(
+                 "{} runs at {} ({}), expected {}: bad cable, a slower peer, or failed negotiation",
+                 end.rdma_where(), to_text(*have), lanes, to_text(want)),
+             .expected = to_text(want),
+             .observed = fmt::format("{} ({})", to_text(*have), lanes),
+             .remedy = {"Swap the cable; then compare what both ends and the switch can do.",
+                        end.infiniband()
+                            ? std::vector<std::string>{"ibstat " + end.rdma.device->name, "iblinkinfo"}
+                            : std::vector<std::string>{fmt::format("ethtool {}", end.name)}}});
+  });
 }
 
 void ipoib_mode(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes)
-    for (const RailEnd& end : node.ends) {
-      Case one = judge.on(end);
-      if (!end.infiniband()) {
-        one.not_applicable("not InfiniBand");
-        continue;
-      }
-      if (one.lacks_interface(end)) continue;
-      const std::string* mode = one.read_if_there(end.interface->ipoib_mode, "no IPoIB interface");
-      if (mode == nullptr) continue;
-      const bool can = end.model == nullptr || end.model->connected_ipoib;
-      if (*mode == "datagram" || can) {
-        one.pass(*mode);
-        continue;
-      }
-      one.warn(
-          {.message = fmt::format("{} of {} is in connected mode, which a {} does only without its offloads: "
-                                  "enhanced IPoIB is datagram",
-                                  end.name, *node.name, end.model->name),
-           .expected = "datagram",
-           .observed = *mode,
-           .remedy = {"Go back to datagram mode; raise bandwidth by RDMA, not by IPoIB.",
-                      {fmt::format(
-                          "ip link set {0} down; echo datagram > /sys/class/net/{0}/mode; ip link set {0} up",
+  each_infiniband_end(survey, judge, [](Case& one, const RailEnd& end) {
+    if (one.lacks_interface(end)) return;
+    const std::string* mode = one.read_if_there(end.interface->ipoib_mode, "no IPoIB interface");
+    if (mode == nullptr) return;
+    const bool can = end.model == nullptr || end.model->connected_ipoib;
+    if (*mode == "datagram" || can) return one.pass(*mode);
+    one.warn(
+        {.message = fmt::format("{} is in connected mode, which a {} does only without its offloads: "
+                                "enhanced IPoIB is datagram",
+                                end.where(), end.model->name),
+         .expected = "datagram",
+         .observed = *mode,
+         .remedy = {
+             "Go back to datagram mode; raise bandwidth by RDMA, not by IPoIB.",
+             {fmt::format("ip link set {0} down; echo datagram > /sys/class/net/{0}/mode; ip link set {0} up",
                           end.name)}}});
-    }
+  });
 }
 
 void ipoib_mtu(const Survey& survey, Judge& judge) {
   constexpr int kEncapsulation = 4;  // RFC 4391: the IPoIB header
   constexpr int kConnected = 65520;  // RFC 4755
-  for (const NodeView& node : survey.nodes)
-    for (const RailEnd& end : node.ends) {
-      Case one = judge.on(end);
-      if (!end.infiniband()) {
-        one.not_applicable("not InfiniBand");
-        continue;
-      }
-      if (one.lacks_interface(end)) continue;
-      const std::string* mode = one.read_if_there(end.interface->ipoib_mode, "no IPoIB interface");
-      if (mode == nullptr) continue;
-      if (!end.rdma) {
-        one.not_applicable("no RDMA device behind this interface");
-        continue;
-      }
-      const int* have = one.read(end.interface->mtu);
-      if (have == nullptr) continue;
-      const int* port = one.read(end.rdma.port->active_mtu);
-      if (port == nullptr) continue;
-      const int most = *mode == "connected" ? kConnected : *port - kEncapsulation;
-      if (*have == most) {
-        one.pass(std::to_string(*have));
-        continue;
-      }
-      one.warn({.message = fmt::format("{} of {} ({} mode) has MTU {}, best is {}", end.name, *node.name,
-                                       *mode, *have, most),
-                .expected = std::to_string(most),
-                .observed = std::to_string(*have),
-                .remedy = {"Set it on every node of the rail.",
-                           {fmt::format("ip link set {} mtu {}", end.name, most)}}});
-    }
+  each_infiniband_end(survey, judge, [&](Case& one, const RailEnd& end) {
+    if (one.lacks_interface(end)) return;
+    const std::string* mode = one.read_if_there(end.interface->ipoib_mode, "no IPoIB interface");
+    if (mode == nullptr) return;
+    if (one.lacks_rdma(end)) return;
+    const int* have = one.read(end.interface->mtu);
+    if (have == nullptr) return;
+    const int* port = one.read(end.rdma.port->active_mtu);
+    if (port == nullptr) return;
+    const int most = *mode == "connected" ? kConnected : *port - kEncapsulation;
+    if (*have == most) return one.pass(std::to_string(*have));
+    one.warn({.message = fmt::format("{} ({} mode) has MTU {}, best is {}", end.where(), *mode, *have, most),
+              .expected = std::to_string(most),
+              .observed = std::to_string(*have),
+              .remedy = {"Set it on every node of the rail.",
+                         {fmt::format("ip link set {} mtu {}", end.name, most)}}});
+  });
 }
 
 void one_subnet_manager(const Survey& survey, Judge& judge) {
-  for (const Rail& rail : survey.evidence.cluster.rails) {
-    if (rail.fabric != Fabric::kInfiniband) continue;
+  each_rail(survey, judge, [&](Case& one, const Rail& rail) {
+    if (rail.fabric != Fabric::kInfiniband) return;
     std::vector<std::string> running;
-    Case one = judge.on_cluster(rail.name, {"rail:" + rail.name});
     for (const RailEnd* end : survey.ends_of(rail)) {
       if (!end->facts->system.services.ok()) continue;
       one.seen(end->facts->system.services);
       for (const Service& service : *end->facts->system.services)
         if (service.name == "opensm" && service.active_state == "active") running.push_back(*end->node);
     }
-    if (running.empty()) {
-      one.not_applicable("no node runs opensm: the switch has to");
-      continue;
-    }
-    if (running.size() == 1) {
-      one.pass(running.front());
-      continue;
-    }
+    if (running.empty()) return one.not_applicable("no node runs opensm: the switch has to");
+    if (running.size() == 1) return one.pass(running.front());
     for (const std::string& node : running) one.touch("node:" + node);
     one.warn({.message = fmt::format("opensm runs on {}: at a failover routes may change under running jobs",
                                      fmt::join(running, ", ")),
@@ -281,60 +200,45 @@ void one_subnet_manager(const Survey& survey, Judge& judge) {
               .observed = fmt::format("{}", fmt::join(running, " ")),
               .remedy = {"Keep it on one node, or give each an explicit sm_priority.",
                          {fmt::format("systemctl disable --now opensm  # on all but {}", running.front())}}});
-  }
+  });
 }
 
 void traffic_class(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes)
-    for (const RailEnd& end : node.ends) {
-      Case one = judge.on(end);
-      if (!node.expect().traffic_class || end.infiniband() || end.software_rdma()) {
-        one.not_applicable("no traffic class is expected");
-        continue;
-      }
-      if (lacks_port(one, end)) continue;
-      const int* have = one.read(end.rdma.port->roce_tos);
-      if (have == nullptr) continue;
-      const int want = *node.expect().traffic_class;
-      if (*have == want) {
-        one.pass(std::to_string(want));
-        continue;
-      }
-      const std::string path = fmt::format("/sys/kernel/config/rdma_cm/{}/ports/{}/default_roce_tos",
-                                           end.rdma.device->name, end.rdma.port->number);
-      one.fail(
-          {.message = fmt::format("{} of {} marks RDMA-CM connections with ToS {}, expected {} (DSCP {}): "
-                                  "they travel outside the lossless class",
-                                  end.rdma_name(), *node.name, *have, want, want / 4),
-           .expected = std::to_string(want),
-           .observed = std::to_string(*have),
-           .remedy = {"Set it, and let a service set it at every boot.",
-                      {fmt::format("mkdir -p /sys/kernel/config/rdma_cm/{}", end.rdma.device->name),
-                       fmt::format("echo {} > {}", want, path)}}});
-    }
+  each_end(survey, judge, [](Case& one, const NodeView& node, const RailEnd& end) {
+    if (!node.expect().traffic_class || end.infiniband() || end.software_rdma())
+      return one.not_applicable("no traffic class is expected");
+    if (lacks_port(one, end)) return;
+    const int* have = one.read(end.rdma.port->roce_tos);
+    if (have == nullptr) return;
+    const int want = *node.expect().traffic_class;
+    if (*have == want) return one.pass(std::to_string(want));
+    const std::string path = fmt::format("/sys/kernel/config/rdma_cm/{}/ports/{}/default_roce_tos",
+                                         end.rdma.device->name, end.rdma.port->number);
+    one.fail({.message = fmt::format("{} marks RDMA-CM connections with ToS {}, expected {} (DSCP {}): "
+                                     "they travel outside the lossless class",
+                                     end.rdma_where(), *have, want, want / 4),
+              .expected = std::to_string(want),
+              .observed = std::to_string(*have),
+              .remedy = {"Set it, and let a service set it at every boot.",
+                         {fmt::format("mkdir -p /sys/kernel/config/rdma_cm/{}", end.rdma.device->name),
+                          fmt::format("echo {} > {}", want, path)}}});
+  });
 }
 
+bool is_hardware_roce(const RailEnd& end) { return end.roce() && !end.software_rdma(); }
+
+Things roce_ends(const NodeView& node) { return touches_of_ends(node, is_hardware_roce); }
+
 void traffic_class_service(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes) {
-    Things touches;
-    for (const RailEnd& end : node.ends)
-      if (!end.infiniband() && !end.software_rdma() && end.wants_rdma()) touches.add(end.touches);
-    Case one = judge.on(node, "rdma-cm-tos", touches);
-    if (!node.expect().traffic_class || touches.empty()) {
-      one.not_applicable("no traffic class is expected");
-      continue;
-    }
-    const auto* services = one.read_if_there(node.facts->system.services, "no systemd here");
-    if (services == nullptr) continue;
-    const auto found = std::ranges::find(*services, "rdma-cm-tos", &Service::name);
-    const bool enabled = found != services->end() && found->unit_file_state == "enabled";
-    if (enabled && found->active_state == "active") {
-      one.pass("enabled, active");
-      continue;
-    }
-    const std::string have = found == services->end()
+  each_node(survey, judge, "rdma-cm-tos", roce_ends, [](Case& one, const NodeView& node) {
+    if (!node.expect().traffic_class || std::ranges::none_of(node.ends, is_hardware_roce))
+      return one.not_applicable("no traffic class is expected");
+    if (one.lacks_systemd(node)) return;
+    const Service* service = find_service(node, {"rdma-cm-tos"});
+    const std::string have = service == nullptr
                                  ? "not installed"
-                                 : fmt::format("{}, {}", found->unit_file_state, found->active_state);
+                                 : fmt::format("{}, {}", service->unit_file_state, service->active_state);
+    if (have == "enabled, active") return one.pass(have);
     one.warn(
         {.message = fmt::format("rdma-cm-tos on {} is {}: the RoCE traffic class is lost at the next reboot",
                                 *node.name, have),
@@ -342,7 +246,7 @@ void traffic_class_service(const Survey& survey, Judge& judge) {
          .observed = have,
          .remedy = {"Install and enable the unit that writes default_roce_tos.",
                     {"systemctl enable --now rdma-cm-tos"}}});
-  }
+  });
 }
 
 }  // namespace

@@ -1,28 +1,34 @@
 // PyTorch of the environment that cluster.yaml names.
 #include <fmt/format.h>
 
-#include <functional>
-
 #include "verify/areas.h"
-#include "verify/judge.h"
+#include "verify/walk.h"
 
 namespace railbed {
 namespace {
 
-// On each node whose PyTorch was asked; `judge_one` ends the case.
-void each_pytorch(const Survey& survey, Judge& judge, bool imported_only,
-                  const std::function<void(Case&, const NodeView&, const PyTorch&)>& judge_one) {
-  for (const NodeView& node : survey.nodes) {
-    Things touches = {"pytorch", "gpus"};
-    for (const PciDevice* gpu : node.gpus()) touches.add("pci:" + gpu->address);
-    Case one = judge.on(node, "PyTorch", std::move(touches));
+Things pytorch_and_gpus(const NodeView& node) {
+  Things touches = {"pytorch"};
+  touches.add(node.gpu_touches);
+  return touches;
+}
+
+// look(Case&, const NodeView&, const PyTorch&) on every node whose PyTorch was asked.
+template <class Look>
+void each_pytorch(const Survey& survey, Judge& judge, const Look& look) {
+  each_node(survey, judge, "PyTorch", pytorch_and_gpus, [&](Case& one, const NodeView& node) {
     const PyTorch* torch = one.read_if_there(node.facts->pytorch, "cluster.yaml names no venv");
-    if (torch == nullptr) continue;
-    if (imported_only && !torch->error.empty())
-      one.not_applicable("PyTorch does not start (pytorch.imports)");
-    else
-      judge_one(one, node, *torch);
-  }
+    if (torch != nullptr) look(one, node, *torch);
+  });
+}
+
+// Likewise where it starts.
+template <class Look>
+void each_started_pytorch(const Survey& survey, Judge& judge, const Look& look) {
+  each_pytorch(survey, judge, [&](Case& one, const NodeView& node, const PyTorch& torch) {
+    if (!torch.error.empty()) return one.not_applicable("PyTorch does not start (pytorch.imports)");
+    look(one, node, torch);
+  });
 }
 
 std::string try_it(const NodeView& node, std::string_view statement) {
@@ -31,11 +37,8 @@ std::string try_it(const NodeView& node, std::string_view statement) {
 }
 
 void imports(const Survey& survey, Judge& judge) {
-  each_pytorch(survey, judge, false, [](Case& one, const NodeView& node, const PyTorch& torch) {
-    if (torch.error.empty()) {
-      one.pass(torch.version);
-      return;
-    }
+  each_pytorch(survey, judge, [](Case& one, const NodeView& node, const PyTorch& torch) {
+    if (torch.error.empty()) return one.pass(torch.version);
     one.fail({.message = fmt::format("PyTorch does not start on {}: {}", *node.name, torch.error),
               .expected = "import torch",
               .observed = torch.error,
@@ -45,11 +48,8 @@ void imports(const Survey& survey, Judge& judge) {
 }
 
 void cuda(const Survey& survey, Judge& judge) {
-  each_pytorch(survey, judge, true, [](Case& one, const NodeView& node, const PyTorch& torch) {
-    if (torch.cuda_available) {
-      one.pass("CUDA " + torch.cuda);
-      return;
-    }
+  each_started_pytorch(survey, judge, [](Case& one, const NodeView& node, const PyTorch& torch) {
+    if (torch.cuda_available) return one.pass("CUDA " + torch.cuda);
     const bool built = !torch.cuda.empty();
     one.fail(
         {.message = fmt::format(
@@ -65,16 +65,10 @@ void cuda(const Survey& survey, Judge& judge) {
 }
 
 void devices(const Survey& survey, Judge& judge) {
-  each_pytorch(survey, judge, true, [](Case& one, const NodeView& node, const PyTorch& torch) {
+  each_started_pytorch(survey, judge, [](Case& one, const NodeView& node, const PyTorch& torch) {
     const int want = node.expect().gpus.value_or(static_cast<int>(node.gpus().size()));
-    if (!torch.cuda_available) {
-      one.not_applicable("CUDA is not available (pytorch.cuda)");
-      return;
-    }
-    if (torch.devices == want) {
-      one.pass(std::to_string(want));
-      return;
-    }
+    if (!torch.cuda_available) return one.not_applicable("CUDA is not available (pytorch.cuda)");
+    if (torch.devices == want) return one.pass(std::to_string(want));
     one.fail({.message = fmt::format("PyTorch on {} sees {} of {} GPUs", *node.name, torch.devices, want),
               .expected = std::to_string(want),
               .observed = std::to_string(torch.devices),
@@ -84,11 +78,8 @@ void devices(const Survey& survey, Judge& judge) {
 }
 
 void nccl_backend(const Survey& survey, Judge& judge) {
-  each_pytorch(survey, judge, true, [](Case& one, const NodeView& node, const PyTorch& torch) {
-    if (torch.nccl) {
-      one.pass("NCCL " + torch.nccl_version);
-      return;
-    }
+  each_started_pytorch(survey, judge, [](Case& one, const NodeView& node, const PyTorch& torch) {
+    if (torch.nccl) return one.pass("NCCL " + torch.nccl_version);
     one.fail(
         {.message = fmt::format("PyTorch {} on {} has no NCCL: torch.distributed falls back to gloo over TCP",
                                 torch.version, *node.name),

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "verify/areas.h"
-#include "verify/judge.h"
+#include "verify/walk.h"
 
 namespace railbed {
 namespace {
@@ -12,11 +12,18 @@ namespace {
 constexpr int kDefaultTrafficClass = 104;  // DSCP 26, as the guides and NVIDIA's RoCE quick start set it
 constexpr int kNotificationDscp = 48;      // NVIDIA's default for congestion notifications
 
+// True, and the case has ended, where no adapter speaks RoCE behind this interface.
+bool lacks_roce_adapter(Case& one, const RailEnd& end) {
+  if (end.rdma && end.roce() && !end.software_rdma()) return false;
+  one.not_applicable("no RoCE adapter behind this interface");
+  return true;
+}
+
 // RoCE on an adapter of which the fabric is shared with others: there losses are prevented by settings.
+// False, and the case has ended, elsewhere.
 bool needs_lossless(Case& one, const NodeView& node, const RailEnd& end) {
-  if (!end.rdma || !end.wants_rdma() || end.infiniband() || end.software_rdma())
-    one.not_applicable("no RoCE adapter behind this interface");
-  else if (end.rail != nullptr && end.rail->topology == Topology::kBackToBack)
+  if (lacks_roce_adapter(one, end)) return false;
+  if (end.rail != nullptr && end.rail->topology == Topology::kBackToBack)
     one.not_applicable("a cable between two ports: nobody else's traffic to keep apart");
   else if (!node.expect().traffic_class)
     one.not_applicable("cluster.yaml asks for no traffic class (expect.traffic_class)");
@@ -25,15 +32,25 @@ bool needs_lossless(Case& one, const NodeView& node, const RailEnd& end) {
   return false;
 }
 
+// The value, or null when the case has ended: as not applicable where the driver does not offer it.
+template <class T>
+const T* from_driver(Case& one, const Reading<T>& reading, std::string_view what, std::string not_recorded) {
+  if (reading.ok() || reading.miss().missing != Missing::kUnsupported)
+    return one.read_if_there(reading, std::move(not_recorded));
+  one.seen(reading);
+  one.not_applicable(fmt::format("the driver says nothing about {}: {}", what, reading.miss().why));
+  return nullptr;
+}
+
 const Priorities* priorities_of(Case& one, const RailEnd& end) {
   if (one.lacks_interface(end)) return nullptr;
-  const auto& priorities = end.interface->priorities;
-  if (!priorities.ok() && priorities.miss().missing == Missing::kUnsupported) {
-    one.seen(priorities);
-    one.not_applicable("the driver says nothing about priorities: " + priorities.miss().why);
-    return nullptr;
-  }
-  return one.read_if_there(priorities, "priorities were not recorded");
+  return from_driver(one, end.interface->priorities, "priorities", "priorities were not recorded");
+}
+
+const RoceCongestion* congestion_of(Case& one, const RailEnd& end) {
+  if (one.lacks_interface(end)) return nullptr;
+  return one.read_if_there(end.interface->congestion,
+                           "only NVIDIA's OFED driver shows its congestion control");
 }
 
 int dscp_of(const NodeView& node) { return node.expect().traffic_class.value_or(kDefaultTrafficClass) >> 2; }
@@ -44,34 +61,31 @@ int priority_of(const Priorities& priorities, int dscp) {
   return found == priorities.dscp.end() ? dscp >> 3 : found->second;
 }
 
-template <class Check>
-void each_lossless_end(const Survey& survey, Judge& judge, const Check& check) {
-  for (const NodeView& node : survey.nodes)
-    for (const RailEnd& end : node.ends) {
-      Case one = judge.on(end);
-      if (needs_lossless(one, node, end)) check(node, end, one);
-    }
+template <class Look>
+void each_lossless_end(const Survey& survey, Judge& judge, const Look& look) {
+  each_end(survey, judge, [&](Case& one, const NodeView& node, const RailEnd& end) {
+    if (needs_lossless(one, node, end)) look(one, node, end);
+  });
 }
 
 void trust_dscp(const Survey& survey, Judge& judge) {
-  each_lossless_end(survey, judge, [](const NodeView&, const RailEnd& end, Case& one) {
+  each_lossless_end(survey, judge, [](Case& one, const NodeView&, const RailEnd& end) {
     const Priorities* priorities = priorities_of(one, end);
     if (priorities == nullptr) return;
     if (!priorities->dscp.empty()) return one.pass("dscp");
-    one.fail(
-        {.message = fmt::format(
-             "{} of {} trusts the VLAN tag, not DSCP: RoCE packets without a tag all land in priority 0, "
-             "which is not lossless",
-             end.name, *end.node),
-         .expected = "dscp",
-         .observed = "pcp",
-         .remedy = {"Trust DSCP, now and by a boot unit.",
-                    {fmt::format("mlnx_qos -i {} --trust dscp", end.name)}}});
+    one.fail({.message = fmt::format(
+                  "{} trusts the VLAN tag, not DSCP: RoCE packets without a tag all land in priority 0, "
+                  "which is not lossless",
+                  end.where()),
+              .expected = "dscp",
+              .observed = "pcp",
+              .remedy = {"Trust DSCP, now and by a boot unit.",
+                         {fmt::format("mlnx_qos -i {} --trust dscp", end.name)}}});
   });
 }
 
 void pfc(const Survey& survey, Judge& judge) {
-  each_lossless_end(survey, judge, [](const NodeView& node, const RailEnd& end, Case& one) {
+  each_lossless_end(survey, judge, [](Case& one, const NodeView& node, const RailEnd& end) {
     const Priorities* priorities = priorities_of(one, end);
     if (priorities == nullptr) return;
     const int wanted = priority_of(*priorities, dscp_of(node));
@@ -84,9 +98,9 @@ void pfc(const Survey& survey, Judge& judge) {
                                  : fmt::format("priority {}", fmt::join(priorities->lossless, ", "));
     const bool covered = std::ranges::find(priorities->lossless, wanted) != priorities->lossless.end();
     one.red(covered ? Status::kWarn : Status::kFail,
-            {.message = fmt::format("{} of {} has PFC on {}; RoCE travels in priority {}: {}", end.name,
-                                    *end.node, have, wanted,
-                                    covered ? "others can stop it" : "it is dropped when a buffer is full"),
+            {.message =
+                 fmt::format("{} has PFC on {}; RoCE travels in priority {}: {}", end.where(), have, wanted,
+                             covered ? "others can stop it" : "it is dropped when a buffer is full"),
              .expected = fmt::format("priority {} alone", wanted),
              .observed = have,
              .remedy = {"Turn PFC on for this priority only, as on the switch.",
@@ -95,22 +109,17 @@ void pfc(const Survey& survey, Judge& judge) {
 }
 
 void global_pause(const Survey& survey, Judge& judge) {
-  each_lossless_end(survey, judge, [](const NodeView&, const RailEnd& end, Case& one) {
+  each_lossless_end(survey, judge, [](Case& one, const NodeView&, const RailEnd& end) {
     if (one.lacks_interface(end)) return;
-    const auto& reading = end.interface->pause;
-    if (!reading.ok() && reading.miss().missing == Missing::kUnsupported) {
-      one.seen(reading);
-      return one.not_applicable("the driver says nothing about pause: " + reading.miss().why);
-    }
-    const Pause* pause = one.read_if_there(reading, "pause was not recorded");
+    const Pause* pause = from_driver(one, end.interface->pause, "pause", "pause was not recorded");
     if (pause == nullptr) return;
     if (!pause->receive && !pause->transmit) return one.pass("off");
     const std::string observed =
         fmt::format("receive {}, transmit {}", pause->receive ? "on" : "off", pause->transmit ? "on" : "off");
     one.warn({.message = fmt::format(
-                  "{} of {} sends or obeys pauses for the whole port: one slow receiver stops all traffic, "
+                  "{} sends or obeys pauses for the whole port: one slow receiver stops all traffic, "
                   "and PFC is off while they are on",
-                  end.name, *end.node),
+                  end.where()),
               .expected = "off",
               .observed = observed,
               .remedy = {"Turn global pause off; PFC protects the priority that needs it.",
@@ -119,10 +128,8 @@ void global_pause(const Survey& survey, Judge& judge) {
 }
 
 void ecn(const Survey& survey, Judge& judge) {
-  each_lossless_end(survey, judge, [](const NodeView& node, const RailEnd& end, Case& one) {
-    if (one.lacks_interface(end)) return;
-    const RoceCongestion* congestion = one.read_if_there(
-        end.interface->congestion, "only NVIDIA's OFED driver shows its congestion control");
+  each_lossless_end(survey, judge, [](Case& one, const NodeView& node, const RailEnd& end) {
+    const RoceCongestion* congestion = congestion_of(one, end);
     if (congestion == nullptr) return;
     const Priorities none;
     const int wanted =
@@ -136,9 +143,9 @@ void ecn(const Survey& survey, Judge& judge) {
         fmt::format("notification {}, reaction {}", has(congestion->notifies) ? "on" : "off",
                     has(congestion->reacts) ? "on" : "off");
     one.warn(
-        {.message = fmt::format("{} of {} does not take part in congestion control for priority {} ({}): "
+        {.message = fmt::format("{} does not take part in congestion control for priority {} ({}): "
                                 "PFC alone has to stop senders, and spreads",
-                                end.name, *end.node, wanted, observed),
+                                end.where(), wanted, observed),
          .expected = "notification on, reaction on",
          .observed = observed,
          .remedy = {"Turn both on, now and by a boot unit.",
@@ -148,17 +155,15 @@ void ecn(const Survey& survey, Judge& judge) {
 }
 
 void notification_dscp(const Survey& survey, Judge& judge) {
-  each_lossless_end(survey, judge, [](const NodeView&, const RailEnd& end, Case& one) {
-    if (one.lacks_interface(end)) return;
-    const RoceCongestion* congestion = one.read_if_there(
-        end.interface->congestion, "only NVIDIA's OFED driver shows its congestion control");
+  each_lossless_end(survey, judge, [](Case& one, const NodeView&, const RailEnd& end) {
+    const RoceCongestion* congestion = congestion_of(one, end);
     if (congestion == nullptr) return;
     const int* dscp = one.read(congestion->notification_dscp);
     if (dscp == nullptr) return;
     if (*dscp == kNotificationDscp) return one.pass(std::to_string(*dscp));
-    one.warn({.message = fmt::format("{} of {} sends congestion notifications with DSCP {}, expected {}: "
+    one.warn({.message = fmt::format("{} sends congestion notifications with DSCP {}, expected {}: "
                                      "they wait in the queues they should relieve",
-                                     end.name, *end.node, *dscp, kNotificationDscp),
+                                     end.where(), *dscp, kNotificationDscp),
               .expected = std::to_string(kNotificationDscp),
               .observed = std::to_string(*dscp),
               .remedy = {"Set the DSCP that the switches give strict priority.",
@@ -168,29 +173,21 @@ void notification_dscp(const Survey& survey, Judge& judge) {
 }
 
 void roce_mode(const Survey& survey, Judge& judge) {
-  for (const NodeView& node : survey.nodes)
-    for (const RailEnd& end : node.ends) {
-      Case one = judge.on(end);
-      if (!end.rdma || !end.wants_rdma() || end.infiniband() || end.software_rdma()) {
-        one.not_applicable("no RoCE adapter behind this interface");
-        continue;
-      }
-      const std::string* mode =
-          one.read_if_there(end.rdma.port->roce_mode, "nobody made the port's folder in configfs");
-      if (mode == nullptr) continue;
-      if (*mode == "RoCE v2") {
-        one.pass(*mode);
-        continue;
-      }
-      one.fail({.message = fmt::format(
-                    "RDMA-CM makes {} connections on {} of {}: they carry no DSCP and cross no router", *mode,
-                    end.rdma_name(), *end.node),
-                .expected = "RoCE v2",
-                .observed = *mode,
-                .remedy = {"Set version 2, now and by a boot unit.",
-                           {fmt::format("cma_roce_mode -d {} -p {} -m 2", end.rdma.device->name,
-                                        end.rdma.port->number)}}});
-    }
+  each_end(survey, judge, [](Case& one, const RailEnd& end) {
+    if (lacks_roce_adapter(one, end)) return;
+    const std::string* mode =
+        one.read_if_there(end.rdma.port->roce_mode, "nobody made the port's folder in configfs");
+    if (mode == nullptr) return;
+    if (*mode == "RoCE v2") return one.pass(*mode);
+    one.fail({.message = fmt::format(
+                  "RDMA-CM makes {} connections on {} of {}: they carry no DSCP and cross no router", *mode,
+                  end.rdma_name(), *end.node),
+              .expected = "RoCE v2",
+              .observed = *mode,
+              .remedy = {"Set version 2, now and by a boot unit.",
+                         {fmt::format("cma_roce_mode -d {} -p {} -m 2", end.rdma.device->name,
+                                      end.rdma.port->number)}}});
+  });
 }
 
 }  // namespace

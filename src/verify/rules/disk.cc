@@ -1,0 +1,162 @@
+// The node's drives, and the room that checkpoints have.
+#include <fmt/format.h>
+
+#include "verify/areas.h"
+#include "verify/pcie_link.h"
+#include "verify/walk.h"
+
+namespace railbed {
+namespace {
+
+void checkpoint_space(const Survey& survey, Judge& judge) {
+  each_node(survey, judge, "checkpoints", [](Case& one, const NodeView& node) {
+    const auto& path = node.expect().checkpoint_path;
+    if (!path) return one.not_applicable("cluster.yaml names no place (expect.checkpoint_path)");
+    const auto& systems = node.facts->system.storage.file_systems;
+    const auto found = std::ranges::find(systems, *path, &FileSystem::path);
+    if (found == systems.end()) return one.unknown("its facts were collected without asking for " + *path);
+    one.seen(found->size);
+    if (found->size.absent())
+      return one.fail(
+          {.message = fmt::format("{} has no {}, where checkpoints go", *node.name, *path),
+           .expected = "there",
+           .observed = "not there",
+           .remedy = {"Mount it, and see that it is mounted at boot.", {"mount -a", "findmnt " + *path}}});
+    const ByteCount* size = one.read(found->size);
+    if (size == nullptr) return;
+    const ByteCount* free = one.read(found->available);
+    if (free == nullptr) return;
+    if (free->bytes >= size->bytes / 10) return one.pass(to_text(*free) + " free");
+    one.warn({.message = fmt::format("{} of {} has {} of {} left for checkpoints", *path, *node.name,
+                                     to_text(*free), to_text(*size)),
+              .expected = "at least 10 % free",
+              .observed = to_text(*free),
+              .remedy = {"Delete old checkpoints, or write elsewhere.",
+                         {fmt::format("du -sh {}/*", *path)},
+                         false,
+                         false}});
+  });
+}
+
+constexpr int kWornPercent = 90;
+
+// The bits of a drive's critical warning (NVM Express Base Specification, SMART / Health Information).
+std::string warning_words(int critical_warning) {
+  static constexpr std::pair<int, std::string_view> kWarnings[] = {{1, "spare blocks are used up"},
+                                                                   {2, "it is too hot"},
+                                                                   {4, "its reliability is degraded"},
+                                                                   {8, "it went read only"},
+                                                                   {16, "its power backup failed"}};
+  std::vector<std::string_view> words;
+  for (const auto& [bit, text] : kWarnings)
+    if ((critical_warning & bit) != 0) words.push_back(text);
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+void judge_drive(Case& one, const NodeView& node, const NvmeController& drive) {
+  one.seen(drive.health);
+  if (drive.health.absent()) return one.not_applicable("not recorded");
+  if (needs_root(drive.health)) return one.not_applicable("asking a drive needs root");
+  const NvmeHealth* health = one.read(drive.health);
+  if (health == nullptr) return;
+  const Remedy remedy = {"Copy what is on it, then replace it.",
+                         {fmt::format("nvme smart-log /dev/{}", drive.name)},
+                         true,
+                         false};
+  if (health->critical_warning != 0)
+    return one.fail({.message = fmt::format("{} of {} warns: {}", drive.name, *node.name,
+                                            warning_words(health->critical_warning)),
+                     .expected = "no critical warning",
+                     .observed = fmt::format("{:#04x}", health->critical_warning),
+                     .remedy = remedy});
+  if (health->used_percent >= kWornPercent || health->media_errors > 0)
+    return one.warn(
+        {.message = fmt::format("{} of {} has used {} % of its rated life and met {} media errors",
+                                drive.name, *node.name, health->used_percent, health->media_errors),
+         .expected = fmt::format("below {} %, no media errors", kWornPercent),
+         .observed = fmt::format("{} %, {} errors", health->used_percent, health->media_errors),
+         .remedy = remedy});
+  one.pass(fmt::format("{} % used, {} °C", health->used_percent, health->celsius));
+}
+
+Things touches_of_drive(const NodeView&, const NvmeController& drive) {
+  return drive.pci_address.ok() ? Things{"pci:" + *drive.pci_address} : Things();
+}
+
+void nvme_health(const Survey& survey, Judge& judge) {
+  const auto drives_of = [](const NodeView& node) -> const auto& {
+    return items(node.facts->system.storage.nvme);
+  };
+  each_of(survey, judge, drives_of, &NvmeController::name, touches_of_drive, judge_drive);
+}
+
+// What the drive and its slot can do: the slot may be the limit, then it is as fast as it can be here.
+PcieLink best_link(const NodeView& node, const PciDevice& drive, const PcieLink& most) {
+  const PciDevice* above = drive.parent.ok() ? find_pci(node.pci(), *drive.parent) : nullptr;
+  return above != nullptr && above->link_max.ok() ? common(most, *above->link_max) : most;
+}
+
+std::string transfers_text(const PcieLink& link) {
+  return fmt::format("{} GT/s x{}", link.gigatransfers, link.width);
+}
+
+void nvme_link(const Survey& survey, Judge& judge) {
+  const auto drives_of = [](const NodeView& node) {
+    std::vector<const PciDevice*> drives;
+    for (const PciDevice& device : node.pci())
+      if (is_nvme(device)) drives.push_back(&device);
+    return drives;
+  };
+  each_device(survey, judge, drives_of, [](Case& one, const NodeView& node, const PciDevice& drive) {
+    const PcieLink* now = one.read_if_there(drive.link_now, "no PCIe link to see");
+    if (now == nullptr) return;
+    const PcieLink* most = one.read_if_there(drive.link_max, "no PCIe link to see");
+    if (most == nullptr) return;
+    const PcieLink best = best_link(node, drive, *most);
+    if (!below(*now, best)) return one.pass(transfers_text(*now));
+    one.warn({.message = fmt::format("the drive at {} of {} runs at {}, it and its slot can {}",
+                                     drive.address, *node.name, transfers_text(*now), transfers_text(best)),
+              .expected = transfers_text(best),
+              .observed = transfers_text(*now),
+              .remedy = {"Reseat the drive, then its cable or backplane.",
+                         {fmt::format("lspci -vvs {} | grep Lnk", drive.address)},
+                         true}});
+  });
+}
+
+}  // namespace
+
+std::span<const Rule> disk_rules() {
+  static const Rule kRules[] = {
+      {.id = "storage.nvme-health",
+       .title = "NVMe drive is well",
+       .why = "A drive that warns of itself loses checkpoints soon, or slows the data loader now.",
+       .source = "NVMe log page 2, SMART / Health (root)",
+       .standard = "no critical warning; below 90 % of its rated life and no media errors (railbed's own)",
+       .remedy = "Replace it.",
+       .fixture = "h100-nvme-worn",
+       .explained_by = {},
+       .check = nvme_health},
+      {.id = "storage.nvme-link",
+       .title = "NVMe drive has its PCIe link",
+       .why = "A drive on half its lanes loads data at half its speed.",
+       .source = "/sys/bus/pci/devices/*/{current,max}_link_{speed,width}",
+       .standard = "what the drive and its slot can",
+       .remedy = "Reseat it.",
+       .fixture = "h100-nvme-x2",
+       .explained_by = {},
+       .check = nvme_link},
+      {.id = "storage.checkpoint-space",
+       .title = "there is room for checkpoints",
+       .why = "A job that cannot save its checkpoint has lost hours.",
+       .source = "statvfs of expect.checkpoint_path",
+       .standard = "mounted, with at least 10 % free (railbed's own)",
+       .remedy = "Mount it, or make room.",
+       .fixture = "h100-checkpoints-full",
+       .explained_by = {},
+       .check = checkpoint_space},
+  };
+  return kRules;
+}
+
+}  // namespace railbed
