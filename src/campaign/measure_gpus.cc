@@ -16,7 +16,7 @@ Result<MeasuredGpus> measure_gpus(const std::string& node, const GpuCopyPlan& pl
   for (int i = 0; i < request.repeat && !all.failure && !caller.stop.stop_requested(); ++i) {
     const auto report = measure_gpu_copies(peer, plan, caller.progress, caller.stop);
     all.failure = report.failure;
-    all.seats = report.gpus;
+    all.gpus = report.gpus;
     if (report.results.empty()) continue;
     // While the links still run at their full speed: idle ones may have stepped down.
     caller.progress("looking at " + peer.node());

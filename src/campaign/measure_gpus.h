@@ -16,7 +16,7 @@ namespace railbed {
 
 struct MeasuredGpus {
   BenchRun run;
-  std::vector<VisibleGpu> seats;
+  std::vector<VisibleGpu> gpus;
   std::optional<Failure> failure;  // what ended it; the run has what was measured until then
 };
 

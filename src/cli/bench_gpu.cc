@@ -61,7 +61,7 @@ int run_bench_gpu(BenchGpuOptions& options, const CLI::App& app) {
   const std::optional<Failure>& failure = measured->failure;
   if (options.json)
     fmt::print("{}", json::dump_pretty(json::encode(BenchGpuOutput{
-                         .gpus = measured->seats, .measurements = run.measurements, .failure = failure})));
+                         .gpus = measured->gpus, .measurements = run.measurements, .failure = failure})));
   if (interrupted().stop_requested()) return kExitCouldNotLook;
   if (failure) fmt::print(stderr, "railbed: {}: {}\n", options.node, printable(failure->cause));
   if (run.measurements.empty()) return kExitCouldNotLook;

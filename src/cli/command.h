@@ -33,6 +33,7 @@ Action declare_facts(CLI::App& app);
 Action declare_init(CLI::App& app);
 Action declare_nccl(CLI::App& app);
 Action declare_prove(CLI::App& app);
+Action declare_report(CLI::App& app);
 Action declare_rules(CLI::App& app);
 Action declare_runs(CLI::App& app);
 Action declare_verify(CLI::App& app);

@@ -11,8 +11,8 @@
 #include "cli/kept_run.h"
 #include "cli/terminal.h"
 #include "host/files.h"
-#include "report/bench_table.h"
 #include "report/escape.h"
+#include "report/run_text.h"
 
 namespace railbed {
 namespace {
@@ -72,9 +72,7 @@ int show(const RunsOptions& options) {
   fmt::print("run {}, {}{}{}\nrailbed {}: {}\n", run->id, printable(run->started_at),
              run->label.empty() ? "" : ", ", printable(run->label), printable(run->railbed),
              printable(run->command));
-  for (const auto& [what, text] : run->fingerprint)
-    fmt::print("  {}: {}\n", printable(what), printable(text));
-  fmt::print("\n{}", bench_table(merge_repeats(run->measurements)));
+  fmt::print("{}", run_text(*run));
   return kExitClean;
 }
 

@@ -3,18 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/bars.h"
+
 namespace railbed {
 namespace {
 
 std::string_view css_of(Engine engine) { return engine == Engine::kTcp ? "tcp" : "rdma"; }
-
-double ceiling_of(const Measurement& run) {
-  return run.ceiling.limits.empty() ? 0 : run.ceiling.limits.front().rate.bits_per_second;
-}
-
-double percent(double value, double full) {
-  return std::isfinite(value) && full > 0 ? std::clamp(100 * value / full, 0.0, 100.0) : 0;
-}
 
 // The right end of the bandwidth axis. A nominal ceiling far above what was measured would flatten the bars.
 double bandwidth_axis(const Path& path) {
@@ -22,27 +16,16 @@ double bandwidth_axis(const Path& path) {
   for (const EngineRuns& runs : path.engines)
     for (const Measurement* run : runs.bandwidths) {
       longest = std::max({longest, run->summary.median, run->summary.high});
-      if (!run->ceiling.nominal) longest = std::max(longest, ceiling_of(*run));
+      if (!run->ceiling.nominal) longest = std::max(longest, ceiling_rate(run->ceiling));
     }
   return longest * 1.02;
 }
 
 Html bandwidth_row(const Measurement& run, double axis, bool names_size) {
-  const double ceiling = ceiling_of(run);
-  Html tick;
-  if (ceiling > 0 && ceiling <= axis)
-    tick = html(R"(<i class="tick{}" style="left:{:.2f}%" title="{}"></i>)",
-                run.ceiling.nominal ? " nominal" : "", percent(ceiling, axis),
-                "ceiling " + to_text(BitRate{ceiling}));
-  Html spread;
-  if (run.summary.high > run.summary.low)
-    spread = html(R"(<i class="spread" style="left:{:.2f}%;width:{:.2f}%"></i>)",
-                  percent(run.summary.low, axis), percent(run.summary.high - run.summary.low, axis));
-  return html(R"(<tr><th scope="row">{}</th><td class="engine">{}</td><td class="track"><div>)"
-              R"(<b class="{}" style="width:{:.2f}%"></b>{}{}</div></td><td class="number">{}</td></tr>)",
+  const Bar bar{run.summary.median, css_of(run.engine), run.summary.low, run.summary.high, &run.ceiling};
+  return html(R"(<tr><th scope="row">{}</th><td class="engine">{}</td>{}<td class="number">{}</td></tr>)",
               names_size ? to_text(ByteCount{run.message_bytes}) : std::string(), title(run.engine),
-              css_of(run.engine), percent(run.summary.median, axis), spread, tick,
-              to_text(BitRate{run.summary.median}));
+              draw_bar_cell(bar, axis), to_text(BitRate{run.summary.median}));
 }
 
 // A logarithmic axis over whole decades.
@@ -51,7 +34,7 @@ struct Decades {
   int last = 1;
   double place(double value) const {
     if (!(value > 0)) return 0;
-    return percent(std::log10(value) - first, last - first);
+    return percent_of(std::log10(value) - first, last - first);
   }
 };
 
@@ -85,7 +68,7 @@ Html decade_axis(const Decades& decades) {
   for (int e = decades.first; e <= decades.last; ++e) {
     const std::string_view edge = e == decades.first ? " first" : e == decades.last ? " last" : "";
     labels += html(R"(<i class="decade{}" style="left:{:.2f}%">{}</i>)", edge,
-                   percent(e - decades.first, decades.last - decades.first), decade_text(e));
+                   percent_of(e - decades.first, decades.last - decades.first), decade_text(e));
   }
   return labels;
 }
@@ -94,7 +77,7 @@ Html decade_lines(const Decades& decades) {
   Html lines;
   for (int e = decades.first; e <= decades.last; ++e)
     lines += html(R"(<i class="grid" style="left:{:.2f}%"></i>)",
-                  percent(e - decades.first, decades.last - decades.first));
+                  percent_of(e - decades.first, decades.last - decades.first));
   return lines;
 }
 

@@ -11,6 +11,20 @@
 #include "report/escape.h"
 
 namespace railbed {
+std::string collective_gpus_text(const CollectiveReport& report) {
+  std::map<std::string, int> names;
+  std::set<std::string> nodes;
+  for (const CollectiveRank& rank : report.ranks) {
+    ++names[rank.gpu.name];
+    nodes.insert(rank.node);
+  }
+  std::string text;
+  for (const auto& [name, count] : names)
+    text += fmt::format("{}{} × {}", text.empty() ? "" : ", ", count, name);
+  if (nodes.size() > 1) text += fmt::format(" on {} nodes", nodes.size());
+  return text;
+}
+
 namespace {
 
 std::string time_text(double ns) { return ns > 0 ? fmt::format("{:.2f}", ns / 1e3) : "-"; }
@@ -27,20 +41,6 @@ std::string row_text(const CollectiveReport& report, const CollectiveRow& row) {
                      row.graph ? time_text(row.graph->median) : "-", rate_text(row.algbw),
                      rate_text(row.busbw), share(report, row),
                      row.checked ? fmt::format("{}", row.wrong + row.in_place_wrong) : "-");
-}
-
-std::string gpus_text(const CollectiveReport& report) {
-  std::map<std::string, int> names;
-  std::set<std::string> nodes;
-  for (const CollectiveRank& rank : report.ranks) {
-    ++names[rank.gpu.name];
-    nodes.insert(rank.node);
-  }
-  std::string text;
-  for (const auto& [name, count] : names)
-    text += fmt::format("{}{} × {}", text.empty() ? "" : ", ", count, name);
-  if (nodes.size() > 1) text += fmt::format(" on {} nodes", nodes.size());
-  return text;
 }
 
 // Within a node the network that NCCL found is not used.
@@ -105,7 +105,7 @@ void add_ceiling(std::string& text, const CollectiveReport& report) {
 std::string collective_table(const CollectiveReport& report, const nccl::Log& log) {
   std::string text = fmt::format("{} {}", to_text(report.operation), to_text(report.type));
   if (!report.ranks.empty())
-    text += printable(fmt::format(", {}, NCCL {}", gpus_text(report), report.version));
+    text += printable(fmt::format(", {}, NCCL {}", collective_gpus_text(report), report.version));
   text += '\n';
   if (const std::string said = log_text(log); !said.empty()) text += "  " + printable(said) + '\n';
   if (report.first_result > 0)

@@ -8,6 +8,8 @@
 
 namespace railbed {
 
+// "16 × NVIDIA H200 on 2 nodes".
+std::string collective_gpus_text(const CollectiveReport& report);
 // `log`: what NCCL said of the run.
 std::string collective_table(const CollectiveReport& report, const nccl::Log& log);
 

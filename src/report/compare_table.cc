@@ -68,6 +68,7 @@ std::string verdict_text(const CompareResult& result, const CompareOptions& opti
   };
   const double percent = options.threshold * 100;
   if (result.rows.empty()) return "INCONCLUSIVE: the two runs measured nothing in common\n";
+  if (!result.comparable) return fmt::format("INCONCLUSIVE: {}\n", printable(result.note));
   if (result.outcome == Outcome::kFail)
     return fmt::format("FAIL: {} of {} numbers are worse by {:.3g} % or more, or gone\n",
                        count(Outcome::kFail), result.rows.size(), percent);
@@ -104,6 +105,7 @@ std::string compare_table(const BenchRun& a, const BenchRun& b, const CompareRes
     last = &row.what;
   }
   text += changes_text(result) + only_text("A", result.only_in_a) + only_text("B", result.only_in_b);
+  if (result.comparable && !result.note.empty()) text += '\n' + printable(result.note) + '\n';
   return text + '\n' + verdict_text(result, options);
 }
 

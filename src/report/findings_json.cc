@@ -34,6 +34,7 @@ std::string render_json(const Verdict& verdict, const Run& run) {
 std::string render_json(const Report& report) {
   json::Value document = document_of(report.verdict, run_of(report));
   document["measurements"] = json::encode(report.measurements);
+  if (!report.runs.empty()) document["runs"] = json::encode(report.runs);
   return json::dump_pretty(document);
 }
 

@@ -9,12 +9,12 @@
 #include "report/bench_table.h"
 
 namespace railbed {
-namespace {
-
-bool is_peer(const Measurement& one) {
+bool is_peer_copy(const Measurement& one) {
   return one.from.interface != "host" && one.to.interface != "host" && one.from.interface != one.to.interface;
 }
-bool both_ways(const Measurement& one) { return one.operation.find("↔") != std::string::npos; }
+bool is_both_ways(const Measurement& one) { return one.operation.find("↔") != std::string::npos; }
+
+namespace {
 
 std::string left_aligned(const std::string& text, std::size_t width) {
   std::string padding = right_aligned(text, width);
@@ -77,7 +77,7 @@ std::string matrix(const std::vector<const Measurement*>& peers, bool both) {
 std::string peer_part(const std::vector<Measurement>& copies, bool both) {
   std::vector<const Measurement*> peers;
   for (const Measurement& one : copies)
-    if (is_peer(one) && both_ways(one) == both) peers.push_back(&one);
+    if (is_peer_copy(one) && is_both_ways(one) == both) peers.push_back(&one);
   if (peers.empty()) return "";
   std::string text = both ? "Between GPUs, both ways at once and together, GB/s\n"
                           : "Between GPUs, GB/s from the row to the column\n";
@@ -101,7 +101,7 @@ std::string gpu_table(const std::vector<Measurement>& copies) {
                                  copies.front().from.node, to_text(ByteCount{copies.front().message_bytes}),
                                  to_text(ByteCount{checked}));
   for (const Measurement& one : copies)
-    if (!is_peer(one)) text += row(one);
+    if (!is_peer_copy(one)) text += row(one);
   for (const bool both : {false, true}) text += peer_part(copies, both);
   add_failures(text, copies);
   return text;

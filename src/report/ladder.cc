@@ -18,21 +18,49 @@ double ceiling_of(const Rung& rung) {
   return rung.measurement->ceiling.limits.front().rate.bits_per_second;
 }
 
+std::string left_of_wire(const Rung& rung) {
+  return rung.of_wire ? fmt::format(", {:.0f} % of the wire is left", *rung.of_wire * 100) : "";
+}
+
+}  // namespace
+
+bool loses_most(const Ladder& ladder, const Rung& rung) {
+  return ladder.loser >= 0 && &ladder.rungs[static_cast<std::size_t>(ladder.loser)] == &rung;
+}
+
+std::string no_number_text(const Rung& rung) {
+  if (!rung.measurement) return "not climbed: " + rung.not_climbed;
+  return "FAILED: " + (rung.measurement->failure ? rung.measurement->failure->cause : "no sample");
+}
+
+std::string nccl_way_text(const NcclWay& way) {
+  std::string text = "over " + (way.network.empty() ? "a network that its log does not name" : way.network);
+  if (!way.through_a.empty() || !way.through_b.empty())
+    text += fmt::format(", {} → {}", fmt::join(way.through_a, " "), fmt::join(way.through_b, " "));
+  if (!way.gpudirect.empty()) text += ", GPUDirect " + way.gpudirect;
+  return text;
+}
+
+std::string ladder_verdict(const Ladder& ladder) {
+  if (ladder.loser >= 0) {
+    const Rung& rung = ladder.rungs[static_cast<std::size_t>(ladder.loser)];
+    return fmt::format("{} loses most{}", rung_name(rung.kind), left_of_wire(rung));
+  }
+  const auto count = std::ranges::count_if(ladder.rungs, [](const Rung& one) { return one.has_number(); });
+  const bool judged =
+      std::ranges::any_of(ladder.rungs, [](const Rung& one) { return one.of_wire.has_value(); });
+  if (judged) return "no rung loses: what the wire carries arrives, to a tenth";
+  return count > 1 ? "no rung loses against the one below it; no limit is known that binds"
+                   : "one rung alone has nothing to be held against";
+}
+
+namespace {
+
 // What a whole bar stands for.
 double full_scale(const Ladder& ladder) {
   double most = 1;
   for (const Rung& rung : ladder.rungs) most = std::max({most, rung.rate(), ceiling_of(rung)});
   return most;
-}
-
-bool is_loser(const Ladder& ladder, const Rung& rung) {
-  return ladder.loser >= 0 && &ladder.rungs[static_cast<std::size_t>(ladder.loser)] == &rung;
-}
-
-// Why there is no number.
-std::string reason_of(const Rung& rung) {
-  if (!rung.measurement) return "not climbed: " + rung.not_climbed;
-  return "FAILED: " + (rung.measurement->failure ? rung.measurement->failure->cause : "no sample");
 }
 
 std::string bar(const Rung& rung, double full) {
@@ -46,17 +74,9 @@ std::string bar(const Rung& rung, double full) {
   return text;
 }
 
-std::string way_text(const NcclWay& way) {
-  std::string text = "over " + (way.network.empty() ? "a network that its log does not name" : way.network);
-  if (!way.through_a.empty() || !way.through_b.empty())
-    text += fmt::format(", {} → {}", fmt::join(way.through_a, " "), fmt::join(way.through_b, " "));
-  if (!way.gpudirect.empty()) text += ", GPUDirect " + way.gpudirect;
-  return text;
-}
-
 std::string row(const Ladder& ladder, const Rung& rung) {
   std::string text = fmt::format("  {:<18} ", rung_name(rung.kind));
-  if (!rung.has_number()) return text + printable(reason_of(rung)) + '\n';
+  if (!rung.has_number()) return text + printable(no_number_text(rung)) + '\n';
   text += fmt::format("{} {:>10}", bar(rung, full_scale(ladder)), to_text(BitRate{rung.rate()}));
   const Ceiling& ceiling = rung.measurement->ceiling;
   if (rung.share)
@@ -64,35 +84,18 @@ std::string row(const Ladder& ladder, const Rung& rung) {
   else if (!ceiling.note.empty())
     text += "  " + printable(ceiling.note);
   text += '\n';
-  if (rung.nccl) text += fmt::format("  {:<18} {}\n", "", printable(way_text(*rung.nccl)));
+  if (rung.nccl) text += fmt::format("  {:<18} {}\n", "", printable(nccl_way_text(*rung.nccl)));
   return text;
-}
-
-std::string left_of_wire(const Rung& rung) {
-  return rung.of_wire ? fmt::format(", {:.0f} % of the wire is left", *rung.of_wire * 100) : "";
-}
-
-std::string verdict(const Ladder& ladder) {
-  if (ladder.loser >= 0) {
-    const Rung& rung = ladder.rungs[static_cast<std::size_t>(ladder.loser)];
-    return fmt::format("  {} loses most{}\n", rung_name(rung.kind), left_of_wire(rung));
-  }
-  const auto count = std::ranges::count_if(ladder.rungs, [](const Rung& one) { return one.has_number(); });
-  const bool judged =
-      std::ranges::any_of(ladder.rungs, [](const Rung& one) { return one.of_wire.has_value(); });
-  if (judged) return "  no rung loses: what the wire carries arrives, to a tenth\n";
-  return count > 1 ? "  no rung loses against the one below it; no limit is known that binds\n"
-                   : "  one rung alone has nothing to be held against\n";
 }
 
 std::string causes_text(const Ladder& ladder) {
   std::string text;
   for (const Rung& rung : ladder.rungs)
-    if (is_loser(ladder, rung))
+    if (loses_most(ladder, rung))
       for (std::size_t i = 0; i < rung.causes.size(); ++i)
         text += fmt::format("    {:>7} {}\n", i == 0 ? "likely:" : "or:", printable(rung.causes[i]));
   for (const Rung& rung : ladder.rungs)
-    if (!is_loser(ladder, rung) && !rung.causes.empty())
+    if (!loses_most(ladder, rung) && !rung.causes.empty())
       text += fmt::format("  {}{}: {}\n", rung_name(rung.kind), left_of_wire(rung),
                           printable(rung.causes.front()));
   return text;
@@ -123,9 +126,9 @@ Html draw(const Ladder& ladder, double top) {
   for (const Rung& rung : ladder.rungs) {
     all += html(R"(<text x="{:.0f}" y="{:.0f}" font-size="13" text-anchor="end">{}</text>)", kLeft - 10,
                 y + 18, rung_name(rung.kind));
-    all += rung.has_number() ? draw_bar(rung, y, full, is_loser(ladder, rung))
+    all += rung.has_number() ? draw_bar(rung, y, full, loses_most(ladder, rung))
                              : html(R"(<text x="{:.0f}" y="{:.0f}" font-size="12" fill="#666666">{}</text>)",
-                                    kLeft, y + 18, fit(reason_of(rung), kChartWidth + 120, 12));
+                                    kLeft, y + 18, fit(no_number_text(rung), kChartWidth + 120, 12));
     y += kStep;
   }
   return all;
@@ -136,7 +139,7 @@ Html draw(const Ladder& ladder, double top) {
 std::string ladder_text(const Ladder& ladder) {
   std::string text = printable(fmt::format("ladder, {}: {} → {}", ladder.rail, ladder.a, ladder.b)) + '\n';
   for (const Rung& rung : ladder.rungs) text += row(ladder, rung);
-  return text + verdict(ladder) + causes_text(ladder);
+  return text + "  " + ladder_verdict(ladder) + '\n' + causes_text(ladder);
 }
 
 std::string ladders_svg(const std::vector<Ladder>& ladders) {

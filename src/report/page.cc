@@ -23,9 +23,10 @@ std::string render_html(const Report& report) {
   const std::string name = report.cluster.name.empty() ? "railbed" : report.cluster.name;
   Html body = draw_header(report);
   const Scene scene = scene_of(report);
-  body += draw_picture(scene);
-  body += draw_findings(report);
+  if (!scene.nodes.empty() || report.runs.empty()) body += draw_picture(scene);
+  if (!report.verdict.findings.empty() || report.runs.empty()) body += draw_findings(report);
   body += draw_measurements(report);
+  body += draw_runs(report);
   body += draw_nodes(report, scene);
   body += draw_methods(report);
   return html(

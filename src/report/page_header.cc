@@ -69,7 +69,8 @@ Html figures_of(Engine engine, const std::vector<Path>& paths) {
 }
 
 Html figures(const Report& report) {
-  const auto paths = paths_of(report.measurements);
+  const auto measurements = all_measurements(report);
+  const auto paths = paths_of(measurements);
   Html all;
   for (const Engine engine : {Engine::kRdma, Engine::kTcp}) all += figures_of(engine, paths);
   return all.empty() ? all : html(R"(<dl class="figures">{}</dl>)", all);
@@ -91,7 +92,10 @@ Html tallies(const StatusCounts& counts) {
 
 std::string verdict_sentence(const Report& report) {
   const StatusCounts counts = count_statuses(report.verdict.findings);
-  if (counts.pass + counts.fail + counts.warn + counts.unknown == 0) return "Nothing was checked";
+  if (counts.pass + counts.fail + counts.warn + counts.unknown == 0)
+    return report.runs.empty()
+               ? "Nothing was checked"
+               : counted(report.runs.size(), "run", "runs") + " measured, and no node was looked at";
   const auto causes = root_causes(report.verdict.findings);
   const std::size_t broken = static_cast<std::size_t>(
       std::count_if(causes.begin(), causes.end(), [](const Cause& c) { return c.worst == Status::kFail; }));

@@ -111,8 +111,8 @@ Html method_table(const std::vector<Measurement>& measurements) {
 
 }  // namespace
 
-Html draw_measurements(const Report& report) {
-  std::vector<Path> paths = paths_of(report.measurements);
+Html draw_paths(const std::vector<Measurement>& measurements) {
+  std::vector<Path> paths = paths_of(measurements);
   if (paths.empty()) return {};
   const bool is_many = paths.size() > kPathsDrawn;
   if (is_many)
@@ -121,16 +121,23 @@ Html draw_measurements(const Report& report) {
   Html all;
   for (std::size_t i = 0; i < std::min(paths.size(), kPathsDrawn); ++i) all += draw_path(paths[i]);
   if (is_many) all += path_table(paths);
-  return html(
-      R"(<section aria-labelledby="measured"><h2 id="measured">TCP against RDMA</h2><p class="legend quiet"><span class="key tcp">TCP</span> )"
-      R"(<span class="key rdma">RDMA</span> <span><i class="tick"></i> ceiling</span> )"
-      R"(<span><i class="tick nominal"></i> nominal ceiling</span></p>{}</section>)",
-      all);
+  return html(R"(<p class="legend quiet"><span class="key tcp">TCP</span> )"
+              R"(<span class="key rdma">RDMA</span> <span><i class="tick"></i> ceiling</span> )"
+              R"(<span><i class="tick nominal"></i> nominal ceiling</span></p>{})",
+              all);
+}
+
+Html draw_measurements(const Report& report) {
+  const Html paths = draw_paths(report.measurements);
+  if (paths.empty()) return {};
+  return html(R"(<section aria-labelledby="measured"><h2 id="measured">TCP against RDMA</h2>{}</section>)",
+              paths);
 }
 
 Html draw_methods(const Report& report) {
   Html all;
-  if (!report.measurements.empty()) {
+  const std::vector<Measurement> measurements = all_measurements(report);
+  if (!measurements.empty()) {
     all = html(
         "<p>Bandwidth is the median over samples of payload bits received in a second, "
         "warm-up left out. Latency is half a round trip. "
@@ -139,7 +146,7 @@ Html draw_methods(const Report& report) {
         "on the timed transfers. "
         "A ceiling is the lowest of the limits that could be computed for the path; "
         "a nominal one is what a virtual interface claims, and is shown but never judged.</p>");
-    all += method_table(report.measurements);
+    all += method_table(measurements);
   }
   const std::string program = report.railbed.empty() ? "railbed" : "railbed " + report.railbed;
   return html(

@@ -123,6 +123,34 @@ dl.facts dt{font-size:.8125rem}
 .spark .key{min-width:4.2em}
 .spark svg{width:180px;height:24px;border-bottom:1px solid var(--rule)}
 .spark polyline{fill:none;stroke:var(--tcp);stroke-width:1.5;vector-effect:non-scaling-stroke}.spark polyline.rdma{stroke:var(--rdma)}
+.track b.bad{background:var(--bad)}
+.caption,.heat caption{text-align:left;font-size:.875rem;font-weight:550;margin:0;padding:0 0 8px}
+.heat{width:auto}
+.heat th,.heat td{padding:5px 9px;border:1px solid var(--paper);text-align:right}
+.heat tbody td{background:color-mix(in srgb,var(--bad) var(--lack,0%),var(--good-wash))}
+.heat tbody td.quiet{background:none}.heat td.failed{background:var(--bad);color:var(--paper);font-weight:700}
+.square{display:block;width:100%;max-width:560px;background:var(--panel)}
+.h0{fill:var(--ink);background:var(--ink)}.h1{fill:var(--bad);background:var(--bad)}.h2{fill:color-mix(in srgb,var(--bad) 70%,var(--good-wash))}
+.h3{fill:color-mix(in srgb,var(--bad) 45%,var(--good-wash));background:color-mix(in srgb,var(--bad) 45%,var(--good-wash))}
+.h4{fill:color-mix(in srgb,var(--bad) 20%,var(--good-wash))}.h5{fill:color-mix(in srgb,var(--good) 30%,var(--paper));background:color-mix(in srgb,var(--good) 30%,var(--paper))}
+.scale i{display:inline-block;width:.9em;height:.9em;margin-left:.6em;vertical-align:-.1em}
+.plot{position:relative;height:240px;margin:14px 12px 34px 84px}
+.plot svg{position:absolute;inset:0;width:100%;height:100%;overflow:visible}
+.plot path,.plot polyline{fill:none;vector-effect:non-scaling-stroke;stroke-width:1;stroke:var(--rule)}
+.plot polyline{stroke:var(--rdma);stroke-width:2}.plot path.limit{stroke:var(--ink);stroke-width:2}
+.plot svg{border-left:1px solid var(--edge);border-bottom:1px solid var(--edge)}
+.plot i{position:absolute;font-style:normal;font-size:.75rem;line-height:1;white-space:nowrap;color:var(--quiet)}
+.plot .y{right:100%;padding-right:8px;transform:translateY(50%)}
+.plot .x{top:100%;padding-top:8px;transform:translateX(-50%)}
+.plot i.limit{left:8px;padding-bottom:4px;color:var(--ink)}
+.plot i.limit.low{padding:0;transform:translateY(100%)}
+.plot .point{width:9px;height:9px;margin:0 0 -4.5px -4.5px;border-radius:50%;background:var(--rdma)}
+.plot .point.bad{width:17px;height:17px;margin:0 0 -8.5px -8.5px;background:var(--bad);color:var(--paper);font-weight:700;line-height:17px;text-align:center}
+.stack{display:flex;height:34px;margin:6px 0 10px;border-radius:4px;overflow:hidden}
+.stack b{display:block;min-width:2px}
+.alone,.key.alone::before{background:var(--tcp)}.exposed,.key.exposed::before{background:var(--bad)}
+.hidden,.key.hidden::before{background:repeating-linear-gradient(45deg,var(--rdma) 0 5px,var(--tcp) 5px 10px)}
+ul.legend{list-style:none;padding:0;margin:0 0 18px}
 footer{font-size:.875rem}
 @media (max-width:720px){main{padding:28px 16px 48px}h2{margin-top:44px}.finding{padding-left:14px}.finding dl div{grid-template-columns:1fr;gap:0}
 .figures{grid-template-columns:1fr 1fr}.figure{padding:12px 14px}.figure strong{font-size:1.125rem}

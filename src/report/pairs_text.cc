@@ -15,8 +15,9 @@ const std::string& name(const RailReport& rail, int node) {
   return rail.nodes[static_cast<std::size_t>(node)];
 }
 
-// "gpu07 sends at 26 % of what the others reach".
-std::string what(const RailReport& rail, const Slow& one) {
+}  // namespace
+
+std::string slow_sentence(const RailReport& rail, const Slow& one) {
   const std::string share = fmt::format("at {:.0f} % of what the others reach", one.share * 100);
   switch (one.kind) {
     case SlowKind::kNode:
@@ -33,6 +34,8 @@ std::string what(const RailReport& rail, const Slow& one) {
   }
   return {};
 }
+
+namespace {
 
 std::string remedy(const RailReport& rail, const Slow& one) {
   switch (one.kind) {
@@ -55,11 +58,11 @@ std::string remedy(const RailReport& rail, const Slow& one) {
 
 std::string slow_text(const RailReport& rail, const Slow& one) {
   if (one.confirmed)
-    return fmt::format("  SLOW  {}{}\n        do: {}\n", what(rail, one),
+    return fmt::format("  SLOW  {}{}\n        do: {}\n", slow_sentence(rail, one),
                        one.kind == SlowKind::kSilent ? "" : ", alone too", remedy(rail, one));
-  if (rail.report.too_many) return fmt::format("  slow  {}; not measured again\n", what(rail, one));
+  if (rail.report.too_many) return fmt::format("  slow  {}; not measured again\n", slow_sentence(rail, one));
   return fmt::format("  slow  {} while others run, and as fast as they alone: congestion, not hardware\n",
-                     what(rail, one));
+                     slow_sentence(rail, one));
 }
 
 }  // namespace

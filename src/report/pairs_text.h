@@ -11,6 +11,8 @@
 namespace railbed {
 
 HeatMap heat_map_of(const RailReport& rail);
+// "gpu07 sends at 26 % of what the others reach".
+std::string slow_sentence(const RailReport& rail, const Slow& one);
 std::string pairs_text(const RailReport& rail);
 
 }  // namespace railbed

@@ -9,6 +9,7 @@
 #include "inventory/cluster.h"
 #include "report/findings.h"
 #include "results/measurement.h"
+#include "results/run.h"
 #include "verify/verify.h"
 
 namespace railbed {
@@ -20,16 +21,17 @@ struct Report {
   std::vector<Measurement> measurements;
   std::vector<Unreachable> unreachable;
   std::vector<Difference> differences = {};
-  std::string railbed;     // version of the program
-  std::string started_at;  // RFC 3339, UTC
-  double seconds = 0;      // wall time of the run
+  std::vector<BenchRun> runs = {};  // of the history, or measured just now: each has a section of its own
+  std::string railbed;              // version of the program
+  std::string started_at;           // RFC 3339, UTC
+  double seconds = 0;               // wall time of the run
 };
 
 Run run_of(const Report& report);
 
-// Findings, then measurements.
+// Findings, then measurements, then one line a run.
 std::string render_text(const Report& report, const TextOptions& options = {});
-// The findings' document with the measurements in it.
+// The findings' document with the measurements and the runs in it.
 std::string render_json(const Report& report);
 
 // One page that needs nothing but itself: no network, no script for its content. Whatever came from a node is

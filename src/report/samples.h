@@ -20,7 +20,12 @@ Report dense_pair();        // eight GPUs and eight rails a node
 Report infiniband_three();  // three nodes on a switch, one warning
 Report switched_eight();    // eight nodes on two switches, one unreachable
 Report fleet(int nodes);    // four rails; a few nodes broken, slow or gone
+Report measured_pair();     // the dense pair with runs: a ladder, GPU copies, collectives
+Report runs_only();         // no node was looked at; pairs, storage, training, measurements alone
 Report hostile();           // every text tries to break out
+
+// A run of every kind whose texts are this one, with numbers that cannot be drawn.
+std::vector<BenchRun> hostile_runs(const std::string& attack);
 
 const std::vector<Sample>& all_samples();
 

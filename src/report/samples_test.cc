@@ -428,6 +428,7 @@ Report hostile() {
   report.measurements.front().counter_deltas[attack] = -5;
   report.measurements.back().failure = Failure{attack, attack + wide, attack};
   report.unreachable.push_back({attack, {ErrorKind::kUnavailable, attack}});
+  report.runs = hostile_runs(attack);
   add_passes(report);
   return report;
 }
@@ -441,6 +442,8 @@ const std::vector<Sample>& all_samples() {
                                             {"switched-eight", switched_eight()},
                                             {"fleet-32", fleet(32)},
                                             {"fleet-1000", fleet(1000)},
+                                            {"measured-pair", measured_pair()},
+                                            {"runs-only", runs_only()},
                                             {"hostile", hostile()}};
   return kSamples;
 }

@@ -48,7 +48,8 @@ struct Comparison {
   }
 };
 
-// Something of a node that was not the same in both runs; empty on the side that does not have it.
+// Something of a node, or of what was asked for ("asked: traffic-class"), that was not the same in both runs;
+// empty on the side that does not have it.
 struct Change {
   std::string what;  // "gpu01 kernel"
   std::string a;
@@ -66,12 +67,16 @@ struct CompareResult {
   std::vector<Change> changes;
   std::vector<Measurement> only_in_a;  // the first of each key
   std::vector<Measurement> only_in_b;
+  bool comparable = true;  // false: they were not asked for the same, and every row is INCONCLUSIVE
+  std::string note;        // in what they were not, or that it is not known
   static void fields(auto&& field) {
     field("outcome", &CompareResult::outcome);
     field("rows", &CompareResult::rows);
     field("changes", &CompareResult::changes);
     field("only_in_a", &CompareResult::only_in_a);
     field("only_in_b", &CompareResult::only_in_b);
+    field("comparable", &CompareResult::comparable);
+    field("note", &CompareResult::note);
   }
 };
 

@@ -20,6 +20,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
 #include <numeric>
 
 namespace railbed {
@@ -31,6 +33,8 @@ constexpr double kResolution = 1e-6;
 // Of a standard normal: what a decision needs to be seen with 80 % power, beside its own error rate.
 constexpr double kPower = 0.8416;
 constexpr double kOnePercent = 2.3263;
+
+constexpr std::string_view kAsked = "asked: ";
 
 struct Side {
   std::vector<double> logs;          // of the repeats' medians
@@ -149,16 +153,46 @@ std::vector<Measurement> only_in(const BenchRun& one, const BenchRun& other) {
   return only;
 }
 
-std::vector<Change> changes_between(const BenchRun& a, const BenchRun& b) {
+std::vector<Change> differences_of(const std::map<std::string, std::string>& a,
+                                   const std::map<std::string, std::string>& b, const std::string& prefix) {
   std::vector<Change> changes;
-  for (const auto& [what, text] : a.fingerprint) {
-    const auto found = b.fingerprint.find(what);
-    const std::string now = found == b.fingerprint.end() ? "" : found->second;
-    if (now != text) changes.push_back({what, text, now});
+  for (const auto& [what, text] : a) {
+    const auto found = b.find(what);
+    const std::string now = found == b.end() ? "" : found->second;
+    if (now != text) changes.push_back({prefix + what, text, now});
   }
-  for (const auto& [what, text] : b.fingerprint)
-    if (!a.fingerprint.contains(what)) changes.push_back({what, "", text});
+  for (const auto& [what, text] : b)
+    if (!a.contains(what)) changes.push_back({prefix + what, "", text});
   return changes;
+}
+
+// "traffic-class 104 in A, 0 in B".
+std::string names_of(const std::vector<Change>& asked) {
+  constexpr std::size_t kNamed = 3;
+  const auto value = [](const std::string& text) { return text.empty() ? std::string("nothing") : text; };
+  std::string text;
+  for (std::size_t i = 0; i < std::min(asked.size(), kNamed); ++i)
+    text += fmt::format("{}{} {} in A, {} in B", i == 0 ? "" : "; ", asked[i].what.substr(kAsked.size()),
+                        value(asked[i].a), value(asked[i].b));
+  return asked.size() > kNamed ? text + fmt::format("; and {} more", asked.size() - kNamed) : text;
+}
+
+// Numbers that were asked for differently are shown side by side, and nothing is concluded from them.
+void withhold(CompareResult& result, const std::string& why) {
+  result.comparable = false;
+  result.note = "not asked for the same: " + why;
+  for (Comparison& row : result.rows) {
+    row.outcome = Outcome::kInconclusive;
+    row.more_repeats = 0;
+    row.note = result.note;
+  }
+}
+
+// Runs of an older railbed do not say what was asked for.
+std::string unknown_note(const BenchRun& a, const BenchRun& b) {
+  if (!a.asked.empty() && !b.asked.empty()) return {};
+  const std::string_view who = !a.asked.empty() ? "B does" : !b.asked.empty() ? "A does" : "A and B do";
+  return fmt::format("{} not say what was asked for: compared as if the same", who);
 }
 
 Comparison compare_one(const BenchRun& a, const BenchRun& b, const Measurement& what,
@@ -191,7 +225,11 @@ CompareResult compare(const BenchRun& a, const BenchRun& b, const CompareOptions
     if (!seen_before(a.measurements, i) && holds(b, a.measurements[i]))
       result.rows.push_back(compare_one(a, b, a.measurements[i], options));
   call_failures(result.rows, options);
-  result.changes = changes_between(a, b);
+  const bool known = !a.asked.empty() && !b.asked.empty();
+  if (known) result.changes = differences_of(a.asked, b.asked, std::string(kAsked));
+  result.note = unknown_note(a, b);
+  if (!result.changes.empty()) withhold(result, names_of(result.changes));
+  std::ranges::move(differences_of(a.fingerprint, b.fingerprint, ""), std::back_inserter(result.changes));
   result.only_in_a = only_in(a, b);
   result.only_in_b = only_in(b, a);
   const auto any = [&](Outcome outcome) {

@@ -1,4 +1,5 @@
 // Is B worse than A? A verdict for each number that both measured. Pure functions.
+// Runs that were asked for different things (BenchRun::asked) are laid side by side and never judged.
 //
 // The unit is one measurement's median: repeats of a measurement (`bench --repeat`) show the spread from run
 // to run, which the samples within one run do not. Medians are compared as logarithms by Welch's t test,

@@ -161,6 +161,37 @@ TEST(Compare, NamesWhatChangedAndWhatOnlyOneSideMeasured) {
   EXPECT_EQ(result.only_in_b[0].metric, Metric::kLatency);
 }
 
+TEST(Compare, RunsThatWereNotAskedForTheSameAreNotJudged) {
+  BenchRun a = run_of({bandwidth(38), bandwidth(38.1), bandwidth(37.9)});
+  BenchRun b = run_of({bandwidth(30), bandwidth(30.1), bandwidth(29.9)});
+  a.asked = {{"traffic-class", "104"}, {"sizes", "64 KiB"}};
+  b.asked = {{"traffic-class", "0"}, {"sizes", "64 KiB"}, {"threads", "2"}};
+  const CompareResult result = compare(a, b);
+  EXPECT_EQ(result.outcome, Outcome::kInconclusive);
+  EXPECT_FALSE(result.comparable);
+  ASSERT_EQ(result.rows.size(), 1u);
+  EXPECT_EQ(result.rows[0].outcome, Outcome::kInconclusive);
+  EXPECT_EQ(result.rows[0].note,
+            "not asked for the same: traffic-class 104 in A, 0 in B; threads nothing in A, 2 in B");
+  ASSERT_EQ(result.changes.size(), 2u);
+  EXPECT_EQ(result.changes[0].what, "asked: traffic-class");
+  EXPECT_EQ(result.changes[0].a, "104");
+  EXPECT_EQ(result.changes[0].b, "0");
+}
+
+TEST(Compare, RunsThatDoNotSayWhatWasAskedForAreComparedWithANote) {
+  BenchRun a = run_of({bandwidth(38), bandwidth(38.1), bandwidth(37.9)});
+  BenchRun b = run_of({bandwidth(30), bandwidth(30.1), bandwidth(29.9)});
+  b.asked = {{"traffic-class", "0"}};
+  const CompareResult result = compare(a, b);
+  EXPECT_EQ(result.outcome, Outcome::kFail);
+  EXPECT_TRUE(result.comparable);
+  EXPECT_EQ(result.note, "A does not say what was asked for: compared as if the same");
+  a.asked = b.asked;
+  EXPECT_EQ(compare(a, b).outcome, Outcome::kFail);
+  EXPECT_EQ(compare(a, b).note, "");
+}
+
 TEST(Compare, NothingInCommonIsInconclusive) {
   EXPECT_EQ(compare(run_of({bandwidth(38)}), run_of({latency(2)})).outcome, Outcome::kInconclusive);
   EXPECT_EQ(compare({}, {}).outcome, Outcome::kInconclusive);

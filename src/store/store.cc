@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -11,7 +12,7 @@
 namespace railbed {
 namespace {
 
-constexpr int kSchema = 1;
+constexpr int kSchema = 2;
 constexpr int kApplication = 0x7261696c;  // "rail": PRAGMA application_id tells our files from others
 constexpr int kBusyMilliseconds = 5000;
 constexpr std::size_t kMaxRunBytes = 256 << 20;
@@ -20,15 +21,73 @@ constexpr std::size_t kMaxRunBytes = 256 << 20;
 constexpr const char* kTables =
     "CREATE TABLE IF NOT EXISTS runs(id INTEGER PRIMARY KEY AUTOINCREMENT, started_at TEXT NOT NULL,"
     " label TEXT NOT NULL, command TEXT NOT NULL, railbed TEXT NOT NULL, fingerprint TEXT NOT NULL,"
-    " measurements TEXT NOT NULL);"
+    " measurements TEXT NOT NULL, asked TEXT NOT NULL DEFAULT '{}', details TEXT NOT NULL DEFAULT '{}');"
     "CREATE TABLE IF NOT EXISTS baseline(one INTEGER PRIMARY KEY CHECK (one = 1),"
     " run INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE);";
+
+// From schema 1, which kept neither what was asked for nor what pictures are drawn from.
+constexpr const char* kFromOne =
+    "ALTER TABLE runs ADD COLUMN asked TEXT NOT NULL DEFAULT '{}';"
+    "ALTER TABLE runs ADD COLUMN details TEXT NOT NULL DEFAULT '{}';";
+
+// The column "details".
+struct Details {
+  std::vector<Ladder> ladders;
+  std::vector<CollectiveReport> collectives;
+  std::vector<RailReport> pairs;
+  std::vector<StoragePlace> storage;
+  std::vector<TrainReport> trains;
+  static void fields(auto&& field) {
+    field("ladders", &Details::ladders);
+    field("collectives", &Details::collectives);
+    field("pairs", &Details::pairs);
+    field("storage", &Details::storage);
+    field("trains", &Details::trains);
+  }
+};
+
+// Why what was read cannot be shown: rungs and nodes are named by number, and a file may hold any number.
+// Empty: it can.
+std::string nonsense_of(const BenchRun& run) {
+  for (const Ladder& ladder : run.ladders) {
+    if (ladder.loser < -1 || ladder.loser >= static_cast<int>(ladder.rungs.size()))
+      return "a ladder's loser is none of its rungs";
+    for (const Rung& rung : ladder.rungs)
+      if (rung.share && (!rung.measurement || rung.measurement->ceiling.limits.empty()))
+        return "a rung has a share of no limit";
+  }
+  for (const RailReport& rail : run.pairs) {
+    const auto is_node = [&](int at) { return at >= 0 && at < static_cast<int>(rail.nodes.size()); };
+    for (const PairSpeed& pair : rail.report.pairs)
+      if (!is_node(pair.from) || !is_node(pair.to)) return "a pair names a node that is not there";
+    for (const Slow& slow : rail.report.slow)
+      if (!is_node(slow.node) || (slow.kind == SlowKind::kLink && !is_node(slow.other)))
+        return "a slow node is not there";
+  }
+  return {};
+}
 
 template <class T>
 Result<T> read_column(const std::string& text, std::int64_t id, const char* column) {
   auto value = json::read<T>(text);
   if (!value) return fail(value.error(), fmt::format("run {}: its {} cannot be read", id, column));
   return std::move(*value);
+}
+
+Result<void> add_details(BenchRun& run, const std::string& asked_text, const std::string& details_text) {
+  auto asked = read_column<std::map<std::string, std::string>>(asked_text, run.id, "choices");
+  if (!asked) return tl::unexpected<Error>(asked.error());
+  auto details = read_column<Details>(details_text, run.id, "details");
+  if (!details) return tl::unexpected<Error>(details.error());
+  run.asked = std::move(*asked);
+  run.ladders = std::move(details->ladders);
+  run.collectives = std::move(details->collectives);
+  run.pairs = std::move(details->pairs);
+  run.storage = std::move(details->storage);
+  run.trains = std::move(details->trains);
+  if (const std::string why = nonsense_of(run); !why.empty())
+    return fail(ErrorKind::kBadInput, fmt::format("run {}: {}", run.id, why));
+  return {};
 }
 
 }  // namespace
@@ -126,11 +185,16 @@ Result<void> Store::prepare() {
         ErrorKind::kBadInput,
         fmt::format("{}: written by a newer railbed (schema {}, this one knows {})", path_, schema, kSchema));
   if (auto done = execute("PRAGMA foreign_keys = ON"); !done) return done;
-  if (!fresh) return {};
-  return execute(
-      fmt::format("BEGIN IMMEDIATE; PRAGMA application_id = {}; PRAGMA user_version = {}; {} COMMIT;",
-                  kApplication, kSchema, kTables)
-          .c_str());
+  if (schema == kSchema) return {};
+  if (auto begun = execute("BEGIN IMMEDIATE"); !begun) return begun;
+  // Another process may have made or raised the file meanwhile: what counts is what holds under the lock.
+  const std::int64_t now = pragma("PRAGMA user_version");
+  return execute(fmt::format("{} PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT;",
+                             now == 0   ? kTables
+                             : now == 1 ? kFromOne
+                                        : "",
+                             kApplication, std::max<std::int64_t>(now, kSchema))
+                     .c_str());
 }
 
 Result<void> Store::execute(const char* sql) {
@@ -143,15 +207,20 @@ Result<void> Store::execute(const char* sql) {
 Result<std::int64_t> Store::add(const BenchRun& run) {
   const std::string fingerprint = json::dump(json::encode(run.fingerprint));
   const std::string measurements = json::dump(json::encode(run.measurements));
+  const std::string asked = json::dump(json::encode(run.asked));
+  const std::string details =
+      json::dump(json::encode(Details{run.ladders, run.collectives, run.pairs, run.storage, run.trains}));
   Statement insert(database_.get(),
-                   "INSERT INTO runs(started_at, label, command, railbed, fingerprint, measurements)"
-                   " VALUES(?, ?, ?, ?, ?, ?)");
+                   "INSERT INTO runs(started_at, label, command, railbed, fingerprint, measurements, asked,"
+                   " details) VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
   insert.bind(run.started_at)
       .bind(run.label)
       .bind(run.command)
       .bind(run.railbed)
       .bind(fingerprint)
-      .bind(measurements);
+      .bind(measurements)
+      .bind(asked)
+      .bind(details);
   if (insert.step() != SQLITE_DONE) return tl::unexpected<Error>(failed("cannot keep the run"));
   return sqlite3_last_insert_rowid(database_.get());
 }
@@ -159,7 +228,8 @@ Result<std::int64_t> Store::add(const BenchRun& run) {
 Result<BenchRun> Store::get(std::int64_t id) {
   Statement select(
       database_.get(),
-      "SELECT started_at, label, command, railbed, fingerprint, measurements FROM runs WHERE id = ?");
+      "SELECT started_at, label, command, railbed, fingerprint, measurements, asked, details FROM runs"
+      " WHERE id = ?");
   const int found = select.bind(id).step();
   if (found == SQLITE_DONE)
     return fail(ErrorKind::kBadInput,
@@ -172,6 +242,8 @@ Result<BenchRun> Store::get(std::int64_t id) {
   if (!measurements) return fail(measurements.error(), path_);
   run.fingerprint = std::move(*fingerprint);
   run.measurements = std::move(*measurements);
+  if (auto added = add_details(run, select.text(6), select.text(7)); !added)
+    return fail(added.error(), path_);
   return run;
 }
 
@@ -234,6 +306,8 @@ Result<BenchRun> run_from_json(std::string_view text) {
   if (run->version != kRunVersion)
     return fail(ErrorKind::kBadInput,
                 fmt::format("a run of version {}: this railbed reads version {}", run->version, kRunVersion));
+  if (const std::string why = nonsense_of(*run); !why.empty())
+    return fail(ErrorKind::kBadInput, "run: " + why);
   return run;
 }
 

@@ -22,7 +22,8 @@ std::string default_store_path();
 class Store {
  public:
   // Opens the file, making it and its folder (0700) where they are missing. A file that is no store of ours,
-  // or one of a newer railbed, is an error and left as it is.
+  // or one of a newer railbed, is an error and left as it is; one of an older railbed is raised in one
+  // transaction.
   static Result<Store> open(const std::string& path);
 
   // Returns the id it was given; `run.id` is ignored.

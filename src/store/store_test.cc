@@ -115,6 +115,68 @@ TEST_F(StoreTest, RefusesANewerSchema) {
   EXPECT_NE(refused.error().text.find("newer railbed"), std::string::npos);
 }
 
+// The statements of schema 1, as railbed made it before runs kept what was asked for.
+constexpr const char* kSchemaOne =
+    "BEGIN IMMEDIATE; PRAGMA application_id = 1918986604; PRAGMA user_version = 1;"
+    "CREATE TABLE IF NOT EXISTS runs(id INTEGER PRIMARY KEY AUTOINCREMENT, started_at TEXT NOT NULL,"
+    " label TEXT NOT NULL, command TEXT NOT NULL, railbed TEXT NOT NULL, fingerprint TEXT NOT NULL,"
+    " measurements TEXT NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS baseline(one INTEGER PRIMARY KEY CHECK (one = 1),"
+    " run INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE);"
+    "INSERT INTO runs(started_at, label, command, railbed, fingerprint, measurements)"
+    " VALUES('2026-01-19T10:00:00Z', 'old', 'bench tcp a b', '0.1.0', '{}', '[]');"
+    "INSERT INTO baseline(one, run) VALUES(1, 1); COMMIT;";
+
+TEST_F(StoreTest, RaisesAFileOfTheFirstSchemaWhereItLies) {
+  const std::string file = folder_ / "old.sqlite";
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(database, kSchemaOne, nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(database);
+  for (int opened = 0; opened < 2; ++opened) {
+    auto store = Store::open(file);
+    ASSERT_TRUE(store) << store.error().text;
+    const auto old = store->get(1);
+    ASSERT_TRUE(old) << old.error().text;
+    EXPECT_EQ(old->label, "old");
+    EXPECT_TRUE(old->asked.empty());
+    EXPECT_EQ(*store->baseline(), 1);
+    BenchRun run = sample("new");
+    run.asked = {{"traffic-class", "104"}};
+    EXPECT_EQ(store->get(*store->add(run))->asked, run.asked);
+  }
+}
+
+TEST_F(StoreTest, KeepsWhatPicturesAreDrawnFrom) {
+  BenchRun run = sample("ladder");
+  run.asked = {{"sizes", "all"}};
+  run.ladders = {{"gpu01", "gpu02", "rail0", {Rung{}}, 0}};
+  run.collectives.resize(2);
+  run.pairs = {{"rail0", Engine::kRdma, {"gpu01", "gpu02"}, {}, {}}};
+  run.storage.resize(1);
+  run.trains.resize(1);
+  auto store = Store::open(path());
+  const auto read = store->get(*store->add(run));
+  ASSERT_TRUE(read) << read.error().text;
+  EXPECT_EQ(read->asked, run.asked);
+  ASSERT_EQ(read->ladders.size(), 1u);
+  EXPECT_EQ(read->ladders[0].loser, 0);
+  EXPECT_EQ(read->collectives.size(), 2u);
+  EXPECT_EQ(read->pairs[0].nodes.size(), 2u);
+  EXPECT_EQ(read->storage.size() + read->trains.size(), 2u);
+}
+
+TEST(RunJson, RefusesNumbersThatNameNothing) {
+  BenchRun run = sample("a");
+  run.ladders = {{"gpu01", "gpu02", "rail0", {Rung{}}, 1}};
+  EXPECT_FALSE(run_from_json(run_to_json(run)));
+  run = sample("a");
+  run.pairs = {{"rail0", Engine::kRdma, {"gpu01", "gpu02"}, {}, {}}};
+  EXPECT_TRUE(run_from_json(run_to_json(run)));
+  run.pairs[0].report.pairs = {{0, 2, 1e9, {}}};
+  EXPECT_FALSE(run_from_json(run_to_json(run)));
+}
+
 TEST_F(StoreTest, ARowThatCannotBeReadIsAnErrorAndHidesNoOther) {
   auto store = Store::open(path());
   const auto id = store->add(sample("a"));
