@@ -7,8 +7,8 @@
 #include <iterator>
 #include <thread>
 
-#include "bench/storage/storage.h"
 #include "bench/core/typed.h"
+#include "bench/storage/storage.h"
 #include "campaign/survey.h"
 #include "store/fingerprint.h"
 

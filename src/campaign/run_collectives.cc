@@ -7,9 +7,9 @@
 #include <map>
 #include <memory>
 
-#include "bench/engines/handlers.h"
-#include "bench/core/local_peer.h"
 #include "bench/collective/measure_collective.h"
+#include "bench/core/local_peer.h"
+#include "bench/engines/handlers.h"
 #include "campaign/agent_handlers.h"
 #include "campaign/gpu_remedy.h"
 #include "campaign/survey.h"

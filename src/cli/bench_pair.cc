@@ -8,12 +8,10 @@
 
 #include "base/json.h"
 #include "base/units.h"
-#include "bench/verbs/gpu_choice.h"
 #include "bench/pairs/measure.h"
-#include "campaign/open_pair.h"
 #include "bench/verbs/gpu_choice.h"
-#include "bench/pairs/measure.h"
 #include "campaign/measure_ways.h"
+#include "campaign/open_pair.h"
 #include "campaign/pair_ways.h"
 #include "cli/bench_commands.h"
 #include "cli/fleet_options.h"

@@ -7,11 +7,10 @@
 
 #include "base/json.h"
 #include "base/units.h"
-#include "bench/storage/storage.h"
 #include "bench/core/typed.h"
-#include "campaign/survey.h"
 #include "bench/storage/storage.h"
 #include "campaign/measure_storage_places.h"
+#include "campaign/survey.h"
 #include "cli/bench_commands.h"
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"

@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "campaign/evidence.h"
-#include "cli/command.h"
 #include "campaign/history.h"
+#include "cli/command.h"
 #include "cli/terminal.h"
 #include "host/files.h"
 #include "inventory/load.h"

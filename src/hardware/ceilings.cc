@@ -33,7 +33,7 @@ constexpr Header kFcs{"FCS", 4};
 constexpr Header kGap{"gap", 12};
 constexpr Header kIpv4{"IPv4", 20};  // RFC 791, without options
 constexpr Header kIpv6{"IPv6", 40};  // RFC 8200
-constexpr Header kTcp{"TCP", 20};    // RFC 9293
+constexpr Header kTcpHeaderBytes{"TCP", 20};    // RFC 9293
 // RFC 7323: ten bytes, padded to twelve; Linux sends them unless net.ipv4.tcp_timestamps is 0.
 constexpr Header kTimestamps{"timestamps", 12};
 constexpr Header kUdp{"UDP", 8};  // RFC 768
@@ -46,8 +46,8 @@ constexpr Header kVcrc{"VCRC", 2};
 // Once a message, in its first packet: address, key and length of the write.
 constexpr int kReth = 16;
 
-constexpr std::array kTcpIpv4Headers{kPreamble, kEthernet, kIpv4, kTcp, kTimestamps, kFcs, kGap};
-constexpr std::array kTcpIpv6Headers{kPreamble, kEthernet, kIpv6, kTcp, kTimestamps, kFcs, kGap};
+constexpr std::array kTcpIpv4Headers{kPreamble, kEthernet, kIpv4, kTcpHeaderBytes, kTimestamps, kFcs, kGap};
+constexpr std::array kTcpIpv6Headers{kPreamble, kEthernet, kIpv6, kTcpHeaderBytes, kTimestamps, kFcs, kGap};
 constexpr std::array kRoceV2Ipv4Headers{kPreamble, kEthernet, kIpv4, kUdp, kBth, kIcrc, kFcs, kGap};
 constexpr std::array kRoceV2Ipv6Headers{kPreamble, kEthernet, kIpv6, kUdp, kBth, kIcrc, kFcs, kGap};
 constexpr std::array kRoceV1Headers{kPreamble, kEthernet, kGrh, kBth, kIcrc, kFcs, kGap};
@@ -58,7 +58,7 @@ bool is_tcp(Wire wire) { return wire == Wire::kTcpIpv4 || wire == Wire::kTcpIpv6
 // What of the headers the interface's MTU counts in.
 int headers_inside_mtu(Wire wire) {
   if (!is_tcp(wire)) return 0;
-  return (wire == Wire::kTcpIpv4 ? kIpv4 : kIpv6).bytes + kTcp.bytes + kTimestamps.bytes;
+  return (wire == Wire::kTcpIpv4 ? kIpv4 : kIpv6).bytes + kTcpHeaderBytes.bytes + kTimestamps.bytes;
 }
 
 // PCI Express Base Specification 6.0: encoding 8b/10b below 8 GT/s, 128b/130b to 32 GT/s (4.2), 236 TLP bytes

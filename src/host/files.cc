@@ -27,7 +27,7 @@ Result<void> write_file(const std::string& path, std::string_view text, unsigned
   std::string temporary = path + ".XXXXXX";
   const int fd = mkostemp(temporary.data(), O_CLOEXEC);
   if (fd < 0) return failed("write", path);
-  const bool whole = fchmod(fd, mode) == 0 && write_text(fd, text) && fsync(fd) == 0;
+  const bool whole = fchmod(fd, mode) == 0 && write_all(fd, text) && fsync(fd) == 0;
   const int problem = errno;
   close(fd);
   if (whole && rename(temporary.c_str(), path.c_str()) == 0) return {};

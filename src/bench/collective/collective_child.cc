@@ -30,8 +30,7 @@ class Job {
 
  private:
   void work(const GpuNode::GpuThread& gpu) {
-    RankWork mine(plan_, gpu.rank, node_.ranks(), gpu.index == 0, gpu.cuda, node_.barrier(),
-                  tell_.about_to);
+    RankWork mine(plan_, gpu.rank, node_.ranks(), gpu.index == 0, gpu.cuda, node_.barrier(), tell_.about_to);
     if (!mine.prepare() || !mine.join(node_.nccl(), node_.id()))
       return node_.barrier().give_up(mine.error(), mine.failure_kind());
     if (!verify(mine, gpu.index)) return;

@@ -9,9 +9,6 @@
 #include "bench/gpu/barrier.h"
 #include "bench/gpu/gpu_pattern.h"
 #include "bench/gpu/nccl_library.h"
-#include "bench/collective/collective.h"
-#include "bench/gpu/gpu_pattern.h"
-#include "bench/gpu/nccl_library.h"
 #include "host/cuda_library.h"
 #include "host/process.h"
 

@@ -67,9 +67,7 @@ std::optional<Failure> cause_of(const std::vector<EndSaid>& ends, const std::vec
   if (const EndSaid* damaged = first(is_damaged)) return *damaged->failure;
   if (const EndSaid* ended = first(has_ended)) return agent_failure(*ended->node, *ended->error);
   const EndSaid* told = first([](const EndSaid& end) { return end.failure != nullptr; });
-  if (told == nullptr)
-    return first(is_silent) != nullptr ? std::optional(stopped_failure())
-                                       : std::nullopt;
+  if (told == nullptr) return first(is_silent) != nullptr ? std::optional(stopped_failure()) : std::nullopt;
   Failure cause = *told->failure;
   cause.kind = told->kind;
   if (cause.kind == FailureKind::kStopped) return cause;

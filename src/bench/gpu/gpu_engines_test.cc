@@ -23,8 +23,8 @@ const NvidiaLibraries kFake{{}, {RAILBED_FAKE_GPU}, std::chrono::seconds(60)};
 
 class GpuEngines : public ::testing::Test {
  protected:
-  // The engines run in a fork of a program with threads. glibc readies its locks for that; the sanitizer does not,
-  // and the child now and then waits for a lock that nobody holds any more.
+  // The engines run in a fork of a program with threads. glibc readies its locks for that; the sanitizer does
+  // not, and the child now and then waits for a lock that nobody holds any more.
   void SetUp() override {
     if (RAILBED_SANITIZED) GTEST_SKIP() << "the address sanitizer does not survive a fork among threads";
   }

@@ -13,11 +13,6 @@
 #include "bench/gpu/nccl_library.h"
 #include "bench/train/gpu_train.h"
 #include "bench/train/train_work.h"
-#include "bench/gpu/cublas_library.h"
-#include "bench/gpu/gpu_pattern.h"
-#include "bench/train/gpu_train.h"
-#include "bench/gpu/nccl_library.h"
-#include "bench/train/train_work.h"
 #include "host/cuda_library.h"
 #include "host/process.h"
 

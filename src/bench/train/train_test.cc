@@ -135,7 +135,7 @@ TEST(TrainCause, TheOneWhoSawItBeatsThoseWhoSawTheEnd) {
   const std::vector<std::string> nodes = {"a", "b", "c"};
   Answers<TrainRan> answers;
   answers.ends = {failed("c closed the connection before the end", FailureKind::kClosed),
-                   failed("no data from a for 4 s"), TrainRan()};
+                  failed("no data from a for 4 s"), TrainRan()};
   answers.order = {0, 1, 2};
   EXPECT_EQ(train_cause(nodes, answers)->cause, "no data from a for 4 s");
   answers.ends[2] = fail(ErrorKind::kCancelled, "stopped");
