@@ -9,7 +9,6 @@
 namespace railbed {
 namespace {
 
-using Outcome = SlurmOutcome;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -50,35 +49,35 @@ TEST(SlurmNode, IsReadFromWhatScontrolShows) {
 }
 
 std::string line_of(const Verdict& verdict) { return render_line(verdict, kSlurmLineBytes); }
-Outcome outcome(const Verdict& verdict, const SlurmNode& now) {
+SlurmOutcome outcome(const Verdict& verdict, const SlurmNode& now) {
   return slurm_step(verdict, line_of(verdict), now).outcome;
 }
 
 TEST(SlurmStep, DrainsOnFailuresOnly) {
   const SlurmStep step = slurm_step(kFails, line_of(kFails), kIdle);
-  EXPECT_EQ(step.outcome, Outcome::kDrained);
+  EXPECT_EQ(step.outcome, SlurmOutcome::kDrained);
   EXPECT_EQ(step.reason, kOurs.reason);
   EXPECT_EQ(slurm_text("gpu1", line_of(kFails), step),
             "gpu1: drained: net.mtu: ens6 has MTU 1500, expected \"9000\"");
-  EXPECT_EQ(outcome(kWarns, kIdle), Outcome::kUntouched);
-  EXPECT_EQ(outcome(kUnknown, kIdle), Outcome::kUntouched);
-  EXPECT_EQ(outcome(kClean, kIdle), Outcome::kUntouched);
+  EXPECT_EQ(outcome(kWarns, kIdle), SlurmOutcome::kUntouched);
+  EXPECT_EQ(outcome(kUnknown, kIdle), SlurmOutcome::kUntouched);
+  EXPECT_EQ(outcome(kClean, kIdle), SlurmOutcome::kUntouched);
 }
 
 TEST(SlurmStep, TakesBackOnlyItsOwnDrain) {
-  EXPECT_EQ(outcome(kClean, kOurs), Outcome::kUndrained);
-  EXPECT_EQ(outcome(kWarns, kOurs), Outcome::kUndrained);
-  EXPECT_EQ(outcome(kUnknown, kOurs), Outcome::kStaysDrained) << "not seen mended";
+  EXPECT_EQ(outcome(kClean, kOurs), SlurmOutcome::kUndrained);
+  EXPECT_EQ(outcome(kWarns, kOurs), SlurmOutcome::kUndrained);
+  EXPECT_EQ(outcome(kUnknown, kOurs), SlurmOutcome::kStaysDrained) << "not seen mended";
   for (const Verdict& any : {kClean, kFails, kWarns, kUnknown}) {
     const SlurmStep step = slurm_step(any, line_of(any), kForeign);
-    EXPECT_EQ(step.outcome, Outcome::kOthersDrain);
+    EXPECT_EQ(step.outcome, SlurmOutcome::kOthersDrain);
     EXPECT_THAT(slurm_text("gpu1", line_of(any), step), HasSubstr("fan broken"));
   }
 }
 
 TEST(SlurmStep, SaysTheSameReasonOnce) {
-  EXPECT_EQ(outcome(kFails, kOurs), Outcome::kStillDrained);
-  EXPECT_EQ(outcome(kFails, {true, "railbed: gpu.count: 7 of 8"}), Outcome::kDrained);
+  EXPECT_EQ(outcome(kFails, kOurs), SlurmOutcome::kStillDrained);
+  EXPECT_EQ(outcome(kFails, {true, "railbed: gpu.count: 7 of 8"}), SlurmOutcome::kDrained);
 }
 
 TEST(TellSlurm, RunsScontrolWithoutAShellAndSaysWhenItCannot) {

@@ -6,7 +6,7 @@ namespace {
 // DMA-BUF needs the open kernel module, and that needs Turing or newer (NVIDIA/open-gpu-kernel-modules,
 // README).
 constexpr std::string_view kOpen = "open-gpu-kernel-modules README: Turing and later";
-constexpr std::string_view kRdma = "GPUDirect RDMA documentation: Tesla and Quadro class GPUs";
+constexpr std::string_view kRdmaGuide = "GPUDirect RDMA documentation: Tesla and Quadro class GPUs";
 // Link counts, PCIe and ECC of the products' data sheets; the speed is what NVML reports for them.
 constexpr std::string_view kLinks = "NVIDIA data sheets of V100, A100 and H100; Fabric Manager user guide";
 constexpr std::string_view kSeen = "NVML on H200 machines (tests/machines/h200x4); Fabric Manager user guide";
@@ -14,14 +14,14 @@ constexpr std::string_view kLinks5 = "NVIDIA Blackwell architecture brief; DCGM'
 
 // The last column is of the data sheets of V100, T4, A100, L4, H100, H200 and HGX B200, without sparsity.
 constexpr GpuModel kGpus[] = {
-    {"K20", GpuDirect::kPeerMemory, false, kRdma},
-    {"K40", GpuDirect::kPeerMemory, false, kRdma},
-    {"K80", GpuDirect::kPeerMemory, false, kRdma},
-    {"Tesla M4", GpuDirect::kPeerMemory, false, kRdma},
-    {"Tesla P4", GpuDirect::kPeerMemory, false, kRdma},
-    {"P40", GpuDirect::kPeerMemory, false, kRdma},
-    {"P100", GpuDirect::kPeerMemory, false, kRdma},
-    {"V100", GpuDirect::kPeerMemory, false, kRdma, 0, 0, 3, true, true, 112},
+    {"K20", GpuDirect::kPeerMemory, false, kRdmaGuide},
+    {"K40", GpuDirect::kPeerMemory, false, kRdmaGuide},
+    {"K80", GpuDirect::kPeerMemory, false, kRdmaGuide},
+    {"Tesla M4", GpuDirect::kPeerMemory, false, kRdmaGuide},
+    {"Tesla P4", GpuDirect::kPeerMemory, false, kRdmaGuide},
+    {"P40", GpuDirect::kPeerMemory, false, kRdmaGuide},
+    {"P100", GpuDirect::kPeerMemory, false, kRdmaGuide},
+    {"V100", GpuDirect::kPeerMemory, false, kRdmaGuide, 0, 0, 3, true, true, 112},
     {"V100-SXM2", GpuDirect::kPeerMemory, false, kLinks, 6, 25781, 3, true, true, 125},
     {"V100-SXM3", GpuDirect::kPeerMemory, true, kLinks, 6, 25781, 3, true, true, 125},
     {"T4", GpuDirect::kBoth, false, kOpen, 0, 0, 3, true, false, 65},
@@ -37,7 +37,7 @@ constexpr GpuModel kGpus[] = {
     {"H200 NVL", GpuDirect::kBoth, false, kOpen, 0, 0, 5, true, true},
     {"B200", GpuDirect::kBoth, true, kLinks5, 18, 53125, 5, true, true, 2250},
     {"GB200", GpuDirect::kBoth, true, kLinks5, 18, 53125, 0, true, false},
-    {"GeForce", GpuDirect::kNone, false, kRdma},
+    {"GeForce", GpuDirect::kNone, false, kRdmaGuide},
     {"GB10", GpuDirect::kNone, false, "DGX Spark user guide: GPUDirect RDMA is not supported"},
 };
 

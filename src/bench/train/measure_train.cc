@@ -116,7 +116,7 @@ std::optional<Failure> train_cause(const std::vector<std::string>& nodes, const 
   std::vector<EndSaid> said;
   for (std::size_t i = 0; i < nodes.size(); ++i) said.push_back(end_said(nodes[i], answers.ends[i]));
   std::vector<std::size_t> believed = answers.order;
-  std::ranges::stable_partition(believed, [&](std::size_t i) {
+  std::stable_partition(believed.begin(), believed.end(), [&](std::size_t i) {
     return said[i].failure == nullptr || said[i].kind != FailureKind::kClosed;
   });
   return cause_of(said, believed);
