@@ -80,55 +80,64 @@ std::string_view kind_of(std::string_view via) {
   return via.substr(0, via.find('/', first + 1));
 }
 
+// "ncclCommInitRank comm 0x… rank 0 nranks 8 cudaDev 0 busId 60 commId 0x… - Init START", and COMPLETE.
+bool read_init(LogState& state, LogProcess& process, const LogLine& line) {
+  const auto place = place_rank(state, process, line);
+  if (!place) return false;
+  LogRank& rank = state.at(*place);
+  if (line.text.ends_with("START")) {
+    state.advance(rank, Step::kInit);
+  } else {
+    if (rank.step < Step::kReady) ++state.log.communicators[place->communicator].completed;
+    state.advance(rank, Step::kReady);
+  }
+  return true;
+}
+
+// "comm 0x… rank 0 nRanks 8 nNodes 1 …", "comm 0x… rank 0 … - Destroy COMPLETE".
+bool read_by_pointer(LogState& state, LogProcess& process, const LogLine& line) {
+  const auto found = process.pointers.find(std::string(pointer_of(line.text)));
+  if (found == process.pointers.end()) return false;
+  LogRank& rank = state.at(found->second);
+  if (const auto nodes = number_after(line.text, " nNodes ")) {
+    state.log.communicators[found->second.communicator].nodes = *nodes;
+    process.threads[line.thread] = found->second;
+    state.advance(rank, Step::kTopology);
+    return true;
+  }
+  if (!line.text.ends_with("Destroy COMPLETE") && !line.text.ends_with("Abort COMPLETE")) return false;
+  state.advance(rank, Step::kDestroyed);
+  return true;
+}
+
+// "Init timings - ncclCommInitRank: rank 0 nranks 8 total 1.09 (kernels 0.43, alloc 0.32, …)"
+void read_timings(LogState& state, LogProcess& process, const LogLine& line) {
+  RankPlace place;
+  const LogRank* const rank = state.rank_of(process, line, &place);
+  Scan scan(line.text);
+  const auto total = scan.skip_past(" total ") ? scan.real() : std::nullopt;
+  if (rank == nullptr || !total) return;
+  LogCommunicator& communicator = state.log.communicators[place.communicator];
+  if (*total <= communicator.slowest_init_seconds) return;
+  communicator.slowest_init_seconds = *total;
+  const std::size_t open = line.text.find('(');
+  if (open != std::string_view::npos && line.text.ends_with(')'))
+    communicator.slowest_init =
+        fmt::format("rank {}: {}", rank->rank, line.text.substr(open + 1, line.text.size() - open - 2));
+}
+
 }  // namespace
 
 bool LogState::read_communicator(LogProcess& process, const LogLine& line) {
   const std::string_view text = line.text;
-  if (text.ends_with("Init START") || text.ends_with("Init COMPLETE")) {
-    const auto place = place_rank(*this, process, line);
-    if (!place) return false;
-    LogRank& rank = at(*place);
-    if (text.ends_with("START")) {
-      advance(rank, Step::kInit);
-    } else {
-      if (rank.step < Step::kReady) ++log.communicators[place->communicator].completed;
-      advance(rank, Step::kReady);
-    }
-    return true;
-  }
-  if (text.starts_with("comm ")) {
-    const auto found = process.pointers.find(std::string(pointer_of(text)));
-    if (found == process.pointers.end()) return false;
-    LogRank& rank = at(found->second);
-    if (const auto nodes = number_after(text, " nNodes ")) {
-      log.communicators[found->second.communicator].nodes = *nodes;
-      process.threads[line.thread] = found->second;
-      advance(rank, Step::kTopology);
-      return true;
-    }
-    if (!text.ends_with("Destroy COMPLETE") && !text.ends_with("Abort COMPLETE")) return false;
-    advance(rank, Step::kDestroyed);
-    return true;
-  }
+  if (text.ends_with("Init START") || text.ends_with("Init COMPLETE")) return read_init(*this, process, line);
+  if (text.starts_with("comm ")) return read_by_pointer(*this, process, line);
   if (text.starts_with("Bootstrap timings total")) {
     if (LogRank* const rank = rank_of(process, line)) advance(*rank, Step::kBootstrap);
     return true;
   }
   if (!text.starts_with("Init timings")) return false;
-  RankPlace place;
-  LogRank* const rank = rank_of(process, line, &place);
-  const auto total = [&]() -> std::optional<double> {
-    Scan scan(text);
-    return scan.skip_past(" total ") ? scan.real() : std::nullopt;
-  }();
-  if (rank == nullptr || !total) return true;
-  LogCommunicator& communicator = log.communicators[place.communicator];
-  if (*total <= communicator.slowest_init_seconds) return true;
-  communicator.slowest_init_seconds = *total;
-  const std::size_t open = text.find('(');
-  if (open != std::string_view::npos && text.ends_with(')'))
-    communicator.slowest_init =
-        fmt::format("rank {}: {}", rank->rank, text.substr(open + 1, text.size() - open - 2));
+  read_timings(*this, process, line);
   return true;
 }
 
@@ -167,6 +176,31 @@ bool LogState::read_connection(LogProcess& process, const LogLine& line) {
   return true;
 }
 
+namespace {
+
+// "24 coll channels, 16 collnet channels, 16 nvls channels, 32 p2p channels, …"
+void read_channel_counts(LogCommunicator& communicator, std::string_view text, int collective) {
+  communicator.collective_channels = std::max(communicator.collective_channels, collective);
+  if (const std::size_t nvls = text.find(" nvls channels"); nvls != std::string_view::npos) {
+    const std::size_t before = text.rfind(' ', nvls - 1);
+    communicator.nvls_channels = parse_number<int>(text.substr(before + 1, nvls - before - 1)).value_or(0);
+  }
+  communicator.p2p_channels = number_after(text, "nvls channels, ").value_or(0);
+}
+
+// "Channel 00/24 : 0 1 2 3"
+void read_ring(LogCommunicator& communicator, std::string_view text) {
+  const auto pair = key_value(text, ':');
+  if (!pair) return;
+  std::string order;
+  for (const std::string_view one : words(pair->second))
+    order += (order.empty() ? "" : " ") + std::string(one);
+  ++communicator.ring_count;
+  add_once(communicator.rings, order, kMostShapes);
+}
+
+}  // namespace
+
 bool LogState::read_shape(LogProcess& process, const LogLine& line) {
   const std::string_view text = line.text;
   const bool ring = text.starts_with("Channel ");  // "Channel 00/24 : 0 1 2 3"
@@ -191,26 +225,13 @@ bool LogState::read_shape(LogProcess& process, const LogLine& line) {
     return true;
   }
   advance(*rank, Step::kGraph);
-  if (counts) {
-    communicator.collective_channels = std::max(communicator.collective_channels, *channels);
-    const std::size_t nvls = text.find(" nvls channels");
-    if (nvls != std::string_view::npos)
-      communicator.nvls_channels =
-          parse_number<int>(text.substr(text.rfind(' ', nvls - 1) + 1, nvls - text.rfind(' ', nvls - 1) - 1))
-              .value_or(0);
-    communicator.p2p_channels = number_after(text, "nvls channels, ").value_or(0);
-  } else if (ring) {
-    const auto pair = key_value(text, ':');
-    if (!pair) return true;
-    std::string order;
-    for (const std::string_view one : words(pair->second))
-      order += (order.empty() ? "" : " ") + std::string(one);
-    ++communicator.ring_count;
-    add_once(communicator.rings, order, kMostShapes);
-  } else {
+  if (counts)
+    read_channel_counts(communicator, text, *channels);
+  else if (ring)
+    read_ring(communicator, text);
+  else
     for (const std::string_view word : words(text))
       if (word.find("->") != std::string_view::npos) add_once(communicator.trees, word, kMostShapes);
-  }
   return true;
 }
 

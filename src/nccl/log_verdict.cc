@@ -41,6 +41,34 @@ bool matches(const Symptom& symptom, std::string_view text, const std::string& s
   return true;
 }
 
+// The first row that the text shows. `nccl`: NCCL says it; `warning`: as NCCL WARN.
+const Symptom* find_symptom(std::string_view text, bool nccl, bool warning) {
+  const auto status_number = completion_status(text);
+  const std::string status = status_number ? fmt::format("<status {}>", *status_number) : "";
+  for (const Symptom& symptom : all_symptoms()) {
+    if (symptom.said == Said::kWarning && !warning) continue;
+    if (symptom.said == Said::kNccl && !nccl) continue;
+    if (matches(symptom, text, status)) return &symptom;
+  }
+  return nullptr;
+}
+
+// Not counted yet. Without a symptom NCCL's own words are its title.
+LogProblem new_problem(const Symptom* symptom, std::string_view text, std::uint64_t line) {
+  LogProblem problem;
+  problem.id = symptom != nullptr ? symptom->id : "other";
+  problem.title = symptom != nullptr ? symptom->title : text;
+  problem.message = text;
+  problem.line = line;
+  problem.severity = Severity::kNote;
+  if (symptom == nullptr) return problem;
+  problem.consequence = symptom->consequence;
+  problem.cause = symptom->cause;
+  problem.remedy = symptom->remedy;
+  problem.source = symptom->source;
+  return problem;
+}
+
 std::size_t order_of(const LogProblem& problem) {
   const auto symptoms = all_symptoms();
   for (std::size_t i = 0; i < symptoms.size(); ++i)
@@ -64,16 +92,7 @@ void sort_problems(std::vector<LogProblem>& problems) {
 
 void LogState::read_symptom(std::string_view text, const LogProcess* process, const LogRank* rank,
                             bool warning) {
-  const auto status_number = completion_status(text);
-  const std::string status = status_number ? fmt::format("<status {}>", *status_number) : "";
-  const Symptom* found = nullptr;
-  for (const Symptom& symptom : all_symptoms()) {
-    if (symptom.said == Said::kWarning && !warning) continue;
-    if (symptom.said == Said::kNccl && process == nullptr) continue;
-    if (!matches(symptom, text, status)) continue;
-    found = &symptom;
-    break;
-  }
+  const Symptom* const found = find_symptom(text, process != nullptr, warning);
   if (found == nullptr && !warning) return;
   const std::string id =
       found != nullptr ? std::string(found->id) : "other: " + std::string(text.substr(0, 60));
@@ -83,20 +102,7 @@ void LogState::read_symptom(std::string_view text, const LogProcess* process, co
       problem_places.erase(place);
       return;
     }
-    LogProblem& problem = log.problems.emplace_back();
-    problem.id = found != nullptr ? found->id : "other";
-    problem.message = trim(text);
-    problem.line = log.lines;
-    problem.severity = Severity::kNote;
-    if (found != nullptr) {
-      problem.consequence = found->consequence;
-      problem.title = found->title;
-      problem.cause = found->cause;
-      problem.remedy = found->remedy;
-      problem.source = found->source;
-    } else {
-      problem.title = problem.message;
-    }
+    log.problems.push_back(new_problem(found, trim(text), log.lines));
   }
   LogProblem& problem = log.problems[place->second];
   ++problem.count;
