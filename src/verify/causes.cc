@@ -18,7 +18,6 @@
 #include <numeric>
 #include <set>
 #include <string_view>
-#include <tuple>
 #include <unordered_map>
 
 #include "verify/rule.h"

@@ -25,55 +25,57 @@ std::string nodes_text(const std::vector<const Vote*>& votes) {
   return votes.size() > 4 ? fmt::format("{} and {} more", text, votes.size() - 4) : text;
 }
 
+using ByValue = std::map<std::string, std::vector<const Vote*>>;
+
+// One finding of the cluster: every value, and every node.
+void complain_of_all(Case& all, const ByValue& groups, const Uniformity& what) {
+  std::vector<std::string> texts;
+  for (const auto& [value, members] : groups) {
+    texts.push_back(fmt::format("{} on {}", value, nodes_text(members)));
+    all.add_evidence(members.front()->from);
+    for (const Vote* vote : members) {
+      all.touch("node:" + *vote->node->name);
+      if (what.touches_nccl) all.touch(vote->node->nccl_touches);
+    }
+  }
+  const std::string observed = fmt::format("{}", fmt::join(texts, ", "));
+  all.red(what.status, {.message = fmt::format("{} differs: {}; {}", what.subject, observed, what.why),
+                        .expected = "the same on every node",
+                        .observed = observed,
+                        .remedy = what.remedy});
+}
+
+// One finding of a node that is not as most are; `usual` says how many of how many have what.
+void complain_of_one(Judge& judge, const Vote& vote, const std::string& most, const std::string& usual,
+                     const Uniformity& what) {
+  Things touches;
+  if (what.touches_gpus) touches = Things{"gpus"};
+  if (what.touches_nccl) touches = vote.node->nccl_touches;
+  Case one = judge.on(*vote.node, std::string(what.subject), std::move(touches));
+  one.add_evidence(vote.from);
+  one.red(what.status, {.message = fmt::format("{} of {} is {}, {}: {}", what.subject, *vote.node->name,
+                                               vote.value, usual, what.why),
+                        .expected = most,
+                        .observed = vote.value,
+                        .remedy = what.remedy});
+}
+
 }  // namespace
 
 void compare(Judge& judge, const std::vector<Vote>& votes, const Uniformity& what) {
-  std::map<std::string, std::vector<const Vote*>> groups;
+  ByValue groups;
   for (const Vote& vote : votes) groups[vote.value].push_back(&vote);
   Case all = judge.on_cluster(std::string(what.subject));
-  if (votes.size() < 2) {
-    all.not_applicable("fewer than two nodes to compare");
-    return;
-  }
-  if (groups.size() == 1) {
-    all.pass(votes.front().value);
-    return;
-  }
+  if (votes.size() < 2) return all.not_applicable("fewer than two nodes to compare");
+  if (groups.size() == 1) return all.pass(votes.front().value);
   const auto most =
       std::ranges::max_element(groups, {}, [](const auto& group) { return group.second.size(); });
-  if (most->second.size() * 2 <= votes.size()) {
-    std::vector<std::string> texts;
-    for (const auto& [value, members] : groups) {
-      texts.push_back(fmt::format("{} on {}", value, nodes_text(members)));
-      all.add_evidence(members.front()->from);
-      for (const Vote* vote : members) {
-        all.touch("node:" + *vote->node->name);
-        if (what.touches_nccl) all.touch(vote->node->nccl_touches);
-      }
-    }
-    all.red(what.status,
-            {.message = fmt::format("{} differs: {}; {}", what.subject, fmt::join(texts, ", "), what.why),
-             .expected = "the same on every node",
-             .observed = fmt::format("{}", fmt::join(texts, ", ")),
-             .remedy = what.remedy});
-    return;
-  }
-  for (const auto& [value, members] : groups) {
-    if (value == most->first) continue;
-    for (const Vote* vote : members) {
-      Things touches;
-      if (what.touches_gpus) touches = Things{"gpus"};
-      if (what.touches_nccl) touches = vote->node->nccl_touches;
-      Case one = judge.on(*vote->node, std::string(what.subject), std::move(touches));
-      one.add_evidence(vote->from);
-      one.red(what.status, {.message = fmt::format("{} of {} is {}, {} of {} nodes have {}: {}", what.subject,
-                                                   *vote->node->name, value, most->second.size(),
-                                                   votes.size(), most->first, what.why),
-                            .expected = most->first,
-                            .observed = value,
-                            .remedy = what.remedy});
-    }
-  }
+  if (most->second.size() * 2 <= votes.size()) return complain_of_all(all, groups, what);
+  const std::string usual =
+      fmt::format("{} of {} nodes have {}", most->second.size(), votes.size(), most->first);
+  for (const auto& [value, members] : groups)
+    if (value != most->first)
+      for (const Vote* vote : members) complain_of_one(judge, *vote, most->first, usual, what);
 }
 
 void compare_groups(Judge& judge, const Grouped& grouped, const Uniformity& what) {

@@ -2,8 +2,6 @@
 // window (railbed bench) says whether it still does.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "verify/areas.h"
 #include "verify/walk.h"
 

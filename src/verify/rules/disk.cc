@@ -1,6 +1,8 @@
 // The node's drives, and the room that checkpoints have.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "verify/areas.h"
 #include "verify/pcie_link.h"
 #include "verify/walk.h"

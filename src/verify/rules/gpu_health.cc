@@ -1,8 +1,6 @@
 // What NVML says of the health of each GPU and its memory: errors, and what is left to repair them with.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "verify/areas.h"
 #include "verify/gpu_view.h"
 

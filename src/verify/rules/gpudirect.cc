@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/text.h"
 #include "hardware/gpu_model.h"
 #include "hardware/gpudirect.h"
 #include "hardware/pci_path.h"

@@ -2,8 +2,6 @@
 // seconds says what a total since boot cannot, that it happens now.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "verify/areas.h"
 #include "verify/load_window.h"
 

@@ -1,8 +1,6 @@
 // What the kernel's log tells of the host itself, and whether it can be read at all.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/moment.h"
 #include "verify/areas.h"
 #include "verify/log_events.h"

@@ -2,8 +2,6 @@
 // its complaints.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "nccl/settings.h"
 #include "verify/areas.h"
 #include "verify/judge.h"

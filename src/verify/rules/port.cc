@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/text.h"
 #include "verify/areas.h"
 #include "verify/walk.h"
 

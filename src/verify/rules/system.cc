@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/text.h"
 #include "verify/areas.h"
 #include "verify/walk.h"
 
