@@ -123,9 +123,9 @@ dl.facts dt{font-size:.8125rem}
 .spark .key{min-width:4.2em}
 .spark svg{width:180px;height:24px;border-bottom:1px solid var(--rule)}
 .spark polyline{fill:none;stroke:var(--tcp);stroke-width:1.5;vector-effect:non-scaling-stroke}.spark polyline.rdma{stroke:var(--rdma)}
-.track b.bad{background:var(--bad)}
+.chart td.number+td.quiet{padding-left:12px}.track b.bad{background:var(--bad)}
 .caption,.heat caption{text-align:left;font-size:.875rem;font-weight:550;margin:0;padding:0 0 8px}
-.heat{width:auto}
+.heat{width:auto;margin-top:18px}
 .heat th,.heat td{padding:5px 9px;border:1px solid var(--paper);text-align:right}
 .heat tbody td{background:color-mix(in srgb,var(--bad) var(--lack,0%),var(--good-wash))}
 .heat tbody td.quiet{background:none}.heat td.failed{background:var(--bad);color:var(--paper);font-weight:700}
@@ -148,8 +148,8 @@ dl.facts dt{font-size:.8125rem}
 .plot .point.bad{width:17px;height:17px;margin:0 0 -8.5px -8.5px;background:var(--bad);color:var(--paper);font-weight:700;line-height:17px;text-align:center}
 .stack{display:flex;height:34px;margin:6px 0 10px;border-radius:4px;overflow:hidden}
 .stack b{display:block;min-width:2px}
-.alone,.key.alone::before{background:var(--tcp)}.exposed,.key.exposed::before{background:var(--bad)}
-.hidden,.key.hidden::before{background:repeating-linear-gradient(45deg,var(--rdma) 0 5px,var(--tcp) 5px 10px)}
+.stack .alone,.key.alone::before{background:var(--tcp)}.stack .exposed,.key.exposed::before{background:var(--bad)}
+.stack .hidden,.key.hidden::before{background:repeating-linear-gradient(45deg,var(--rdma) 0 5px,var(--tcp) 5px 10px)}
 ul.legend{list-style:none;padding:0;margin:0 0 18px}
 footer{font-size:.875rem}
 @media (max-width:720px){main{padding:28px 16px 48px}h2{margin-top:44px}.finding{padding-left:14px}.finding dl div{grid-template-columns:1fr;gap:0}
