@@ -51,7 +51,7 @@ Html draw_chart(std::string_view caption, std::initializer_list<std::string_view
   Html head;
   for (const std::string_view one : heads) head += html("<th>{}</th>", one);
   return html(
-      R"(<table class="chart"><caption>{}</caption><thead class="unseen"><tr>{}</tr></thead><tbody>{}</tbody></table>)",
+      R"(<table class="chart bars"><caption>{}</caption><thead class="unseen"><tr>{}</tr></thead><tbody>{}</tbody></table>)",
       caption, head, rows);
 }
 

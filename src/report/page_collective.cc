@@ -127,11 +127,12 @@ Html collective_meaning(const CollectiveReport& report, const Plot& plot) {
   if (!plot.rows.empty()) {
     const CollectiveRow& best = **std::ranges::max_element(plot.rows, {}, &CollectiveRow::busbw);
     const double ceiling = ceiling_rate(report.ceiling);
-    lines += html(
-        R"(<li><strong>{} at {}</strong>{}</li>)", gigabytes_text(best.busbw), to_text(ByteCount{best.bytes}),
-        ceiling > 0 && !report.ceiling.nominal
-            ? fmt::format(": {:.0f} % of {}", 100 * best.busbw / ceiling, ceiling_text(report.ceiling))
-            : "");
+    const bool judged = ceiling > 0 && !report.ceiling.nominal;
+    lines += html(R"(<li title="{}"><strong>{} at {}</strong>{}</li>)", ceiling_text(report.ceiling),
+                  gigabytes_text(best.busbw), to_text(ByteCount{best.bytes}),
+                  judged ? fmt::format(": {:.0f} % of {}, limited by {}", 100 * best.busbw / ceiling,
+                                       gigabytes_text(ceiling), report.ceiling.limits.front().name)
+                         : "");
     if (ceiling > 0 && best.busbw > ceiling)
       lines += html(
           R"(<li class="remark">Above the links' rate: a switch reduces on the way, so that less is sent.</li>)");

@@ -124,12 +124,15 @@ std::string verdict_sentence(const Report& report) {
 Html draw_header(const Report& report) {
   const StatusCounts counts = count_statuses(report.verdict.findings);
   const Run run = run_of(report);
-  std::string facts = counted(run.nodes, "node", "nodes");
+  const bool runs_alone = run.nodes == 0 && !report.runs.empty();
+  std::string facts = runs_alone ? counted(report.runs.size(), "run", "runs")
+                                 : counted(run.nodes, "node", "nodes");
   if (!report.unreachable.empty()) facts += fmt::format(", {} without an answer", report.unreachable.size());
   if (report.seconds > 0) facts += fmt::format(" · {:.0f} s", std::ceil(report.seconds));
   const std::string_view css = counts.fail > 0      ? "bad"
                                : counts.warn > 0    ? "warn"
                                : counts.unknown > 0 ? "unknown"
+                               : runs_alone         ? "unjudged"
                                                     : "good";
   const std::string name = run.cluster.empty() ? "cluster report" : run.cluster;
   const Html when =

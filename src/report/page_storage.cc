@@ -28,7 +28,7 @@ Html workload_row(const Measurement& one, const StoragePlace& place, const std::
   const Measurement* latency = latency_beside(one, all);
   const Bar bar{one.summary.median, "rdma", one.summary.low, one.summary.high, &one.ceiling};
   return html(
-      R"(<tr><th scope="row">{}</th>{}<td class="number">{}</td>{}<td class="number quiet" title="99 % of requests took no longer">{}</td><td class="quiet">{}</td></tr>)",
+      R"(<tr><th scope="row">{}</th>{}<td class="number">{}</td>{}<td class="number quiet aside" title="99 % of requests took no longer">{}</td><td class="quiet">{}</td></tr>)",
       workload_text(one), draw_bar_cell(bar, axis), bytes_rate_text({one.summary.median}),
       draw_share_cell(one.summary.median, one.ceiling),
       latency == nullptr ? std::string("–") : "p99 " + to_text(Nanoseconds{latency->summary.p99}),
@@ -43,10 +43,12 @@ Html storage_meaning(const StorageAnswer& answer, const std::vector<Measurement>
                   answer.not_direct);
   for (const Measurement& one : all) {
     if (one.metric != Metric::kBandwidth) continue;
-    const std::string text = ceiling_text(one.ceiling);
-    if (!text.empty())
-      lines += html("<li class=\"remark\">{}: {}</li>", one.ceiling.limits.empty() ? "No ceiling" : "Ceiling",
-                    text);
+    for (const Limit& limit : one.ceiling.limits)
+      lines += html(R"(<li class="remark">Ceiling {}: {}, {}</li>)", bytes_rate_text(limit.rate), limit.name,
+                    limit.source);
+    if (!one.ceiling.note.empty())
+      lines += html(R"(<li class="remark">{}{}</li>)", one.ceiling.limits.empty() ? "No ceiling: " : "",
+                    one.ceiling.note);
     break;
   }
   return lines.empty() ? lines : html(R"(<ul class="meaning">{}</ul>)", lines);

@@ -123,9 +123,10 @@ dl.facts dt{font-size:.8125rem}
 .spark .key{min-width:4.2em}
 .spark svg{width:180px;height:24px;border-bottom:1px solid var(--rule)}
 .spark polyline{fill:none;stroke:var(--tcp);stroke-width:1.5;vector-effect:non-scaling-stroke}.spark polyline.rdma{stroke:var(--rdma)}
-.track b.bad{background:var(--bad)}
+.bars th[scope=row]{white-space:normal;min-width:15em}.bars td.quiet:not(.number),.bars td.bad{white-space:normal;min-width:9em;padding-left:12px}
+.bars td.number.quiet{padding-left:12px}.track b.bad{background:var(--bad)}
 .caption,.heat caption{text-align:left;font-size:.875rem;font-weight:550;margin:0;padding:0 0 8px}
-.heat{width:auto}
+.heat{width:auto;margin-top:18px}
 .heat th,.heat td{padding:5px 9px;border:1px solid var(--paper);text-align:right}
 .heat tbody td{background:color-mix(in srgb,var(--bad) var(--lack,0%),var(--good-wash))}
 .heat tbody td.quiet{background:none}.heat td.failed{background:var(--bad);color:var(--paper);font-weight:700}
@@ -134,7 +135,7 @@ dl.facts dt{font-size:.8125rem}
 .h3{fill:color-mix(in srgb,var(--bad) 45%,var(--good-wash));background:color-mix(in srgb,var(--bad) 45%,var(--good-wash))}
 .h4{fill:color-mix(in srgb,var(--bad) 20%,var(--good-wash))}.h5{fill:color-mix(in srgb,var(--good) 30%,var(--paper));background:color-mix(in srgb,var(--good) 30%,var(--paper))}
 .scale i{display:inline-block;width:.9em;height:.9em;margin-left:.6em;vertical-align:-.1em}
-.plot{position:relative;height:240px;margin:14px 12px 34px 84px}
+.plot{position:relative;height:240px;margin:14px 26px 34px 84px}
 .plot svg{position:absolute;inset:0;width:100%;height:100%;overflow:visible}
 .plot path,.plot polyline{fill:none;vector-effect:non-scaling-stroke;stroke-width:1;stroke:var(--rule)}
 .plot polyline{stroke:var(--rdma);stroke-width:2}.plot path.limit{stroke:var(--ink);stroke-width:2}
@@ -148,12 +149,13 @@ dl.facts dt{font-size:.8125rem}
 .plot .point.bad{width:17px;height:17px;margin:0 0 -8.5px -8.5px;background:var(--bad);color:var(--paper);font-weight:700;line-height:17px;text-align:center}
 .stack{display:flex;height:34px;margin:6px 0 10px;border-radius:4px;overflow:hidden}
 .stack b{display:block;min-width:2px}
-.alone,.key.alone::before{background:var(--tcp)}.exposed,.key.exposed::before{background:var(--bad)}
-.hidden,.key.hidden::before{background:repeating-linear-gradient(45deg,var(--rdma) 0 5px,var(--tcp) 5px 10px)}
+.stack .alone,.key.alone::before{background:var(--tcp)}.stack .exposed,.key.exposed::before{background:var(--bad)}
+.stack .hidden,.key.hidden::before{background:repeating-linear-gradient(45deg,var(--rdma) 0 5px,var(--tcp) 5px 10px)}
 ul.legend{list-style:none;padding:0;margin:0 0 18px}
 footer{font-size:.875rem}
 @media (max-width:720px){main{padding:28px 16px 48px}h2{margin-top:44px}.finding{padding-left:14px}.finding dl div{grid-template-columns:1fr;gap:0}
 .figures{grid-template-columns:1fr 1fr}.figure{padding:12px 14px}.figure strong{font-size:1.125rem}
+.bars th[scope=row]{min-width:6.5em}.bars td.quiet:not(.number),.bars td.bad{min-width:4em}.bars .track{min-width:40px}.bars .aside{display:none}
 .axis .decade.mid{display:none}}
 @media print{
 :root{color-scheme:light;--paper:#fff;--panel:#f6f6f3;--ink:#000;--quiet:#4a4e54;--rule:#d0d0ca;--edge:#a9aaa4;

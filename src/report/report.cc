@@ -1,7 +1,5 @@
 #include "report/report.h"
 
-#include <fmt/format.h>
-
 #include "report/measurements.h"
 #include "report/run_text.h"
 
@@ -15,7 +13,8 @@ Run run_of(const Report& report) {
 std::string render_text(const Report& report, const TextOptions& options) {
   std::string text = render_text(report.verdict, run_of(report), options);
   if (!report.measurements.empty()) text += '\n' + render_text(report.measurements, options);
-  for (const BenchRun& run : report.runs) text += fmt::format("\n{}", run_line(run));
+  if (!report.runs.empty()) text += '\n';
+  for (const BenchRun& run : report.runs) text += run_line(run);
   return text;
 }
 
