@@ -31,9 +31,9 @@ constexpr Header kPreamble{"preamble", 8};
 constexpr Header kEthernet{"Ethernet", 14};
 constexpr Header kFcs{"FCS", 4};
 constexpr Header kGap{"gap", 12};
-constexpr Header kIpv4{"IPv4", 20};  // RFC 791, without options
-constexpr Header kIpv6{"IPv6", 40};  // RFC 8200
-constexpr Header kTcpHeaderBytes{"TCP", 20};    // RFC 9293
+constexpr Header kIpv4{"IPv4", 20};           // RFC 791, without options
+constexpr Header kIpv6{"IPv6", 40};           // RFC 8200
+constexpr Header kTcpHeaderBytes{"TCP", 20};  // RFC 9293
 // RFC 7323: ten bytes, padded to twelve; Linux sends them unless net.ipv4.tcp_timestamps is 0.
 constexpr Header kTimestamps{"timestamps", 12};
 constexpr Header kUdp{"UDP", 8};  // RFC 768

@@ -14,19 +14,10 @@ constexpr std::size_t kOthersListed = 200;
 
 // Engines whose measurements another picture of this run shows.
 bool has_picture(const BenchRun& run, Engine engine) {
-  switch (engine) {
-    case Engine::kTcp:
-    case Engine::kRdma:
-    case Engine::kGpuCopy:
-      return true;
-    case Engine::kStorage:
-      return !run.storage.empty();
-    case Engine::kTrain:
-      return !run.trains.empty();
-    case Engine::kCollective:
-      return !run.collectives.empty();
-  }
-  return false;
+  if (engine == Engine::kStorage) return !run.storage.empty();
+  if (engine == Engine::kTrain) return !run.trains.empty();
+  if (engine == Engine::kCollective) return !run.collectives.empty();
+  return engine == Engine::kTcp || engine == Engine::kRdma || engine == Engine::kGpuCopy;
 }
 
 Html other_row(const Measurement& one, double axis) {

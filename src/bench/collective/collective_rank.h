@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "bench/gpu/visible_gpus.h"
 #include "bench/collective/collective.h"
 #include "bench/gpu/barrier.h"
 #include "bench/gpu/gpu_pattern.h"

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/gpu/visible_gpus.h"
 #include "bench/gpu/barrier.h"
 #include "bench/gpu/cublas_library.h"
 #include "bench/gpu/gpu_pattern.h"
