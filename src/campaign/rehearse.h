@@ -18,10 +18,10 @@ namespace railbed {
 inline constexpr int kMostLocalRanks = 16;
 
 struct TrainChoice {
-  std::string cluster;      // its file; empty: this machine
-  std::string model;        // a word of model_words()
-  StepPlan step;            // its batch is set by `batch`
-  std::uint64_t batch = 0;  // samples a rank; 0: usual
+  std::string cluster;             // its file; empty: this machine
+  std::string model = "resnet50";  // a word of model_words()
+  StepPlan step;                   // its batch is set by `batch`
+  std::uint64_t batch = 0;         // samples a rank; 0: usual
   double seconds = 5;
   // On GPUs, where every node has them:
   std::vector<int> gpus;  // of this machine; empty: all

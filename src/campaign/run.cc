@@ -13,6 +13,7 @@ BenchRun begin_run(const RunRequest& request) {
   run.command = request.command;
   run.railbed = RAILBED_VERSION;
   run.asked = request.asked;
+  run.asked.emplace("defaults", kDefaults);
   return run;
 }
 

@@ -10,10 +10,14 @@ namespace railbed {
 
 struct RunRequest {
   std::string command;                       // as it could be typed again, without "railbed"
-  std::map<std::string, std::string> asked;  // what of it can change a number: BenchRun's `asked`
+  std::map<std::string, std::string> asked;  // what of it can change a number, where it is no default
   std::string label;
   int repeat = 1;  // measure everything so many times, each from the start
 };
+
+// What stands for all choices that `asked` does not name, under "defaults": it counts up when a default
+// changes, so that runs from before and after are not taken for equals.
+inline constexpr const char* kDefaults = "1";
 
 // A run that starts now.
 BenchRun begin_run(const RunRequest& request);

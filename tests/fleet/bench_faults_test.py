@@ -94,7 +94,8 @@ class BenchFaultsTest(unittest.TestCase):
         kept = subprocess.run([self.railbed, "runs", "export", "last", "--store", str(self.fleet.lab / "runs.db")],
                               capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual(kept.returncode, 0, kept.stderr)
-        self.assertEqual(json.loads(kept.stdout)["command"], "bench ladder a b")
+        self.assertEqual(json.loads(kept.stdout)["command"],
+                         f"bench ladder a b --cluster {self.cluster} --seconds 0.5 --repeat 2")
         self.assertEqual(len(json.loads(kept.stdout)["measurements"]), 2)
 
     def signal_agent(self, name, number):

@@ -5,11 +5,11 @@
 #include <optional>
 #include <vector>
 
-#include "bench/gpu/visible_gpus.h"
 #include "bench/collective/collective.h"
 #include "bench/gpu/barrier.h"
 #include "bench/gpu/gpu_pattern.h"
 #include "bench/gpu/nccl_library.h"
+#include "bench/gpu/visible_gpus.h"
 #include "host/cuda_library.h"
 #include "host/process.h"
 

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/gpu/visible_gpus.h"
 #include "bench/gpu/barrier.h"
 #include "bench/gpu/cublas_library.h"
 #include "bench/gpu/gpu_pattern.h"
 #include "bench/gpu/nccl_library.h"
+#include "bench/gpu/visible_gpus.h"
 #include "bench/train/gpu_train.h"
 #include "bench/train/train_work.h"
 #include "host/cuda_library.h"
