@@ -16,7 +16,7 @@
 // Hundreds of structs pass through these templates, in dozens of files, so they are written to compile fast:
 // `fields` is a template, which costs the files that only include a struct nothing; whatever touches the JSON
 // library is a plain function in json.cc; and decoding fills a value in place, so that no Result<T> of every
-// member's type is made on the way (docs/decisions/0008).
+// member's type is made on the way (docs/decisions/0008-files-in-batches.md).
 #pragma once
 
 #include <concepts>
