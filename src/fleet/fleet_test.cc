@@ -72,8 +72,8 @@ command=$(printf %s "$command" | sed "s#/dev/shm/#$root/shm/#")
   }
   std::string error_of(const Result<std::string>& result) {
     if (result) return "no error: " + *result;
-    if (!result.error().node.empty())
-      EXPECT_THAT(result.error().text, StartsWith(result.error().node + ": ")) << "named, and named once";
+    const std::string& node = result.error().node;
+    EXPECT_THAT(result.error().text, StartsWith(node.empty() ? "" : node + ": ")) << "named, and named once";
     return result.error().text;
   }
   fs::path agents() const { return root_ / "home/.cache/railbed/agents"; }
