@@ -125,8 +125,8 @@ Html draw_header(const Report& report) {
   const StatusCounts counts = count_statuses(report.verdict.findings);
   const Run run = run_of(report);
   const bool runs_alone = run.nodes == 0 && !report.runs.empty();
-  std::string facts = runs_alone ? counted(report.runs.size(), "run", "runs")
-                                 : counted(run.nodes, "node", "nodes");
+  std::string facts =
+      runs_alone ? counted(report.runs.size(), "run", "runs") : counted(run.nodes, "node", "nodes");
   if (!report.unreachable.empty()) facts += fmt::format(", {} without an answer", report.unreachable.size());
   if (report.seconds > 0) facts += fmt::format(" · {:.0f} s", std::ceil(report.seconds));
   const std::string_view css = counts.fail > 0      ? "bad"
