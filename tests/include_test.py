@@ -68,6 +68,21 @@ def may_include(table, name, included):
     return f"{folder}/ may not use {other}/"
 
 
+# Commands parse, call, print and end; what they do over nodes is campaign's. (All but the tests of both.)
+CLI_LINES = 250
+NOT_IN_CLI = r'#include "(fleet/|bench/core/typed|bench/engines/handlers|bench/\w+/\w*(socket|handlers)|verify/rules)'
+NOT_IN_CAMPAIGN = r"\bfmt::print|\bprintf\(|\bstd::c(out|err)\b|\bstderr\b|\bstdout\b|\bgetenv\("
+
+
+def complaints_of_commands(name, text):
+    if name.startswith("cli/") and len(text.splitlines()) > CLI_LINES and name != "cli/commands.cc":
+        yield f"src/{name}: {len(text.splitlines())} lines; a command has {CLI_LINES} at most: what it does goes to campaign/"
+    pattern = {"cli": NOT_IN_CLI, "campaign": NOT_IN_CAMPAIGN}.get(name.split("/")[0])
+    for number, line in enumerate(text.splitlines(), 1):
+        if pattern and re.search(pattern, line.split("//")[0]):
+            yield f"src/{name}:{number}: not here: {line.strip()}"
+
+
 def complaints():
     table = rooms_table()
     if "base" not in table:
@@ -86,6 +101,8 @@ def complaints():
             yield f"src/{name}: the folder {folder}/ is not in ARCHITECTURE.md's table"
             continue
         test = name.endswith(("_test.cc", "_bench.cc"))
+        if not test:
+            yield from complaints_of_commands(name, path.read_text())
         for number, line in enumerate(path.read_text().splitlines(), 1):
             where = f"src/{name}:{number}"
             own = re.match(r'#include "(\w+/[\w/.]+)"', line)

@@ -10,7 +10,6 @@
 #include "base/units.h"
 #include "bench/collective/measure_collective.h"
 #include "bench/core/local_peer.h"
-#include "bench/engines/handlers.h"
 #include "campaign/agent_handlers.h"
 #include "campaign/gpu_remedy.h"
 #include "campaign/run_collectives.h"

@@ -7,7 +7,6 @@
 
 #include "base/json.h"
 #include "base/units.h"
-#include "bench/core/typed.h"
 #include "bench/storage/storage.h"
 #include "campaign/measure_storage_places.h"
 #include "campaign/survey.h"
