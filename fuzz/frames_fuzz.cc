@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     lost = !next;
     check(decoder.noise().size() <= kMaxNoiseHere + 1);
   }
-  for (const char c : printable(bytes)) check(c >= ' ' && c <= '~');
+  for (const char c : quotable(bytes)) check(static_cast<unsigned char>(c) >= ' ' && c != '\x7f');
   if (const auto line = bootstrap_line(bytes, "1")) (void)diagnose({"n", "d", false}, *line, "x86_64");
   (void)diagnose({"n", "d", false}, {"at work", bytes, bytes, 1, {}});
   read_body({FrameKind::kAnswer, 0, std::string(bytes)});
