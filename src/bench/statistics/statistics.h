@@ -1,4 +1,4 @@
-// From samples to a Summary (facts/measurement.h). docs/decisions says why these methods.
+// From samples to a Summary (results/measurement.h). docs/decisions says why these methods.
 #pragma once
 
 #include <cstdint>

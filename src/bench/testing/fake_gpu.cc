@@ -79,7 +79,7 @@ std::uint32_t number(std::uint32_t seed, std::uint32_t modulus, std::uint32_t ra
   return static_cast<std::uint32_t>((std::uint64_t{x} * modulus) >> 32);
 }
 
-// DataType of facts/collective.h: int8, float16, bfloat16, int32, float32, int64, float64
+// DataType of results/collective.h: int8, float16, bfloat16, int32, float32, int64, float64
 constexpr std::size_t kWidths[] = {1, 2, 2, 4, 4, 8, 8};
 
 std::uint64_t bits_of(std::uint32_t type, std::uint32_t value) {
