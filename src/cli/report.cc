@@ -11,6 +11,7 @@
 #include "campaign/evidence.h"
 #include "campaign/history.h"
 #include "cli/command.h"
+#include "cli/kept_run.h"
 #include "cli/terminal.h"
 #include "host/files.h"
 #include "inventory/load.h"
