@@ -41,6 +41,10 @@ if(RAILBED_SANITIZE)
   set(RAILBED_SANITIZED 1)
   target_compile_options(railbed_options INTERFACE -fsanitize=${RAILBED_SANITIZE} -fno-omit-frame-pointer
                                                    -fno-sanitize-recover=all)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    # Functions of libraries that are opened at run time are called by our own declarations of their types.
+    target_compile_options(railbed_options INTERFACE -fno-sanitize=function)
+  endif()
   target_link_options(railbed_options INTERFACE -fsanitize=${RAILBED_SANITIZE})
 endif()
 
