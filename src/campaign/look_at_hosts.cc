@@ -78,7 +78,7 @@ void add(LookedAt& seen, std::string name, Facts facts) {
 Result<LookedAt> look_at_hosts(const std::vector<std::string>& hosts, ReachOptions reach,
                                const Caller& caller) {
   auto nodes = nodes_of(hosts);
-  if (!nodes) return fail(nodes.error().kind, nodes.error().text);
+  if (!nodes) return fail(nodes.error());
   Cluster cluster;
   cluster.nodes = std::move(*nodes);
   fleet::Fleet fleet(fleet::targets_of(cluster), std::move(reach));
@@ -117,7 +117,7 @@ Result<LookedAt> look_at_facts_files(const std::vector<std::string>& files) {
 Result<LookedAt> look_at_tree(const std::string& root) {
   LookedAt seen;
   auto hosts = open_nodes(root);
-  if (!hosts) return fail(hosts.error().kind, hosts.error().text);
+  if (!hosts) return fail(hosts.error());
   for (NamedHost& host : *hosts) add(seen, host.node, collect_facts(*host.host));
   return seen;
 }

@@ -55,7 +55,7 @@ Result<PairSearch> search_of(const BenchPairsOptions& options) {
   search.every_pair = options.every_pair;
   if (options.size.empty()) return search;
   const auto sizes = parse_sizes(options.size);
-  if (!sizes) return fail(sizes.error().kind, sizes.error().text);
+  if (!sizes) return fail(sizes.error());
   search.bytes = sizes->front();
   return search;
 }
