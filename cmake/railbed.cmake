@@ -48,6 +48,17 @@ if(RAILBED_SANITIZE)
   target_link_options(railbed_options INTERFACE -fsanitize=${RAILBED_SANITIZE})
 endif()
 
+# The preset `alone` parses what is not ours once, and each of our files by itself: what a file uses of the standard
+# library and of {fmt} is held by tests/uses_test.py.
+if(RAILBED_ALONE)
+  set(PARSED ${CMAKE_BINARY_DIR}/third_party.h)
+  configure_file(${CMAKE_SOURCE_DIR}/cmake/third_party.h ${PARSED} COPYONLY)
+  add_custom_command(OUTPUT ${PARSED}.gch DEPENDS ${PARSED}
+                     COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -x c++-header ${PARSED} -o ${PARSED}.gch)
+  add_custom_target(third_party_parsed DEPENDS ${PARSED}.gch)
+  target_compile_options(railbed_options INTERFACE -include ${PARSED})
+endif()
+
 # Every room's library, and no program: what the preset `alone` checks, file by file.
 add_custom_target(rooms)
 
@@ -64,12 +75,16 @@ function(railbed_room name)
   list(TRANSFORM ROOM_USES PREPEND railbed_)
   target_link_libraries(railbed_${name} PUBLIC railbed_options ${ROOM_USES} PRIVATE ${ROOM_LIBRARIES})
   add_dependencies(rooms railbed_${name})
+  if(TARGET third_party_parsed)
+    add_dependencies(railbed_${name} third_party_parsed)
+  endif()
   if(ROOM_COLD)
     target_compile_options(railbed_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
   if(RAILBED_TESTS AND tests)
     add_executable(${name}_test ${tests})
-    target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O1>)
+    # A test's own code runs once: with the sanitizers, to optimize it takes longer than to run it.
+    target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O1> $<$<BOOL:${RAILBED_SANITIZE}>:-O0>)
     target_link_libraries(${name}_test PRIVATE railbed_${name} ${ROOM_LIBRARIES} GTest::gmock GTest::gtest_main)
     target_compile_definitions(${name}_test PRIVATE RAILBED_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                                     RAILBED_SANITIZED=${RAILBED_SANITIZED})

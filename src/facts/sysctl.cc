@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "facts/collectors.h"
 #include "facts/readings.h"
 

@@ -15,12 +15,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 
+#include "base/fd.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "host/fd.h"
 
 namespace railbed::fleet {
 namespace {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <sys/utsname.h>
 
+#include <algorithm>
+
 #include "fleet/bootstrap.h"
 #include "fleet/diagnose.h"
 

@@ -1,6 +1,8 @@
 // A wrong cluster.yaml in, exactly what its author reads out.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "inventory/load.h"
 
 namespace railbed {

@@ -1,6 +1,8 @@
 // Which network NCCL found and chose, its devices, and GPUDirect RDMA.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "nccl/log_state.h"
 #include "nccl/scan.h"
