@@ -1,6 +1,8 @@
-// Files that are read and written for the user.
+// Files that a user names, to be read or written whole. Their content may be anybody's, and so may what lies
+// at a path: nothing here waits for a pipe, fills the memory from an endless file, or replaces a device.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -8,9 +10,14 @@
 
 namespace railbed {
 
+inline constexpr std::size_t kMaxReadBytes = 64 << 20;
+
+// Of a regular file, at most `limit` bytes; a longer one is an error.
+Result<std::string> read_file(const std::string& path, std::size_t limit = kMaxReadBytes);
+
 // Writes a temporary file beside `path`, syncs it and renames it: the old file or the whole new one, never
-// half.
+// half. Through a link the file at its end is replaced. What is there and is no regular file stays what it
+// is: a pipe or a character device (/dev/stdout, /dev/null) takes the text, anything else is an error.
 Result<void> write_file(const std::string& path, std::string_view text, unsigned mode = 0644);
-Result<std::string> read_file(const std::string& path);
 
 }  // namespace railbed

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "base/text.h"
+
 namespace railbed::json {
 namespace {
 
@@ -89,6 +91,17 @@ void append(Value& array, Value&& element) { array.get_ref<Value::array_t&>().pu
 
 const bool* as_bool(const Value& value) { return value.get_ptr<const Value::boolean_t*>(); }
 const std::string* as_text(const Value& value) { return value.get_ptr<const Value::string_t*>(); }
+std::string cleaned(const std::string& text) { return printable(text); }
+bool take_text(const Value& value, std::string& out) {
+  const std::string* const found = as_text(value);
+  if (found != nullptr) out = cleaned(*found);
+  return found != nullptr;
+}
+bool take_lines(const Value& value, std::string& out) {
+  const std::string* const found = as_text(value);
+  if (found != nullptr) out = printable_lines(*found);
+  return found != nullptr;
+}
 bool is_array(const Value& value) { return value.is_array(); }
 bool is_object(const Value& value) { return value.is_object(); }
 bool is_null(const Value& value) { return value.is_null(); }
@@ -147,16 +160,14 @@ bool take_miss(const Value& reading, const Place& place, Miss& out, Error& error
   if (missing == nullptr) return wrong(place, "a reading with value or missing", error);
   if (!take(*missing, Place{&place, "missing"}, out.missing, error)) return false;
   const Value* const why = member_of(reading, "why");
-  if (why != nullptr && why->is_string()) out.why = why->get<std::string>();
+  if (why != nullptr) take_text(*why, out.why);
   return true;
 }
 
 bool take_from(const Value& reading, const Place& place, std::string& out, Error& error) {
   const Value* const from = member_of(reading, "from");
   if (from == nullptr) return true;
-  if (!from->is_string()) return wrong(place, "a reading whose from is a string", error);
-  out = from->get<std::string>();
-  return true;
+  return take_text(*from, out) || wrong(place, "a reading whose from is a string", error);
 }
 
 }  // namespace detail

@@ -11,7 +11,9 @@
 //
 // and encode()/decode() do the rest. Decoding takes untrusted text: a wrong type is an Error that names the
 // place ("rdma.devices[2].ports[0].number: expected an integer"), unknown fields are ignored, fields that are
-// not there keep their default. This is the only file that includes nlohmann/json.
+// not there keep their default. Every string passes through printable() (base/text.h) as it is decoded:
+// whoever wrote the document, no member holds a control character, a line break or a change of direction.
+// This is the only file that includes nlohmann/json.
 //
 // Hundreds of structs pass through these templates, in dozens of files, so they are written to compile fast:
 // `fields` is a template, which costs the files that only include a struct nothing; whatever touches the JSON
@@ -44,6 +46,11 @@ Result<Value> parse(std::string_view text);
 // Value → text. Bytes that are not UTF-8 become U+FFFD: /sys may hold anything.
 std::string dump(const Value& value);         // one line
 std::string dump_pretty(const Value& value);  // two-space indent, ends with a newline
+
+// A member that may have several lines: they stay lines when it is decoded.
+struct Lines {
+  std::string text;
+};
 
 namespace detail {
 
@@ -106,6 +113,9 @@ void append(Value& array, Value&& element);
 // The library's part of decoding: the value if it is of this type, else null.
 const bool* as_bool(const Value& value);
 const std::string* as_text(const Value& value);
+std::string cleaned(const std::string& text);  // see the head of this file
+bool take_text(const Value& value, std::string& out);
+bool take_lines(const Value& value, std::string& out);
 bool is_array(const Value& value);
 bool is_object(const Value& value);
 bool is_null(const Value& value);
@@ -179,7 +189,7 @@ bool take_map(const Value& value, const Place& place, std::map<std::string, T>& 
         auto& into = *static_cast<Context*>(opaque);
         T item{};
         if (!take(member, Place{&into.place, key}, item, into.error)) return false;
-        into.out.emplace(key, std::move(item));
+        into.out.emplace(cleaned(key), std::move(item));
         return true;
       },
       &context);
@@ -239,9 +249,9 @@ bool take(const Value& value, const Place& place, T& out, Error& error) {
     out = static_cast<T>(number);
     return true;
   } else if constexpr (std::same_as<T, std::string>) {
-    const std::string* const found = as_text(value);
-    if (found != nullptr) out = *found;
-    return found != nullptr || wrong(place, "a string", error);
+    return take_text(value, out) || wrong(place, "a string", error);
+  } else if constexpr (std::same_as<T, Lines>) {
+    return take_lines(value, out.text) || wrong(place, "a string", error);
   } else if constexpr (std::same_as<T, BitRate>) {
     return take_number(value, out.bits_per_second) || wrong(place, "a number of bits per second", error);
   } else if constexpr (std::same_as<T, Nanoseconds>) {
@@ -306,6 +316,8 @@ Value encode(const T& item) {
     return from_double(item);
   } else if constexpr (std::convertible_to<const T&, std::string_view>) {
     return from_text(item);
+  } else if constexpr (std::same_as<T, Lines>) {
+    return encode(item.text);
   } else if constexpr (std::same_as<T, BitRate>) {
     return from_double(item.bits_per_second);
   } else if constexpr (std::same_as<T, Nanoseconds>) {

@@ -98,6 +98,20 @@ std::string printable(std::string_view text, std::string_view instead) {
   return result;
 }
 
+std::string printable_lines(std::string_view text) {
+  std::string result;
+  for (const std::string_view line : split(text, '\n')) {
+    if (!result.empty() || line.data() != text.data()) result += '\n';
+    result += printable(line);
+  }
+  return result;
+}
+
+bool is_plain_word(std::string_view text, std::size_t most) {
+  return !text.empty() && text.size() <= most &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7F; });
+}
+
 bool same_secret(std::string_view given, std::string_view right) {
   if (given.size() != right.size()) return false;
   unsigned differs = 0;

@@ -11,6 +11,7 @@
 
 namespace railbed {
 
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 std::string_view trim(std::string_view text);
 // Splits at every separator; empty pieces are kept.
 std::vector<std::string_view> split(std::string_view text, char separator);
@@ -31,6 +32,10 @@ CodePoint first_code_point(std::string_view text);
 // spaces; of other control characters, of what turns the direction of text and of bytes that are not UTF-8
 // each becomes `instead`.
 std::string printable(std::string_view text, std::string_view instead = "\xEF\xBF\xBD");
+// Likewise, of text that may have several lines: they stay lines.
+std::string printable_lines(std::string_view text);
+// Visible ASCII without spaces, at most so many bytes: what names of devices, interfaces and hosts are.
+bool is_plain_word(std::string_view text, std::size_t most);
 // Without an early exit, so that the bytes of a secret cannot be found out one by one.
 bool same_secret(std::string_view given, std::string_view right);
 // Edit distance, for "did you mean".

@@ -67,6 +67,12 @@ TEST(Text, PrintableShowsNothingThatATerminalObeys) {
   EXPECT_EQ(printable("GPU 0\n漢\t\033[31m\xc2\x9b"), "GPU 0 漢 \xEF\xBF\xBD[31m\xEF\xBF\xBD");
   EXPECT_EQ(printable("gr\xf6\xdf", "?"), "gr??");
   EXPECT_EQ(printable(""), "");
+  EXPECT_EQ(printable_lines("one\n\033[2Jtwo\r\n"), "one\n\xEF\xBF\xBD[2Jtwo \n");
+  EXPECT_EQ(printable_lines("\n\n"), "\n\n");
+  EXPECT_EQ(printable_lines(""), "");
+  EXPECT_TRUE(is_plain_word("ens3f0np0", 15));
+  for (const char* text : {"", "a b", "a\nb", "a\033b", "\xc3\xa9", "sixteen-letters-"})
+    EXPECT_FALSE(is_plain_word(text, 15)) << text;
 }
 
 TEST(Text, CodePointsAreThoseOfTheStandard) {

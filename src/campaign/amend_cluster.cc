@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <filesystem>
 #include <string_view>
 
+#include "base/files.h"
 #include "base/text.h"
-#include "host/files.h"
 #include "inventory/amend.h"
 #include "verify/learn.h"
 
@@ -53,12 +52,10 @@ Result<Amendment> propose_amendment(const std::string& file, const Evidence& evi
 }
 
 Result<void> write_amendment(const std::string& file, const Amendment& amendment) {
-  std::error_code problem;
-  const std::filesystem::path real = std::filesystem::canonical(file, problem);
   struct stat status = {};
-  if (problem || stat(real.c_str(), &status) != 0)
+  if (stat(file.c_str(), &status) != 0)
     return fail(ErrorKind::kUnavailable, fmt::format("cannot find {} any more", file));
-  return write_file(real, amendment.text, status.st_mode & 07777);
+  return write_file(file, amendment.text, status.st_mode & 07777);
 }
 
 }  // namespace railbed

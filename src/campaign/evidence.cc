@@ -7,8 +7,8 @@
 #include <set>
 #include <sstream>
 
+#include "base/files.h"
 #include "base/json.h"
-#include "host/files.h"
 #include "host/open.h"
 #include "inventory/load.h"
 

@@ -31,6 +31,16 @@ void look(CollectOptions collect, ReachOptions reach, const Caller& caller, Evid
   evidence.unreachable = std::move(surveyed.unreachable);
 }
 
+// What a health check of `only` collects: all that its rules need, within kHealthDeadline.
+CollectOptions health_options(const Sources& sources, const Cluster& cluster) {
+  CollectOptions options = sources.collect;
+  options.load_seconds.reset();
+  options.paths = asked_paths(cluster);
+  options.venv_seconds = kHealthVenvSeconds;
+  if (const Node* node = find_node(cluster, *sources.only)) options.venv = node->expect.venv.value_or("");
+  return options;
+}
+
 Result<void> add_files(const Sources& sources, Evidence& evidence) {
   if (!sources.cluster.empty()) {
     auto cluster = load_cluster(sources.cluster);
@@ -57,7 +67,7 @@ Result<Evidence> gather_evidence(const Sources& sources, ReachOptions reach, con
     return evidence;
   }
   if (sources.live()) {
-    auto facts = look_within(kHealthDeadline, {});
+    auto facts = look_within(kHealthDeadline, health_options(sources, evidence.cluster));
     if (!facts) return tl::unexpected<Error>(facts.error());
     evidence.nodes.emplace(*sources.only, std::move(*facts));
   }

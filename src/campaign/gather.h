@@ -17,6 +17,7 @@ namespace railbed {
 // A health check's facts have until then. slurmd kills a health check after 60 s (slurm.conf(5)); this leaves
 // time to tell slurmctld.
 inline constexpr std::chrono::seconds kHealthDeadline{40};
+inline constexpr int kHealthVenvSeconds = 20;  // of them, for the import of PyTorch
 
 struct Sources {
   std::string cluster;                    // its file; empty: nothing is expected

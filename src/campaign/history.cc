@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/files.h"
 #include "base/text.h"
-#include "host/files.h"
 
 namespace railbed {
 namespace {

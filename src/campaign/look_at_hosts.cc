@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <set>
 
+#include "base/files.h"
 #include "campaign/survey.h"
 #include "host/open.h"
 #include "inventory/hostlist.h"
@@ -99,10 +99,9 @@ Result<LookedAt> look_at_hosts(const std::vector<std::string>& hosts, ReachOptio
 Result<LookedAt> look_at_facts_files(const std::vector<std::string>& files) {
   LookedAt seen;
   for (const std::string& file : files) {
-    std::ifstream stream(file, std::ios::binary);
-    if (!stream) return fail(ErrorKind::kBadInput, fmt::format("cannot read {}", file));
-    const std::string text{std::istreambuf_iterator<char>(stream), {}};
-    auto facts = facts_from_json(text);
+    const auto text = read_file(file);
+    if (!text) return fail(ErrorKind::kBadInput, text.error().text);
+    auto facts = facts_from_json(*text);
     if (!facts) return fail(facts.error(), file);
     std::string name = name_of(facts->system.os.hostname.value_or(""));
     if (name.empty()) name = std::filesystem::path(file).stem().string();

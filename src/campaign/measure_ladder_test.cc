@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "host/files.h"
+#include "base/files.h"
 
 namespace railbed {
 namespace {

@@ -31,6 +31,30 @@ std::string without_author(std::string_view reason) {
   return std::string(signed_by ? reason.substr(0, bracket) : reason);
 }
 
+// "railbed: net.mtu ens6: …", "railbed: gpu.count: …" → the rule that it was drained for.
+std::string_view rule_in(std::string_view reason) {
+  reason.remove_prefix(kSlurmMark.size());
+  return reason.substr(0, reason.find_first_of(" :"));
+}
+
+// Of a verdict without failures: whether the rule that drained looked again and found nothing. What else
+// could not be looked at keeps no node drained; a reason without a rule of ours asks that all was looked at.
+bool is_mended(const Verdict& verdict, std::string_view reason) {
+  const std::string_view rule = rule_in(reason);
+  bool known = false;
+  bool looked = false;
+  bool unknown = false;
+  bool any_unknown = false;
+  for (const Finding& one : verdict.findings) {
+    const bool its = one.rule == rule;
+    known |= its;
+    looked |= its && (one.status == Status::kPass || one.status == Status::kWarn);
+    unknown |= its && one.status == Status::kUnknown;
+    any_unknown |= one.status == Status::kUnknown;
+  }
+  return known ? looked && !unknown : !any_unknown;
+}
+
 Result<std::string> scontrol(const RunProgram& run, std::vector<std::string> words) {
   words.insert(words.begin(), "scontrol");
   const auto done = run(words, kScontrolDeadline);
@@ -59,11 +83,8 @@ std::optional<SlurmNode> parse_slurm_node(std::string_view text) {
 }
 
 SlurmStep slurm_step(const Verdict& verdict, const std::string& line, const SlurmNode& now) {
-  const auto has = [&](Status status) {
-    return std::ranges::any_of(verdict.findings, [&](const Finding& one) { return one.status == status; });
-  };
   if (now.drained && !now.drained_by_railbed()) return {SlurmOutcome::kOthersDrain, now.reason};
-  if (has(Status::kFail)) {
+  if (std::ranges::any_of(verdict.findings, [](const Finding& one) { return one.status == Status::kFail; })) {
     // slurmctld takes a reason from between double quotes.
     std::string reason = std::string(kSlurmMark) + line;
     std::ranges::replace(reason, '"', '\'');
@@ -71,7 +92,7 @@ SlurmStep slurm_step(const Verdict& verdict, const std::string& line, const Slur
     return {known ? SlurmOutcome::kStillDrained : SlurmOutcome::kDrained, std::move(reason)};
   }
   if (!now.drained) return {SlurmOutcome::kUntouched, ""};
-  return {has(Status::kUnknown) ? SlurmOutcome::kStaysDrained : SlurmOutcome::kUndrained, ""};
+  return {is_mended(verdict, now.reason) ? SlurmOutcome::kUndrained : SlurmOutcome::kStaysDrained, ""};
 }
 
 Result<SlurmStep> tell_slurm(const std::string& node, const Verdict& verdict, const std::string& line,

@@ -43,8 +43,9 @@ struct SlurmStep {
   SlurmOutcome outcome = SlurmOutcome::kUntouched;
   std::string reason;  // to drain with; of kOthersDrain, theirs
 };
-// Failures drain; warnings do not. A node that could not be looked at keeps the state it has. `line`: the
-// verdict in at most kSlurmLineBytes.
+// Failures drain; warnings do not. A node that could not be looked at keeps the state it has; one that is
+// drained comes back when nothing fails and the rule that drained it has looked again. `line`: the verdict in
+// at most kSlurmLineBytes.
 SlurmStep slurm_step(const Verdict& verdict, const std::string& line, const SlurmNode& now);
 
 using RunProgram = std::function<Reading<CommandOutput>(const std::vector<std::string>& words,

@@ -34,6 +34,17 @@ std::optional<ClockReading> read_clock(Peer& peer, std::stop_token stop) {
   return ClockReading{static_cast<double>(theirs->nanoseconds) * 1e-9 - middle, half};
 }
 
+// work(0) … work(count - 1), eight at once.
+template <class Work>
+void each_at_once(std::size_t count, const Work& work) {
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < std::min<std::size_t>(count, 8); ++i)
+    threads.emplace_back([&] {
+      for (std::size_t at = next++; at < count; at = next++) work(at);
+    });
+}
+
 std::map<std::string, ClockReading> read_clocks(fleet::Fleet& fleet,
                                                 const std::map<std::string, Facts>& nodes,
                                                 std::stop_token stop) {
@@ -42,22 +53,16 @@ std::map<std::string, ClockReading> read_clocks(fleet::Fleet& fleet,
   for (const auto& [name, facts] : nodes) names.push_back(name);
   std::map<std::string, ClockReading> clocks;
   std::mutex mutex;
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < names.size() && !stop.stop_requested(); i = next++)
-      for (int reading = 0; reading < kReadings; ++reading) {
-        const auto clock = read_clock(*fleet.find(names[i]), stop);
-        if (!clock) break;
-        const std::lock_guard lock(mutex);
-        const auto [best, first] = clocks.emplace(names[i], *clock);
-        if (!first && clock->uncertainty_seconds < best->second.uncertainty_seconds) best->second = *clock;
-      }
-  };
-  {
-    std::vector<std::jthread> threads;
-    // Few at once: answers that wait for each other tell less.
-    for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), 8); ++i) threads.emplace_back(work);
-  }
+  // Few at once: answers that wait for each other tell less.
+  each_at_once(names.size(), [&](std::size_t i) {
+    for (int reading = 0; reading < kReadings && !stop.stop_requested(); ++reading) {
+      const auto clock = read_clock(*fleet.find(names[i]), stop);
+      if (!clock) break;
+      const std::lock_guard lock(mutex);
+      const auto [best, first] = clocks.emplace(names[i], *clock);
+      if (!first && clock->uncertainty_seconds < best->second.uncertainty_seconds) best->second = *clock;
+    }
+  });
   return clocks;
 }
 
@@ -74,27 +79,30 @@ Surveyed survey_nodes(fleet::Fleet& fleet, const Caller& caller, const CollectOp
   const bool with_pytorch =
       std::ranges::any_of(cluster.nodes, [](const Node& node) { return node.expect.venv.has_value(); });
   const auto deadline = kFactsDeadline + std::chrono::seconds(options.load_seconds.value_or(0)) +
-                        (with_pytorch ? kPyTorchDeadline : std::chrono::seconds(0));
+                        std::chrono::seconds(with_pytorch ? options.venv_seconds : 0);
   const auto options_of = [&](const std::string& name) {
     CollectOptions own = options;
     if (const Node* node = find_node(cluster, name)) own.venv = node->expect.venv.value_or("");
     return json::dump(json::encode(own));
   };
-  auto answers =
+  const auto answers =
       fleet::gather(fleet, "facts", options_of, deadline, caller.stop, [&](const fleet::Step& step) {
         caller.progress((options.load_seconds ? "looking, under load: " : "looking: ") + step.to_text());
       });
-  for (fleet::Answer& answer : answers) {
-    if (!answer.result) {
-      surveyed.unreachable.push_back({answer.node, answer.result.error()});
-      continue;
-    }
-    auto facts = facts_from_json(*answer.result);
-    if (facts)
-      surveyed.facts.emplace(answer.node, std::move(*facts));
+  // Beside each other: an answer that takes long to read holds up no other.
+  std::vector<std::optional<Result<Facts>>> read(answers.size());
+  each_at_once(answers.size(), [&](std::size_t i) {
+    if (answers[i].result) read[i] = facts_from_json(*answers[i].result);
+  });
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const std::string& node = answers[i].node;
+    if (!read[i])
+      surveyed.unreachable.push_back({node, answers[i].result.error()});
+    else if (*read[i])
+      surveyed.facts.emplace(node, std::move(**read[i]));
     else
       surveyed.unreachable.push_back(
-          {answer.node, {facts.error().kind, "its facts make no sense: " + facts.error().text}});
+          {node, {read[i]->error().kind, "its facts make no sense: " + read[i]->error().text}});
   }
   if (surveyed.facts.size() > 1) surveyed.clocks = read_clocks(fleet, surveyed.facts, caller.stop);
   caller.progress("");

@@ -6,13 +6,13 @@
 #include <map>
 #include <memory>
 
+#include "base/files.h"
 #include "base/json.h"
 #include "campaign/climb_ladders.h"
 #include "cli/bench_commands.h"
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
 #include "cli/terminal.h"
-#include "host/files.h"
 #include "report/ladder.h"
 
 namespace railbed {

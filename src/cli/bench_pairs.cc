@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "base/files.h"
 #include "base/json.h"
 #include "bench/pairs/measure.h"
 #include "bench/pairs/slow.h"
@@ -13,7 +14,6 @@
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
 #include "cli/terminal.h"
-#include "host/files.h"
 #include "inventory/load.h"
 #include "report/heat_map.h"
 #include "report/pairs_text.h"

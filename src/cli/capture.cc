@@ -8,12 +8,12 @@
 #include <CLI/CLI.hpp>
 #include <cerrno>
 
+#include "base/fd.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "facts/mask.h"
 #include "host/calls.h"
 #include "host/errno_name.h"
-#include "host/fd.h"
 #include "host/open.h"
 
 namespace railbed {

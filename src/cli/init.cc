@@ -3,9 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
+#include "base/files.h"
+#include "base/text.h"
 #include "campaign/look_at_hosts.h"
 #include "campaign/propose.h"
 #include "cli/command.h"
@@ -45,10 +46,7 @@ Result<std::string> write_description(const InitOptions& options, const std::str
     fmt::print("{}", text);
     return std::string("standard output");
   }
-  std::ofstream stream(options.output, std::ios::binary);
-  stream << text;
-  stream.close();
-  if (!stream) return fail(ErrorKind::kUnavailable, fmt::format("cannot write {}", options.output));
+  if (const auto written = write_file(options.output, text); !written) return fail(written.error());
   return options.output;
 }
 
@@ -70,10 +68,10 @@ int run_init(const InitOptions& options) {
   proposal.cluster.name = cluster_name(options);
   if (!options.ssh_config.empty())
     proposal.cluster.ssh_config = std::filesystem::absolute(options.ssh_config).lexically_normal().string();
-  std::string text =
-      "# Written by `railbed init` from what the nodes showed: correct what should be otherwise.\n";
-  for (const std::string& note : proposal.notes) text += "# " + note + "\n";
-  text += write_cluster(proposal.cluster);
+  std::vector<std::string> comments = {
+      "Written by `railbed init` from what the nodes showed: correct what should be otherwise."};
+  comments.insert(comments.end(), proposal.notes.begin(), proposal.notes.end());
+  const std::string text = write_cluster(proposal.cluster, comments);
   const auto checked = parse_cluster(text, options.output);
   if (!checked)
     return report(
@@ -81,7 +79,7 @@ int run_init(const InitOptions& options) {
   const auto written = write_description(options, text);
   if (!written) return report(written.error());
   if (options.output != "-") fmt::print("wrote {}\n\n{}", *written, describe(*checked));
-  for (const std::string& note : proposal.notes) fmt::print(stderr, "railbed: {}\n", note);
+  for (const std::string& note : proposal.notes) fmt::print(stderr, "railbed: {}\n", printable(note));
   return complete ? kExitClean : kExitCouldNotLook;
 }
 

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "base/files.h"
 #include "base/json.h"
 #include "base/moment.h"
 #include "bench/pairs/measure.h"
@@ -16,7 +17,6 @@
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
 #include "cli/terminal.h"
-#include "host/files.h"
 #include "inventory/load.h"
 #include "report/report.h"
 

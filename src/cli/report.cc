@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/files.h"
 #include "campaign/evidence.h"
 #include "campaign/history.h"
 #include "cli/command.h"
 #include "cli/kept_run.h"
 #include "cli/terminal.h"
-#include "host/files.h"
 #include "inventory/load.h"
 #include "verify/verify.h"
 

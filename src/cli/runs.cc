@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/files.h"
 #include "base/json.h"
 #include "campaign/history.h"
 #include "cli/command.h"
 #include "cli/kept_run.h"
 #include "cli/terminal.h"
-#include "host/files.h"
 #include "report/escape.h"
 #include "report/run_text.h"
 

@@ -75,6 +75,20 @@ TEST(SlurmStep, TakesBackOnlyItsOwnDrain) {
   }
 }
 
+TEST(SlurmStep, TheRuleThatDrainedHasToLookAgain) {
+  const auto of_rule = [](std::string_view rule, Status status) {
+    Finding made = finding(status, "…");
+    made.rule = rule;
+    return made;
+  };
+  const Finding torch = of_rule("torch.import", Status::kUnknown);
+  EXPECT_EQ(outcome({{of_rule("net.mtu", Status::kPass), torch}}, kOurs), SlurmOutcome::kUndrained)
+      << "what has nothing to do with the drain keeps no node drained";
+  EXPECT_EQ(outcome({{of_rule("net.mtu", Status::kUnknown), torch}}, kOurs), SlurmOutcome::kStaysDrained);
+  EXPECT_EQ(outcome({{of_rule("net.mtu", Status::kNotApplicable)}}, kOurs), SlurmOutcome::kStaysDrained)
+      << "the log that told of it cannot be read any more";
+}
+
 TEST(SlurmStep, SaysTheSameReasonOnce) {
   EXPECT_EQ(outcome(kFails, kOurs), SlurmOutcome::kStillDrained);
   EXPECT_EQ(outcome(kFails, {true, "railbed: gpu.count: 7 of 8"}), SlurmOutcome::kDrained);

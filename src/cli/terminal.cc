@@ -9,6 +9,8 @@
 #include <mutex>
 #include <thread>
 
+#include "base/text.h"
+
 namespace railbed {
 namespace {
 
@@ -64,7 +66,7 @@ bool names_a_place(std::string_view text) {
 int report(const Error& error) {
   clear_progress();
   // "cluster.yaml:4:1: …" stands alone, as compilers print it, so that editors find every line of a list.
-  fmt::print(stderr, "{}{}\n", names_a_place(error.text) ? "" : "railbed: ", error.text);
+  fmt::print(stderr, "{}{}\n", names_a_place(error.text) ? "" : "railbed: ", printable_lines(error.text));
   return exit_code(error.kind);
 }
 
@@ -79,10 +81,10 @@ void progress(std::string_view message) {
   if (message.empty()) return clear_progress();
   const std::lock_guard lock(progress_mutex);
   if (isatty(STDERR_FILENO) == 1) {
-    fmt::print(stderr, "\r\x1b[K{}", message);
+    fmt::print(stderr, "\r\x1b[K{}", printable(message));
     progress_shown = true;
   } else {
-    fmt::print(stderr, "{}\n", message);
+    fmt::print(stderr, "{}\n", printable(message));
   }
 }
 
@@ -97,7 +99,7 @@ std::stop_token interrupted() { return install_handlers().get_token(); }
 Caller terminal_caller() {
   return {interrupted(), progress, [](std::string_view line) {
             clear_progress();
-            fmt::print(stderr, "{}\n", line);
+            fmt::print(stderr, "{}\n", printable_lines(line));
           }};
 }
 

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <memory>
 
+#include "base/files.h"
 #include "base/moment.h"
 #include "campaign/gather.h"
 #include "cli/command.h"
@@ -18,7 +19,6 @@
 #include "cli/learn.h"
 #include "cli/terminal.h"
 #include "host/calls.h"
-#include "host/files.h"
 #include "report/findings.h"
 
 namespace railbed {

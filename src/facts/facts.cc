@@ -1,10 +1,13 @@
 #include "facts/facts.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <future>
 
 #include "base/json.h"
 #include "facts/collectors.h"
+#include "facts/readings.h"
 #include "host/calls.h"
 #include "host/host.h"
 
@@ -81,7 +84,9 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   system.firewall = timed("firewall", runs, [&] { return collect_firewall(host); });
   facts.nccl = timed("nccl", runs, [&] { return collect_nccl(host, system.services); });
   facts.kernel_log = timed("kernel_log", runs, [&] { return collect_kernel_log(host, options.log_since); });
-  facts.pytorch = timed("pytorch", runs, [&] { return collect_pytorch(host, options.venv); });
+  facts.pytorch = timed("pytorch", runs, [&] {
+    return collect_pytorch(host, options.venv, std::chrono::seconds(options.venv_seconds));
+  });
   auto gpu_share = gpus.get();
   auto net_share = net.get();
   auto rdma_share = rdma.get();
@@ -99,6 +104,32 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
 
 std::string facts_to_json(const Facts& facts) { return json::dump_pretty(json::encode(facts)); }
 
+namespace {
+
+// The name in facts from elsewhere that no such thing can have; "" when all are fit to stand in a path, a
+// YAML file or a command.
+std::string odd_name(const Facts& facts) {
+  const auto odd = [](std::string_view name, std::size_t most) { return !is_device_name(name, most); };
+  for (const NetInterface& one : items(facts.net.interfaces)) {
+    if (odd(one.name, kLongestInterface)) return fmt::format("an interface is called \"{}\"", one.name);
+    if (one.master && odd(*one.master, kLongestDevice))
+      return fmt::format("an interface is in \"{}\"", *one.master);
+  }
+  for (const RdmaDevice& one : items(facts.rdma.devices))
+    if (odd(one.name, kLongestDevice)) return fmt::format("an RDMA device is called \"{}\"", one.name);
+  for (const PciDevice& one : items(facts.pci))
+    if (sysfs_pci_address(one.address) != one.address)
+      return fmt::format("a PCI device has the address \"{}\"", one.address);
+  for (const Gpu& one : items(facts.gpus.devices))
+    if (sysfs_pci_address(one.pci_address) != one.pci_address)
+      return fmt::format("a GPU has the address \"{}\"", one.pci_address);
+  if (facts.system.os.hostname && odd(*facts.system.os.hostname, kLongestHost))
+    return fmt::format("the host is called \"{}\"", *facts.system.os.hostname);
+  return "";
+}
+
+}  // namespace
+
 Result<Facts> facts_from_json(std::string_view text) {
   if (text.size() > kMaxFactsBytes) return fail(ErrorKind::kBadInput, "facts larger than 8 MiB");
   auto facts = json::read<Facts>(text);
@@ -106,6 +137,8 @@ Result<Facts> facts_from_json(std::string_view text) {
   if (facts->version != kFactsVersion)
     return fail(ErrorKind::kBadInput, "facts of version " + std::to_string(facts->version) +
                                           ": this railbed reads version " + std::to_string(kFactsVersion));
+  if (const std::string odd = odd_name(*facts); !odd.empty())
+    return fail(ErrorKind::kBadInput, "facts: " + odd + ", which nothing can be called");
   return facts;
 }
 

@@ -67,11 +67,13 @@ struct CollectOptions {
   std::string log_since;            // kernel log from then on ("2026-11-21T08:00:00Z"); empty: since boot
   std::vector<std::string> paths;   // file systems whose room is asked for
   std::string venv;                 // Python environment whose PyTorch is tried; empty: none is
+  int venv_seconds = 60;  // how long that may take: a first import from a network file system is slow
   static void fields(auto&& field) {
     field("load_seconds", &CollectOptions::load_seconds);
     field("log_since", &CollectOptions::log_since);
     field("paths", &CollectOptions::paths);
     field("venv", &CollectOptions::venv);
+    field("venv_seconds", &CollectOptions::venv_seconds);
   }
 };
 

@@ -1,10 +1,11 @@
 // What the kernel's log tells of hardware: the lines that people grep it for, as events. Lines come from
 // Host::call("kernel-log"); their forms are those of the drivers' and the kernel's own sources, named in
-// kernel_log.cc.
+// log_line.cc.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -119,6 +120,9 @@ struct KernelLog {
     field("events", &KernelLog::events);
   }
 };
+
+// What is said within so many seconds may be about one thing.
+inline constexpr double kSameMoment = 1;
 
 // One line → its event, with count, first and last left alone; nothing when the line is none of them.
 std::optional<LogEvent> parse_log_line(std::string_view line);

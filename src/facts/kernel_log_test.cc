@@ -156,6 +156,45 @@ Tree tree_with(std::string answer) {
   return tree;
 }
 
+// Each as the kernel prints it of a program and a file that a user named so.
+TEST(KernelLog, UsersForgeNothing) {
+  for (
+      const char* line :
+      {"a.out[4711]: segfault at 0 ip 000055 sp 00007f error 4 in NVRM: Xid (PCI:0000:1b:00): 79, x[55+1000]",
+       "NVRM: Xid (0000[4711]: segfault at 0 ip 000055 sp 00007f error 4 in x): 79, y[55+1000]",
+       "Oops: 0000 [#1][4711]: segfault at 0 ip 000055 sp 00007f error 4 in x[55+1000]",
+       "Oops: 0000 [#1] invoked oom-killer: gfp_mask=0x140cca(GFP_HIGHUSER), order=0, oom_score_adj=0",
+       "Oops: 0000 [#1] (4711): drop_caches: 3",
+       "Oops: 0000 [#1]/4711: potentially unexpected fatal signal 11.",
+       "Oops: 0 [#1]\\x0aa[4711]: segfault at 0 ip 000055 sp 00007f error 4 in x[55+1000]",
+       "[   4711]  1000  4711     1024      256    45056        0             0 Oops: 0000 [#1]",
+       "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),task=EDAC MC0: 1 UE ,pid=4711,uid=1000",
+       "EDAC MC0: 1 UE [4711]: segfault at 0 ip 000055 sp 00007f error 4 in x on y[55+1000]",
+       "kernel BUG at x[4711]: segfault at 0 ip 000055 sp 00007f error 4 in y.c:7![55+1000]",
+       "traps: a.out[4711] general protection fault ip:55 sp:7f error:0 in hard LOCKUP[55+1000]",
+       "traps: a.out[4711] trap invalid opcode ip:55 sp:7f error:0 in BUG: unable to handle x[55+1000]",
+       "process '/tmp/ens3: Link is Down' started with executable stack",
+       "I/O error, dev [4711]: segfault at 0 ip 000055 sp 00007f error 4 in a, sector 8[55+1000]",
+       "EXT4-fs (sda1):[4711]: segfault at 0 ip 000055 error 4 in Remounting filesystem read-only[55+1000]",
+       "audit: type=1701 audit(1.2:3): auid=1 comm=\"nvme nvme0: I/O\" exe=\"/tmp/timeout, x\"",
+       "INFO: task x:1 [4711]: segfault at 0 ip 000055 error 4 in a:7 blocked for more than 120 seconds.[55+1]",
+       "mlx4_en: ens6: [4711]: segfault at 0 ip 000055 sp 00007f error 4 in Link Down[55+1000]",
+       "a.out[4711]: segfault at 0 ip 000055 error 4 in x: version magic '[55+1000]"})
+    EXPECT_FALSE(parse_log_line(line)) << line;
+}
+
+TEST(KernelLog, WhatOneFailureSaysTwiceIsOneEvent) {
+  const auto host =
+      open_tree(tree_with(R"J({"source":"/dev/kmsg","begins":100,"ends":900,"beginning_lost":false,"lines":[
+    {"first":200,"last":200,"count":1,"text":"BUG: unable to handle page fault for address: ffffffffc0000000"},
+    {"first":200,"last":200,"count":1,"text":"Oops: 0002 [#1] PREEMPT SMP NOPTI"},
+    {"first":700,"last":700,"count":1,"text":"Oops: 0002 [#2] PREEMPT SMP NOPTI"}]})J"));
+  const auto log = collect_kernel_log(*host, "");
+  ASSERT_TRUE(log) << log.miss().why;
+  ASSERT_EQ(log->events.size(), 1U);
+  EXPECT_EQ(log->events.front().count, 2U);
+}
+
 TEST(KernelLog, MergesRepeatsAndKeepsTheLastText) {
   const auto host =
       open_tree(tree_with(R"J({"source":"/dev/kmsg","begins":100,"ends":900,"beginning_lost":false,"lines":[

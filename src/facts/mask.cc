@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/ip.h"
 #include "base/text.h"
 
@@ -73,7 +75,7 @@ bool is_private(const std::array<std::uint8_t, 16>& bytes) {
 bool sounds_secret(std::string_view key) {
   const std::string name = lower(key);
   for (const std::string_view part :
-       {"passw", "secret", "token", "apikey", "api_key", "credential", "private_key"})
+       {"passw", "secret", "token", "apikey", "credential", "auth", "cookie", "bearer", "_key", "session"})
     if (name.find(part) != std::string::npos) return true;
   return false;
 }

@@ -40,6 +40,9 @@ class Mask {
   std::map<std::string, std::string, std::less<>> names_;
 };
 
+// /proc/cmdline with every word replaced that is not known to say how the kernel treats hardware.
+std::string masked_command_line(std::string_view line);
+
 // Files that hold serial numbers or other people's settings are cut down to what the collectors use.
 Tree masked(const Tree& tree, Mask& mask);
 

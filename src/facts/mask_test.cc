@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "facts/nccl.h"
+
 #include "base/ip.h"
 
 namespace railbed {
@@ -68,6 +70,35 @@ TEST(Mask, LeavesWhatOnlyLooksSimilar) {
     EXPECT_EQ(mask(kept), kept);
 }
 
+TEST(MaskTree, KeepsOfTheCommandLineWhatIsKnown) {
+  for (const char* kept :
+       {"iommu=pt intel_iommu=on,sm_on",
+        "mitigations=auto,no_guest_host,no_guest_guest console=ttyS0,115200n8 quiet",
+        "pci=realloc=off,pcie_bus_perf",
+        "hugepagesz=1G hugepages=64 default_hugepagesz=2M isolcpus=managed_irq,2-7",
+        "modprobe.blacklist=nouveau nvidia-drm.modeset=1 crashkernel=512M", "processor.max_cstate=1 ro"})
+    EXPECT_EQ(masked_command_line(kept), std::string(kept) + "\n");
+  EXPECT_EQ(masked_command_line("iommu_secret=hunter2 console_pw=x numatoken=1 rootkey=y idle_password=z"),
+            "masked masked masked masked masked\n")
+      << "a name that only begins like a known one";
+  EXPECT_EQ(masked_command_line("root=/dev/mapper/acme-root crashkernel=hunter2 iommu=pt,hunter2"),
+            "root=masked crashkernel=masked iommu=pt,masked\n");
+  EXPECT_EQ(masked_command_line("nvidia.NVreg_RegistryDwords=Key=0x1;Site=acme"),
+            "nvidia.NVreg_RegistryDwords=masked=0x1;masked=masked\n");
+}
+
+TEST(Mask, HidesTokensAndTrailingComments) {
+  Mask mask;
+  EXPECT_EQ(mask("NCCL_AUTH=abc NCCL_API_KEY=abc NCCL_X_COOKIE=y"),
+            "NCCL_AUTH=masked NCCL_API_KEY=masked NCCL_X_COOKIE=masked");
+  EXPECT_EQ(
+      only_nccl_lines("NCCL_DEBUG=INFO # ask ann, her password is x\nexport NCCL_A=1\t#y\nNCCL_B=a#b\n"),
+      "NCCL_DEBUG=INFO # masked\nexport NCCL_A=1\t# masked\nNCCL_B=a#b\n");
+  EXPECT_EQ(
+      only_nccl_lines("NCCL_X=ghp_16C7e42F292c6912E7710c838347Ae178B4a\nNCCL_IB_HCA==mlx5_0:1,mlx5_1:1\n"),
+      "NCCL_X=masked\nNCCL_IB_HCA==mlx5_0:1,mlx5_1:1\n");
+}
+
 TEST(MaskTree, CutsFilesThatHoldMoreThanFacts) {
   Tree tree;
   const auto put = [&](const std::string& path, std::string text) {
@@ -89,7 +120,7 @@ TEST(MaskTree, CutsFilesThatHoldMoreThanFacts) {
   const Tree hidden = masked(tree, mask);
   const auto content = [&](const char* path) { return hidden.entries.find(path)->second.content; };
   EXPECT_EQ(content("/proc/sys/kernel/hostname"), "host1\n");
-  EXPECT_EQ(content("/proc/cmdline"), "root=/dev/sda1 iommu=pt masked console=host1\n");
+  EXPECT_EQ(content("/proc/cmdline"), "root=masked iommu=pt masked console=masked\n");
   EXPECT_EQ(content("/proc/modules"), "gpu01 16384 0 - Live\n");
   EXPECT_EQ(content("/etc/environment"), "\n\nNCCL_IB_HCA=mlx5_0\n");
   EXPECT_EQ(content("/proc/cpuinfo"), "model name\t: X\nSerial\t\t: masked\n");

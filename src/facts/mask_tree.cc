@@ -24,57 +24,6 @@ std::string only_mark(std::string_view vpd) {
   return vpd.find(kMark) == std::string_view::npos ? "\n" : std::string(kMark) + "\n";
 }
 
-// Parameters that say how the kernel treats hardware; whatever else a site passes to its kernel and its init
-// is its own business, and no fact is made of it.
-std::string only_known_parameters(std::string_view line) {
-  constexpr std::string_view kKnown[] = {"iommu",
-                                         "intel_iommu",
-                                         "amd_iommu",
-                                         "pci",
-                                         "pcie",
-                                         "mlx",
-                                         "nvidia",
-                                         "nouveau",
-                                         "rd.driver",
-                                         "modprobe",
-                                         "module_blacklist",
-                                         "nomodule",
-                                         "hugepages",
-                                         "default_hugepagesz",
-                                         "hugepagesz",
-                                         "transparent_hugepage",
-                                         "numa",
-                                         "isolcpus",
-                                         "nohz",
-                                         "rcu_nocbs",
-                                         "irqaffinity",
-                                         "mitigations",
-                                         "processor.",
-                                         "intel_idle",
-                                         "intel_pstate",
-                                         "amd_pstate",
-                                         "cpufreq",
-                                         "idle",
-                                         "clocksource",
-                                         "tsc",
-                                         "console",
-                                         "quiet",
-                                         "ro",
-                                         "rw",
-                                         "root",
-                                         "crashkernel",
-                                         "ipv6"};
-  std::string kept;
-  for (const auto word : words(line.substr(0, line.find(" -- ")))) {
-    const auto name = word.substr(0, word.find('='));
-    const bool known = std::any_of(std::begin(kKnown), std::end(kKnown), [&](std::string_view one) {
-      return one.size() < 4 ? name == one : name.starts_with(one);
-    });
-    kept += (kept.empty() ? "" : " ") + std::string(known ? word : "masked");
-  }
-  return kept + "\n";
-}
-
 std::string without_comments(std::string_view text) {
   std::string kept;
   for (const auto line : lines(text)) kept += std::string(line.substr(0, line.find('#'))) + "\n";
@@ -103,7 +52,7 @@ std::string masked_file(const std::string& path, const std::string& content, Mas
   if (path.ends_with("/os-release") || path.starts_with("/boot/") || path.starts_with("/lib/modules/"))
     return content;
   if (path == kHostname) return "host1\n";
-  if (path == "/proc/cmdline") return mask(only_known_parameters(content));
+  if (path == "/proc/cmdline") return masked_command_line(content);
   return is_users_file(path) ? mask(only_nccl_lines(content)) : mask.addresses(content);
 }
 

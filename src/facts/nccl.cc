@@ -158,6 +158,22 @@ Reading<NcclFile> read_library(Host& host) {
   return {Miss{Missing::kAbsent, "no libnccl.so.2 in the usual folders"}, "/usr/lib*/libnccl.so.2"};
 }
 
+// The line without what people wrote behind the value, and without a value that may be a secret.
+std::string without_site(std::string_view line) {
+  std::string kept(line);
+  for (std::size_t at = kept.find('#'); at != std::string::npos; at = kept.find('#', at + 1)) {
+    if (at == 0 || (kept[at - 1] != ' ' && kept[at - 1] != '\t')) continue;
+    kept.replace(at, std::string::npos, "# masked");
+    break;
+  }
+  const auto equals = kept.find('=');
+  const auto end = std::min(kept.find_first_of(" \t", equals + 1), kept.size());
+  if (equals != std::string::npos &&
+      looks_secret(std::string_view(kept).substr(equals + 1, end - equals - 1)))
+    kept.replace(equals + 1, end - equals - 1, "masked");
+  return kept;
+}
+
 }  // namespace
 
 bool is_nccl_name(std::string_view name) {
@@ -190,7 +206,7 @@ std::string only_nccl_lines(std::string_view text) {
   for (const auto line : lines(text)) {
     auto name = trim(line);
     if (name.starts_with("export ")) name = trim(name.substr(7));
-    if (is_nccl_name(trim(name.substr(0, name.find('='))))) kept += line;
+    if (is_nccl_name(trim(name.substr(0, name.find('='))))) kept += without_site(line);
     kept.push_back('\n');
   }
   return kept;

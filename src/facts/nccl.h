@@ -80,6 +80,8 @@ Nccl collect_nccl(Host& host, const Reading<std::vector<Service>>& services);
 std::vector<const NcclVariable*> by_precedence(const Nccl& nccl);
 const NcclVariable* effective(const Nccl& nccl, std::string_view name);  // null: nothing sets it
 
+// A value that looks like a token: long, and letters of both cases with digits between.
+bool looks_secret(std::string_view value);
 // A file with the lines emptied that set none of these variables, so that line numbers stay.
 std::string only_nccl_lines(std::string_view text);
 // The output of `systemctl show` about units' environments, without the other variables.

@@ -1,5 +1,7 @@
 #include "facts/nccl_environment.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "facts/nccl.h"
 
@@ -75,6 +77,15 @@ std::vector<UnitEnvironment> parse_unit_environments(std::string_view output) {
   return units;
 }
 
+// A value that looks like a token: long, and letters of both cases with digits between.
+bool looks_secret(std::string_view value) {
+  const auto has = [&](char low, char high) {
+    return std::ranges::any_of(value, [&](char c) { return c >= low && c <= high; });
+  };
+  return value.size() >= 20 && value.find_first_of("/,.:^=") == std::string_view::npos && has('a', 'z') &&
+         has('A', 'Z') && has('0', '9');
+}
+
 std::string only_nccl_environment(std::string_view output) {
   std::string kept;
   for (const auto& unit : parse_unit_environments(output)) {
@@ -83,7 +94,7 @@ std::string only_nccl_environment(std::string_view output) {
     for (const auto& [name, value] : unit.variables) {
       if (!is_nccl_name(name)) continue;
       std::string quoted;
-      for (const char c : value) {
+      for (const char c : looks_secret(value) ? "masked" : value) {
         if (c == '"' || c == '\\') quoted.push_back('\\');
         quoted.push_back(c);
       }

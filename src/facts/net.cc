@@ -180,13 +180,15 @@ Net collect_net(Host& host) {
   Net net;
   const auto addresses = collect_addresses(host);
   net.default_routes = collect_default_routes(host);
-  net.interfaces = host.list("/sys/class/net").parsed([&](const std::vector<std::string>& names) {
-    std::vector<NetInterface> interfaces;
-    for (const auto& name : names)
-      // bonding_masters is a file of the bonding driver, not an interface.
-      if (name != "bonding_masters") interfaces.push_back(collect_interface(host, name, addresses));
-    return std::optional(std::move(interfaces));
-  });
+  net.interfaces = device_names(host, "/sys/class/net", kLongestInterface)
+                       .parsed([&](const std::vector<std::string>& names) {
+                         std::vector<NetInterface> interfaces;
+                         for (const auto& name : names)
+                           // bonding_masters is a file of the bonding driver, not an interface.
+                           if (name != "bonding_masters")
+                             interfaces.push_back(collect_interface(host, name, addresses));
+                         return std::optional(std::move(interfaces));
+                       });
   return net;
 }
 

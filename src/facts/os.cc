@@ -104,7 +104,9 @@ std::string used_config(std::string_view text) {
 
 Os collect_os(Host& host) {
   Os os;
-  os.hostname = host.read_line("/proc/sys/kernel/hostname");
+  os.hostname = host.read_line("/proc/sys/kernel/hostname").parsed([](const std::string& name) {
+    return is_device_name(name, kLongestHost) ? std::optional(name) : std::nullopt;
+  });
   auto release = host.read("/etc/os-release");
   if (release.absent())
     release = host.read("/usr/lib/os-release");  // os-release(5): the second place to look

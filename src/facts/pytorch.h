@@ -30,10 +30,9 @@ struct PyTorch {
   }
 };
 
-inline constexpr std::chrono::seconds kPyTorchDeadline{60};
-
-// Runs VENV/bin/python in a child with a deadline of a minute: the first import from a network file system is
-// slow. Nothing is written, not even Python's own cache. Absent where no venv is named.
-Reading<PyTorch> collect_pytorch(Host& host, const std::string& venv);
+// Runs VENV/bin/python in a child with a deadline. Nothing is written, not even Python's own cache. Absent
+// where no venv is named; denied, and not run, where others than root and this user may change the
+// environment: a look as root must not become theirs.
+Reading<PyTorch> collect_pytorch(Host& host, const std::string& venv, std::chrono::seconds deadline);
 
 }  // namespace railbed

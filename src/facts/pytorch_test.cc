@@ -14,12 +14,15 @@ class OneAnswer : public Host {
   Reading<std::string> read(std::string_view path, std::size_t) override { return none(path); }
   Reading<std::vector<std::string>> list(std::string_view path) override { return {none(path).miss(), ""}; }
   Reading<std::string> resolve(std::string_view path) override { return none(path); }
-  Reading<std::string> call(std::string_view name) override { return none(name); }
+  Reading<std::string> call(std::string_view name) override {
+    return changeable.empty() ? none(name) : Reading<std::string>(changeable, std::string(name));
+  }
   Reading<CommandOutput> run(const std::vector<std::string>& words, std::chrono::milliseconds) override {
     asked = words;
     return {output_, "python"};
   }
   std::vector<std::string> asked;
+  std::string changeable;  // what the call "changeable" answers
 
  private:
   static Reading<std::string> none(std::string_view path) {
@@ -28,13 +31,15 @@ class OneAnswer : public Host {
   CommandOutput output_;
 };
 
+constexpr std::chrono::seconds kMinute{60};
+
 TEST(CollectPyTorch, ReadsWhatPythonPrintsLast) {
   OneAnswer host(
       {0,
        "a warning of a library\n{\"version\": \"2.5.1+cu124\", \"cuda\": \"12.4\", \"cuda_available\": true, "
        "\"devices\": 8, \"nccl\": true, \"nccl_version\": \"2.21.5\"}\n",
        ""});
-  const auto torch = collect_pytorch(host, "/opt/venv");
+  const auto torch = collect_pytorch(host, "/opt/venv", kMinute);
   ASSERT_TRUE(torch) << torch.miss().why;
   EXPECT_EQ(torch->version, "2.5.1+cu124");
   EXPECT_EQ(torch->devices, 8);
@@ -45,13 +50,26 @@ TEST(CollectPyTorch, ReadsWhatPythonPrintsLast) {
 
 TEST(CollectPyTorch, SaysWhyThereIsNone) {
   OneAnswer error({0, "{\"error\": \"ModuleNotFoundError(\\\"No module named 'torch'\\\")\"}\n", ""});
-  EXPECT_EQ(collect_pytorch(error, "/opt/venv")->error, "ModuleNotFoundError(\"No module named 'torch'\")");
+  EXPECT_EQ(collect_pytorch(error, "/opt/venv", kMinute)->error,
+            "ModuleNotFoundError(\"No module named 'torch'\")");
   OneAnswer crashed({139, "", ""});
-  EXPECT_EQ(collect_pytorch(crashed, "/opt/venv")->error, "python ended with 139");
+  EXPECT_EQ(collect_pytorch(crashed, "/opt/venv", kMinute)->error, "python ended with 139");
   OneAnswer nonsense({0, "hello\n", ""});
-  EXPECT_EQ(collect_pytorch(nonsense, "/opt/venv").miss().missing, Missing::kGarbled);
-  EXPECT_TRUE(collect_pytorch(nonsense, "").absent());
-  EXPECT_EQ(collect_pytorch(nonsense, "venv").miss().missing, Missing::kUnsupported);
+  EXPECT_EQ(collect_pytorch(nonsense, "/opt/venv", kMinute).miss().missing, Missing::kGarbled);
+  EXPECT_TRUE(collect_pytorch(nonsense, "", kMinute).absent());
+  EXPECT_EQ(collect_pytorch(nonsense, "venv", kMinute).miss().missing, Missing::kUnsupported);
+}
+
+TEST(CollectPyTorch, RunsNothingThatOthersCanChange) {
+  OneAnswer host({0, "{\"version\": \"2.5.1\"}\n", ""});
+  host.changeable = R"(["/home/mallory/venv/bin"])";
+  const auto torch = collect_pytorch(host, "/home/mallory/venv", kMinute);
+  EXPECT_EQ(torch.miss().missing, Missing::kDenied);
+  EXPECT_TRUE(torch.miss().why.starts_with("/home/mallory/venv/bin may be changed by others"))
+      << torch.miss().why;
+  EXPECT_TRUE(host.asked.empty());
+  host.changeable = "[]";
+  EXPECT_TRUE(collect_pytorch(host, "/opt/venv", kMinute));
 }
 
 }  // namespace

@@ -233,7 +233,7 @@ std::string verbs_call_without(const std::string& devices) {
 
 Rdma collect_rdma(Host& host) {
   Rdma rdma;
-  auto names = host.list(kClass);
+  auto names = device_names(host, kClass, kLongestDevice);
   // Without ib_core the folder is not there: that is a machine without RDMA devices, not one we cannot read.
   if (names.absent()) names = {std::vector<std::string>{}, kClass};
   const auto management = read_management(host, items(names));

@@ -30,9 +30,29 @@ inline Reading<bool> read_flag(Host& host, const std::string& path) {
 inline std::string last_part(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
 
 // The name of what a link leads to: /sys/.../device/driver → mlx5_core.
+inline constexpr std::size_t kLongestInterface = 15;  // IFNAMSIZ - 1, linux/if.h
+inline constexpr std::size_t kLongestDevice = 63;     // IB_DEVICE_NAME_MAX - 1, rdma/ib_verbs.h
+inline constexpr std::size_t kLongestHost = 253;      // RFC 1035
+
+// A word that can name a device: it stands in paths, in commands and in YAML.
+inline bool is_device_name(std::string_view name, std::size_t most) {
+  return is_plain_word(name, most) && name.find('/') == std::string_view::npos;
+}
+
+// The names in a folder of devices. What no device can be called was made up by somebody, and is left out.
+inline Reading<std::vector<std::string>> device_names(Host& host, const std::string& folder,
+                                                      std::size_t most) {
+  return host.list(folder).parsed([&](std::vector<std::string> names) {
+    std::erase_if(names, [&](const std::string& name) { return !is_device_name(name, most); });
+    return std::optional(std::move(names));
+  });
+}
+
 inline Reading<std::string> read_link_name(Host& host, const std::string& path) {
-  return host.resolve(path).parsed(
-      [](const std::string& target) { return std::optional(last_part(target)); });
+  return host.resolve(path).parsed([](const std::string& target) {
+    std::string name = last_part(target);
+    return is_device_name(name, kLongestDevice) ? std::optional(std::move(name)) : std::nullopt;
+  });
 }
 
 // "key<separator>value" lines; quotes around a value removed. The first line with a key wins.

@@ -8,23 +8,14 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/files.h"
 #include "fleet/sha256.h"
 #include "host/child.h"
 
 namespace railbed::fleet {
 namespace {
 
-Result<std::string> read_file(const std::string& path) {
-  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string bytes;
-  char chunk[kChunkBytes];
-  ssize_t count = file ? 1 : -1;
-  while (count > 0 && (count = read(file.get(), chunk, sizeof chunk)) > 0)
-    bytes.append(chunk, static_cast<std::size_t>(count));
-  if (count < 0)
-    return fail(ErrorKind::kBadInput, fmt::format("agent binary {}: {}", path, std::strerror(errno)));
-  return bytes;
-}
+constexpr std::size_t kMaxBinary = 1 << 30;
 
 // Everything `words` prints, or nothing when it fails or is silent for 30 s.
 std::string output_of(const std::vector<std::string>& words) {
@@ -53,8 +44,8 @@ std::string elf_architecture(std::string_view file) {
 }
 
 Result<AgentBinaries::Entry> AgentBinaries::load(const std::string& path) const {
-  auto bytes = read_file(path);
-  if (!bytes) return fail(bytes.error());
+  auto bytes = read_file(path, kMaxBinary);
+  if (!bytes) return fail(ErrorKind::kBadInput, "agent binary: " + bytes.error().text);
   Entry entry;
   entry.known = {elf_architecture(*bytes), sha256_hex(*bytes), bytes->size()};
   entry.path = path;

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/text.h"
@@ -23,8 +24,9 @@
 namespace railbed::fleet {
 namespace {
 
-// For any POSIX shell with coreutils or busybox. A directory is used only when it is ours, no symbolic link,
-// has room, and may hold programs (no noexec); /dev/shm and /tmp are open to all, hence the first two.
+// For any POSIX shell with coreutils or busybox. A directory is used only when it is ours, no symbolic link
+// (looked at before anything is made in it), has room, and may hold programs (no noexec); /dev/shm and /tmp
+// are open to all, hence the first two.
 constexpr std::string_view kScript = R"sh(LC_ALL=C; export LC_ALL; umask 077
 say() { echo "railbed:@NONCE@: $*"; }
 a=$(uname -m)
@@ -40,9 +42,12 @@ intact() {
   set -- $(sha256sum <"$1")
   [ "$1" = "$h" ]
 }
+made() {
+  [ -e "$1" ] || [ -L "$1" ] || mkdir "$1" || return 1
+  mine "$1" || { echo "$1: not a directory of our own"; return 1; }
+}
 usable() {
-  mkdir -p "$1/agents" || return 1
-  mine "$1" && mine "$1/agents" || { echo "$1: not a directory of our own"; return 1; }
+  mkdir -p "${1%/*}" && made "$1" && made "$1/agents" || return 1
   chmod 700 "$1" "$1/agents" || return 1
   v=$(df -Pk "$1/agents" | { read x; read x x x v x; echo "$v"; })
   [ "${v:-0}" -ge "$((s / 1024 + 16))" ] || { echo "$1: No space left on device, $v KiB free"; return 1; }

@@ -39,6 +39,8 @@ std::uint32_t get_u32(std::string_view bytes, std::size_t at) {
 constexpr std::array<std::string_view, 6> kErrorKinds = {"bad-input", "unavailable", "timeout",
                                                          "cancelled", "internal",    "killed"};
 
+constexpr std::size_t kMaxErrorText = 16 << 10;  // more than any error of ours has to say
+
 }  // namespace
 
 std::string encode_frame(const Frame& frame) {
@@ -140,7 +142,8 @@ Error decode_error(std::string_view body) {
   const auto found = std::find(kErrorKinds.begin(), kErrorKinds.end(), kind);
   if (found == kErrorKinds.end())
     return Error{ErrorKind::kBadInput, "an error that could not be understood: " + quotable(body)};
-  return Error{static_cast<ErrorKind>(found - kErrorKinds.begin()), text_of("text")};
+  return Error{static_cast<ErrorKind>(found - kErrorKinds.begin()),
+               printable_lines(std::string_view(text_of("text")).substr(0, kMaxErrorText))};
 }
 
 std::string quotable(std::string_view bytes, std::size_t limit) {

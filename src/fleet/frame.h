@@ -22,7 +22,7 @@ namespace railbed::fleet {
 
 inline constexpr std::uint8_t kProtocolVersion = 1;
 inline constexpr std::size_t kFrameHeader = 16;
-inline constexpr std::size_t kMaxToController = 64 << 20;
+inline constexpr std::size_t kMaxToController = 8 << 20;  // no answer of ours comes near it
 inline constexpr std::size_t kMaxToAgent = 16 << 20;
 inline constexpr std::size_t kMaxNoise = 64 << 10;
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "base/fd.h"
 #include "base/peer.h"
 #include "fleet/frame.h"
-#include "host/fd.h"
 
 namespace railbed::fleet {
 

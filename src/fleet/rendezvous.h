@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/peer.h"
 #include "base/result.h"
 #include "fleet/launcher.h"
-#include "host/fd.h"
 
 namespace railbed::fleet {
 

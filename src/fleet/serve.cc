@@ -14,10 +14,10 @@
 #include <optional>
 #include <thread>
 
+#include "base/fd.h"
 #include "fleet/fleet.h"
 #include "fleet/frame.h"
 #include "fleet/link.h"
-#include "host/fd.h"
 
 namespace railbed::fleet {
 namespace {

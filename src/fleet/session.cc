@@ -11,6 +11,12 @@ namespace {
 
 constexpr auto kGrace = std::chrono::seconds(1);  // for an agent to end by itself
 
+// Answers that are asked for often and are small: what is larger is not even parsed.
+constexpr std::size_t kSmallAnswer = 4 << 10;
+std::size_t most_in_answer_to(std::string_view method) {
+  return method == "clock" || method == "hello" ? kSmallAnswer : kMaxToController;
+}
+
 }  // namespace
 
 Session::~Session() {
@@ -28,12 +34,12 @@ Result<std::string> Session::call(std::string_view method, std::string params,
   std::unique_lock lock(mutex_);
   if (auto error = wait_until_open(lock, stop)) return fail(*error);
   const std::uint32_t id = ++last_id_;
-  const auto pending = pending_.emplace(id, std::nullopt).first;
+  const auto pending = pending_.emplace(id, Call{most_in_answer_to(method), {}}).first;
   outbox_ += encode_frame({FrameKind::kRequest, id, request});
   waker_.wake();
   changed_.wait_until(lock, stop, Clock::now() + deadline,
-                      [&] { return pending->second.has_value() || state_ != State::kOpen; });
-  const auto answer = std::move(pending->second);
+                      [&] { return pending->second.answer.has_value() || state_ != State::kOpen; });
+  const auto answer = std::move(pending->second.answer);
   pending_.erase(pending);
   if (answer) return *answer;
   if (state_ != State::kOpen) return fail(error_);
@@ -106,10 +112,15 @@ void Session::take(Frame frame) {
   const std::lock_guard lock(mutex_);
   const auto found = pending_.find(frame.id);
   if (found == pending_.end()) return;  // late: its caller has gone
-  if (frame.kind == FrameKind::kAnswer) {
-    found->second = std::move(frame.body);
+  std::optional<Result<std::string>>& answer = found->second.answer;
+  if (frame.body.size() > found->second.most) {
+    answer = Result<std::string>(
+        fail(own_error(ErrorKind::kBadInput, fmt::format("an answer of {} bytes, more than the limit of {}",
+                                                         frame.body.size(), found->second.most))));
+  } else if (frame.kind == FrameKind::kAnswer) {
+    answer = std::move(frame.body);
   } else if (frame.kind == FrameKind::kError) {
-    found->second = Result<std::string>(fail(at_node(node(), decode_error(frame.body))));
+    answer = Result<std::string>(fail(at_node(node(), decode_error(frame.body))));
   } else {
     return;
   }

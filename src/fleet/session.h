@@ -38,7 +38,11 @@ class Session final : public Peer {
 
  private:
   enum class State { kNew, kConnecting, kOpen, kFailed };
-  using Pending = std::map<std::uint32_t, std::optional<Result<std::string>>>;
+  struct Call {
+    std::size_t most = 0;  // bytes that its answer may have
+    std::optional<Result<std::string>> answer;
+  };
+  using Pending = std::map<std::uint32_t, Call>;
 
   std::optional<Error> wait_until_open(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
   void run(const std::stop_token& stop);

@@ -84,6 +84,8 @@ Reading<std::string> call_system(std::string_view name) {
   if (name.starts_with(kEthernet)) return call_ethernet(std::string(name.substr(kEthernet.size())));
   constexpr std::string_view kModes = "modes ";
   if (name.starts_with(kModes)) return call_modes(std::string(name.substr(kModes.size())));
+  constexpr std::string_view kChangeable = "changeable ";
+  if (name.starts_with(kChangeable)) return call_changeable(std::string(name.substr(kChangeable.size())));
   if (name == "nvml" || name.starts_with("nvml ")) return call_nvml(name);
   if (name.starts_with("cuda ")) return call_cuda(name);
   if (name == "kernel-log" || name.starts_with("kernel-log ")) return call_kernel_log(name);

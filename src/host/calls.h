@@ -88,6 +88,9 @@ struct VerbsAnswer {
   }
 };
 
+// "changeable PATH": an array of what others than root and this user may change, of what is on the way to
+// PATH, of itself and, where it is a folder, of what lies in it; eight at most.
+
 // "load SECONDS": how counters moved while so many seconds passed. A counter that cannot be read, or that was
 // reset meanwhile, is left out and costs no other.
 using Moved = std::map<std::string, std::uint64_t>;

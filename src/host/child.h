@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/reading.h"
 #include "base/result.h"
-#include "host/fd.h"
 
 namespace railbed {
 

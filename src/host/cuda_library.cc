@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-#include "host/fd.h"
+#include "base/fd.h"
 
 namespace railbed::cuda {
 namespace {

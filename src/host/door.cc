@@ -16,7 +16,7 @@ constexpr std::size_t kMostGuests = 256;
 }  // namespace
 
 void Door::serve_slice() {
-  std::vector<pollfd> waiting{{guests_.size() < kMostGuests ? listener_ : -1, POLLIN, 0}};
+  std::vector<pollfd> waiting{{listener_, POLLIN, 0}};
   for (const Guest& guest : guests_) waiting.push_back({guest.socket.get(), POLLIN, 0});
   if (poll(waiting.data(), waiting.size(), kPollSliceMs) < 0) return;
   for (std::size_t i = guests_.size(); i-- > 0;)
@@ -28,7 +28,9 @@ void Door::serve_slice() {
 void Door::open() {
   Guest guest{Fd(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)), "", "",
               std::chrono::steady_clock::now()};
-  if (guest.socket && keeper_.greet(guest)) guests_.push_back(std::move(guest));
+  if (!guest.socket || !keeper_.greet(guest)) return;
+  if (guests_.size() >= kMostGuests) guests_.erase(guests_.begin());
+  guests_.push_back(std::move(guest));
 }
 
 bool Door::still_welcome(Guest& guest, bool readable) {

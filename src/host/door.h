@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "host/fd.h"
+#include "base/fd.h"
 
 namespace railbed {
 
@@ -20,7 +20,8 @@ struct Guest {
 };
 
 // Nobody holds it up: each guest has two seconds for its next words and a limit on their length, and of those
-// who wait there are so many at most; others stay outside, in the kernel's backlog.
+// who wait there are so many at most. When one more comes, the one that has been silent for longest leaves:
+// whoever has something to say says it at once.
 class Door {
  public:
   struct Keeper {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "host/fd.h"
+#include "base/fd.h"
 
 namespace railbed {
 

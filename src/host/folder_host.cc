@@ -11,9 +11,9 @@
 #include <array>
 #include <cerrno>
 
+#include "base/fd.h"
 #include "host/calls.h"
 #include "host/errno_name.h"
-#include "host/fd.h"
 #include "host/open.h"
 #include "host/process.h"
 #include "host/words.h"

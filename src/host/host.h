@@ -37,8 +37,8 @@ class Host {
                                      std::chrono::milliseconds deadline = std::chrono::seconds(5)) = 0;
   // Asks a system or device library in process; the answer is JSON text. Known names: "uname", "clock",
   // "statvfs <path>", "environment <prefix>", "verbs", "load <seconds>", "ethernet <if>", "nvme", "modes
-  // <folder>", "stuck" (calls.h), "nvml", "nvml p2p", "nvml <address>", "cuda <address>",
-  // "gpu-load <seconds>" (gpu_answers.h), "kernel-log [since]". A captured tree answers what was
+  // <folder>", "changeable <path>", "stuck" (calls.h), "nvml", "nvml p2p", "nvml <address>", "cuda
+  // <address>", "gpu-load <seconds>" (gpu_answers.h), "kernel-log [since]". A captured tree answers what was
   // recorded.
   virtual Reading<std::string> call(std::string_view name) = 0;
 

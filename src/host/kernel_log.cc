@@ -23,10 +23,12 @@ constexpr std::string_view kWorth[] = {
     // PCI Express
     "PCIe Bus Error: severity=", "available PCIe bandwidth, limited by", "DMAR: [", "IO_PAGE_FAULT",
     // processes and the kernel itself
-    "Killed process", "blocked for more than", "soft lockup", "hard LOCKUP", "detected stall",
-    "self-detected stall", "BUG: unable to handle", "kernel BUG at", "general protection fault", "Oops:",
+    "Killed process", "blocked for more than", "blocked in I/O wait", "soft lockup", "hard LOCKUP",
+    "detected stall", "detected expedited stalls", "self-detected stall", "BUG: unable to handle",
+    "BUG: kernel NULL pointer", "Unable to handle kernel", "kernel BUG at", "general protection fault",
+    "Oops:",
     // hardware
-    "Machine Check:", "Machine check events logged", "[Hardware Error]: event severity:", "EDAC MC",
+    "Machine Check", "Machine check events logged", "[Hardware Error]: event severity:", "EDAC MC",
     "clock throttled", "clock is throttled",
     // storage
     "I/O error, dev ", "EXT4-fs error", "emounting filesystem read-only", "Filesystem has been shut down",
@@ -36,15 +38,43 @@ constexpr std::string_view kWorth[] = {
 constexpr std::size_t kMaxText = 400;
 constexpr std::size_t kAlike = 96;  // holds address and code of every line above, not its numbers
 constexpr std::size_t kMaxLines = 2000;
+constexpr std::size_t kMaxOfMark = 200;
+constexpr std::size_t kMaxTaskName = 15;
+
+// What a line is kept for; null: for nothing.
+const std::string_view* mark_of(std::string_view text) {
+  if (begins_with_a_task(text)) return nullptr;
+  const auto* const mark =
+      std::ranges::find_if(kWorth, [&](std::string_view part) { return text.find(part) != text.npos; });
+  return mark == std::end(kWorth) ? nullptr : mark;
+}
+
+// "[7]", "(7)", " (7)", "/7:", as the kernel writes a task's number behind its name.
+bool begins_with_number(std::string_view text) {
+  if (text.starts_with(" (")) text.remove_prefix(1);
+  const std::string_view ends = text.starts_with('[') ? "]" : text.starts_with('(') ? ")" : ":";
+  if (ends == ":" && !text.starts_with('/')) return false;
+  text.remove_prefix(1);
+  const auto digits = std::ranges::find_if_not(text, is_digit) - text.begin();
+  return digits > 0 && text.substr(static_cast<std::size_t>(digits)).starts_with(ends);
+}
 
 }  // namespace
 
-bool worth_keeping(std::string_view text) {
-  return std::ranges::any_of(kWorth, [&](std::string_view part) { return text.find(part) != text.npos; });
+bool worth_keeping(std::string_view text) { return mark_of(text) != nullptr; }
+
+bool begins_with_a_task(std::string_view text) {
+  for (std::size_t bytes = 0; bytes <= kMaxTaskName && !text.empty(); ++bytes) {
+    if (begins_with_number(text) || text.starts_with(" invoked oom-killer")) return true;
+    // /dev/kmsg writes a byte that is not plain as "\x1b".
+    text.remove_prefix(text.starts_with("\\x") ? std::min<std::size_t>(4, text.size()) : 1);
+  }
+  return false;
 }
 
 void KernelLogFold::add(double when, std::string_view text) {
-  if (when < since_ || !worth_keeping(text)) return;
+  const std::string_view* const mark = when < since_ ? nullptr : mark_of(text);
+  if (mark == nullptr) return;
   std::string kept = printable(text.substr(0, kMaxText), " ");
   const std::string_view begins = std::string_view(kept).substr(0, kAlike);
   if (const auto known = known_.find(begins); known != known_.end()) {
@@ -54,7 +84,7 @@ void KernelLogFold::add(double when, std::string_view text) {
     line.text = std::move(kept);
     return;
   }
-  if (lines_.size() >= kMaxLines) {
+  if (lines_.size() >= kMaxLines || ++of_mark_[*mark] > kMaxOfMark) {
     ++dropped_;
     return;
   }

@@ -46,7 +46,12 @@ struct KernelLogAnswer {
 // Whether a line can be one of the events that railbed knows; all others never leave the machine.
 bool worth_keeping(std::string_view text);
 
-// Folds lines that begin alike into one, with a bound on how many are kept.
+// Whether a line begins with a task's name and number, as in "a.out[7]: segfault at …": whoever started the
+// task chose how such a line begins, with up to 15 bytes (TASK_COMM_LEN).
+bool begins_with_a_task(std::string_view text);
+
+// Folds lines that begin alike into one, with a bound on how many are kept, and on how many of one sort: a
+// user who lets the kernel kill his processes by the thousand hides nothing else.
 class KernelLogFold {
  public:
   explicit KernelLogFold(double since) : since_(since) {}
@@ -55,6 +60,7 @@ class KernelLogFold {
 
  private:
   double since_;
+  std::map<std::string_view, std::size_t> of_mark_;        // what it was kept for → lines
   std::map<std::string, std::size_t, std::less<>> known_;  // how it begins → its place
   std::vector<KernelLogLine> lines_;
   std::uint64_t dropped_ = 0;

@@ -3,16 +3,17 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <ctime>
 
+#include "base/fd.h"
 #include "base/json.h"
 #include "base/moment.h"
 #include "base/text.h"
 #include "host/errno_name.h"
-#include "host/fd.h"
 #include "host/kernel_log.h"
 #include "host/process.h"
 
@@ -80,7 +81,8 @@ bool is_first_line(std::string_view text) {
 
 Reading<KernelLogAnswer> read_journal(const Asked& asked) {
   const auto output = run_program({"journalctl", "--dmesg", "--boot", "--output=short-unix", "--no-pager",
-                                   "--quiet", "--lines=" + std::to_string(kMaxJournalLines)},
+                                   "--quiet", "--lines=" + std::to_string(kMaxJournalLines),
+                                   "SYSLOG_FACILITY=0"},  // the kernel itself, not who writes to /dev/kmsg
                                   kDeadline);
   if (!output) return {output.miss(), std::string(kJournal)};
   KernelLogAnswer answer = answer_for(kJournal, asked);

@@ -36,6 +36,32 @@ TEST(KernelLogFold, IsBounded) {
   EXPECT_EQ(answer.lines.size() + answer.dropped, 5001);
 }
 
+TEST(KernelLogFold, LinesOfOneSortHideNoOther) {
+  KernelLogFold fold(0);
+  for (int i = 0; i < 5000; ++i)
+    fold.add(i, "Memory cgroup out of memory: Killed process " + std::to_string(i) + " (a.out) total-vm:1kB");
+  fold.add(5000, "NVRM: Xid (PCI:0000:06:00): 79, GPU has fallen off the bus.");
+  KernelLogAnswer answer;
+  fold.finish(answer);
+  EXPECT_TRUE(answer.lines.back().text.starts_with("NVRM: Xid"));
+  EXPECT_GT(answer.dropped, 0U);
+}
+
+TEST(KernelLogFold, LinesThatBeginWithATaskAreItsOwn) {
+  KernelLogFold fold(0);
+  fold.add(1, "Oops: 0000 [#1][4711]: segfault at 0 ip 000055 sp 00007f error 4");
+  KernelLogAnswer answer;
+  fold.finish(answer);
+  EXPECT_TRUE(answer.lines.empty());
+  for (const char* line : {"a[1]: segfault", "fifteen bytes..[1]: segfault", "a (1): x", "a(1): x", "a/1: x",
+                           "a b invoked oom-killer: x", "\\x1b\\x1b[1]: segfault"})
+    EXPECT_TRUE(begins_with_a_task(line)) << line;
+  for (const char* line :
+       {"", "[", "Oops: 0000 [#1] SMP", "DMAR: [DMA Read]", "pcieport 0000:16:02.0: pciehp: Slot(4): x",
+        "{1}[Hardware Error]: x", "sixteen bytes...[1]: segfault", "a[b]: x", "I/O error, dev sda"})
+    EXPECT_FALSE(begins_with_a_task(line)) << line;
+}
+
 TEST(Kmsg, RecordsAreTakenApart) {
   const auto record = parse_kmsg("6,339,5140900,-;NET: Registered\n SUBSYSTEM=net\n");
   ASSERT_TRUE(record);

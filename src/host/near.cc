@@ -7,8 +7,8 @@
 
 #include <array>
 
+#include "base/fd.h"
 #include "base/text.h"
-#include "host/fd.h"
 
 namespace railbed {
 

@@ -5,11 +5,11 @@
 #include <array>
 #include <cerrno>
 
+#include "base/fd.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "host/device_calls.h"
 #include "host/errno_name.h"
-#include "host/fd.h"
 #include "host/open.h"
 #include "host/process.h"
 

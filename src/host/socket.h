@@ -3,8 +3,8 @@
 
 #include <sys/socket.h>
 
+#include "base/fd.h"
 #include "base/ip.h"
-#include "host/fd.h"
 
 namespace railbed {
 
@@ -20,6 +20,8 @@ SocketAddress socket_address(const IpAddress& address, int port);
 // Without a socket, errno says why. Port 0 is one that the kernel picks; an address of IPv6 that stands for
 // all takes IPv4, too.
 Fd listening_socket(const SocketAddress& address, int backlog);
+// For doors at which strangers knock, too: who comes while they are turned away waits, and is not sent off.
+inline constexpr int kBacklog = 1024;
 int port_of(int listener);  // 0: it cannot be told
 
 Fd stream_socket(int family);

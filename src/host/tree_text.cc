@@ -15,9 +15,8 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
+#include "base/files.h"
 #include "base/json.h"
 #include "base/json_wrapped.h"
 #include "base/text.h"
@@ -271,15 +270,9 @@ class Parser {
 };
 
 Result<Tree> read_chain(const std::filesystem::path& file, int bases_left) {
-  std::error_code error;
-  const auto size = std::filesystem::file_size(file, error);
-  if (error) return fail(ErrorKind::kUnavailable, file.string() + ": " + error.message());
-  if (size > kMaxTreeBytes) return fail(ErrorKind::kBadInput, file.string() + ": larger than 64 MiB");
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  if (!stream) return fail(ErrorKind::kUnavailable, file.string() + ": cannot be read");
-  return parse_tree(text.str(), file.string(), [&](const std::string& base) -> Result<Tree> {
+  const auto text = read_file(file.string(), kMaxTreeBytes);
+  if (!text) return fail(text.error());
+  return parse_tree(*text, file.string(), [&](const std::string& base) -> Result<Tree> {
     const std::filesystem::path relative(base);
     if (relative.is_absolute() || relative.extension() != ".tree")
       return fail(ErrorKind::kBadInput, "expected a path relative to this file that ends in .tree");

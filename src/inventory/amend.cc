@@ -134,7 +134,7 @@ Result<Amended> add_expectations(std::string_view text, std::string_view file, c
     else
       amended.added.push_back(fmt::format("{}: {}", key, value));
   if (amended.added.empty()) return amended;
-  const std::string line = fmt::format("# {}\n", comment);
+  const std::string line = yaml_comment(comment) + "\n";
   std::optional<std::string> changed;
   if (!place)
     changed = as_new(text, *root, line, amended.added);

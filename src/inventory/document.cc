@@ -1,6 +1,7 @@
 // The one file that includes yaml-cpp, which throws: what it throws becomes complaints here.
 #include "inventory/document.h"
 
+#include <yaml-cpp/emitter.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/mark.h>
@@ -241,6 +242,19 @@ std::optional<YamlValue> parse_yaml(std::string_view text, Complaints& complaint
     complaints.add({0, 1}, std::string("this is not YAML: ") + problem.what());
   }
   return std::nullopt;
+}
+
+std::string yaml_quoted(std::string_view text) {
+  YAML::Emitter emitter;
+  emitter << YAML::DoubleQuoted << std::string(text);
+  return emitter.c_str();
+}
+
+std::string yaml_comment(std::string_view text) {
+  YAML::Emitter emitter;
+  emitter.SetPreCommentIndent(0);
+  emitter << YAML::Comment(printable(text));
+  return emitter.c_str();
 }
 
 }  // namespace railbed

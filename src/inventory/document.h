@@ -1,5 +1,5 @@
 // YAML text → a tree of values that know where they stand. Only what a cluster.yaml needs: text, lists and
-// mappings; no anchors, no second document, bounded in size and depth.
+// mappings; no anchors, no second document, bounded in size and depth. And text → what stands in YAML for it.
 #pragma once
 
 #include <optional>
@@ -31,5 +31,10 @@ inline constexpr std::size_t kMaxFileBytes = 16 << 20;
 
 // Nothing when the text could not be read at all; the complaints then say why.
 std::optional<YamlValue> parse_yaml(std::string_view text, Complaints& complaints);
+
+// Any text as a scalar between double quotes, and as a comment of one line, without its newline. Neither can
+// say anything else, whatever the text.
+std::string yaml_quoted(std::string_view text);
+std::string yaml_comment(std::string_view text);
 
 }  // namespace railbed

@@ -1,10 +1,11 @@
 #include "inventory/load.h"
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <unistd.h>
 
+#include <cerrno>
+#include <filesystem>
+
+#include "base/files.h"
 #include "inventory/complaint.h"
 #include "inventory/document.h"
 #include "inventory/raw.h"
@@ -26,20 +27,13 @@ Result<Cluster> parse_cluster(std::string_view text, std::string_view file) {
 }
 
 Result<Cluster> load_cluster(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::string text;
-  char chunk[1 << 16];
-  // One byte more than is allowed is enough to be told so.
-  while (stream && text.size() <= kMaxFileBytes) {
-    stream.read(chunk, sizeof chunk);
-    text.append(chunk, static_cast<std::size_t>(stream.gcount()));
+  const auto text = read_file(path, kMaxFileBytes);
+  if (!text) {
+    const bool none = access(path.c_str(), F_OK) != 0 && errno == ENOENT;
+    return fail(ErrorKind::kBadInput,
+                text.error().text + (none ? "; `railbed init HOST…` writes a first one" : ""));
   }
-  if (!stream.eof() && text.size() <= kMaxFileBytes) {
-    const int problem = errno;
-    const std::string_view advice = problem == ENOENT ? "; `railbed init HOST…` writes a first one" : "";
-    return fail(ErrorKind::kBadInput, path + ": " + std::strerror(problem) + std::string(advice));
-  }
-  return parse_cluster(text, path);
+  return parse_cluster(*text, path);
 }
 
 }  // namespace railbed

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "inventory/cluster.h"
@@ -17,7 +18,7 @@ namespace railbed {
 Result<Cluster> parse_cluster(std::string_view text, std::string_view file);
 Result<Cluster> load_cluster(const std::string& path);
 
-// A cluster.yaml that parse_cluster() reads back as the same Cluster.
-std::string write_cluster(const Cluster& cluster);
+// A cluster.yaml that parse_cluster() reads back as the same Cluster, under comments of a line each.
+std::string write_cluster(const Cluster& cluster, const std::vector<std::string>& comments = {});
 
 }  // namespace railbed

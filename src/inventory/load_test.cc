@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -169,9 +170,10 @@ TEST(Load, SaysThatAFileIsNotThere) {
   const auto missing = load_cluster("/nonexistent/cluster.yaml");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().kind, ErrorKind::kBadInput);
-  EXPECT_EQ(missing.error().text,
-            "/nonexistent/cluster.yaml: No such file or directory; `railbed init HOST…` writes a first one");
-  EXPECT_THAT(load_cluster("/").error().text, HasSubstr("/: Is a directory"));
+  EXPECT_EQ(
+      missing.error().text,
+      "cannot read /nonexistent/cluster.yaml: No such file or directory; `railbed init HOST…` writes a first one");
+  EXPECT_THAT(load_cluster("/").error().text, HasSubstr("cannot read /: it is a folder"));
 }
 
 TEST(Write, FoldsWhatIsRegular) {

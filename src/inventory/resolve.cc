@@ -37,10 +37,10 @@ bool is_name(std::string_view text) {
          });
 }
 
-// What the kernel takes for an interface (dev_valid_name in net/core/dev.c).
+// What the kernel takes for an interface (dev_valid_name in net/core/dev.c), of visible characters.
 bool is_interface(std::string_view text) {
-  return !text.empty() && text.size() < 16 && text != "." && text != ".." &&
-         text.find_first_of("/: \t\n\v\f\r") == std::string_view::npos;
+  return is_plain_word(text, 15) && text != "." && text != ".." &&
+         text.find_first_of("/:") == std::string_view::npos;
 }
 
 // Something ssh cannot take for an option, nor a shell for two words.

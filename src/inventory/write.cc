@@ -5,6 +5,7 @@
 #include <map>
 
 #include "inventory/amend.h"
+#include "inventory/document.h"
 #include "inventory/hostlist.h"
 #include "inventory/load.h"
 
@@ -22,12 +23,7 @@ std::string in_quotes(std::string_view text) {
                     text.back() != ' ' && text != "null" && text != "Null" && text != "NULL";
   if (word || (text.starts_with('/') && text.find_first_not_of(kPlain) == std::string_view::npos))
     return std::string(text);
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + "\"";
+  return yaml_quoted(text);
 }
 
 // The unit that leaves a whole number.
@@ -280,7 +276,7 @@ std::vector<std::pair<std::string_view, std::string>> settings_of(const Expectat
   return settings;
 }
 
-std::string write_cluster(const Cluster& cluster) {
+std::string write_cluster(const Cluster& cluster, const std::vector<std::string>& comments) {
   const std::string user = common_user(cluster);
   std::vector<Settings> expectations;
   std::vector<Settings> links;
@@ -289,7 +285,9 @@ std::string write_cluster(const Cluster& cluster) {
   const Settings common_expect = common_settings(expectations);
   const Settings common_link = common_settings(links);
 
-  std::string text = fmt::format("railbed: 1\ncluster: {}\n", in_quotes(cluster.name));
+  std::string text;
+  for (const std::string& comment : comments) text += yaml_comment(comment) + "\n";
+  text += fmt::format("railbed: 1\ncluster: {}\n", in_quotes(cluster.name));
   Settings ssh;
   if (!cluster.ssh_config.empty()) ssh.emplace_back("config", in_quotes(cluster.ssh_config));
   if (!user.empty()) ssh.emplace_back("user", in_quotes(user));

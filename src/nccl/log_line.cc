@@ -12,7 +12,6 @@ constexpr std::string_view kInfoMark = " NCCL INFO ";
 constexpr std::string_view kWarnMark = " NCCL WARN ";
 constexpr std::string_view kVersionMark = "NCCL version ";
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_host_character(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' || c == '_';
 }

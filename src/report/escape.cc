@@ -3,19 +3,7 @@
 namespace railbed {
 namespace {
 
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
-
-template <class Append>
-void each_code_point(std::string_view text, Append&& append) {
-  while (!text.empty()) {
-    const CodePoint next = first_code_point(text);
-    const std::size_t bytes = next.bytes == 0 ? 1 : next.bytes;
-    append(next, text.substr(0, bytes));
-    text.remove_prefix(bytes);
-  }
-}
 
 }  // namespace
 
@@ -47,16 +35,10 @@ std::string escape_markup(std::string_view text) {
 
 std::string escape_label(std::string_view text) {
   std::string result;
-  each_code_point(text, [&](CodePoint c, std::string_view bytes) {
-    if (c.bytes == 0)
-      result += kReplacement;
-    else if (c.value == '\n')
-      result += "\\n";
-    else if (c.value == '\\' || c.value == '"')
-      (result += '\\') += bytes;
-    else
-      result += bytes;
-  });
+  for (const char c : printable(text)) {
+    if (c == '\\' || c == '"') result += '\\';
+    result += c;
+  }
   return result;
 }
 

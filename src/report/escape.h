@@ -12,8 +12,7 @@ namespace railbed {
 // printable(), with & < > " ' as entities: safe as content and as a quoted attribute in XML 1.0 and in HTML.
 std::string escape_markup(std::string_view text);
 
-// A label value of the Prometheus text format: \ " and line breaks escaped; bytes that are not UTF-8 become
-// U+FFFD.
+// A label value of the Prometheus text format: printable(), with \ and " escaped.
 std::string escape_label(std::string_view text);
 
 // How many columns the UTF-8 text takes, one for each code point.

@@ -18,8 +18,6 @@ struct Name {
   std::size_t digits = 0;  // 0: there is no number
 };
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 Name split_name(const std::string& host) {
   const auto last = std::find_if(host.rbegin(), host.rend(), is_digit);
   const auto first = std::find_if_not(last, host.rend(), is_digit);

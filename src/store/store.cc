@@ -173,27 +173,28 @@ Result<void> Store::prepare() {
     Statement asked(database_.get(), sql);
     return asked.step() == SQLITE_ROW ? asked.integer(0) : -1;
   };
+  if (pragma("PRAGMA application_id") < 0) return tl::unexpected<Error>(failed("it is no history of runs"));
+  if (auto done = execute("PRAGMA foreign_keys = ON"); !done) return done;
+  if (pragma("PRAGMA application_id") == kApplication && pragma("PRAGMA user_version") == kSchema) return {};
+  // Several processes may make or raise the file at once: what counts is what holds under the lock.
+  if (auto begun = execute("BEGIN IMMEDIATE"); !begun) return begun;
   const std::int64_t application = pragma("PRAGMA application_id");
   const std::int64_t schema = pragma("PRAGMA user_version");
-  if (application < 0) return tl::unexpected<Error>(failed("it is no history of runs"));
   const bool fresh = application == 0 && schema == 0 && pragma("SELECT count(*) FROM sqlite_master") == 0;
+  std::string why;
   if (!fresh && application != kApplication)
-    return fail(ErrorKind::kBadInput,
-                path_ + ": a database of another program; name another file with --store");
-  if (schema > kSchema)
-    return fail(
-        ErrorKind::kBadInput,
-        fmt::format("{}: written by a newer railbed (schema {}, this one knows {})", path_, schema, kSchema));
-  if (auto done = execute("PRAGMA foreign_keys = ON"); !done) return done;
-  if (schema == kSchema) return {};
-  if (auto begun = execute("BEGIN IMMEDIATE"); !begun) return begun;
-  // Another process may have made or raised the file meanwhile: what counts is what holds under the lock.
-  const std::int64_t now = pragma("PRAGMA user_version");
+    why = "a database of another program; name another file with --store";
+  else if (schema > kSchema)
+    why = fmt::format("written by a newer railbed (schema {}, this one knows {})", schema, kSchema);
+  if (!why.empty()) {
+    const auto left = execute("ROLLBACK");
+    return fail(ErrorKind::kBadInput, path_ + ": " + why + (left ? "" : ", " + left.error().text));
+  }
   return execute(fmt::format("{} PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT;",
-                             now == 0   ? kTables
-                             : now == 1 ? kFromOne
-                                        : "",
-                             kApplication, std::max<std::int64_t>(now, kSchema))
+                             fresh         ? kTables
+                             : schema == 1 ? kFromOne
+                                           : "",
+                             kApplication, kSchema)
                      .c_str());
 }
 

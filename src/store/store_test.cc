@@ -5,7 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
 #include <csignal>
+
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -102,6 +104,23 @@ TEST_F(StoreTest, LeavesOtherFilesAlone) {
   const auto refused = Store::open(other);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().text.find("another program"), std::string::npos);
+}
+
+TEST_F(StoreTest, IsMadeByManyAtOnce) {
+  for (int round = 0; round < 20; ++round) {
+    const std::string fresh = folder_ / fmt::format("{}.sqlite", round);
+    std::vector<std::string> errors(4);
+    {
+      std::vector<std::jthread> threads;
+      for (std::string& error : errors)
+        threads.emplace_back([&] {
+          auto store = Store::open(fresh);
+          const auto id = store ? store->add(sample("a")) : Result<std::int64_t>(fail(store.error()));
+          if (!id) error = id.error().text;
+        });
+    }
+    for (const std::string& error : errors) EXPECT_EQ(error, "");
+  }
 }
 
 TEST_F(StoreTest, RefusesANewerSchema) {

@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "base/moment.h"
 
 namespace railbed {
 namespace {
+
+// A driver takes a few seconds over a failure: seconds between what it says first and last of it. Ours.
+constexpr double kSameFailure = 5;
 
 // A PCI address: the device, what hangs below it, and the rails on those. An address that is no longer there
 // was a GPU if the driver of GPUs says so.
@@ -83,7 +87,13 @@ void each_told(const Survey& survey, Judge& judge, std::string_view what, const 
 
 std::uint64_t Told::total() const {
   std::uint64_t sum = 0;
-  for (const LogEvent* one : events) sum += one->count;
+  for (auto one = events.begin(); one != events.end(); ++one) {
+    const bool said = std::any_of(events.begin(), one, [&](const LogEvent* other) {
+      return other->count == (*one)->count && std::abs(other->first - (*one)->first) <= kSameFailure &&
+             std::abs(other->last - (*one)->last) <= kSameFailure;
+    });
+    if (!said) sum += (*one)->count;
+  }
   return sum;
 }
 

@@ -18,8 +18,10 @@ struct Told {
 
   const LogEvent& newest() const;
   const LogEvent* first(LogKind kind) const;  // null: none of that kind
-  std::string how_often() const;              // "3 times, last at 2026-01-19T10:00:00Z"
-  double per_day() const;                     // over at least one day
+  // "3 times, last at 2026-01-19T10:00:00Z". What one failure says in several ways (Xid 79, "fallen off the
+  // bus" and Xid 154) is counted once.
+  std::string how_often() const;
+  double per_day() const;  // over at least one day
   // What stands at the address that it is about: "GPU 0000:06:00.0", "0000:02:00.0".
   std::string thing() const;
 

@@ -41,7 +41,7 @@ void ChildSession::follow(const std::function<void(const Tell& tell)>& work,
     const std::lock_guard lock(mutex_);
     if (printed_ >= kMaxOutput) return;
     printed_ += text.size();
-    news_.printed += text;
+    news_.printed.text += text;
   };
   const auto miss = follow_child(work, listener, patience, stop);
   change([&] {
@@ -92,7 +92,7 @@ Result<void> follow_session(Peer& peer, const std::string& session, const Follow
       return fail(news.error());
     }
     if (!news->step.empty()) listener.step(news->step);
-    if (!news->printed.empty()) listener.printed(news->printed);
+    if (!news->printed.text.empty()) listener.printed(news->printed.text);
     for (const std::string& line : news->results) listener.result(line);
     if (!news->ended) continue;
     end();

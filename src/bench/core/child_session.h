@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/json.h"
 #include "base/peer.h"
 #include "bench/core/agent_side.h"
 #include "bench/core/sessions.h"
@@ -25,7 +26,7 @@ inline constexpr std::chrono::seconds kStartDeadline{30};
 struct ChildNews {
   std::vector<std::string> results;
   std::string step;     // what is being done now
-  std::string printed;  // what libraries wrote; past the first 4 MiB it is dropped
+  json::Lines printed;  // what libraries wrote; past the first 4 MiB it is dropped
   bool ended = false;
   std::string trouble;  // why it ended before its work did
   bool killed = false;

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
-#include "host/fd.h"
 
 namespace railbed {
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/ip.h"
 #include "base/result.h"
-#include "host/fd.h"
 
 namespace railbed {
 

@@ -6,11 +6,10 @@
 #include "bench/tcp/block.h"
 #include "bench/tcp/protocol.h"
 #include "bench/tcp/tcp.h"
+#include "host/socket.h"
 
 namespace railbed {
 namespace {
-
-constexpr int kBacklog = 128;
 
 using Doors = Sessions<TcpDoor>;
 

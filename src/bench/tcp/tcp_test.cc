@@ -12,6 +12,7 @@
 
 #include "base/random.h"
 #include "bench/tcp/block.h"
+#include "host/socket.h"
 
 namespace railbed {
 namespace {
@@ -22,7 +23,7 @@ using ::testing::HasSubstr;
 const IpAddress kTcpLoopback = *IpAddress::parse("127.0.0.1");
 
 TcpDoor open_door() {
-  auto listener = listen_on(kTcpLoopback, 16);
+  auto listener = listen_on(kTcpLoopback, kBacklog);
   EXPECT_TRUE(listener);
   return {std::move(*listener), random_hex(kTokenHex / 2)};
 }
@@ -108,6 +109,22 @@ TEST(TcpThroughput, SilentAndChattyStrangersHoldNobodyUp) {
     for (int i = 0; i < 8; ++i) {
       auto stranger = connect_stream(kTcpLoopback, kTcpLoopback, door.listener.port,
                                      i % 2 == 0 ? "" : "GET / HTTP/1.1", 0, milliseconds(1000), {});
+      if (stranger) strangers.push_back(std::move(*stranger));
+    }
+    sent = tcp_send(target_of(door), tcp_plan(1), {});
+  });
+  EXPECT_FALSE(sent.failure);
+  EXPECT_FALSE(received.failure);
+}
+
+TEST(TcpThroughput, ACrowdOfSilentStrangersKeepsNobodyOut) {
+  const TcpDoor door = open_door();
+  std::vector<Socket> strangers;
+  TcpSent sent;
+  const TcpReceived received = beside(tcp_receive, door, tcp_plan(1), {}, [&] {
+    for (int i = 0; i < 400; ++i) {
+      auto stranger =
+          connect_stream(kTcpLoopback, kTcpLoopback, door.listener.port, "", 0, milliseconds(1000), {});
       if (stranger) strangers.push_back(std::move(*stranger));
     }
     sent = tcp_send(target_of(door), tcp_plan(1), {});

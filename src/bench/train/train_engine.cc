@@ -8,6 +8,7 @@
 #include "bench/train/gpu_train_child.h"
 #include "bench/train/train.h"
 #include "bench/verbs/open_sessions.h"
+#include "host/socket.h"
 
 namespace railbed {
 namespace {
@@ -31,7 +32,7 @@ Handlers train_handlers(AgentSide& side) {
   handlers.emplace(
       kTrainListen,
       typed_handler<TcpListen>([doors](const TcpListen& request, std::stop_token) -> Result<TcpListening> {
-        auto listener = listen_on(request.address, 8);
+        auto listener = listen_on(request.address, kBacklog);
         if (!listener) return fail(listener.error());
         auto door = std::make_shared<TcpDoor>(TcpDoor{std::move(*listener), random_hex(kTokenHex / 2)});
         TcpListening answer{"", door->listener.port, door->token};

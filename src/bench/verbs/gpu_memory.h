@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "host/cuda_library.h"
-#include "host/fd.h"
 
 namespace railbed {
 

@@ -40,6 +40,23 @@ bool recovered(const NodeView& node, const std::string& address) {
   return gpu != nullptr && gpu->nvml && gpu->nvml->recovery_action && *gpu->nvml->recovery_action == "none";
 }
 
+// Whether the machine has something at that address; a machine whose devices could not be read is believed.
+bool is_there(const NodeView& node, const std::string& address) {
+  return !node.facts->pci || find_pci(node.pci(), address) != nullptr;
+}
+
+// It was taken out, or the line lies: no reason to take the node out of service.
+void of_no_device(Case& one, const Told& told, const LogEvent& main) {
+  one.warn(
+      {.message =
+           fmt::format("the kernel log of {} tells of {} on GPU {} ({}), and nothing is at that address now",
+                       *told.node.name, meaning_of(main), main.subject, told.how_often()),
+       .expected = "no Xid",
+       .observed = main.text,
+       .remedy = {"If a GPU was taken out, this is its past. If one is missing, look at its seat and power.",
+                  {"lspci -d 10de:", "journalctl -k -b | grep -e Xid -e NVRM"}}});
+}
+
 // Xids of one action. The one that says most comes first in the message: not 154, which only repeats.
 void xids_of(const Survey& survey, Judge& judge, XidAction action, Status status) {
   each_told(
@@ -50,6 +67,7 @@ void xids_of(const Survey& survey, Judge& judge, XidAction action, Status status
           return event->kind == LogKind::kXid && event->code != 154;
         });
         const LogEvent& main = first == told.events.end() ? *told.events.front() : **first;
+        if (!is_there(told.node, main.subject)) return of_no_device(one, told, main);
         const bool over = action == XidAction::kReset && recovered(told.node, main.subject);
         std::vector<std::string> commands = {"journalctl -k -b | grep -e Xid -e NVRM"};
         if (action == XidAction::kReset && !over)
@@ -128,6 +146,17 @@ void init_failed(const Survey& survey, Judge& judge) {
 
 void version_mismatch(const Survey& survey, Judge& judge) {
   each_told(survey, judge, "NVIDIA driver", is(LogKind::kVersionMismatch), [](Case& one, const Told& told) {
+    // Any user's program can bring libraries of its own, and a container mostly does.
+    if (told.node.facts->gpus.nvml)
+      return one.warn(
+          {.message =
+               fmt::format("a program on {} brought NVIDIA libraries of another version than the kernel "
+                           "module ({}); the node's own fit",
+                           *told.node.name, told.how_often()),
+           .expected = "one version",
+           .observed = told.newest().text,
+           .remedy = {"Look for a container or environment with its own libcuda or libnvidia-ml.",
+                      {"journalctl -k -b | grep -A 2 'API mismatch'", "cat /proc/driver/nvidia/version"}}});
     one.fail({.message = fmt::format("NVIDIA's libraries and kernel module on {} are of different versions: "
                                      "nothing can use a GPU ({})",
                                      *told.node.name, told.how_often()),
