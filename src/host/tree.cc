@@ -10,13 +10,17 @@
 namespace railbed {
 namespace {
 
-constexpr int kMaxLinks = 40;  // as the kernel: MAXSYMLINKS
+constexpr int kMaxLinks = 40;           // as the kernel: MAXSYMLINKS
+constexpr std::size_t kMaxSteps = 512;  // components of one path, its links' targets included; /sys has a few dozen
 
-// Walks `path` component by component. `follow_last` false leaves the last component as it is.
-Reading<std::string> walk(const Tree& tree, std::string_view path, bool follow_last, bool must_exist) {
+// Walks `path` component by component. `follow_last` false leaves the last component as it is. `followed`, where it is
+// given, grows by the components that came from links.
+Reading<std::string> walk(const Tree& tree, std::string_view path, bool follow_last, bool must_exist,
+                          std::size_t* followed = nullptr) {
   const std::string asked(path);
   std::deque<std::string> rest;
   for (const auto piece : split(path, '/')) rest.emplace_back(piece);
+  std::size_t steps = rest.size();
   std::string at;  // "" is the root
   int links = 0;
   while (!rest.empty()) {
@@ -31,8 +35,9 @@ Reading<std::string> walk(const Tree& tree, std::string_view path, bool follow_l
     const auto entry = tree.entries.find(next);
     if (entry != tree.entries.end() && entry->second.kind == TreeEntry::Kind::kLink &&
         (follow_last || !rest.empty())) {
-      if (++links > kMaxLinks) return {miss_of(ELOOP), asked};
       const auto target = split(entry->second.content, '/');
+      if (followed != nullptr) *followed += target.size();
+      if (++links > kMaxLinks || (steps += target.size()) > kMaxSteps) return {miss_of(ELOOP), asked};
       rest.insert(rest.begin(), target.begin(), target.end());
       if (entry->second.content.starts_with('/')) at.clear();
       continue;
@@ -47,7 +52,9 @@ bool is_leaf(const TreeEntry& entry) { return entry.kind != TreeEntry::Kind::kFo
 
 }  // namespace
 
-Reading<std::string> Tree::resolve(std::string_view path) const { return walk(*this, path, true, true); }
+Reading<std::string> Tree::resolve(std::string_view path, std::size_t* followed) const {
+  return walk(*this, path, true, true, followed);
+}
 
 Reading<std::string> Tree::place(std::string_view path) const { return walk(*this, path, false, false); }
 

@@ -30,8 +30,9 @@ struct Tree {
   std::map<std::string, Reading<CommandOutput>, std::less<>> commands;  // by words joined by spaces
   std::map<std::string, Reading<std::string>, std::less<>> calls;       // by name
 
-  // Where `path` ends when links are followed, clamped inside the root; the errno ENOENT, ENOTDIR or ELOOP.
-  Reading<std::string> resolve(std::string_view path) const;
+  // Where `path` ends when links are followed, clamped inside the root; the errno ENOENT, ENOTDIR or ELOOP. `followed`
+  // grows by what that cost: components that links led through.
+  Reading<std::string> resolve(std::string_view path, std::size_t* followed = nullptr) const;
   // Where `path` itself stands: links are followed up to its parent only, which need not exist.
   Reading<std::string> place(std::string_view path) const;
   bool has(std::string_view path) const;  // an entry, or a folder implied by entries below it

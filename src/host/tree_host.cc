@@ -1,4 +1,5 @@
 // A Host over a Tree: captured machines, fixtures and tests.
+#include <atomic>
 #include <cerrno>
 
 #include "host/errno_name.h"
@@ -31,7 +32,7 @@ class TreeHost : public Host {
     return {tree_.names(*found), std::string(path)};
   }
 
-  Reading<std::string> resolve(std::string_view path) override { return tree_.resolve(path); }
+  Reading<std::string> resolve(std::string_view path) override { return follow(path); }
 
   Reading<CommandOutput> run(const std::vector<std::string>& words, std::chrono::milliseconds) override {
     const std::string command = joined(words);
@@ -48,9 +49,20 @@ class TreeHost : public Host {
   }
 
  private:
+  // A tree may come from anybody, and each file is looked for anew: links have a budget for all of them.
+  static constexpr std::size_t kMostFollowed = 2'000'000;
+
+  Reading<std::string> follow(std::string_view path) const {
+    if (followed_ > kMostFollowed) return {miss_of(ELOOP), std::string(path)};
+    std::size_t followed = 0;
+    auto resolved = tree_.resolve(path, &followed);
+    followed_ += followed;
+    return resolved;
+  }
+
   // The resolved path, or why reading it fails.
   Reading<std::string> find(std::string_view path) const {
-    const auto resolved = tree_.resolve(path);
+    const auto resolved = follow(path);
     if (!resolved) return resolved;
     const auto entry = tree_.entries.find(*resolved);
     if (entry != tree_.entries.end() && entry->second.kind == TreeEntry::Kind::kFailure)
@@ -59,6 +71,7 @@ class TreeHost : public Host {
   }
 
   const Tree tree_;
+  mutable std::atomic<std::size_t> followed_ = 0;  // collectors ask from several threads
 };
 
 }  // namespace

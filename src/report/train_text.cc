@@ -100,7 +100,7 @@ std::string throughput_text(const TrainReport& report) {
   return text + '\n';
 }
 
-std::string ceiling_text(const Ceiling& ceiling) {
+std::string ceiling_lines(const Ceiling& ceiling) {
   std::string text;
   if (!ceiling.limits.empty())
     text += fmt::format("  ceiling {}: {} = {}\n", to_text(ceiling.limits.front().rate),
@@ -134,7 +134,7 @@ std::string train_text(const TrainReport& report) {
     text +=
         fmt::format("  the exchange hides  from {} a rank on (at most {:.0f} % of the computing exposed)\n",
                     to_text(report.hiding_rate), 100 * kHiddenShare);
-  text += ceiling_text(report.ceiling);
+  text += ceiling_lines(report.ceiling);
   if (report.checked_bytes > 0 && report.wrong_bytes == 0)
     text += fmt::format("  sums checked: {}, all exact\n", to_text(ByteCount{report.checked_bytes}));
   if (!report.failure) return text;
