@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxDepth = 64;
 constexpr std::size_t kMaxMembers = 4096;
+constexpr std::size_t kMaxValues = 1'000'000;  // each takes some fifty bytes once it is parsed
 
 std::string place_of(const std::string& what) {
   // nlohmann prefixes "[json.exception.parse_error.101] "; the rest is written for people.
@@ -21,9 +22,12 @@ std::string place_of(const std::string& what) {
 std::string_view unreasonable(std::string_view text) {
   std::array<std::size_t, kMaxDepth + 1> members{};
   std::size_t depth = 0;
+  std::size_t values = 0;
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
+    if (!in_string && (c == ',' || c == '[' || c == '{') && ++values > kMaxValues)
+      return "JSON of more than a million values";
     if (in_string) {
       if (c == '\\') ++i;
       if (c == '"') in_string = false;

@@ -59,6 +59,17 @@ Share<Gpus> collect_gpu_share(Host& host, const Reading<std::vector<PciDevice>>&
   return share;
 }
 
+std::vector<std::string> count_left_out(Host& host) {
+  std::vector<std::string> found;
+  for (const auto& [folder, most] : {std::pair{"/sys/class/net", kMostOfAKind},
+                                     {"/sys/class/infiniband", kMostRdmaDevices},
+                                     {"/sys/class/nvme", kMostOfAKind},
+                                     {"/sys/bus/pci/devices", kMostOfAKind}})
+    if (const auto names = host.list(folder); names && names->size() > most)
+      found.push_back(fmt::format("{} of {} in {}", most, names->size(), folder));
+  return found;
+}
+
 }  // namespace
 
 Facts collect_facts(Host& host, const CollectOptions& options) {
@@ -87,6 +98,7 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   facts.pytorch = timed("pytorch", runs, [&] {
     return collect_pytorch(host, options.venv, std::chrono::seconds(options.venv_seconds));
   });
+  facts.left_out = count_left_out(host);
   auto gpu_share = gpus.get();
   auto net_share = net.get();
   auto rdma_share = rdma.get();

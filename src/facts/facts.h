@@ -43,6 +43,7 @@ struct Facts {
   Reading<Load> load;  // absent unless it was asked for
   Reading<KernelLog> kernel_log;
   Reading<PyTorch> pytorch;  // absent unless a venv was named
+  std::vector<std::string> left_out;  // what there was too much of: "4096 of 50000 in /sys/class/net"
   std::vector<CollectorRun> collectors;
   static void fields(auto&& field) {
     field("version", &Facts::version);
@@ -57,6 +58,7 @@ struct Facts {
     field("load", &Facts::load);
     field("kernel_log", &Facts::kernel_log);
     field("pytorch", &Facts::pytorch);
+    field("left_out", &Facts::left_out);
     field("collectors", &Facts::collectors);
   }
 };

@@ -14,12 +14,15 @@ namespace railbed {
 namespace {
 
 const std::string kClass = "/sys/class/infiniband";
+constexpr std::size_t kMostPorts = 8;  // adapters have one or two
 
-std::vector<int> sorted_numbers(const std::vector<std::string>& names) {
+// The first of them: no port has more entries than that in a table.
+std::vector<int> sorted_numbers(const std::vector<std::string>& names, std::size_t most = 4096) {
   std::vector<int> numbers;
   for (const auto& name : names)
     if (const auto number = parse_number<int>(name)) numbers.push_back(*number);
   std::sort(numbers.begin(), numbers.end());
+  numbers.resize(std::min(numbers.size(), most));
   return numbers;
 }
 
@@ -195,7 +198,7 @@ RdmaDevice collect_device(Host& host, const std::string& name, const Reading<boo
   device.dma_buf = verbs_dma_buf(verbs, name);
   device.ports = host.list(folder + "/ports").parsed([&](const std::vector<std::string>& names) {
     std::vector<RdmaPort> ports;
-    for (const int number : sorted_numbers(names))
+    for (const int number : sorted_numbers(names, kMostPorts))
       ports.push_back(collect_port(host, name, number, verbs, !device.management.value_or(false)));
     return std::optional(std::move(ports));
   });
@@ -233,7 +236,7 @@ std::string verbs_call_without(const std::string& devices) {
 
 Rdma collect_rdma(Host& host) {
   Rdma rdma;
-  auto names = device_names(host, kClass, kLongestDevice);
+  auto names = device_names(host, kClass, kLongestDevice, kMostRdmaDevices);
   // Without ib_core the folder is not there: that is a machine without RDMA devices, not one we cannot read.
   if (names.absent()) names = {std::vector<std::string>{}, kClass};
   const auto management = read_management(host, items(names));

@@ -1,6 +1,7 @@
 // Small steps that every collector takes: a file to a typed Reading.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -34,6 +35,11 @@ inline constexpr std::size_t kLongestInterface = 15;  // IFNAMSIZ - 1, linux/if.
 inline constexpr std::size_t kLongestDevice = 63;     // IB_DEVICE_NAME_MAX - 1, rdma/ib_verbs.h
 inline constexpr std::size_t kLongestHost = 253;      // RFC 1035
 
+// How many of a kind are looked at; a machine has far fewer, and a captured tree is anybody's.
+// Facts::left_out tells of more.
+inline constexpr std::size_t kMostOfAKind = 4096;
+inline constexpr std::size_t kMostRdmaDevices = 1024;
+
 // A word that can name a device: it stands in paths, in commands and in YAML.
 inline bool is_device_name(std::string_view name, std::size_t most) {
   return is_plain_word(name, most) && name.find('/') == std::string_view::npos;
@@ -41,9 +47,10 @@ inline bool is_device_name(std::string_view name, std::size_t most) {
 
 // The names in a folder of devices. What no device can be called was made up by somebody, and is left out.
 inline Reading<std::vector<std::string>> device_names(Host& host, const std::string& folder,
-                                                      std::size_t most) {
+                                                      std::size_t longest, std::size_t most = kMostOfAKind) {
   return host.list(folder).parsed([&](std::vector<std::string> names) {
-    std::erase_if(names, [&](const std::string& name) { return !is_device_name(name, most); });
+    std::erase_if(names, [&](const std::string& name) { return !is_device_name(name, longest); });
+    names.resize(std::min(names.size(), most));
     return std::optional(std::move(names));
   });
 }

@@ -28,6 +28,8 @@ namespace {
 
 constexpr std::string_view kHeader = "railbed-tree 1";
 constexpr std::size_t kMaxPath = 4096;
+constexpr std::size_t kMaxFolders =
+    64;  // /sys has a dozen in each other; each costs a look at every entry below
 // Each change reads and writes its answer anew: a hostile tree must not make that last.
 constexpr std::size_t kMaxPatches = 256;
 constexpr std::size_t kMaxPatched = 256 << 10;
@@ -61,7 +63,9 @@ std::optional<std::string> unescape(std::string_view text) {
 
 bool is_normal_path(std::string_view path) {
   if (!path.starts_with('/') || path.size() < 2 || path.size() > kMaxPath) return false;
-  for (const auto piece : split(path.substr(1), '/'))
+  const auto pieces = split(path.substr(1), '/');
+  if (pieces.size() > kMaxFolders) return false;
+  for (const auto piece : pieces)
     if (piece.empty() || piece == "." || piece == "..") return false;
   return path.find('\0') == std::string_view::npos;
 }

@@ -16,7 +16,7 @@ namespace railbed {
 namespace {
 
 constexpr std::size_t kMaxDepth = 16;
-constexpr std::size_t kMaxValues = 1'000'000;
+constexpr std::size_t kMaxValues = 300'000;
 constexpr std::string_view kNoAliases =
     "anchors and aliases are not used here: say what nodes share once, at the top level, and use ranges";
 
@@ -152,6 +152,21 @@ bool is_plain_text(std::string_view text, Complaints& complaints) {
   return true;
 }
 
+// yaml-cpp keeps a token for every bracket that is open. Brackets within quotes are counted, too: no text has
+// so many.
+bool nests_too_deep(std::string_view text, Complaints& complaints) {
+  constexpr std::size_t kMaxOpen = 64;
+  std::size_t open = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '[' || text[i] == '{') ++open;
+    if ((text[i] == ']' || text[i] == '}') && open > 0) --open;
+    if (open <= kMaxOpen) continue;
+    complaints.add({i, 1}, "nested deeper than any cluster needs");
+    return true;
+  }
+  return false;
+}
+
 // The first line up to `end` that is indented with a tab.
 std::optional<std::size_t> tab_in_indent(std::string_view text, std::size_t end) {
   std::size_t begin = 0;
@@ -217,10 +232,10 @@ void complain_of_syntax(std::string_view text, std::size_t offset, const std::st
 
 std::optional<YamlValue> parse_yaml(std::string_view text, Complaints& complaints) {
   if (text.size() > kMaxFileBytes) {
-    complaints.add({0, 1}, "the file is larger than 16 MiB");
+    complaints.add({0, 1}, "the file is larger than 4 MiB");
     return std::nullopt;
   }
-  if (!is_plain_text(text, complaints)) return std::nullopt;
+  if (!is_plain_text(text, complaints) || nests_too_deep(text, complaints)) return std::nullopt;
   TreeBuilder builder(text, complaints);
   try {
     std::istringstream stream{std::string(text)};

@@ -27,7 +27,7 @@ struct YamlValue {
   std::vector<YamlKey> keys = {};     // of kMapping: one an item
 };
 
-inline constexpr std::size_t kMaxFileBytes = 16 << 20;
+inline constexpr std::size_t kMaxFileBytes = 4 << 20;  // 20,000 nodes on a line each; ranges take less
 
 // Nothing when the text could not be read at all; the complaints then say why.
 std::optional<YamlValue> parse_yaml(std::string_view text, Complaints& complaints);

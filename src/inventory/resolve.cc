@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kMaxNodes = 100'000;
 constexpr std::size_t kMaxRails = 256;
-constexpr std::size_t kMaxPorts = 2'000'000;
+constexpr std::size_t kMaxPorts = 250'000;
 constexpr int kMaxIpoibMtu = 65520;  // connected mode; Documentation/infiniband/ipoib.rst
 
 // RFC 1123 names, and the underscore that people use all the same. They end up in ssh's words and in paths.
@@ -371,29 +371,32 @@ void Resolver::check_pair(std::size_t earlier, std::size_t later, const std::str
                        two.subnet->to_text(), one.subnet->to_text(), one.name, node));
 }
 
+// Looks at pairs of rails, not at pairs of ports on each node: a description of a few lines may stand for a
+// quarter of a million ports. One complaint a rail is enough.
 void Resolver::check_against_other_rails() {
-  struct Seat {
-    std::size_t rail;
-    const std::string* interface;
-  };
   const auto overlap = [&](std::size_t one, std::size_t two) {
     const auto& a = cluster_.rails[one].subnet;
     const auto& b = cluster_.rails[two].subnet;
     return a && b && (a->contains(b->network()) || b->contains(a->network()));
   };
-  std::unordered_map<std::string_view, std::vector<Seat>> seats;
-  std::vector<bool> complained(cluster_.rails.size());  // one complaint a rail is enough
+  std::unordered_map<std::string, std::size_t> rail_at;  // "node interface" → its first rail
   for (std::size_t rail = 0; rail < cluster_.rails.size(); ++rail) {
+    bool complained = false;
+    std::unordered_map<std::string_view, const RailPort*> port_on;
     for (const RailPort& port : cluster_.rails[rail].ports) {
-      auto& taken = seats[port.node];
-      for (const Seat& seat : taken) {
-        if (complained[rail] || seat.rail == rail) break;
-        const bool same_interface = *seat.interface == port.interface;
-        if (!same_interface && !overlap(seat.rail, rail)) continue;
-        check_pair(seat.rail, rail, port.node, same_interface);
-        complained[rail] = true;
-      }
-      taken.push_back({rail, &port.interface});
+      port_on.emplace(port.node, &port);
+      const auto [first, fresh] = rail_at.emplace(port.node + ' ' + port.interface, rail);
+      if (fresh || first->second == rail || std::exchange(complained, true)) continue;
+      check_pair(first->second, rail, port.node, true);
+    }
+    for (std::size_t earlier = 0; earlier < rail && !complained; ++earlier) {
+      if (!overlap(earlier, rail)) continue;
+      const auto& ports = cluster_.rails[earlier].ports;
+      const auto shared =
+          std::ranges::find_if(ports, [&](const RailPort& port) { return port_on.contains(port.node); });
+      if (shared == ports.end()) continue;
+      check_pair(earlier, rail, shared->node, false);
+      complained = true;
     }
   }
 }

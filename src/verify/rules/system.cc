@@ -1,5 +1,6 @@
 // What hangs, what is full or frozen, and what holds the processors back.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -8,6 +9,19 @@
 
 namespace railbed {
 namespace {
+
+void left_out(const Survey& survey, Judge& judge) {
+  each_node(survey, judge, "devices", [](Case& one, const NodeView& node) {
+    const std::vector<std::string>& left_out = node.facts->left_out;
+    if (left_out.empty()) return one.pass("all looked at");
+    one.warn({.message = fmt::format("{} shows more devices than any machine has: only {} were looked at",
+                                     *node.name, fmt::join(left_out, ", ")),
+              .expected = "all are looked at",
+              .observed = fmt::format("{}", fmt::join(left_out, ", ")),
+              .remedy = {"Look for what makes interfaces without end; of a captured tree, ask who made it.",
+                         {"ls /sys/class/net | sed 's/[0-9].*//' | sort | uniq -c | sort -rn | head"}}});
+  });
+}
 
 void processors_online(const Survey& survey, Judge& judge) {
   each_node(survey, judge, "processors", whole_node, [](Case& one, const NodeView& node) {
@@ -137,6 +151,16 @@ void inodes(const Survey& survey, Judge& judge) {
 
 std::span<const Rule> system_rules() {
   static const Rule kRules[] = {
+      {.id = "host.left-out",
+       .title = "all devices were looked at",
+       .why = "What was not looked at may be broken, and no rule says so.",
+       .source =
+           "the entries of /sys/class/net, /sys/class/infiniband, /sys/class/nvme and /sys/bus/pci/devices",
+       .standard = "at most 4096 interfaces, PCI functions and NVMe controllers, 1024 RDMA devices: ours",
+       .remedy = "Find what makes so many.",
+       .fixture = "h100-left-out",
+       .explained_by = {},
+       .check = left_out},
       {.id = "host.stuck-process",
        .title = "no process hangs in a driver",
        .why = "A process stuck in the kernel holds its GPU or adapter until the node is rebooted.",

@@ -1,0 +1,41 @@
+#include "campaign/gather.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/moment.h"
+
+namespace railbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A health check looks at this machine, for all that cluster.yaml expects of the node it is.
+TEST(HealthCheck, AsksForWhatItsRulesNeed) {
+  std::string pattern = fs::temp_directory_path() / "railbed-gather.XXXXXX";
+  const fs::path folder = mkdtemp(pattern.data());
+  const std::string cluster = folder / "cluster.yaml";
+  ASSERT_TRUE(
+      write_file(cluster,
+                 "railbed: 1\ncluster: one\nnodes:\n  - {name: here, local: true, expect: {checkpoint_path: "
+                 "/usr, venv: /no/such/venv}}\n"));
+  Sources sources;
+  sources.cluster = cluster;
+  sources.only = "here";
+  sources.collect.log_since = "1h";
+  const auto evidence = gather_evidence(sources, {}, {});
+  fs::remove_all(folder);
+  ASSERT_TRUE(evidence) << evidence.error().text;
+  const Facts& facts = evidence->nodes.at("here");
+  const auto& asked = facts.system.storage.file_systems;
+  EXPECT_TRUE(std::ranges::any_of(asked, [](const FileSystem& one) { return one.path == "/usr"; }));
+  ASSERT_TRUE(facts.pytorch) << facts.pytorch.miss().why;
+  EXPECT_EQ(facts.pytorch->error, "there is no /no/such/venv/bin/python");
+  EXPECT_TRUE(!facts.kernel_log || facts.kernel_log->begins > now_unix() - 3700);
+}
+
+}  // namespace
+}  // namespace railbed

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Files from anybody: trees, folders, facts and descriptions made to hang railbed or to fill the memory.
+
+Each must end by itself, in at most 512 MiB, with an exit code of ours. How long it may take is no judgement of speed but
+the guard against one that hangs; what is measured is printed, for the reader.
+"""
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+RAILBED = pathlib.Path(os.environ["RAILBED"]).resolve()
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MEMORY = 512 << 20
+HANGS = 120  # seconds, on a busy machine
+MIB = 1 << 20
+DESCRIPTION = 4 * MIB - 100  # the longest cluster.yaml that is read at all
+
+
+class Hostile(unittest.TestCase):
+    def setUp(self):
+        self.home = tempfile.TemporaryDirectory()
+        self.addCleanup(self.home.cleanup)
+        self.folder = pathlib.Path(self.home.name)
+
+    def write(self, name, content):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def run_on(self, *words, codes=(64,)):
+        """What it printed, both ways."""
+        began = time.monotonic()
+        out = self.folder / "out"
+        with open(out, "wb") as file:
+            child = subprocess.Popen([RAILBED, *map(str, words)], stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+                                     cwd=self.folder, env=os.environ | {"HOME": self.home.name})
+            try:
+                deadline = time.monotonic() + HANGS
+                while True:
+                    pid, status, usage = os.wait4(child.pid, os.WNOHANG)
+                    if pid:
+                        break
+                    self.assertLess(time.monotonic(), deadline, f"hangs: {words}")
+                    time.sleep(0.01)
+            except BaseException:
+                child.kill()
+                raise
+        child.returncode = os.waitstatus_to_exitcode(status)
+        text = out.read_text(errors="replace")
+        print(f"{self.id().split('.')[-1]}: {time.monotonic() - began:.1f} s, {usage.ru_maxrss >> 10} MiB", file=sys.stderr)
+        self.assertIn(child.returncode, codes, text[:2000])
+        self.assertLess(usage.ru_maxrss * 1024, MEMORY, words)
+        return text
+
+    # Descriptions
+
+    def check(self, text):
+        return self.run_on("check", self.write("cluster.yaml", text), codes=(0, 64))
+
+    def test_brackets_without_end(self):
+        for what in ("[", "{", "- ", "? ", "a: [", "[a,", '"', "[],", "a:\n "):
+            for size in (DESCRIPTION, 16 * MIB):
+                self.check(what * (size // len(what)))
+
+    def test_lists_of_millions(self):
+        for size in (DESCRIPTION, 16 * MIB):
+            self.check("railbed: 1\nnodes: [" + "a," * (size // 2 - 20) + "a]\n")
+            self.check("railbed: 1\nnodes:\n" + "  - a\n" * (size // 6 - 20))
+            self.check("railbed: 1\nnodes:\n  - a\n" + "".join(f"k{i}: 1\n" for i in range(size // 11)))
+
+    def test_ranges_that_multiply(self):
+        rails = "".join(f"  - {{name: r{i}, subnet: 10.{i}.0.0/16, interface: e{i}, first_address: 10.{i}.0.1}}\n"
+                        for i in range(200))
+        self.check("railbed: 1\ncluster: x\nnodes:\n  - 'n[00001-10000]'\nrails:\n" + rails)
+        self.check("railbed: 1\ncluster: x\nnodes:\n  - 'n[1-10][1-10][1-10][1-10][1-10][1-10][1-10][1-10][1-10]'\n")
+
+    def test_what_is_no_file(self):
+        os.mkfifo(self.folder / "pipe")
+        for path in (self.folder / "pipe", "/dev/zero", "/dev/tty0", self.folder):
+            for words in (("check", path), ("verify", path), ("verify", "--facts", path), ("verify", "--measurements", path),
+                          ("verify", "--root", path), ("facts", "--root", path), ("init", "--facts", path, "-o", "-"),
+                          ("report", "--measurements", path)):
+                if path == self.folder and "--root" in words:
+                    continue
+                self.run_on(*words, codes=(2, 3, 64))
+
+    # Facts and measurements
+
+    def test_json_that_grows(self):
+        for text in ("[" * 8 * MIB, "[" + "[]," * (2 * MIB) + "[]]", '{"a":' * MIB, '"' + "a" * 16 * MIB,
+                     '{"version":1,"collectors":[' + "{}," * (2 * MIB) + "{}]}",
+                     '{"version":1,"net":{"interfaces":{"value":[' + '{"name":"e"},' * (MIB // 2) + '{"name":"e"}]}}}'):
+            self.run_on("verify", "--facts", self.write("facts.json", text), codes=(0, 1, 2, 3, 64))
+            self.run_on("verify", "--root", ROOT / "tests/machines/v100-cx3pro", "--measurements",
+                        self.write("measurements.json", text), codes=(0, 1, 2, 3, 64))
+
+    # Trees
+
+    def tree(self, lines):
+        text = "railbed-tree 1\n" + lines
+        return self.run_on("verify", "--root", self.write("node.tree", text[:16 * MIB].rsplit("\n", 1)[0] + "\n"),
+                           codes=(0, 1, 2, 3, 64))
+
+    def test_a_machine_of_interfaces(self):
+        self.tree("".join(f"/sys/class/net/e{i}/mtu = 9000\n" for i in range(400_000)))
+
+    def test_a_machine_of_devices(self):
+        addresses = [f"{d:04x}:{b:02x}:{s:02x}.0" for d in range(40) for b in range(256) for s in range(32)]
+        self.tree("".join(f"/sys/bus/pci/devices/{one}/class = 0x030200\n/sys/bus/pci/devices/{one}/vendor = 0x10de\n"
+                          for one in addresses))
+
+    def test_a_machine_of_ports(self):
+        self.tree("".join(f"/sys/class/infiniband/mlx5_{i}/ports/{port}/state = 4: ACTIVE\n"
+                          for i in range(1000) for port in range(1, 200)))
+
+    def test_a_port_of_gids(self):
+        self.tree("".join(f"/sys/class/infiniband/mlx5_0/ports/1/gids/{i} = fe80:0000:0000:0000:0000:0000:{i >> 16:04x}:"
+                          f"{i & 0xffff:04x}\n/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types/{i} = RoCE v2\n"
+                          for i in range(100_000)))
+
+    def test_links_that_lead_through_links(self):
+        long = "/".join(["x"] * 2000)
+        chain = "".join(f"/a{i} -> {'../' * 1000}a{i + 1}\n" for i in range(39)) + f"/a39 -> /{long}\n"
+        nets = "".join(f"/sys/class/net/e{i} -> /a0\n" for i in range(3000))
+        self.tree(chain + nets)
+
+    def test_a_path_of_many_folders(self):
+        self.tree("".join(f"/{'a/' * 2000}{i} = x\n" for i in range(4000)))
+
+    def test_a_log_of_many_lines(self):
+        lines = [{"first": i, "last": i, "count": 1, "text": f"NVRM: Xid (PCI:0000:{i % 256:02x}:00): {i % 999}, x"}
+                 for i in range(100_000)]
+        self.tree("@ kernel-log <<END\n" + json.dumps({"source": "/dev/kmsg", "begins": 0, "ends": 1, "lines": lines}) +
+                  "\nEND\n")
+
+    def test_an_answer_of_many_values(self):
+        for call in ("verbs", "nvml", "ethernet e0", "kernel-log", "nvme", "stuck"):
+            self.tree(f"@ {call} <<END\n[" + "[]," * (4 * MIB) + "[]]\nEND\n")
+
+    def test_a_base_that_is_a_pipe(self):
+        os.mkfifo(self.folder / "pipe.tree")
+        self.write("node.tree", "railbed-tree 1\nbase: pipe.tree\n")
+        self.assertIn("pipe", self.run_on("verify", "--root", self.folder / "node.tree", codes=(3, 64)))
+
+    # Folders that look like /
+
+    def test_a_folder_of_pipes_and_endless_files(self):
+        for name in ("sys/class/net/e0/mtu", "proc/cmdline", "etc/nccl.conf", "proc/sys/kernel/hostname"):
+            (self.folder / "root" / name).parent.mkdir(parents=True, exist_ok=True)
+            os.mkfifo(self.folder / "root" / name)
+        endless = self.write("root/proc/meminfo", "")
+        os.truncate(endless, 1 << 40)
+        os.truncate(self.write("root/etc/environment", ""), 1 << 40)
+        self.run_on("verify", "--root", self.folder / "root", codes=(0, 1, 2, 3))
+
+    def test_a_folder_of_many_entries(self):
+        net = self.folder / "root/sys/class/net"
+        net.mkdir(parents=True)
+        for i in range(50_000):
+            (net / f"e{i}").touch()
+        self.run_on("verify", "--root", self.folder / "root", codes=(0, 1, 2, 3))
+
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    unittest.main(verbosity=1)
