@@ -3,9 +3,10 @@
 //
 //   each_rail_end(survey, judge, [](Case& one, const RailEnd& end) {
 //     if (one.lacks_interface(end)) return;
-//     const int* mtu = one.read(end.interface->mtu);  // not readable: the case ends as unknown, with the
-//     path if (mtu == nullptr) return; if (*mtu == 9000) return one.pass("9000"); one.fail({.message =
-//     fmt::format("{} has MTU {}, expected 9000", end.where(), *mtu), …
+//     const int* mtu = one.read(end.interface->mtu);  // not readable: the case ends as unknown, with its path
+//     if (mtu == nullptr) return;
+//     if (*mtu == 9000) return one.pass("9000");
+//     one.fail({.message = fmt::format("{} has MTU {}, expected 9000", end.where(), *mtu), …});
 //   });
 //
 // GPUs that NVML answers for have theirs in gpu_view.h, the kernel's log in log_events.h, what should be
