@@ -54,9 +54,10 @@ if(RAILBED_ALONE)
   set(PARSED ${CMAKE_BINARY_DIR}/third_party.h)
   configure_file(${CMAKE_SOURCE_DIR}/cmake/third_party.h ${PARSED} COPYONLY)
   add_custom_command(OUTPUT ${PARSED}.gch DEPENDS ${PARSED}
-                     COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -x c++-header ${PARSED} -o ${PARSED}.gch)
+                     COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -Wall -Wextra -Wpedantic -x c++-header ${PARSED}
+                             -o ${PARSED}.gch)
   add_custom_target(third_party_parsed DEPENDS ${PARSED}.gch)
-  target_compile_options(railbed_options INTERFACE -include ${PARSED})
+  target_compile_options(railbed_options INTERFACE -include ${PARSED} -Winvalid-pch)
 endif()
 
 # Every room's library, and no program: what the preset `alone` checks, file by file.
