@@ -57,7 +57,7 @@ if(RAILBED_ALONE)
                      COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -Wall -Wextra -Wpedantic -x c++-header ${PARSED}
                              -o ${PARSED}.gch)
   add_custom_target(third_party_parsed DEPENDS ${PARSED}.gch)
-  target_compile_options(railbed_options INTERFACE -include ${PARSED} -Winvalid-pch)
+  target_compile_options(railbed_options INTERFACE -include ${PARSED})
 endif()
 
 # Every room's library, and no program: what the preset `alone` checks, file by file.
