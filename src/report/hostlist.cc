@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <set>
 
+#include "base/text.h"
+
 namespace railbed {
 namespace {
 
