@@ -84,8 +84,7 @@ function(railbed_room name)
   endif()
   if(RAILBED_TESTS AND tests)
     add_executable(${name}_test ${tests})
-    # A test's own code runs once: with the sanitizers, to optimize it takes longer than to run it.
-    target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O1> $<$<BOOL:${RAILBED_SANITIZED}>:-O0>)
+    target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O1>)
     target_link_libraries(${name}_test PRIVATE railbed_${name} ${ROOM_LIBRARIES} GTest::gmock GTest::gtest_main)
     target_compile_definitions(${name}_test PRIVATE RAILBED_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                                     RAILBED_SANITIZED=${RAILBED_SANITIZED})
