@@ -8,11 +8,10 @@ import json
 import os
 import pathlib
 import resource
-import subprocess
-import sys
 import tempfile
-import time
 import unittest
+
+import watched
 
 RAILBED = pathlib.Path(os.environ["RAILBED"]).resolve()
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -36,27 +35,12 @@ class Hostile(unittest.TestCase):
 
     def run_on(self, *words, codes=(64,)):
         """What it printed, both ways."""
-        began = time.monotonic()
         out = self.folder / "out"
-        with open(out, "wb") as file:
-            child = subprocess.Popen([RAILBED, *map(str, words)], stdin=subprocess.DEVNULL, stdout=file, stderr=file,
-                                     cwd=self.folder, env=os.environ | {"HOME": self.home.name})
-            try:
-                deadline = time.monotonic() + HANGS
-                while True:
-                    pid, status, usage = os.wait4(child.pid, os.WNOHANG)
-                    if pid:
-                        break
-                    self.assertLess(time.monotonic(), deadline, f"hangs: {words}")
-                    time.sleep(0.01)
-            except BaseException:
-                child.kill()
-                raise
-        child.returncode = os.waitstatus_to_exitcode(status)
+        code, memory = watched.run(self.id().split(".")[-1], [RAILBED, *words], out, HANGS, cwd=self.folder,
+                                   env=os.environ | {"HOME": self.home.name})
         text = out.read_text(errors="replace")
-        print(f"{self.id().split('.')[-1]}: {time.monotonic() - began:.1f} s, {usage.ru_maxrss >> 10} MiB", file=sys.stderr)
-        self.assertIn(child.returncode, codes, text[:2000])
-        self.assertLess(usage.ru_maxrss * 1024, MEMORY, words)
+        self.assertIn(code, codes, text[:2000])
+        self.assertLess(memory, MEMORY, words)
         return text
 
     # Descriptions

@@ -16,6 +16,8 @@ import tempfile
 import time
 import unittest
 
+import watched
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 POISON = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202ereversed\u2066\nssh: {config: /tmp/evil}\r\x00\x7f"
 FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -136,25 +138,10 @@ class MaliciousNode(unittest.TestCase):
         environment = os.environ | {"PATH": f"{home}/bin:{os.environ['PATH']}", "HOME": str(home), "EVIL_MODE": mode,
                                     "EVIL_FACTS": str(home / "facts.json"), "XDG_STATE_HOME": str(home / "state")}
         before = {one for one in home.rglob("*")}
-        began = time.monotonic()
-        with open(home / "out", "wb") as out:
-            child = subprocess.Popen([self.railbed, *words], cwd=work, env=environment, stdin=subprocess.DEVNULL, stdout=out,
-                                     stderr=out, start_new_session=True)
-            try:
-                while True:
-                    pid, status, usage = os.wait4(child.pid, os.WNOHANG)
-                    if pid:
-                        break
-                    self.assertLess(time.monotonic() - began, HANGS, "it hangs")
-                    time.sleep(0.01)
-            except BaseException:
-                child.kill()
-                raise
-        child.returncode = os.waitstatus_to_exitcode(status)
-        print(f"{mode}, {' '.join(words[:2])}: exit {child.returncode}, {time.monotonic() - began:.1f} s, "
-              f"{usage.ru_maxrss >> 10} MiB", file=sys.stderr)
-        self.assertIn(child.returncode, (0, 1, 2, 3, 64), (home / "out").read_text(errors="replace")[-2000:])
-        self.assertLess(usage.ru_maxrss * 1024, MEMORY)
+        code, memory = watched.run(f"{mode}, {' '.join(words[:2])}", [self.railbed, *words], home / "out", HANGS, cwd=work,
+                                   env=environment, start_new_session=True)
+        self.assertIn(code, (0, 1, 2, 3, 64), (home / "out").read_text(errors="replace")[-2000:])
+        self.assertLess(memory, MEMORY)
         if mode == "texts" and words[0] in ("verify", "prove"):
             self.assertNotIn("gave no facts", (home / "out").read_text(errors="replace"), "the poison was not taken in")
         # railbed writes what it was told to, and its history.

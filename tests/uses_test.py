@@ -13,7 +13,7 @@ import sys
 SRC = pathlib.Path(__file__).resolve().parent.parent / "src"
 
 # Header → what needs it. Names that most headers bring along (string, vector, utility) are left to the compiler.
-ALGORITHMS = ("all_of any_of clamp copy copy_n count count_if equal erase_if_not fill find find_if find_if_not for_each "
+ALGORITHMS = ("all_of any_of clamp copy copy_n count count_if equal fill find find_if find_if_not for_each "
               "lower_bound max max_element min min_element none_of nth_element remove replace reverse rotate sort "
               "stable_sort transform unique upper_bound").split()
 NEEDS = {

@@ -1,7 +1,6 @@
 #include "facts/kernel_log.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -12,12 +11,8 @@
 namespace railbed {
 namespace {
 
-// One failure says several things in the same moment ("BUG: unable to handle …", "Oops: …"). Lines that
-// always came together are one event.
-bool companions(const LogEvent& one, const KernelLogLine& line) {
-  return one.count == line.count && std::abs(one.first - line.first) < kSameMoment &&
-         std::abs(one.last - line.last) < kSameMoment;
-}
+// Seconds within which "BUG: unable to handle …" and "Oops: …" are one event.
+constexpr double kSameMoment = 1;
 
 }  // namespace
 
@@ -37,7 +32,7 @@ Reading<KernelLog> collect_kernel_log(Host& host, const std::string& since) {
       one.first = line.first;
       one.last = line.last;
     }
-    if (!companions(one, line)) one.count += line.count;
+    if (!came_together(one, line, kSameMoment)) one.count += line.count;
     one.first = std::min(one.first, line.first);
     if (line.last >= one.last) one.text = found->text;
     one.last = std::max(one.last, line.last);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -121,8 +122,13 @@ struct KernelLog {
   }
 };
 
-// What is said within so many seconds may be about one thing.
-inline constexpr double kSameMoment = 1;
+// Whether two of them, events or lines, came as often and within so many seconds of each other, first and
+// last: one failure says several things.
+template <class One, class Other>
+bool came_together(const One& one, const Other& other, double seconds) {
+  return one.count == other.count && std::abs(one.first - other.first) <= seconds &&
+         std::abs(one.last - other.last) <= seconds;
+}
 
 // One line → its event, with count, first and last left alone; nothing when the line is none of them.
 std::optional<LogEvent> parse_log_line(std::string_view line);

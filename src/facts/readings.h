@@ -30,7 +30,6 @@ inline Reading<bool> read_flag(Host& host, const std::string& path) {
 
 inline std::string last_part(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
 
-// The name of what a link leads to: /sys/.../device/driver → mlx5_core.
 inline constexpr std::size_t kLongestInterface = 15;  // IFNAMSIZ - 1, linux/if.h
 inline constexpr std::size_t kLongestDevice = 63;     // IB_DEVICE_NAME_MAX - 1, rdma/ib_verbs.h
 inline constexpr std::size_t kLongestHost = 253;      // RFC 1035
@@ -55,6 +54,7 @@ inline Reading<std::vector<std::string>> device_names(Host& host, const std::str
   });
 }
 
+// The name of what a link leads to: /sys/.../device/driver → mlx5_core.
 inline Reading<std::string> read_link_name(Host& host, const std::string& path) {
   return host.resolve(path).parsed([](const std::string& target) {
     std::string name = last_part(target);

@@ -89,12 +89,12 @@ class Reception {
     const auto hello = json::read<RankHello>(guest.said);
     if (!hello) return "no introduction of a rank";
     const RankIntroduction& who = hello->introduction;
+    if (!is_host_name(who.host) || who.gpus.size() > kMostGpus) return "no introduction of a rank";
     if (!same_secret(hello->proof, proof_of(at_, Prover::kRank, guest.told, hello->nonce, who)))
       return "it knows another secret than rank 0. "
              "Give all ranks one RAILBED_SECRET in their environment, or a home folder that they share";
     if (who.ranks != ranks_) return fmt::format("it is one of {} ranks, rank 0 one of {}", who.ranks, ranks_);
     if (who.rank < 1 || who.rank >= ranks_) return fmt::format("there is no rank {} to wait for", who.rank);
-    if (!is_host_name(who.host) || who.gpus.size() > kMostGpus) return "no introduction of a rank";
     if (arrived_.contains(who.rank)) return fmt::format("rank {} is here already", who.rank);
     if (!say(guest, fmt::format("{}{}\n", kWelcome,
                                 proof_of(at_, Prover::kRankZero, guest.told, hello->nonce, who))))

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "base/moment.h"
@@ -89,8 +88,7 @@ std::uint64_t Told::total() const {
   std::uint64_t sum = 0;
   for (auto one = events.begin(); one != events.end(); ++one) {
     const bool said = std::any_of(events.begin(), one, [&](const LogEvent* other) {
-      return other->count == (*one)->count && std::abs(other->first - (*one)->first) <= kSameFailure &&
-             std::abs(other->last - (*one)->last) <= kSameFailure;
+      return came_together(*other, **one, kSameFailure);
     });
     if (!said) sum += (*one)->count;
   }
