@@ -1,4 +1,5 @@
 // What the preset `alone` parses once for all files: headers that are not ours. Nothing else includes this.
+#include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,3 +27,4 @@
 #include <thread>
 #include <tl/expected.hpp>
 #include <vector>
+#include <yaml-cpp/yaml.h>

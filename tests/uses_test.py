@@ -43,6 +43,10 @@ NEEDS = {
     "stop_token": r"std::stop_(token|source|callback)\b",
     "thread": r"std::(jthread|thread|this_thread)\b",
     "fmt/": r"\bfmt::\w+\(",
+    "CLI/": r"\bCLI::(?!App\b)\w+",
+    "yaml-cpp/": r"\bYAML::\w+",
+    "nlohmann/": r"\bnlohmann::\w+",
+    "tl/": r"\btl::\w+",
 }
 
 
