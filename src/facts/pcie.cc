@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "facts/pci_config.h"
 #include "facts/readings.h"
