@@ -6,6 +6,7 @@ Error at_node(std::string_view node, Error error) {
   if (error.node == node) return error;
   error.text = std::string(node) + ": " + error.text;
   error.node = node;
+  error.placed = false;
   return error;
 }
 

@@ -24,6 +24,8 @@ struct Error {
   // The node that it concerns, which the text then names; empty where it concerns none. Logic asks this and
   // the kind, never the text.
   std::string node = {};
+  // The text begins with FILE:LINE:COLUMN, as compilers write it, and so does each complaint in it.
+  bool placed = false;
 };
 
 template <class T>
@@ -44,6 +46,7 @@ inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(st
 // Passes an error on, saying first what the caller was doing: "read cluster.yaml: no such file".
 inline tl::unexpected<Error> fail(Error error, std::string_view doing) {
   error.text = std::string(doing) + ": " + error.text;
+  error.placed = false;
   return tl::unexpected<Error>(std::move(error));
 }
 

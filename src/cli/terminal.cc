@@ -45,28 +45,12 @@ std::stop_source& install_handlers() {
   return *source;
 }
 
-// Whether the text begins with FILE:LINE:COLUMN and a colon.
-bool names_a_place(std::string_view text) {
-  text = text.substr(0, text.find('\n'));
-  for (std::size_t at = text.find(':'); at != std::string_view::npos; at = text.find(':', at + 1)) {
-    const auto digits = [&] {
-      const std::size_t begin = ++at;
-      while (at < text.size() && text[at] >= '0' && text[at] <= '9') ++at;
-      return at > begin && at < text.size() && text[at] == ':';
-    };
-    const std::size_t begin = at;
-    if (digits() && digits()) return true;
-    at = begin;
-  }
-  return false;
-}
-
 }  // namespace
 
 int report(const Error& error) {
   clear_progress();
-  // "cluster.yaml:4:1: …" stands alone, as compilers print it, so that editors find every line of a list.
-  fmt::print(stderr, "{}{}\n", names_a_place(error.text) ? "" : "railbed: ", printable_lines(error.text));
+  // "cluster.yaml:4:1: …" stands alone, so that editors find every line of a list.
+  fmt::print(stderr, "{}{}\n", error.placed ? "" : "railbed: ", printable_lines(error.text));
   return exit_code(error.kind);
 }
 

@@ -84,7 +84,7 @@ Error Complaints::to_error() const {
   for (std::size_t i = 0; i < std::min(sorted.size(), kShown); ++i)
     text += (i == 0 ? "" : "\n") + rendered(*sorted[i]);
   if (sorted.size() > kShown) text += fmt::format("\n… and {} more", sorted.size() - kShown);
-  return {ErrorKind::kBadInput, std::move(text)};
+  return {ErrorKind::kBadInput, std::move(text), {}, true};
 }
 
 }  // namespace railbed
