@@ -174,7 +174,10 @@ Result<void> Store::prepare() {
     return asked.step() == SQLITE_ROW ? asked.integer(0) : -1;
   };
   if (pragma("PRAGMA application_id") < 0) return tl::unexpected<Error>(failed("it is no history of runs"));
-  if (auto done = execute("PRAGMA foreign_keys = ON"); !done) return done;
+  // EXTRA: the folder is synced, too, once a transaction's journal is gone. Without, a power cut soon after a
+  // run was kept can bring the journal back, which takes the run away again
+  // (sqlite.org/pragma.html#pragma_synchronous).
+  if (auto done = execute("PRAGMA foreign_keys = ON; PRAGMA synchronous = EXTRA"); !done) return done;
   if (pragma("PRAGMA application_id") == kApplication && pragma("PRAGMA user_version") == kSchema) return {};
   // Several processes may make or raise the file at once: what counts is what holds under the lock.
   if (auto begun = execute("BEGIN IMMEDIATE"); !begun) return begun;
