@@ -2,6 +2,7 @@
 // unchanged.
 
 // Rooms: facts
+// Seeds: tests/machines
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

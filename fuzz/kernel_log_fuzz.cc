@@ -1,6 +1,7 @@
 // The kernel's log has users' words in it: any line is parsed or left alone, and what is kept is bounded.
 //
 // Rooms: facts host base
+// Seeds: tests/machines
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

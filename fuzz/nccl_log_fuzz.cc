@@ -1,6 +1,7 @@
 // A NCCL log is whatever a person pastes: any bytes give an answer, the same however they arrive.
 //
 // Rooms: nccl base
+// Seeds: tests/nccl
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -2,6 +2,7 @@
 // written and read again unchanged, collected from, and masked.
 
 // Rooms: facts
+// Seeds: tests/machines
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

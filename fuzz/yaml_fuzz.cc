@@ -1,6 +1,7 @@
 // Any bytes as a cluster.yaml: complaints or a cluster, never a crash; what was read survives writing.
 //
 // Rooms: inventory
+// Seeds: tests/machines examples
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -1,0 +1,61 @@
+// A run or a file of measurements may come from anybody: it is taken or refused, and what is taken is written
+// and read again unchanged, compared, judged, printed and drawn.
+//
+// Rooms: report store verify
+// Seeds: tests/sessions/runs tests/machines
+#include <cstdint>
+#include <utility>
+
+#include "base/json.h"
+#include "fuzz/require.h"
+#include "report/report.h"
+#include "report/run_text.h"
+#include "store/compare.h"
+#include "store/store.h"
+#include "verify/verify.h"
+
+using namespace railbed;
+
+namespace {
+
+void show(const Report& report) {
+  require_printable(render_text(report));
+  require(json::parse(render_json(report)).has_value());
+  require(!render_html(report).empty());
+}
+
+void take_run(std::string_view text) {
+  const auto run = run_from_json(text);
+  if (!run) return require_printable(run.error().text);
+  const std::string written = run_to_json(*run);
+  const auto again = run_from_json(written);
+  require(again && run_to_json(*again) == written);
+  (void)compare(*run, *again);
+  require_printable(run_text(*run));
+  Report report;
+  report.runs = {*run};
+  show(report);
+}
+
+void take_measurements(std::string_view text) {
+  auto document = json::parse(text);
+  if (!document) return require_printable(document.error().text);
+  const bool wrapped = document->is_object() && document->contains("measurements");
+  auto measurements =
+      json::decode<std::vector<Measurement>>(wrapped ? (*document)["measurements"] : *document);
+  if (!measurements) return require_printable(measurements.error().text);
+  Evidence evidence;
+  evidence.measurements = std::move(*measurements);
+  Report report;
+  report.verdict = verify(evidence);
+  report.measurements = std::move(evidence.measurements);
+  show(report);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  take_run(as_text(data, size));
+  take_measurements(as_text(data, size));
+  return 0;
+}
