@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace railbed::nccl {
@@ -102,6 +103,17 @@ std::vector<LogLine> parse_log_line(std::string_view line) {
       records.push_back({.level = Level::kVersion, .text = line.substr(at)});
   }
   return records;
+}
+
+std::optional<std::string> collected_message(std::string_view line) {
+  line = trim(line);
+  if (!line.starts_with('{') || !line.ends_with('}')) return std::nullopt;
+  const auto object = json::parse(line);
+  if (!object || !object->is_object()) return std::nullopt;
+  for (const char* name : {"log", "message", "msg", "text"})
+    if (const auto found = object->find(name); found != object->end() && found->is_string())
+      return found->get<std::string>();
+  return std::nullopt;
 }
 
 std::string_view plain(std::string_view line, std::string& buffer) {

@@ -27,6 +27,10 @@ struct LogLine {
 // Every record on the line, in order; none when NCCL did not print it. Views into `line`.
 std::vector<LogLine> parse_log_line(std::string_view line);
 
+// What a log collector wrapped into one JSON object a line (Docker's json-file, fluentd, structured loggers):
+// the text of its member log, message, msg or text. Nothing when the line is no such object.
+std::optional<std::string> collected_message(std::string_view line);
+
 // The line without terminal colours (ECMA-48 control sequences) and without a carriage return at its end.
 // `buffer` holds the result when there was something to remove.
 std::string_view plain(std::string_view line, std::string& buffer);

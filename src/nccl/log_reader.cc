@@ -1,10 +1,10 @@
 // A log becomes runs and ranks in one pass, a line at a time.
 //
-// read_line() takes the colours off and looks for NCCL's records on the line (log_line.cc). A line without
-// any may be PyTorch's (log_torch.cc). read_record() finds the process by host and PID and offers an INFO
-// text to one reader after the other until one knows it: versions, variables, network, communicators,
-// connections and so on, each in its log_*.cc. What none of them knows, and every warning, is held against
-// the table of symptoms (log_verdict.cc).
+// read_line() takes a log collector's JSON off (Docker's and others'), then the colours, and looks for NCCL's
+// records on the line (log_line.cc). A line without any may be PyTorch's (log_torch.cc). read_record() finds
+// the process by host and PID and offers an INFO text to one reader after the other until one knows it:
+// versions, variables, network, communicators, connections and so on, each in its log_*.cc. What none of them
+// knows, and every warning, is held against the table of symptoms (log_verdict.cc).
 //
 // Few lines name their rank. "Init START" does: it ties to a rank the thread, and the pointer by which NCCL
 // calls the communicator. A later line belongs to the rank that its thread last spoke for; in a process with
@@ -128,7 +128,14 @@ void LogState::read_record(const LogLine& line) {
 
 void LogState::read_line(std::string_view line) {
   ++log.lines;
-  line = plain(line.substr(0, kLongestLine), uncoloured);
+  line = line.substr(0, kLongestLine);
+  const auto message = collected_message(line);
+  if (!message) return read_text(line);
+  for (const std::string_view part : lines(*message)) read_text(part);
+}
+
+void LogState::read_text(std::string_view line) {
+  line = plain(line, uncoloured);
   if (line.find("NCCL ") != std::string_view::npos) {
     const auto records = parse_log_line(line);
     for (const LogLine& record : records) read_record(record);

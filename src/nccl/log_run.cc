@@ -1,14 +1,17 @@
 // The verdict: the one line a person wants of a run, and what in the log says so.
 //
-// It is the first of these that holds: the first problem that is an error and no echo of another; a hang; an
-// error that is an echo, and where a connection was closed, the ranks that neither complained nor finished
-// are named as suspects; no line of NCCL; no communicator; ranks that chose different networks. What is left
-// has come up, and the verdict says how the ranks of the largest communicator reach each other. It warns
-// where they could do better: TCP between nodes, with the reason why NCCL took it, in NCCL's own order of
-// decisions; RDMA without GPUDirect on all connections; GPUs of one node with P2P switched off, or over TCP.
+// It is the first of these that holds: the first problem that is an error and no echo of another; ranks that
+// chose different networks; a hang; a warning that this reader does not know, where something failed after it
+// or no communicator came up: NCCL's own words then say more than any echo; an error that is an echo, and
+// where a connection was closed, the ranks that neither complained nor finished are named as suspects; no
+// line of NCCL; no communicator. What is left has come up, and the verdict says how the ranks of the largest
+// communicator reach each other. It warns where they could do better: TCP between nodes, with the reason why
+// NCCL took it, in NCCL's own order of decisions; RDMA without GPUDirect on all connections; GPUs of one node
+// with P2P switched off, or over TCP.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "nccl/log_state.h"
@@ -71,6 +74,78 @@ LogVerdict of_lost_peer(const Log& log, const LogProblem& problem) {
   return verdict;
 }
 
+// Warnings that fit no symptom, in the log's order.
+std::vector<const LogProblem*> unknown_warnings(const Log& log) {
+  std::vector<const LogProblem*> found;
+  for (const LogProblem& problem : log.problems)
+    if (problem.id == "other") found.push_back(&problem);
+  std::ranges::sort(found, {}, &LogProblem::line);
+  return found;
+}
+
+// No row of the table knows what NCCL warned of: its own words, and those that say most beside them.
+LogVerdict of_unknown(const Log& log, const std::vector<const LogProblem*>& unknown, Severity severity) {
+  constexpr std::size_t kMostLines = 3;
+  LogVerdict verdict{
+      .severity = severity,
+      .text = fmt::format("NCCL warned: {}{}", unknown.front()->title, where(*unknown.front())),
+      .cause =
+          "This reader does not know that warning. It is the first in the log that is no echo of another.",
+      .remedy = "Search for its words in NCCL's issues; with NCCL_DEBUG=INFO the lines before it say more."};
+  std::vector<const LogProblem*> telling = unknown;
+  for (const LogProblem& problem : log.problems)
+    if (problem.id != "other") telling.push_back(&problem);
+  for (const LogProblem* one : telling)
+    if (verdict.why.size() < kMostLines)
+      verdict.why.push_back(fmt::format("line {}: {}", one->line, one->message));
+  return verdict;
+}
+
+// Whether the first of them came before that echo, or the echo says nothing by itself.
+bool says_more(const std::vector<const LogProblem*>& unknown, const LogProblem& echo) {
+  return !unknown.empty() && (unknown.front()->line < echo.line || echo.id.ends_with("-error"));
+}
+
+std::optional<LogVerdict> of_different_networks(const Log& log) {
+  if (log.networks.size() < 2 || log.hosts.size() < 2) return std::nullopt;
+  if (!log.communicators.empty() && log.communicators.front().nodes == 1) return std::nullopt;
+  std::string names;
+  for (const LogNetwork& one : log.networks)
+    names += fmt::format("{}{} ({} processes)", names.empty() ? "" : ", ", one.name, one.processes);
+  return LogVerdict{
+      .severity = Severity::kError,
+      .text = fmt::format("Ranks chose different networks: {}", names),
+      .remedy =
+          "A port is down, or a library or plugin is missing on some nodes: compare their \"NET/\" lines."};
+}
+
+// All came, and their data did not.
+bool all_joined(const Log& log) {
+  if (!log.hang || !log.hang->never_came.empty() || log.communicators.empty()) return false;
+  const LogCommunicator& largest = log.communicators.front();
+  const bool here = std::ssize(largest.ranks) == largest.size;
+  return here && (log.hang->behind.empty() || log.hang->behind.size() == largest.ranks.size());
+}
+
+LogVerdict of_hang(const Log& log) {
+  LogVerdict verdict{
+      .severity = Severity::kError,
+      .text = "Hang: " + log.hang->text,
+      .remedy = "Look at what the ranks that are behind were doing (py-spy dump, cuda-gdb, their own log)."};
+  if (!all_joined(log)) return verdict;
+  verdict.cause = "All ranks came, so it is not the program: data did not get through between two of them.";
+  if (connections(log.communicators.front(), "P2P/") > 0)
+    verdict.remedy =
+        "Run once with NCCL_P2P_DISABLE=1. If that helps, PCIe ACS or the IOMMU stands between the GPUs: boot with iommu=pt, "
+        "switch ACS off (railbed verify names the bridges). ";
+  else
+    verdict.remedy.clear();
+  verdict.remedy += log.communicators.front().nodes > 1
+                        ? "Between nodes prove each path with `railbed bench rdma` and `railbed bench tcp`."
+                        : "A GPU that hangs has an Xid in dmesg.";
+  return verdict;
+}
+
 struct Reason {
   std::string text;
   std::vector<std::string> why = {};
@@ -95,6 +170,11 @@ Reason why_sockets(const LogState& state) {
   if (!library.empty())
     return {.text = fmt::format("libibverbs could not be opened on {}", *library.begin()),
             .remedy = "Install libibverbs1 and ibverbs-providers (rdma-core), in the container too."};
+  if (std::ranges::find(log.problems, "ofi-no-provider", &LogProblem::id) != log.problems.end())
+    return {
+        .text = "the libfabric plugin found no network that it can use",
+        .remedy =
+            "Run fi_info where the process runs; remove the plugin where there is no EFA, or set NCCL_NET=IB."};
   if (device.empty())
     return {
         .text = "the log does not say why",
@@ -208,14 +288,6 @@ LogVerdict of_healthy(const LogState& state) {
             .text = "NCCL was started, but no communicator was created in this log",
             .remedy = "Run with NCCL_DEBUG=INFO and keep the output of all ranks."};
   const LogCommunicator& largest = log.communicators.front();
-  if (log.networks.size() > 1 && largest.nodes > 1) {
-    std::string names;
-    for (const LogNetwork& one : log.networks)
-      names += fmt::format("{}{} ({} processes)", names.empty() ? "" : ", ", one.name, one.processes);
-    return {.severity = Severity::kError,
-            .text = fmt::format("Ranks chose different networks: {}", names),
-            .remedy = "A port is down or a library missing on some nodes: compare their \"NET/IB\" lines."};
-  }
   // Without shared memory NCCL counts every process as a node.
   std::set<std::string> hosts;
   for (const LogRank& rank : largest.ranks) hosts.insert(rank.host);
@@ -232,20 +304,24 @@ LogVerdict of_healthy(const LogState& state) {
 void judge_run(LogState& state) {
   Log& log = state.log;
   for (LogNetwork& network : log.networks) network.why = why_network(state, network.name);
+  const auto unknown = unknown_warnings(log);
   const auto decides = std::ranges::find_if(log.problems, [](const LogProblem& problem) {
     return problem.severity == Severity::kError && !problem.consequence;
   });
   if (decides != log.problems.end()) {
     log.verdict = of_problem(*decides);
+  } else if (auto different = of_different_networks(log)) {
+    log.verdict = std::move(*different);
   } else if (log.hang) {
-    log.verdict = {
-        .severity = Severity::kError,
-        .text = "Hang: " + log.hang->text,
-        .remedy =
-            "Look at what the ranks that are behind were doing (py-spy dump, cuda-gdb, their own log)."};
+    log.verdict = of_hang(log);
   } else if (!log.problems.empty() && log.problems.front().severity == Severity::kError) {
     const LogProblem& first = log.problems.front();
-    log.verdict = first.id == "peer-closed" ? of_lost_peer(log, first) : of_problem(first);
+    if (says_more(unknown, first))
+      log.verdict = of_unknown(log, unknown, Severity::kError);
+    else
+      log.verdict = first.id == "peer-closed" ? of_lost_peer(log, first) : of_problem(first);
+  } else if (log.communicators.empty() && !unknown.empty()) {
+    log.verdict = of_unknown(log, unknown, Severity::kWarning);
   } else if (log.nccl_lines == 0) {
     log.verdict = {.severity = Severity::kWarning,
                    .text = "There is no line of NCCL in this log",

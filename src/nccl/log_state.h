@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -47,11 +48,15 @@ struct LogState {
   std::vector<std::pair<std::string, std::string>> tuning_columns;  // algorithm, protocol
   // How many operations each rank of the first communicator had called when a watchdog first gave up.
   std::map<int, std::uint64_t> called_at_timeout;
+  // After PyTorch's "Last error:", what stood before it on its line: the next line behind the same says what
+  // NCCL said.
+  std::optional<std::string> last_error_prefix;
   bool dma_buf = false;
   bool network_lines = false;  // NCCL_DEBUG_SUBSYS held NET
   std::string pointer;         // reused for look-ups
 
   void read_line(std::string_view line);
+  void read_text(std::string_view line);  // without what a log collector put around it
   void read_record(const LogLine& line);
   LogProcess& process_of(const LogLine& line);
   // Null when the log has not said which rank this is.
@@ -69,7 +74,11 @@ struct LogState {
   bool read_operation(LogProcess& process, const LogLine& line);
   bool read_tuning(const LogLine& line);
   void read_torch(std::string_view line);
+  // Whether the line is PyTorch's quotation of the last NCCL WARN, or announces it.
+  bool read_last_error(std::string_view line);
   void read_symptom(std::string_view text, const LogProcess* process, const LogRank* rank, bool warning);
+  // A warning of NCCL's that the program says again: news only where NCCL's own line is not in the log.
+  void read_quoted(std::string_view text);
 };
 
 // Adds `value` when it is not there yet, up to `limit`.

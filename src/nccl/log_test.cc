@@ -155,6 +155,129 @@ TEST(Log, APeerLostBeforeTheWatchdogIsNoHang) {
   EXPECT_TRUE(read_log(text + gave_up + closed).hang);
 }
 
+// Logs as people post them: little of them, in the forms that collectors and launchers give them. Modelled on
+// public threads; hosts and addresses are made up.
+struct Post {
+  const char* name;
+  const char* log;
+  const char* verdict;  // how it begins
+};
+
+class Strangers : public testing::TestWithParam<Post> {};
+
+TEST_P(Strangers, AreToldTheCause) {
+  const Log log = read_log(GetParam().log);
+  EXPECT_THAT(log.verdict.text, StartsWith(GetParam().verdict)) << to_text(log);
+}
+
+const Post kPosts[] = {
+    {"last_error_alone",
+     "[rank1]: torch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1691, "
+     "unhandled system error (run with NCCL_DEBUG=INFO for details), NCCL version 2.19.3\n"
+     "[rank1]: ncclSystemError: System call (e.g. socket, malloc) or external library call failed or device error.\n"
+     "[rank1]: Last error:\n"
+     "[rank1]: socketStartConnect: Connect to 172.31.14.5<47023> failed : Connection refused\n",
+     "A rank could not reach its peer: connection refused"},
+    {"last_error_of_ray",
+     "(Worker pid=7602) ERROR 04-07 00:57:46 utils.py:45] torch.distributed.DistBackendError: NCCL error in: "
+     "ProcessGroupNCCL.cpp:1333, internal error - please report this issue to the NCCL developers, NCCL version 2.18.6\n"
+     "(Worker pid=7602) ERROR 04-07 00:57:46 utils.py:45] ncclInternalError: Internal check failed.\n"
+     "(Worker pid=7602) ERROR 04-07 00:57:46 utils.py:45] Last error:\n"
+     "(Worker pid=7602) ERROR 04-07 00:57:46 utils.py:45] Attribute busid of node nic not found\n",
+     "NCCL's picture of the machine lacks something it needs"},
+    {"last_error_between_other_ranks",
+     "[rank1]: Last error:\n[rank0]: Traceback (most recent call last):\n[rank1]: Duplicate GPU detected : rank 1 and rank 0 "
+     "both on CUDA device 1b000\n",
+     "Two ranks use the same GPU"},
+    {"last_error_empty",
+     "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:2501, unhandled system error (run with "
+     "NCCL_DEBUG=INFO for details), NCCL version 2.25.1\nLast error:\n\nException raised from checkForNCCLErrors\n",
+     "NCCL failed in a system call"},
+    {"unknown_last_error",
+     "RuntimeError: NCCL error in: ProcessGroupNCCL.cpp:1, unhandled cuda error (run with NCCL_DEBUG=INFO for details), NCCL "
+     "version 2.20.5\nLast error:\nfrobnication of the flux failed\n",
+     "NCCL warned: frobnication of the flux failed"},
+    {"unknown_warning_before_the_echo",
+     "n0:10:11 [0] misc/x.cc:7 NCCL WARN Frobnication failed\n"
+     "RuntimeError: NCCL error in: ProcessGroupNCCL.cpp:1970, unhandled system error, NCCL version 2.20.5\n",
+     "NCCL warned: Frobnication failed (n0)"},
+    {"unknown_warning_and_no_communicator",
+     "n0:10:11 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.1<0>\nn0:10:11 [0] misc/x.cc:7 NCCL WARN Frobnication failed\n",
+     "NCCL warned: Frobnication failed (n0)"},
+    {"driver_too_old",
+     "n0:10:11 [0] init.cc:9 NCCL WARN Cuda failure 'CUDA driver version is insufficient for CUDA runtime version'\n",
+     "The NVIDIA driver is older than the CUDA"},
+    {"fabric_manager", "n0:10:11 [0] init.cc:9 NCCL WARN Cuda failure 802 'system not yet initialized'\n",
+     "CUDA waits for NVSwitch's fabric manager"},
+    {"ipc_handle",
+     "n0:10:11 [0] transport/p2p.cc:275 NCCL WARN Cuda failure 205 'mapping of buffer object failed'\n",
+     "A rank could not map the GPU memory of its neighbour"},
+    {"ecc", "n0:10:11 [0] enqueue.cc:9 NCCL WARN Cuda failure 'uncorrectable ECC error encountered'\n",
+     "A GPU or its NVLink reported an error"},
+    {"port_error_then_error_12",
+     "n0:10:11 [0] transport/net_ib.cc:93 NCCL WARN NET/IB : Got async event : port error\n"
+     "n1:20:21 [4] transport/net_ib.cc:1238 NCCL WARN NET/IB : Got completion from peer n0<37948> with error 12, opcode 2, "
+     "len 1, vendor err 129\n",
+     "A port of an RDMA adapter lost its link during the run (n0)"},
+    {"plugin_on_some_hosts_before_any_communicator",
+     "n0:10:11 [0] NCCL INFO Using network AWS Libfabric\nn1:20:21 [0] NCCL INFO Using network Socket\n",
+     "Ranks chose different networks: AWS Libfabric (1 processes), Socket (1 processes)"},
+    {"docker_bridge",
+     "n0:10:11 [0] NCCL INFO Bootstrap : Using docker0:172.17.0.1<0>\n"
+     "n1:20:21 [0] NCCL INFO Bootstrap : Using docker0:172.17.0.1<0>\n",
+     "Hosts announce one address: 172.17.0.1 of docker0 on n0 and on n1"},
+    {"topology_file",
+     "n0:10:11 [0] graph/xml.cc:288 NCCL WARN Could not open XML topology file /opt/topo.xml : No such file or directory\n",
+     "NCCL could not use the topology file"},
+    {"docker_json_lines",
+     R"({"log":"n0:10:11 [0] misc/shmutils.cc:72 NCCL WARN Error: failed to extend /dev/shm/nccl-k to 9 bytes, error: No space )"
+     R"(left on device (28)\r\n","stream":"stdout","time":"2026-01-05T10:00:00.1Z"})"
+     "\n",
+     "/dev/shm is too small"},
+    {"compose_prefix_and_windows_line_ends",
+     "worker-1  | n0:10:11 [0] misc/socket.cc:5 NCCL WARN socketStartConnect: Connect to 10.0.0.9<5000> failed : No route to "
+     "host\r\n",
+     "A rank could not reach its peer: no route to host"},
+    {"cut_at_both_ends",
+     "0:11 [0] NCCL INFO Boot\nn0:10:11 [0] NCCL INFO Using network IB\nn0:10:11 [0] NCCL INFO Bootst",
+     "NCCL was started"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Posts, Strangers, testing::ValuesIn(kPosts),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(Log, FallingBackFromLibfabricNamesTheReason) {
+  const Log log = read_log(
+      "n0:10:11 [0] NCCL INFO NET/OFI No eligible providers were found\n"
+      "[2026-01-05 10:00:00] n0:10:11 [0] int create_plugin(x**):259 NCCL WARN NET/OFI Unable to find a protocol that worked.\n"
+      "n0:10:11 [0] NCCL INFO Using network Socket\n"
+      "n0:10:11 [0] NCCL INFO ncclCommInitRank comm 0x5 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 60 commId 0x7 - Init START\n"
+      "n1:20:21 [0] NCCL INFO Using network Socket\n"
+      "n1:20:21 [0] NCCL INFO ncclCommInitRank comm 0x6 rank 1 nranks 2 cudaDev 0 nvmlDev 0 busId 60 commId 0x7 - Init START\n"
+      "n0:10:11 [0] NCCL INFO Channel 00/0 : 1[0] -> 0[0] [receive] via NET/Socket/0\n"
+      "n0:10:11 [0] NCCL INFO comm 0x5 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 60 commId 0x7 - Init COMPLETE\n"
+      "n1:20:21 [0] NCCL INFO comm 0x6 rank 1 nranks 2 cudaDev 0 nvmlDev 0 busId 60 commId 0x7 - Init COMPLETE\n");
+  EXPECT_THAT(to_text(log), HasSubstr("libfabric plugin found no network that it can use"));
+}
+
+TEST(Log, AHangAfterAllCameSuspectsThePathBetweenGpus) {
+  std::string text;
+  for (int rank = 0; rank < 2; ++rank) {
+    const std::string in = "n0:1" + std::to_string(rank) + ":2 [" + std::to_string(rank) + "] NCCL INFO ";
+    const std::string comm =
+        "comm 0x5 rank " + std::to_string(rank) + " nranks 2 cudaDev 0 nvmlDev 0 busId 60 commId 0x7 - ";
+    text += in + "ncclCommInitRank " + comm + "Init START\n" + in + "Channel 00/0 : " + std::to_string(rank) +
+            "[0] -> " + std::to_string(1 - rank) + "[0] via P2P/IPC\n" + in + comm + "Init COMPLETE\n";
+  }
+  text +=
+      "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE, x\n"
+      "[Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE, x\n";
+  const Log log = read_log(text);
+  EXPECT_THAT(log.verdict.text, StartsWith("Hang: "));
+  EXPECT_THAT(log.verdict.remedy, HasSubstr("NCCL_P2P_DISABLE=1"));
+  EXPECT_THAT(log.verdict.remedy, HasSubstr("ACS"));
+}
+
 TEST(Log, RankList) {
   EXPECT_EQ(rank_list({}), "");
   EXPECT_EQ(rank_list({3, 1, 0, 2, 7, 9, 10}), "0-3, 7, 9, 10");

@@ -1,4 +1,5 @@
-// The lines of PyTorch's process group: which operation a rank waited for, and what the others had done
+// The lines of PyTorch's process group: which operation a rank waited for, what the others had done, and the
+// last warning of NCCL that it quotes, which is often all that people keep
 // (torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp prints them).
 #include "base/text.h"
 #include "nccl/log_state.h"
@@ -18,7 +19,27 @@ TorchRank* torch_rank(std::map<int, TorchRank>& ranks, int rank) {
 
 }  // namespace
 
+// "ncclSystemError: … Last error:", and on the next line, behind the same prefix of a launcher, NCCL's words
+// or none.
+bool LogState::read_last_error(std::string_view line) {
+  if (last_error_prefix) {
+    if (!line.starts_with(*last_error_prefix)) return false;  // another rank's, in between
+    const std::string_view words = trim(line.substr(last_error_prefix->size()));
+    last_error_prefix.reset();
+    read_quoted(words);
+    return true;
+  }
+  constexpr std::string_view kMark = "Last error:";
+  const std::size_t at = line.find(kMark);
+  if (at == std::string_view::npos) return false;
+  const std::string_view words = trim(line.substr(at + kMark.size()));
+  if (words.empty()) last_error_prefix = line.substr(0, at);
+  read_quoted(words);
+  return true;
+}
+
 void LogState::read_torch(std::string_view line) {
+  if (read_last_error(line)) return;
   if (line.find("Watchdog caught collective operation timeout") != std::string_view::npos) {
     const auto rank = number_after(line, "[Rank ");
     if (TorchRank* const found = rank ? torch_rank(torch, *rank) : nullptr) {

@@ -69,6 +69,10 @@ LogProblem new_problem(const Symptom* symptom, std::string_view text, std::uint6
   return problem;
 }
 
+std::string id_of(const Symptom* symptom, std::string_view text) {
+  return symptom != nullptr ? std::string(symptom->id) : "other: " + std::string(text.substr(0, 60));
+}
+
 std::size_t order_of(const LogProblem& problem) {
   const auto symptoms = all_symptoms();
   for (std::size_t i = 0; i < symptoms.size(); ++i)
@@ -92,10 +96,9 @@ void sort_problems(std::vector<LogProblem>& problems) {
 
 void LogState::read_symptom(std::string_view text, const LogProcess* process, const LogRank* rank,
                             bool warning) {
-  const Symptom* const found = find_symptom(text, process != nullptr, warning);
+  const Symptom* const found = find_symptom(text, process != nullptr || warning, warning);
   if (found == nullptr && !warning) return;
-  const std::string id =
-      found != nullptr ? std::string(found->id) : "other: " + std::string(text.substr(0, 60));
+  const std::string id = id_of(found, text);
   const auto [place, added] = problem_places.try_emplace(id, log.problems.size());
   if (added) {
     if (log.problems.size() >= kMostProblems) {
@@ -114,6 +117,11 @@ void LogState::read_symptom(std::string_view text, const LogProcess* process, co
   if (rank != nullptr && problem.ranks.size() < kMostRanksNamed &&
       std::ranges::find(problem.ranks, rank->rank) == problem.ranks.end())
     problem.ranks.push_back(rank->rank);
+}
+
+void LogState::read_quoted(std::string_view text) {
+  if (text.empty() || problem_places.contains(id_of(find_symptom(text, true, true), text))) return;
+  read_symptom(text, nullptr, nullptr, true);
 }
 
 namespace {
@@ -157,6 +165,36 @@ void gather(LogState& state) {
     std::ranges::sort(communicator.ranks, {}, &LogRank::rank);
   std::ranges::stable_sort(log.communicators, std::ranges::greater(), &LogCommunicator::size);
   sort_problems(log.problems);
+}
+
+bool is_bridge(std::string_view name) {
+  constexpr std::string_view kBridges[] = {"docker", "virbr", "br-", "cni", "podman", "lxcbr", "lxdbr"};
+  return std::ranges::any_of(kBridges, [&](std::string_view one) { return name.starts_with(one); });
+}
+
+// Docker and its like give the bridge of every host the same address: ranks that announce it meet themselves.
+void judge_addresses(Log& log) {
+  for (const LogInterface& one : log.interfaces) {
+    const auto twin = std::ranges::find_if(log.interfaces, [&](const LogInterface& other) {
+      return other.host != one.host && other.address == one.address;
+    });
+    if (!is_bridge(one.name) || twin == log.interfaces.end()) continue;
+    LogProblem& problem = log.problems.emplace_back();
+    problem.id = "same-address";
+    problem.severity = Severity::kError;
+    problem.title = fmt::format("Hosts announce one address: {} of {} on {} and on {}", one.address, one.name,
+                                one.host, twin->host);
+    problem.message = "the \"Using\" lines of both hosts";
+    problem.count = 1;
+    problem.hosts = {one.host, twin->host};
+    problem.cause =
+        "NCCL chose an interface that has the same address on every host, as a bridge of Docker or libvirt has.";
+    problem.remedy =
+        "Name the interface of the nodes' own network on all of them: NCCL_SOCKET_IFNAME==eth0, or leave out the bridge: "
+        "NCCL_SOCKET_IFNAME=^docker,lo,virbr.";
+    problem.source = "NCCL user guide, Environment Variables";
+    return;
+  }
 }
 
 void judge_gpudirect(LogState& state) {
@@ -207,6 +245,7 @@ void judge_start(Log& log) {
 }  // namespace
 
 void conclude(LogState& state) {
+  judge_addresses(state.log);
   gather(state);
   judge_gpudirect(state);
   judge_start(state.log);
