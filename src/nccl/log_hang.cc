@@ -28,11 +28,13 @@ bool failed_otherwise(const Log& log) {
 
 // A connection was closed before anybody gave up waiting: a rank went away, and that is no hang.
 bool peer_lost_first(const Log& log) {
-  const auto line_of = [&](std::string_view id) {
-    const auto found = std::ranges::find(log.problems, id, &LogProblem::id);
-    return found == log.problems.end() ? UINT64_MAX : found->line;
-  };
-  return line_of("peer-closed") < line_of("collective-timeout");
+  std::uint64_t lost = UINT64_MAX;
+  std::uint64_t gave_up = UINT64_MAX;
+  for (const LogProblem& one : log.problems) {
+    if (one.id.starts_with("peer-")) lost = std::min(lost, one.line);
+    if (one.id == "collective-timeout") gave_up = one.line;
+  }
+  return lost < gave_up;
 }
 
 std::string ranks_text(const std::vector<int>& ranks) {

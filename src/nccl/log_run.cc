@@ -1,13 +1,12 @@
 // The verdict: the one line a person wants of a run, and what in the log says so.
 //
 // It is the first of these that holds: the first problem that is an error and no echo of another; ranks that
-// chose different networks; a hang; a warning that this reader does not know, where something failed after it
-// or no communicator came up: NCCL's own words then say more than any echo; an error that is an echo, and
-// where a connection was closed, the ranks that neither complained nor finished are named as suspects; no
-// line of NCCL; no communicator. What is left has come up, and the verdict says how the ranks of the largest
-// communicator reach each other. It warns where they could do better: TCP between nodes, with the reason why
-// NCCL took it, in NCCL's own order of decisions; RDMA without GPUDirect on all connections; GPUs of one node
-// with P2P switched off, or over TCP.
+// chose different networks; a hang; where a connection was closed, the ranks that neither complained nor
+// finished; a warning that this reader does not know, before an echo or where no communicator came up, for
+// NCCL's own words then say more; an error that is an echo; no line of NCCL; no communicator. What is left
+// has come up, and the verdict says how the ranks of the largest communicator reach each other. It warns
+// where they could do better: TCP between nodes, with the reason why NCCL took it, in NCCL's own order of
+// decisions; RDMA without GPUDirect on all connections; GPUs of one node with P2P switched off, or over TCP.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,9 +49,9 @@ LogVerdict of_problem(const LogProblem& problem) {
 }
 
 // A connection was closed: the ranks that say so live, so the silent ones that did not finish are suspects.
-LogVerdict of_lost_peer(const Log& log, const LogProblem& problem) {
-  LogVerdict verdict = of_problem(problem);
-  if (log.communicators.empty()) return verdict;
+// Nothing when there is none.
+std::optional<LogVerdict> of_lost_peer(const Log& log, const LogProblem& problem) {
+  if (!problem.id.starts_with("peer-") || log.communicators.empty()) return std::nullopt;
   std::set<int> speaking;
   for (const LogProblem& one : log.problems) speaking.insert(one.ranks.begin(), one.ranks.end());
   for (const TorchRank& one : log.torch) speaking.insert(one.rank);
@@ -63,7 +62,8 @@ LogVerdict of_lost_peer(const Log& log, const LogProblem& problem) {
     silent.push_back(rank.rank);
     host = rank.host;
   }
-  if (silent.empty() || speaking.empty()) return verdict;
+  if (silent.empty() || speaking.empty()) return std::nullopt;
+  LogVerdict verdict = of_problem(problem);
   verdict.text =
       silent.size() == 1
           ? fmt::format("Rank {} on {} went away: others found its connection closed", silent.front(), host)
@@ -101,9 +101,14 @@ LogVerdict of_unknown(const Log& log, const std::vector<const LogProblem*>& unkn
   return verdict;
 }
 
-// Whether the first of them came before that echo, or the echo says nothing by itself.
-bool says_more(const std::vector<const LogProblem*>& unknown, const LogProblem& echo) {
-  return !unknown.empty() && (unknown.front()->line < echo.line || echo.id.ends_with("-error"));
+// Nothing but echoes is known to have failed. A rank that went away explains them; else a warning that this
+// reader does not know, where it came before or the echo says nothing by itself.
+LogVerdict of_echo(const Log& log, const LogProblem& echo) {
+  if (auto lost = of_lost_peer(log, echo)) return std::move(*lost);
+  const auto unknown = unknown_warnings(log);
+  const bool says_more =
+      !unknown.empty() && (unknown.front()->line < echo.line || echo.id.ends_with("-error"));
+  return says_more ? of_unknown(log, unknown, Severity::kError) : of_problem(echo);
 }
 
 std::optional<LogVerdict> of_different_networks(const Log& log) {
@@ -119,12 +124,15 @@ std::optional<LogVerdict> of_different_networks(const Log& log) {
           "A port is down, or a library or plugin is missing on some nodes: compare their \"NET/\" lines."};
 }
 
-// All came, and their data did not.
+// All ranks stand in the same operation, or at the same step of the start.
 bool all_joined(const Log& log) {
-  if (!log.hang || !log.hang->never_came.empty() || log.communicators.empty()) return false;
+  if (log.communicators.empty() || !log.hang->never_came.empty()) return false;
   const LogCommunicator& largest = log.communicators.front();
-  const bool here = std::ssize(largest.ranks) == largest.size;
-  return here && (log.hang->behind.empty() || log.hang->behind.size() == largest.ranks.size());
+  if (std::ssize(largest.ranks) != largest.size) return false;
+  if (log.torch.empty()) return log.hang->behind.size() == largest.ranks.size();
+  const auto first = log.torch.front().timed_out;
+  const auto in_it = [&](const TorchRank& rank) { return rank.timed_out >= 0 && rank.timed_out == first; };
+  return std::ssize(log.torch) == largest.size && std::ranges::all_of(log.torch, in_it);
 }
 
 LogVerdict of_hang(const Log& log) {
@@ -133,7 +141,8 @@ LogVerdict of_hang(const Log& log) {
       .text = "Hang: " + log.hang->text,
       .remedy = "Look at what the ranks that are behind were doing (py-spy dump, cuda-gdb, their own log)."};
   if (!all_joined(log)) return verdict;
-  verdict.cause = "All ranks came, so it is not the program: data did not get through between two of them.";
+  verdict.cause =
+      "No rank is missing: data did not get through between two of them, or they call different operations under one number.";
   if (connections(log.communicators.front(), "P2P/") > 0)
     verdict.remedy =
         "Run once with NCCL_P2P_DISABLE=1. If that helps, PCIe ACS or the IOMMU stands between the GPUs: boot with iommu=pt, "
@@ -315,11 +324,7 @@ void judge_run(LogState& state) {
   } else if (log.hang) {
     log.verdict = of_hang(log);
   } else if (!log.problems.empty() && log.problems.front().severity == Severity::kError) {
-    const LogProblem& first = log.problems.front();
-    if (says_more(unknown, first))
-      log.verdict = of_unknown(log, unknown, Severity::kError);
-    else
-      log.verdict = first.id == "peer-closed" ? of_lost_peer(log, first) : of_problem(first);
+    log.verdict = of_echo(log, log.problems.front());
   } else if (log.communicators.empty() && !unknown.empty()) {
     log.verdict = of_unknown(log, unknown, Severity::kWarning);
   } else if (log.nccl_lines == 0) {

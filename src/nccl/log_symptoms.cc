@@ -26,6 +26,14 @@ constexpr Symptom kSymptoms[] = {
     //  remedy
 
     // Configuration that NCCL refuses
+    {"driver-library",      kError,   kCause, kNccl,   {"nvml", "Driver/library version mismatch"}, "NVML return values",
+     "The NVIDIA driver's library is of another version than its kernel module",
+     "The driver was upgraded, and the old module is still loaded; or the container brings a libnvidia-ml.so of its own.",
+     "Compare /proc/driver/nvidia/version with nvidia-smi; reboot that node, or remove the library from the container."},
+    {"nvml",                kError,   kCause, kWarned, {"nvml", "failed"}, "NCCL src/misc/nvmlwrap.cc",
+     "NVML, the driver's library, refused a call",
+     "The call and its reason stand in the message: no driver is loaded, a GPU fell off the bus, or the container has no GPU.",
+     "Run nvidia-smi where the process runs; dmesg | grep -i xid on that host."},
     {"version-mismatch",    kError,   kCause, kWarned, {"ismatch", "ersion"}, "NCCL src/init.cc, src/misc/socket.cc",
      "Ranks run different NCCL versions",
      "The ranks load different NCCL libraries: another container, virtual environment or LD_LIBRARY_PATH on some node.",
@@ -305,6 +313,14 @@ constexpr Symptom kSymptoms[] = {
     // Echoes
     {"peer-closed",         kError,   kEcho,  kNccl,   {"Connection closed by remote peer"}, "NCCL src/misc/socket.cc",
      "A peer closed its connection",
+     "That peer's process ended or was killed: its own log, the kernel's OOM killer or the scheduler knows why.",
+     "Look at the rank that is missing from the log's end; dmesg | grep -i -e oom -e xid on its host."},
+    {"peer-reset",          kError,   kEcho,  kNccl,   {"failed", "Connection reset by peer"}, "NCCL src/misc/socket.cc",
+     "A peer's connection was cut off",
+     "That peer's process ended or was killed: its own log, the kernel's OOM killer or the scheduler knows why.",
+     "Look at the rank that is missing from the log's end; dmesg | grep -i -e oom -e xid on its host."},
+    {"peer-gone",           kError,   kEcho,  kNccl,   {"failed", "Broken pipe"}, "NCCL src/misc/socket.cc",
+     "A peer no longer took what was sent to it",
      "That peer's process ended or was killed: its own log, the kernel's OOM killer or the scheduler knows why.",
      "Look at the rank that is missing from the log's end; dmesg | grep -i -e oom -e xid on its host."},
     {"proxy",               kError,   kEcho,  kWarned, {"[Proxy Service", "Failed"}, "NCCL src/proxy.cc",

@@ -207,6 +207,12 @@ const Post kPosts[] = {
     {"driver_too_old",
      "n0:10:11 [0] init.cc:9 NCCL WARN Cuda failure 'CUDA driver version is insufficient for CUDA runtime version'\n",
      "The NVIDIA driver is older than the CUDA"},
+    {"library_of_another_driver",
+     "n0:10:11 [0] misc/nvmlwrap.cc:183 NCCL WARN nvmlInit_v2() failed: Driver/library version mismatch\n",
+     "The NVIDIA driver's library is of another version"},
+    {"reset_by_peer",
+     "[rank3]: Last error:\n[rank3]: socketProgressOpt: Call to recv from 10.0.0.2<35000> failed : Connection reset by peer\n",
+     "A peer's connection was cut off"},
     {"fabric_manager", "n0:10:11 [0] init.cc:9 NCCL WARN Cuda failure 802 'system not yet initialized'\n",
      "CUDA waits for NVSwitch's fabric manager"},
     {"ipc_handle",
@@ -276,6 +282,27 @@ TEST(Log, AHangAfterAllCameSuspectsThePathBetweenGpus) {
   EXPECT_THAT(log.verdict.text, StartsWith("Hang: "));
   EXPECT_THAT(log.verdict.remedy, HasSubstr("NCCL_P2P_DISABLE=1"));
   EXPECT_THAT(log.verdict.remedy, HasSubstr("ACS"));
+}
+
+TEST(Log, AWarningNobodyKnowsDoesNotHideARankThatWentAway) {
+  std::string text = "n0:10:2 [0] misc/x.cc:7 NCCL WARN Something harmless\n";
+  for (int rank = 0; rank < 3; ++rank)
+    text += "n" + std::to_string(rank) + ":1" + std::to_string(rank) +
+            ":2 [0] NCCL INFO ncclCommInitRank comm 0x5 rank " + std::to_string(rank) +
+            " nranks 3 cudaDev 0 nvmlDev 0 busId 60 commId 0x7 - Init COMPLETE\n";
+  text += "n0:10:2 [0] misc/socket.cc:72 NCCL WARN socketProgress: Connection closed by remote peer n2\n";
+  text += "n1:11:2 [0] misc/socket.cc:72 NCCL WARN socketProgress: Connection closed by remote peer n2\n";
+  EXPECT_THAT(read_log(text).verdict.text, StartsWith("Rank 2 on n2 went away"));
+}
+
+// The log may just not say who did not come.
+TEST(Log, AHangOfSomeRanksBlamesNoPath) {
+  const Log log = read_log(
+      "n0:10:2 [0] NCCL INFO ncclCommInitRank comm 0x5 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 60 commId 0x7 - Init COMPLETE\n"
+      "n0:11:2 [1] NCCL INFO ncclCommInitRank comm 0x6 rank 1 nranks 2 cudaDev 1 nvmlDev 1 busId 70 commId 0x7 - Init COMPLETE\n"
+      "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE, x\n");
+  EXPECT_THAT(log.verdict.text, StartsWith("Hang: "));
+  EXPECT_EQ(log.verdict.cause, "");
 }
 
 TEST(Log, RankList) {
