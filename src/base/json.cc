@@ -53,7 +53,7 @@ Result<Value> parse(std::string_view text) {
   try {
     return Value::parse(text);
   } catch (const Value::exception& problem) {
-    return fail(ErrorKind::kBadInput, "not JSON: " + place_of(problem.what()));
+    return fail(ErrorKind::kBadInput, "not JSON: " + printable(place_of(problem.what())));
   }
 }
 
@@ -73,7 +73,7 @@ std::string Place::to_text() const {
 }
 
 Error expected(const Place& place, std::string_view what) {
-  const std::string where = place.to_text();
+  const std::string where = printable(place.to_text());
   return {ErrorKind::kBadInput, (where.empty() ? "document" : where) + ": expected " + std::string(what)};
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/ip.h"
+#include "base/text.h"
 
 namespace railbed {
 namespace {
@@ -151,6 +152,20 @@ TEST(Json, OfTwoMembersOfOneNameTheLastCounts) {
   const auto inner = json::read<Inner>(R"({"number":1,"number":2})");
   ASSERT_TRUE(inner);
   EXPECT_EQ(inner->number, 2);
+}
+
+// What is quoted of a document in an error is shown on terminals.
+TEST(Json, ErrorsQuoteNothingThatATerminalObeys) {
+  for (const std::string_view text : {"{\"a\xf3\x9b\": 1}", "{\"\x1b[2J", "[1] \x1b]0;x\x07"}) {
+    const auto parsed = json::parse(text);
+    ASSERT_FALSE(parsed);
+    EXPECT_EQ(printable(parsed.error().text), parsed.error().text);
+  }
+  const auto value = json::parse(R"({"\u001b[2J": "no number"})");
+  ASSERT_TRUE(value);
+  const auto decoded = json::decode<std::map<std::string, int>>(*value);
+  ASSERT_FALSE(decoded);
+  EXPECT_EQ(printable(decoded.error().text), decoded.error().text);
 }
 
 }  // namespace
