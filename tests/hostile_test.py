@@ -151,6 +151,27 @@ class Hostile(unittest.TestCase):
             (net / f"e{i}").touch()
         self.run_on("verify", "--root", self.folder / "root", codes=(0, 1, 2, 3))
 
+    # Texts
+
+    def test_nothing_of_a_stranger_moves_the_terminal(self):
+        poison = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202ereversed\u2066\x7f"
+        self.write("base.tree", (ROOT / "tests/machines/h100-cx7/gpu01.tree").read_bytes())
+        tree = self.write("node.tree", "railbed-tree 1\nbase: base.tree\n"
+                          f"/etc/nccl.conf <<END\nNCCL_IB_HCA=mlx5_0{poison}\nNCCL_BOGUS{poison}=1\nEND\n"
+                          f"/etc/os-release = PRETTY_NAME=\"{poison}\"\n/proc/sys/kernel/osrelease = 6.8{poison}\n"
+                          f"/proc/sys/kernel/hostname = node{poison}\n/proc/cmdline = quiet {poison}\n")
+        log = self.write("log", f"n0:1:2 [0] misc/x.cc:7 NCCL WARN {poison}\nLast error:\n{poison}\n"
+                         f'{{"log": "n0:1:2 [0] misc/x.cc:8 NCCL WARN \\u001b[2J\\u009b"}}\n')
+        facts = self.write("facts.json", f'{{"version": 1, "{poison}')
+        for words in (["verify", "--all", "--root", tree], ["verify", "--json", "--root", tree], ["facts", "--root", tree],
+                      ["facts", "--json", "--root", tree], ["nccl", "--root", tree], ["nccl", "--json", "--root", tree],
+                      ["nccl", "--log", log], ["nccl", "--json", "--log", log], ["verify", "--facts", facts]):
+            with self.subTest(words=words):
+                text = self.run_on(*words, codes=(0, 1, 2, 3, 64))
+                found = watched.FORBIDDEN.search(text)
+                self.assertIsNone(found, found and text[max(0, found.start() - 100):found.end() + 20])
+                self.assertGreater(len(text), 50)
+
 
 if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -1,8 +1,12 @@
 """A program run to its end, with what it took: for tests of what must neither hang nor fill the memory."""
 import os
+import re
 import subprocess
 import sys
 import time
+
+# What a terminal obeys, but for line breaks and tabs, and what turns the direction of text.
+FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def run(name, words, out, hangs, **how):

@@ -1,5 +1,6 @@
 #include "base/json.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/text.h"
@@ -15,6 +16,26 @@ std::string place_of(const std::string& what) {
   // nlohmann prefixes "[json.exception.parse_error.101] "; the rest is written for people.
   const auto end = what.find("] ");
   return end == std::string::npos ? what : what.substr(end + 2);
+}
+
+// The library escapes the control characters of ASCII alone. A terminal obeys others, too, and JSON can name
+// each by its number (RFC 8259, section 7).
+std::string escaped(const std::string& text) {
+  std::string result;
+  std::size_t kept = 0;  // of `text` in `result`
+  for (std::size_t at = text.find_first_of("\x7F\xC2\xE2"); at != std::string::npos;) {
+    const CodePoint next = first_code_point(std::string_view(text).substr(at));
+    const std::size_t bytes = std::max<std::size_t>(next.bytes, 1);
+    const std::string_view character = std::string_view(text).substr(at, bytes);
+    if (printable(character) != character) {
+      constexpr std::string_view kDigits = "0123456789abcdef";
+      result.append(text, kept, at - kept).append("\\u");
+      for (int shift = 12; shift >= 0; shift -= 4) result += kDigits[(next.value >> shift) & 0xF];
+      kept = at + bytes;
+    }
+    at = text.find_first_of("\x7F\xC2\xE2", at + bytes);
+  }
+  return kept == 0 ? text : result.append(text, kept);
 }
 
 // By scanning, so that a hostile document is refused before anything recursive or quadratic sees it: an
@@ -57,10 +78,12 @@ Result<Value> parse(std::string_view text) {
   }
 }
 
-std::string dump(const Value& value) { return value.dump(-1, ' ', false, Value::error_handler_t::replace); }
+std::string dump(const Value& value) {
+  return escaped(value.dump(-1, ' ', false, Value::error_handler_t::replace));
+}
 
 std::string dump_pretty(const Value& value) {
-  return value.dump(2, ' ', false, Value::error_handler_t::replace) + "\n";
+  return escaped(value.dump(2, ' ', false, Value::error_handler_t::replace)) + "\n";
 }
 
 namespace detail {

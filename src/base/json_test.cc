@@ -154,6 +154,15 @@ TEST(Json, OfTwoMembersOfOneNameTheLastCounts) {
   EXPECT_EQ(inner->number, 2);
 }
 
+TEST(Json, DumpsNothingThatATerminalObeys) {
+  const std::string text =
+      "\x7F\xC2\x9B"
+      "2J \xE2\x80\xAE \xC2\xB5s \xE2\x86\x92 \x1B";
+  const std::string dumped = json::dump(json::Value(text));
+  EXPECT_EQ(dumped, "\"\\u007f\\u009b2J \\u202e \xC2\xB5s \xE2\x86\x92 \\u001b\"");
+  EXPECT_EQ(json::parse(dumped)->get<std::string>(), text);
+}
+
 // What is quoted of a document in an error is shown on terminals.
 TEST(Json, ErrorsQuoteNothingThatATerminalObeys) {
   for (const std::string_view text : {"{\"a\xf3\x9b\": 1}", "{\"\x1b[2J", "[1] \x1b]0;x\x07"}) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "nccl/log.h"
 
@@ -142,24 +143,7 @@ void write_tuning(std::string& out, const std::vector<LogTuning>& cells) {
   }
 }
 
-}  // namespace
-
-std::string rank_list(const std::vector<int>& ranks) {
-  std::vector<int> sorted = ranks;
-  std::ranges::sort(sorted);
-  std::string out;
-  for (std::size_t i = 0; i < sorted.size();) {
-    std::size_t last = i;
-    while (last + 1 < sorted.size() && sorted[last + 1] <= sorted[last] + 1) ++last;
-    out += fmt::format("{}{}", out.empty() ? "" : ", ", sorted[i]);
-    if (sorted[last] > sorted[i])
-      out += fmt::format("{}{}", sorted[last] == sorted[i] + 1 ? ", " : "-", sorted[last]);
-    i = last + 1;
-  }
-  return out;
-}
-
-std::string to_text(const Log& log) {
+std::string written(const Log& log) {
   std::string out = log.verdict.text + "\n";
   for (const std::string& why : log.verdict.why)
     fmt::format_to(std::back_inserter(out), "  why     {}\n", why);
@@ -201,6 +185,25 @@ std::string to_text(const Log& log) {
     write_problem(out, problem, problem.cause == log.verdict.cause);
   return out;
 }
+
+}  // namespace
+
+std::string rank_list(const std::vector<int>& ranks) {
+  std::vector<int> sorted = ranks;
+  std::ranges::sort(sorted);
+  std::string out;
+  for (std::size_t i = 0; i < sorted.size();) {
+    std::size_t last = i;
+    while (last + 1 < sorted.size() && sorted[last + 1] <= sorted[last] + 1) ++last;
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", sorted[i]);
+    if (sorted[last] > sorted[i])
+      out += fmt::format("{}{}", sorted[last] == sorted[i] + 1 ? ", " : "-", sorted[last]);
+    i = last + 1;
+  }
+  return out;
+}
+
+std::string to_text(const Log& log) { return printable_lines(written(log)); }
 
 std::string to_json(const Log& log) { return json::dump_pretty(json::encode(log)); }
 

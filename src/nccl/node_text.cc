@@ -5,6 +5,8 @@
 
 #include <iterator>
 
+#include "base/text.h"
+
 namespace railbed::nccl {
 
 std::string to_text(const std::vector<Complaint>& complaints) {
@@ -16,7 +18,7 @@ std::string to_text(const std::vector<Complaint>& complaints) {
     if (!one.from.empty()) fmt::format_to(write, "         set in   {}\n", one.from);
     fmt::format_to(write, "         remedy   {}\n", one.remedy);
   }
-  return out;
+  return printable_lines(out);
 }
 
 std::string to_text(const Choices& choices) {
@@ -45,7 +47,7 @@ std::string to_text(const Choices& choices) {
     if (pair.nearest)
       fmt::format_to(write, "  GPU {}  {}  {:<4} {} ({})\n", pair.gpu, pair.nic, pair.path,
                      pair.gpudirect ? "GPUDirect" : "staged through host memory", pair.why);
-  return out;
+  return printable_lines(out);
 }
 
 }  // namespace railbed::nccl

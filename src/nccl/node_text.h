@@ -1,4 +1,4 @@
-// The lint and the choices of a node, for people.
+// The lint and the choices of a node, for people; nothing in them is obeyed by a terminal.
 #pragma once
 
 #include <string>

@@ -235,11 +235,11 @@ std::string misses_section(const Facts& facts) {
 
 std::string render_facts(const Facts& facts) {
   const System& system = facts.system;
-  return title(facts) + section("CPU", {cpu_row(system.cpu)}) +
-         section("Memory", {memory_row(system.memory)}) + section("Disk", storage_rows(system.storage)) +
-         section("GPUs", gpu_rows(facts.gpus)) + section("Network", network_rows(facts.net)) +
-         section("RDMA", rdma_rows(facts.rdma)) + section("NCCL", nccl_rows(facts.nccl)) +
-         misses_section(facts);
+  return printable_lines(
+      title(facts) + section("CPU", {cpu_row(system.cpu)}) + section("Memory", {memory_row(system.memory)}) +
+      section("Disk", storage_rows(system.storage)) + section("GPUs", gpu_rows(facts.gpus)) +
+      section("Network", network_rows(facts.net)) + section("RDMA", rdma_rows(facts.rdma)) +
+      section("NCCL", nccl_rows(facts.nccl)) + misses_section(facts));
 }
 
 bool looked_at_anything(const Facts& facts) {
