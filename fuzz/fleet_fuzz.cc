@@ -59,6 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Report report;
   report.verdict = verify(evidence);
   report.facts = std::move(evidence.nodes);
+  report.unreachable = std::move(evidence.unreachable);
   require_printable(render_text(report, {false, 80, true}));
   require(!render_html(report).empty());
   return 0;

@@ -1,12 +1,13 @@
 // A run or a file of measurements may come from anybody: it is taken or refused, and what is taken is written
 // and read again unchanged, compared, judged, printed and drawn.
 //
-// Rooms: report store verify
+// Rooms: campaign report store verify
 // Seeds: tests/sessions/runs tests/machines
 #include <cstdint>
 #include <utility>
 
 #include "base/json.h"
+#include "campaign/evidence.h"
 #include "fuzz/require.h"
 #include "report/report.h"
 #include "report/run_text.h"
@@ -38,11 +39,7 @@ void take_run(std::string_view text) {
 }
 
 void take_measurements(std::string_view text) {
-  auto document = json::parse(text);
-  if (!document) return require_printable(document.error().text);
-  const bool wrapped = document->is_object() && document->contains("measurements");
-  auto measurements =
-      json::decode<std::vector<Measurement>>(wrapped ? (*document)["measurements"] : *document);
+  auto measurements = measurements_from_json(text);
   if (!measurements) return require_printable(measurements.error().text);
   Evidence evidence;
   evidence.measurements = std::move(*measurements);

@@ -3,24 +3,15 @@
 // Rooms: inventory
 // Seeds: tests/machines examples
 #include <cstdint>
-#include <cstdlib>
-#include <string_view>
 
 #include "base/json.h"
+#include "fuzz/require.h"
 #include "inventory/describe.h"
 #include "inventory/load.h"
 
-namespace {
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
-
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace railbed;
-  const auto cluster = parse_cluster({reinterpret_cast<const char*>(data), size}, "cluster.yaml");
+  const auto cluster = parse_cluster(as_text(data, size), "cluster.yaml");
   if (!cluster) {
     require(cluster.error().kind == ErrorKind::kBadInput && !cluster.error().text.empty());
     return 0;

@@ -20,7 +20,7 @@ std::string place_of(const std::string& what) {
 
 // The library escapes the control characters of ASCII alone. A terminal obeys others, too, and JSON can name
 // each by its number (RFC 8259, section 7).
-std::string escaped(const std::string& text) {
+std::string escaped(std::string text) {
   std::string result;
   std::size_t kept = 0;  // of `text` in `result`
   for (std::size_t at = text.find_first_of("\x7F\xC2\xE2"); at != std::string::npos;) {
@@ -35,7 +35,8 @@ std::string escaped(const std::string& text) {
     }
     at = text.find_first_of("\x7F\xC2\xE2", at + bytes);
   }
-  return kept == 0 ? text : result.append(text, kept);
+  if (kept == 0) return text;
+  return result.append(text, kept);
 }
 
 // By scanning, so that a hostile document is refused before anything recursive or quadratic sees it: an

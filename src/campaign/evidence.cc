@@ -83,14 +83,17 @@ Result<void> add_facts_file(const std::string& file, Evidence& evidence) {
   return {};
 }
 
+Result<std::vector<Measurement>> measurements_from_json(std::string_view text) {
+  auto document = json::parse(text);
+  if (!document) return fail(std::move(document.error()));
+  const bool wrapped = document->is_object() && document->contains("measurements");
+  return json::decode<std::vector<Measurement>>(wrapped ? (*document)["measurements"] : *document);
+}
+
 Result<void> add_measurements_file(const std::string& file, Evidence& evidence) {
   const auto text = read_file(file);
   if (!text) return fail(text.error());
-  auto document = json::parse(*text);
-  if (!document) return fail(std::move(document.error()), file);
-  const bool wrapped = document->is_object() && document->contains("measurements");
-  auto measurements =
-      json::decode<std::vector<Measurement>>(wrapped ? (*document)["measurements"] : *document);
+  auto measurements = measurements_from_json(*text);
   if (!measurements) return fail(std::move(measurements.error()), file);
   for (Measurement& one : *measurements) evidence.measurements.push_back(std::move(one));
   return {};

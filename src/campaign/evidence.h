@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -22,7 +23,10 @@ Result<void> add_root(const std::string& root, Evidence& evidence);
 // have none.
 Result<void> add_facts_file(const std::string& file, Evidence& evidence);
 
-// Adds an array of measurements, or a document that holds one under "measurements" (`railbed bench --json`).
+// An array of measurements, or a document that holds one under "measurements" (`railbed bench --json`).
+// Accepts untrusted text.
+Result<std::vector<Measurement>> measurements_from_json(std::string_view text);
+// Adds what such a file holds.
 Result<void> add_measurements_file(const std::string& file, Evidence& evidence);
 
 }  // namespace railbed

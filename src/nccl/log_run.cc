@@ -179,11 +179,9 @@ Reason why_sockets(const LogState& state) {
   if (!library.empty())
     return {.text = fmt::format("libibverbs could not be opened on {}", *library.begin()),
             .remedy = "Install libibverbs1 and ibverbs-providers (rdma-core), in the container too."};
-  if (std::ranges::find(log.problems, "ofi-no-provider", &LogProblem::id) != log.problems.end())
-    return {
-        .text = "the libfabric plugin found no network that it can use",
-        .remedy =
-            "Run fi_info where the process runs; remove the plugin where there is no EFA, or set NCCL_NET=IB."};
+  const auto libfabric = std::ranges::find(log.problems, "ofi-no-provider", &LogProblem::id);
+  if (libfabric != log.problems.end())
+    return {.text = "the libfabric plugin found no network that it can use", .remedy = libfabric->remedy};
   if (device.empty())
     return {
         .text = "the log does not say why",

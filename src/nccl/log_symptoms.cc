@@ -17,6 +17,13 @@ constexpr std::string_view kCudaErrors = "CUDA Runtime API, cudaError";
 constexpr std::string_view kEnvGuide = "NCCL user guide, Environment Variables";
 constexpr std::string_view kTroubleGuide = "NCCL user guide, Troubleshooting";
 
+constexpr std::string_view kPeerEnded =
+    "That peer's process ended or was killed: its own log, the kernel's OOM killer or the scheduler knows why.";
+constexpr std::string_view kLookAtPeer =
+    "Look at the rank that is missing from the log's end; dmesg | grep -i -e oom -e xid on its host.";
+constexpr std::string_view kKernelFault =
+    "CUDA reports a kernel's fault at the next call, which NCCL happened to make.";
+
 // A row takes four lines: how it is recognised and from which source; what it is; why; what to do.
 // clang-format off
 constexpr Symptom kSymptoms[] = {
@@ -188,11 +195,11 @@ constexpr Symptom kSymptoms[] = {
      "dmesg | grep -i xid on that host; drain it, reset the GPU, and look at nvidia-smi -q -d ECC,PAGE_RETIREMENT."},
     {"cuda-program",        kError,   kCause, kNccl,   {"Cuda failure", "illegal memory access"}, kCudaErrors,
      "A kernel used memory that it may not: usually the program's own",
-     "CUDA reports a kernel's fault at the next call, which NCCL happened to make.",
+     kKernelFault,
      "Run with CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer to find the kernel; an Xid 31 or 13 in dmesg names the GPU."},
     {"cuda-launch",         kError,   kCause, kNccl,   {"Cuda failure", "launch failure"}, kCudaErrors,
      "A kernel crashed on the GPU: usually the program's own",
-     "CUDA reports a kernel's fault at the next call, which NCCL happened to make.",
+     kKernelFault,
      "Run with CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer to find the kernel; dmesg | grep -i xid tells a fault of the hardware."},
     {"cuda-fork",           kError,   kCause, kNccl,   {"Cuda failure", "initialization error"}, kCudaErrors,
      "CUDA could not be initialised in this process",
@@ -313,16 +320,16 @@ constexpr Symptom kSymptoms[] = {
     // Echoes
     {"peer-closed",         kError,   kEcho,  kNccl,   {"Connection closed by remote peer"}, "NCCL src/misc/socket.cc",
      "A peer closed its connection",
-     "That peer's process ended or was killed: its own log, the kernel's OOM killer or the scheduler knows why.",
-     "Look at the rank that is missing from the log's end; dmesg | grep -i -e oom -e xid on its host."},
+     kPeerEnded,
+     kLookAtPeer},
     {"peer-reset",          kError,   kEcho,  kNccl,   {"failed", "Connection reset by peer"}, "NCCL src/misc/socket.cc",
      "A peer's connection was cut off",
-     "That peer's process ended or was killed: its own log, the kernel's OOM killer or the scheduler knows why.",
-     "Look at the rank that is missing from the log's end; dmesg | grep -i -e oom -e xid on its host."},
+     kPeerEnded,
+     kLookAtPeer},
     {"peer-gone",           kError,   kEcho,  kNccl,   {"failed", "Broken pipe"}, "NCCL src/misc/socket.cc",
      "A peer no longer took what was sent to it",
-     "That peer's process ended or was killed: its own log, the kernel's OOM killer or the scheduler knows why.",
-     "Look at the rank that is missing from the log's end; dmesg | grep -i -e oom -e xid on its host."},
+     kPeerEnded,
+     kLookAtPeer},
     {"proxy",               kError,   kEcho,  kWarned, {"[Proxy Service", "Failed"}, "NCCL src/proxy.cc",
      "NCCL's helper thread gave up",
      "Another warning before it says why.",

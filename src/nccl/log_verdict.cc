@@ -175,10 +175,11 @@ bool is_bridge(std::string_view name) {
 // Docker and its like give the bridge of every host the same address: ranks that announce it meet themselves.
 void judge_addresses(Log& log) {
   for (const LogInterface& one : log.interfaces) {
+    if (!is_bridge(one.name)) continue;
     const auto twin = std::ranges::find_if(log.interfaces, [&](const LogInterface& other) {
       return other.host != one.host && other.address == one.address;
     });
-    if (!is_bridge(one.name) || twin == log.interfaces.end()) continue;
+    if (twin == log.interfaces.end()) continue;
     LogProblem& problem = log.problems.emplace_back();
     problem.id = "same-address";
     problem.severity = Severity::kError;

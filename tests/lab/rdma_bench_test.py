@@ -36,16 +36,40 @@ def tearDownModule():
         PAIR.down()
 
 
+def bench(*words):
+    return subprocess.Popen([str(RAILBED), 'bench', *words, '--json'], stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
 def start(*words):
-    return subprocess.Popen([str(RAILBED), 'bench', 'rdma', 'vm1', 'vm2', '--cluster', str(PAIR.cluster), '--json',
-                             *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            text=True)
+    return bench('rdma', 'vm1', 'vm2', '--cluster', str(PAIR.cluster), *words)
+
+
+def ended(run, patience=PATIENCE):
+    out, err = run.communicate(timeout=patience)
+    assert run.returncode in (0, 1, 2), f'exit {run.returncode}: {err}'
+    return run.returncode, json.loads(out)
 
 
 def result(run):
-    out, err = run.communicate(timeout=PATIENCE)
-    assert run.returncode in (0, 2), f'exit {run.returncode}: {err}'
-    return run.returncode, json.loads(out)['measurements']
+    code, document = ended(run)
+    return code, document['measurements']
+
+
+# rxe of Linux 6.1 may lose its place in a message when it sends packets again, which it does where guests wait for
+# the host's processors; its peer then refuses the message. That says nothing of railbed, so such a run is made once
+# more, and only once.
+def sound(*words, patience=PATIENCE):
+    code, document = ended(bench(*words), patience)
+    if code == 2 and 'IBV_WC_REM_INV_REQ_ERR' in json.dumps(document):
+        print('rxe lost its place: once more', flush=True)
+        code, document = ended(bench(*words), patience)
+    return code, document
+
+
+def sound_rdma(*words):
+    code, document = sound('rdma', 'vm1', 'vm2', '--cluster', str(PAIR.cluster), *words)
+    return code, document['measurements']
 
 
 def until_it_measures(run):
@@ -58,7 +82,7 @@ def until_it_measures(run):
 
 class Sound(unittest.TestCase):
     def test_bandwidth_and_latency_with_checked_data(self):
-        code, measurements = result(start('--sizes', '4K,64K', '--seconds', '1', '--both-ways'))
+        code, measurements = sound_rdma('--sizes', '4K,64K', '--seconds', '1', '--both-ways')
         self.assertEqual(code, 0, measurements)
         self.assertEqual([(one['metric'], one['message_bytes'], one['from']['node']) for one in measurements],
                          [('bandwidth', 4096, 'vm1'), ('bandwidth', 65536, 'vm1'), ('bandwidth', 4096, 'vm2'),
@@ -75,10 +99,9 @@ class Sound(unittest.TestCase):
             self.assertGreater(one['packets'], 0)
             self.assertTrue(one['ceiling']['nominal'])
 
-
     def test_every_operation_moves_checked_data(self):
-        code, measurements = result(start('--operations', 'read,send,datagram', '--sizes', '4K', '--seconds', '0.5',
-                                          '--streams', '3', '--traffic-class', '104,0', '--flow-label', '7'))
+        code, measurements = sound_rdma('--operations', 'read,send,datagram', '--sizes', '4K', '--seconds', '0.5',
+                                        '--streams', '3', '--traffic-class', '104,0', '--flow-label', '7')
         self.assertEqual(code, 0, measurements)
         self.assertEqual([(one['operation'], one['metric'], one['message_bytes']) for one in measurements],
                          [(operation, metric, size) for operation in ('read', 'send', 'datagram')
@@ -91,16 +114,16 @@ class Sound(unittest.TestCase):
 
     def test_both_directions_at_once(self):
         for operation in ('write', 'read', 'send'):
-            code, measurements = result(start('--operations', operation, '--duplex', '--sizes', '64K', '--seconds', '1',
-                                              '--bandwidth-only'))
+            code, measurements = sound_rdma('--operations', operation, '--duplex', '--sizes', '64K', '--seconds', '1',
+                                            '--bandwidth-only')
             self.assertEqual(code, 0, measurements)
             self.assertEqual(measurements[0]['operation'], f'{operation} duplex')
             self.assertGreater(measurements[0]['summary']['median'], 0)
             self.assertGreater(measurements[0]['checked_bytes'], 0)
 
     def test_threads_share_out_the_queue_pairs(self):
-        code, measurements = result(start('--operations', 'write,read,send,datagram', '--threads', '2', '--streams', '3',
-                                          '--sizes', '4K', '--seconds', '0.5', '--bandwidth-only'))
+        code, measurements = sound_rdma('--operations', 'write,read,send,datagram', '--threads', '2', '--streams', '3',
+                                        '--sizes', '4K', '--seconds', '0.5', '--bandwidth-only')
         self.assertEqual(code, 0, measurements)
         self.assertEqual([one['operation'] for one in measurements],
                          [f'{operation}, 2 threads' for operation in ('write', 'read', 'send', 'datagram')])
@@ -111,18 +134,16 @@ class Sound(unittest.TestCase):
             self.assertEqual(one['wrong_bytes'], 0, one)
 
     def test_a_sweep_ends_where_datagrams_do(self):
-        code, measurements = result(start('--operations', 'datagram', '--sizes', '1K,4K,8K,64K', '--seconds', '0.3',
-                                          '--bandwidth-only'))
+        code, measurements = sound_rdma('--operations', 'datagram', '--sizes', '1K,4K,8K,64K', '--seconds', '0.3',
+                                        '--bandwidth-only')
         self.assertEqual(code, 0, measurements)
         self.assertEqual([one['message_bytes'] for one in measurements], [1024, 4096])
 
 
 class Ladder(unittest.TestCase):
     def test_software_rdma_is_the_rung_that_loses_and_why(self):
-        run = subprocess.run([str(RAILBED), 'bench', 'ladder', 'vm1', 'vm2', '--cluster', str(PAIR.cluster), '--json',
-                              '--seconds', '1'], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                             timeout=PATIENCE)
-        (ladder,) = json.loads(run.stdout)['ladders']
+        code, document = sound('ladder', 'vm1', 'vm2', '--cluster', str(PAIR.cluster), '--seconds', '1')
+        (ladder,) = document['ladders']
         tcp, rdma, *others = ladder['rungs']
         for rung in tcp, rdma:
             self.assertIsNone(rung['measurement']['failure'], rung)
@@ -131,34 +152,31 @@ class Ladder(unittest.TestCase):
         self.assertEqual([rung['not_climbed'] for rung in others], ['vm1 has no NVIDIA GPU'] * 2)
         # No number is judged here: which of the two an emulator does faster decides what is said of it.
         slower = rdma['measurement']['summary']['median'] < 0.9 * tcp['measurement']['summary']['median']
-        self.assertEqual((ladder['loser'], run.returncode), (1, 1) if slower else (-1, 0), run.stderr)
+        self.assertEqual((ladder['loser'], code), (1, 1) if slower else (-1, 0), ladder)
         if slower:
             self.assertIn('software RDMA: rxe0 of vm1 is rxe', rdma['causes'][0])
 
 
 class Training(unittest.TestCase):
-    def train(self, *words):
-        return subprocess.Popen([str(RAILBED), 'bench', 'train', str(PAIR.cluster), '--model', 'resnet50', '--json',
-                                 '--no-store', *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True)
+    TRAIN = ('train', str(PAIR.cluster), '--model', 'resnet50', '--no-store')
 
-    def test_sums_are_exact(self):
-        # Gradients of two bytes: less to move, and a last bucket that no message size divides. Eight exchanges take an
-        # emulator about a minute; those over TCP are tests/fleet/train_test.py's.
-        run = self.train('--transport', 'rdma', '--step-time', '100', '--seconds', '1', '--dtype-bytes', '2')
-        self.addCleanup(run.kill)
-        out, err = run.communicate(timeout=5 * PATIENCE)
-        self.assertEqual(run.returncode, 0, err)
-        (report,) = json.loads(out)['reports']
-        self.assertEqual((report['transport'], report['nodes']), ('RDMA', ['vm1', 'vm2']))
-        self.assertGreaterEqual(report['rounds'], 3)
-        self.assertGreater(report['exchange']['median'], 0)
-        self.assertGreater(report['checked_bytes'], 0)
-        self.assertEqual(report['wrong_bytes'], 0)
-        self.assertTrue(report['ceiling']['nominal'])
+    def test_both_transports_sum_exactly(self):
+        # Gradients of two bytes: less to move, and a last bucket that no message size divides. Eight exchanges over
+        # each transport take an emulator about a minute.
+        code, document = sound(*self.TRAIN, '--step-time', '100', '--seconds', '1', '--dtype-bytes', '2',
+                               patience=5 * PATIENCE)
+        self.assertEqual(code, 0, document)
+        tcp, rdma = document['reports']
+        for report, transport in (tcp, 'TCP'), (rdma, 'RDMA'):
+            self.assertEqual((report['transport'], report['nodes']), (transport, ['vm1', 'vm2']))
+            self.assertGreaterEqual(report['rounds'], 3)
+            self.assertGreater(report['exchange']['median'], 0)
+            self.assertGreater(report['checked_bytes'], 0)
+            self.assertEqual(report['wrong_bytes'], 0)
+            self.assertTrue(report['ceiling']['nominal'])
 
     def cause_after(self, trouble):
-        run = self.train('--transport', 'rdma', '--step-time', '1000', '--seconds', '600')
+        run = bench(*self.TRAIN, '--transport', 'rdma', '--step-time', '1000', '--seconds', '600')
         self.addCleanup(run.kill)
         for line in run.stderr:
             if line.startswith('rehearsing'):

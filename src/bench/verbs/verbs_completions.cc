@@ -26,8 +26,12 @@ std::string remedy_of(ibv_wc_status status, const std::string& peer) {
     case IBV_WC_RETRY_EXC_ERR:
       return "look at both ends' link and cable; let UDP 4791 pass every firewall (RoCE v2); "
              "give the switches an MTU above the path MTU";
-    case IBV_WC_REM_ACCESS_ERR:
     case IBV_WC_REM_INV_REQ_ERR:
+      return fmt::format(
+          "measure again: software RDMA (rxe) does this now and then after it has sent packets again; an adapter "
+          "that does so has its reason in dmesg of {}",
+          peer);
+    case IBV_WC_REM_ACCESS_ERR:
     case IBV_WC_REM_OP_ERR:
       return fmt::format("see whether the railbed agent on {} was killed", peer);
     default:
