@@ -101,7 +101,16 @@ Reading<std::vector<std::string>> read_words(Host& host, const std::string& path
   });
 }
 
-void collect_flow_control(Host& host, NetInterface& interface) {
+// What was captured before railbed asked for modes states none.
+Reading<LinkModes> modes_in(const EthernetAnswer& answer, const std::string& from) {
+  if (!answer.modes_error.empty()) return {Miss{Missing::kUnsupported, answer.modes_error}, from};
+  if (answer.supported_mbps == 0 && answer.advertised_mbps == 0)
+    return {Miss{Missing::kAbsent, "no link mode is stated"}, from};
+  return {LinkModes{answer.autonegotiates, answer.supported_mbps, answer.advertised_mbps, answer.peer_mbps},
+          from};
+}
+
+void collect_ethernet(Host& host, NetInterface& interface) {
   const auto answer = host.call("ethernet " + interface.name)
                           .parsed([](const std::string& text) -> std::optional<EthernetAnswer> {
                             auto parsed = json::read<EthernetAnswer>(text);
@@ -109,10 +118,12 @@ void collect_flow_control(Host& host, NetInterface& interface) {
                             return std::move(*parsed);
                           });
   if (!answer) {
+    interface.modes = {answer.miss(), answer.from()};
     interface.pause = {answer.miss(), answer.from()};
     interface.priorities = {answer.miss(), answer.from()};
     return;
   }
+  interface.modes = modes_in(*answer, answer.from());
   if (answer->pause_error.empty())
     interface.pause = {Pause{answer->pause_receive, answer->pause_transmit}, answer.from()};
   else
@@ -162,13 +173,14 @@ NetInterface collect_interface(Host& host, const std::string& name, const Readin
   interface.ipoib_mode = host.read_line(folder + "/mode");
   interface.receive_errors = read_number<std::uint64_t>(host, folder + "/statistics/rx_errors");
   interface.receive_dropped = read_number<std::uint64_t>(host, folder + "/statistics/rx_dropped");
+  interface.received_packets = read_number<std::uint64_t>(host, folder + "/statistics/rx_packets");
   interface.addresses = addresses.parsed([&](const Addresses& all) {
     const auto mine = all.find(name);
     return std::optional(mine == all.end() ? std::vector<InterfaceAddress>{} : mine->second);
   });
   constexpr int kEthernet = 1;  // ARPHRD_ETHER
   if (interface.pci_address && interface.link_type.value_or(0) == kEthernet) {
-    collect_flow_control(host, interface);
+    collect_ethernet(host, interface);
     interface.congestion = collect_congestion(host, folder + "/ecn");
   }
   return interface;

@@ -23,6 +23,19 @@ struct InterfaceAddress {
   bool operator==(const InterfaceAddress&) const = default;
 };
 
+// What a port offers, in Mb/s of its fastest mode. ETHTOOL_GLINKSETTINGS, as `ethtool IF`
+struct LinkModes {
+  bool autonegotiates = false;
+  int supported_mbps = 0;   // by port, firmware and transceiver
+  int advertised_mbps = 0;  // 0, as the next: it is not stated
+  int peer_mbps = 0;        // what the other end advertises
+  static void fields(auto&& field) {
+    field("autonegotiates", &LinkModes::autonegotiates);
+    field("supported_mbps", &LinkModes::supported_mbps);
+    field("advertised_mbps", &LinkModes::advertised_mbps);
+    field("peer_mbps", &LinkModes::peer_mbps);
+  }
+};
 // Pause frames that stop the whole port. ETHTOOL_GPAUSEPARAM, as `ethtool -a`
 struct Pause {
   bool receive = false;
@@ -74,7 +87,9 @@ struct NetInterface {
   Reading<std::vector<InterfaceAddress>> addresses;  // `ip -j address show`
   Reading<std::uint64_t> receive_errors;             // N/statistics/rx_errors
   Reading<std::uint64_t> receive_dropped;            // N/statistics/rx_dropped
-  Reading<Pause> pause;                              // Ethernet on PCI only, as the next two
+  Reading<std::uint64_t> received_packets;           // N/statistics/rx_packets
+  Reading<LinkModes> modes;                          // Ethernet on PCI only, as the next three
+  Reading<Pause> pause;
   Reading<Priorities> priorities;
   Reading<RoceCongestion> congestion;
   static void fields(auto&& field) {
@@ -97,6 +112,8 @@ struct NetInterface {
     field("addresses", &NetInterface::addresses);
     field("receive_errors", &NetInterface::receive_errors);
     field("receive_dropped", &NetInterface::receive_dropped);
+    field("received_packets", &NetInterface::received_packets);
+    field("modes", &NetInterface::modes);
     field("pause", &NetInterface::pause);
     field("priorities", &NetInterface::priorities);
     field("congestion", &NetInterface::congestion);

@@ -11,8 +11,8 @@
 
 namespace railbed {
 
-// "ethernet IF": flow control of a port. Global pause by ETHTOOL_GPAUSEPARAM, priorities by the netlink
-// message that `dcb` uses (DCB_CMD_IEEE_GET); neither needs root.
+// "ethernet IF": link modes and flow control of a port. Modes by ETHTOOL_GLINKSETTINGS, global pause by
+// ETHTOOL_GPAUSEPARAM, priorities by the netlink message that `dcb` uses (DCB_CMD_IEEE_GET); none needs root.
 struct EthernetAnswer {
   std::string pause_error;  // why there is no answer about pause; empty otherwise
   bool pause_receive = false;
@@ -21,7 +21,17 @@ struct EthernetAnswer {
   int pfc_capability = 0;           // how many priorities may be lossless
   std::vector<int> pfc_priorities;  // those that are
   std::map<std::string, int> dscp;  // DSCP → priority; empty: the port does not trust DSCP
+  std::string modes_error;          // why there is no answer about link modes; empty otherwise
+  bool autonegotiates = false;
+  int supported_mbps = 0;   // of the fastest mode of port, firmware and transceiver; 0: none is stated
+  int advertised_mbps = 0;  // of the fastest that is offered to the other end
+  int peer_mbps = 0;        // of the fastest that the other end offered; many drivers do not say
   static void fields(auto&& field) {
+    field("modes_error", &EthernetAnswer::modes_error);
+    field("autonegotiates", &EthernetAnswer::autonegotiates);
+    field("supported_mbps", &EthernetAnswer::supported_mbps);
+    field("advertised_mbps", &EthernetAnswer::advertised_mbps);
+    field("peer_mbps", &EthernetAnswer::peer_mbps);
     field("pause_error", &EthernetAnswer::pause_error);
     field("pause_receive", &EthernetAnswer::pause_receive);
     field("pause_transmit", &EthernetAnswer::pause_transmit);

@@ -1,4 +1,4 @@
-// Flow control of an Ethernet port: global pause by ioctl, priorities by DCB netlink.
+// An Ethernet port's link modes and global pause by ioctl, its priorities by DCB netlink.
 #include <linux/dcbnl.h>
 #include <linux/ethtool.h>
 #include <linux/netlink.h>
@@ -10,12 +10,15 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstring>
+#include <span>
 
 #include "base/json.h"
 #include "host/device_calls.h"
 #include "host/errno_name.h"
 #include "host/ethtool.h"
+#include "host/link_modes.h"
 
 namespace railbed {
 namespace {
@@ -32,6 +35,45 @@ void ask_pause(const std::string& interface, EthernetAnswer& answer) {
   }
   answer.pause_receive = pause.rx_pause != 0;
   answer.pause_transmit = pause.tx_pause != 0;
+}
+
+// What ETHTOOL_GLINKSETTINGS answers. Three masks follow its struct: supported, advertised, by the peer.
+struct LinkSettings {
+  int words = 0;  // of each mask; below zero: the kernel wants to be asked for that many
+  bool autonegotiates = false;
+  std::array<std::uint32_t, std::size_t{3}* SCHAR_MAX> masks = {};
+
+  int fastest(std::size_t which) const {
+    const auto size = static_cast<std::size_t>(words);
+    return fastest_link_mode(std::span(masks).subspan(which * size, size));
+  }
+};
+
+bool ask_settings(const std::string& interface, int words, LinkSettings& settings) {
+  constexpr std::size_t kHead = sizeof(ethtool_link_settings);
+  alignas(ethtool_link_settings) char buffer[kHead + sizeof settings.masks] = {};
+  auto* head = reinterpret_cast<ethtool_link_settings*>(buffer);
+  head->cmd = ETHTOOL_GLINKSETTINGS;
+  head->link_mode_masks_nwords = static_cast<std::int8_t>(words);
+  const Fd fd = ethtool_socket();
+  if (!fd || !ethtool(fd, interface, buffer)) return false;
+  settings.words = head->link_mode_masks_nwords;
+  settings.autonegotiates = head->autoneg == AUTONEG_ENABLE;
+  std::memcpy(settings.masks.data(), buffer + kHead, sizeof settings.masks);
+  return true;
+}
+
+// Asked for no words, the kernel answers with the number that each mask has, below zero.
+void ask_modes(const std::string& interface, EthernetAnswer& answer) {
+  LinkSettings settings;
+  const bool answered =
+      ask_settings(interface, 0, settings) && ask_settings(interface, -settings.words, settings);
+  if (!answered) return void(answer.modes_error = miss_of(errno).why);
+  if (settings.words <= 0) return void(answer.modes_error = "the kernel states no link modes");
+  answer.autonegotiates = settings.autonegotiates;
+  answer.supported_mbps = settings.fastest(0);
+  answer.advertised_mbps = settings.fastest(1);
+  answer.peer_mbps = settings.fastest(2);
 }
 
 // Calls `visit(type, payload)` for each attribute of a run of them; stops at one that does not fit.
@@ -121,6 +163,7 @@ void ask_dcb(const std::string& interface, EthernetAnswer& answer) {
 
 Reading<std::string> call_ethernet(const std::string& interface) {
   EthernetAnswer answer;
+  ask_modes(interface, answer);
   ask_pause(interface, answer);
   ask_dcb(interface, answer);
   return {json::dump(json::encode(answer)), "ethernet " + interface};

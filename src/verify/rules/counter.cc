@@ -1,8 +1,9 @@
-// Error counters of RDMA ports. Totals since the driver was loaded: nonzero says that it happened, a load
-// window (railbed bench) says whether it still does.
+// Error counters of RDMA ports, as rates since boot (verify/error_rate.h): whether errors still come says a
+// load window (railbed bench).
 #include <fmt/format.h>
 
 #include "verify/areas.h"
+#include "verify/error_rate.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -11,66 +12,116 @@ namespace {
 struct Watched {
   std::string_view name;
   std::string_view means;
+  ErrorLimit limit;
 };
 
 using Counters = std::map<std::string, Reading<std::uint64_t>>;
 
-// Warns when one of the counters is not zero; not applicable when the port has none of them.
+Reading<std::uint64_t> counter(const Counters& counters, std::string_view name) {
+  const auto found = counters.find(std::string(name));
+  return found == counters.end() ? Reading<std::uint64_t>() : found->second;
+}
+
+// Warns when one of the counters grows faster than its limit; not applicable when the port has none of them.
 void judge_counters(const Survey& survey, Judge& judge, Counters RdmaPort::*group,
                     std::span<const Watched> watched, const Remedy& remedy) {
   each_end(survey, judge, [&](Case& one, const RailEnd& end) {
     if (one.lacks_rdma(end)) return;
-    const Counters& counters = end.rdma.port->*group;
+    const auto span = error_span(one, *end.facts, counter(end.rdma.port->counters, "port_rcv_packets"));
+    if (!span) return;
     std::vector<std::string> moved;
+    std::vector<std::string> too_fast;
     std::vector<std::string_view> meanings;
+    std::string expected;
     std::size_t readable = 0;
     for (const Watched& each : watched) {
-      const auto found = counters.find(std::string(each.name));
-      if (found == counters.end() || !found->second.ok()) continue;
+      const auto count = counter(end.rdma.port->*group, each.name);
+      if (!count) continue;
       ++readable;
-      if (*found->second == 0) continue;
-      one.seen(found->second);
-      moved.push_back(fmt::format("{} {}", each.name, *found->second));
+      if (*count == 0) continue;
+      moved.push_back(fmt::format("{} {}", each.name, rate_text(*count, *span)));
+      if (!exceeds(*count, *span, each.limit)) continue;
+      one.seen(count);
+      too_fast.push_back(moved.back());
       meanings.push_back(each.means);
+      if (expected.empty()) expected = limit_text(each.limit);
     }
-    if (readable == 0)
-      one.not_applicable("the port has no such counter");
-    else if (moved.empty())
-      one.pass("0");
-    else
-      one.warn({.message = fmt::format("{} counted {}: {}", end.rdma_where(), fmt::join(moved, ", "),
-                                       fmt::join(meanings, "; ")),
-                .expected = "0",
-                .observed = fmt::format("{}", fmt::join(moved, ", ")),
-                .remedy = remedy});
+    if (readable == 0) return one.not_applicable("the port has no such counter");
+    if (too_fast.empty()) return one.pass(moved.empty() ? "0" : fmt::format("{}", fmt::join(moved, "; ")));
+    one.warn({.message = fmt::format("{} counted {}: {}", end.rdma_where(), fmt::join(too_fast, "; "),
+                                     fmt::join(meanings, "; ")),
+              .expected = expected,
+              .observed = fmt::format("{}", fmt::join(too_fast, "; ")),
+              .remedy = remedy});
   });
 }
 
 void link_lost(const Survey& survey, Judge& judge) {
   static constexpr Watched kWatched[] = {
-      {"link_downed", "the link was lost"},
-      {"link_error_recovery", "the link had to retrain"},
+      {"link_downed", "the link was lost", {1}},
+      {"link_error_recovery", "the link had to retrain", {1}},
   };
   judge_counters(survey, judge, &RdmaPort::counters, kWatched,
                  {"Find out when (kernel log). If nobody pulled it: clean, reseat, swap the cable.",
                   {"journalctl -k | grep -i -e 'link down' -e 'link up'"}});
 }
 
-void signal_quality(const Survey& survey, Judge& judge) {
+void damaged_packets(const Survey& survey, Judge& judge) {
   static constexpr Watched kWatched[] = {
-      {"symbol_error", "the signal is so weak that symbols were misread"},
-      {"local_link_integrity_errors", "errors came faster than the link may correct"},
-      {"port_rcv_errors", "damaged packets arrived"},
+      {"local_link_integrity_errors", "errors came faster than the link may correct", {10, 1e-8}},
+      {"port_rcv_errors", "damaged packets arrived", {10, 1e-8}},
   };
   judge_counters(
       survey, judge, &RdmaPort::counters, kWatched,
       {"Clean and reseat the cable, then swap it; then the port.", {"ibqueryerrors", "ethtool -m IF"}});
 }
 
+// The bits of one symbol error each that a link may lose: before error correction, which SDR to FDR do
+// without, 1e-12 is what InfiniBand's specification allows and ibdiagnet's threshold. Faster links count what
+// correction could not mend: two decades fewer.
+double error_ratio_allowed(const RdmaPort& port) {
+  const std::string lanes = port.rate_text.value_or("");
+  for (const std::string_view uncorrected : {" SDR", " DDR", " QDR", " FDR10", " FDR"})
+    if (std::string_view(lanes).ends_with(std::string(uncorrected) + ")")) return 1e-12;
+  return 1e-14;
+}
+
+void judge_symbols(Case& one, const RailEnd& end) {
+  const RdmaPort& port = *end.rdma.port;
+  const auto errors = counter(port.counters, "symbol_error");
+  if (!errors) return one.not_applicable("the port has no such counter");
+  const auto span = error_span(one, *end.facts, counter(port.counters, "port_rcv_packets"));
+  if (!span) return;
+  const BitRate* rate = one.read(port.rate);
+  if (rate == nullptr) return;
+  const double bits = rate->bits_per_second * span->days * 86400;
+  const double ratio = static_cast<double>(*errors) / bits;
+  const double allowed = error_ratio_allowed(port);
+  const std::string text =
+      *errors == 0 ? "0"
+                   : fmt::format("{} in {:.1f} days, one bit in {:.1g}", *errors, span->days, 1 / ratio);
+  one.seen(errors);
+  if (ratio <= allowed) return one.pass(text);
+  one.warn({.message = fmt::format("{} misread {} symbols in {:.1f} days: the signal is weak",
+                                   end.rdma_where(), *errors, span->days),
+            .expected = fmt::format("at most one bit in {:g}", 1 / allowed),
+            .observed = text,
+            .remedy = {"Clean and reseat the cable, then swap it; then the port.",
+                       {"ibqueryerrors", fmt::format("ethtool -m {}", end.name)}}});
+}
+
+void signal_quality(const Survey& survey, Judge& judge) {
+  each_end(survey, judge, [](Case& one, const RailEnd& end) {
+    if (!one.lacks_rdma(end)) judge_symbols(one, end);
+  });
+}
+
 void buffer_overrun(const Survey& survey, Judge& judge) {
   static constexpr Watched kWatched[] = {
-      {"excessive_buffer_overrun_errors", "the peer sent more than it was allowed: flow control is broken"},
-      {"VL15_dropped", "management packets were dropped"},
+      {"excessive_buffer_overrun_errors",
+       "the peer sent more than it was allowed: flow control is broken",
+       {1}},
+      {"VL15_dropped", "management packets were dropped", {100}},  // ibqueryerrors' own threshold
   };
   judge_counters(survey, judge, &RdmaPort::counters, kWatched,
                  {"Compare flow control (PFC, credits) at both ends; update the firmware of both."});
@@ -78,11 +129,14 @@ void buffer_overrun(const Survey& survey, Judge& judge) {
 
 void packet_loss(const Survey& survey, Judge& judge) {
   static constexpr Watched kWatched[] = {
-      {"packet_seq_err", "packets were lost or reordered on the way; in a lossless class PFC is broken"},
-      {"out_of_sequence", "packets arrived out of order: loss, or several paths"},
-      {"local_ack_timeout_err", "an answer never came: black hole or dead peer"},
-      {"rx_icrc_encapsulated", "packets were corrupted on the way"},
-      {"rp_cnp_ignored", "the peer asked to slow down and was ignored: ECN is off on this adapter"},
+      {"packet_seq_err",
+       "packets were lost or reordered on the way; in a lossless class PFC is broken",
+       {10, 1e-7}},
+      {"out_of_sequence", "packets arrived out of order: loss, or several paths", {10, 1e-7}},
+      // Every job that is killed lets its peers wait in vain.
+      {"local_ack_timeout_err", "an answer never came: black hole or dead peer", {100, 1e-7}},
+      {"rx_icrc_encapsulated", "packets were corrupted on the way", {10, 1e-8}},
+      {"rp_cnp_ignored", "the peer asked to slow down and was ignored: ECN is off on this adapter", {10}},
   };
   judge_counters(survey, judge, &RdmaPort::hw_counters, kWatched,
                  {"Read them again under load. Growing: check PFC and ECN on this priority along the path.",
@@ -94,11 +148,11 @@ void packet_loss(const Survey& survey, Judge& judge) {
 std::span<const Rule> counter_rules() {
   static const Rule kRules[] = {
       {.id = "rdma.link-lost",
-       .title = "RDMA link was never lost",
+       .title = "RDMA link is not lost again and again",
        .why = "Each loss ends every connection on the port. One may be a cable somebody moved; "
               "more are a fault.",
-       .source = "/sys/class/infiniband/*/ports/*/counters/{link_downed,link_error_recovery}",
-       .standard = "0 since the driver was loaded",
+       .source = "/sys/class/infiniband/*/ports/*/counters/{link_downed,link_error_recovery}, /proc/uptime",
+       .standard = "at most one a day",
        .remedy = "Kernel log, then the cable.",
        .fixture = "r730-link-downed",
        .explained_by = {"net.flaps"},
@@ -107,19 +161,29 @@ std::span<const Rule> counter_rules() {
        .title = "signal on the RDMA link is clean",
        .why = "A marginal cable corrects most errors and drops the rest; "
               "every dropped packet stalls its connection.",
-       .source =
-           "/sys/class/infiniband/*/ports/*/counters/{symbol_error,local_link_integrity_errors,port_rcv_errors}",
-       .standard = "0 since the driver was loaded",
+       .source = "/sys/class/infiniband/*/ports/*/counters/symbol_error, /proc/uptime",
+       .standard = "one bit in 10^12 (InfiniBand's specification, ibdiagnet), "
+                   "in 10^14 on links that correct errors (EDR and faster)",
        .remedy = "Clean, reseat, swap the cable.",
        .fixture = "r730-symbol-errors",
        .explained_by = {"net.receive-errors"},
        .check = signal_quality},
+      {.id = "rdma.damaged-packets",
+       .title = "RDMA packets arrive whole",
+       .why = "What arrives damaged is dropped, and its connection waits until it is sent again.",
+       .source =
+           "/sys/class/infiniband/*/ports/*/counters/{port_rcv_errors,local_link_integrity_errors,port_rcv_packets}",
+       .standard = "at most 10 a day, or one packet in 10^8",
+       .remedy = "Clean, reseat, swap the cable.",
+       .fixture = "r730-damaged-packets",
+       .explained_by = {"net.receive-errors", "rdma.signal-quality"},
+       .check = damaged_packets},
       {.id = "rdma.buffer-overrun",
        .title = "flow control holds",
        .why = "A buffer that overruns means that the sender ignored its credits or pauses: "
               "the fabric is not lossless.",
-       .source = "/sys/class/infiniband/*/ports/*/counters/excessive_buffer_overrun_errors",
-       .standard = "0 since the driver was loaded",
+       .source = "/sys/class/infiniband/*/ports/*/counters/{excessive_buffer_overrun_errors,VL15_dropped}",
+       .standard = "at most one a day; of management packets a hundred",
        .remedy = "Flow control and firmware of both ends.",
        .fixture = "r730-buffer-overrun",
        .explained_by = {},
@@ -129,10 +193,11 @@ std::span<const Rule> counter_rules() {
        .why = "RoCE resends from the lost packet on: a loss of one in a million is felt, "
               "one in ten thousand ruins it.",
        .source = "/sys/class/infiniband/*/ports/*/hw_counters",
-       .standard = "0 since the driver was loaded",
+       .standard = "at most 10 a day (100 unanswered packets), or one packet in 10^7",
        .remedy = "PFC and ECN along the path; then cables.",
        .fixture = "h100-packet-loss",
-       .explained_by = {"rdma.signal-quality", "net.receive-errors", "rdma.traffic-class"},
+       .explained_by = {"rdma.signal-quality", "rdma.damaged-packets", "net.receive-errors",
+                        "rdma.traffic-class"},
        .check = packet_loss},
   };
   return kRules;

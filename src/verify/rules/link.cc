@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
+#include "hardware/ceilings.h"
 #include "verify/areas.h"
+#include "verify/error_rate.h"
+#include "verify/expected_rate.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -68,61 +70,48 @@ void carrier(const Survey& survey, Judge& judge) {
   });
 }
 
-// What more than half of at least three ends run at.
-std::optional<int> usual_speed(const Survey& survey, const Rail& rail) {
-  std::map<int, int> votes;
-  int all = 0;
-  for (const RailEnd* other : survey.ends_of(rail))
-    if (other->interface != nullptr && other->interface->speed_mbps.ok()) {
-      ++votes[*other->interface->speed_mbps];
-      ++all;
-    }
-  for (const auto& [speed, count] : votes)
-    if (count * 2 > all && all > 2) return speed;
-  return std::nullopt;
+// What stands in the way of `want`, as the ports say it.
+std::string why_slow(const Survey& survey, const RailEnd& end, BitRate want) {
+  const Offers offers = offers_of(survey, end);
+  const double mbps = want.bits_per_second / 1e6;
+  if (offers.own > 0 && offers.own < mbps)
+    return fmt::format("the port itself offers no more than {}", speed_text(offers.own));
+  if (offers.peer > 0 && offers.peer < mbps)
+    return fmt::format("the other end offers no more than {}", speed_text(offers.peer));
+  return offers.own > 0 && offers.peer > 0 ? "the cable or a transceiver allows no more"
+                                           : "the cable, a transceiver or the other end allows no more";
 }
 
-struct SpeedGoal {
-  double mbps;
-  Status status;
-  std::string_view from;
-};
-// What cluster.yaml says, else what most nodes of the rail run at, else what the adapter can do.
-std::optional<SpeedGoal> speed_goal(const RailEnd& end, std::optional<int> usual) {
-  if (end.rail != nullptr && end.rail->speed)
-    return SpeedGoal{end.rail->speed->bits_per_second / 1e6, Status::kFail, "cluster.yaml"};
-  if (usual) return SpeedGoal{static_cast<double>(*usual), Status::kFail, "the other nodes of this rail"};
-  // A card with fewer lanes than its table row (each half of a DGX Spark's port) is another card.
-  const bool whole = end.adapter != nullptr && end.adapter->link_max.ok() && end.model != nullptr &&
-                     end.adapter->link_max->width == end.model->pcie_width;
-  if (whole && end.model->ethernet.bits_per_second > 0)
-    return SpeedGoal{end.model->ethernet.bits_per_second / 1e6, Status::kWarn, end.model->name};
-  return std::nullopt;
+void judge_speed(Case& one, const Survey& survey, const RailEnd& end, const ExpectedRate& expected,
+                 int mbps) {
+  const double want = expected.rate.bits_per_second / 1e6;
+  if (mbps == want || (mbps > want && expected.status != Status::kFail)) return one.pass(speed_text(mbps));
+  const bool slow = mbps < want;
+  one.red(
+      expected.status,
+      {.message = fmt::format(
+           "{} runs at {}, expected {} ({}): {}", end.where(), speed_text(mbps), to_text(expected.rate),
+           expected.from, slow ? why_slow(survey, end, expected.rate) : "what is expected is out of date"),
+       .expected = to_text(expected.rate),
+       .observed = speed_text(mbps),
+       .remedy = {slow ? "Compare what both ends offer; then swap the cable for one rated for the speed."
+                       : "Correct the rail's speed in cluster.yaml.",
+                  {fmt::format("ethtool {}", end.name), fmt::format("ethtool -m {}", end.name)}}});
 }
 
 void speed(const Survey& survey, Judge& judge) {
-  std::map<const Rail*, std::optional<int>> usual;
-  for (const Rail& rail : survey.evidence.cluster.rails) usual[&rail] = usual_speed(survey, rail);
+  const ExpectedRates rates(survey);
   each_end(survey, judge, [&](Case& one, const RailEnd& end) {
     if (end.infiniband()) return one.not_applicable("on InfiniBand the port's rate tells");
     if (one.lacks_interface(end)) return;
-    const auto goal = speed_goal(end, usual[end.rail]);
-    if (!goal) return one.not_applicable("no speed is expected, and a virtual link has none of its own");
+    if (is_virtual(*end.interface) && (end.rail == nullptr || !end.rail->speed))
+      return one.not_applicable("a virtual link has no speed of its own");
+    const auto expected = rates.of(end);
+    if (!expected)
+      return one.not_applicable("nothing says how fast it should be: state the rail's speed in cluster.yaml");
     if (!end.interface->carrier.value_or(false)) return one.not_applicable("the link is down");
     const int* mbps = one.read(end.interface->speed_mbps);
-    if (mbps == nullptr) return;
-    if (*mbps == goal->mbps) return one.pass(speed_text(*mbps));
-    const bool slow = *mbps < goal->mbps;
-    one.red(
-        goal->status,
-        {.message = fmt::format("{} runs at {}, expected {} ({}): {}", end.where(), speed_text(*mbps),
-                                speed_text(goal->mbps), goal->from,
-                                slow ? "bad cable or failed negotiation" : "cluster.yaml is out of date"),
-         .expected = speed_text(goal->mbps),
-         .observed = speed_text(*mbps),
-         .remedy = {slow ? "Swap the cable for one rated for the speed; then check that both ends offer it."
-                         : "Correct the rail's speed in cluster.yaml.",
-                    {fmt::format("ethtool {}", end.name), fmt::format("ethtool -m {}", end.name)}}});
+    if (mbps != nullptr) judge_speed(one, survey, end, *expected, *mbps);
   });
 }
 
@@ -148,16 +137,22 @@ void flaps(const Survey& survey, Judge& judge) {
   });
 }
 
+// One bad frame in ten million, and more than a few of them: IEEE 802.3's bit error ratio of 1e-12 damages
+// about seven of 9000 bytes in 10^8.
 void receive_errors(const Survey& survey, Judge& judge) {
-  each_end(survey, judge, [](Case& one, const RailEnd& end) {
+  constexpr ErrorLimit kLimit{.a_day = 10, .of_packets = 1e-7};
+  each_end(survey, judge, [&](Case& one, const RailEnd& end) {
     if (one.lacks_interface(end)) return;
     const std::uint64_t* errors = one.read(end.interface->receive_errors);
     if (errors == nullptr) return;
-    if (*errors == 0) return one.pass("0");
-    one.warn({.message = fmt::format("{} received {} broken frames: the cable or a transceiver damages them",
-                                     end.where(), *errors),
-              .expected = "0",
-              .observed = std::to_string(*errors),
+    const auto span = error_span(one, *end.facts, end.interface->received_packets);
+    if (!span) return;
+    const std::string rate = rate_text(*errors, *span);
+    if (!exceeds(*errors, *span, kLimit)) return one.pass(rate);
+    one.warn({.message = fmt::format("{} received broken frames, {}: the cable or a transceiver damages them",
+                                     end.where(), rate),
+              .expected = limit_text(kLimit),
+              .observed = rate,
               .remedy = {"See which counter grows under load, then swap the cable.",
                          {fmt::format("ethtool -S {} | grep -i -e err -e crc -e oversize", end.name)}}});
   });
@@ -251,9 +246,11 @@ std::span<const Rule> link_rules() {
        .title = "rail interface runs at its speed",
        .why = "A poor cable makes the ports settle for less, often a quarter: "
               "40G cards at 10 Gb/s pass every ping and give 1.1 GB/s.",
-       .source = "/sys/class/net/*/speed",
-       .standard = "the rail's speed in cluster.yaml, else most nodes of the rail, else the adapter's table",
-       .remedy = "Another cable; then the port settings of both ends.",
+       .source = "/sys/class/net/*/speed, ETHTOOL_GLINKSETTINGS",
+       .standard =
+           "the rail's speed in cluster.yaml, else most nodes of the rail, else most rails on the same "
+           "adapter, else what both ends of the cable offer; not judged where none of these is known",
+       .remedy = "The port settings of both ends; then another cable.",
        .fixture = "v100-40g-at-10g",
        .explained_by = {"net.carrier"},
        .check = speed},
@@ -269,8 +266,8 @@ std::span<const Rule> link_rules() {
       {.id = "net.receive-errors",
        .title = "rail receives no broken frames",
        .why = "Frames with a bad checksum are dropped; RDMA then resends whole windows.",
-       .source = "/sys/class/net/*/statistics/rx_errors",
-       .standard = "0 since boot",
+       .source = "/sys/class/net/*/statistics/{rx_errors,rx_packets}, /proc/uptime",
+       .standard = "at most 10 a day, or one frame in ten million",
        .remedy = "Swap the cable; compare the MTU at both ends when oversize frames are counted.",
        .fixture = "v100-receive-errors",
        .explained_by = {"net.mtu-equal"},

@@ -31,9 +31,10 @@ BitRate usable(const PcieLink& link) {
 }
 
 // Every hop from the device to its root port: each link as its lower end reports it, against what that end
-// and the bridge above can do.
+// and the bridge above can do. An idle GPU lowers the speed of its own link, never its width: at what speed
+// it works is for a load window (gpu.load-pcie).
 void judge_path(Case& one, const NodeView& node, const PciDevice& device, Status status,
-                std::string_view what, std::string_view hint) {
+                std::string_view what, bool slows_when_idle) {
   for (const PciDevice* hop : path_to_root(node.pci(), device)) {
     const PciDevice* above = hop->parent.ok() ? find_pci(node.pci(), *hop->parent) : nullptr;
     if (above == nullptr) break;  // a root port, or a device built into the processor
@@ -43,13 +44,14 @@ void judge_path(Case& one, const NodeView& node, const PciDevice& device, Status
     } else if (!hop->link_now.ok() || !hop->link_max.ok()) {
       continue;  // inside a switch: its own ports may not say
     }
-    const PcieLink most = above->link_max.ok() ? common(*hop->link_max, *above->link_max) : *hop->link_max;
+    PcieLink most = above->link_max.ok() ? common(*hop->link_max, *above->link_max) : *hop->link_max;
+    if (hop == &device && slows_when_idle) most.gigatransfers = hop->link_now->gigatransfers;
     if (!below(*hop->link_now, most)) continue;
     one.red(
         status,
-        {.message = fmt::format("{} of {}: the PCIe link {} → {} runs at {}, both ends can do {}{}", what,
-                                *node.name, above->address, hop->address, link_text(*hop->link_now),
-                                link_text(most), hint),
+        {.message =
+             fmt::format("{} of {}: the PCIe link {} → {} runs at {}, both ends can do {}", what, *node.name,
+                         above->address, hop->address, link_text(*hop->link_now), link_text(most)),
          .expected = link_text(most),
          .observed = link_text(*hop->link_now),
          .remedy = {
@@ -67,14 +69,13 @@ void judge_path(Case& one, const NodeView& node, const PciDevice& device, Status
 
 void adapter_link(const Survey& survey, Judge& judge) {
   each_adapter(survey, judge, [](Case& one, const NodeView& node, const PciDevice& adapter) {
-    judge_path(one, node, adapter, Status::kFail, "adapter " + adapter.address, "");
+    judge_path(one, node, adapter, Status::kFail, "adapter " + adapter.address, false);
   });
 }
 
 void gpu_link(const Survey& survey, Judge& judge) {
   each_pci_gpu(survey, judge, [](Case& one, const NodeView& node, const PciDevice& gpu) {
-    judge_path(one, node, gpu, Status::kWarn, "GPU " + gpu.address,
-               " (an idle GPU lowers its speed: look again under load)");
+    judge_path(one, node, gpu, Status::kWarn, "GPU " + gpu.address, true);
   });
 }
 
@@ -247,8 +248,10 @@ std::span<const Rule> pcie_rules() {
        .title = "GPU's PCIe link is at its best",
        .why = "Copies between host and GPU, and every GPUDirect transfer, pass this link.",
        .source = "current_link_* and max_link_* of each hop in /sys/bus/pci/devices",
-       .standard = "on each hop what both ends can do; a warning only, idle GPUs save power this way",
-       .remedy = "Look again under load; then reseat.",
+       .standard =
+           "on each hop what both ends can do; the GPU's own link by its lanes alone, for an idle GPU lowers "
+           "its speed",
+       .remedy = "Reseat; another slot.",
        .fixture = "h100-gpu-link-x8",
        .explained_by = {},
        .check = gpu_link},

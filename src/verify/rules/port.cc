@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "verify/areas.h"
+#include "verify/expected_rate.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -107,34 +108,41 @@ void link_layer(const Survey& survey, Judge& judge) {
   });
 }
 
+void judge_rate(Case& one, const RailEnd& end, const ExpectedRate& expected) {
+  const BitRate* have = one.read(end.rdma.port->rate);
+  if (have == nullptr) return;
+  if (std::abs(have->gigabits() - expected.rate.gigabits()) < 0.5) return one.pass(to_text(*have));
+  const std::string lanes = end.rdma.port->rate_text.value_or("?");
+  one.red(
+      expected.status,
+      {.message = fmt::format("{} runs at {} ({}), expected {} ({}): the cable, a slower other end, or "
+                              "their negotiation",
+                              end.rdma_where(), to_text(*have), lanes, to_text(expected.rate), expected.from),
+       .expected = to_text(expected.rate),
+       .observed = fmt::format("{} ({})", to_text(*have), lanes),
+       .remedy = {"Compare what both ends and the switch offer; then swap the cable.",
+                  end.infiniband() ? std::vector<std::string>{"ibstat " + end.rdma.device->name, "iblinkinfo"}
+                                   : std::vector<std::string>{fmt::format("ethtool {}", end.name)}}});
+}
+
+// On Ethernet it follows the interface, whose own speed net.speed judges.
+std::optional<ExpectedRate> expected_rate(const ExpectedRates& rates, const RailEnd& end) {
+  const bool asked = end.rail != nullptr && end.rail->speed.has_value();
+  if (asked || end.infiniband()) return rates.of(end);
+  if (end.interface == nullptr || end.interface->speed_mbps.value_or(0) <= 0) return std::nullopt;
+  return ExpectedRate{{*end.interface->speed_mbps * 1e6}, Status::kWarn, "the speed of " + end.name};
+}
+
 void rate(const Survey& survey, Judge& judge) {
-  each_end(survey, judge, [](Case& one, const RailEnd& end) {
+  const ExpectedRates rates(survey);
+  each_end(survey, judge, [&](Case& one, const RailEnd& end) {
     if (lacks_port(one, end)) return;
     if (end.software_rdma()) return one.not_applicable("software RDMA states a rate that means nothing");
-    const bool asked = end.rail != nullptr && end.rail->speed.has_value();
-    BitRate want;
-    if (asked)
-      want = *end.rail->speed;
-    else if (end.infiniband() && end.model != nullptr)
-      want = end.model->infiniband;
-    else if (end.interface != nullptr && end.interface->speed_mbps.ok())
-      want = BitRate{*end.interface->speed_mbps * 1e6};  // on Ethernet it follows the interface
-    if (want.bits_per_second <= 0) return one.not_applicable("no rate is expected");
+    const auto expected = expected_rate(rates, end);
+    if (!expected)
+      return one.not_applicable("nothing says how fast it should be: state the rail's speed in cluster.yaml");
     if (end.rdma.port->state.value_or("") != "ACTIVE") return one.not_applicable("the port is not active");
-    const BitRate* have = one.read(end.rdma.port->rate);
-    if (have == nullptr) return;
-    if (std::abs(have->gigabits() - want.gigabits()) < 0.5) return one.pass(to_text(*have));
-    const std::string lanes = end.rdma.port->rate_text.value_or("?");
-    one.red(asked ? Status::kFail : Status::kWarn,
-            {.message = fmt::format(
-                 "{} runs at {} ({}), expected {}: bad cable, a slower peer, or failed negotiation",
-                 end.rdma_where(), to_text(*have), lanes, to_text(want)),
-             .expected = to_text(want),
-             .observed = fmt::format("{} ({})", to_text(*have), lanes),
-             .remedy = {"Swap the cable; then compare what both ends and the switch can do.",
-                        end.infiniband()
-                            ? std::vector<std::string>{"ibstat " + end.rdma.device->name, "iblinkinfo"}
-                            : std::vector<std::string>{fmt::format("ethtool {}", end.name)}}});
+    judge_rate(one, end, *expected);
   });
 }
 
@@ -306,7 +314,9 @@ std::span<const Rule> port_rules() {
        .why =
            "A narrow or slow port (1X instead of 4X, QDR instead of EDR) works and silently costs bandwidth.",
        .source = "/sys/class/infiniband/*/ports/*/rate",
-       .standard = "the rail's speed, else the adapter's table on InfiniBand, else the interface's speed",
+       .standard =
+           "the rail's speed in cluster.yaml; else on InfiniBand what most nodes of the rail or most rails "
+           "on the same adapter run at, and on Ethernet the interface's speed",
        .remedy = "Another cable; then the slower end.",
        .fixture = "r730-rate-ddr",
        .explained_by = {"net.speed", "rdma.width"},
