@@ -29,7 +29,7 @@ constexpr GpuModel kGpus[] = {
     {"V100", GpuDirect::kPeerMemory, false, kRdmaGuide, 0, 0, 3, true, true, 112},
     {"V100-SXM2", GpuDirect::kPeerMemory, false, kLinks, 6, 25781, 3, true, true, 125},
     {"V100-SXM3", GpuDirect::kPeerMemory, true, kLinks, 6, 25781, 3, true, true, 125},
-    {"T4", GpuDirect::kBoth, false, kOpen, 0, 0, 3, true, false, 65},
+    {"T4", GpuDirect::kBoth, false, kOpen, 0, 0, 3, true, false, 65, false, true},
     {"A10", GpuDirect::kBoth, false, kOpen, 0, 0, 4, true, false},
     {"A40", GpuDirect::kBoth, false, kOpen, 0, 0, 4, true, false},
     {"A100", GpuDirect::kBoth, false, kOpen, 0, 0, 4, true, true, 312},

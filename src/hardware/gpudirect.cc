@@ -4,7 +4,7 @@
 // function: it is in the ib_core of NVIDIA's OFED (MLNX_OFED, DOCA) and in some kernels of Ubuntu. Elsewhere
 // the module is refused ("Invalid argument"). Whichever GPU module is loaded, open or proprietary, it serves.
 // DMA-BUF is the kernel's own way, since 5.12: the GPU's driver exports memory, which only the open module
-// does, and that drives Turing and newer; the adapter's driver imports it, which mlx4 never learnt.
+// does, and that drives Turing and newer; the adapter's driver imports it, which mlx4 does not.
 //
 // Where both are closed the table says what to do: the first row that fits the node is the answer. Its
 // columns are what the GPU and its driver can, who drives the adapter, whether the RDMA core has the function
@@ -156,7 +156,7 @@ std::string why_kernel_takes_none(const Facts& facts) {
 }
 
 std::string why_no_dma_buf(const Facts& facts) {
-  if (adapter_side(facts) == AdapterSide::kOfedMlx4) return "mlx4 never learnt DMA-BUF";
+  if (adapter_side(facts) == AdapterSide::kOfedMlx4) return "mlx4 takes no DMA-BUF";
   const std::string why = why_gpu_exports_none(facts);
   return why.empty() ? why_kernel_takes_none(facts) : why;
 }

@@ -145,7 +145,7 @@ TEST(GpuDirectRoutes, TheKernelsMlx4ReachesNoGpu) {
 TEST(GpuDirectRoutes, Mlx4OfOfed49TakesNvidiaPeermem) {
   Facts facts = with_mlx4("5.4.0-42-generic", "4.9-7.1.0");
   EXPECT_EQ(why_adapter_cannot(facts, *find_nic(0x1007)), "");
-  EXPECT_EQ(gpudirect_routes(facts).no_dma_buf, "mlx4 never learnt DMA-BUF");
+  EXPECT_EQ(gpudirect_routes(facts).no_dma_buf, "mlx4 takes no DMA-BUF");
   EXPECT_THAT(gpudirect_remedy(facts).commands, Contains(HasSubstr("peerdirect_support=1")));
   facts.rdma.peer_memory_clients = {std::vector<std::string>{"nv_mem"}, "test"};
   EXPECT_TRUE(gpudirect_routes(facts).peer_memory());

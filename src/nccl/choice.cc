@@ -48,6 +48,7 @@ struct Predictor {
   void choose_route();
   std::string_view default_level(const GpuModel* model) const;
   std::string why_never(const Gpu& gpu, const GpuModel* model, const NicModel* card) const;
+  bool sends_staged(const GpuModel* model) const;
   void judge_distance(PairChoice& pair, PathClass path, const GpuModel* model) const;
   PairChoice pair_of(const Gpu& gpu, const NicChoice& nic, const NicModel* card, PathClass path) const;
   void choose_pairs();
@@ -278,6 +279,14 @@ std::string_view as_nccl_names(PathClass path, const GpuModel* model) {
   return on_c2c(model) ? "P2C" : "PHB";
 }
 
+// Before Ampere NCCL sends from host memory where PCIe has other work too: several GPUs without NVLink.
+bool Predictor::sends_staged(const GpuModel* model) const {
+  const auto wanted = settings.number("NCCL_NET_GDR_READ").value_or(-2);
+  if (wanted >= 0) return wanted == 0;
+  const bool alone = items(facts.gpus.devices).size() == 1;
+  return model != nullptr && model->before_ampere() && model->nvlinks == 0 && !alone;
+}
+
 void Predictor::judge_distance(PairChoice& pair, PathClass path, const GpuModel* model) const {
   const std::string wanted = wanted_level(settings);
   const std::string_view level = wanted.empty() ? default_level(model) : wanted;
@@ -286,11 +295,13 @@ void Predictor::judge_distance(PairChoice& pair, PathClass path, const GpuModel*
   pair.gpudirect = apart <= distance(level);
   pair.why = pair.gpudirect ? fmt::format("within {} ({})", level, whose)
                             : fmt::format("{} is farther than {} ({})", pair.path, level, whose);
+  if (pair.gpudirect && sends_staged(model))
+    pair.why += "; for receiving only, it sends from host memory (NCCL_NET_GDR_READ)";
   if (pair.gpudirect) return;
   if (wanted.empty() && apart == distance("PHB"))
     pair.why +=
         fmt::format("; NCCL_NET_GDR_LEVEL=PHB would go direct by {}: measure both", out.gpudirect_route);
-  if (!wanted.empty() && apart <= distance("PXB")) pair.blocked_by = "NCCL_NET_GDR_LEVEL";
+  if (!wanted.empty() && apart <= distance(default_level(model))) pair.blocked_by = "NCCL_NET_GDR_LEVEL";
 }
 
 PairChoice Predictor::pair_of(const Gpu& gpu, const NicChoice& nic, const NicModel* card,

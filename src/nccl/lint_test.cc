@@ -315,8 +315,25 @@ TEST(Choice, GpuDirectByDistance) {
   facts.nccl.environment = have(std::vector<NcclVariable>{});
   EXPECT_TRUE(predict(facts, Version{2, 28, 9}).pairs[1].gpudirect);
   EXPECT_FALSE(predict(facts, Version{2, 26, 2}).pairs[1].gpudirect);
+  facts.nccl.environment = have(std::vector<NcclVariable>{{"NCCL_NET_GDR_LEVEL", "PXB", "environment"}});
+  EXPECT_EQ(predict(facts, Version{2, 28, 9}).pairs[1].blocked_by, "NCCL_NET_GDR_LEVEL");
   facts.nccl.environment = have(std::vector<NcclVariable>{{"NCCL_NET_GDR_C2C", "0", "environment"}});
   EXPECT_FALSE(predict(facts, Version{2, 28, 9}).pairs[1].gpudirect);
+}
+
+TEST(Choice, BeforeAmpereNcclSendsFromHostMemory) {
+  Facts facts = node({});
+  PciDevice gpu_pci;
+  gpu_pci.address = (*facts.rdma.devices)[0].pci_address.value_or("");
+  facts.pci = have(std::vector<PciDevice>{gpu_pci});
+  facts.gpus.peer_memory = have(std::string("1.0"));
+  Gpu gpu;
+  gpu.pci_address = gpu_pci.address;
+  gpu.model = have(std::string("Tesla V100-PCIE-16GB"));
+  facts.gpus.devices = have(std::vector<Gpu>{gpu, gpu});
+  EXPECT_THAT(predict(facts, {}).pairs.at(0).why, HasSubstr("for receiving only"));
+  facts.gpus.devices = have(std::vector<Gpu>{gpu});
+  EXPECT_EQ(predict(facts, {}).pairs.at(0).why, "within PXB (NCCL's default)") << "a single GPU goes direct";
 }
 
 // "Write SYS" would ask GB10 for what it cannot.
