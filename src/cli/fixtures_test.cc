@@ -185,5 +185,37 @@ TEST(Machines, AFailedMeasurementIsFoldedUnderItsRoot) {
   }
 }
 
+const Finding* find_red(std::string_view machine, std::string_view rule) {
+  const Verdict& verdict = judge(machine);
+  const auto found = std::ranges::find_if(
+      verdict.findings, [&](const Finding& one) { return one.rule == rule && is_red(one); });
+  return found == verdict.findings.end() ? nullptr : &*found;
+}
+
+// nvidia-peermem cannot be loaded beside an RDMA core of RHEL 10 or Ubuntu 6.8: what is told must be
+// feasible.
+TEST(Machines, GpuDirectRemediesFitTheMachine) {
+  for (const char* machine : {"r730-module-closed", "h100-gpudirect-none"}) {
+    const Finding* const route = find_red(machine, "gpu.gpudirect-route");
+    ASSERT_NE(route, nullptr) << machine;
+    EXPECT_EQ(route->remedy.commands, std::vector<std::string>{"modinfo -F license nvidia"}) << machine;
+  }
+  const Finding* const path = find_red("r730-gdr-undecided", "gpu.gpudirect-path");
+  ASSERT_NE(path, nullptr);
+  EXPECT_NE(path->remedy.text.find("NCCL_NET_GDR_LEVEL=PHB"), std::string::npos);
+  const Finding* const level = find_red("spark-gdr-integer", "nccl.gdr-level");
+  ASSERT_NE(level, nullptr);
+  EXPECT_EQ(level->remedy.text.find("SYS"), std::string::npos) << level->remedy.text;
+}
+
+// The adapter's driver is missing: that is the root, and nothing of GPUDirect is red beside it.
+TEST(Machines, AMissingAdapterDriverIsNoFaultOfGpuDirect) {
+  for (const char* machine : {"r730-mlx5-missing", "h100-mlx5-ib-missing"}) {
+    EXPECT_EQ(judge(machine).findings.front().rule, "rdma.adapter-modules") << machine;
+    for (const Finding& one : judge(machine).findings)
+      EXPECT_FALSE(is_red(one) && one.rule.starts_with("gpu.gpudirect")) << machine << ": " << one.message;
+  }
+}
+
 }  // namespace
 }  // namespace railbed

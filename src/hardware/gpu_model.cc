@@ -10,6 +10,11 @@ constexpr std::string_view kRdmaGuide = "GPUDirect RDMA documentation: Tesla and
 // Link counts, PCIe and ECC of the products' data sheets; the speed is what NVML reports for them.
 constexpr std::string_view kLinks = "NVIDIA data sheets of V100, A100 and H100; Fabric Manager user guide";
 constexpr std::string_view kSeen = "NVML on H200 machines (tests/machines/h200x4); Fabric Manager user guide";
+constexpr std::string_view kGrace = "NVIDIA Grace Hopper architecture white paper: NVLink-C2C";
+// Its memory is the processor's: what CUDA allocates there no device can reach coherently, so nvidia-peermem,
+// DMA-BUF and GDRCopy all do not work.
+constexpr std::string_view kSpark =
+    "NVIDIA, \"DGX Spark GPUDirect RDMA\", forums.developer.nvidia.com/t/348787";
 constexpr std::string_view kLinks5 = "NVIDIA Blackwell architecture brief; DCGM's expected 53125 MB/s a link";
 
 // The last column is of the data sheets of V100, T4, A100, L4, H100, H200 and HGX B200, without sparsity.
@@ -24,7 +29,7 @@ constexpr GpuModel kGpus[] = {
     {"V100", GpuDirect::kPeerMemory, false, kRdmaGuide, 0, 0, 3, true, true, 112},
     {"V100-SXM2", GpuDirect::kPeerMemory, false, kLinks, 6, 25781, 3, true, true, 125},
     {"V100-SXM3", GpuDirect::kPeerMemory, true, kLinks, 6, 25781, 3, true, true, 125},
-    {"T4", GpuDirect::kBoth, false, kOpen, 0, 0, 3, true, false, 65},
+    {"T4", GpuDirect::kBoth, false, kOpen, 0, 0, 3, true, false, 65, false, true},
     {"A10", GpuDirect::kBoth, false, kOpen, 0, 0, 4, true, false},
     {"A40", GpuDirect::kBoth, false, kOpen, 0, 0, 4, true, false},
     {"A100", GpuDirect::kBoth, false, kOpen, 0, 0, 4, true, true, 312},
@@ -36,9 +41,10 @@ constexpr GpuModel kGpus[] = {
     {"H200", GpuDirect::kBoth, true, kSeen, 18, 26562, 5, true, true, 989},
     {"H200 NVL", GpuDirect::kBoth, false, kOpen, 0, 0, 5, true, true},
     {"B200", GpuDirect::kBoth, true, kLinks5, 18, 53125, 5, true, true, 2250},
-    {"GB200", GpuDirect::kBoth, true, kLinks5, 18, 53125, 0, true, false},
+    {"GH200", GpuDirect::kBoth, false, kGrace, 0, 0, 0, true, false, 0, true},
+    {"GB200", GpuDirect::kBoth, true, kLinks5, 18, 53125, 0, true, false, 0, true},
     {"GeForce", GpuDirect::kNone, false, kRdmaGuide},
-    {"GB10", GpuDirect::kNone, false, "DGX Spark user guide: GPUDirect RDMA is not supported"},
+    {"GB10", GpuDirect::kNone, false, kSpark},
 };
 
 }  // namespace

@@ -23,6 +23,10 @@ struct GpuModel {
   bool ecc = false;         // it ships with error correction on
   bool whole_bar1 = false;  // it can show all its memory on PCI, given room above 4 GiB
   int tensor_tflops = 0;    // dense, of 16-bit numbers with 32-bit sums (data sheet); 0: not in the table
+  bool c2c = false;         // NVLink-C2C joins it to its processor
+  bool turing = false;
+
+  bool before_ampere() const { return gpudirect == GpuDirect::kPeerMemory || turing; }
 };
 
 std::span<const GpuModel> gpu_models();

@@ -37,6 +37,7 @@ TEST(GpuTable, TheLongestNameWins) {
   EXPECT_FALSE(find_gpu_model("NVIDIA H200 NVL")->nvswitch);
   EXPECT_EQ(find_gpu_model("NVIDIA GeForce RTX 4090")->gpudirect, GpuDirect::kNone);
   EXPECT_EQ(find_gpu_model("Tesla V100-PCIE-16GB")->gpudirect, GpuDirect::kPeerMemory);
+  EXPECT_TRUE(find_gpu_model("NVIDIA GH200 480GB")->c2c) << "it is no H200";
   EXPECT_EQ(find_gpu_model("Matrox G200"), nullptr);
   EXPECT_EQ(find_gpu_model("NVIDIA H200")->tensor_tflops, 989);
   EXPECT_EQ(find_gpu_model("Tesla V100-SXM2-16GB")->tensor_tflops, 125);

@@ -20,7 +20,7 @@ struct NicModel {
   int pcie_width;
   bool connected_ipoib;  // IPoIB connected mode and its MTU of 65520 exist
   bool roce_v2;
-  bool gpudirect;  // can read and write GPU memory
+  bool gpudirect;  // the kernel's own driver reaches GPU memory; else at most NVIDIA's (gpudirect.h)
   std::string_view source;
 };
 

@@ -9,7 +9,9 @@
 // Interfaces: those that run and have an address, of NCCL_SOCKET_IFNAME's names, else of the first group in
 // NCCL's order of names in which there is one.
 // GPUDirect: DMA-BUF before nvidia-peermem. A GPU and a NIC use it when their models can, a route is open,
-// and they are no farther apart than NCCL_NET_GDR_LEVEL: PXB (below one root port) unless somebody sets it.
+// and they are no farther apart than NCCL_NET_GDR_LEVEL (src/graph/paths.cc, ncclTopoCheckGdr): PXB (below
+// one root port) unless somebody sets it. A GPU on NVLink-C2C and a NIC of its own processor are P2C apart,
+// which is the default's end since 2.27.3 (NCCL_NET_GDR_C2C).
 #include "nccl/choice.h"
 
 #include <fmt/format.h>
@@ -44,6 +46,10 @@ struct Predictor {
   void choose_network();
   void choose_interfaces();
   void choose_route();
+  std::string_view default_level(const GpuModel* model) const;
+  std::string why_never(const Gpu& gpu, const GpuModel* model, const NicModel* card) const;
+  bool sends_staged(const GpuModel* model) const;
+  void judge_distance(PairChoice& pair, PathClass path, const GpuModel* model) const;
   PairChoice pair_of(const Gpu& gpu, const NicChoice& nic, const NicModel* card, PathClass path) const;
   void choose_pairs();
 };
@@ -214,19 +220,25 @@ void Predictor::choose_interfaces() {
   out.interfaces_why = "no interface is up: \"no socket interface found\"";
 }
 
+std::string why_no_route(const GpuDirectRoutes& routes, bool dma_buf_allowed) {
+  if (routes.no_peer_memory == routes.no_dma_buf) return routes.no_dma_buf;  // one cause for both
+  return fmt::format("{}; DMA-BUF: {}", routes.no_peer_memory,
+                     dma_buf_allowed ? routes.no_dma_buf : "switched off");
+}
+
 void Predictor::choose_route() {
   const GpuDirectRoutes routes = gpudirect_routes(facts);
   if (routes.peer_memory()) {
     out.gpudirect_route = "peermem";
-    out.gpudirect_why = "nvidia-peermem is loaded";
+    out.gpudirect_why = facts.gpus.peer_memory.ok() ? "nvidia-peermem is loaded"
+                                                    : "nv_peer_mem is registered with the RDMA core";
   }
   const bool allowed = settings.number("NCCL_DMABUF_ENABLE").value_or(1) != 0 && version >= Version{2, 13, 0};
   if (allowed && routes.dma_buf()) {
     out.gpudirect_route = "DMA-BUF";
-    out.gpudirect_why = "open NVIDIA module and a kernel of 5.12 or newer; the NIC driver has the last word";
+    out.gpudirect_why = "open NVIDIA module and a kernel that takes it; the NIC driver has the last word";
   } else if (out.gpudirect_route.empty()) {
-    out.gpudirect_why =
-        fmt::format("{}; DMA-BUF: {}", routes.no_peer_memory, allowed ? routes.no_dma_buf : "switched off");
+    out.gpudirect_why = why_no_route(routes, allowed);
     if (routes.dma_buf() && !allowed) route_blocked_by = "NCCL_DMABUF_ENABLE";
   }
 }
@@ -248,28 +260,62 @@ std::string wanted_level(const Settings& settings) {
   return distance(level) >= 0 ? level : "";
 }
 
+bool on_c2c(const GpuModel* model) { return model != nullptr && model->c2c; }
+
+std::string_view Predictor::default_level(const GpuModel* model) const {
+  const int by_default = version >= Version{2, 27, 3} ? 1 : 0;
+  const bool through_c2c = settings.number("NCCL_NET_GDR_C2C").value_or(by_default) != 0;
+  return on_c2c(model) && through_c2c ? "P2C" : "PXB";
+}
+
+std::string Predictor::why_never(const Gpu& gpu, const GpuModel* model, const NicModel* card) const {
+  const std::string why = why_gpu_cannot(gpu, model);
+  return why.empty() && card != nullptr ? why_adapter_cannot(facts, *card) : why;
+}
+
+// NCCL tells no host bridges of one NUMA node from each other.
+std::string_view as_nccl_names(PathClass path, const GpuModel* model) {
+  if (path != PathClass::kPhb && path != PathClass::kNode) return to_text(path);
+  return on_c2c(model) ? "P2C" : "PHB";
+}
+
+// Before Ampere NCCL sends from host memory where PCIe has other work too: several GPUs without NVLink.
+bool Predictor::sends_staged(const GpuModel* model) const {
+  const auto wanted = settings.number("NCCL_NET_GDR_READ").value_or(-2);
+  if (wanted >= 0) return wanted == 0;
+  const bool alone = items(facts.gpus.devices).size() == 1;
+  return model != nullptr && model->before_ampere() && model->nvlinks == 0 && !alone;
+}
+
+void Predictor::judge_distance(PairChoice& pair, PathClass path, const GpuModel* model) const {
+  const std::string wanted = wanted_level(settings);
+  const std::string_view level = wanted.empty() ? default_level(model) : wanted;
+  const int apart = distance(as_nccl_names(path, model));
+  const std::string_view whose = wanted.empty() ? "NCCL's default" : "NCCL_NET_GDR_LEVEL";
+  pair.gpudirect = apart <= distance(level);
+  pair.why = pair.gpudirect ? fmt::format("within {} ({})", level, whose)
+                            : fmt::format("{} is farther than {} ({})", pair.path, level, whose);
+  if (pair.gpudirect && sends_staged(model))
+    pair.why += "; for receiving only, it sends from host memory (NCCL_NET_GDR_READ)";
+  if (pair.gpudirect) return;
+  if (wanted.empty() && apart == distance("PHB"))
+    pair.why +=
+        fmt::format("; NCCL_NET_GDR_LEVEL=PHB would go direct by {}: measure both", out.gpudirect_route);
+  if (!wanted.empty() && apart <= distance(default_level(model))) pair.blocked_by = "NCCL_NET_GDR_LEVEL";
+}
+
 PairChoice Predictor::pair_of(const Gpu& gpu, const NicChoice& nic, const NicModel* card,
                               PathClass path) const {
   const GpuModel* const model = find_gpu_model(gpu.model.value_or(""));
-  const std::string wanted = wanted_level(settings);
-  const std::string level = wanted.empty() ? "PXB" : wanted;
-  const std::string_view whose = wanted.empty() ? "NCCL's default" : "NCCL_NET_GDR_LEVEL";
-  const int apart = distance(path == PathClass::kNode ? "PHB" : to_text(path));
   PairChoice pair{.gpu = gpu.pci_address, .nic = nic.name, .path = std::string(to_text(path)), .why = ""};
-  if (model != nullptr && model->gpudirect == GpuDirect::kNone) {
-    pair.why = fmt::format("{} has no GPUDirect RDMA", model->name);
-  } else if (card != nullptr && !card->gpudirect) {
-    pair.why = fmt::format("{} has no GPUDirect RDMA", card->name);
-  } else if (out.gpudirect_route.empty()) {
-    pair.why = out.gpudirect_why;
-    pair.blocked_by = route_blocked_by;
-  } else if (apart > distance(level)) {
-    pair.why = fmt::format("{} is farther than {} ({})", pair.path, level, whose);
-    if (!wanted.empty() && apart <= distance("PXB")) pair.blocked_by = "NCCL_NET_GDR_LEVEL";
-  } else {
-    pair.gpudirect = true;
-    pair.why = fmt::format("within {} ({})", level, whose);
+  pair.why = why_never(gpu, model, card);
+  if (!pair.why.empty()) return pair;
+  if (!out.gpudirect_route.empty()) {
+    judge_distance(pair, path, model);
+    return pair;
   }
+  pair.why = out.gpudirect_why;
+  pair.blocked_by = route_blocked_by;
   return pair;
 }
 

@@ -302,12 +302,48 @@ TEST(Choice, GpuDirectByDistance) {
   EXPECT_TRUE(choices.pairs[0].gpudirect);
   EXPECT_EQ(choices.pairs[1].path, "PHB");
   EXPECT_FALSE(choices.pairs[1].gpudirect);
+  EXPECT_THAT(choices.pairs[1].why, HasSubstr("NCCL_NET_GDR_LEVEL=PHB would go direct by peermem"));
   facts.nccl.environment = have(std::vector<NcclVariable>{{"NCCL_NET_GDR_LEVEL", "PHB", "environment"}});
   EXPECT_TRUE(predict(facts, {}).pairs[1].gpudirect);
   EXPECT_EQ(predict(facts, {}).pairs[0].blocked_by, "");
   facts.nccl.environment = have(std::vector<NcclVariable>{{"NCCL_NET_GDR_LEVEL", "LOC", "environment"}});
   EXPECT_EQ(predict(facts, {}).pairs[0].blocked_by, "NCCL_NET_GDR_LEVEL");
   EXPECT_EQ(predict(facts, {}).pairs[1].blocked_by, "") << "too far in any case";
+  // On NVLink-C2C the way through the processor is P2C, the default since 2.27.3.
+  far.model = have(std::string("NVIDIA GH200 480GB"));
+  facts.gpus.devices = have(std::vector<Gpu>{near, far});
+  facts.nccl.environment = have(std::vector<NcclVariable>{});
+  EXPECT_TRUE(predict(facts, Version{2, 28, 9}).pairs[1].gpudirect);
+  EXPECT_FALSE(predict(facts, Version{2, 26, 2}).pairs[1].gpudirect);
+  facts.nccl.environment = have(std::vector<NcclVariable>{{"NCCL_NET_GDR_LEVEL", "PXB", "environment"}});
+  EXPECT_EQ(predict(facts, Version{2, 28, 9}).pairs[1].blocked_by, "NCCL_NET_GDR_LEVEL");
+  facts.nccl.environment = have(std::vector<NcclVariable>{{"NCCL_NET_GDR_C2C", "0", "environment"}});
+  EXPECT_FALSE(predict(facts, Version{2, 28, 9}).pairs[1].gpudirect);
+}
+
+TEST(Choice, BeforeAmpereNcclSendsFromHostMemory) {
+  Facts facts = node({});
+  PciDevice gpu_pci;
+  gpu_pci.address = (*facts.rdma.devices)[0].pci_address.value_or("");
+  facts.pci = have(std::vector<PciDevice>{gpu_pci});
+  facts.gpus.peer_memory = have(std::string("1.0"));
+  Gpu gpu;
+  gpu.pci_address = gpu_pci.address;
+  gpu.model = have(std::string("Tesla V100-PCIE-16GB"));
+  facts.gpus.devices = have(std::vector<Gpu>{gpu, gpu});
+  EXPECT_THAT(predict(facts, {}).pairs.at(0).why, HasSubstr("for receiving only"));
+  facts.gpus.devices = have(std::vector<Gpu>{gpu});
+  EXPECT_EQ(predict(facts, {}).pairs.at(0).why, "within PXB (NCCL's default)") << "a single GPU goes direct";
+}
+
+// "Write SYS" would ask GB10 for what it cannot.
+TEST(Lint, NoLevelIsRightWhereGpuDirectCannotBe) {
+  Facts facts = node({{"NCCL_NET_GDR_LEVEL", "5", "/etc/nccl.conf:1"}});
+  EXPECT_EQ(lint(facts, {}).at(0).better, "SYS");
+  Gpu gpu;
+  gpu.model = have(std::string("NVIDIA GB10"));
+  facts.gpus.devices = have(std::vector<Gpu>{gpu});
+  EXPECT_EQ(lint(facts, {}).at(0).better, "") << "the line goes";
 }
 
 }  // namespace

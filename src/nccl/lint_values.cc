@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "hardware/gpudirect.h"
 #include "nccl/linter.h"
 
 namespace railbed::nccl {
@@ -99,6 +100,12 @@ void word_is_valid(Linter& lint, const NcclVariable& set, const Variable& known)
            fmt::format("Write one of {}.", known.takes.words));
 }
 
+// Where GPUDirect RDMA cannot be, no level is right: NCCL stages whatever it says.
+Fix level_fix(const Linter& lint, const NcclVariable& set, Fix fix) {
+  if (set.name != "NCCL_NET_GDR_LEVEL" || gpudirect_remedy(lint.facts).possible) return fix;
+  return {"Remove the line: GPUDirect RDMA is not possible on this node, whatever the level.", ""};
+}
+
 void level_is_valid(Linter& lint, const NcclVariable& set) {
   constexpr std::string_view kLevels[] = {"LOC", "NVL", "NVB", "C2C", "PIX",
                                           "PXB", "P2C", "PXN", "PHB", "SYS"};
@@ -110,10 +117,10 @@ void level_is_valid(Linter& lint, const NcclVariable& set) {
     lint.say(
         Severity::kWarning, "level-integer", set,
         fmt::format("is an integer of the past, read as {}; the numbers have moved between versions", word),
-        write(std::string(word)));
+        level_fix(lint, set, write(std::string(word))));
   else
     lint.say(Severity::kError, "unknown-word", set, "is no distance NCCL knows, so it is ignored",
-             "Write LOC, PIX, PXB, PHB or SYS, in capitals.");
+             level_fix(lint, set, "Write LOC, PIX, PXB, PHB or SYS, in capitals."));
 }
 
 // ALGO and PROTO: [^]word,…; since 2.24 also function:[^]word,…;…, and an unknown word stops the start.

@@ -281,8 +281,9 @@ LogVerdict of_rdma(const Log& log, const LogCommunicator& communicator) {
             : fmt::format("GPUDirect RDMA is used by some connections only. {}", over);
     verdict.why = log.gpudirect_why;
     verdict.remedy =
-        "Load nvidia-peermem or use the open NVIDIA modules with DMA-BUF; "
-        "pair each GPU with a NIC under the same PCIe switch. `railbed nccl` shows the distances.";
+        "`railbed verify` on a node says whether GPUDirect RDMA can be there and what opens a route; `railbed "
+        "nccl` shows how far each GPU is from its NIC: NCCL goes direct below one root port, and farther only "
+        "where NCCL_NET_GDR_LEVEL says so.";
   }
   return verdict;
 }

@@ -119,8 +119,8 @@ constexpr Symptom kSymptoms[] = {
      "--ulimit memlock=-1 for docker), then restart that service."},
     {"gpu-registration",    kError,   kCause, kNccl,   {"Call to ibv_reg_mr", "failed", "Bad address"}, kTroubleGuide,
      "GPU memory could not be registered for RDMA",
-     "nvidia-peermem is loaded but does not work with this driver or NIC driver (loaded is not registered), and DMA-BUF is not used.",
-     "Reload nvidia-peermem after the NIC driver, or use DMA-BUF (open NVIDIA kernel modules, kernel 5.12 or newer). "
+     "nvidia-peermem is loaded but does not work with this driver or NIC driver (loaded is not registered; the kernel's own mlx4 never asks it), and DMA-BUF is not used.",
+     "Reload nvidia-peermem after the NIC driver, or use DMA-BUF (open NVIDIA kernel modules, Turing or newer, kernel 5.12 or newer). "
      "NCCL_NET_GDR_LEVEL=LOC confirms it by going around GPUDirect."},
     {"registration",        kError,   kCause, kWarned, {"Call to ibv_reg_mr", "failed"}, kIbSource,
      "Memory could not be registered for RDMA",

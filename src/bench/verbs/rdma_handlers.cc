@@ -72,10 +72,12 @@ Result<RdmaOpened> open_in_child(RdmaSessions& opens, RdmaOpen request, const St
   return answer;
 }
 
+// nv_peer_mem came before nvidia-peermem; with ConnectX-3 it may still do it.
 bool has_peer_memory(Host& host) {
   const Kernel kernel = collect_kernel(host);
-  const std::vector<std::string>& modules = items(kernel.present_modules);
-  return std::ranges::find(modules, "nvidia_peermem") != modules.end();
+  return std::ranges::any_of(items(kernel.present_modules), [](const std::string& module) {
+    return module == "nvidia_peermem" || module == "nv_peer_mem";
+  });
 }
 
 Result<RdmaOpened> open(RdmaSessions& opens, Host& host, const RdmaOpen& request,

@@ -12,21 +12,38 @@
 namespace railbed {
 namespace {
 
-// The longest list of GPUs for which the reason holds.
-std::string why_no_gpudirect(const NodeView& node) {
-  bool any_adapter = false;
-  for (const RailEnd& end : node.ends)
-    any_adapter = any_adapter || (end.model != nullptr && end.model->gpudirect);
-  if (!any_adapter) {
-    for (const RailEnd& end : node.ends)
-      if (end.model != nullptr) return fmt::format("{} cannot reach GPU memory", end.model->name);
-    return "no rail on a known RDMA adapter";
+// Why none of the rails' adapters can; empty: one can.
+std::string why_no_rail_can(const NodeView& node) {
+  std::string why = "no rail on a known RDMA adapter";
+  for (const RailEnd& end : node.ends) {
+    if (end.model == nullptr) continue;
+    why = why_adapter_cannot(*node.facts, *end.model);
+    if (why.empty()) return {};
   }
-  const auto reachable = [](const GpuModel* model) {
-    return model == nullptr || model->gpudirect != GpuDirect::kNone;
-  };
-  if (std::ranges::any_of(node.gpu_models, reachable)) return {};
-  return "this GPU's memory cannot be reached by adapters: NCCL stages through host memory";
+  return why;
+}
+
+std::string why_no_gpudirect(const NodeView& node) {
+  const std::string why = why_no_gpu_can(*node.facts);
+  return why.empty() ? why_no_rail_can(node) : why;
+}
+
+bool has_rdma_device(const RailEnd& end) { return static_cast<bool>(end.rdma); }
+
+// Ends the case where no rail has its RDMA device, and an adapter is there whose driver should bring it: what
+// GPUDirect lacks is told when that driver runs.
+bool waits_for_adapter(Case& one, const NodeView& node) {
+  const auto& devices = node.facts->rdma.devices;
+  if (!devices.ok() || std::ranges::any_of(node.ends, has_rdma_device)) return false;
+  for (const PciDevice* adapter : node.adapters()) {
+    const auto of_adapter = [&](const RdmaDevice& device) {
+      return device.pci_address.value_or("") == adapter->address;
+    };
+    if (std::ranges::any_of(*devices, of_adapter)) continue;
+    one.not_applicable(fmt::format("adapter {} has no RDMA device (rdma.pci-device)", adapter->address));
+    return true;
+  }
+  return false;
 }
 
 Things gpus_and_nccl(const NodeView& node) {
@@ -37,52 +54,59 @@ Things gpus_and_nccl(const NodeView& node) {
 
 void gpudirect_possible(const Survey& survey, Judge& judge) {
   each_node(survey, judge, "GPUDirect RDMA", gpus_and_nccl, [](Case& one, const NodeView& node) {
-    if (one.lacks_gpus(node)) return;
+    if (one.lacks_gpus(node) || waits_for_adapter(one, node)) return;
     const std::string why = why_no_gpudirect(node);
     if (why.empty()) return one.pass("possible");
     const NcclVariable* level = effective(node.facts->nccl, "NCCL_NET_GDR_LEVEL");
     if (level == nullptr || level->value == "LOC" || level->value == "0") return one.not_applicable(why);
     one.add_evidence(level->from);
-    one.warn({.message = fmt::format("NCCL on {} is told to use GPUDirect RDMA ({}={}), which cannot be: {}",
-                                     *node.name, level->name, level->value, why),
+    one.warn({.message = fmt::format("{}={} on {} has no effect, NCCL stages GPU data in host memory: {}",
+                                     level->name, level->value, *node.name, why),
               .expected = level->name + " unset",
               .observed = level->value,
               .remedy = {fmt::format("Take the line out of {}.", level->from)}});
   });
 }
 
+void tell_both_routes(Case& one, const NodeView& node) {
+  one.warn(
+      {.message = fmt::format("{} has both GPUDirect routes, DMA-BUF and nvidia-peermem: "
+                              "which one is used depends on the program",
+                              *node.name),
+       .expected = "DMA-BUF alone",
+       .observed = "both",
+       .remedy = {"Unload nvidia-peermem and keep it from loading; DMA-BUF is the route NVIDIA recommends.",
+                  {"modprobe -r nvidia-peermem",
+                   "echo 'blacklist nvidia-peermem' > /etc/modprobe.d/nvidia-peermem.conf"}}});
+}
+
+// One sentence where both are closed for one reason.
+std::string why_closed(const GpuDirectRoutes& routes) {
+  if (routes.no_peer_memory == routes.no_dma_buf) return routes.no_dma_buf;
+  return fmt::format("{}, and DMA-BUF is out because {}", routes.no_peer_memory, routes.no_dma_buf);
+}
+
+void tell_no_route(Case& one, const NodeView& node, const GpuDirectRoutes& routes) {
+  const GpuDirectRow& row = gpudirect_remedy(*node.facts);
+  if (!row.possible) return one.not_applicable(std::string(row.text));
+  one.fail({.message = fmt::format("{} has no GPUDirect route: {}", *node.name, why_closed(routes)),
+            .expected = "DMA-BUF or nvidia-peermem",
+            .observed = "neither",
+            .remedy = {std::string(row.text), row.commands, row.needs_reboot}});
+}
+
 void gpudirect_route(const Survey& survey, Judge& judge) {
   each_node(survey, judge, "GPUDirect RDMA", its_gpus, [](Case& one, const NodeView& node) {
-    if (one.lacks_gpus(node)) return;
+    if (one.lacks_gpus(node) || waits_for_adapter(one, node)) return;
     if (const std::string why = why_no_gpudirect(node); !why.empty()) return one.not_applicable(why);
     if (node.facts->gpus.driver_version.absent())
       return one.not_applicable("no driver is loaded (gpu.driver)");
     one.seen(node.facts->gpus.peer_memory);
     one.seen(node.facts->gpus.open_module);
     const GpuDirectRoutes routes = gpudirect_routes(*node.facts);
-    if (routes.peer_memory() != routes.dma_buf())
-      return one.pass(routes.peer_memory()           ? "nvidia-peermem"
-                      : routes.dma_buf_on_old_kernel ? "DMA-BUF; kernel 6.2 or newer does it best"
-                                                     : "DMA-BUF");
-    if (routes.peer_memory())
-      return one.warn(
-          {.message = fmt::format("{} has both GPUDirect routes, DMA-BUF and nvidia-peermem: "
-                                  "which one is used depends on the program",
-                                  *node.name),
-           .expected = "DMA-BUF alone",
-           .observed = "both",
-           .remedy = {
-               "Unload nvidia-peermem and keep it from loading; DMA-BUF is the route NVIDIA recommends.",
-               {"modprobe -r nvidia-peermem",
-                "echo 'blacklist nvidia-peermem' > /etc/modprobe.d/nvidia-peermem.conf"}}});
-    one.fail(
-        {.message = fmt::format("{} has no GPUDirect route: {}, and DMA-BUF is out because {}", *node.name,
-                                routes.no_peer_memory, routes.no_dma_buf),
-         .expected = "DMA-BUF or nvidia-peermem",
-         .observed = "neither",
-         .remedy = {
-             "Load nvidia-peermem, or install the open kernel module on a kernel of 6.2 or newer.",
-             {"modprobe nvidia-peermem", "echo nvidia-peermem > /etc/modules-load.d/nvidia-peermem.conf"}}});
+    if (!routes.any()) return tell_no_route(one, node, routes);
+    if (routes.peer_memory() && routes.dma_buf()) return tell_both_routes(one, node);
+    one.pass(routes.peer_memory() ? "nvidia-peermem" : "DMA-BUF");
   });
 }
 
@@ -99,7 +123,9 @@ struct Nearest {
 Nearest nearest_rail(const NodeView& node, const PciDevice& gpu) {
   Nearest best{.gpu = &gpu};
   for (const RailEnd& end : node.ends) {
-    if (end.adapter == nullptr || end.model == nullptr || !end.model->gpudirect) continue;
+    if (end.adapter == nullptr || end.model == nullptr ||
+        !why_adapter_cannot(*node.facts, *end.model).empty())
+      continue;
     const PathClass path = path_between(node.pci(), gpu, *end.adapter);
     if (best.end != nullptr && path >= best.path) continue;
     best.end = &end;
@@ -123,26 +149,79 @@ Things touches_of_nearest(const NodeView& node, const Nearest& best) {
   return touches;
 }
 
+// The rail that would be closest may be the one whose interface is missing.
+const RailEnd* missing_end(const NodeView& node) {
+  const auto found = std::ranges::find_if(node.ends, [](const RailEnd& end) {
+    return end.interface == nullptr && end.wants_rdma() && !end.software_rdma();
+  });
+  return found == node.ends.end() ? nullptr : &*found;
+}
+
+// What NCCL will do with this GPU and the NIC closest to it; null: it has none.
+const nccl::PairChoice* choice_for(const NodeView& node, const Nearest& best) {
+  const auto found = std::ranges::find_if(node.nccl_choices.pairs, [&](const nccl::PairChoice& pair) {
+    return pair.nearest && pair.gpu == best.address();
+  });
+  return found == node.nccl_choices.pairs.end() ? nullptr : &*found;
+}
+
+void tell_undecided(Case& one, const NodeView& node, const Nearest& best, const std::string& text) {
+  one.warn(
+      {.message = fmt::format("GPU {} of {} reaches {} through the host bridge ({}): NCCL stages its data in "
+                              "host memory, for by itself it goes direct up to PXB only",
+                              best.address(), *node.name, best.end->name, to_text(best.path)),
+       .expected = "NCCL_NET_GDR_LEVEL=PHB, or PXB to stay with host memory, as measured",
+       .observed = text + ", NCCL_NET_GDR_LEVEL unset",
+       .remedy = {fmt::format("Measure both and keep the faster: with NCCL_NET_GDR_LEVEL=PHB NCCL goes "
+                              "direct by {}, through the host bridge, on every node that has the line; "
+                              "PXB in its place writes down that host memory was faster.",
+                              node.nccl_choices.gpudirect_route),
+                  {"railbed bench collectives cluster.yaml", "echo NCCL_NET_GDR_LEVEL=PHB >> /etc/nccl.conf",
+                   "railbed bench collectives cluster.yaml"}}});
+}
+
+// Without PCIe switches nothing is closer than the host bridge: no fault of the machine, but NCCL does not
+// pass it unasked, and whether it should only a measurement tells.
+void judge_without_switch(Case& one, const NodeView& node, const Nearest& best, const std::string& text) {
+  const nccl::PairChoice* const choice = choice_for(node, best);
+  if (choice == nullptr) return one.pass(text);
+  if (choice->gpudirect) return one.pass(fmt::format("{}: direct, {}", text, choice->why));
+  const bool decided = effective(node.facts->nccl, "NCCL_NET_GDR_LEVEL") != nullptr;
+  if (decided || node.nccl_choices.gpudirect_route.empty())
+    return one.pass(fmt::format("{}: staged in host memory, {}", text, choice->why));
+  tell_undecided(one, node, best, text);
+}
+
+void tell_far(Case& one, const NodeView& node, const Nearest& best, const std::string& text) {
+  const bool by_bridge = best.path == PathClass::kPhb;
+  one.red(by_bridge ? Status::kWarn : Status::kFail,
+          {.message = fmt::format(
+               "GPU {} of {} reaches its closest rail adapter, {}, only by {}: {}", best.address(),
+               *node.name, best.end->name, to_text(best.path),
+               by_bridge ? "each transfer passes the processor, other GPUs have one on their switch"
+                         : "GPUDirect crosses between host bridges, often slower than host memory"),
+           .expected = "PIX or PXB",
+           .observed = text,
+           .remedy = {
+               best.others_have_switch
+                   ? "Give this GPU a rail on the adapter of its own PCIe switch, or move the adapter there."
+                   : "Move the adapter or the GPU to a slot of the other's processor.",
+               {"railbed facts --topology", "nvidia-smi topo -m"},
+               true}});
+}
+
 void judge_nearest(Case& one, const NodeView& node, const Nearest& best) {
   one.seen(node.facts->pci);
+  if (waits_for_adapter(one, node)) return;
   if (const std::string why = why_no_gpudirect(node); !why.empty()) return one.not_applicable(why);
   if (best.end == nullptr) return one.not_applicable("no rail on a PCI adapter");
   const std::string text = fmt::format("{} to {}", to_text(best.path), best.end->name);
-  // A machine without PCIe switches has nothing closer to offer than its host bridge.
-  const bool by_bridge = best.path == PathClass::kPhb;
-  if (best.path <= PathClass::kPxb || (by_bridge && !best.others_have_switch)) return one.pass(text);
-  one.red(
-      by_bridge ? Status::kWarn : Status::kFail,
-      {.message =
-           fmt::format("GPU {} of {} reaches its closest rail adapter, {}, only by {}: {}", best.address(),
-                       *node.name, best.end->name, to_text(best.path),
-                       by_bridge ? "each transfer passes the processor, other GPUs have one on their switch"
-                                 : "GPUDirect crosses between host bridges and is slower than staging"),
-       .expected = "PIX or PXB",
-       .observed = text,
-       .remedy = {"Give this GPU a rail on the adapter of its own PCIe switch, or move the adapter there.",
-                  {"railbed facts --topology", "nvidia-smi topo -m"},
-                  true}});
+  if (best.path <= PathClass::kPxb) return one.pass(text);
+  if (const RailEnd* const end = missing_end(node))
+    return one.not_applicable(fmt::format("{} is missing, which may be closer (net.interface)", end->name));
+  if (best.path != PathClass::kSys && !best.others_have_switch)
+    return judge_without_switch(one, node, best, text);
+  tell_far(one, node, best, text);
 }
 
 void gpudirect_path(const Survey& survey, Judge& judge) {
@@ -155,8 +234,9 @@ std::span<const Rule> gpudirect_rules() {
   static const Rule kRules[] = {
       {.id = "gpu.gpudirect-possible",
        .title = "GPUDirect RDMA is asked for only where it can be",
-       .why = "ConnectX-3, GeForce and GB10 have no GPUDirect RDMA: data is staged through host memory. "
-              "A setting that asks for it hides this, it does not change it.",
+       .why =
+           "GeForce and GB10 have no GPUDirect RDMA, nor has ConnectX-3 with the kernel's own driver: data is "
+           "staged through host memory. A setting that asks for it hides this, it does not change it.",
        .source = "src/hardware tables, NCCL_NET_GDR_LEVEL",
        .standard = "NCCL_NET_GDR_LEVEL unset where adapter or GPU cannot",
        .remedy = "Remove the setting.",
@@ -171,19 +251,21 @@ std::span<const Rule> gpudirect_rules() {
        .source = "/sys/module/nvidia_peermem, /sys/kernel/mm/memory_peers, /proc/driver/nvidia/version, "
                  "kernel release, "
                  "CONFIG_PCI_P2PDMA, ibv_reg_dmabuf_mr",
-       .standard = "DMA-BUF (open module, kernel ≥ 5.12) or nvidia-peermem, not both",
-       .remedy = "Load nvidia-peermem, or use the open module.",
+       .standard =
+           "DMA-BUF (open module, kernel ≥ 5.12) or nvidia-peermem (an RDMA core that takes it), not both",
+       .remedy = "What the table of src/hardware/gpudirect.cc has for this GPU, driver, adapter and kernel.",
        .fixture = "h100-gpudirect-none",
        .explained_by = {"gpu.driver"},
        .check = gpudirect_route},
       {.id = "gpu.gpudirect-path",
        .title = "each GPU has a rail close to it",
-       .why = "GPUDirect through a PCIe switch runs at the port's rate; "
-              "through host bridges at a fraction of it.",
+       .why =
+           "GPUDirect through a PCIe switch runs at the port's rate; through host bridges it may be slower "
+           "than host memory, so NCCL does not take that way unless it is told to.",
        .source = "bridges above GPU and adapter in /sys/bus/pci/devices",
-       .standard = "PIX or PXB; PHB where the machine has no PCIe switch. "
-                   "As NCCL's NCCL_NET_GDR_LEVEL does by default",
-       .remedy = "A rail on the adapter beside the GPU.",
+       .standard = "PIX or PXB (NCCL's default, src/graph/paths.cc); where the machine has no PCIe switch, "
+                   "NCCL_NET_GDR_LEVEL set as measured",
+       .remedy = "A rail on the adapter beside the GPU; without a switch, measure and set the level.",
        .fixture = "h100-gpudirect-path",
        .explained_by = {"pcie.gpu-near-adapter", "gpu.gpudirect-possible"},
        .check = gpudirect_path},

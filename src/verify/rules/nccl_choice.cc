@@ -117,14 +117,15 @@ void gdr_reachable(const Survey& survey, Judge& judge) {
     if (variable != nullptr) one.add_evidence(variable->from);
     const auto blocked = std::ranges::count_if(
         pairs, [](const nccl::PairChoice& pair) { return pair.nearest && !pair.blocked_by.empty(); });
-    one.warn({.message = fmt::format("{} keeps GPUDirect RDMA off on {} where the hardware could: {} pair{}, "
-                                     "as GPU {} with {} ({})",
-                                     lost->blocked_by, *node.name, blocked, blocked == 1 ? "" : "s",
-                                     lost->gpu, lost->nic, lost->path),
-              .expected = lost->blocked_by + " unset",
-              .observed = variable == nullptr ? "set" : variable->value,
-              .remedy = {fmt::format("Remove {}{}; NCCL goes up to PXB by itself.", lost->blocked_by,
-                                     variable == nullptr ? "" : " from " + variable->from)}});
+    one.warn(
+        {.message = fmt::format("{} keeps GPUDirect RDMA off on {} where the hardware could: {} pair{}, "
+                                "as GPU {} with {} ({})",
+                                lost->blocked_by, *node.name, blocked, blocked == 1 ? "" : "s", lost->gpu,
+                                lost->nic, lost->path),
+         .expected = lost->blocked_by + " unset",
+         .observed = variable == nullptr ? "set" : variable->value,
+         .remedy = {fmt::format("Remove {}{}; by itself NCCL goes up to PXB, or P2C on NVLink-C2C.",
+                                lost->blocked_by, variable == nullptr ? "" : " from " + variable->from)}});
   });
 }
 

@@ -145,7 +145,7 @@ class Machine(Tree):
         self.block("@ nvml", gpus.system(version, cuda, len(self.gpus)))
         for address, (model, uuid) in self.gpus.items():
             self.block(f"@ nvml {address}", gpus.nvml(model, uuid))
-            self.block(f"@ cuda {address}", gpus.cuda(cuda, model, "GB10" not in model))
+            self.block(f"@ cuda {address}", gpus.cuda(cuda, model, opened))
         if any("nvlinks" in gpus.MODELS[model] for model, _ in self.gpus.values()):
             self.block("@ nvml p2p", gpus.peers(list(self.gpus)))
 
@@ -479,18 +479,19 @@ def r730(index):
     one = Machine(f"""
 Composed, not captured: a Dell R730 of the InfiniBand guide. From the guide: MCX455A-ECAT (ConnectX-4, one port) on a QDR
 switch without subnet manager, so 40 Gb/s and opensm on one host, Tesla T4, RHEL 10.1, two Xeon E5 v4, {memory} GB. The guide's
-third server is an R720 on RHEL 9; here all three are alike. Datagram mode and MTU 4092 as ConnectX-4 has them. Made up:
-bus numbers, LIDs, addresses 10.10.10.{index}, firmware, driver build.
+third server is an R720 on RHEL 9; here all three are alike. Datagram mode and MTU 4092 as ConnectX-4 has them. The guide
+wants nvidia-peermem; RHEL's own RDMA core has no place for it, so the open module and DMA-BUF do it here, and as no PCIe
+switch joins GPU and adapter, NCCL is told to go through the host bridge. Made up: bus numbers, LIDs, addresses
+10.10.10.{index}, firmware, driver build.
 """, host)
     for root, width in (("00:02.0", 16), ("00:03.0", 16), ("00:01.0", 8)):
         one.bridge(["0000:00", f"0000:{root}"], 0, (3, width))
     one.gpu(["0000:00", "0000:00:02.0", "0000:03:00.0"], 0x1EB8, "Tesla T4", 0, (3, 16))
     one.pci(["0000:00", "0000:00:03.0", "0000:04:00.0"], 0x15B3, 0x1013, 0x020700, "mlx5_core", 0, (3, 16))
     one.pci(["0000:00", "0000:00:01.0", "0000:01:00.0"], 0x14E4, 0x168E, 0x020000, "bnx2x", 0, (2, 8))
-    one.nvidia("580.95.05", opened=False)
+    one.nvidia("580.95.05", opened=True)
     one.nccl("2.28.9")
-    one.file("/sys/module/nvidia_peermem/version", "580.95.05")
-    one.file("/sys/kernel/mm/memory_peers/nv_mem/version", "580.95.05")
+    one.file("/etc/nccl.conf", "NCCL_NET_GDR_LEVEL=PHB")
     one.loopback()
     one.interface("eno1", "0000:01:00.0", f"02:00:00:01:00:0{index}", speed=1000, addresses=[f"192.168.10.{10 + index}/24"])
     one.interface("ib0", "0000:04:00.0", f"00:00:10:29:fe:80:00:00:00:00:00:00:e4:1d:2d:03:00:00:00:0{index}", mtu=4092,
@@ -499,7 +500,7 @@ bus numbers, LIDs, addresses 10.10.10.{index}, firmware, driver build.
              guid=f"e41d:2d03:0000:000{index}", hw_counters=MLX5_COUNTERS,
              ports=[{"layer": "InfiniBand", "rate": "40 Gb/sec (4X QDR)", "mtu": 4096, "lid": f"0x{index}", "sm_lid": "0x1",
                      "gids": [(f"fe80:0000:0000:0000:e41d:2d03:0000:000{index}", "IB/RoCE v1")]}])
-    one.modules += RDMA_MODULES + ["mlx5_core", "mlx5_ib", "ib_umad", "ib_ipoib", "nvidia_peermem"]
+    one.modules += RDMA_MODULES + ["mlx5_core", "mlx5_ib", "ib_umad", "ib_ipoib"]
     one.services = {"sshd": (900,), "chronyd": (700,), "NetworkManager": (600,)}
     if index == 1:
         one.services["opensm"] = (1200,)

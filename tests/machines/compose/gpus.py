@@ -97,9 +97,11 @@ def system(driver, cuda, count):
                                                        for name, (value, function) in values.items()})
 
 
-def cuda(version, model, direct):
+def cuda(version, model, opened):
+    """DMA-BUF is exported by the open kernel module alone; GB10's memory is out of reach by any route."""
+    direct = "GB10" not in model
     return wrapped({"version": version, "error": "", "wrong_words": 0, "memory": MODELS[model].get("memory", 120 * GIB),
-                    "dma_buf": direct, "gpudirect_rdma": direct, "init_ms": 310.0, "total_ms": 400.0})
+                    "dma_buf": direct and opened, "gpudirect_rdma": direct, "init_ms": 310.0, "total_ms": 400.0})
 
 
 def peers(addresses):
