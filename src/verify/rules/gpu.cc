@@ -32,12 +32,16 @@ void count(const Survey& survey, Judge& judge) {
   });
 }
 
-// The driver was loaded and went again when no GPU started; null: the log tells of nothing like that.
-const LogEvent* start_failure_in(const NodeView& node) {
-  if (!node.facts->kernel_log) return nullptr;
-  for (const LogEvent& event : node.facts->kernel_log->events)
-    if (event.kind == LogKind::kGpuInitFailed || event.kind == LogKind::kGpuNoWindow) return &event;
-  return nullptr;
+// The driver was loaded and went again: it could start none of the GPUs, as the kernel log tells of the
+// driver as a whole ("probe routine failed") or of each GPU.
+bool started_none(const NodeView& node) {
+  if (!node.facts->kernel_log) return false;
+  std::size_t without_window = 0;
+  for (const LogEvent& event : node.facts->kernel_log->events) {
+    if (event.kind == LogKind::kGpuInitFailed && event.subject.empty()) return true;
+    without_window += event.kind == LogKind::kGpuNoWindow ? 1 : 0;
+  }
+  return without_window > 0 && without_window >= node.gpus().size();
 }
 
 Things gpus_and_driver(const NodeView& node) {
@@ -69,7 +73,7 @@ void driver_loaded(const Survey& survey, Judge& judge) {
       return;
     }
     one.seen(version);
-    if (start_failure_in(node) != nullptr)
+    if (started_none(node))
       return one.not_applicable("it was loaded and started no GPU (gpu.init-failed, gpu.memory-window)");
     one.fail(
         {.message = fmt::format("{} has {} GPUs and no NVIDIA driver loaded", *node.name, node.gpus().size()),
