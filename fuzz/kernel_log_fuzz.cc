@@ -17,9 +17,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto found = railbed::parse_log_line(line);
     if (found && (found->text.size() > 400 || found->subject.size() > line.size() + 16)) std::abort();
     if (const auto record = railbed::parse_kmsg(line)) fold.add(record->uptime, record->text);
-    if (const auto entry = railbed::parse_journal(line)) fold.add(entry->when, entry->text);
     fold.add(1, line);
   }
+  for (const auto& message : railbed::parse_journal_messages(bytes)) fold.add(message.when, message.text);
   railbed::KernelLogAnswer answer;
   fold.finish(answer);
   if (answer.lines.size() > 2000) std::abort();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "facts/collectors.h"
+#include "facts/gpu.h"
 #include "facts/nccl.h"
 #include "facts/nccl_environment.h"
 #include "host/recording_host.h"
@@ -41,6 +42,8 @@ Tree capture(Host& host, const CollectOptions& options) {
   collect_facts(recorder, options);
   Tree tree = recorder.tree();
   for (auto& [path, entry] : tree.entries)
+    if (path.find("/modprobe.d/") != std::string::npos) entry.content = used_modprobe(entry.content);
+  for (auto& [path, entry] : tree.entries)
     if (path.starts_with("/boot/config-") || (path.starts_with("/lib/modules/") && path.ends_with("/config")))
       entry.content = used_config(entry.content);
   for (auto& [words, output] : tree.commands)
@@ -49,6 +52,9 @@ Tree capture(Host& host, const CollectOptions& options) {
         seen.output = used_config(seen.output);
         return std::optional(std::move(seen));
       });
+  for (auto& [words, output] : tree.commands)
+    if (words.starts_with("modinfo "))
+      output = output.parsed([](CommandOutput seen) { return std::optional(used_modinfo(std::move(seen))); });
   keep_nccl_only(tree);
   std::vector<std::string> empty;
   for (const auto& [path, entry] : tree.entries)

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "facts/capture.h"
+#include "facts/collectors.h"
 #include "facts/facts.h"
 #include "host/tree.h"
 
@@ -221,6 +222,89 @@ END
 }
 
 const Reading<std::vector<Service>> kNoServices{Miss{Missing::kAbsent, "none"}, "systemctl show"};
+
+TEST(CollectGpus, ReadsTheModuleOnTheDisk) {
+  const std::string gpu =
+      "/sys/bus/pci/devices/0000:17:00.0/vendor = 0x10de\n"
+      "/sys/bus/pci/devices/0000:17:00.0/class = 0x030200\n";
+  const auto file_on = [&](const std::string& tree) {
+    const auto host = machine(gpu + tree);
+    return collect_gpus(*host, collect_pcie(*host)).module_file;
+  };
+  const std::string info =
+      "filename:       /lib/modules/6.8.0-87-generic/updates/dkms/nvidia.ko.zst\n"
+      "version:        570.124.06\nlicense:        Dual MIT/GPL\n"
+      "vermagic:       6.8.0-87-generic SMP preempt mod_unload modversions\n";
+  const auto plain = file_on("$ modinfo nvidia <<END\n" + info + "END\n");
+  ASSERT_TRUE(plain) << plain.miss().why;
+  EXPECT_EQ(plain->path, "/lib/modules/6.8.0-87-generic/updates/dkms/nvidia.ko.zst");
+  EXPECT_EQ(plain->version, "570.124.06");
+  EXPECT_EQ(plain->kernel, "6.8.0-87-generic");
+  EXPECT_EQ(plain->license, "Dual MIT/GPL");
+  EXPECT_FALSE(plain->is_signed);
+  // Debian's name for it, and a signature
+  const auto debian = file_on("$ modinfo nvidia ! 1 <<END\nEND\n$ modinfo nvidia-current <<END\n" + info +
+                              "sig_id:         PKCS#7\nEND\n");
+  EXPECT_TRUE(debian->is_signed);
+  EXPECT_EQ(debian.from(), "modinfo nvidia-current");
+  // "there is none" is a fact, "could not look" is not
+  EXPECT_EQ(file_on("$ modinfo nvidia ! 1 <<END\nEND\n$ modinfo nvidia-current ! 1 <<END\nEND\n")->path, "");
+  EXPECT_EQ(file_on("$ modinfo nvidia ! 2 <<END\nEND\n").miss().missing, Missing::kGarbled);
+  EXPECT_TRUE(file_on("").absent());
+}
+
+TEST(CollectGpus, CapturesKeepNoSignersName) {
+  const CommandOutput kept = used_modinfo({0,
+                                           "signer:         gpu01 Secure Boot Module Signature key\n"
+                                           "sig_id:         PKCS#7\nalias:          pci:v000010DE\n",
+                                           ""});
+  EXPECT_EQ(kept.output, "sig_id:         PKCS#7\n");
+  EXPECT_EQ(used_modinfo({1, "", "modinfo: ERROR: Module nvidia not found."}).exit_code, 1);
+  EXPECT_EQ(used_modinfo({1, "", "modinfo: ERROR: could not get modinfo"}).exit_code, 2);
+}
+
+TEST(CollectKernel, FindsWhatKeepsModulesOut) {
+  const auto host = machine(R"(
+/proc/cmdline = ro modprobe.blacklist=nouveau,floppy module_blacklist=nvidia-drm
+/etc/modprobe.d/nouveau.conf <<END
+# blacklist nvidia
+blacklist nouveau  # it takes the GPUs
+options nouveau modeset=0
+END
+/etc/modprobe.d/hold.conf <<END
+install nvidia-uvm /bin/false
+install nvidia modprobe -i nvidia-current $CMDLINE_OPTS
+blacklist pcspkr
+END
+/etc/modprobe.d/masked.conf -> /dev/null
+/dev/null =
+/usr/lib/modprobe.d/masked.conf = blacklist nvidia
+/usr/lib/modprobe.d/mlx4.conf = install mlx4_core /bin/true
+/usr/lib/modprobe.d/readme = blacklist nvidia
+)");
+  const Reading<std::vector<BlockedModule>> blocked = collect_kernel(*host).blocked_modules;
+  ASSERT_TRUE(blocked) << blocked.miss().why;
+  std::vector<std::string> found;
+  for (const BlockedModule& one : *blocked) found.push_back(one.how + " " + one.name + " " + one.file);
+  EXPECT_EQ(found, (std::vector<std::string>{"install nvidia_uvm /etc/modprobe.d/hold.conf",
+                                             "blacklist nouveau /etc/modprobe.d/nouveau.conf",
+                                             "install mlx4_core /usr/lib/modprobe.d/mlx4.conf",
+                                             "modprobe.blacklist nouveau /proc/cmdline",
+                                             "module_blacklist nvidia_drm /proc/cmdline"}));
+  EXPECT_EQ(used_modprobe("blacklist pcspkr\n blacklist nouveau # x\ninstall nvidia /bin/false\n"),
+            "blacklist nouveau\ninstall nvidia /bin/false\n");
+  EXPECT_TRUE(collect_kernel(*machine("/proc/cmdline = ro\n")).blocked_modules.absent());
+}
+
+TEST(CollectKernel, KnowsWhetherSignaturesAreRequired) {
+  const auto required = [](const char* tree) { return collect_kernel(*machine(tree)).signatures_required; };
+  EXPECT_TRUE(*required("/sys/kernel/security/lockdown = none [integrity] confidentiality\n"));
+  EXPECT_FALSE(*required("/sys/kernel/security/lockdown = [none] integrity confidentiality\n"));
+  EXPECT_TRUE(*required("/sys/module/module/parameters/sig_enforce = Y\n"));
+  EXPECT_FALSE(*required("/sys/module/module/parameters/sig_enforce = N\n"));
+  EXPECT_TRUE(required("").absent());
+  EXPECT_EQ(required("/sys/kernel/security/lockdown ! EACCES\n").miss().missing, Missing::kDenied);
+}
 
 TEST(CollectNccl, TheNearestSettingWins) {
   const auto host = machine(R"(

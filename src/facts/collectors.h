@@ -9,6 +9,11 @@ Os collect_os(Host& host);
 Kernel collect_kernel(Host& host);
 // The lines of a kernel configuration that collect_kernel() looks at.
 std::string used_config(std::string_view text);
+// What keeps modules out; the lines of a modprobe.d file that collect_blocked_modules() looks at.
+Reading<std::vector<BlockedModule>> collect_blocked_modules(Host& host,
+                                                            const Reading<std::string>& command_line);
+std::string used_modprobe(std::string_view text);
+Reading<bool> collect_signatures_required(Host& host);
 Cpu collect_cpu(Host& host);
 // Service limits are read from the main process of those services that run.
 Memory collect_memory(Host& host, const Reading<std::vector<Service>>& services);

@@ -72,6 +72,37 @@ std::vector<Gpu> collect_all(Host& host, const std::vector<PciDevice>& devices, 
   return gpus;
 }
 
+ModuleFile module_file_in(std::string_view output) {
+  const auto found = key_values(output, ':');
+  const auto value = [&](std::string_view key) {
+    const auto one = found.find(key);
+    return one == found.end() ? std::string() : one->second;
+  };
+  const std::string magic = value("vermagic");
+  return {value("filename"), value("version"), magic.substr(0, magic.find(' ')), value("license"),
+          !value("sig_id").empty() || !value("sig_hashalgo").empty()};
+}
+
+// modinfo(8) ends with 1 where it finds none, and where it cannot read the one it found.
+bool found_none(const CommandOutput& output) {
+  return output.exit_code == 1 &&
+         (output.error_output.empty() || output.error_output.find("not found") != std::string::npos);
+}
+
+std::optional<ModuleFile> parse_modinfo(const CommandOutput& output) {
+  if (output.exit_code == 0 || found_none(output)) return module_file_in(output.output);
+  return std::nullopt;
+}
+
+Reading<ModuleFile> collect_module_file(Host& host) {
+  Reading<ModuleFile> file;
+  for (const std::string name : {"nvidia", "nvidia-current"}) {
+    file = host.run({"modinfo", name}).parsed(parse_modinfo);
+    if (!file || !file->path.empty()) return file;
+  }
+  return file;
+}
+
 std::vector<int> device_nodes_in(const std::vector<std::string>& names) {
   constexpr std::string_view kPrefix = "nvidia";
   std::vector<int> nodes;
@@ -109,8 +140,23 @@ Gpus collect_gpus(Host& host, const Reading<std::vector<PciDevice>>& pci) {
   });
   gpus.device_nodes = host.list("/dev").parsed(
       [](const std::vector<std::string>& names) { return std::optional(device_nodes_in(names)); });
+  gpus.module_file =
+      gpus.devices && !gpus.devices->empty()
+          ? collect_module_file(host)
+          : Reading<ModuleFile>(Miss{Missing::kAbsent, "no NVIDIA GPU on PCI"}, "modinfo nvidia");
   gpus.peer_memory = host.read_line("/sys/module/nvidia_peermem/version");
   return gpus;
+}
+
+CommandOutput used_modinfo(CommandOutput output) {
+  std::string used;
+  for (const auto line : lines(output.output))
+    for (const std::string_view key :
+         {"filename:", "version:", "vermagic:", "license:", "sig_id:", "sig_hashalgo:"})
+      if (line.starts_with(key)) used += std::string(line) + "\n";
+  output.output = std::move(used);
+  if (output.exit_code == 1 && !found_none(output)) output.exit_code = 2;
+  return output;
 }
 
 const Gpu* find_gpu(const Gpus& gpus, std::string_view pci_address) {

@@ -11,6 +11,7 @@
 namespace railbed {
 
 class Host;
+struct CommandOutput;
 
 struct Gpu {
   std::string pci_address;
@@ -27,12 +28,30 @@ struct Gpu {
   }
 };
 
+// The driver's module as it lies on the disk for the running kernel. `modinfo nvidia`, and of its other name
+// (Debian), nvidia-current
+struct ModuleFile {
+  std::string path;  // "": there is none
+  std::string version;
+  std::string kernel;   // the first word of "vermagic": the release that it was built for
+  std::string license;  // "Dual MIT/GPL": the open module
+  bool is_signed = false;
+  static void fields(auto&& field) {
+    field("path", &ModuleFile::path);
+    field("version", &ModuleFile::version);
+    field("kernel", &ModuleFile::kernel);
+    field("license", &ModuleFile::license);
+    field("is_signed", &ModuleFile::is_signed);
+  }
+};
+
 struct Gpus {
   Reading<std::vector<Gpu>> devices;       // PCI: vendor 0x10de, class 0x03xxxx
   Reading<std::string> driver_version;     // /proc/driver/nvidia/version, NVRM line
   Reading<bool> open_module;               // the same line says "Open Kernel Module"
   Reading<std::vector<int>> device_nodes;  // /dev/nvidia[0-9]+
   Reading<std::string> peer_memory;        // /sys/module/nvidia_peermem/version
+  Reading<ModuleFile> module_file;         // asked for where PCI shows a GPU
   Reading<NvmlSystem> nvml;                // Host call "nvml"
   Reading<NvmlPeers> peers;                // Host call "nvml p2p"; not asked where there is one GPU
   static void fields(auto&& field) {
@@ -41,10 +60,15 @@ struct Gpus {
     field("open_module", &Gpus::open_module);
     field("device_nodes", &Gpus::device_nodes);
     field("peer_memory", &Gpus::peer_memory);
+    field("module_file", &Gpus::module_file);
     field("nvml", &Gpus::nvml);
     field("peers", &Gpus::peers);
   }
 };
+
+// Of modinfo's output the lines that a ModuleFile is made of. What it complains of is not kept: 1 is the exit
+// code where it found none, 2 where it failed otherwise.
+CommandOutput used_modinfo(CommandOutput output);
 
 // Null when it is not there, or the list could not be read.
 const Gpu* find_gpu(const Gpus& gpus, std::string_view pci_address);

@@ -18,15 +18,25 @@ namespace railbed {
 class Host;
 
 enum class LogKind {
-  kXid,        // code: the Xid; subject: the GPU's PCI address
-  kSxidFatal,  // code: the SXid; subject: the NVSwitch's PCI address
+  kXid,             // code: the Xid; subject: the GPU's PCI address
+  kXidNvlinkFatal,  // likewise, of NVLink 5 (Xid 144 to 150), where the driver calls it fatal
+  kSxidFatal,       // code: the SXid; subject: the NVSwitch's PCI address
   kSxidNonFatal,
-  kGpuLost,          // "fallen off the bus"
-  kGpuInitFailed,    // the driver could not start this GPU
-  kModuleRejected,   // subject: a kernel module that does not fit this kernel or its other modules
-  kVersionMismatch,  // NVIDIA's libraries are of another version than its module
-  kAdapterHealth,    // subject: the adapter's PCI address
-  kSlotPower,        // code: the watts the slot offers
+  kGpuLost,        // "fallen off the bus"
+  kGpuInitFailed,  // the driver could not start this GPU
+  kGpuTaken,       // another driver holds this GPU; its name ends the text
+  kGpuNotProbed,   // the kernel gave the driver fewer GPUs than there are
+  kGpuNoWindow,    // code: the base address register for which the firmware gave no memory
+  kGpuNeedsOpenModule,
+  kGpuFirmwareMissing,  // the driver found no file for the GPU's own processor
+  kModuleRejected,      // subject: a kernel module that does not fit this kernel or its other modules
+  kUnknownSymbol,       // likewise, that needs what nothing loaded offers; code: the kernel's error
+  kSignatureRejected,  // a module without a signature that this kernel trusts; subject: older kernels name it
+  kModuleUnsigned,     // likewise, that was loaded all the same
+  kVersionMismatch,    // NVIDIA's libraries are of another version than its module
+  kAdapterHealth,      // subject: the adapter's PCI address
+  kAdapterStartFailed,  // likewise; code: the kernel's error, 0 where the line has none
+  kSlotPower,           // code: the watts the slot offers
   kAdapterHot,
   kCablePlugged,  // code: the port's number, from 0
   kCableUnplugged,
@@ -51,16 +61,31 @@ enum class LogKind {
   kDiskError,     // subject: the block device
   kReadOnly,      // a file system stopped writing
   kDiskTimeout,
+  kDiskLost,       // the kernel gave the drive up
+  kArrayDegraded,  // subject: the drive that an array put out
+  kPathFailed,     // one of several ways to a drive
+  kServerSilent,   // subject: a file server
+  kServerBack,     // likewise, that answers again
 };
 constexpr auto enum_names(LogKind) {
-  return std::array<std::string_view, 33>{"xid",
+  return std::array<std::string_view, 48>{"xid",
+                                          "xid-nvlink-fatal",
                                           "sxid-fatal",
                                           "sxid-nonfatal",
                                           "gpu-lost",
                                           "gpu-init-failed",
+                                          "gpu-taken",
+                                          "gpu-not-probed",
+                                          "gpu-no-window",
+                                          "gpu-needs-open-module",
+                                          "gpu-firmware-missing",
                                           "module-rejected",
+                                          "unknown-symbol",
+                                          "signature-rejected",
+                                          "module-unsigned",
                                           "version-mismatch",
                                           "adapter-health",
+                                          "adapter-start-failed",
                                           "slot-power",
                                           "adapter-hot",
                                           "cable-plugged",
@@ -85,7 +110,12 @@ constexpr auto enum_names(LogKind) {
                                           "cpu-throttled",
                                           "disk-error",
                                           "read-only",
-                                          "disk-timeout"};
+                                          "disk-timeout",
+                                          "disk-lost",
+                                          "array-degraded",
+                                          "path-failed",
+                                          "server-silent",
+                                          "server-back"};
 }
 
 struct LogEvent {

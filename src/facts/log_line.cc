@@ -18,10 +18,12 @@
 //   <name>    a word that is the subject: an interface, a module, a file system's device
 //   <disk>    likewise, of a block device that is no floppy, optical or loop device
 //   <nvme>    likewise, of an NVMe controller
+//   <server>  likewise, of a file server: a name or an address
 //   <mc>      the number of a memory controller; subject "mc0"
 //   <task>    the name of a task, which may hold anything; the subject
 //   <word>    a word; <bus> one with colons, which a device's address is
 //   <path>    a word with slashes
+//   <gap>     spaces
 //   <up>      "Link is Up" as drivers write it; <down> likewise
 //   *         anything, as little of it as will do
 #include <algorithm>
@@ -39,13 +41,22 @@ struct LogForm {
   std::string_view form;
 };
 
-// The first that a line has is its event. Sources: NVIDIA's open kernel modules (nv.c, os-interface), and of
-// Linux kernel/module, kernel/watchdog.c, kernel/rcu, kernel/hung_task.c, mm/oom_kill.c, arch/x86 (traps,
-// mm/fault, cpu/mce), arch/arm64/mm/fault.c, drivers/pci (pcie/aer.c, pci.c, hotplug/pciehp_ctrl.c),
-// drivers/iommu, drivers/net/ethernet/mellanox (mlx5/core/{health,cmd,events}.c, mlx4/catas.c),
-// net/sched/sch_generic.c, drivers/acpi/apei/ghes.c, drivers/edac/edac_mc.c, block/blk-core.c, fs/ext4,
-// fs/xfs, drivers/nvme/host.
+// A message of several lines is one record, and /dev/kmsg writes a line break in it as \x0a.
+//
+// The first that a line has is its event. Sources: NVIDIA's open kernel modules (nv.c, nv-pci.c,
+// os-interface) and its Xid catalog for NVLink 5's, and of Linux kernel/module (main.c, signing.c,
+// version.c), security/lockdown, drivers/base/firmware_loader, kernel/watchdog.c, kernel/rcu,
+// kernel/hung_task.c, mm/oom_kill.c, arch/x86 (traps, mm/fault, cpu/mce), arch/arm64/mm/fault.c, drivers/pci
+// (pcie/aer.c, pci.c, hotplug/pciehp_ctrl.c), drivers/iommu, drivers/net/ethernet/mellanox
+// (mlx5/core/{main,health,cmd,events}.c, mlx4/catas.c), net/sched/sch_generic.c, drivers/acpi/apei/ghes.c,
+// drivers/edac/edac_mc.c, block/blk-core.c, fs/buffer.c, fs/ext4, fs/xfs, drivers/nvme/host, drivers/md
+// (raid*.c, dm-mpath.c), net/sunrpc/clnt.c.
 constexpr LogForm kForms[] = {
+    // A task's name stands before the rest where there was one: more stands behind it than fits into a name.
+    {LogKind::kXidNvlinkFatal,
+     "NVRM: Xid (PCI:<pci>): <code>, <path><gap>Fatal<gap>XC<n> i<n> Link <n> (0x*"},
+    {LogKind::kXidNvlinkFatal,
+     "NVRM: Xid (PCI:<pci>): <code>, pid=*, <path><gap>Fatal<gap>XC<n> i<n> Link <n> (0x*"},
     // Older drivers leave out "PCI:".
     {LogKind::kXid, "NVRM: Xid (PCI:<pci>): <code>, *"},
     {LogKind::kXid, "NVRM: Xid (<pci>): <code>, *"},
@@ -60,15 +71,46 @@ constexpr LogForm kForms[] = {
     {LogKind::kGpuInitFailed, "NVRM: RmInitAdapter failed*"},
     {LogKind::kGpuInitFailed, "NVRM: rm_init_adapter failed*"},
     {LogKind::kGpuInitFailed, "NVRM: The NVIDIA probe routine failed*"},
+    {LogKind::kGpuTaken, "NVRM: GPU <pci> is already bound to *"},
+    {LogKind::kGpuNotProbed, "NVRM: The NVIDIA probe routine was not called for <n> device(s).*"},
+    {LogKind::kGpuNotProbed, "NVRM: No NVIDIA devices probed*"},
+    {LogKind::kGpuNotProbed, "NVRM: No NVIDIA graphics adapter probed*"},
+    {LogKind::kGpuNotProbed, "NVRM: No NVIDIA GPU found*"},
+    {LogKind::kGpuNoWindow, "NVRM: BAR<code> is 0M @ 0x<n> (PCI:<pci>)*"},
+    {LogKind::kGpuNoWindow,
+     "NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:*NVRM: BAR<code> is 0M @ 0x<n> "
+     "(PCI:<pci>)*"},
+    {LogKind::kGpuNeedsOpenModule,
+     "NVRM: The NVIDIA GPU <pci> (PCI ID: *requires use of the NVIDIA open kernel modules*"},
+    {LogKind::kGpuFirmwareMissing,
+     "nvidia <pci>: Direct firmware load for <path> failed with error -<code>*"},
+    {LogKind::kGpuFirmwareMissing, "nvidia <pci>: firmware: failed to load <path> (-<code>)*"},
     {LogKind::kVersionMismatch, "NVRM: API mismatch: *"},
 
     {LogKind::kModuleRejected, "<name>: version magic '*"},
     {LogKind::kModuleRejected, "<name>: disagrees about version of symbol *"},
+    {LogKind::kUnknownSymbol, "<name>: Unknown symbol <word> (err -<code>)*"},
+    {LogKind::kUnknownSymbol, "<name>: Unknown symbol <word> (err <code>)*"},
+    // Linux 5.5 to 5.16 name the module.
+    {LogKind::kSignatureRejected, "Loading of unsigned module is rejected*"},
+    {LogKind::kSignatureRejected, "Loading of module with *is rejected*"},
+    {LogKind::kSignatureRejected, "<name>: Loading of unsigned module is rejected*"},
+    {LogKind::kSignatureRejected, "<name>: Loading of module with *is rejected*"},
+    {LogKind::kSignatureRejected, "<name>: loading of unsigned module is rejected*"},
+    {LogKind::kSignatureRejected, "<name>: loading of module with *is rejected*"},
+    // Who asked stands first; what was refused is longer than a task's name.
+    {LogKind::kSignatureRejected, "Lockdown: *: unsigned module loading is restricted*"},
+    {LogKind::kModuleUnsigned, "<name>: module verification failed: signature and/or required key missing*"},
 
     {LogKind::kAdapterHealth, "mlx<n>_core <pci>: *reached miss count*"},
     {LogKind::kAdapterHealth, "mlx<n>_core <pci>: *unrecoverable hardware error*"},
     {LogKind::kAdapterHealth, "mlx<n>_core <pci>: *leak of a command resource*"},
     {LogKind::kAdapterHealth, "mlx<n>_core <pci>: *Internal error detected*"},
+    {LogKind::kAdapterStartFailed, "mlx<n>_core <pci>: *mlx<n>_init_one failed with error code -<code>*"},
+    {LogKind::kAdapterStartFailed, "mlx<n>_core <pci>: *mlx<n>_load_one failed with error code -<code>*"},
+    {LogKind::kAdapterStartFailed, "mlx<n>_core <pci>: mlx<n>_function_<word>:<n>:(pid <n>): *"},
+    {LogKind::kAdapterStartFailed, "mlx<n>_core: probe of <pci> failed with error -<code>*"},
+    {LogKind::kAdapterStartFailed, "mlx<n>_core <pci>: probe with driver <word> failed with error -<code>*"},
     {LogKind::kSlotPower, "mlx<n>_core <pci>: *insufficient power on the PCIe slot (<code>W)*"},
     {LogKind::kAdapterHot, "mlx<n>_core <pci>: *igh temperature*"},
     {LogKind::kAdapterHot, "mlx<n>_core <pci>: *High Temperature*"},
@@ -129,12 +171,23 @@ constexpr LogForm kForms[] = {
     {LogKind::kDiskError, "<word>: I/O error, dev <disk>, sector *"},
     {LogKind::kDiskError, "critical medium error, dev <disk>, sector *"},
     {LogKind::kDiskError, "<word>: critical medium error, dev <disk>, sector *"},
+    {LogKind::kDiskError, "Buffer I/O error on dev <disk>, *"},
+    {LogKind::kDiskError, "Buffer I/O error on device <disk>, *"},
+    {LogKind::kDiskError, "block <disk>: no available path - failing I/O*"},
     {LogKind::kReadOnly, "<word> (<name>): Remounting filesystem read-only*"},
     {LogKind::kReadOnly, "XFS (<name>): *Filesystem has been shut down*"},
     {LogKind::kDiskError, "EXT4-fs error (device <name>)*"},
     {LogKind::kDiskError, "XFS (<name>): *etadata corruption detected*"},
     {LogKind::kDiskTimeout, "nvme <nvme>: I/O *timeout, *"},
     {LogKind::kDiskTimeout, "nvme <nvme>: controller is down; will reset*"},
+    {LogKind::kDiskLost, "nvme <nvme>: Device not ready; aborting reset*"},
+    {LogKind::kDiskLost, "nvme <nvme>: Removing after probe failure*"},
+    {LogKind::kDiskLost, "nvme <nvme>: Disabling device after reset failure*"},
+    {LogKind::kArrayDegraded, "md/raid<n>:<word>: Disk failure on <disk>, disabling device*"},
+    {LogKind::kArrayDegraded, "md/raid:<word>: Disk failure on <disk>, disabling device*"},
+    {LogKind::kPathFailed, "device-mapper: multipath: *: Failing path *"},
+    {LogKind::kServerSilent, "nfs: server <server> not responding, *"},
+    {LogKind::kServerBack, "nfs: server <server> OK*"},
 
     // Since Linux 6.8 the device stands in front, before it behind.
     {LogKind::kTransmitTimeout, "NETDEV WATCHDOG: <name> (<word>): transmit queue <n> timed out*"},
@@ -221,6 +274,8 @@ std::size_t take(std::string_view placeholder, std::string_view text, LogEvent& 
   if (placeholder == "n") return digits;
   if (placeholder == "word") return word;
   if (placeholder == "pci") return pci_address(text, event.subject);
+  if (placeholder == "gap") return run_of(text, [](char c) { return c == ' '; });
+  if (placeholder == "server") return kept(run_of(text, [](char c) { return is_of_word(c) || c == ':'; }));
   if (placeholder == "up" || placeholder == "down") return link_state(text, placeholder);
   if (placeholder == "bus") return run_of(text, [](char c) { return is_of_word(c) || c == ':'; });
   if (placeholder == "path") return run_of(text, [](char c) { return is_of_word(c) || c == '/'; });

@@ -150,6 +150,8 @@ Kernel collect_kernel(Host& host) {
                        : Reading<bool>(Miss{Missing::kAbsent, "no /lib/modules"}, "/lib/modules");
   kernel.dkms = collect_dkms(host, architecture_of(host).value_or("x86_64"));
   kernel.reboot_required = collect_reboot_required(host);
+  kernel.blocked_modules = collect_blocked_modules(host, kernel.command_line);
+  kernel.signatures_required = collect_signatures_required(host);
   return kernel;
 }
 

@@ -39,6 +39,19 @@ struct DkmsModule {
   }
 };
 
+// A module that the configuration keeps out.
+struct BlockedModule {
+  std::string name;  // with underscores
+  std::string how;   // blacklist: not by itself, only by name; install: a program runs instead;
+                     // modprobe.blacklist, module_blacklist: kernel parameters
+  std::string file;  // where that is written
+  static void fields(auto&& field) {
+    field("name", &BlockedModule::name);
+    field("how", &BlockedModule::how);
+    field("file", &BlockedModule::file);
+  }
+};
+
 // What the maker's firmware says of the machine; serial numbers are not read. I = /sys/class/dmi/id
 struct Firmware {
   Reading<std::string> maker;    // I/sys_vendor
@@ -102,6 +115,11 @@ struct Kernel {
   Reading<bool> headers;                        // /lib/modules/RELEASE/build leads somewhere
   Reading<std::vector<DkmsModule>> dkms;        // /var/lib/dkms; absent without DKMS
   Reading<bool> reboot_required;                // /run/reboot-required is there (Debian, Ubuntu)
+  // Drivers of GPUs and RDMA adapters only; /etc/modprobe.d and its kin, /proc/cmdline
+  Reading<std::vector<BlockedModule>> blocked_modules;
+  // The kernel loads no module without a signature that it trusts, as under Secure Boot:
+  // /sys/module/module/parameters/sig_enforce, /sys/kernel/security/lockdown
+  Reading<bool> signatures_required;
   static void fields(auto&& field) {
     field("release", &Kernel::release);
     field("command_line", &Kernel::command_line);
@@ -115,6 +133,8 @@ struct Kernel {
     field("headers", &Kernel::headers);
     field("dkms", &Kernel::dkms);
     field("reboot_required", &Kernel::reboot_required);
+    field("blocked_modules", &Kernel::blocked_modules);
+    field("signatures_required", &Kernel::signatures_required);
   }
 };
 

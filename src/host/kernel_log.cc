@@ -12,10 +12,14 @@ namespace {
 constexpr std::string_view kWorth[] = {
     // NVIDIA
     "NVRM: Xid", "SXid (PCI", "fallen off the bus", "RmInitAdapter failed", "rm_init_adapter failed",
-    "NVIDIA probe routine failed", "API mismatch",
+    "NVIDIA probe routine", "API mismatch", "is already bound to", "No NVIDIA devices probed",
+    "No NVIDIA graphics adapter probed", "No NVIDIA GPU found", "NVRM: BAR", "NVIDIA open kernel modules",
+    "firmware load for nvidia/", "failed to load nvidia/",
     // modules
-    "version magic '", "disagrees about version of symbol",
+    "version magic '", "disagrees about version of symbol", "Unknown symbol", "oading of unsigned module",
+    "oading of module with", "unsigned module loading is restricted", "module verification failed",
     // network adapters
+    "one failed with error code", "_function_", "_core: probe of", "probe with driver mlx",
     "reached miss count", "unrecoverable hardware error", "leak of a command resource",
     "Internal error detected", "insufficient power on the PCIe slot", "igh temperature", "High Temperature",
     "Port module event", "transmit queue", "Link is Down", "Link is down", "Link Down", "Link down",
@@ -33,7 +37,9 @@ constexpr std::string_view kWorth[] = {
     // storage
     "I/O error, dev ", "EXT4-fs error", "emounting filesystem read-only", "Filesystem has been shut down",
     "etadata corruption detected", "critical medium error", "timeout, aborting", "timeout, reset controller",
-    "controller is down; will reset"};
+    "controller is down; will reset", "aborting reset, CSTS", "Removing after probe failure",
+    "Disabling device after reset failure", "Buffer I/O error on dev", "no available path - failing I/O",
+    "Disk failure on", "Failing path", "nfs: server "};
 
 constexpr std::size_t kMaxText = 400;
 constexpr std::size_t kAlike = 96;  // holds address and code of every line above, not its numbers
@@ -120,6 +126,21 @@ std::optional<JournalLine> parse_journal(std::string_view line) {
   const auto when = parse_real(line.substr(0, stamp));
   if (!when || !(*when > 0)) return std::nullopt;
   return JournalLine{*when, line.substr(host + 1 + kKernel.size())};
+}
+
+std::vector<JournalMessage> parse_journal_messages(std::string_view output) {
+  std::vector<JournalMessage> messages;
+  bool ours = false;
+  for (const auto text : lines(output)) {
+    if (text.starts_with(' ')) {
+      if (ours) messages.back().text += "\\x0a" + std::string(trim(text));
+      continue;
+    }
+    const auto line = parse_journal(text);
+    ours = line.has_value();
+    if (line) messages.push_back({line->when, std::string(line->text)});
+  }
+  return messages;
 }
 
 }  // namespace railbed

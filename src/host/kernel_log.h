@@ -83,6 +83,14 @@ struct JournalLine {
 };
 std::optional<JournalLine> parse_journal(std::string_view line);
 
+// What journalctl prints, message by message. One of several lines goes on under its own text, behind spaces;
+// it becomes one line as in /dev/kmsg, with "\x0a" for each break.
+struct JournalMessage {
+  double when = 0;
+  std::string text;
+};
+std::vector<JournalMessage> parse_journal_messages(std::string_view output);
+
 Reading<std::string> call_kernel_log(std::string_view name);
 
 }  // namespace railbed

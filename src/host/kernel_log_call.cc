@@ -89,13 +89,11 @@ Reading<KernelLogAnswer> read_journal(const Asked& asked) {
   KernelLogFold fold(asked.since);
   answer.beginning_lost = true;
   bool any = false;
-  for (const auto text : lines(output->output)) {
-    const auto line = parse_journal(text);
-    if (!line) continue;
-    if (!any && line->when <= asked.since) answer.beginning_lost = false;
+  for (const JournalMessage& message : parse_journal_messages(output->output)) {
+    if (!any && message.when <= asked.since) answer.beginning_lost = false;
     any = true;
-    if (is_first_line(line->text)) answer.beginning_lost = false;
-    fold.add(line->when, line->text);
+    if (is_first_line(message.text)) answer.beginning_lost = false;
+    fold.add(message.when, message.text);
   }
   // journalctl(1) says nothing and ends well where the journal may not be read.
   if (!any)

@@ -84,6 +84,21 @@ TEST(Journal, LinesAreTakenApart) {
     EXPECT_FALSE(parse_journal(text)) << text;
 }
 
+TEST(Journal, AMessageOfSeveralLinesIsOne) {
+  const auto messages = parse_journal_messages(
+      "1795252201.1 gpu01 kernel: NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:\n"
+      "                           NVRM: BAR1 is 0M @ 0x0 (PCI:0000:1b:00.0)\n"
+      "1795252202.1 gpu01 systemd[1]: x\n"
+      "                           NVRM: of another program\n"
+      "1795252203.1 gpu01 kernel: y\n");
+  ASSERT_EQ(messages.size(), 2U);
+  EXPECT_EQ(messages[0].text,
+            "NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:\\x0aNVRM: BAR1 is 0M @ 0x0 "
+            "(PCI:0000:1b:00.0)");
+  EXPECT_EQ(messages[1].text, "y");
+  EXPECT_TRUE(parse_journal_messages("   a line of nothing").empty());
+}
+
 TEST(KernelLogCall, AnswersJsonOrSaysWhyNot) {
   const auto answer = call_system("kernel-log 1h");
   if (answer) {

@@ -27,6 +27,7 @@ std::span<const Rule> load_path_rules();     // links, losses, congestion and PC
 std::span<const Rule> pcie_rules();          // links, NUMA, what stands between GPU and adapter
 std::span<const Rule> pcie_setting_rules();  // sizes of requests and payloads, ordering, address ranges
 std::span<const Rule> gpu_rules();           // GPUs as PCI and the driver show them
+std::span<const Rule> gpu_module_rules();    // why there is no driver
 std::span<const Rule> gpu_driver_rules();    // NVML, CUDA, versions
 std::span<const Rule> gpu_health_rules();    // memory: errors and repairs
 std::span<const Rule> gpu_mode_rules();      // modes, power, heat

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,13 @@ struct GpuView {
 };
 
 inline std::string on_or_off(bool on) { return on ? "on" : "off"; }
+
+// Whether the driver's module on the disk is the version that is loaded; nothing: one of them is not known.
+inline std::optional<bool> module_on_disk_is_loaded(const NodeView& node) {
+  const Gpus& gpus = node.facts->gpus;
+  if (!gpus.module_file || gpus.module_file->version.empty() || !gpus.driver_version) return std::nullopt;
+  return gpus.module_file->version == *gpus.driver_version;
+}
 
 // The value. Null, and the case has ended, when there is none: as not applicable where GPU or driver do not
 // offer it, as unknown where it could not be read.

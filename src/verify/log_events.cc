@@ -28,8 +28,16 @@ void touch_pci(const NodeView& node, const LogEvent& event, Things& touches) {
     if (!below || is_bridge(device)) continue;
     touches.add(node.touches_of(device));
   }
-  const bool of_gpu = event.kind == LogKind::kXid || event.kind == LogKind::kGpuLost;
+  const bool of_gpu = event.kind == LogKind::kXid || event.kind == LogKind::kXidNvlinkFatal ||
+                      event.kind == LogKind::kGpuLost;
   if (of_gpu && find_pci(node.pci(), event.subject) == nullptr) touches.add("gpus");
+}
+
+// Tasks hang that wait for what does not answer.
+bool holds_tasks(LogKind kind) {
+  using enum LogKind;
+  return kind == kDiskError || kind == kDiskTimeout || kind == kDiskLost || kind == kArrayDegraded ||
+         kind == kReadOnly || kind == kServerSilent;
 }
 
 Things touches_of(const NodeView& node, const LogEvent& event) {
@@ -39,7 +47,8 @@ Things touches_of(const NodeView& node, const LogEvent& event) {
     const auto end = std::ranges::find(node.ends, event.subject, &RailEnd::name);
     if (end != node.ends.end()) return end->touches;
     touches.add("netdev:" + event.subject);
-  } else if (event.kind == LogKind::kModuleRejected) {
+  } else if (event.kind == LogKind::kModuleRejected || event.kind == LogKind::kUnknownSymbol ||
+             event.kind == LogKind::kSignatureRejected) {
     if (event.subject.starts_with("nvidia")) {
       touches.add(node.gpu_touches);
     } else {
@@ -49,6 +58,8 @@ Things touches_of(const NodeView& node, const LogEvent& event) {
              event.kind == LogKind::kVersionMismatch ||
              (event.kind == LogKind::kGpuInitFailed && event.subject.empty())) {
     touches.add(node.gpu_touches);
+  } else if (holds_tasks(event.kind) || event.kind == LogKind::kHungTask) {
+    touches.add("tasks");
   } else if (event.subject.find(':') != std::string::npos) {
     touch_pci(node, event, touches);
   }

@@ -1,5 +1,5 @@
 // The things of a node that a finding is about: "netdev:ens6", "rdma:mlx4_0/1", "rail:rail0",
-// "pci:0000:65:00.0", "gpus", "node:gpu01". What links a consequence to its cause.
+// "pci:0000:65:00.0", "gpus", "driver", "tasks", "node:gpu01". What links a consequence to its cause.
 #pragma once
 
 #include <initializer_list>

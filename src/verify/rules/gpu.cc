@@ -10,6 +10,8 @@
 namespace railbed {
 namespace {
 
+const std::vector<LogEvent> kNoEvents;
+
 void count(const Survey& survey, Judge& judge) {
   each_node(survey, judge, "GPUs", its_gpus, [](Case& one, const NodeView& node) {
     if (!node.expect().gpus) return one.not_applicable("cluster.yaml states no number of GPUs");
@@ -30,8 +32,40 @@ void count(const Survey& survey, Judge& judge) {
   });
 }
 
+// The driver was loaded and went again: it could start none of the GPUs, as the kernel log tells of the
+// driver as a whole ("probe routine failed") or of each GPU.
+bool started_none(const NodeView& node) {
+  if (!node.facts->kernel_log) return false;
+  std::size_t without_window = 0;
+  for (const LogEvent& event : node.facts->kernel_log->events) {
+    if (event.kind == LogKind::kGpuInitFailed && event.subject.empty()) return true;
+    without_window += event.kind == LogKind::kGpuNoWindow ? 1 : 0;
+  }
+  return without_window > 0 && without_window >= node.gpus().size();
+}
+
+Things gpus_and_driver(const NodeView& node) {
+  Things touches = its_gpus(node);
+  touches.add("driver");
+  return touches;
+}
+
+// What was seen of a driver that is not loaded, when no rule knows the reason.
+std::vector<std::string> clues_of(const NodeView& node) {
+  std::vector<std::string> clues;
+  const auto& file = node.facts->gpus.module_file;
+  if (!file)
+    clues.emplace_back("whether a module is there was not read");
+  else
+    clues.push_back(file->path.empty() ? "no module" : "module " + file->path);
+  if (!node.facts->kernel_log) clues.emplace_back("the kernel log was not read");
+  for (const LogEvent& event : node.facts->kernel_log ? node.facts->kernel_log->events : kNoEvents)
+    if (event.kind == LogKind::kGpuNotProbed) clues.push_back("the kernel log: " + event.text);
+  return clues;
+}
+
 void driver_loaded(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "NVIDIA driver", its_gpus, [](Case& one, const NodeView& node) {
+  each_node(survey, judge, "NVIDIA driver", gpus_and_driver, [](Case& one, const NodeView& node) {
     if (one.lacks_gpus(node)) return;
     const Reading<std::string>& version = node.facts->gpus.driver_version;
     if (!version.absent()) {
@@ -39,13 +73,16 @@ void driver_loaded(const Survey& survey, Judge& judge) {
       return;
     }
     one.seen(version);
+    if (started_none(node))
+      return one.not_applicable("it was loaded and started no GPU (gpu.init-failed, gpu.memory-window)");
     one.fail(
         {.message = fmt::format("{} has {} GPUs and no NVIDIA driver loaded", *node.name, node.gpus().size()),
          .expected = "the nvidia module",
-         .observed = "not loaded",
-         .remedy = {"Load it; when that fails, "
+         .observed = fmt::format("not loaded; {}", fmt::join(clues_of(node), "; ")),
+         .remedy = {"Load it and read what the kernel answers; when there is none to load, "
                     "install the driver for this kernel (a kernel upgrade may have dropped it).",
-                    {"modprobe nvidia", "dkms status", "dmesg | grep -i -e nvidia -e nvrm -e nouveau"}}});
+                    {"modinfo nvidia", "modprobe nvidia",
+                     "journalctl -k -b | grep -i -e nvidia -e nvrm -e nouveau -e module"}}});
   });
 }
 
@@ -155,7 +192,8 @@ std::span<const Rule> gpu_rules() {
        .standard = "loaded where PCI shows an NVIDIA GPU",
        .remedy = "modprobe nvidia; else install it for this kernel.",
        .fixture = "v100-nvidia-missing",
-       .explained_by = {"host.module-rejected"},
+       .explained_by = {"gpu.module-built", "gpu.module-signature", "gpu.module-blocked", "gpu.other-driver",
+                        "host.module-rejected"},
        .check = driver_loaded},
       {.id = "gpu.device-nodes",
        .title = "driver serves every GPU",
@@ -164,7 +202,7 @@ std::span<const Rule> gpu_rules() {
        .standard = "as many as GPUs on PCI",
        .remedy = "nvidia-smi; then Xid messages in the kernel log.",
        .fixture = "h100-device-node-missing",
-       .explained_by = {"gpu.driver", "gpu.xid-reboot", "gpu.init-failed"},
+       .explained_by = {"gpu.driver", "gpu.other-driver", "gpu.xid-reboot", "gpu.init-failed"},
        .check = device_nodes},
       {.id = "gpu.model",
        .title = "GPU model as expected",

@@ -27,8 +27,12 @@ const NvmlSystem* nvml_of(Case& one, const NodeView& node) {
   return nvml ? &*nvml : nullptr;
 }
 
-Remedy nvml_remedy(const Miss& miss) {
-  if (miss.why.find("VERSION_MISMATCH") != std::string::npos)
+Remedy nvml_remedy(const NodeView& node, const Miss& miss) {
+  const bool mismatch = miss.why.find("VERSION_MISMATCH") != std::string::npos;
+  if (mismatch && module_on_disk_is_loaded(node).value_or(false))
+    return {"The module on the disk is the one that is loaded: install the libraries of its version.",
+            {"cat /proc/driver/nvidia/version", "ldconfig -p | grep libnvidia-ml"}};
+  if (mismatch)
     return {
         "The driver's libraries were upgraded under a loaded module: reboot, or unload and load the module.",
         {"cat /proc/driver/nvidia/version", "systemctl reboot"},
@@ -55,7 +59,7 @@ void nvml_answers(const Survey& survey, Judge& judge) {
                                      *node.name, hangs ? "hangs" : "does not answer"),
               .expected = "an answer",
               .observed = (hangs ? "hangs in " : "") + nvml.miss().why,
-              .remedy = nvml_remedy(nvml.miss())});
+              .remedy = nvml_remedy(node, nvml.miss())});
   });
 }
 

@@ -38,6 +38,51 @@ void device_health(const Survey& survey, Judge& judge) {
   });
 }
 
+// What the kernel's error numbers mean when an adapter starts; errno(3).
+std::string_view why_not_started(int code) {
+  switch (code) {
+    case 5:
+      return "it gave an error";
+    case 12:
+      return "the system had no memory or no address for it";
+    case 16:
+      return "its firmware was not ready";
+    case 22:
+      return "its firmware refused a setting: driver and firmware do not fit";
+    case 110:
+      return "its firmware did not answer in time";
+    default:
+      return "the log says what was tried";
+  }
+}
+
+bool has_driver(const NodeView& node, const std::string& address) {
+  const PciDevice* device = find_pci(node.pci(), address);
+  return device != nullptr && device->driver && device->driver->starts_with("mlx");
+}
+
+void start_failed(const Survey& survey, Judge& judge) {
+  each_told(
+      survey, judge, "adapter start", is(LogKind::kAdapterStartFailed), [](Case& one, const Told& told) {
+        const std::string& address = told.newest().subject;
+        if (has_driver(told.node, address)) return one.pass("started since");
+        const auto coded =
+            std::ranges::find_if(told.events, [](const LogEvent* event) { return event->code != 0; });
+        const LogEvent& main = coded == told.events.end() ? told.newest() : **coded;
+        one.red(
+            is_adapter_at(told.node, address) ? Status::kFail : Status::kWarn,
+            {.message = fmt::format("the driver could not start adapter {} of {} ({}): {}", address,
+                                    *told.node.name, told.how_often(), why_not_started(main.code)),
+             .expected = "the driver starts it",
+             .observed = told.newest().text,
+             .remedy = {
+                 "Read what stands before it in the log; power the node off fully, then bring firmware and "
+                 "driver to versions that fit.",
+                 {lines_about(address), "mlxfwmanager --query"},
+                 true}});
+      });
+}
+
 // GB10's adapter is soldered to the board: its message says nothing about a slot (NVIDIA DGX Spark forum:
 // benign).
 bool is_built_in(const NodeView& node) {
@@ -238,6 +283,16 @@ std::span<const Rule> log_device_rules() {
        .fixture = "h100-adapter-health",
        .explained_by = {"pcie.aer-uncorrected"},
        .check = device_health},
+      {.id = "rdma.start-failed",
+       .title = "driver could start every adapter",
+       .why = "The card is on PCI and its driver gave up on it: no interface and no RDMA device come of it.",
+       .source = "mlx5_core and mlx4_core in the kernel log: failed with error code, function_setup, probe",
+       .standard = "none that has no driver now",
+       .remedy = "Power off fully; firmware and driver.",
+       .fixture = "h100-adapter-start",
+       .explained_by = {"rdma.device-health", "pcie.aer-uncorrected", "pcie.bars-assigned",
+                        "host.module-rejected"},
+       .check = start_failed},
       {.id = "rdma.slot-power",
        .title = "slot gives the adapter its power",
        .why = "Below what it asks for, the adapter switches modules off and slows down.",

@@ -5,6 +5,7 @@
 
 #include "hardware/xid.h"
 #include "verify/areas.h"
+#include "verify/gpu_view.h"
 #include "verify/log_events.h"
 
 namespace railbed {
@@ -13,6 +14,7 @@ namespace {
 // What an event of a GPU asks for; nothing when it is none, or asks for nothing that the table knows.
 std::optional<XidAction> action_of(const LogEvent& event) {
   if (event.kind == LogKind::kGpuLost) return XidAction::kReboot;
+  if (event.kind == LogKind::kXidNvlinkFatal) return XidAction::kReset;  // NVIDIA Xid catalog, NVLink 5
   if (event.kind != LogKind::kXid) return std::nullopt;
   const Xid* row = find_xid(event.code);
   if (row == nullptr) return XidAction::kApplication;  // a number newer than the table must not go unseen
@@ -22,6 +24,7 @@ std::optional<XidAction> action_of(const LogEvent& event) {
 
 std::string meaning_of(const LogEvent& event) {
   if (event.kind == LogKind::kGpuLost) return "the GPU has fallen off the bus";
+  if (event.kind == LogKind::kXidNvlinkFatal) return fmt::format("Xid {}, a fatal NVLink error", event.code);
   const Xid* row = find_xid(event.code);
   return fmt::format("Xid {}, {}", event.code,
                      row == nullptr ? "a number that railbed does not know" : row->meaning);
@@ -30,8 +33,60 @@ std::string meaning_of(const LogEvent& event) {
 std::string codes_of(const Told& told) {
   std::vector<std::string> codes;
   for (const LogEvent* one : told.events)
-    codes.push_back(one->kind == LogKind::kXid ? fmt::format("Xid {}", one->code) : "off the bus");
+    codes.push_back(one->kind == LogKind::kGpuLost ? "off the bus" : fmt::format("Xid {}", one->code));
   return fmt::format("{}", fmt::join(codes, ", "));
+}
+
+// Xids by which programs fail that touch what is not theirs, and one that the driver reports of its own work
+// when such a program hangs the GPU's channels: NVIDIA Xid catalog.
+bool is_of_program(int code) { return code == 13 || code == 31; }
+bool follows_program(int code) { return code == 109; }
+
+// Seconds that the driver takes to give such a program up. Ours.
+constexpr double kGivenUpWithin = 60;
+
+bool follows(double effect, double cause) { return effect >= cause && effect - cause <= kGivenUpWithin; }
+
+// Of several only the first and the last time are known.
+bool came_before(const LogEvent& cause, double effect) {
+  return follows(effect, cause.first) || follows(effect, cause.last);
+}
+
+// The error of a program on the same GPU just before this one, first and last time; null: none.
+const LogEvent* cause_in_program(const NodeView& node, const LogEvent& event) {
+  if (event.kind != LogKind::kXid || is_of_program(event.code)) return nullptr;
+  for (const LogEvent& other : node.facts->kernel_log->events)
+    if (other.kind == LogKind::kXid && other.subject == event.subject && is_of_program(other.code) &&
+        came_before(other, event.first) && came_before(other, event.last))
+      return &other;
+  return nullptr;
+}
+
+bool follows_from_program(const NodeView& node, const LogEvent& event) {
+  return follows_program(event.code) && cause_in_program(node, event) != nullptr;
+}
+
+// As action_of, with what came before on this node.
+std::optional<XidAction> action_on(const NodeView& node, const LogEvent& event) {
+  return follows_from_program(node, event) ? XidAction::kApplication : action_of(event);
+}
+
+// Without what only followed, which would count one failure twice.
+Told without_consequences(const Told& told) {
+  Told roots{told.node, {}};
+  for (const LogEvent* event : told.events)
+    if (!follows_from_program(told.node, *event)) roots.events.push_back(event);
+  return roots.events.empty() ? told : roots;
+}
+
+// "; Xid 31 of a program came before it", "; Xid 109 followed from it".
+std::string beside_program(const Told& told) {
+  for (const LogEvent* event : told.events) {
+    if (follows_from_program(told.node, *event)) return fmt::format("; Xid {} followed from it", event->code);
+    if (const LogEvent* cause = cause_in_program(told.node, *event))
+      return fmt::format("; Xid {} of a program came before it", cause->code);
+  }
+  return {};
 }
 
 // The driver's own verdict on this GPU is that nothing is left to do.
@@ -61,10 +116,10 @@ void of_no_device(Case& one, const Told& told, const LogEvent& main) {
 void xids_of(const Survey& survey, Judge& judge, XidAction action, Status status) {
   each_told(
       survey, judge, "Xid",
-      [=](const NodeView&, const LogEvent& event) { return action_of(event) == action; },
+      [=](const NodeView& node, const LogEvent& event) { return action_on(node, event) == action; },
       [=](Case& one, const Told& told) {
         const auto first = std::ranges::find_if(told.events, [](const LogEvent* event) {
-          return event->kind == LogKind::kXid && event->code != 154;
+          return event->kind != LogKind::kGpuLost && event->code != 154;
         });
         const LogEvent& main = first == told.events.end() ? *told.events.front() : **first;
         if (!is_there(told.node, main.subject)) return of_no_device(one, told, main);
@@ -72,15 +127,16 @@ void xids_of(const Survey& survey, Judge& judge, XidAction action, Status status
         std::vector<std::string> commands = {"journalctl -k -b | grep -e Xid -e NVRM"};
         if (action == XidAction::kReset && !over)
           commands.push_back(fmt::format("nvidia-smi --gpu-reset -i {}", main.subject));
-        one.red(over ? Status::kWarn : status,
-                {.message =
-                     fmt::format("GPU {} of {}: {} ({}){}", main.subject, *told.node.name, meaning_of(main),
-                                 told.how_often(), over ? "; the driver asks for nothing any more" : ""),
-                 .expected = "no Xid",
-                 .observed = codes_of(told),
-                 .remedy = {over ? "Watch it: a GPU that needs a reset again is replaced."
-                                 : std::string(advice(action)),
-                            std::move(commands), action == XidAction::kReboot}});
+        one.red(
+            over ? Status::kWarn : status,
+            {.message = fmt::format("GPU {} of {}: {} ({}){}", main.subject, *told.node.name,
+                                    meaning_of(main), without_consequences(told).how_often(),
+                                    over ? "; the driver asks for nothing any more" : beside_program(told)),
+             .expected = "no Xid",
+             .observed = codes_of(told),
+             .remedy = {
+                 over ? "Watch it: a GPU that needs a reset again is replaced." : std::string(advice(action)),
+                 std::move(commands), action == XidAction::kReboot}});
       });
 }
 
@@ -144,6 +200,18 @@ void init_failed(const Survey& survey, Judge& judge) {
   });
 }
 
+// What a restart would change: a driver that was upgraded under its loaded module waits for one.
+Remedy fit_libraries(const NodeView& node) {
+  if (module_on_disk_is_loaded(node).value_or(false))
+    return {
+        "The module on the disk is the one that is loaded: a restart changes nothing. "
+        "Install the libraries of its version, and remove the others.",
+        {"cat /proc/driver/nvidia/version", "ldconfig -p | grep -e libcuda.so -e libnvidia-ml.so"}};
+  return {"A driver was installed and its module not loaded: restart the node.",
+          {"cat /proc/driver/nvidia/version", "modinfo -F version nvidia"},
+          true};
+}
+
 void version_mismatch(const Survey& survey, Judge& judge) {
   each_told(survey, judge, "NVIDIA driver", is(LogKind::kVersionMismatch), [](Case& one, const Told& told) {
     // Any user's program can bring libraries of its own, and a container mostly does.
@@ -157,14 +225,15 @@ void version_mismatch(const Survey& survey, Judge& judge) {
            .observed = told.newest().text,
            .remedy = {"Look for a container or environment with its own libcuda or libnvidia-ml.",
                       {"journalctl -k -b | grep -A 2 'API mismatch'", "cat /proc/driver/nvidia/version"}}});
-    one.fail({.message = fmt::format("NVIDIA's libraries and kernel module on {} are of different versions: "
-                                     "nothing can use a GPU ({})",
-                                     *told.node.name, told.how_often()),
-              .expected = "one version",
-              .observed = told.newest().text,
-              .remedy = {"A driver was installed and its module not loaded: restart the node.",
-                         {"cat /proc/driver/nvidia/version", "modinfo -F version nvidia"},
-                         true}});
+    const bool same = module_on_disk_is_loaded(told.node).value_or(false);
+    one.fail(
+        {.message = fmt::format("NVIDIA's libraries and kernel module on {} are of different versions: "
+                                "nothing can use a GPU ({}){}",
+                                *told.node.name, told.how_often(),
+                                same ? "; the module is that of the disk, so a restart changes nothing" : ""),
+         .expected = "one version",
+         .observed = told.newest().text,
+         .remedy = fit_libraries(told.node)});
   });
 }
 
@@ -225,7 +294,8 @@ std::span<const Rule> log_gpu_rules() {
        .standard = "none",
        .remedy = "Power off fully; then seat, power, BIOS; then replace it.",
        .fixture = "h100-init-failed",
-       .explained_by = {"gpu.xid-reboot", "host.module-rejected", "pcie.bars-assigned"},
+       .explained_by = {"gpu.xid-reboot", "gpu.memory-window", "gpu.firmware", "gpu.open-module",
+                        "host.module-rejected", "pcie.bars-assigned"},
        .check = init_failed},
       {.id = "gpu.version-mismatch",
        .title = "NVIDIA's libraries fit its module",

@@ -1,6 +1,9 @@
 // What the kernel's log tells of the host itself, and whether it can be read at all.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "base/moment.h"
 #include "verify/areas.h"
 #include "verify/log_events.h"
@@ -25,22 +28,100 @@ void kernel_log(const Survey& survey, Judge& judge) {
   });
 }
 
+// Without one of these the node lacks its GPUs or its network; another may be nobody's loss.
+bool is_essential(std::string_view module) {
+  constexpr std::string_view kEssential[] = {"nvidia",  "nvidia_uvm", "mlx4_core", "mlx4_ib", "mlx5_core",
+                                             "mlx5_ib", "ib_core",    "ib_uverbs", "rdma_cm", "rdma_ucm"};
+  return std::ranges::find(kEssential, module) != std::end(kEssential);
+}
+
+// "… disagrees about version of symbol NAME", "… Unknown symbol NAME (err -2)".
+std::string_view symbol_in(std::string_view text) {
+  const auto mark = text.find("symbol ");
+  if (mark == text.npos) return {};
+  const auto name = text.substr(mark + 7);
+  const auto is_of_name = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; };
+  return {name.begin(), std::ranges::find_if_not(name, is_of_name)};
+}
+
+std::string why_rejected(const LogEvent& event) {
+  if (event.text.find("version magic") != std::string::npos) return "it was built for another kernel";
+  // EINVAL: another build of the module that offers the symbol was loaded.
+  if (event.kind == LogKind::kModuleRejected || event.code == 22)
+    return fmt::format("another build than it expects offers {}", symbol_in(event.text));
+  return fmt::format("nothing that is loaded offers {}", symbol_in(event.text));
+}
+
+// The line that says most: a symbol's version before a symbol that is then unknown.
+const LogEvent& telling(const Told& told) {
+  const LogEvent* rejected = told.first(LogKind::kModuleRejected);
+  return rejected != nullptr ? *rejected : told.newest();
+}
+
+Remedy fit_module(const LogEvent& event, bool misfit) {
+  const std::string modinfo =
+      fmt::format("modinfo {} | grep -e filename -e vermagic -e depends", event.subject);
+  if (misfit)
+    return {
+        "Build or install it for the running kernel; do not mix the distribution's RDMA modules with "
+        "MLNX_OFED's.",
+        {modinfo, "uname -r", "dkms status"},
+        true};
+  return {
+      "Load or install what offers it. Of RDMA modules take the distribution's or MLNX_OFED's, not some of "
+      "each; where GPUDirect goes through DMA-BUF, nvidia_peermem is not needed.",
+      {modinfo, fmt::format("grep -w {} /proc/kallsyms", symbol_in(event.text))}};
+}
+
 void module_rejected(const Survey& survey, Judge& judge) {
-  each_told(survey, judge, "kernel modules", is(LogKind::kModuleRejected), [](Case& one, const Told& told) {
-    const LogEvent& last = told.newest();
-    if (module_present(*told.node.facts, last.subject)) return one.pass("loaded by now");
-    one.fail(
-        {.message = fmt::format(
-             "the kernel of {} refused module {}: it was built for another kernel, or beside other modules",
-             *told.node.name, last.subject),
-         .expected = "loads",
-         .observed = last.text,
-         .remedy = {"Build or install it for the running kernel; "
-                    "do not mix the distribution's RDMA modules with MLNX_OFED's.",
-                    {fmt::format("modinfo {} | grep -e filename -e vermagic", last.subject), "uname -r",
-                     "dkms status"},
-                    true}});
-  });
+  each_told(survey, judge, "kernel modules", is(LogKind::kModuleRejected, LogKind::kUnknownSymbol),
+            [](Case& one, const Told& told) {
+              const LogEvent& event = telling(told);
+              if (module_present(*told.node.facts, event.subject)) return one.pass("loaded by now");
+              const bool misfit = event.kind == LogKind::kModuleRejected || event.code == 22;
+              one.red(misfit || is_essential(event.subject) ? Status::kFail : Status::kWarn,
+                      {.message = fmt::format("the kernel of {} refused module {}: {}", *told.node.name,
+                                              event.subject, why_rejected(event)),
+                       .expected = "loads",
+                       .observed = event.text,
+                       .remedy = fit_module(event, misfit)});
+            });
+}
+
+// Which module it was, newer kernels do not say; gpu.module-signature looks at NVIDIA's.
+bool lacks_adapter_driver(const NodeView& node) {
+  return std::ranges::any_of(node.adapters(),
+                             [](const PciDevice* adapter) { return adapter->driver.absent(); });
+}
+
+void signature_rejected(const Survey& survey, Judge& judge) {
+  each_told(
+      survey, judge, "module signatures", is(LogKind::kSignatureRejected, LogKind::kModuleUnsigned),
+      [](Case& one, const Told& told) {
+        const LogEvent& last = told.newest();
+        if (told.first(LogKind::kSignatureRejected) == nullptr)
+          return one.pass("loaded without: this kernel asks for none");
+        const std::string which = last.subject.empty() ? "a module" : "module " + last.subject;
+        if (!last.subject.empty() && module_present(*told.node.facts, last.subject))
+          return one.pass("loaded by now");
+        if (told.node.facts->gpus.driver_version.absent() && !told.node.gpus().empty())
+          return one.not_applicable("NVIDIA's module may be meant (gpu.module-signature)");
+        const bool adapters = lacks_adapter_driver(told.node);
+        one.red(
+            adapters ? Status::kFail : Status::kWarn,
+            {.message = fmt::format(
+                 "the kernel of {} refused {} for its signature, as under Secure Boot ({}); {}",
+                 *told.node.name, which, told.how_often(),
+                 adapters ? "an RDMA adapter has no driver" : "GPUs and RDMA adapters have their drivers"),
+             .expected = "every module is signed with a key that the kernel trusts",
+             .observed = last.text,
+             .remedy = {
+                 "See which modules that should be loaded are not, and enroll the key that signed them: the "
+                 "next boot asks for it at the console.",
+                 {"mokutil --sb-state", "systemctl status systemd-modules-load",
+                  "journalctl -b | grep -i -e 'key was rejected' -e 'not permitted'"},
+                 true}});
+      });
 }
 
 void out_of_memory(const Survey& survey, Judge& judge) {
@@ -114,18 +195,59 @@ void cpu_throttled(const Survey& survey, Judge& judge) {
   });
 }
 
+// What happened to the drive, the gravest first.
+std::string_view fate_of(const Told& told) {
+  if (told.first(LogKind::kDiskLost) != nullptr) return "does not answer any more: the kernel gave it up";
+  if (told.first(LogKind::kArrayDegraded) != nullptr)
+    return "was put out of its array, which has one drive less";
+  if (told.first(LogKind::kReadOnly) != nullptr) return "was set read-only after errors";
+  return "had errors";
+}
+
 void disk_errors(const Survey& survey, Judge& judge) {
+  each_told(survey, judge, "disks",
+            is(LogKind::kDiskError, LogKind::kReadOnly, LogKind::kDiskTimeout, LogKind::kDiskLost,
+               LogKind::kArrayDegraded),
+            [](Case& one, const Told& told) {
+              const std::string& disk = told.newest().subject;
+              std::vector<std::string> commands = {"nvme list", fmt::format("smartctl -a /dev/{}", disk)};
+              if (told.first(LogKind::kArrayDegraded) != nullptr) commands.emplace_back("cat /proc/mdstat");
+              one.fail({.message = fmt::format("{} of {} {} ({})", disk, *told.node.name, fate_of(told),
+                                               told.how_often()),
+                        .expected = "none",
+                        .observed = told.newest().text,
+                        .remedy = {"Save what is on it, look at the device's own health, replace it.",
+                                   std::move(commands)}});
+            });
+}
+
+void disk_paths(const Survey& survey, Judge& judge) {
+  each_told(survey, judge, "paths to disks", is(LogKind::kPathFailed), [](Case& one, const Told& told) {
+    one.warn(
+        {.message =
+             fmt::format("{} lost a path to a drive ({}): while another is left, I/O goes on with less",
+                         *told.node.name, told.how_often()),
+         .expected = "none",
+         .observed = told.newest().text,
+         .remedy = {"See which path is out; look at its cable, switch and adapter.", {"multipath -ll"}}});
+  });
+}
+
+// A server that is away for a while is no fault of this node, and a user may have named one that never was.
+void file_server(const Survey& survey, Judge& judge) {
   each_told(
-      survey, judge, "disks", is(LogKind::kDiskError, LogKind::kReadOnly, LogKind::kDiskTimeout),
+      survey, judge, "file servers", is(LogKind::kServerSilent, LogKind::kServerBack),
       [](Case& one, const Told& told) {
-        const bool read_only = told.first(LogKind::kReadOnly) != nullptr;
-        one.fail({.message = fmt::format("{} of {} {} ({})", told.newest().subject, *told.node.name,
-                                         read_only ? "was set read-only after errors" : "had errors",
-                                         told.how_often()),
-                  .expected = "none",
-                  .observed = told.newest().text,
-                  .remedy = {"Save what is on it, look at the device's own health, replace it.",
-                             {"nvme list", fmt::format("smartctl -a /dev/{}", told.newest().subject)}}});
+        const LogEvent& last = told.newest();
+        if (told.first(LogKind::kServerSilent) == nullptr || last.kind == LogKind::kServerBack)
+          return one.pass("answers, since " + utc_text(last.last));
+        one.warn({.message = fmt::format("file server {} did not answer {} ({}): whoever reads from it hangs",
+                                         last.subject, *told.node.name, told.how_often()),
+                  .expected = "answers",
+                  .observed = last.text,
+                  .remedy = {"Look at the way to the server and at the server itself.",
+                             {fmt::format("ping -c 3 {}", last.subject), "nfsstat -m",
+                              "ps -eo pid,stat,wchan:30,comm | awk '$2 ~ /D/'"}}});
       });
 }
 
@@ -148,12 +270,22 @@ std::span<const Rule> log_host_rules() {
        .title = "kernel refused no module",
        .why = "After a kernel upgrade, or where MLNX_OFED and the distribution's modules are mixed, "
               "a driver is there and does not load.",
-       .source = "\"version magic\" and \"disagrees about version of symbol\" in the kernel log",
-       .standard = "none that is not loaded by now",
+       .source =
+           "\"version magic\", \"disagrees about version of symbol\" and \"Unknown symbol\" in the kernel log",
+       .standard = "none that is not loaded by now; warns where nothing here needs the module",
        .remedy = "Build it for the running kernel.",
        .fixture = "h100-module-rejected",
        .explained_by = {},
        .check = module_rejected},
+      {.id = "host.module-signature",
+       .title = "kernel refused no module for its signature",
+       .why = "Under Secure Boot a module that was built here is not loaded until its key is enrolled.",
+       .source = "\"is rejected\" and \"unsigned module loading is restricted\" in the kernel log",
+       .standard = "none; fails where an RDMA adapter has no driver",
+       .remedy = "mokutil --import, restart, console.",
+       .fixture = "h100-module-signature",
+       .explained_by = {},
+       .check = signature_rejected},
       {.id = "host.out-of-memory",
        .title = "node did not run out of memory",
        .why = "The kernel kills what is largest: often the job, sometimes a daemon that nobody restarts.",
@@ -170,7 +302,7 @@ std::span<const Rule> log_host_rules() {
        .standard = "none",
        .remedy = "The call trace behind it.",
        .fixture = "h100-hung-task",
-       .explained_by = {"host.kernel-failure", "host.disk-errors"},
+       .explained_by = {"host.kernel-failure", "host.disk-errors", "host.file-server"},
        .check = hung_task},
       {.id = "host.kernel-failure",
        .title = "kernel did not fail",
@@ -202,12 +334,31 @@ std::span<const Rule> log_host_rules() {
       {.id = "host.disk-errors",
        .title = "disks report no error",
        .why = "A node whose root file system went read-only still answers and fails every job.",
-       .source = "I/O errors, file system errors and NVMe timeouts in the kernel log",
+       .source =
+           "I/O errors, file system errors, NVMe timeouts and drives put out of arrays in the kernel log",
        .standard = "none",
        .remedy = "Save, look, replace.",
        .fixture = "h100-disk-errors",
        .explained_by = {},
        .check = disk_errors},
+      {.id = "host.disk-paths",
+       .title = "every path to a drive is up",
+       .why = "With several paths one may go unseen, until the last goes, too.",
+       .source = "\"multipath: …: Failing path\" in the kernel log",
+       .standard = "none",
+       .remedy = "multipath -ll; cable, switch, adapter.",
+       .fixture = "h100-disk-path",
+       .explained_by = {"host.disk-errors"},
+       .check = disk_paths},
+      {.id = "host.file-server",
+       .title = "file servers answer",
+       .why = "A process that waits for a file server hangs until it answers; jobs look as if NCCL hung.",
+       .source = "\"nfs: server … not responding\" and \"OK\" in the kernel log",
+       .standard = "the last word is OK",
+       .remedy = "The way to the server; the server.",
+       .fixture = "h100-file-server",
+       .explained_by = {},
+       .check = file_server},
   };
   return kRules;
 }

@@ -1,0 +1,432 @@
+// Why NVIDIA's driver does not serve the GPUs: each reason told apart from the others, as facts and the
+// kernel's log show it. gpu.driver says that it is not there; where one of these is red, it is the reason.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "verify/areas.h"
+#include "verify/log_events.h"
+#include "verify/packages.h"
+
+namespace railbed {
+namespace {
+
+using Commands = std::vector<std::string>;
+
+// True, and the case has ended, where there is nothing to explain.
+bool needs_no_reason(Case& one, const NodeView& node) {
+  if (one.lacks_gpus(node)) return true;
+  const Reading<std::string>& version = node.facts->gpus.driver_version;
+  if (version.absent()) return false;
+  if (version)
+    one.pass("loaded, " + *version);
+  else
+    one.not_applicable("whether a driver is loaded was not read (gpu.driver)");
+  return true;
+}
+
+// Reasons explain that there is no driver, and by that all that follows from it; of the rest that concerns
+// the GPUs they explain nothing by themselves.
+const Things kDriver = {"driver"};
+
+const std::string& release_of(const NodeView& node) {
+  static const std::string kUnknown = "$(uname -r)";
+  const auto& release = node.facts->system.kernel.release;
+  return release ? *release : kUnknown;
+}
+
+const char* const kDriversLog = "journalctl -k -b | grep -i -e nvrm -e nvidia -e nouveau";
+
+// --- another driver ---
+
+bool is_for_guests(std::string_view driver) { return driver.starts_with("vfio") || driver == "pci-stub"; }
+
+using Holders = std::map<std::string, std::vector<std::string>>;  // driver → GPUs, NVIDIA's left out
+
+Holders holders_of(Case& one, const NodeView& node) {
+  Holders found;
+  for (const PciDevice* gpu : node.gpus()) {
+    if (!gpu->driver || *gpu->driver == "nvidia") continue;
+    one.seen(gpu->driver);
+    found[*gpu->driver].push_back(gpu->address);
+  }
+  return found;
+}
+
+// nouveau is mostly loaded from the initramfs, which keeps its own copy of modprobe.d.
+Remedy take_from(const NodeView& node, const std::string& driver) {
+  if (is_for_guests(driver))
+    return {
+        "Leave it when a virtual machine is meant to have them. Else take them out of vfio-pci.ids and "
+        "driver_override, and restart.",
+        {"cat /proc/cmdline", "grep -rs vfio /etc/modprobe.d /etc/modules-load.d"},
+        true};
+  const std::string options = driver == "nouveau" ? "options nouveau modeset=0\\n" : "";
+  Commands commands = {
+      fmt::format("printf 'blacklist {0}\\n{1}' > /etc/modprobe.d/blacklist-{0}.conf", driver, options)};
+  for (auto& command : for_system(node, {"update-initramfs -u"}, {"dracut --force"}))
+    commands.push_back(std::move(command));
+  commands.emplace_back("systemctl reboot");
+  return {fmt::format("Keep {} from being loaded, by the initramfs, too, and restart; "
+                      "the console keeps its text.",
+                      driver),
+          std::move(commands), true};
+}
+
+void other_driver(const Survey& survey, Judge& judge) {
+  each_node(survey, judge, "GPUs' driver", kDriver, [](Case& one, const NodeView& node) {
+    if (one.lacks_gpus(node)) return;
+    const Holders holders = holders_of(one, node);
+    if (holders.empty()) return one.pass("no other driver holds a GPU");
+    const auto not_for_guests =
+        std::ranges::find_if(holders, [](const auto& holder) { return !is_for_guests(holder.first); });
+    const auto& [driver, gpus] = not_for_guests == holders.end() ? *holders.begin() : *not_for_guests;
+    const bool guests = is_for_guests(driver);
+    for (const std::string& gpu : gpus) one.touch("pci:" + gpu);
+    one.red(guests ? Status::kWarn : Status::kFail,
+            {.message = fmt::format("{} of {} GPUs of {} are held by {}{}", gpus.size(), node.gpus().size(),
+                                    *node.name, driver,
+                                    guests ? ", for virtual machines: this system cannot use them"
+                                           : ": NVIDIA's driver cannot have them"),
+             .expected = "nvidia",
+             .observed = fmt::format("{}: {}", driver, fmt::join(gpus, ", ")),
+             .remedy = take_from(node, driver)});
+  });
+}
+
+// --- no module for this kernel ---
+
+bool is_driver_of_dkms(const DkmsModule& module) {
+  return module.name.starts_with("nvidia") && module.name != "nvidia-fs" && module.name != "nvidia-peermem";
+}
+
+const DkmsModule* driver_of_dkms(const NodeView& node) {
+  const auto& modules = items(node.facts->system.kernel.dkms);
+  const auto found = std::ranges::find_if(modules, is_driver_of_dkms);
+  return found == modules.end() ? nullptr : &*found;
+}
+
+bool is_built(const NodeView& node, const DkmsModule& module) {
+  return std::ranges::find(module.kernels, release_of(node)) != module.kernels.end();
+}
+
+bool lacks_headers(const NodeView& node) { return !node.facts->system.kernel.headers.value_or(true); }
+
+Remedy build_module(const NodeView& node, const DkmsModule* dkms) {
+  const std::string& release = release_of(node);
+  Commands commands;
+  if (lacks_headers(node))
+    commands = for_system(node, {"apt-get install linux-headers-" + release},
+                          {"dnf install kernel-devel-" + release});
+  if (dkms != nullptr) {
+    commands.insert(commands.end(), {"dkms status", "dkms autoinstall -k " + release, "modprobe nvidia"});
+    return {
+        "Let DKMS build it for the running kernel; where that fails, its make.log under /var/lib/dkms "
+        "says why.",
+        std::move(commands)};
+  }
+  const Commands look = for_system(
+      node, {"apt list --installed 'nvidia-driver*' 'nvidia-dkms*' 'linux-modules-nvidia*' 'nvidia-open*'"},
+      {"dnf list --installed '*nvidia*'", "akmods --force --kernels " + release});
+  commands.insert(commands.end(), look.begin(), look.end());
+  return {"See which driver packages are installed; install the driver, or its modules for this kernel.",
+          std::move(commands)};
+}
+
+std::string why_not_built(const NodeView& node, const DkmsModule* dkms) {
+  const std::string headers = lacks_headers(node) ? "; the kernel's headers are missing" : "";
+  if (dkms == nullptr) return "there is none, and DKMS has none to build" + headers;
+  if (dkms->kernels.empty())
+    return fmt::format("DKMS has {} and built it for no kernel{}", dkms->name, headers);
+  return fmt::format("DKMS built {} for {}{}", dkms->name, fmt::join(dkms->kernels, ", "), headers);
+}
+
+void module_built(const Survey& survey, Judge& judge) {
+  each_node(survey, judge, "NVIDIA's module", kDriver, [](Case& one, const NodeView& node) {
+    if (needs_no_reason(one, node)) return;
+    one.touch("module-build");
+    const auto& file = node.facts->gpus.module_file;
+    const DkmsModule* dkms = driver_of_dkms(node);
+    one.seen(file);
+    one.seen(node.facts->system.kernel.dkms);
+    if (file && !file->path.empty()) return one.pass(file->path);
+    const bool built = dkms != nullptr && is_built(node, *dkms);
+    if (built || (!file && dkms == nullptr))
+      return one.not_applicable(built ? "DKMS says that it is built" : "modinfo did not look for it");
+    one.fail({.message = fmt::format("{} has no NVIDIA module for its running kernel {}: {}", *node.name,
+                                     release_of(node), why_not_built(node, dkms)),
+              .expected = "a module for " + release_of(node),
+              .observed = why_not_built(node, dkms),
+              .remedy = build_module(node, dkms)});
+  });
+}
+
+// --- its signature ---
+
+bool is_refusal(const LogEvent& event) {
+  return event.kind == LogKind::kSignatureRejected &&
+         (event.subject.empty() || event.subject.starts_with("nvidia"));
+}
+
+// Null: the log tells of none.
+const LogEvent* refusal_in(const NodeView& node) {
+  const auto& log = node.facts->kernel_log;
+  if (!log) return nullptr;
+  const auto found = std::ranges::find_if(log->events, is_refusal);
+  return found == log->events.end() ? nullptr : &*found;
+}
+
+// Where the tools of each system keep the key that they sign modules with: Ubuntu's shim-signed, dkms(8),
+// akmods(8).
+std::string signing_key(const NodeView& node, const DkmsModule* dkms) {
+  if (node.facts->system.os.id.value_or("") == "ubuntu") return "/var/lib/shim-signed/mok/MOK.der";
+  const bool akmods = package_tool(node) == PackageTool::kDnf && dkms == nullptr;
+  return akmods ? "/etc/pki/akmods/certs/public_key.der" : "/var/lib/dkms/mok.pub";
+}
+
+// DKMS signs what it builds where it has a key; it makes one by itself.
+Commands build_again(const NodeView& node, const DkmsModule* dkms) {
+  const auto& file = node.facts->gpus.module_file;
+  if (!file || file->is_signed || dkms == nullptr) return {};
+  Commands commands;
+  for (const std::string_view step : {"build", "install"})
+    commands.push_back(
+        fmt::format("dkms {} --force {}/{} -k {}", step, dkms->name, file->version, release_of(node)));
+  return commands;
+}
+
+Remedy enroll_key(const NodeView& node) {
+  const DkmsModule* dkms = driver_of_dkms(node);
+  Commands commands = build_again(node, dkms);
+  const bool again = !commands.empty();
+  for (const std::string& command :
+       {std::string("mokutil --sb-state"), std::string("modinfo -F signer nvidia"),
+        "mokutil --import " + signing_key(node, dkms), std::string("systemctl reboot")})
+    commands.push_back(command);
+  return {fmt::format(
+              "{}nroll the key that signed the module: this asks for a password, and the next boot asks for "
+              "it again at the console. Or install modules that the distribution signed.",
+              again ? "Let DKMS build and sign it, and e" : "E"),
+          std::move(commands), true};
+}
+
+std::string signature_of(const Reading<ModuleFile>& file) {
+  if (!file) return "its signature was not read";
+  return file->is_signed ? "it is signed, with a key that this kernel does not seem to know"
+                         : "it has no signature";
+}
+
+// As far as can be seen: the log says so, or the module has none of what the kernel asks for.
+bool lacks_trust(const NodeView& node) {
+  const auto& file = node.facts->gpus.module_file;
+  const bool required = node.facts->system.kernel.signatures_required.value_or(false);
+  return refusal_in(node) != nullptr || (required && file && !file->is_signed);
+}
+
+void module_signature(const Survey& survey, Judge& judge) {
+  each_node(survey, judge, "NVIDIA's module", kDriver, [](Case& one, const NodeView& node) {
+    if (needs_no_reason(one, node)) return;
+    const auto& file = node.facts->gpus.module_file;
+    if (file && file->path.empty()) return one.not_applicable("there is no module (gpu.module-built)");
+    one.seen(file);
+    one.seen(node.facts->system.kernel.signatures_required);
+    if (!lacks_trust(node)) return one.not_applicable("nothing shows that the kernel refused it");
+    const LogEvent* refusal = refusal_in(node);
+    if (refusal != nullptr) one.seen(node.facts->kernel_log);
+    one.fail({.message = fmt::format(
+                  "the kernel of {} loads only modules whose signature it trusts, as under Secure Boot, and "
+                  "NVIDIA's is not loaded: {}",
+                  *node.name, signature_of(file)),
+              .expected = "a signature that the kernel trusts",
+              .observed = refusal != nullptr ? refusal->text : signature_of(file),
+              .remedy = enroll_key(node)});
+  });
+}
+
+// --- modprobe ---
+
+const BlockedModule* block_of(const NodeView& node) {
+  const auto& blocked = items(node.facts->system.kernel.blocked_modules);
+  const auto found = std::ranges::find_if(
+      blocked, [](const BlockedModule& one) { return one.name == "nvidia" || one.name == "nvidia_current"; });
+  return found == blocked.end() ? nullptr : &*found;
+}
+
+Remedy unblock(const BlockedModule& block) {
+  if (block.file == "/proc/cmdline")
+    return {"Take it off the kernel command line (GRUB_CMDLINE_LINUX in /etc/default/grub), and restart.",
+            {"cat /proc/cmdline", "grep GRUB_CMDLINE /etc/default/grub"},
+            true};
+  return {"Somebody wanted it so: ask, take the line out of that file, then load the module.",
+          {"grep -rn nvidia /etc/modprobe.d /run/modprobe.d /usr/lib/modprobe.d", "modprobe nvidia"}};
+}
+
+void module_blocked(const Survey& survey, Judge& judge) {
+  each_node(survey, judge, "NVIDIA's module", kDriver, [](Case& one, const NodeView& node) {
+    if (needs_no_reason(one, node)) return;
+    const auto& file = node.facts->gpus.module_file;
+    if (file && file->path.empty()) return one.not_applicable("there is no module (gpu.module-built)");
+    const auto& blocked = node.facts->system.kernel.blocked_modules;
+    if (one.read_if_there(blocked, "no modprobe.d here") == nullptr) return;
+    const BlockedModule* block = block_of(node);
+    if (block == nullptr) return one.pass("nothing keeps it out");
+    const bool by_name = block->how == "blacklist" || block->how == "modprobe.blacklist";
+    one.fail({.message = fmt::format(
+                  "{} on {} keeps NVIDIA's module out: {}", block->file, *node.name,
+                  by_name ? "it is not loaded by itself, only by name" : "it cannot be loaded at all"),
+              .expected = "nothing keeps it out",
+              .observed = fmt::format("{} {}", block->how, block->name),
+              .remedy = unblock(*block)});
+  });
+}
+
+// --- what the driver says when it is loaded and a GPU does not start ---
+
+// "nvidia/580.95.05/gsp_ga10x.bin"
+std::string firmware_in(const std::string& text) {
+  const auto begins = text.find("nvidia/");
+  if (begins == text.npos) return "of NVIDIA";
+  return text.substr(begins, text.find(' ', begins) - begins);
+}
+
+bool answers(const NodeView& node, const std::string& address) {
+  const Gpu* gpu = find_gpu(node.facts->gpus, address);
+  return gpu != nullptr && gpu->nvml.ok();
+}
+
+void firmware(const Survey& survey, Judge& judge) {
+  each_told(survey, judge, "GPU firmware", is(LogKind::kGpuFirmwareMissing), [](Case& one, const Told& told) {
+    const LogEvent& last = told.newest();
+    if (answers(told.node, last.subject)) return one.pass("started since");
+    const bool missing = last.code == 2;  // ENOENT
+    const std::string file = firmware_in(last.text);
+    one.fail(
+        {.message = fmt::format("the driver of {} {} firmware {} for GPU {} ({}): it does not start",
+                                *told.node.name, missing ? "did not find" : "could not read", file,
+                                last.subject, told.how_often()),
+         .expected = "/lib/firmware/" + file,
+         .observed = last.text,
+         .remedy = {missing ? "Install the driver's firmware in the driver's own version; where the file is "
+                              "there, the initramfs lacks it."
+                            : "Read what else the log says; reboot.",
+                    {"ls -l /lib/firmware/nvidia", "cat /proc/driver/nvidia/version", kDriversLog}}});
+  });
+}
+
+void open_module(const Survey& survey, Judge& judge) {
+  each_told(
+      survey, judge, "GPU generation", is(LogKind::kGpuNeedsOpenModule), [](Case& one, const Told& told) {
+        const LogEvent& last = told.newest();
+        if (answers(told.node, last.subject)) return one.pass("started since");
+        one.fail(
+            {.message = fmt::format(
+                 "GPU {} of {} works only with NVIDIA's open kernel module, and the other one is installed",
+                 last.subject, *told.node.name),
+             .expected = "the open kernel module",
+             .observed = last.text,
+             .remedy = {
+                 "Install the driver's packages with \"open\" in their name, of the same version; they take "
+                 "the place of the others. Then restart.",
+                 for_system(told.node,
+                            {"modinfo -F license nvidia", "apt-cache search --names-only 'nvidia.*open'"},
+                            {"modinfo -F license nvidia", "dnf list --available '*nvidia*open*'"}),
+                 true}});
+      });
+}
+
+void memory_window(const Survey& survey, Judge& judge) {
+  each_told(survey, judge, "GPU memory window", is(LogKind::kGpuNoWindow), [](Case& one, const Told& told) {
+    const LogEvent& last = told.newest();
+    if (answers(told.node, last.subject)) return one.pass("started since");
+    one.fail({.message = fmt::format(
+                  "the firmware of {} gave GPU {} no room for BAR {} ({}): the driver cannot start it",
+                  *told.node.name, last.subject, last.code, told.how_often()),
+              .expected = "every BAR has an address",
+              .observed = last.text,
+              .remedy = {
+                  "Switch on \"Above 4G decoding\" in the BIOS, or update it; where the BIOS has it on, try "
+                  "pci=realloc on the kernel command line, or pci=realloc=off where that is set.",
+                  {fmt::format("lspci -vvs {} | grep -i region", last.subject), "cat /proc/cmdline",
+                   "journalctl -k -b | grep -e \"can't assign\" -e \"no space\""},
+                  true}});
+  });
+}
+
+}  // namespace
+
+std::span<const Rule> gpu_module_rules() {
+  static const Rule kRules[] = {
+      {.id = "gpu.module-built",
+       .title = "NVIDIA's module is there for the running kernel",
+       .why =
+           "A kernel upgrade brings a kernel for which nobody built the module: no headers, or DKMS failed.",
+       .source = "modinfo nvidia, /var/lib/dkms, /lib/modules/RELEASE/build",
+       .standard = "there; judged where no driver is loaded",
+       .remedy = "Headers, then dkms autoinstall; or install the driver.",
+       .fixture = "h100-module-not-built",
+       .explained_by = {},
+       .check = module_built},
+      {.id = "gpu.module-signature",
+       .title = "kernel trusts the signature of NVIDIA's module",
+       .why = "Under Secure Boot the kernel loads no module that DKMS signed with a key of its own, "
+              "until somebody enrolls that key at the console.",
+       .source = "modinfo nvidia, /sys/kernel/security/lockdown, sig_enforce, "
+                 "\"is rejected\" and \"unsigned module loading is restricted\" in the kernel log",
+       .standard = "trusted; judged where no driver is loaded",
+       .remedy = "mokutil --import, restart, password at the console.",
+       .fixture = "h100-secure-boot",
+       .explained_by = {"gpu.module-blocked"},
+       .check = module_signature},
+      {.id = "gpu.module-blocked",
+       .title = "nothing keeps NVIDIA's module out",
+       .why = "A line in modprobe.d or on the kernel command line keeps a sound module from being loaded.",
+       .source = "/etc/modprobe.d and its kin, /proc/cmdline",
+       .standard = "no blacklist and no empty install; judged where no driver is loaded",
+       .remedy = "Take the line out.",
+       .fixture = "h100-module-blocked",
+       .explained_by = {},
+       .check = module_blocked},
+      {.id = "gpu.other-driver",
+       .title = "no other driver holds the GPUs",
+       .why =
+           "A GPU has one driver: what nouveau took at boot, or vfio-pci for a guest, NVIDIA's cannot have.",
+       .source = "/sys/bus/pci/devices/*/driver",
+       .standard = "nvidia, or none",
+       .remedy = "Blacklist nouveau, build the initramfs anew, restart.",
+       .fixture = "h100-nouveau",
+       .explained_by = {"gpu.module-built", "gpu.module-signature", "gpu.module-blocked"},
+       .check = other_driver},
+      {.id = "gpu.memory-window",
+       .title = "driver finds every GPU's memory window",
+       .why = "A GPU whose window has no address is on PCI and cannot be reached.",
+       .source = "\"BAR1 is 0M\" in the kernel log",
+       .standard = "none",
+       .remedy = "Above 4G decoding; pci=realloc.",
+       .fixture = "h100-memory-window",
+       .explained_by = {"pcie.bars-assigned"},
+       .check = memory_window},
+      {.id = "gpu.firmware",
+       .title = "driver finds its firmware",
+       .why = "Since Turing a GPU starts with firmware of exactly the driver's version.",
+       .source = "\"Direct firmware load for nvidia/… failed\" in the kernel log",
+       .standard = "none that is missing by now",
+       .remedy = "Install it in the driver's version.",
+       .fixture = "h100-gpu-firmware",
+       .explained_by = {},
+       .check = firmware},
+      {.id = "gpu.open-module",
+       .title = "driver is of the kind that the GPU needs",
+       .why = "Blackwell and later GPUs have no driver but the open kernel module.",
+       .source = "\"requires use of the NVIDIA open kernel modules\" in the kernel log",
+       .standard = "none",
+       .remedy = "The open packages, of the same version.",
+       .fixture = "h100-open-module",
+       .explained_by = {},
+       .check = open_module},
+  };
+  return kRules;
+}
+
+}  // namespace railbed
