@@ -80,10 +80,11 @@ void damaged_packets(const Survey& survey, Judge& judge) {
 // without, 1e-12 is what InfiniBand's specification allows and ibdiagnet's threshold. Faster links count what
 // correction could not mend: two decades fewer.
 double error_ratio_allowed(const RdmaPort& port) {
-  const std::string lanes = port.rate_text.value_or("");
-  for (const std::string_view uncorrected : {" SDR", " DDR", " QDR", " FDR10", " FDR"})
-    if (std::string_view(lanes).ends_with(std::string(uncorrected) + ")")) return 1e-12;
-  return 1e-14;
+  const std::string lanes = port.rate_text.value_or("");  // "4X QDR"
+  const auto is_of = [&](std::string_view speed) { return lanes.ends_with(speed); };
+  const bool corrects =
+      !is_of(" SDR") && !is_of(" DDR") && !is_of(" QDR") && !is_of(" FDR10") && !is_of(" FDR");
+  return corrects ? 1e-14 : 1e-12;
 }
 
 void judge_symbols(Case& one, const RailEnd& end) {
