@@ -183,6 +183,7 @@ RdmaDevice collect_device(Host& host, const std::string& name, const Reading<boo
   device.board_id = host.read_line(folder + "/board_id");
   device.hca_type = host.read_line(folder + "/hca_type");
   device.node_guid = host.read_line(folder + "/node_guid");
+  device.image_guid = host.read_line(folder + "/sys_image_guid");
   device.driver = driver_of(host, name, host.resolve(folder));
   const auto function = host.resolve(folder + "/device");
   device.pci_address =

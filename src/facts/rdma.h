@@ -67,12 +67,13 @@ struct RdmaPort {
 
 // D = /sys/class/infiniband/NAME
 struct RdmaDevice {
-  std::string name;                // mlx5_0, rocep1s0f0, rxe0
-  Reading<std::string> firmware;   // D/fw_ver
-  Reading<std::string> board_id;   // D/board_id
-  Reading<std::string> hca_type;   // D/hca_type: MT4115
-  Reading<std::string> node_guid;  // D/node_guid
-  Reading<std::string> driver;     // last part of D/device/driver, resolved; "rxe"/"siw" for software devices
+  std::string name;                 // mlx5_0, rocep1s0f0, rxe0
+  Reading<std::string> firmware;    // D/fw_ver
+  Reading<std::string> board_id;    // D/board_id
+  Reading<std::string> hca_type;    // D/hca_type: MT4115
+  Reading<std::string> node_guid;   // D/node_guid
+  Reading<std::string> image_guid;  // D/sys_image_guid: the same for all functions of a card
+  Reading<std::string> driver;  // last part of D/device/driver, resolved; "rxe"/"siw" for software devices
   Reading<std::string> pci_address;  // D/device, resolved; absent for software devices
   Reading<int> numa_node;            // D/device/numa_node
   Reading<std::string> parent;       // D/parent: the interface under a software device
@@ -86,6 +87,7 @@ struct RdmaDevice {
     field("board_id", &RdmaDevice::board_id);
     field("hca_type", &RdmaDevice::hca_type);
     field("node_guid", &RdmaDevice::node_guid);
+    field("image_guid", &RdmaDevice::image_guid);
     field("driver", &RdmaDevice::driver);
     field("pci_address", &RdmaDevice::pci_address);
     field("numa_node", &RdmaDevice::numa_node);

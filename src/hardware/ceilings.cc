@@ -76,18 +76,6 @@ PcieCoding coding_of(double gigatransfers) {
 constexpr double kMaxPayload = 256;
 constexpr std::string_view kWire = "wire, ";
 
-// The rate of data that InfiniBand's sysfs "rate" stands for. It states signalling rates for the old speeds:
-// 8b/10b up to QDR, 64b/66b for FDR's 14.0625 Gb/s lanes; FDR10 and EDR onwards are given as data rates
-// (drivers/infiniband/core/sysfs.c, rate_show; InfiniBand specification, volume 2, chapter 5).
-BitRate data_rate(const RdmaPort& port) {
-  const std::string text = port.rate_text.value_or("");
-  const auto ends = [&](std::string_view speed) { return std::string_view(text).ends_with(speed); };
-  if (port.link_layer.value_or("") != "InfiniBand") return *port.rate;
-  if (ends(" SDR") || ends(" DDR") || ends(" QDR")) return *port.rate * 0.8;
-  if (ends(" FDR")) return *port.rate * (54.5454 / 56.0);
-  return *port.rate;
-}
-
 struct LinkRate {
   BitRate rate;
   std::string from;
@@ -160,6 +148,18 @@ void add_pcie(Ceiling& ceiling, const CeilingEnd& end) {
 }
 
 }  // namespace
+
+// The rate of data that InfiniBand's sysfs "rate" stands for. It states signalling rates for the old speeds:
+// 8b/10b up to QDR, 64b/66b for FDR's 14.0625 Gb/s lanes; FDR10 and EDR onwards are given as data rates
+// (drivers/infiniband/core/sysfs.c, rate_show; InfiniBand specification, volume 2, chapter 5).
+BitRate data_rate(const RdmaPort& port) {
+  const std::string text = port.rate_text.value_or("");
+  const auto ends = [&](std::string_view speed) { return std::string_view(text).ends_with(speed); };
+  if (port.link_layer.value_or("") != "InfiniBand") return *port.rate;
+  if (ends(" SDR") || ends(" DDR") || ends(" QDR")) return *port.rate * 0.8;
+  if (ends(" FDR")) return *port.rate * (54.5454 / 56.0);
+  return *port.rate;
+}
 
 bool is_virtual(const NetInterface& interface) {
   const std::string driver = interface.driver.value_or("");

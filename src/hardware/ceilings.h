@@ -16,6 +16,7 @@ namespace railbed {
 
 struct Facts;
 struct NetInterface;
+struct RdmaPort;
 
 // What wraps the payload of one packet.
 enum class Wire { kTcpIpv4, kTcpIpv6, kRoceV2Ipv4, kRoceV2Ipv6, kRoceV1, kInfiniband };
@@ -31,6 +32,9 @@ int overhead_of(Wire wire);
 // each counts it. `message_bytes` 0 stands for messages so long that their length does not matter; TCP joins
 // what is written, so it is heeded for RDMA only.
 double wire_efficiency(Wire wire, int mtu, std::uint64_t message_bytes = 0);
+
+// What a port's rate leaves for data after the link's coding. Only where the port states a rate.
+BitRate data_rate(const RdmaPort& port);
 
 // The rate left for data on a PCIe link after encoding and packet headers at a maximum payload of 256 bytes.
 BitRate pcie_rate(const PcieLink& link);

@@ -4,62 +4,37 @@
 // alone on its node.
 //
 // Between nodes it cannot exceed what a node's adapters carry together, since NCCL runs several rings and
-// each may take another adapter: the active RDMA ports, or without any all interfaces over TCP. Each rate is
-// taken less packet headers.
+// each may take another adapter (network_ceiling.h).
 #include "hardware/collective_ceiling.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
+#include <vector>
 
 #include "facts/facts.h"
 #include "hardware/ceilings.h"
 #include "hardware/gpu_ceilings.h"
+#include "hardware/network_ceiling.h"
 
 namespace railbed {
 namespace {
 
-// Of a ring over the nodes, each link of it may go through another port.
-std::optional<Limit> rdma_limit(const Facts& facts, const std::string& node) {
-  constexpr int kUsualMtu = 4096;
-  BitRate sum;
-  int ports = 0;
-  for (const RdmaDevice& device : items(facts.rdma.devices)) {
-    for (const RdmaPort& port : items(device.ports)) {
-      if (port.state.value_or("") != "ACTIVE" || !port.rate) continue;
-      const bool ethernet = port.link_layer.value_or("") == "Ethernet";
-      const double part = wire_efficiency(ethernet ? Wire::kRoceV2Ipv4 : Wire::kInfiniband,
-                                          port.active_mtu.value_or(kUsualMtu));
-      sum.bits_per_second += port.rate->bits_per_second * part;
-      ++ports;
-    }
+// An idle GPU lowers the speed of its link, and a collective makes it busy: what both ends can do counts, at
+// the lanes that there are.
+std::vector<PciDevice> as_if_busy(std::vector<PciDevice> devices, const std::string& gpu) {
+  for (PciDevice& device : devices) {
+    if (device.address != gpu || !device.link_now || !device.link_max) continue;
+    const PciDevice* above = find_pci(devices, device.parent.value_or(""));
+    PcieLink link = *device.link_now;
+    link.gigatransfers = device.link_max->gigatransfers;
+    if (above != nullptr && above->link_max)
+      link.gigatransfers = std::min(link.gigatransfers, above->link_max->gigatransfers);
+    device.link_now = {link, device.link_max.from()};
+    break;
   }
-  if (ports == 0) return std::nullopt;
-  return Limit{fmt::format("the network of {}, {} RDMA {}", node, ports, ports == 1 ? "port" : "ports"), sum,
-               "the sum of the active ports' rates, less packet headers"};
-}
-
-// Without RDMA, NCCL's sockets may use every interface that there is.
-std::optional<Limit> socket_limit(const Facts& facts, const std::string& node) {
-  constexpr int kUsualMtu = 1500;
-  BitRate sum;
-  int interfaces = 0;
-  for (const NetInterface& one : items(facts.net.interfaces)) {
-    if (is_virtual(one) || !one.carrier.value_or(false) || one.speed_mbps.value_or(0) <= 0) continue;
-    sum.bits_per_second +=
-        *one.speed_mbps * 1e6 * wire_efficiency(Wire::kTcpIpv4, one.mtu.value_or(kUsualMtu));
-    ++interfaces;
-  }
-  if (interfaces == 0) return std::nullopt;
-  return Limit{fmt::format("the network of {}, {} {} over TCP", node, interfaces,
-                           interfaces == 1 ? "interface" : "interfaces"),
-               sum, "the sum of the interfaces' speeds, less packet headers"};
-}
-
-std::optional<Limit> network_limit(const Facts& facts, const std::string& node) {
-  auto limit = rdma_limit(facts, node);
-  return limit ? limit : socket_limit(facts, node);
+  return devices;
 }
 
 }  // namespace
@@ -78,7 +53,8 @@ Ceiling collective_ceiling(const CollectiveReport& report, const std::map<std::s
     const auto known = facts.find(rank.node);
     if (known == facts.end() || one_each) continue;
     auto limit = nvlink_limit(known->second, rank.gpu.address, rank.node);
-    if (!limit && known->second.pci) limit = pcie_limit(*known->second.pci, rank.gpu.address, rank.node);
+    if (!limit && known->second.pci)
+      limit = pcie_limit(as_if_busy(*known->second.pci, rank.gpu.address), rank.gpu.address, rank.node);
     if (limit && (!slowest || limit->rate < slowest->rate)) slowest = std::move(limit);
   }
   if (slowest) ceiling.limits.push_back(std::move(*slowest));

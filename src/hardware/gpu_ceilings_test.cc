@@ -73,11 +73,13 @@ TEST(CollectiveCeiling, BetweenNodesTheNetworkBinds) {
   port.state = Reading<std::string>("ACTIVE", "sysfs");
   port.link_layer = Reading<std::string>("InfiniBand", "sysfs");
   port.rate = Reading<BitRate>(BitRate::gigabits(400), "sysfs");
+  RdmaPort second = port;
+  second.number = 2;
   RdmaPort down = port;
   down.state = Reading<std::string>("DOWN", "sysfs");
   RdmaDevice device;
   device.name = "mlx5_0";
-  device.ports = Reading<std::vector<RdmaPort>>({port, port, down}, "sysfs");
+  device.ports = Reading<std::vector<RdmaPort>>({port, second, down}, "sysfs");
   facts.rdma.devices = Reading<std::vector<RdmaDevice>>({device}, "sysfs");
   const std::map<std::string, Facts> both{{"a", facts}, {"b", facts}};
   const auto ceiling = collective_ceiling(on({"a", "a", "b", "b"}), both);
@@ -107,6 +109,21 @@ TEST(CollectiveCeiling, WithoutRdmaTheInterfacesBind) {
   facts.net.interfaces = Reading<std::vector<NetInterface>>({veth}, "sysfs");
   EXPECT_EQ(collective_ceiling(on({"a", "b"}), {{"a", facts}, {"b", facts}}).note,
             "no adapter of these nodes states its speed");
+}
+
+TEST(CollectiveCeiling, AnIdleGpusLinkCountsAsItIsUnderWork) {
+  Facts facts = with_gpu(0, 0, 16);
+  PciDevice gpu = facts.pci->front();
+  gpu.link_now = Reading<PcieLink>({2.5, 16}, "sysfs");
+  gpu.link_max = Reading<PcieLink>({16, 16}, "sysfs");
+  gpu.parent = Reading<std::string>("0000:05:00.0", "sysfs");
+  PciDevice above;
+  above.address = "0000:05:00.0";
+  above.link_max = Reading<PcieLink>({8, 16}, "sysfs");
+  facts.pci = Reading<std::vector<PciDevice>>({gpu, above}, "pci");
+  const auto ceiling = collective_ceiling(on({"a", "a"}), {{"a", facts}});
+  ASSERT_FALSE(ceiling.limits.empty());
+  EXPECT_EQ(ceiling.limits.front().name, "PCIe Gen3 x16 at 0000:06:00.0 of a");
 }
 
 }  // namespace

@@ -11,25 +11,29 @@ constexpr BitRate kNone{};
 // Device ids and names: the kernel's drivers/net/ethernet/mellanox/{mlx4,mlx5/core}/main.c and
 // include/linux/mlx5/driver.h; speeds and PCIe: the adapters' user manuals on docs.nvidia.com.
 // Connected mode: removed with mlx5's enhanced IPoIB (MLNX_EN/OFED release notes, "IPoIB enhanced mode").
+// RoCE's path MTU: mlx4 states 4096 where the interface's MTU allows it (drivers/infiniband/hw/mlx4/main.c,
+// eth_link_query_port), and ConnectX-3 takes 2048: a ConnectX-4 that sends it more gets a few MB/s
+// (workinghardinit.work, "Fixing slow RoCE RDMA performance with WinOF-2 to WinOF", 2019).
 constexpr std::string_view kMlx4 = "Linux drivers/net/ethernet/mellanox/mlx4/main.c; ConnectX-3 user manual";
 constexpr std::string_view kMlx5 = "Linux drivers/net/ethernet/mellanox/mlx5/core/main.c; the user manual";
 
 constexpr NicModel kNics[] = {
-    {0x1003, "ConnectX-3", "mlx4_core", "mlx4_ib", gb(56), gb(40), 8, 8, true, false, false, kMlx4},
-    {0x1007, "ConnectX-3 Pro", "mlx4_core", "mlx4_ib", gb(56), gb(40), 8, 8, true, true, false, kMlx4},
-    {0x1011, "Connect-IB", "mlx5_core", "mlx5_ib", gb(56), kNone, 8, 16, true, false, true, kMlx5},
-    {0x1013, "ConnectX-4", "mlx5_core", "mlx5_ib", gb(100), gb(100), 8, 16, false, true, true, kMlx5},
-    {0x1015, "ConnectX-4 Lx", "mlx5_core", "mlx5_ib", kNone, gb(50), 8, 8, false, true, true, kMlx5},
-    {0x1017, "ConnectX-5", "mlx5_core", "mlx5_ib", gb(100), gb(100), 8, 16, false, true, true, kMlx5},
-    {0x1019, "ConnectX-5 Ex", "mlx5_core", "mlx5_ib", gb(100), gb(100), 16, 16, false, true, true, kMlx5},
-    {0x101b, "ConnectX-6", "mlx5_core", "mlx5_ib", gb(200), gb(200), 16, 16, false, true, true, kMlx5},
-    {0x101d, "ConnectX-6 Dx", "mlx5_core", "mlx5_ib", kNone, gb(200), 16, 16, false, true, true, kMlx5},
-    {0x101f, "ConnectX-6 Lx", "mlx5_core", "mlx5_ib", kNone, gb(50), 16, 8, false, true, true, kMlx5},
-    {0x1021, "ConnectX-7", "mlx5_core", "mlx5_ib", gb(400), gb(400), 32, 16, false, true, true, kMlx5},
-    {0x1023, "ConnectX-8", "mlx5_core", "mlx5_ib", gb(800), gb(400), 64, 16, false, true, true, kMlx5},
-    {0xa2d2, "BlueField", "mlx5_core", "mlx5_ib", gb(100), gb(100), 16, 16, false, true, true, kMlx5},
-    {0xa2d6, "BlueField-2", "mlx5_core", "mlx5_ib", gb(200), gb(200), 16, 16, false, true, true, kMlx5},
-    {0xa2dc, "BlueField-3", "mlx5_core", "mlx5_ib", gb(400), gb(400), 32, 16, false, true, true, kMlx5},
+    {0x1003, "ConnectX-3", "mlx4_core", "mlx4_ib", gb(56), gb(40), 8, 8, true, false, 2048, false, kMlx4},
+    {0x1007, "ConnectX-3 Pro", "mlx4_core", "mlx4_ib", gb(56), gb(40), 8, 8, true, true, 2048, false, kMlx4},
+    {0x1011, "Connect-IB", "mlx5_core", "mlx5_ib", gb(56), kNone, 8, 16, true, false, 0, true, kMlx5},
+    {0x1013, "ConnectX-4", "mlx5_core", "mlx5_ib", gb(100), gb(100), 8, 16, false, true, 4096, true, kMlx5},
+    {0x1015, "ConnectX-4 Lx", "mlx5_core", "mlx5_ib", kNone, gb(50), 8, 8, false, true, 4096, true, kMlx5},
+    {0x1017, "ConnectX-5", "mlx5_core", "mlx5_ib", gb(100), gb(100), 8, 16, false, true, 4096, true, kMlx5},
+    {0x1019, "ConnectX-5 Ex", "mlx5_core", "mlx5_ib", gb(100), gb(100), 16, 16, false, true, 4096, true,
+     kMlx5},
+    {0x101b, "ConnectX-6", "mlx5_core", "mlx5_ib", gb(200), gb(200), 16, 16, false, true, 4096, true, kMlx5},
+    {0x101d, "ConnectX-6 Dx", "mlx5_core", "mlx5_ib", kNone, gb(200), 16, 16, false, true, 4096, true, kMlx5},
+    {0x101f, "ConnectX-6 Lx", "mlx5_core", "mlx5_ib", kNone, gb(50), 16, 8, false, true, 4096, true, kMlx5},
+    {0x1021, "ConnectX-7", "mlx5_core", "mlx5_ib", gb(400), gb(400), 32, 16, false, true, 4096, true, kMlx5},
+    {0x1023, "ConnectX-8", "mlx5_core", "mlx5_ib", gb(800), gb(400), 64, 16, false, true, 4096, true, kMlx5},
+    {0xa2d2, "BlueField", "mlx5_core", "mlx5_ib", gb(100), gb(100), 16, 16, false, true, 4096, true, kMlx5},
+    {0xa2d6, "BlueField-2", "mlx5_core", "mlx5_ib", gb(200), gb(200), 16, 16, false, true, 4096, true, kMlx5},
+    {0xa2dc, "BlueField-3", "mlx5_core", "mlx5_ib", gb(400), gb(400), 32, 16, false, true, 4096, true, kMlx5},
 };
 
 constexpr std::string_view kRhel10 = "Considerations in adopting RHEL 10: mlx4 drivers removed";

@@ -20,7 +20,8 @@ struct NicModel {
   int pcie_width;
   bool connected_ipoib;  // IPoIB connected mode and its MTU of 65520 exist
   bool roce_v2;
-  bool gpudirect;  // the kernel's own driver reaches GPU memory; else at most NVIDIA's (gpudirect.h)
+  int roce_path_mtu;  // the largest path MTU of RoCE, whatever the driver states; 0: cannot
+  bool gpudirect;     // the kernel's own driver reaches GPU memory; else at most NVIDIA's (gpudirect.h)
   std::string_view source;
 };
 

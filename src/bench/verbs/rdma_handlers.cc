@@ -10,6 +10,7 @@
 #include "facts/collectors.h"
 #include "facts/net.h"
 #include "facts/rdma.h"
+#include "hardware/network_ceiling.h"
 #include "host/host.h"
 
 namespace railbed {
@@ -107,7 +108,7 @@ Result<RdmaOpened> open(RdmaSessions& opens, Host& host, const RdmaOpen& request
   answer.device = found.device->name;
   answer.port = found.port->number;
   answer.link_layer = found.port->link_layer.value_or("");
-  answer.active_mtu = found.port->active_mtu.value_or(0);
+  answer.active_mtu = path_mtu_of(*found.device, *found.port);
   answer.inline_bytes = (*engine)->inline_bytes();
   answer.huge_pages = (*engine)->huge_pages();
   answer.route = (*engine)->route();
