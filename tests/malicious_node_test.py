@@ -143,6 +143,8 @@ class MaliciousNode(unittest.TestCase):
         self.assertLess(memory, MEMORY)
         if mode == "texts" and words[0] in ("verify", "prove"):
             self.assertNotIn("gave no facts", (home / "out").read_text(errors="replace"), "the poison was not taken in")
+        if mode == "liar" and words[0] == "prove":
+            self.assertRegex((home / "out").read_text(errors="replace"), r"(?m)^kept as run", "a line inside a line")
         # railbed writes what it was told to, and its history.
         written = {one for one in home.rglob("*") if one.is_file()} - before
         allowed = {home / "out", work / "report.html", work / "new.yaml", work / "measurements.json"}

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <iostream>
 
 #include "base/result.h"
@@ -64,6 +65,8 @@ std::unique_ptr<CLI::App> build_app(Action& action) {
 }
 
 int run_railbed(int argc, const char* const* argv) {
+  // In a log that takes both outputs, a line of stderr must not stand inside one of stdout.
+  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
   Action action;
   const auto app = build_app(action);
   if (argc < 2) {
