@@ -60,9 +60,11 @@ int run_capture(const CaptureOptions& options) {
     tree = masked(tree, mask);
   }
   if (const auto written = write_capture(options, write_tree(tree)); !written) return report(written.error());
+  std::size_t files = 0;
+  std::as_const(tree).each([&](const std::string&, const TreeEntry&) { ++files; });
   if (options.output != "-")
-    fmt::print("{}: {} files, {} commands{}\nLook at it:  railbed facts --root {}\n", options.output,
-               tree.entries.size(), tree.commands.size(),
+    fmt::print("{}: {} files, {} commands{}\nLook at it:  railbed facts --root {}\n", options.output, files,
+               tree.commands.size(),
                options.mask ? ", names and addresses masked" : "; not masked: it names this machine",
                options.output);
   return kExitClean;

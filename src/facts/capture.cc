@@ -28,11 +28,11 @@ void keep_nccl_only(Tree& tree) {
       return std::optional(std::move(seen));
     });
   }
-  for (auto& [path, entry] : tree.entries) {
+  tree.each([&](const std::string& path, TreeEntry& entry) {
     const bool environment =
         path.starts_with("/etc/profile.d/") || std::ranges::find(files, path) != files.end();
     if (environment && entry.kind == TreeEntry::Kind::kFile) entry.content = only_nccl_lines(entry.content);
-  }
+  });
 }
 
 }  // namespace
@@ -41,11 +41,11 @@ Tree capture(Host& host, const CollectOptions& options) {
   RecordingHost recorder(host);
   collect_facts(recorder, options);
   Tree tree = recorder.tree();
-  for (auto& [path, entry] : tree.entries)
+  tree.each([](const std::string& path, TreeEntry& entry) {
     if (path.find("/modprobe.d/") != std::string::npos) entry.content = used_modprobe(entry.content);
-  for (auto& [path, entry] : tree.entries)
     if (path.starts_with("/boot/config-") || (path.starts_with("/lib/modules/") && path.ends_with("/config")))
       entry.content = used_config(entry.content);
+  });
   for (auto& [words, output] : tree.commands)
     if (words == "zcat /proc/config.gz")
       output = output.parsed([](CommandOutput seen) {
@@ -57,8 +57,9 @@ Tree capture(Host& host, const CollectOptions& options) {
       output = output.parsed([](CommandOutput seen) { return std::optional(used_modinfo(std::move(seen))); });
   keep_nccl_only(tree);
   std::vector<std::string> empty;
-  for (const auto& [path, entry] : tree.entries)
+  tree.each([&](const std::string& path, const TreeEntry& entry) {
     if (is_empty_gid(path, entry)) empty.push_back(path);
+  });
   for (const auto& path : empty) tree.remove(path);
   return tree;
 }

@@ -418,7 +418,7 @@ NCCL_DEBUG=WARN
 END
 )");
   const Tree tree = capture(*host);
-  EXPECT_EQ(tree.entries.find("/etc/environment")->second.content, "\nNCCL_DEBUG=WARN\n");
+  EXPECT_EQ(tree.find("/etc/environment")->content, "\nNCCL_DEBUG=WARN\n");
   EXPECT_EQ(only_nccl_environment(
                 "Id=docker.service\nEnvironment=HTTP_PROXY=u:p@h NCCL_DEBUG=WARN \"NCCL_X=a b\"\n"),
             "Id=docker.service\nEnvironment=\"NCCL_DEBUG=WARN\" \"NCCL_X=a b\"\n");

@@ -118,7 +118,7 @@ TEST(MaskTree, CutsFilesThatHoldMoreThanFacts) {
   tree.calls.emplace("environment HOME", Reading<std::string>(R"({"HOME":"/home/ann"})", "environment HOME"));
   Mask mask;
   const Tree hidden = masked(tree, mask);
-  const auto content = [&](const char* path) { return hidden.entries.find(path)->second.content; };
+  const auto content = [&](const char* path) { return hidden.find(path)->content; };
   EXPECT_EQ(content("/proc/sys/kernel/hostname"), "host1\n");
   EXPECT_EQ(content("/proc/cmdline"), "root=masked iommu=pt masked console=masked\n");
   EXPECT_EQ(content("/proc/modules"), "gpu01 16384 0 - Live\n");

@@ -69,21 +69,20 @@ std::string without_serial_line(const std::string& cpuinfo) {
 }  // namespace
 
 Tree masked(const Tree& tree, Mask& mask) {
-  if (const auto hostname = tree.entries.find(kHostname); hostname != tree.entries.end()) {
-    const auto name = trim(hostname->second.content);
+  if (const TreeEntry* hostname = tree.find(kHostname)) {
+    const auto name = trim(hostname->content);
     mask.hide(name.substr(0, name.find('.')));
     mask.hide(name);
   }
-  if (const auto hosts = tree.entries.find("/etc/hosts"); hosts != tree.entries.end())
-    hide_hosts(hosts->second.content, mask);
+  if (const TreeEntry* hosts = tree.find("/etc/hosts")) hide_hosts(hosts->content, mask);
   Tree hidden;
-  for (const auto& [path, entry] : tree.entries) {
+  tree.each([&](const std::string& path, const TreeEntry& entry) {
     TreeEntry kept = entry;
     if (entry.kind == TreeEntry::Kind::kFile) kept.content = masked_file(path, entry.content, mask);
     if (path == "/proc/cpuinfo") kept.content = without_serial_line(entry.content);
     const bool home = path.starts_with("/home/");
-    hidden.entries.emplace(home ? mask(path) : path, std::move(kept));
-  }
+    if (auto set = hidden.set(home ? mask(path) : path, std::move(kept)); !set) return;
+  });
   for (const auto& [words, output] : tree.commands) {
     const bool environment = words.starts_with(kShowEnvironment);
     hidden.commands.emplace(words, output.parsed([&](CommandOutput seen) {

@@ -31,9 +31,9 @@ std::string RecordingHost::locate(std::string_view path) {
 // A later, richer answer for the same path wins; a folder never replaces what it holds. What cannot be held
 // by a tree (a file that is also a folder) means that the machine changed under us: the first answer stands.
 void RecordingHost::put(const std::string& real, TreeEntry entry) {
-  const auto known = tree_.entries.find(real);
-  const bool keep = known != tree_.entries.end() && known->second.kind != Kind::kFolder &&
-                    (entry.kind == Kind::kFolder || entry.content.size() < known->second.content.size());
+  const TreeEntry* known = tree_.find(real);
+  const bool keep = known != nullptr && known->kind != Kind::kFolder &&
+                    (entry.kind == Kind::kFolder || entry.content.size() < known->content.size());
   if (keep) return;
   if (auto set = tree_.set(real, std::move(entry)); !set) return;
 }

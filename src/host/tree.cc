@@ -1,8 +1,8 @@
+// A tree is kept as folders in each other, not as a list of paths: the paths of /sys are long and begin
+// alike, so that looking one up among the others would compare the same hundred characters again and again.
 #include "host/tree.h"
 
-#include <algorithm>
 #include <cerrno>
-#include <deque>
 
 #include "base/text.h"
 #include "host/errno_name.h"
@@ -10,108 +10,168 @@
 namespace railbed {
 namespace {
 
-constexpr int kMaxLinks = 40;           // as the kernel: MAXSYMLINKS
-constexpr std::size_t kMaxSteps = 512;  // components of one path, its links' targets included; /sys has a few dozen
+constexpr int kMaxLinks = 40;  // as the kernel: MAXSYMLINKS
+constexpr std::size_t kMaxSteps =
+    512;  // components of one path, its links' targets included; /sys has a few dozen
 
-// Walks `path` component by component. `follow_last` false leaves the last component as it is. `followed`, where it is
-// given, grows by the components that came from links.
-Reading<std::string> walk(const Tree& tree, std::string_view path, bool follow_last, bool must_exist,
-                          std::size_t* followed = nullptr) {
-  const std::string asked(path);
-  std::deque<std::string> rest;
-  for (const auto piece : split(path, '/')) rest.emplace_back(piece);
-  std::size_t steps = rest.size();
-  std::string at;  // "" is the root
-  int links = 0;
-  while (!rest.empty()) {
-    const std::string piece = std::move(rest.front());
-    rest.pop_front();
-    if (piece.empty() || piece == ".") continue;
-    if (piece == "..") {
-      at.resize(at.rfind('/') == std::string::npos ? 0 : at.rfind('/'));
-      continue;
-    }
-    const std::string next = at + "/" + piece;
-    const auto entry = tree.entries.find(next);
-    if (entry != tree.entries.end() && entry->second.kind == TreeEntry::Kind::kLink &&
-        (follow_last || !rest.empty())) {
-      const auto target = split(entry->second.content, '/');
-      if (followed != nullptr) *followed += target.size();
-      if (++links > kMaxLinks || (steps += target.size()) > kMaxSteps) return {miss_of(ELOOP), asked};
-      rest.insert(rest.begin(), target.begin(), target.end());
-      if (entry->second.content.starts_with('/')) at.clear();
-      continue;
-    }
-    if (must_exist && !tree.has(next)) return {miss_of(ENOENT), asked};
-    at = next;
-  }
-  return {at.empty() ? "/" : at, asked};
+struct Step {
+  std::string_view name;
+  const Tree::Node* node;  // null where nothing stands
+};
+
+const Tree::Node* below(const Tree::Node* folder, std::string_view name) {
+  if (folder == nullptr) return nullptr;
+  const auto found = folder->below.find(name);
+  return found == folder->below.end() ? nullptr : &found->second;
 }
 
+// Walks one path component by component, and keeps the way from the root.
+class Walk {
+ public:
+  Walk(const Tree& tree, bool follow_last, bool must_exist)
+      : tree_(tree), follow_last_(follow_last), must_exist_(must_exist) {}
+
+  // 0 or an errno.
+  int go(std::string_view path) {
+    push(path);
+    steps_ = rest_.size();
+    while (!rest_.empty()) {
+      const std::string_view name = rest_.back();
+      rest_.pop_back();
+      if (const int error = step(name); error != 0) return error;
+    }
+    return 0;
+  }
+
+  std::size_t followed() const { return followed_; }
+  const std::vector<Step>& way() const { return way_; }
+  const Tree::Node* node() const { return way_.empty() ? &tree_.root : way_.back().node; }
+  std::string path() const {
+    std::string text;
+    for (const Step& one : way_) text.append("/").append(one.name);
+    return text.empty() ? "/" : text;
+  }
+
+ private:
+  std::size_t push(std::string_view path) {
+    const auto pieces = split(path, '/');
+    rest_.insert(rest_.end(), pieces.rbegin(), pieces.rend());
+    return pieces.size();
+  }
+
+  int step(std::string_view name) {
+    if (name.empty() || name == ".") return 0;
+    if (name == "..") {
+      if (!way_.empty()) way_.pop_back();
+      return 0;
+    }
+    const Tree::Node* next = below(node(), name);
+    const bool link = next != nullptr && next->entry.kind == TreeEntry::Kind::kLink;
+    if (link && (follow_last_ || !rest_.empty())) return follow(next->entry.content);
+    if (must_exist_ && next == nullptr) return ENOENT;
+    way_.push_back({name, next});
+    return 0;
+  }
+
+  int follow(std::string_view target) {
+    const std::size_t pieces = push(target);
+    followed_ += pieces;
+    if (++links_ > kMaxLinks || (steps_ += pieces) > kMaxSteps) return ELOOP;
+    if (target.starts_with('/')) way_.clear();
+    return 0;
+  }
+
+  const Tree& tree_;
+  const bool follow_last_, must_exist_;
+  std::vector<std::string_view> rest_;  // the next one last
+  std::vector<Step> way_;
+  std::size_t steps_ = 0, followed_ = 0;
+  int links_ = 0;
+};
+
 bool is_leaf(const TreeEntry& entry) { return entry.kind != TreeEntry::Kind::kFolder; }
+
+std::size_t nodes_in(const Tree::Node& node) {
+  std::size_t count = 1;
+  for (const auto& [name, child] : node.below) count += nodes_in(child);
+  return count;
+}
+
+template <class Node, class Visit>
+void visit_below(Node& node, std::string& path, const Visit& visit) {
+  for (auto& [name, child] : node.below) {
+    const std::size_t end = path.size();
+    path.append("/").append(name);
+    if (child.below.empty()) visit(path, child.entry);
+    visit_below(child, path, visit);
+    path.resize(end);
+  }
+}
 
 }  // namespace
 
 Reading<std::string> Tree::resolve(std::string_view path, std::size_t* followed) const {
-  return walk(*this, path, true, true, followed);
+  Walk walk(*this, true, true);
+  const int error = walk.go(path);
+  if (followed != nullptr) *followed += walk.followed();
+  if (error != 0) return {miss_of(error), std::string(path)};
+  return {walk.path(), std::string(path)};
 }
 
-Reading<std::string> Tree::place(std::string_view path) const { return walk(*this, path, false, false); }
-
-bool Tree::has(std::string_view path) const {
-  if (path == "/" || entries.contains(path)) return true;
-  const std::string below = std::string(path) + "/";
-  const auto next = entries.lower_bound(below);
-  return next != entries.end() && next->first.starts_with(below);
+Reading<const Tree::Node*> Tree::node(std::string_view path, std::size_t* followed) const {
+  Walk walk(*this, true, true);
+  const int error = walk.go(path);
+  if (followed != nullptr) *followed += walk.followed();
+  if (error != 0) return {miss_of(error), std::string(path)};
+  return {walk.node(), std::string(path)};
 }
 
-std::vector<std::string> Tree::names(std::string_view folder) const {
-  const std::string below = folder == "/" ? "/" : std::string(folder) + "/";
-  std::vector<std::string> found;
-  auto entry = entries.lower_bound(below);
-  while (entry != entries.end() && entry->first.starts_with(below)) {
-    const auto end = entry->first.find('/', below.size());
-    const std::string name = entry->first.substr(below.size(), end - below.size());
-    found.push_back(name);
-    // '0' follows '/': past everything below this name in one step.
-    entry = end == std::string::npos ? std::next(entry) : entries.lower_bound(below + name + "0");
-  }
-  // "a", "a-b" and "a/c" sort in this order, so a name may come twice.
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
-  return found;
+const TreeEntry* Tree::find(std::string_view path) const {
+  const Node* at = &root;
+  for (const auto piece : split(path, '/'))
+    if (!piece.empty()) at = below(at, piece);
+  return at == nullptr ? nullptr : &at->entry;
+}
+
+void Tree::each(const std::function<void(const std::string& path, const TreeEntry&)>& visit) const {
+  std::string path;
+  visit_below(root, path, visit);
+}
+
+void Tree::each(const std::function<void(const std::string& path, TreeEntry&)>& visit) {
+  std::string path;
+  visit_below(root, path, visit);
 }
 
 Result<void> Tree::set(std::string_view path, TreeEntry entry) {
-  const auto placed = place(path);
-  if (!placed) return fail(ErrorKind::kBadInput, "too many symbolic links");
-  const std::string& at = *placed;
-  if (at == "/") return fail(ErrorKind::kBadInput, "the root itself cannot be set");
-  for (auto slash = at.find('/', 1); slash != std::string::npos; slash = at.find('/', slash + 1)) {
-    const auto above = entries.find(std::string_view(at).substr(0, slash));
-    if (above == entries.end()) continue;
-    if (is_leaf(above->second)) return fail(ErrorKind::kBadInput, above->first + " is not a folder");
-    entries.erase(above);  // a folder that now has something in it
+  Walk walk(*this, false, false);
+  if (walk.go(path) != 0) return fail(ErrorKind::kBadInput, "too many symbolic links");
+  if (walk.way().empty()) return fail(ErrorKind::kBadInput, "the root itself cannot be set");
+  Node* at = &root;
+  std::string above;
+  for (const Step& step : walk.way()) {
+    if (is_leaf(at->entry)) return fail(ErrorKind::kBadInput, above + " is not a folder");
+    above.append("/").append(step.name);
+    const auto [child, added] = at->below.try_emplace(std::string(step.name));
+    nodes_ += added ? 1 : 0;
+    at = &child->second;
   }
-  const auto below = entries.lower_bound(at + "/");
-  if (below != entries.end() && below->first.starts_with(at + "/")) {
-    if (is_leaf(entry)) return fail(ErrorKind::kBadInput, at + " is a folder that holds " + below->first);
-    return {};
-  }
-  entries.insert_or_assign(at, std::move(entry));
+  if (!at->below.empty() && is_leaf(entry))
+    return fail(ErrorKind::kBadInput,
+                above + " is a folder that holds " + above + "/" + at->below.begin()->first);
+  if (at->below.empty()) at->entry = std::move(entry);
   return {};
 }
 
 void Tree::remove(std::string_view path) {
-  const auto placed = place(path);
-  if (!placed || *placed == "/" || !has(*placed)) return;
-  entries.erase(*placed);
-  const auto first = entries.lower_bound(*placed + "/");
-  auto last = first;
-  while (last != entries.end() && last->first.starts_with(*placed + "/")) ++last;
-  entries.erase(first, last);
-  const std::string parent = placed->substr(0, placed->rfind('/'));
-  if (!parent.empty() && !has(parent)) entries.emplace(parent, TreeEntry{});  // the folder itself stays
+  Walk walk(*this, false, true);
+  if (walk.go(path) != 0 || walk.way().empty()) return;
+  Node* folder = &root;
+  for (auto step = walk.way().begin(); step + 1 != walk.way().end(); ++step)
+    folder = &folder->below.find(step->name)->second;
+  const auto gone = folder->below.find(walk.way().back().name);
+  nodes_ -= nodes_in(gone->second);
+  folder->below.erase(gone);
 }
 
 }  // namespace railbed

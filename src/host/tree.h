@@ -24,25 +24,39 @@ struct TreeEntry {
 };
 
 struct Tree {
-  // Keys are absolute, normalised paths ("/sys/class/net") that pass through no link. A folder stands here
-  // only when nothing below it does.
-  std::map<std::string, TreeEntry, std::less<>> entries;
+  // What stands under one name. Only folders have something below them.
+  struct Node {
+    TreeEntry entry;
+    std::map<std::string, Node, std::less<>> below;  // by name, which has no slash and is neither . nor ..
+    bool operator==(const Node&) const = default;
+  };
+
+  Node root;
   std::map<std::string, Reading<CommandOutput>, std::less<>> commands;  // by words joined by spaces
   std::map<std::string, Reading<std::string>, std::less<>> calls;       // by name
 
-  // Where `path` ends when links are followed, clamped inside the root; the errno ENOENT, ENOTDIR or ELOOP. `followed`
-  // grows by what that cost: components that links led through.
+  // Where `path` ends when links are followed, clamped inside the root; the errno ENOENT, ENOTDIR or ELOOP.
+  // `followed` grows by what that cost: components that links led through.
   Reading<std::string> resolve(std::string_view path, std::size_t* followed = nullptr) const;
-  // Where `path` itself stands: links are followed up to its parent only, which need not exist.
-  Reading<std::string> place(std::string_view path) const;
-  bool has(std::string_view path) const;  // an entry, or a folder implied by entries below it
-  std::vector<std::string> names(std::string_view folder) const;
+  Reading<const Node*> node(std::string_view path,
+                            std::size_t* followed = nullptr) const;  // the same, never null
+
+  // What stands at a path that passes through no link; null when nothing does.
+  const TreeEntry* find(std::string_view path) const;
+  bool has(std::string_view path) const { return find(path) != nullptr; }
+  // Every entry but the folders that have something in them, in the order of a walk; `path` is absolute.
+  void each(const std::function<void(const std::string& path, const TreeEntry&)>& visit) const;
+  void each(const std::function<void(const std::string& path, TreeEntry&)>& visit);
+  std::size_t size() const { return nodes_; }  // folders count, too
 
   // Sets one entry, following links on the way. Refuses to put something below a file, and a file, link or
   // failure over a folder that has something in it.
   Result<void> set(std::string_view path, TreeEntry entry);
-  // Removes what stands there and everything below.
+  // Removes what stands there and everything below. The folder around it stays.
   void remove(std::string_view path);
+
+ private:
+  std::size_t nodes_ = 0;
 };
 
 // Turns the text of a `base:` line into that tree.

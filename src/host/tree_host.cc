@@ -16,23 +16,22 @@ class TreeHost : public Host {
 
   Reading<std::string> read(std::string_view path, std::size_t limit) override {
     const auto found = find(path);
-    if (!found) return found;
-    const auto entry = tree_.entries.find(*found);
-    if (entry == tree_.entries.end() || entry->second.kind == TreeEntry::Kind::kFolder)
-      return {miss_of(EISDIR), std::string(path)};
-    return {entry->second.content.substr(0, limit), std::string(path)};
+    if (!found) return {found.miss(), std::string(path)};
+    const TreeEntry& entry = (*found)->entry;
+    if (entry.kind == TreeEntry::Kind::kFolder) return {miss_of(EISDIR), std::string(path)};
+    return {entry.content.substr(0, limit), std::string(path)};
   }
 
   Reading<std::vector<std::string>> list(std::string_view path) override {
     const auto found = find(path);
     if (!found) return {found.miss(), std::string(path)};
-    const auto entry = tree_.entries.find(*found);
-    if (entry != tree_.entries.end() && entry->second.kind == TreeEntry::Kind::kFile)
-      return {miss_of(ENOTDIR), std::string(path)};
-    return {tree_.names(*found), std::string(path)};
+    if ((*found)->entry.kind == TreeEntry::Kind::kFile) return {miss_of(ENOTDIR), std::string(path)};
+    std::vector<std::string> names;
+    for (const auto& [name, below] : (*found)->below) names.push_back(name);
+    return {std::move(names), std::string(path)};
   }
 
-  Reading<std::string> resolve(std::string_view path) override { return follow(path); }
+  Reading<std::string> resolve(std::string_view path) override { return follow(path, &Tree::resolve); }
 
   Reading<CommandOutput> run(const std::vector<std::string>& words, std::chrono::milliseconds) override {
     const std::string command = joined(words);
@@ -52,22 +51,22 @@ class TreeHost : public Host {
   // A tree may come from anybody, and each file is looked for anew: links have a budget for all of them.
   static constexpr std::size_t kMostFollowed = 2'000'000;
 
-  Reading<std::string> follow(std::string_view path) const {
+  template <class T>
+  Reading<T> follow(std::string_view path,
+                    Reading<T> (Tree::*how)(std::string_view, std::size_t*) const) const {
     if (followed_ > kMostFollowed) return {miss_of(ELOOP), std::string(path)};
     std::size_t followed = 0;
-    auto resolved = tree_.resolve(path, &followed);
-    followed_ += followed;
-    return resolved;
+    auto found = (tree_.*how)(path, &followed);
+    if (followed != 0) followed_ += followed;
+    return found;
   }
 
-  // The resolved path, or why reading it fails.
-  Reading<std::string> find(std::string_view path) const {
-    const auto resolved = follow(path);
-    if (!resolved) return resolved;
-    const auto entry = tree_.entries.find(*resolved);
-    if (entry != tree_.entries.end() && entry->second.kind == TreeEntry::Kind::kFailure)
-      return {miss_of(entry->second.error), std::string(path)};
-    return resolved;
+  // What stands there, or why reading it fails.
+  Reading<const Tree::Node*> find(std::string_view path) const {
+    auto found = follow(path, &Tree::node);
+    if (found && (*found)->entry.kind == TreeEntry::Kind::kFailure)
+      return {miss_of((*found)->entry.error), std::string(path)};
+    return found;
   }
 
   const Tree tree_;

@@ -97,7 +97,7 @@ class Parser {
       if (line.empty() || line.starts_with('#')) continue;
       if (auto done = parse_line(line, first); !done) return fail(done.error());
       first = false;
-      if (tree_.entries.size() + tree_.commands.size() + tree_.calls.size() > kMaxTreeEntries)
+      if (tree_.size() + tree_.commands.size() + tree_.calls.size() > kMaxTreeEntries)
         return complain("too many entries");
     }
     return std::move(tree_);

@@ -82,7 +82,7 @@ std::string miss_text(const Miss& miss) {
 
 std::string write_tree(const Tree& tree) {
   std::string text = "railbed-tree 1\n";
-  for (const auto& [path, entry] : tree.entries) text += entry_text(path, entry);
+  tree.each([&](const std::string& path, const TreeEntry& entry) { text += entry_text(path, entry); });
   for (const auto& [words, output] : tree.commands) {
     text += "$ " + words + " ";
     if (!output)
