@@ -16,6 +16,7 @@ GpuTrainPlan plan_of(const TrainChoice& choice, const StepPlan& step) {
   plan.model = choice.model;
   plan.step = step;
   plan.seconds = choice.seconds;
+  plan.stretch_to = choice.step_seconds;
   plan.cublas = choice.cublas;
   plan.place.library = choice.nccl;
   return plan;
@@ -49,6 +50,8 @@ TrainReport rehearse_on(const std::vector<GpuNodeEnd>& nodes, const TrainChoice&
       measure_gpu_train(nodes, plan_of(choice, step),
                         {caller.progress, [&](std::string_view text) { reader.feed(text); }}, caller.stop);
   TrainReport report = report_of(model, step, result);
+  if (choice.step_seconds > 0)
+    report.compute_kind += fmt::format(", stretched to {:.4g} ms", choice.step_seconds * 1e3);
   report.peak_flops = peak_flops(result);
   report.ceiling = ceiling_of(result, surveyed);
   const nccl::Log log = reader.finish();

@@ -65,8 +65,8 @@ std::optional<double> parse_flops(std::string text) {
 // The options that describe ranks in host buffers.
 bool asks_for_host_buffers(const TrainOptions& options) {
   const TrainChoice& choice = options.choice;
-  return choice.host_buffers || choice.ranks > 0 || !options.flops.empty() || options.step_milliseconds > 0 ||
-         !choice.rail.empty() || !options.transports.empty();
+  return choice.host_buffers || choice.ranks > 0 || !options.flops.empty() || !choice.rail.empty() ||
+         !options.transports.empty();
 }
 
 Result<TrainChoice> choice_of(const TrainOptions& options) {
@@ -148,7 +148,7 @@ Action declare_bench_train(CLI::App& app) {
       "--compute-flops", options->flops,
       "in host buffers: what a rank's GPU does of its own, operations a second (default 100T)");
   app.add_option("--step-time", options->step_milliseconds,
-                 "in host buffers: milliseconds that a step takes without any exchange")
+                 "milliseconds that your own step takes on one rank, without any exchange")
       ->check(CLI::Range(0.01, 600000.0))
       ->excludes(flops);
   app.add_option("--rail", options->choice.rail, "in host buffers: of the cluster (default: the first)");

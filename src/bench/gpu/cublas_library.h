@@ -29,6 +29,10 @@ struct Product {
   std::uint64_t a_elements() const { return lda * (transpose_a ? m : k); }  // of one
   std::uint64_t b_elements() const { return ldb * (transpose_b ? k : n); }
   std::uint64_t c_elements() const { return ldc * n; }
+  double multiplications() const {  // of all
+    return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *
+           static_cast<double>(count);
+  }
 };
 
 // Each function answers why it failed: "cublasGemmEx: CUBLAS_STATUS_NOT_SUPPORTED (15)"; empty when it did

@@ -175,6 +175,22 @@ TEST_F(GpuEngines, OneGpuTrainsAloneAndExchangesNothing) {
   EXPECT_EQ(result.times.checked_bytes, 0U);
 }
 
+TEST_F(GpuEngines, AStepIsStretchedToWhatTheOwnOneTakes) {
+  auto stretched = train_plan();
+  stretched.stretch_to = 0.05;
+  const auto result = train(stretched);
+  ASSERT_FALSE(result.times.failure) << result.times.failure->cause;
+  EXPECT_EQ(result.times.wrong_bytes, 0U);
+  // The fake's products take no time at all: what there is of it is the other work.
+  EXPECT_GT(*std::ranges::max_element(result.times.compute), 0.005);
+}
+
+TEST_F(GpuEngines, AStepShorterThanItsProductsIsRefused) {
+  auto impossible = train_plan();
+  impossible.stretch_to = 1e-9;
+  EXPECT_THAT(train(impossible).times.failure->cause, HasSubstr("the products of a step alone take"));
+}
+
 TEST_F(GpuEngines, GradientsThatAreSummedWrongFailTheTraining) {
   break_it("wrong");
   auto small = train_plan();

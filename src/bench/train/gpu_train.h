@@ -17,11 +17,12 @@ namespace railbed {
 inline constexpr std::string_view kGpuTrain = "bench.gpu.train";  // GpuTrainPlan → ChildName
 
 struct GpuTrainPlan {
-  std::string model;     // a word of model_words()
-  StepPlan step;         // gradients are float32, or float16 with 2 bytes; its rate is not used
-  double seconds = 5;    // rounds go on as long; at least kFewestRounds of train.h
-  double patience = 60;  // seconds for one part of a round
-  std::string cublas;    // its file; empty: where it usually lies
+  std::string model;      // a word of model_words()
+  StepPlan step;          // gradients are float32, or float16 with 2 bytes; its rate is not used
+  double seconds = 5;     // rounds go on as long; at least kFewestRounds of train.h
+  double patience = 60;   // seconds for one part of a round
+  double stretch_to = 0;  // seconds that computing takes with other work between the products; 0: these alone
+  std::string cublas;     // its file; empty: where it usually lies
   NodePlace place;
   static void fields(auto&& field) {
     using P = GpuTrainPlan;
@@ -29,6 +30,7 @@ struct GpuTrainPlan {
     field("step", &P::step);
     field("seconds", &P::seconds);
     field("patience", &P::patience);
+    field("stretch_to", &P::stretch_to);
     field("cublas", &P::cublas);
     field("place", &P::place);
   }

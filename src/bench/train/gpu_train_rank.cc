@@ -17,6 +17,8 @@ constexpr std::uint64_t kBeyondCaches = std::uint64_t{256} << 20;
 constexpr std::uint64_t kMostGradients = std::uint64_t{512} << 20;
 // Numbers that fill the significand of bfloat16: zeros would be multiplied faster than data is.
 constexpr std::uint32_t kNumbers = 256;
+constexpr int kTrials = 3;          // until the step is as long as asked for
+constexpr double kShortest = 1e-6;  // seconds: what CUDA's events tell apart
 
 std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAligned - 1) / kAligned * kAligned; }
 
@@ -130,6 +132,45 @@ void GpuTrainRank::multiply(const Product& product) {
   const auto b = inputs_.take(product.b_elements() * product.count * width);
   const auto c = outputs_.take(product.c_elements() * product.count * width);
   cuda_.note(cublas_->multiply(handle_, type_, product, a, b, c));
+  fill(filled_ * product.multiplications());
+}
+
+// What stands for work without products: it goes through memory, not through the tensor cores.
+void GpuTrainRank::fill(double bytes) {
+  for (double left = bytes; left >= 1; left -= static_cast<double>(outputs_.bytes)) {
+    const auto size = static_cast<std::uint64_t>(std::min(left, static_cast<double>(outputs_.bytes)));
+    cuda_.quick("cuMemsetD8Async", outputs_.take(size), kTrainPoison, size, compute_);
+  }
+}
+
+template <class Work>
+double GpuTrainRank::time_alone(Work&& work) {
+  cuda_.quick("cuEventRecord", start_, compute_);
+  work();
+  cuda_.quick("cuEventRecord", end_, compute_);
+  cuda_.quick("cuStreamSynchronize", compute_);
+  float milliseconds = 0;
+  cuda_.quick("cuEventElapsedTime", &milliseconds, start_, end_);
+  return milliseconds / 1e3;
+}
+
+// How much is to be written is found by trying: small pieces reach another rate than large ones.
+bool GpuTrainRank::stretch(double seconds) {
+  if (seconds <= 0) return true;
+  say("how long the products take alone");
+  const auto computing = [this] { return time_alone([this] { launch(true, false); }); };
+  const double products = std::min(computing(), computing());
+  const double whole = time_alone([this] { fill(static_cast<double>(outputs_.bytes)); });
+  if (!cuda_.error().empty()) return false;
+  if (products >= seconds)
+    return cuda_.note(fmt::format("the products of a step alone take {:.3g} ms, --step-time {:.3g} is less",
+                                  products * 1e3, seconds * 1e3));
+  const double wanted = seconds - products;
+  filled_ =
+      wanted * static_cast<double>(outputs_.bytes) / std::max(whole, kShortest) / multiplications(work_);
+  for (int i = 0; i < kTrials && cuda_.error().empty(); ++i)
+    filled_ *= std::clamp(wanted / std::max(computing() - products, kShortest), 0.1, 10.0);
+  return cuda_.error().empty();
 }
 
 void GpuTrainRank::all_reduce(std::size_t bucket) {

@@ -38,6 +38,10 @@ class GpuTrainRank {
   // Memory, streams and the first computing, before any NCCL: a kernel that is loaded while NCCL's waits for
   // another GPU may wait for it as well.
   bool prepare(const CublasLibrary& cublas);
+  // Puts other work between the products, so that computing alone takes so many seconds, as a framework's
+  // step does: normalisation, activations, the optimiser. 0: none. An error when the products alone take
+  // longer.
+  bool stretch(double seconds);
   bool join(const NcclLibrary& nccl, const NcclUniqueId& id);
   // What rank 0 wants: another round or not. Nothing after a failure.
   std::optional<bool> agree(bool go_on);
@@ -73,6 +77,9 @@ class GpuTrainRank {
   bool fits();
   void fill_inputs();
   void multiply(const Product& product);
+  void fill(double bytes);
+  template <class Work>
+  double time_alone(Work&& work);
   void all_reduce(std::size_t bucket);
   void bring_together();
   bool launch(bool computing, bool exchanging);
@@ -102,6 +109,7 @@ class GpuTrainRank {
   cuda::Event end_ = nullptr;
   std::vector<cuda::Event> ready_;  // of each bucket
   double computing_ = 0;            // seconds, of the last round
+  double filled_ = 0;               // bytes that are written between the products, for each multiplication
   PatternKernel kernel_;
   Pattern pattern_;
   const CublasLibrary* cublas_ = nullptr;

@@ -97,7 +97,7 @@ double train_patience(const GpuTrainPlan& plan) {
   const auto model = find_model(plan.model);
   if (!model) return plan.patience;
   const double bits = static_cast<double>(model->parameters() * plan.step.word_bytes * 8);
-  return std::min(60 + step_flops(*model, plan.step.batch) / 1e12 + 2 * bits / 1e9, 86'400.0);
+  return std::min(60 + 3 * plan.stretch_to + step_flops(*model, plan.step.batch) / 1e12 + 2 * bits / 1e9, 86'400.0);
 }
 
 GpuTrainResult measure_gpu_train(const std::vector<GpuNodeEnd>& nodes, GpuTrainPlan plan, const OnNcclRun& on,

@@ -67,4 +67,10 @@ Operands largest_operands(const TrainWork& work) {
   return most;
 }
 
+double multiplications(const TrainWork& work) {
+  double all = 0;
+  visit(work, [&](const Product& one) { all += one.multiplications(); });
+  return all;
+}
+
 }  // namespace railbed

@@ -32,5 +32,6 @@ struct Operands {
   std::uint64_t outputs = 0;
 };
 Operands largest_operands(const TrainWork& work);
+double multiplications(const TrainWork& work);  // of a whole step
 
 }  // namespace railbed

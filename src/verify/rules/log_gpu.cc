@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "hardware/xid.h"
 #include "verify/areas.h"
@@ -52,38 +53,55 @@ bool came_before(const LogEvent& cause, double effect) {
   return follows(effect, cause.first) || follows(effect, cause.last);
 }
 
-// The error of a program on the same GPU just before this one, first and last time; null: none.
-const LogEvent* cause_in_program(const NodeView& node, const LogEvent& event) {
-  if (event.kind != LogKind::kXid || is_of_program(event.code)) return nullptr;
-  for (const LogEvent& other : node.facts->kernel_log->events)
-    if (other.kind == LogKind::kXid && other.subject == event.subject && is_of_program(other.code) &&
-        came_before(other, event.first) && came_before(other, event.last))
-      return &other;
-  return nullptr;
-}
+// The errors of programs, found by GPU: a log may hold a hundred thousand events. Of one code on one GPU a
+// log has one event, which counts them.
+class ProgramErrors {
+ public:
+  explicit ProgramErrors(const Survey& survey) {
+    for (const NodeView& node : survey.nodes) {
+      if (!node.facts->kernel_log) continue;
+      for (const LogEvent& event : node.facts->kernel_log->events)
+        if (event.kind == LogKind::kXid && is_of_program(event.code))
+          errors_[{&node, event.subject}].try_emplace(event.code, &event);
+    }
+  }
 
-bool follows_from_program(const NodeView& node, const LogEvent& event) {
-  return follows_program(event.code) && cause_in_program(node, event) != nullptr;
-}
+  // The one just before this event, before its first and its last time; null: none.
+  const LogEvent* before(const NodeView& node, const LogEvent& event) const {
+    if (event.kind != LogKind::kXid || is_of_program(event.code)) return nullptr;
+    const auto found = errors_.find({&node, event.subject});
+    if (found == errors_.end()) return nullptr;
+    for (const auto& [code, error] : found->second)
+      if (came_before(*error, event.first) && came_before(*error, event.last)) return error;
+    return nullptr;
+  }
+
+  bool explain(const NodeView& node, const LogEvent& event) const {
+    return follows_program(event.code) && before(node, event) != nullptr;
+  }
+
+ private:
+  std::map<std::pair<const NodeView*, std::string_view>, std::map<int, const LogEvent*>> errors_;
+};
 
 // As action_of, with what came before on this node.
-std::optional<XidAction> action_on(const NodeView& node, const LogEvent& event) {
-  return follows_from_program(node, event) ? XidAction::kApplication : action_of(event);
+std::optional<XidAction> action_on(const ProgramErrors& errors, const NodeView& node, const LogEvent& event) {
+  return errors.explain(node, event) ? XidAction::kApplication : action_of(event);
 }
 
 // Without what only followed, which would count one failure twice.
-Told without_consequences(const Told& told) {
+Told without_consequences(const ProgramErrors& errors, const Told& told) {
   Told roots{told.node, {}};
   for (const LogEvent* event : told.events)
-    if (!follows_from_program(told.node, *event)) roots.events.push_back(event);
+    if (!errors.explain(told.node, *event)) roots.events.push_back(event);
   return roots.events.empty() ? told : roots;
 }
 
 // "; Xid 31 of a program came before it", "; Xid 109 followed from it".
-std::string beside_program(const Told& told) {
+std::string beside_program(const ProgramErrors& errors, const Told& told) {
   for (const LogEvent* event : told.events) {
-    if (follows_from_program(told.node, *event)) return fmt::format("; Xid {} followed from it", event->code);
-    if (const LogEvent* cause = cause_in_program(told.node, *event))
+    if (errors.explain(told.node, *event)) return fmt::format("; Xid {} followed from it", event->code);
+    if (const LogEvent* cause = errors.before(told.node, *event))
       return fmt::format("; Xid {} of a program came before it", cause->code);
   }
   return {};
@@ -114,10 +132,11 @@ void of_no_device(Case& one, const Told& told, const LogEvent& main) {
 
 // Xids of one action. The one that says most comes first in the message: not 154, which only repeats.
 void xids_of(const Survey& survey, Judge& judge, XidAction action, Status status) {
+  const ProgramErrors errors(survey);
   each_told(
       survey, judge, "Xid",
-      [=](const NodeView& node, const LogEvent& event) { return action_on(node, event) == action; },
-      [=](Case& one, const Told& told) {
+      [&](const NodeView& node, const LogEvent& event) { return action_on(errors, node, event) == action; },
+      [&](Case& one, const Told& told) {
         const auto first = std::ranges::find_if(told.events, [](const LogEvent* event) {
           return event->kind != LogKind::kGpuLost && event->code != 154;
         });
@@ -127,16 +146,16 @@ void xids_of(const Survey& survey, Judge& judge, XidAction action, Status status
         std::vector<std::string> commands = {"journalctl -k -b | grep -e Xid -e NVRM"};
         if (action == XidAction::kReset && !over)
           commands.push_back(fmt::format("nvidia-smi --gpu-reset -i {}", main.subject));
-        one.red(
-            over ? Status::kWarn : status,
-            {.message = fmt::format("GPU {} of {}: {} ({}){}", main.subject, *told.node.name,
-                                    meaning_of(main), without_consequences(told).how_often(),
-                                    over ? "; the driver asks for nothing any more" : beside_program(told)),
-             .expected = "no Xid",
-             .observed = codes_of(told),
-             .remedy = {
-                 over ? "Watch it: a GPU that needs a reset again is replaced." : std::string(advice(action)),
-                 std::move(commands), action == XidAction::kReboot}});
+        one.red(over ? Status::kWarn : status,
+                {.message = fmt::format(
+                     "GPU {} of {}: {} ({}){}", main.subject, *told.node.name, meaning_of(main),
+                     without_consequences(errors, told).how_often(),
+                     over ? "; the driver asks for nothing any more" : beside_program(errors, told)),
+                 .expected = "no Xid",
+                 .observed = codes_of(told),
+                 .remedy = {over ? "Watch it: a GPU that needs a reset again is replaced."
+                                 : std::string(advice(action)),
+                            std::move(commands), action == XidAction::kReboot}});
       });
 }
 
