@@ -143,6 +143,16 @@ void GpuTrainRank::fill(double bytes) {
   }
 }
 
+// DistributedDataParallel copies each gradient into its bucket, and the sums back when all are there
+// (gradient_as_bucket_view=False, its default). Such a step is asked for by its own time.
+void GpuTrainRank::copy_bucket(cuda::DevicePointer gradients, std::size_t bucket) {
+  if (filled_ <= 0 || pieces_.empty()) return;
+  const std::uint64_t width = bytes_of(gradient_type_);
+  const std::uint64_t bytes = pieces_[bucket].elements * width;
+  cuda_.quick("cuMemcpyDtoDAsync_v2", outputs_.take(bytes), gradients + pieces_[bucket].offset * width, bytes,
+              compute_);
+}
+
 template <class Work>
 double GpuTrainRank::time_alone(Work&& work) {
   cuda_.quick("cuEventRecord", start_, compute_);
@@ -191,6 +201,7 @@ bool GpuTrainRank::launch(bool computing, bool exchanging) {
     if (computing)
       for (const Product& product : layer.products) multiply(product);
     for (std::size_t i = 0; i < layer.buckets; ++i, ++bucket) {
+      if (computing && exchanging) copy_bucket(own_, bucket);
       if (computing) cuda_.quick("cuEventRecord", ready_[bucket], compute_);
       if (!exchanging || pieces_.empty()) continue;
       if (computing) cuda_.quick("cuStreamWaitEvent", exchange_, ready_[bucket], 0U);
@@ -216,6 +227,7 @@ std::optional<double> GpuTrainRank::time_part(bool computing, bool exchanging, s
   launch(computing, exchanging);
   cuda_.quick("cuEventRecord", exchanged_, exchange_);
   cuda_.quick("cuStreamWaitEvent", compute_, exchanged_, 0U);
+  for (std::size_t i = 0; computing && exchanging && i < pieces_.size(); ++i) copy_bucket(sum_, i);
   cuda_.quick("cuEventRecord", end_, compute_);
   cuda_.quick("cuStreamSynchronize", compute_);
   float milliseconds = 0;

@@ -78,6 +78,7 @@ class GpuTrainRank {
   void fill_inputs();
   void multiply(const Product& product);
   void fill(double bytes);
+  void copy_bucket(cuda::DevicePointer gradients, std::size_t bucket);
   template <class Work>
   double time_alone(Work&& work);
   void all_reduce(std::size_t bucket);
