@@ -13,29 +13,15 @@
 #include <set>
 #include <sstream>
 
-#include "campaign/evidence.h"
+#include "cli/testing/machines.h"
 #include "verify/rule.h"
-#include "verify/verify.h"
 
 namespace railbed {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kMachines = fs::path(RAILBED_SOURCE_DIR) / "tests/machines";
-
-// Each machine, named by its folder, is read and judged once, however many tests look at it.
-const Verdict& judge(std::string_view machine) {
-  static std::map<std::string, Verdict> verdicts;
-  const auto [found, fresh] = verdicts.try_emplace(std::string(machine));
-  if (fresh) {
-    Evidence evidence;
-    const auto added = add_root(kMachines / machine, evidence);
-    EXPECT_TRUE(added) << (added ? "" : added.error().text);
-    found->second = verify(evidence);
-  }
-  return found->second;
-}
+const Verdict& judge(std::string_view machine) { return machine_of(machine).verdict; }
 
 bool is_red(const Finding& one) { return one.status == Status::kWarn || one.status == Status::kFail; }
 
@@ -61,20 +47,6 @@ std::string as_text(const Verdict& verdict) {
                         one.node.empty() ? "-" : one.node, one.subject, one.message);
   }
   return text;
-}
-
-std::vector<fs::path> machine_folders() {
-  std::vector<fs::path> folders;
-  for (const auto& folder : fs::directory_iterator(kMachines)) {
-    if (!folder.is_directory()) continue;
-    for (const auto& file : fs::directory_iterator(folder))
-      if (file.path().extension() == ".tree") {
-        folders.push_back(folder);
-        break;
-      }
-  }
-  std::ranges::sort(folders);
-  return folders;
 }
 
 class RuleFixture : public testing::TestWithParam<const Rule*> {};

@@ -57,12 +57,14 @@ void judge_moves(Case& one, const RailEnd& end, const Load& load, const Watch& w
   }
   if (counted == 0) return one.not_applicable("the port has no such counter");
   if (fast.empty()) return one.pass(fmt::format("within limits for {:.0f} s", load.seconds));
+  Remedy remedy = watch.remedy;
+  if (watch.show != nullptr) std::ranges::move(watch.show(end), std::back_inserter(remedy.commands));
   one.red(watch.status,
           {.message = fmt::format("{} counted {} in {:.0f} s: {}", end.rdma_where(), fmt::join(fast, ", "),
                                   load.seconds, fmt::join(meanings, "; ")),
            .expected = watch.expected,
            .observed = fmt::format("{} in {:.0f} s", fmt::join(fast, ", "), load.seconds),
-           .remedy = watch.remedy});
+           .remedy = std::move(remedy)});
 }
 
 void watch_ends(const Survey& survey, Judge& judge, const Watch& watch) {

@@ -53,11 +53,13 @@ void complain_of_one(Judge& judge, const Vote& vote, const std::string& most, co
   if (what.touches_nccl) touches = vote.node->nccl_touches;
   Case one = judge.on(*vote.node, std::string(what.subject), std::move(touches));
   one.add_evidence(vote.from);
+  Remedy remedy = what.remedy;
+  remedy.commands.insert(remedy.commands.end(), vote.commands.begin(), vote.commands.end());
   one.red(what.status, {.message = fmt::format("{} of {} is {}, {}: {}", what.subject, *vote.node->name,
                                                vote.value, usual, what.why),
                         .expected = most,
                         .observed = vote.value,
-                        .remedy = what.remedy});
+                        .remedy = std::move(remedy)});
 }
 
 }  // namespace

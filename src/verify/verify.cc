@@ -9,6 +9,7 @@
 // Findings stay in the blocks where the rules put them, and what follows moves pointers only: ten thousand
 // nodes have millions of findings.
 #include "verify/verify.h"
+#include "verify/tools.h"
 
 #include <algorithm>
 
@@ -39,11 +40,20 @@ Findings::Blocks judge_all(const Survey& survey) {
   return found;
 }
 
+// Rules say what mends; what runs on the node is said here, once for all of them.
+void fit_remedies(const Survey& survey, Findings::Blocks& found) {
+  for (auto& list : found)
+    for (Finding& one : list)
+      if (!one.remedy.commands.empty())
+        fit_to_node(one.node.empty() ? nullptr : survey.find(one.node), one.remedy);
+}
+
 }  // namespace
 
 Verdict verify(const Evidence& evidence) {
   const Survey survey(evidence);
   Findings::Blocks found = judge_all(survey);
+  fit_remedies(survey, found);
   FindingList findings;
   for (auto& list : found)
     for (Finding& one : list) findings.push_back(&one);

@@ -3,10 +3,9 @@
 //
 //   each_rail_end(survey, judge, [](Case& one, const RailEnd& end) {
 //     if (one.lacks_interface(end)) return;
-//     const int* mtu = one.read(end.interface->mtu);  // not readable: the case ends as unknown, with its path
-//     if (mtu == nullptr) return;
-//     if (*mtu == 9000) return one.pass("9000");
-//     one.fail({.message = fmt::format("{} has MTU {}, expected 9000", end.where(), *mtu), …});
+//     const int* mtu = one.read(end.interface->mtu);  // not readable: the case ends as unknown, with its
+//     path if (mtu == nullptr) return; if (*mtu == 9000) return one.pass("9000"); one.fail({.message =
+//     fmt::format("{} has MTU {}, expected 9000", end.where(), *mtu), …});
 //   });
 //
 // GPUs that NVML answers for have theirs in gpu_view.h, the kernel's log in log_events.h, what should be
@@ -86,9 +85,12 @@ void each_rail_end(const Survey& survey, Judge& judge, Look&& look) {
 // Every end; not applicable where it is not on InfiniBand.
 template <class Look>
 void each_infiniband_end(const Survey& survey, Judge& judge, Look&& look) {
-  each_end(survey, judge, [&](Case& one, const RailEnd& end) {
+  each_end(survey, judge, [&](Case& one, const NodeView& node, const RailEnd& end) {
     if (!end.infiniband()) return one.not_applicable("not InfiniBand");
-    look(one, end);
+    if constexpr (std::is_invocable_v<Look&, Case&, const RailEnd&>)
+      look(one, end);
+    else
+      look(one, node, end);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "verify/areas.h"
+#include "verify/link_remedy.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -21,8 +22,9 @@ void mtu(const Survey& survey, Judge& judge) {
     one.fail({.message = fmt::format("{} has MTU {}, expected {}", end.where(), *have, want),
               .expected = std::to_string(want),
               .observed = std::to_string(*have),
-              .remedy = {"Set it now, and in the network configuration; prove it with a large ping.",
-                         {fmt::format("ip link set {} mtu {}", end.name, want)}}});
+              .remedy = {"Set it now (traffic pauses for a moment), and in the network configuration; "
+                         "prove it with a large ping.",
+                         set_mtu_with(end, want)}});
   });
 }
 
@@ -42,7 +44,8 @@ void mtu_equal(const Survey& survey, Judge& judge) {
         names.push_back(*end->node);
         if (by_mtu.size() > 1) one.touch("node:" + *end->node);
         if (value != largest)
-          commands.push_back(fmt::format("ip link set {} mtu {}  # on {}", end->name, largest, *end->node));
+          for (const std::string& command : set_mtu_with(*end, largest))
+            commands.push_back(fmt::format("{}  # on {}", command, *end->node));
       }
       groups.push_back(fmt::format("{} on {}", value, fmt::join(names, ", ")));
     }
@@ -79,8 +82,20 @@ bool holds(const NetInterface& interface, const std::vector<InterfaceAddress>& a
   });
 }
 
+// Where another end has the address it has to be taken from there first: two holders are worse than none.
+Remedy give_address_once(const Survey& survey, const RailEnd& end) {
+  Remedy remedy = give_address(end);
+  for (const NodeView& node : survey.nodes)
+    for (const NetInterface& other : items(node.facts->net.interfaces)) {
+      if (is_loopback(other) || held_as(other, *end.port->address).empty()) continue;
+      return {fmt::format("{} of {} has it now: find out which of the two it belongs to before you add it.",
+                          other.name, *node.name)};
+    }
+  return remedy;
+}
+
 void address(const Survey& survey, Judge& judge) {
-  each_rail_end(survey, judge, [](Case& one, const RailEnd& end) {
+  each_rail_end(survey, judge, [&](Case& one, const RailEnd& end) {
     if (!end.port->address) return one.not_applicable("cluster.yaml gives this end no address");
     if (one.lacks_interface(end)) return;
     const auto* addresses = one.read(end.interface->addresses);
@@ -91,9 +106,20 @@ void address(const Survey& survey, Judge& judge) {
                                      addresses_text(*addresses)),
               .expected = want,
               .observed = addresses_text(*addresses),
-              .remedy = {"Add it now, and to the network configuration.",
-                         {fmt::format("ip address add {} dev {}", want, end.name)}}});
+              .remedy = give_address_once(survey, end)});
   });
+}
+
+Remedy replace_address(const RailEnd& end, const IpAddress& wrong) {
+  if (!may_lose_address(*end.facts, end.interface))
+    return {
+        "Give it its address in the rail's subnet; not over a connection through this interface, "
+        "which carries more than the rail."};
+  Remedy remedy{"Give it its address in the rail's subnet; connections to the old one are cut.",
+                {take_address_with(*end.interface, wrong)}};
+  if (end.port->address)
+    remedy.commands.push_back(fmt::format("ip address add {} dev {}", end.address_text(), end.name));
+  return remedy;
 }
 
 void subnet(const Survey& survey, Judge& judge) {
@@ -115,15 +141,12 @@ void subnet(const Survey& survey, Judge& judge) {
     if (right) return one.pass(want.to_text());
     if (others.empty()) return one.not_applicable("it has no address");
     const std::string have = fmt::format("{}/{}", others.front()->address.to_text(), others.front()->prefix);
-    std::vector<std::string> commands = {fmt::format("ip address del {} dev {}", have, end.name)};
-    if (end.port->address)
-      commands.push_back(fmt::format("ip address add {} dev {}", end.address_text(), end.name));
     one.fail(
         {.message = fmt::format("{} has {}, which is not in the subnet {} of {}: its peers cannot reach it",
                                 end.where(), have, want.to_text(), end.rail->name),
          .expected = want.to_text(),
          .observed = have,
-         .remedy = {"Give it its address in the rail's subnet.", std::move(commands)}});
+         .remedy = replace_address(end, others.front()->address)});
   });
 }
 
@@ -171,6 +194,28 @@ void one_interface_a_subnet(const Survey& survey, Judge& judge) {
   }
 }
 
+// The holders to which cluster.yaml gives another address give this one back. Where it gives it to none or to
+// several, nobody here knows who is right.
+Remedy part_holders(const IpAddress& address, const std::vector<const RailEnd*>& holders) {
+  const auto owns = [&](const RailEnd* end) {
+    return end->address() != nullptr && *end->address() == address;
+  };
+  const auto owners = std::ranges::count_if(holders, owns);
+  if (owners > 1) return {"cluster.yaml gives it to several: correct it there, then on the nodes."};
+  if (owners == 0) return {"Find out whose it is; give each node the address that cluster.yaml says."};
+  Remedy remedy{
+      "Take it from those to whom cluster.yaml gives another; their connections through it are cut."};
+  for (const RailEnd* end : holders) {
+    if (owns(end) || !may_lose_address(*end->facts, end->interface)) continue;
+    remedy.commands.push_back(
+        fmt::format("{}  # on {}", take_address_with(*end->interface, address), *end->node));
+    if (end->address() != nullptr && held_as(*end->interface, *end->address()).empty())
+      remedy.commands.push_back(
+          fmt::format("ip address add {} dev {}  # on {}", end->address_text(), end->name, *end->node));
+  }
+  return remedy;
+}
+
 void judge_holders(Case& one, const IpAddress& address, const std::vector<const RailEnd*>& holders) {
   if (holders.size() == 1) return one.pass(*holders.front()->node);
   std::vector<std::string> names;
@@ -185,7 +230,7 @@ void judge_holders(Case& one, const IpAddress& address, const std::vector<const 
                                    fmt::join(names, " and ")),
             .expected = "one holder",
             .observed = fmt::format("{}", fmt::join(names, ", ")),
-            .remedy = {"Give each node the address that cluster.yaml says."}});
+            .remedy = part_holders(address, holders)});
 }
 
 void duplicate_address(const Survey& survey, Judge& judge) {

@@ -51,7 +51,7 @@ void command_line_uniform(const Survey& survey, Judge& judge) {
                 {.subject = "kernel command line",
                  .why = "IOMMU, power and memory settings are made there",
                  .remedy = {"Give all nodes the same line, and reboot.",
-                            {"cat /proc/cmdline", "update-grub || grub2-mkconfig -o /boot/grub2/grub.cfg"},
+                            {"cat /proc/cmdline", "cat /etc/default/grub"},
                             true}},
                 product_of, [](const NodeView& node) -> std::optional<Answer> {
                   const auto& line = node.facts->system.kernel.command_line;
@@ -100,16 +100,18 @@ void drives_uniform(const Survey& survey, Judge& judge) {
 }
 
 void rdma_driver_uniform(const Survey& survey, Judge& judge) {
-  compare_nodes(
-      survey, judge,
-      {.subject = "RDMA driver",
-       .why = "NVIDIA's OFED and the kernel's own differ in settings, counters and faults",
-       .remedy = {"Install one of them everywhere.", {"modinfo -F version mlx5_core", "ofed_info -s"}, true}},
-      [](const NodeView& node) -> std::optional<Answer> {
-        if (node.adapters().empty() || !node.facts->system.kernel.present_modules.ok()) return std::nullopt;
-        const auto& version = node.facts->rdma.driver_version;
-        return Answer{version.ok() ? *version : "the kernel's own", version.from()};
-      });
+  compare_nodes(survey, judge,
+                {.subject = "RDMA driver",
+                 .why = "NVIDIA's OFED and the kernel's own differ in settings, counters and faults",
+                 .remedy = {"Install one of them everywhere.",
+                            {"modinfo -F version mlx5_core", "modinfo -n mlx5_core"},
+                            true}},
+                [](const NodeView& node) -> std::optional<Answer> {
+                  if (node.adapters().empty() || !node.facts->system.kernel.present_modules.ok())
+                    return std::nullopt;
+                  const auto& version = node.facts->rdma.driver_version;
+                  return Answer{version.ok() ? *version : "the kernel's own", version.from()};
+                });
 }
 
 // The clock of each node was read over its connection, and its distance from the others' is known no better
@@ -127,8 +129,7 @@ void judge_clock(Case& one, const std::string& node, const ClockReading& clock, 
   one.warn({.message = fmt::format("the clock of {} is {:.1f} ms away from the others'", node, off * 1e3),
             .expected = "at most 1 ms",
             .observed = observed,
-            .remedy = {"Point all nodes at one time server and let them settle.",
-                       {"chronyc tracking || timedatectl timesync-status"}}});
+            .remedy = {"Point all nodes at one time server and let them settle.", {"timedatectl"}}});
 }
 
 void clock_skew(const Survey& survey, Judge& judge) {

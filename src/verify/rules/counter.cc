@@ -2,8 +2,12 @@
 // load window (railbed bench).
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "verify/areas.h"
 #include "verify/error_rate.h"
+#include "verify/link_remedy.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -24,7 +28,8 @@ Reading<std::uint64_t> counter(const Counters& counters, std::string_view name) 
 
 // Warns when one of the counters grows faster than its limit; not applicable when the port has none of them.
 void judge_counters(const Survey& survey, Judge& judge, Counters RdmaPort::*group,
-                    std::span<const Watched> watched, const Remedy& remedy) {
+                    std::span<const Watched> watched, const Remedy& remedy,
+                    std::vector<std::string> (*show)(const RailEnd&) = nullptr) {
   each_end(survey, judge, [&](Case& one, const RailEnd& end) {
     if (one.lacks_rdma(end)) return;
     const auto span = error_span(one, *end.facts, counter(end.rdma.port->counters, "port_rcv_packets"));
@@ -48,12 +53,20 @@ void judge_counters(const Survey& survey, Judge& judge, Counters RdmaPort::*grou
     }
     if (readable == 0) return one.not_applicable("the port has no such counter");
     if (too_fast.empty()) return one.pass(moved.empty() ? "0" : fmt::format("{}", fmt::join(moved, "; ")));
+    Remedy mend = remedy;
+    if (show != nullptr) std::ranges::move(show(end), std::back_inserter(mend.commands));
     one.warn({.message = fmt::format("{} counted {}: {}", end.rdma_where(), fmt::join(too_fast, "; "),
                                      fmt::join(meanings, "; ")),
               .expected = expected,
               .observed = fmt::format("{}", fmt::join(too_fast, "; ")),
-              .remedy = remedy});
+              .remedy = std::move(mend)});
   });
+}
+
+std::vector<std::string> show_signal_with(const RailEnd& end) {
+  std::vector<std::string> commands = show_errors_with(end);
+  std::ranges::move(show_cable_with(end), std::back_inserter(commands));
+  return commands;
 }
 
 void link_lost(const Survey& survey, Judge& judge) {
@@ -71,9 +84,8 @@ void damaged_packets(const Survey& survey, Judge& judge) {
       {"local_link_integrity_errors", "errors came faster than the link may correct", {10, 1e-8}},
       {"port_rcv_errors", "damaged packets arrived", {10, 1e-8}},
   };
-  judge_counters(
-      survey, judge, &RdmaPort::counters, kWatched,
-      {"Clean and reseat the cable, then swap it; then the port.", {"ibqueryerrors", "ethtool -m IF"}});
+  judge_counters(survey, judge, &RdmaPort::counters, kWatched,
+                 {"Clean and reseat the cable, then swap it; then the port."}, show_signal_with);
 }
 
 // The bits of one symbol error each that a link may lose: before error correction, which SDR to FDR do
@@ -107,8 +119,7 @@ void judge_symbols(Case& one, const RailEnd& end) {
                                    end.rdma_where(), *errors, span->days),
             .expected = fmt::format("at most one bit in {:g}", 1 / allowed),
             .observed = text,
-            .remedy = {"Clean and reseat the cable, then swap it; then the port.",
-                       {"ibqueryerrors", fmt::format("ethtool -m {}", end.name)}}});
+            .remedy = {"Clean and reseat the cable, then swap it; then the port.", show_signal_with(end)}});
 }
 
 void signal_quality(const Survey& survey, Judge& judge) {

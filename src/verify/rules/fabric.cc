@@ -7,6 +7,7 @@
 #include <set>
 
 #include "verify/areas.h"
+#include "verify/tools.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -72,14 +73,17 @@ void netns_mode(const Survey& survey, Judge& judge) {
     const bool* shared = one.read_if_there(rdma.shared_netns, "ib_core has no such setting here");
     if (shared == nullptr) return;
     if (*shared) return one.pass("shared");
-    one.warn({.message = fmt::format("RDMA devices of {} belong to one network namespace each: "
-                                     "containers do not see them unless each is handed over",
-                                     *node.name),
-              .expected = "shared",
-              .observed = "exclusive",
-              .remedy = {"Share them, unless every container is given its own device.",
-                         {"rdma system set netns shared",
-                          "echo 'options ib_core netns_mode=1' > /etc/modprobe.d/ib_core.conf"}}});
+    one.warn(
+        {.message = fmt::format("RDMA devices of {} belong to one network namespace each: "
+                                "containers do not see them unless each is handed over",
+                                *node.name),
+         .expected = "shared",
+         .observed = "exclusive",
+         .remedy = {
+             "Share them, unless every container is given its own device; the kernel refuses while containers "
+             "run.",
+             {"rdma system set netns shared",
+              "echo 'options ib_core netns_mode=1' > /etc/modprobe.d/ib_core.conf"}}});
   });
 }
 
@@ -130,7 +134,7 @@ void gid_index_equal(const Survey& survey, Judge& judge) {
 constexpr std::uint16_t kFullMember = 0x8000;
 
 void partition_membership(const Survey& survey, Judge& judge) {
-  each_end(survey, judge, [](Case& one, const RailEnd& end) {
+  each_end(survey, judge, [](Case& one, const NodeView& node, const RailEnd& end) {
     if (!end.rdma || !end.infiniband()) return one.not_applicable("not InfiniBand");
     const auto* keys = one.read_if_there(end.rdma.port->pkeys, "partition keys were not recorded");
     if (keys == nullptr) return;
@@ -143,14 +147,14 @@ void partition_membership(const Survey& survey, Judge& judge) {
               .expected = "a key of 0x8000 or more",
               .observed = observed,
               .remedy = {"Make its GUID a full member in the subnet manager's partitions.conf.",
-                         {"cat /etc/opensm/partitions.conf"}}});
+                         {fmt::format("cat {}  # where opensm runs", partitions_file(node))}}});
   });
 }
 
 void partitions_equal(const Survey& survey, Judge& judge) {
   compare_ends(survey, judge, "the set of partition keys", "ports without a common partition cannot talk",
                Status::kWarn,
-               {"Give all of the rail's ports the same partitions.", {"cat /etc/opensm/partitions.conf"}},
+               {"Give all of the rail's ports the same partitions, in the subnet manager's partitions.conf."},
                [](const RailEnd& end) -> std::optional<std::string> {
                  if (!end.infiniband() || !end.rdma.port->pkeys.ok()) return std::nullopt;
                  std::set<int> bases;
@@ -193,7 +197,7 @@ void judge_guid(Case& one, const std::string& guid, const std::vector<Adapter>& 
             .expected = "one of its own",
             .observed = guid,
             .remedy = {"Restore the GUID from the card's label; cloned firmware images carry the other's.",
-                       {"mlxfwmanager --query"},
+                       {show_firmware_with(*device->pci_address)},
                        true,
                        false}});
 }
@@ -232,7 +236,7 @@ void subnet_manager_at_boot(const Survey& survey, Judge& judge) {
                     runs ? "runs" : "is meant to run", *node.name),
                 .expected = "enabled",
                 .observed = service == nullptr ? "not installed" : service->unit_file_state,
-                .remedy = {"Enable it.", {"systemctl enable --now opensm"}}});
+                .remedy = {"Enable it.", {"systemctl enable --now " + subnet_manager_unit(node)}}});
     else
       one.warn({.message = fmt::format("opensm starts at boot on {}, which is not meant to run it: "
                                        "two masters fight over the fabric after a reboot",
@@ -240,7 +244,7 @@ void subnet_manager_at_boot(const Survey& survey, Judge& judge) {
                 .expected = "disabled",
                 .observed = service->unit_file_state,
                 .remedy = {"Disable it here, or say expect.subnet_manager of this node.",
-                           {"systemctl disable --now opensm"}}});
+                           {"systemctl disable --now " + subnet_manager_unit(node)}}});
   });
 }
 

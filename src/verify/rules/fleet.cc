@@ -5,6 +5,7 @@
 #include "verify/areas.h"
 #include "verify/kinds.h"
 #include "verify/nccl_topics.h"
+#include "verify/tools.h"
 #include "verify/uniform.h"
 
 namespace railbed {
@@ -54,7 +55,7 @@ void nccl_uniform(const Survey& survey, Judge& judge) {
                 {.subject = "NCCL library",
                  .why = "ranks of different versions refuse each other, or choose differently and hang",
                  .status = Status::kFail,
-                 .remedy = {"Install one version everywhere and hold it.", {"apt-mark hold libnccl2"}},
+                 .remedy = {"Install one version everywhere and hold it."},
                  .touches_nccl = true},
                 [](const NodeView& node) -> std::optional<Answer> {
                   const auto& library = node.facts->nccl.library;
@@ -119,16 +120,14 @@ void firmware_uniform(const Survey& survey, Judge& judge) {
       const std::string pair = *device.board_id + *device.firmware;
       if (std::ranges::find(seen, pair) != seen.end()) continue;  // one vote a node and version
       seen.push_back(pair);
-      groups[*device.board_id].push_back({&node, *device.firmware, device.firmware.from()});
+      groups[*device.board_id].push_back(
+          {&node, *device.firmware, device.firmware.from(), flash_with(device)});
     }
   }
   compare_groups(judge, groups,
                  {.subject = "adapter firmware",
                   .why = "old firmware has its own faults and settings",
-                  .remedy = {"Flash the same version and reset the adapter.",
-                             {"mstflint -d ADDRESS query", "mstflint -d ADDRESS -i FILE burn"},
-                             true,
-                             false}});
+                  .remedy = {"Flash the same version and reset the adapter.", {}, true, false}});
 }
 
 void adapters_uniform(const Survey& survey, Judge& judge) {

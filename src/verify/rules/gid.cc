@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "verify/areas.h"
+#include "verify/link_remedy.h"
+#include "verify/tools.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -21,6 +23,63 @@ const std::vector<Gid>* roce_gids(Case& one, const RailEnd& end) {
   return one.read(end.rdma.port->gids);
 }
 
+std::vector<std::string> show_gids_with(const RailEnd& end) {
+  return {fmt::format("ip address show dev {}", end.name), "rdma link show",
+          fmt::format("grep . /sys/class/infiniband/{}/ports/{}/gid_attrs/types/* 2>/dev/null",
+                      end.rdma.device->name, end.rdma.port->number)};
+}
+
+// The port has a GID of this address for RoCE v1, and none for v2.
+bool speaks_v1_only(const RailEnd& end, const std::vector<Gid>& gids) {
+  const auto of_address = [&](const Gid& gid) {
+    return gid.gid.ok() && (end.address() == nullptr ? gid.gid->is_v4() : *gid.gid == *end.address());
+  };
+  return std::ranges::any_of(gids, of_address) && std::ranges::none_of(gids, is_roce_v2);
+}
+
+Remedy leave_v1(const RailEnd& end) {
+  if (end.model != nullptr && !end.model->roce_v2)
+    return {
+        fmt::format("A {} speaks RoCE v1 alone: replace it, or let every end of the rail speak v1 "
+                    "(NCCL_IB_ROCE_VERSION_NUM=1) inside one Ethernet segment.",
+                    end.model->name)};
+  Remedy remedy{
+      "The adapter can speak RoCE v2 and its driver does not: update driver and firmware, "
+      "and look for a mode that somebody set."};
+  if (end.model != nullptr)
+    remedy.commands.push_back(fmt::format("modinfo -p {} | grep -i roce", end.model->module));
+  if (end.rdma.device->pci_address.ok())
+    remedy.commands.push_back(show_firmware_with(*end.rdma.device->pci_address));
+  return remedy;
+}
+
+// The interface has the address and is on: the kernel lost the event that makes a GID of it. An address that
+// comes again is an event of its own (drivers/infiniband/core/roce_gid_mgmt.c).
+Remedy repeat_event(const RailEnd& end) {
+  if (!may_lose_address(*end.facts, end.interface))
+    return {fmt::format("The interface has its address, the kernel missed it: take it away and give it again "
+                        "where {} is configured, from the console if you came in through it.",
+                        end.name),
+            show_gids_with(end)};
+  const std::string held = held_as(*end.interface, *end.address());
+  return {
+      "The interface has its address, the kernel missed it: give it again. Connections of the rail are cut "
+      "for a moment, and routes that were added by hand are lost.",
+      {fmt::format("ip address del {} dev {}", held, end.name),
+       fmt::format("ip address add {} dev {}", held, end.name), "rdma link show"}};
+}
+
+Remedy make_gid(const RailEnd& end, const std::vector<Gid>& gids) {
+  if (speaks_v1_only(end, gids)) return leave_v1(end);
+  const bool is_on = end.interface != nullptr && end.interface->administratively_up.value_or(false);
+  if (is_on && end.address() != nullptr && !held_as(*end.interface, *end.address()).empty())
+    return repeat_event(end);
+  if (end.address() != nullptr && end.interface != nullptr && end.interface->master.ok())
+    return give_address(end);
+  return {"The kernel makes it from the interface's address: bring the interface up and give it its address.",
+          show_gids_with(end)};
+}
+
 void gid_present(const Survey& survey, Judge& judge) {
   each_end(survey, judge, [](Case& one, const RailEnd& end) {
     const auto* gids = roce_gids(one, end);
@@ -32,17 +91,25 @@ void gid_present(const Survey& survey, Judge& judge) {
     const auto found = std::ranges::find_if(*gids, wanted);
     if (found != gids->end()) return one.pass(fmt::format("index {}", found->index));
     const std::string what = end.address() != nullptr ? end.address()->to_text() : "an IPv4 address";
-    one.fail(
-        {.message = fmt::format("{} has no RoCE v2 GID for {}: RDMA has no source address on {}",
-                                end.rdma_where(), what, end.name),
-         .expected = fmt::format("a RoCE v2 GID for {}", what),
-         .observed = fmt::format("{} other GIDs", gids->size()),
-         .remedy = {"The kernel makes it from the interface's address: "
-                    "bring the interface up and give it its address.",
-                    {fmt::format("ip address show dev {}", end.name), "rdma link show",
-                     fmt::format("grep . /sys/class/infiniband/{}/ports/{}/gid_attrs/types/* 2>/dev/null",
-                                 end.rdma.device->name, end.rdma.port->number)}}});
+    one.fail({.message = fmt::format("{} has no RoCE v2 GID for {}: RDMA has no source address on {}",
+                                     end.rdma_where(), what, end.name),
+              .expected = fmt::format("a RoCE v2 GID for {}", what),
+              .observed = fmt::format("{} other GIDs", gids->size()),
+              .remedy = make_gid(end, *gids)});
   });
+}
+
+// Only an address that the rail's interface has, too, is surely too much elsewhere.
+Remedy return_address(const RailEnd& end, const std::string& netdev) {
+  const NetInterface* other = find_interface(end.facts->net, netdev);
+  const bool both = end.interface != nullptr && !held_as(*end.interface, *end.address()).empty();
+  const std::string take = other == nullptr ? "" : take_address_with(*other, *end.address());
+  if (!both || take.empty() || !may_lose_address(*end.facts, other))
+    return {fmt::format("Name {} in cluster.yaml if the rail runs over it; else move the address to {}.",
+                        netdev, end.name),
+            {"ip -brief address show"}};
+  return {"Both have the address: remove it where it does not belong; connections through it are cut.",
+          {take}};
 }
 
 void gid_interface(const Survey& survey, Judge& judge) {
@@ -60,8 +127,7 @@ void gid_interface(const Survey& survey, Judge& judge) {
                   end.address()->to_text(), *end.node, *netdev, end.name),
               .expected = end.name,
               .observed = *netdev,
-              .remedy = {"Remove the address where it does not belong.",
-                         {fmt::format("ip address del {} dev {}", end.address_text(), *netdev)}}});
+              .remedy = return_address(end, *netdev)});
   });
 }
 
@@ -71,6 +137,21 @@ int roce_mtu_for(int interface_mtu) {
   for (const int size : {4096, 2048, 1024, 512})
     if (interface_mtu - 96 >= size) return size;
   return 256;
+}
+
+// The port's MTU follows the interface's at once (eth_link_query_port of mlx4, mlx5_query_port_roce,
+// rxe_set_mtu).
+Remedy raise_active_mtu(const RailEnd& end, int link, int asked) {
+  if (roce_mtu_for(link) < roce_mtu_for(std::max(asked, 4200)))
+    return {"Raise the interface's MTU; the RDMA port follows.", set_mtu_with(end, std::max(asked, 4200))};
+  if (!stands_alone(end))
+    return {
+        "The interface's MTU is right and the port did not follow: restart the link when no job runs, "
+        "from the console."};
+  return {
+      "The interface's MTU is right and the port did not follow: restart the link when no job runs, which "
+      "cuts its connections.",
+      {fmt::format("ip link set {0} down && ip link set {0} up", end.name)}};
 }
 
 void active_mtu(const Survey& survey, Judge& judge) {
@@ -87,9 +168,7 @@ void active_mtu(const Survey& survey, Judge& judge) {
                                      end.rdma_where(), *active, want, end.name, *link),
               .expected = std::to_string(want),
               .observed = std::to_string(*active),
-              .remedy = {"Raise the interface's MTU; the RDMA port follows when the link restarts.",
-                         {fmt::format("ip link set {} mtu {}", end.name, std::max(asked, 4200)),
-                          fmt::format("ip link set {0} down && ip link set {0} up", end.name)}}});
+              .remedy = raise_active_mtu(end, *link, asked)});
   });
 }
 

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "verify/areas.h"
 #include "verify/gpu_view.h"
+#include "verify/tools.h"
 
 namespace railbed {
 namespace {
@@ -142,10 +143,11 @@ void driver_expected(const Survey& survey, Judge& judge) {
         {.message = fmt::format("{} runs NVIDIA driver {}, expected {}", *node.name, *have, want),
          .expected = want,
          .observed = *have,
-         .remedy = {"Install the expected driver, then reboot.",
-                    {fmt::format("apt-get install nvidia-driver-{0} || dnf module install nvidia-driver:{0}",
-                                 split(want, '.').front())},
-                    true}});
+         .remedy = {
+             "Install the expected driver, then reboot.",
+             for_system(node, {fmt::format("apt-get install nvidia-driver-{}", split(want, '.').front())},
+                        {fmt::format("dnf list --showduplicates '*nvidia*driver*' | grep {}", want)}),
+             true}});
   });
 }
 

@@ -35,7 +35,7 @@ Remedy nvml_remedy(const NodeView& node, const Miss& miss) {
   if (mismatch)
     return {
         "The driver's libraries were upgraded under a loaded module: reboot, or unload and load the module.",
-        {"cat /proc/driver/nvidia/version", "systemctl reboot"},
+        {"cat /proc/driver/nvidia/version", "reboot"},
         true};
   if (miss.missing == Missing::kUnsupported)
     return {
@@ -43,7 +43,7 @@ Remedy nvml_remedy(const NodeView& node, const Miss& miss) {
         "give it the GPUs.",
         {"ldconfig -p | grep libnvidia-ml"}};
   return {"Read the kernel log for Xid messages; a driver that hangs needs a reboot.",
-          {"dmesg | grep -i -e xid -e nvrm", "systemctl reboot"},
+          {"dmesg | grep -i -e xid -e nvrm", "reboot"},
           true};
 }
 
@@ -78,7 +78,7 @@ void nvml_count(const Survey& survey, Judge& judge) {
          .observed = std::to_string(*have),
          .remedy = {
              "Read the kernel log for the one that is missing (Xid 79: it fell off the bus), then reboot.",
-             {"nvidia-smi -L", "dmesg | grep -i xid", "systemctl reboot"},
+             {"nvidia-smi -L", "dmesg | grep -i xid", "reboot"},
              true}});
   });
 }
@@ -97,7 +97,7 @@ void gpu_answers(const Survey& survey, Judge& judge) {
          .observed = (hangs ? "hangs in " : "") + gpu.nvml.miss().why,
          .remedy = {"Drain the node, read the kernel log for Xid messages, reboot; "
                     "replace the GPU if it comes back.",
-                    {"dmesg | grep -i xid", "systemctl reboot"},
+                    {"dmesg | grep -i xid", "reboot"},
                     true}});
   });
 }
@@ -117,7 +117,7 @@ void library_version(const Survey& survey, Judge& judge) {
               .expected = module,
               .observed = *library,
               .remedy = {"Remove the second driver (an installer's beside a package's), then reboot.",
-                         {"ldconfig -p | grep libnvidia-ml", "systemctl reboot"},
+                         {"ldconfig -p | grep libnvidia-ml", "reboot"},
                          true}});
   });
 }

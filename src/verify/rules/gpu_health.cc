@@ -7,11 +7,7 @@
 namespace railbed {
 namespace {
 
-// Nothing may run on the GPU; behind NVSwitch all GPUs of the board are reset together.
-Remedy reset(const GpuView& gpu, std::string text) {
-  return {std::move(text) + " Nothing may run on it; behind NVSwitch reset all GPUs together.",
-          {gpu.smi("--gpu-reset")}};
-}
+Remedy reset(const GpuView& gpu, std::string text) { return {std::move(text), {gpu.smi("--gpu-reset")}}; }
 
 void recovery_action(const Survey& survey, Judge& judge) {
   each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
@@ -22,7 +18,7 @@ void recovery_action(const Survey& survey, Judge& judge) {
     one.fail({.message = fmt::format("the driver itself says that {} needs: {}", gpu.where(), *action),
               .expected = "none",
               .observed = *action,
-              .remedy = reboot ? Remedy{"Drain the node and reboot it.", {"systemctl reboot"}, true}
+              .remedy = reboot ? Remedy{"Drain the node and reboot it.", {"reboot"}, true}
                                : reset(gpu, "Drain the node, then reset the GPU.")});
   });
 }

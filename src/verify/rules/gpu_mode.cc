@@ -3,6 +3,7 @@
 
 #include "verify/areas.h"
 #include "verify/gpu_view.h"
+#include "verify/tools.h"
 
 namespace railbed {
 namespace {
@@ -17,7 +18,8 @@ void persistence(const Survey& survey, Judge& judge) {
                                      gpu.where()),
               .expected = "on",
               .observed = "off",
-              .remedy = {"Run the persistence daemon.", {"systemctl enable --now nvidia-persistenced"}}});
+              .remedy = {"Run the persistence daemon; without one, set the mode at every boot.",
+                         keep_driver_with(gpu.node)}});
   });
 }
 

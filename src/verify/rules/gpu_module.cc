@@ -8,7 +8,7 @@
 
 #include "verify/areas.h"
 #include "verify/log_events.h"
-#include "verify/packages.h"
+#include "verify/tools.h"
 
 namespace railbed {
 namespace {
@@ -68,7 +68,7 @@ Remedy take_from(const NodeView& node, const std::string& driver) {
       fmt::format("printf 'blacklist {0}\\n{1}' > /etc/modprobe.d/blacklist-{0}.conf", driver, options)};
   for (auto& command : for_system(node, {"update-initramfs -u"}, {"dracut --force"}))
     commands.push_back(std::move(command));
-  commands.emplace_back("systemctl reboot");
+  commands.emplace_back("reboot");
   return {fmt::format("Keep {} from being loaded, by the initramfs, too, and restart; "
                       "the console keeps its text.",
                       driver),
@@ -203,7 +203,7 @@ Remedy enroll_key(const NodeView& node) {
   const bool again = !commands.empty();
   for (const std::string& command :
        {std::string("mokutil --sb-state"), std::string("modinfo -F signer nvidia"),
-        "mokutil --import " + signing_key(node, dkms), std::string("systemctl reboot")})
+        "mokutil --import " + signing_key(node, dkms), std::string("reboot")})
     commands.push_back(command);
   return {fmt::format(
               "{}nroll the key that signed the module: this asks for a password, and the next boot asks for "

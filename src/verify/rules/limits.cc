@@ -48,7 +48,7 @@ void service_memlock(const Survey& survey, Judge& judge) {
                                     service.service, *node.name, limit_text(*limit)),
              .expected = "unlimited",
              .observed = limit_text(*limit),
-             .remedy = {"Give the unit LimitMEMLOCK=infinity and restart it.",
+             .remedy = {"Give the unit LimitMEMLOCK=infinity and restart it when no job runs.",
                         {fmt::format("mkdir -p /etc/systemd/system/{0}.service.d && printf "
                                      "'[Service]\\nLimitMEMLOCK=infinity\\n' > "
                                      "/etc/systemd/system/{0}.service.d/memlock.conf",

@@ -7,6 +7,7 @@
 #include "verify/areas.h"
 #include "verify/error_rate.h"
 #include "verify/expected_rate.h"
+#include "verify/link_remedy.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -66,7 +67,7 @@ void carrier(const Survey& survey, Judge& judge) {
          .expected = "link",
          .observed = "no carrier",
          .remedy = {"Reseat the cable at both ends, try another one, check the port of the switch or peer.",
-                    {fmt::format("ethtool {}", end.name), fmt::format("ethtool -m {}", end.name)}}});
+                    {"ethtool " + port_interface(end), "ethtool -m " + port_interface(end)}}});
   });
 }
 
@@ -96,7 +97,7 @@ void judge_speed(Case& one, const Survey& survey, const RailEnd& end, const Expe
            .observed = speed_text(mbps),
            .remedy = {slow ? "Compare what both ends offer; then swap the cable for one rated for the speed."
                            : "Correct the rail's speed in cluster.yaml.",
-                      {fmt::format("ethtool {}", end.name), fmt::format("ethtool -m {}", end.name)}}});
+                      {"ethtool " + port_interface(end), "ethtool -m " + port_interface(end)}}});
 }
 
 void speed(const Survey& survey, Judge& judge) {
@@ -115,6 +116,12 @@ void speed(const Survey& survey, Judge& judge) {
   });
 }
 
+std::vector<std::string> show_link_with(const RailEnd& end) {
+  std::vector<std::string> commands = show_cable_with(end);
+  commands.push_back(fmt::format("journalctl -k | grep {}", port_interface(end)));
+  return commands;
+}
+
 void flaps(const Survey& survey, Judge& judge) {
   constexpr double kLossesPerDay = 5;  // gpud's threshold for a flapping port
   each_end(survey, judge, [&](Case& one, const RailEnd& end) {
@@ -131,9 +138,8 @@ void flaps(const Survey& survey, Judge& judge) {
                                 end.where(), losses, days),
          .expected = fmt::format("fewer than {} a day", kLossesPerDay),
          .observed = fmt::format("{:.1f} a day", losses / days),
-         .remedy = {
-             "Clean and reseat, then swap the cable; look at the optics' levels.",
-             {fmt::format("ethtool -m {}", end.name), fmt::format("journalctl -k | grep {}", end.name)}}});
+         .remedy = {"Clean and reseat, then swap the cable; look at the optics' levels.",
+                    show_link_with(end)}});
   });
 }
 
@@ -153,8 +159,9 @@ void receive_errors(const Survey& survey, Judge& judge) {
                                      end.where(), rate),
               .expected = limit_text(kLimit),
               .observed = rate,
-              .remedy = {"See which counter grows under load, then swap the cable.",
-                         {fmt::format("ethtool -S {} | grep -i -e err -e crc -e oversize", end.name)}}});
+              .remedy = {
+                  "See which counter grows under load, then swap the cable.",
+                  {fmt::format("ethtool -S {} | grep -i -e err -e crc -e oversize", port_interface(end))}}});
   });
 }
 
@@ -162,6 +169,15 @@ void receive_errors(const Survey& survey, Judge& judge) {
 bool is_spare(const NodeView& node, const NetInterface& interface) {
   return std::ranges::find(node.ends, interface.name, &RailEnd::name) == node.ends.end() &&
          rdma_port_of(node.facts->rdma, node.facts->net, interface.name);
+}
+
+// An InfiniBand port stays active without its interface, and may serve storage.
+Remedy leave_out(const NetInterface& interface) {
+  constexpr int kArphrdInfiniband = 32;  // linux/if_arp.h
+  if (interface.link_type.value_or(0) == kArphrdInfiniband)
+    return {"Make it a rail, or name the rails' ports alone in NCCL_IB_HCA."};
+  return {"Switch it off now and at boot, or make it a rail.",
+          {fmt::format("ip link set {} down", interface.name)}};
 }
 
 void judge_spare(Case& one, const NodeView& node, const NetInterface& interface) {
@@ -172,13 +188,14 @@ void judge_spare(Case& one, const NodeView& node, const NetInterface& interface)
   if (used) return one.pass("has an address");
   if (!*up) return one.pass("down");
   if (interface.master.ok()) return one.pass("member of " + *interface.master);
+  const std::string upper = carried_by(*node.facts, interface);
+  if (!upper.empty()) return one.pass("carries " + upper);
   one.warn(
       {.message = fmt::format("{} of {} belongs to no rail and is switched on: NCCL may pick it and hang",
                               interface.name, *node.name),
        .expected = "down",
        .observed = "up",
-       .remedy = {"Switch it off now and at boot, or make it a rail.",
-                  {fmt::format("ip link set {} down", interface.name)}}});
+       .remedy = leave_out(interface)});
 }
 
 void unused_adapters(const Survey& survey, Judge& judge) {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "verify/areas.h"
+#include "verify/link_remedy.h"
 #include "verify/load_window.h"
+#include "verify/tools.h"
 
 namespace railbed {
 namespace {
@@ -25,7 +27,8 @@ void symbol_errors(const Survey& survey, Judge& judge) {
               {{"symbol_error", 120.0 / 3600, "the signal is weak"}},
               Status::kWarn,
               "at most 120 an hour",
-              {"Clean and reseat the cable, then swap it.", {"ibqueryerrors"}}});
+              {"Clean and reseat the cable, then swap it."},
+              show_errors_with});
 }
 
 void link_recovery(const Survey& survey, Judge& judge) {
@@ -34,7 +37,8 @@ void link_recovery(const Survey& survey, Judge& judge) {
               {{"link_error_recovery", 5.0 / 60, "the link had to retrain"}},
               Status::kWarn,
               "at most 5 a minute",
-              {"Clean and reseat the cable, then swap it.", {"ibqueryerrors"}}});
+              {"Clean and reseat the cable, then swap it."},
+              show_errors_with});
 }
 
 void receive_errors_under_load(const Survey& survey, Judge& judge) {
@@ -43,7 +47,8 @@ void receive_errors_under_load(const Survey& survey, Judge& judge) {
               {{"port_rcv_errors", 10, "damaged packets arrive"}},
               Status::kFail,
               "at most 10 a second",
-              {"Swap the cable; then look at the peer's port.", {"perfquery -x"}}});
+              {"Swap the cable; then look at the peer's port."},
+              show_errors_with});
 }
 
 void ack_timeouts(const Survey& survey, Judge& judge) {
@@ -62,7 +67,8 @@ void discards(const Survey& survey, Judge& judge) {
               {{"port_xmit_discards", 100, "packets are thrown away because the port cannot send them"}},
               Status::kWarn,
               "at most 100 a second",
-              {"Look for a congested or dead peer port behind it.", {"ibqueryerrors"}}});
+              {"Look for a congested or dead peer port behind it."},
+              show_errors_with});
 }
 
 void slow_restart(const Survey& survey, Judge& judge) {
@@ -75,6 +81,25 @@ void slow_restart(const Survey& survey, Judge& judge) {
               {"Packets are lost: check PFC and ECN along the path.", {"rdma statistic show"}}});
 }
 
+std::vector<int> lossless_of(const RailEnd& end) {
+  if (end.interface == nullptr || !end.interface->priorities.ok()) return {};
+  return end.interface->priorities->lossless;
+}
+
+// NVIDIA's driver has a switch in sysfs, the kernel's own has the firmware's setting alone.
+std::vector<std::string> react_with(const RailEnd& end) {
+  const auto lossless = lossless_of(end);
+  if (end.interface != nullptr && end.interface->congestion.ok())
+    return {fmt::format("echo 1 > /sys/class/net/{}/ecn/roce_rp/enable/{}", end.name,
+                        lossless.empty() ? 3 : lossless.front())};
+  if (!end.rdma.device->pci_address.ok()) return {};
+  return {fmt::format("mstconfig -d {} query | grep ROCE_CC", *end.rdma.device->pci_address)};
+}
+
+std::vector<std::string> count_pauses_with(const RailEnd& end) {
+  return {fmt::format("ethtool -S {} | grep pause", port_interface(end))};
+}
+
 void cnp_ignored(const Survey& survey, Judge& judge) {
   watch_ends(
       survey, judge,
@@ -82,7 +107,8 @@ void cnp_ignored(const Survey& survey, Judge& judge) {
        {{"rp_cnp_ignored", 0, "the peer asks to slow down and is ignored: ECN is off on this adapter"}},
        Status::kWarn,
        "0",
-       {"Turn ECN on for the lossless priority.", {"echo 1 > /sys/class/net/IF/ecn/roce_rp/enable/3"}}});
+       {"Turn ECN on for the lossless priority; where the driver has no switch, in the firmware (reboot)."},
+       react_with});
 }
 
 void receiver_late(const Survey& survey, Judge& judge) {
@@ -113,28 +139,25 @@ void pause_storm(const Survey& survey, Judge& judge) {
         {"tx_pause_storm_warning_events", 0, "this host stops its peer for long"}},
        Status::kFail,
        "0",
-       {"Something on this host does not take its data: PCIe, IOMMU, a stuck process.",
-        {"ethtool -S IF | grep pause"}}});
-}
-
-std::vector<int> lossless_of(const RailEnd& end) {
-  if (end.interface == nullptr || !end.interface->priorities.ok()) return {};
-  return end.interface->priorities->lossless;
+       {"Something on this host does not take its data: PCIe, IOMMU, a stuck process."},
+       count_pauses_with});
 }
 
 void lossless_discards(const Survey& survey, Judge& judge) {
-  each_loaded_end(survey, judge, [](Case& one, const RailEnd& end, const Load& load) {
+  each_end(survey, judge, [](Case& one, const NodeView& node, const RailEnd& end) {
+    const Load* load = load_of(one, end);
+    if (load == nullptr) return;
     Watch watch{driver_counters,
                 {},
                 Status::kFail,
                 "0",
                 {"Give the lossless priority its buffer and headroom, and turn PFC on at the switch, too.",
-                 {fmt::format("mlnx_qos -i {}", end.name)}}};
+                 show_lossless_with(node, end.name)}};
     for (const int priority : lossless_of(end))
       for (const std::string_view counter : {"discards", "buf_discard"})
         watch.limits.push_back({fmt::format("rx_prio{}_{}", priority, counter), 0,
                                 "packets of the lossless priority are thrown away"});
-    judge_moves(one, end, load, watch);
+    judge_moves(one, end, *load, watch);
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include "verify/areas.h"
 #include "verify/floor.h"
+#include "verify/link_remedy.h"
 #include "verify/load_window.h"
 
 namespace railbed {
@@ -29,7 +30,8 @@ void cable(const Survey& survey, Judge& judge) {
                {"rx_crc_errors_phy", 0, "frames arrive damaged"}},
               Status::kFail,
               "0",
-              {"The cable or module is going: clean and reseat it, then swap it.", {"ethtool -m IF"}}});
+              {"The cable or module is going: clean and reseat it, then swap it."},
+              show_cable_with});
 }
 
 void carrier_losses(const Survey& survey, Judge& judge) {
@@ -46,7 +48,8 @@ void carrier_losses(const Survey& survey, Judge& judge) {
                                      *end.node, changes / 2, load->seconds),
               .expected = fmt::format("at most {} changes", kMost),
               .observed = std::to_string(changes),
-              .remedy = {"Reseat and then swap the cable; then the peer's port.", {"ethtool " + end.name}}});
+              .remedy = {"Reseat and then swap the cable; then the peer's port.",
+                         {"ethtool " + port_interface(end)}}});
   });
 }
 
@@ -91,7 +94,7 @@ void transmit_wait(const Survey& survey, Judge& judge) {
               .expected = "less waiting than sending",
               .observed = fmt::format("{} of {} ticks", waited, waited + sent),
               .remedy = {"Look for the slow receiver or the overused link; check the routing.",
-                         {"ibqueryerrors", "ibdiagnet"}}});
+                         {"ibqueryerrors", "iblinkinfo"}}});
   });
 }
 

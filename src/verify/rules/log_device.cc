@@ -6,6 +6,7 @@
 #include "base/moment.h"
 #include "verify/areas.h"
 #include "verify/log_events.h"
+#include "verify/tools.h"
 
 namespace railbed {
 namespace {
@@ -33,7 +34,7 @@ void device_health(const Survey& survey, Judge& judge) {
               .expected = "no such message",
               .observed = told.newest().text,
               .remedy = {"Power the node off fully; update the adapter's firmware, then replace it.",
-                         {lines_about(address), "mlxfwmanager --query"},
+                         {lines_about(address), show_firmware_with(address)},
                          true}});
   });
 }
@@ -78,7 +79,7 @@ void start_failed(const Survey& survey, Judge& judge) {
              .remedy = {
                  "Read what stands before it in the log; power the node off fully, then bring firmware and "
                  "driver to versions that fit.",
-                 {lines_about(address), "mlxfwmanager --query"},
+                 {lines_about(address), show_firmware_with(address)},
                  true}});
       });
 }
@@ -112,6 +113,8 @@ void slot_power(const Survey& survey, Judge& judge) {
 void adapter_hot(const Survey& survey, Judge& judge) {
   each_told(survey, judge, "adapter temperature", is(LogKind::kAdapterHot), [](Case& one, const Told& told) {
     const std::string& address = told.newest().subject;
+    std::vector<std::string> commands = show_temperature_with(told.node, address);
+    commands.push_back(lines_about(address));
     one.warn({.message = fmt::format(
                   "adapter {} of {} or its module was too hot ({}): it slows down, then takes the link away",
                   address, *told.node.name, told.how_often()),
@@ -119,7 +122,7 @@ void adapter_hot(const Survey& survey, Judge& judge) {
               .observed = told.newest().text,
               .remedy = {"Raise the fans (full speed for cards without their own sensor), "
                          "look at the air flow and at neighbouring modules.",
-                         {fmt::format("mget_temp -d {}", address), lines_about(address)}}});
+                         commands}});
   });
 }
 
@@ -149,7 +152,7 @@ void cable_error(const Survey& survey, Judge& judge) {
               .expected = "accepted",
               .observed = last.text,
               .remedy = {"Clean and reseat the module; then take one that the adapter supports.",
-                         {lines_about(last.subject), fmt::format("mlxlink -d {} -m", last.subject)}}});
+                         {lines_about(last.subject), fmt::format("mstlink -d {} -m", last.subject)}}});
   });
 }
 

@@ -179,7 +179,7 @@ void machine_check(const Survey& survey, Judge& judge) {
                        .expected = bad ? "none" : fmt::format("fewer than {:.0f} a day", kCorrectedPerDay),
                        .observed = bad ? worst->text : told.newest().text,
                        .remedy = {"Find the module or processor in the BMC's event log and replace it.",
-                                  {"ipmitool sel elist", "ras-mc-ctl --errors || rasdaemon --help"},
+                                  {"ipmitool sel elist", "ras-mc-ctl --errors"},
                                   true}});
             });
 }

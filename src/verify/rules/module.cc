@@ -17,6 +17,29 @@ bool modules_readable(Case& one, const NodeView& node) {
   return kernel.present_modules.ok() || one.read(kernel.loaded_modules) != nullptr;
 }
 
+// The node's own kernel drives this kind of adapter no more; nothing where its system is not known.
+std::optional<bool> drops_driver(const NodeView& node, std::string_view module) {
+  const Os& os = node.facts->system.os;
+  if (!os.id.ok() || !os.version.ok()) return std::nullopt;
+  const int major = parse_number<int>(split(*os.version, '.').front()).value_or(0);
+  return std::ranges::any_of(dropped_drivers(), [&](const DroppedDriver& row) {
+    return module.starts_with(row.module.substr(0, row.module.find('_'))) && row.os == *os.id &&
+           major >= row.version;
+  });
+}
+
+Remedy load_modules(const NodeView& node, const std::vector<std::string_view>& modules) {
+  for (const std::string_view module : modules)
+    if (drops_driver(node, module).value_or(false))
+      return {fmt::format("This system's kernel has no {} any more: another adapter, or an earlier release.",
+                          module)};
+  Remedy remedy{"Load it now and at every boot."};
+  for (const std::string_view module : modules) remedy.commands.push_back(fmt::format("modprobe {}", module));
+  remedy.commands.push_back(
+      fmt::format("printf '%s\\n' {} >> /etc/modules-load.d/rdma.conf", fmt::join(modules, " ")));
+  return remedy;
+}
+
 // Ends the case: red when one of the modules is not there.
 void judge_modules(Case& one, const NodeView& node, const std::vector<std::string_view>& modules,
                    std::string_view consequence) {
@@ -27,15 +50,11 @@ void judge_modules(Case& one, const NodeView& node, const std::vector<std::strin
       missing.push_back(module);
   if (missing.empty()) return one.pass("loaded");
   const std::string names = fmt::format("{}", fmt::join(missing, ", "));
-  std::vector<std::string> commands;
-  for (const std::string_view module : missing) commands.push_back(fmt::format("modprobe {}", module));
-  commands.push_back(
-      fmt::format("printf '%s\\n' {} >> /etc/modules-load.d/rdma.conf", fmt::join(missing, " ")));
   one.fail(
       {.message = fmt::format("kernel module {} is not loaded on {}: {}", names, *node.name, consequence),
        .expected = "loaded",
        .observed = "not loaded: " + names,
-       .remedy = {"Load it now and at every boot.", std::move(commands)}});
+       .remedy = load_modules(node, missing)});
 }
 
 void os_supports_adapter(const Survey& survey, Judge& judge) {
@@ -46,16 +65,12 @@ void os_supports_adapter(const Survey& survey, Judge& judge) {
     if (id == nullptr) return;
     const std::string* version = one.read(node.facts->system.os.version);
     if (version == nullptr) return;
-    const int major = parse_number<int>(split(*version, '.').front()).value_or(0);
-    const auto drops = [&](const DroppedDriver& row) {
-      return row.module == model->module && row.os == *id && major >= row.version;
-    };
-    if (std::ranges::none_of(dropped_drivers(), drops))
+    if (!drops_driver(node, model->module).value_or(false))
       return one.pass(fmt::format("{} on {} {}", model->name, *id, *version));
     one.fail(
         {.message = fmt::format("{} of {} is a {}: {} {} has no driver for it any more", adapter.address,
                                 *node.name, model->name, *id, *version),
-         .expected = fmt::format("an adapter that {} {} drives", *id, major),
+         .expected = fmt::format("an adapter that {} {} drives", *id, split(*version, '.').front()),
          .observed = fmt::format("{} ({})", model->name, model->module),
          .remedy = {
              "Use ConnectX-4 or newer, or an earlier release of the operating system.", {}, true, false}});
@@ -126,6 +141,14 @@ void infiniband_modules(const Survey& survey, Judge& judge) {
   });
 }
 
+Remedy load_rdma_half(const NodeView& node, const PciDevice& adapter, std::string_view module) {
+  Remedy remedy{"Read what the driver said when it started, then load its RDMA half.",
+                {fmt::format("dmesg | grep {}", adapter.address)}};
+  if (!drops_driver(node, module).value_or(false))
+    remedy.commands.push_back(fmt::format("modprobe {}", module));
+  return remedy;
+}
+
 void pci_has_rdma_device(const Survey& survey, Judge& judge) {
   each_adapter(survey, judge, [](Case& one, const NodeView& node, const PciDevice& adapter) {
     const auto* devices = one.read(node.facts->rdma.devices);
@@ -140,9 +163,7 @@ void pci_has_rdma_device(const Survey& survey, Judge& judge) {
                                      model == nullptr ? "Mellanox" : model->name, *node.name),
               .expected = "a device in /sys/class/infiniband",
               .observed = "none",
-              .remedy = {"Read what the driver said when it started, then load its RDMA half.",
-                         {fmt::format("dmesg | grep {}", adapter.address),
-                          fmt::format("modprobe {}", model == nullptr ? "mlx5_ib" : model->rdma_module)}}});
+              .remedy = load_rdma_half(node, adapter, model == nullptr ? "mlx5_ib" : model->rdma_module)});
   });
 }
 

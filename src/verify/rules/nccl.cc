@@ -19,7 +19,7 @@ Remedy remedy_of(const nccl::Complaint& one) {
   if (one.from.empty())
     return {one.remedy, {fmt::format("echo {}={} >> /etc/nccl.conf", one.variable, value)}};
   if (one.from.ends_with(".service"))
-    return {one.remedy,
+    return {one.remedy + " Restart the service when no job runs.",
             {fmt::format("systemctl edit {}", one.from), fmt::format("systemctl restart {}", one.from)}};
   const std::string file = file_of(one);
   if (!file.starts_with('/'))
@@ -35,7 +35,7 @@ Remedy remedy_of(const nccl::Complaint& one) {
 std::optional<std::string> rails_as_list(const NodeView& node) {
   std::string names;
   for (const RailEnd& end : node.ends)
-    if (end.rdma && end.wants_rdma())
+    if (end.rail != nullptr && end.rdma && end.wants_rdma())  // without cluster.yaml it may be for storage
       names +=
           fmt::format("{}{}:{}", names.empty() ? "=" : ",", end.rdma.device->name, end.rdma.port->number);
   if (names.empty()) return std::nullopt;

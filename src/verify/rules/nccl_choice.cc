@@ -6,6 +6,7 @@
 
 #include "verify/areas.h"
 #include "verify/nccl_topics.h"
+#include "verify/tools.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -50,7 +51,9 @@ void covers_rails(const Survey& survey, Judge& judge) {
     std::vector<std::string> left_out;
     std::size_t used = 0;
     for (const RailEnd& end : node.ends) {
-      if (!end.rdma || !end.wants_rdma() || end.rdma.port->state.value_or("") != "ACTIVE") continue;
+      // Without cluster.yaml nobody says what is a rail: an adapter for storage is left out on purpose.
+      if (end.rail == nullptr || !end.rdma || !end.wants_rdma()) continue;
+      if (end.rdma.port->state.value_or("") != "ACTIVE") continue;
       const nccl::PortChoice* const port = choice_of(node, end);
       if (port == nullptr) continue;
       if (port->used)
@@ -137,12 +140,13 @@ void library_expected(const Survey& survey, Judge& judge) {
     if (library == nullptr) return;
     if (library->version == *node.expect().nccl || library->version.starts_with(*node.expect().nccl + "."))
       return one.pass(library->version);
-    one.warn({.message = fmt::format("NCCL on {} is {}, expected {}", *node.name, library->version,
-                                     *node.expect().nccl),
-              .expected = *node.expect().nccl,
-              .observed = library->version,
-              .remedy = {"Install that version and hold it, or correct expect.nccl in cluster.yaml.",
-                         {"apt-cache policy libnccl2 || dnf list libnccl"}}});
+    one.warn(
+        {.message =
+             fmt::format("NCCL on {} is {}, expected {}", *node.name, library->version, *node.expect().nccl),
+         .expected = *node.expect().nccl,
+         .observed = library->version,
+         .remedy = {"Install that version and hold it, or correct expect.nccl in cluster.yaml.",
+                    for_system(node, {"apt-cache policy libnccl2"}, {"dnf list --showduplicates libnccl"})}});
   });
 }
 

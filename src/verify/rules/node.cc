@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "verify/areas.h"
 #include "verify/differences.h"
+#include "verify/tools.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -66,11 +67,10 @@ void kernel_expected(const Survey& survey, Judge& judge) {
     if (const auto& want = node.expect().kernel; !want)
       one.not_applicable("cluster.yaml names no kernel");
     else
-      version_expected(one, node.facts->system.kernel.release, *want, "the kernel", *node.name,
-                       {"Boot the expected kernel and hold it, or correct expect.kernel in cluster.yaml.",
-                        {"apt-mark showhold || dnf versionlock list"},
-                        true,
-                        true});
+      version_expected(
+          one, node.facts->system.kernel.release, *want, "the kernel", *node.name,
+          {"Boot the expected kernel and hold it, or correct expect.kernel in cluster.yaml.",
+           for_system(node, {"apt-mark showhold"}, {"dnf list --installed kernel-core"}), true, true});
   });
 }
 
@@ -95,9 +95,7 @@ void judge_firmware(Case& one, const NodeView& node, const RdmaDevice& device) {
     return one.not_applicable("cluster.yaml names no firmware for its board");
   version_expected(one, device.firmware, want->second, "the firmware of " + device.name, *node.name,
                    {"Flash that version and reset the adapter, or correct expect.firmware in cluster.yaml.",
-                    {"mstflint -d ADDRESS query", "mstflint -d ADDRESS -i FILE burn"},
-                    true,
-                    false});
+                    flash_with(device), true, false});
 }
 
 void adapter_firmware_expected(const Survey& survey, Judge& judge) {

@@ -7,6 +7,7 @@
 #include "hardware/pci_path.h"
 #include "verify/areas.h"
 #include "verify/pcie_link.h"
+#include "verify/tools.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -183,10 +184,7 @@ void iommu(const Survey& survey, Judge& judge) {
                          *node.name, *translated.front()->iommu_type, translated.front()->address),
          .expected = "off, or identity (passthrough)",
          .observed = *translated.front()->iommu_type,
-         .remedy = {"Add it to the kernel command line and reboot.",
-                    {fmt::format("sed -i.bak 's/^GRUB_CMDLINE_LINUX=\"/&{} /' /etc/default/grub", option),
-                     "update-grub || grub2-mkconfig -o /boot/grub2/grub.cfg"},
-                    true}});
+         .remedy = {"Add it to the kernel command line and reboot.", set_at_boot_with(node, option), true}});
   });
 }
 

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "verify/areas.h"
 #include "verify/expected_rate.h"
+#include "verify/tools.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -55,8 +57,33 @@ void port_state(const Survey& survey, Judge& judge) {
   });
 }
 
+// One node alone: the one that cluster.yaml means, else the first on InfiniBand.
+bool is_to_manage(const Survey& survey, const NodeView& node) {
+  const auto is_meant = [](const NodeView& each) { return each.expect().subnet_manager.value_or(false); };
+  const auto has_port = [](const NodeView& each) {
+    return std::ranges::any_of(each.ends, &RailEnd::infiniband);
+  };
+  if (std::ranges::any_of(survey.nodes, is_meant)) return is_meant(node);
+  const auto first = std::ranges::find_if(survey.nodes, has_port);
+  return first != survey.nodes.end() && &*first == &node;
+}
+
+Remedy start_subnet_manager(const Survey& survey, const NodeView& node) {
+  if (!is_to_manage(survey, node))
+    return {"Start a subnet manager on one other node, or in the switch (unmanaged ones have none).",
+            {"sminfo"}};
+  Remedy remedy{"Start opensm on this node alone (an unmanaged switch has none of its own)."};
+  const std::string unit = subnet_manager_unit(node);
+  const Service* service = find_service(node, {unit});
+  if (service == nullptr || service->load_state != "loaded")
+    remedy.commands = for_system(node, {"apt-get install opensm"}, {"dnf install opensm"});
+  remedy.commands.push_back("systemctl enable --now " + unit);
+  remedy.commands.push_back("sminfo");
+  return remedy;
+}
+
 void subnet_manager(const Survey& survey, Judge& judge) {
-  each_infiniband_end(survey, judge, [](Case& one, const RailEnd& end) {
+  each_infiniband_end(survey, judge, [&](Case& one, const NodeView& node, const RailEnd& end) {
     if (lacks_port(one, end)) return;
     const std::string* state = one.read(end.rdma.port->state);
     if (state == nullptr) return;
@@ -66,8 +93,7 @@ void subnet_manager(const Survey& survey, Judge& judge) {
                            end.rdma_where()),
                        .expected = "ACTIVE",
                        .observed = "INIT",
-                       .remedy = {"Start opensm on one node (an unmanaged switch has none of its own).",
-                                  {"systemctl enable --now opensm", "sminfo"}}});
+                       .remedy = start_subnet_manager(survey, node)});
     const int* manager = one.read(end.rdma.port->sm_lid);
     if (manager == nullptr) return;
     *state == "ACTIVE" ? one.pass(fmt::format("at LID {}", *manager))
@@ -75,8 +101,20 @@ void subnet_manager(const Survey& survey, Judge& judge) {
   });
 }
 
+Remedy ask_for_lid(const NodeView& node, const RailEnd& end) {
+  const std::string state = end.rdma.port->state.value_or("");
+  if (state == "DOWN") return {"Bring the link up first: then the subnet manager gives it one."};
+  const std::string unit = subnet_manager_unit(node);
+  const Service* service = find_service(node, {unit});
+  if (service == nullptr || service->active_state != "active")
+    return {"The subnet manager gives it one: restart that where it runs and read its log.",
+            {"sminfo", "ibstat " + end.rdma.device->name}};
+  return {"The subnet manager gives it one; restart it and read its log.",
+          {"systemctl restart " + unit, "tail /var/log/opensm.log"}};
+}
+
 void lid(const Survey& survey, Judge& judge) {
-  each_infiniband_end(survey, judge, [](Case& one, const RailEnd& end) {
+  each_infiniband_end(survey, judge, [](Case& one, const NodeView& node, const RailEnd& end) {
     if (lacks_port(one, end)) return;
     const int* own = one.read(end.rdma.port->lid);
     if (own == nullptr) return;
@@ -84,9 +122,14 @@ void lid(const Survey& survey, Judge& judge) {
     one.fail({.message = fmt::format("{} has no LID: nothing on the fabric can address it", end.rdma_where()),
               .expected = "a LID",
               .observed = std::to_string(*own),
-              .remedy = {"The subnet manager gives it one; restart it and read its log.",
-                         {"systemctl restart opensm", "tail /var/log/opensm.log"}}});
+              .remedy = ask_for_lid(node, end)});
   });
+}
+
+std::vector<std::string> set_link_type_with(const RailEnd& end) {
+  if (!end.rdma.device->pci_address.ok()) return {};
+  return {fmt::format("mstconfig -d {} set LINK_TYPE_P{}={}", *end.rdma.device->pci_address,
+                      end.rdma.port->number, end.infiniband() ? 1 : 2)};
 }
 
 void link_layer(const Survey& survey, Judge& judge) {
@@ -96,15 +139,12 @@ void link_layer(const Survey& survey, Judge& judge) {
     if (have == nullptr) return;
     const std::string want = end.infiniband() ? "InfiniBand" : "Ethernet";
     if (*have == want) return one.pass(want);
-    const std::string device = end.rdma.device->pci_address.value_or("ADDRESS");
-    one.fail(
-        {.message = fmt::format("{} is set to {}, the rail is {}", end.rdma_where(), *have, want),
-         .expected = want,
-         .observed = *have,
-         .remedy = {"Set the port's type in the adapter's firmware and reboot, or correct the rail's fabric.",
-                    {fmt::format("mstconfig -d {} set LINK_TYPE_P{}={}", device, end.rdma.port->number,
-                                 end.infiniband() ? 1 : 2)},
-                    true}});
+    one.fail({.message = fmt::format("{} is set to {}, the rail is {}", end.rdma_where(), *have, want),
+              .expected = want,
+              .observed = *have,
+              .remedy = {"Set the port's type in the adapter's firmware (VPI cards have both) and reboot; "
+                         "or correct the rail's fabric.",
+                         set_link_type_with(end), true}});
   });
 }
 
@@ -148,30 +188,43 @@ void rate(const Survey& survey, Judge& judge) {
   });
 }
 
+bool connects_ipoib(const RailEnd& end) { return end.model == nullptr || end.model->connected_ipoib; }
+
 void ipoib_mode(const Survey& survey, Judge& judge) {
   each_infiniband_end(survey, judge, [](Case& one, const RailEnd& end) {
     if (one.lacks_interface(end)) return;
     const std::string* mode = one.read_if_there(end.interface->ipoib_mode, "no IPoIB interface");
     if (mode == nullptr) return;
-    const bool can = end.model == nullptr || end.model->connected_ipoib;
-    if (*mode == "datagram" || can) return one.pass(*mode);
-    one.warn(
-        {.message = fmt::format("{} is in connected mode, which a {} does only without its offloads: "
-                                "enhanced IPoIB is datagram",
-                                end.where(), end.model->name),
-         .expected = "datagram",
-         .observed = *mode,
-         .remedy = {
-             "Go back to datagram mode; raise bandwidth by RDMA, not by IPoIB.",
-             {fmt::format("ip link set {0} down; echo datagram > /sys/class/net/{0}/mode; ip link set {0} up",
-                          end.name)}}});
+    if (*mode == "datagram" || connects_ipoib(end)) return one.pass(*mode);
+    one.warn({.message = fmt::format("{} is in connected mode, which a {} does only without its offloads: "
+                                     "enhanced IPoIB is datagram",
+                                     end.where(), end.model->name),
+              .expected = "datagram",
+              .observed = *mode,
+              .remedy = {"Go back to datagram mode, here (IPoIB pauses for a moment) and in the network "
+                         "configuration; raise bandwidth by RDMA, not by IPoIB.",
+                         {fmt::format("echo datagram > /sys/class/net/{}/mode", end.name)}}});
   });
+}
+
+// Datagrams are no larger than the partition's multicast group, whatever the interface is told: 2044 until
+// the subnet manager is told more (ipoib_change_mtu in drivers/infiniband/ulp/ipoib/ipoib_main.c).
+Remedy set_ipoib_mtu(const NodeView& node, const RailEnd& end, int most, bool connects) {
+  const std::string set = fmt::format("ip link set {} mtu {}", end.name, most);
+  constexpr int kOfGroup = 2044;
+  if (connects || most <= kOfGroup) return {"Set it on every node of the rail.", {set}};
+  return {
+      fmt::format("Let the subnet manager make the partition as large: \"Default=0x7fff, ipoib, mtu=5 : "
+                  "ALL=full;\" in its {} and restart it; a managed switch has its own setting. Then restart "
+                  "IPoIB on every node, which cuts its connections, and set the MTU.",
+                  partitions_file(node)),
+      {"saquery -g", set}};
 }
 
 void ipoib_mtu(const Survey& survey, Judge& judge) {
   constexpr int kEncapsulation = 4;  // RFC 4391: the IPoIB header
   constexpr int kConnected = 65520;  // RFC 4755
-  each_infiniband_end(survey, judge, [&](Case& one, const RailEnd& end) {
+  each_infiniband_end(survey, judge, [&](Case& one, const NodeView& node, const RailEnd& end) {
     if (one.lacks_interface(end)) return;
     const std::string* mode = one.read_if_there(end.interface->ipoib_mode, "no IPoIB interface");
     if (mode == nullptr) return;
@@ -180,13 +233,13 @@ void ipoib_mtu(const Survey& survey, Judge& judge) {
     if (have == nullptr) return;
     const int* port = one.read(end.rdma.port->active_mtu);
     if (port == nullptr) return;
-    const int most = *mode == "connected" ? kConnected : *port - kEncapsulation;
+    const bool connects = *mode == "connected" && connects_ipoib(end);
+    const int most = connects ? kConnected : *port - kEncapsulation;
     if (*have == most) return one.pass(std::to_string(*have));
     one.warn({.message = fmt::format("{} ({} mode) has MTU {}, best is {}", end.where(), *mode, *have, most),
               .expected = std::to_string(most),
               .observed = std::to_string(*have),
-              .remedy = {"Set it on every node of the rail.",
-                         {fmt::format("ip link set {} mtu {}", end.name, most)}}});
+              .remedy = set_ipoib_mtu(node, end, most, connects)});
   });
 }
 
@@ -203,12 +256,16 @@ void one_subnet_manager(const Survey& survey, Judge& judge) {
     if (running.empty()) return one.not_applicable("no node runs opensm: the switch has to");
     if (running.size() == 1) return one.pass(running.front());
     for (const std::string& node : running) one.touch("node:" + node);
+    const auto meant = std::ranges::find_if(running, [&](const std::string& name) {
+      return survey.find(name)->expect().subnet_manager.value_or(false);
+    });
+    const std::string& keeper = meant == running.end() ? running.front() : *meant;
     one.warn({.message = fmt::format("opensm runs on {}: at a failover routes may change under running jobs",
                                      fmt::join(running, ", ")),
               .expected = "one node, or priorities set on purpose",
               .observed = fmt::format("{}", fmt::join(running, " ")),
               .remedy = {"Keep it on one node, or give each an explicit sm_priority.",
-                         {fmt::format("systemctl disable --now opensm  # on all but {}", running.front())}}});
+                         {fmt::format("systemctl disable --now opensm  # on all but {}", keeper)}}});
   });
 }
 
@@ -238,6 +295,21 @@ bool is_hardware_roce(const RailEnd& end) { return end.roce() && !end.software_r
 
 Things roce_ends(const NodeView& node) { return touches_of_ends(node, is_hardware_roce); }
 
+// A node that has no such unit gets one for its rails' devices; systemd takes $$ for one $.
+std::vector<std::string> enable_unit_with(const NodeView& node, const Service* service) {
+  if (service != nullptr && service->load_state == "loaded") return {"systemctl enable --now rdma-cm-tos"};
+  std::set<std::string> devices;
+  for (const RailEnd& end : node.ends)
+    if (is_hardware_roce(end) && end.rdma) devices.insert(end.rdma.device->name);
+  return {
+      fmt::format("printf '%s\\n' '[Unit]' 'After=network-online.target' '[Service]' 'Type=oneshot' "
+                  "'RemainAfterExit=yes' 'ExecStart=/bin/sh -c \"cd /sys/kernel/config/rdma_cm; for d in {}; "
+                  "do mkdir -p $$d; echo {} | tee $$d/ports/*/default_roce_tos; done\"' '[Install]' "
+                  "'WantedBy=multi-user.target' > /etc/systemd/system/rdma-cm-tos.service",
+                  fmt::join(devices, " "), *node.expect().traffic_class),
+      "systemctl daemon-reload", "systemctl enable --now rdma-cm-tos"};
+}
+
 void traffic_class_service(const Survey& survey, Judge& judge) {
   each_node(survey, judge, "rdma-cm-tos", roce_ends, [](Case& one, const NodeView& node) {
     if (!node.expect().traffic_class || std::ranges::none_of(node.ends, is_hardware_roce))
@@ -253,8 +325,7 @@ void traffic_class_service(const Survey& survey, Judge& judge) {
                                 *node.name, have),
          .expected = "enabled and active",
          .observed = have,
-         .remedy = {"Install and enable the unit that writes default_roce_tos.",
-                    {"systemctl enable --now rdma-cm-tos"}}});
+         .remedy = {"Let a unit write default_roce_tos at every boot.", enable_unit_with(node, service)}});
   });
 }
 

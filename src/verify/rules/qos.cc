@@ -4,13 +4,15 @@
 #include <algorithm>
 
 #include "verify/areas.h"
+#include "verify/tools.h"
 #include "verify/walk.h"
 
 namespace railbed {
 namespace {
 
 constexpr int kDefaultTrafficClass = 104;  // DSCP 26, as the guides and NVIDIA's RoCE quick start set it
-constexpr int kNotificationDscp = 48;      // NVIDIA's default for congestion notifications
+constexpr std::string_view kNeedsDcb = " (dcb of iproute2 5.11, or mlnx_qos of NVIDIA's driver).";
+constexpr int kNotificationDscp = 48;  // NVIDIA's default for congestion notifications
 
 // True, and the case has ended, where no adapter speaks RoCE behind this interface.
 bool lacks_roce_adapter(Case& one, const RailEnd& end) {
@@ -69,7 +71,7 @@ void each_lossless_end(const Survey& survey, Judge& judge, const Look& look) {
 }
 
 void trust_dscp(const Survey& survey, Judge& judge) {
-  each_lossless_end(survey, judge, [](Case& one, const NodeView&, const RailEnd& end) {
+  each_lossless_end(survey, judge, [](Case& one, const NodeView& node, const RailEnd& end) {
     const Priorities* priorities = priorities_of(one, end);
     if (priorities == nullptr) return;
     if (!priorities->dscp.empty()) return one.pass("dscp");
@@ -79,8 +81,9 @@ void trust_dscp(const Survey& survey, Judge& judge) {
                   end.where()),
               .expected = "dscp",
               .observed = "pcp",
-              .remedy = {"Trust DSCP, now and by a boot unit.",
-                         {fmt::format("mlnx_qos -i {} --trust dscp", end.name)}}});
+              .remedy = {
+                  fmt::format("Trust DSCP, now and by a boot unit{}", kNeedsDcb),
+                  trust_dscp_with(node, end.name, dscp_of(node), priority_of(*priorities, dscp_of(node)))}});
   });
 }
 
@@ -91,8 +94,6 @@ void pfc(const Survey& survey, Judge& judge) {
     const int wanted = priority_of(*priorities, dscp_of(node));
     if (priorities->lossless == std::vector<int>{wanted})
       return one.pass(fmt::format("priority {} alone", wanted));
-    std::string flags;
-    for (int i = 0; i < 8; ++i) flags += fmt::format("{}{}", i == 0 ? "" : ",", i == wanted ? 1 : 0);
     const std::string have = priorities->lossless.empty()
                                  ? "no priority"
                                  : fmt::format("priority {}", fmt::join(priorities->lossless, ", "));
@@ -103,8 +104,8 @@ void pfc(const Survey& survey, Judge& judge) {
                              covered ? "others can stop it" : "it is dropped when a buffer is full"),
              .expected = fmt::format("priority {} alone", wanted),
              .observed = have,
-             .remedy = {"Turn PFC on for this priority only, as on the switch.",
-                        {fmt::format("mlnx_qos -i {} --pfc {}", end.name, flags)}}});
+             .remedy = {fmt::format("Turn PFC on for this priority only, as on the switch{}", kNeedsDcb),
+                        make_lossless_with(node, end.name, wanted)}});
   });
 }
 
@@ -179,14 +180,15 @@ void roce_mode(const Survey& survey, Judge& judge) {
         one.read_if_there(end.rdma.port->roce_mode, "nobody made the port's folder in configfs");
     if (mode == nullptr) return;
     if (*mode == "RoCE v2") return one.pass(*mode);
-    one.fail({.message = fmt::format(
-                  "RDMA-CM makes {} connections on {} of {}: they carry no DSCP and cross no router", *mode,
-                  end.rdma_name(), *end.node),
-              .expected = "RoCE v2",
-              .observed = *mode,
-              .remedy = {"Set version 2, now and by a boot unit.",
-                         {fmt::format("cma_roce_mode -d {} -p {} -m 2", end.rdma.device->name,
-                                      end.rdma.port->number)}}});
+    one.fail(
+        {.message =
+             fmt::format("RDMA-CM makes {} connections on {} of {}: they carry no DSCP and cross no router",
+                         *mode, end.rdma_name(), *end.node),
+         .expected = "RoCE v2",
+         .observed = *mode,
+         .remedy = {"Set version 2, now and by a boot unit.",
+                    {fmt::format("echo 'RoCE v2' > /sys/kernel/config/rdma_cm/{}/ports/{}/default_roce_mode",
+                                 end.rdma.device->name, end.rdma.port->number)}}});
   });
 }
 
@@ -199,7 +201,7 @@ std::span<const Rule> qos_rules() {
        .why = "RoCE v1 is no IP: switches cannot sort it by DSCP, and it ends at the first router.",
        .source = "/sys/kernel/config/rdma_cm/*/ports/*/default_roce_mode",
        .standard = "RoCE v2; not judged where nobody made that folder",
-       .remedy = "cma_roce_mode -m 2.",
+       .remedy = "default_roce_mode in configfs.",
        .fixture = "h100-roce-v1",
        .explained_by = {},
        .check = roce_mode},
@@ -209,7 +211,7 @@ std::span<const Rule> qos_rules() {
               "A port that looks at VLAN tags instead puts all of it in priority 0.",
        .source = "DCB netlink (dcb app show)",
        .standard = "dscp, where expect.traffic_class is set and a switch is between",
-       .remedy = "mlnx_qos --trust dscp.",
+       .remedy = "dcb app, or mlnx_qos --trust dscp.",
        .fixture = "h100-trust-pcp",
        .explained_by = {},
        .check = trust_dscp},
@@ -218,7 +220,7 @@ std::span<const Rule> qos_rules() {
        .why = "Without PFC full buffers drop RoCE packets; with PFC on more priorities they stop each other.",
        .source = "DCB netlink (dcb pfc show)",
        .standard = "exactly the priority of expect.traffic_class (104 is DSCP 26, priority 3)",
-       .remedy = "mlnx_qos --pfc.",
+       .remedy = "dcb pfc, or mlnx_qos --pfc.",
        .fixture = "h100-pfc-off",
        .explained_by = {"rdma.global-pause"},
        .check = pfc},

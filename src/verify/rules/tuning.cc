@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "verify/areas.h"
+#include "verify/tools.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -154,9 +155,7 @@ void clock_synchronised(const Survey& survey, Judge& judge) {
                   *node.name),
               .expected = "synchronised",
               .observed = "not synchronised",
-              .remedy = {"Start a time service and let it settle.",
-                         {"systemctl enable --now chrony || systemctl enable --now systemd-timesyncd",
-                          "timedatectl"}}});
+              .remedy = {"Start a time service and let it settle.", keep_time_with(node)}});
   });
 }
 

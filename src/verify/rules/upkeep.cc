@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "verify/areas.h"
+#include "verify/tools.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -21,7 +22,7 @@ void reboot_pending(const Survey& survey, Judge& judge) {
               .expected = "not required",
               .observed = "required",
               .remedy = {"Drain the node and reboot it at a time of your choosing.",
-                         {"cat /run/reboot-required.pkgs", "systemctl reboot"},
+                         {"cat /run/reboot-required.pkgs", "reboot"},
                          true}});
   });
 }
@@ -84,9 +85,8 @@ void kernel_headers(const Survey& survey, Judge& judge) {
                   *node.name, release),
               .expected = "installed",
               .observed = "missing",
-              .remedy = {"Install them.",
-                         {fmt::format("apt-get install linux-headers-{0} || dnf install kernel-devel-{0}",
-                                      release)}}});
+              .remedy = {"Install them.", for_system(node, {"apt-get install linux-headers-" + release},
+                                                     {"dnf install kernel-devel-" + release})}});
   });
 }
 
@@ -118,14 +118,19 @@ void firewall(const Survey& survey, Judge& judge) {
       if (has_address(end) && !lets_in(*rules, end)) shut.push_back(end.name);
     if (!rules->drops) return one.pass("open");
     if (shut.empty()) return one.pass("rails are let in");
+    std::vector<std::string> commands;
+    for (const std::string& interface : shut)
+      for (std::string& command : let_in_with(node, interface))
+        if (std::ranges::find(commands, command) == commands.end()) commands.push_back(std::move(command));
     one.warn(
         {.message = fmt::format("{} drops what arrives and has no rule for {}: "
                                 "NCCL's connections and railbed's TCP measurements will not get in",
                                 *node.name, fmt::join(shut, ", ")),
          .expected = "rails are let in",
          .observed = "dropped",
-         .remedy = {"Let the rails in: they are private networks.",
-                    {fmt::format("nft insert rule inet filter input iifname {} accept", shut.front())}}});
+         .remedy = {"Let the rails in, at the place where this node's firewall is written: they are private "
+                    "networks.",
+                    commands}});
   });
 }
 

@@ -1,0 +1,339 @@
+// Remedies run on the very node that they are for, and harm nothing that works there: every command of every
+// finding of every machine is held against what that machine's system and drivers have.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "cli/testing/machines.h"
+#include "verify/tools.h"
+
+namespace railbed {
+namespace {
+
+enum class From {
+  kAnywhere,    // coreutils, util-linux, kmod, iproute2, pciutils, ethtool: part of every server installation
+  kSystemd,     // where it was booted with systemd
+  kApt,         // Debian, Ubuntu
+  kDnf,         // RHEL and its siblings
+  kIproute511,  // dcb: Ubuntu 22.04, Debian 12, RHEL 9
+  kVendorDriver,  // MLNX_OFED, DOCA-OFED
+  kPackage,       // a distribution's package, which the command has to name
+  kFirewalld,
+  kUfw,
+  kGpu,         // comes with NVIDIA's driver
+  kDkms,        // where DKMS builds modules
+  kSecureBoot,  // shim brings mokutil along
+};
+
+struct Tool {
+  From from;
+  std::set<std::string_view> programs;
+};
+
+// packages.debian.org, packages.ubuntu.com, Red Hat's package manifests; docs.nvidia.com, MLNX_OFED and
+// DOCA-OFED.
+const std::vector<Tool>& tools() {
+  static const std::vector<Tool> kTools = {
+      {From::kAnywhere,
+       {"awk",     "cat",     "chcpu",  "cut",     "dmesg",   "dmidecode", "du",     "echo",
+        "env",     "ethtool", "export", "fuser",   "grep",    "head",      "ip",     "ldconfig",
+        "ls",      "lscpu",   "lspci",  "mkdir",   "modinfo", "modprobe",  "mount",  "multipath",
+        "nfsstat", "ping",    "printf", "ps",      "railbed", "rdma",      "reboot", "sed",
+        "setpci",  "sort",    "ssh",    "swapoff", "sysctl",  "tail",      "tee",    "udevadm",
+        "uname",   "uniq",    "unset",  "nft",     "chronyc", "rmmod",     "true"}},
+      {From::kSystemd, {"journalctl", "systemctl", "timedatectl"}},
+      {From::kApt, {"apt-cache", "apt-get", "apt-mark", "dpkg", "update-grub", "update-initramfs"}},
+      {From::kDnf, {"akmods", "dnf", "dracut", "grubby"}},
+      {From::kIproute511, {"dcb"}},
+      {From::kVendorDriver,
+       {"cma_roce_mode", "cma_roce_tos", "ibdiagnet", "mget_temp", "mlnx_qos", "mlxconfig", "mlxfwmanager",
+        "mlxlink", "mst", "ofed_info", "show_gids"}},
+      {From::kPackage,
+       {"ibqueryerrors", "ibstat", "iblinkinfo", "ipmitool", "mstconfig", "mstflint", "mstlink", "numactl",
+        "nvme", "perfquery", "ras-mc-ctl", "saquery", "smartctl", "sminfo"}},
+      {From::kFirewalld, {"firewall-cmd"}},
+      {From::kUfw, {"ufw"}},
+      {From::kGpu, {"nvidia-smi"}},
+      {From::kDkms, {"dkms"}},
+      {From::kSecureBoot, {"mokutil"}},
+  };
+  return kTools;
+}
+
+bool is_one_of(const Facts& facts, std::initializer_list<std::string_view> systems) {
+  const std::string id = facts.system.os.id.value_or("");
+  return id.empty() || std::ranges::find(systems, id) != systems.end();
+}
+bool is_debian(const Facts& facts) { return is_one_of(facts, {"debian", "ubuntu"}); }
+bool is_red_hat(const Facts& facts) {
+  return is_one_of(facts, {"rhel", "rocky", "almalinux", "centos", "fedora", "ol", "amzn"});
+}
+
+const Service* service_of(const Facts& facts, std::string_view unit) {
+  for (const Service& one : items(facts.system.services))
+    if (one.name == unit && one.load_state == "loaded") return &one;
+  return nullptr;
+}
+bool runs(const Facts& facts, std::string_view unit) {
+  const Service* service = service_of(facts, unit);
+  return service != nullptr && service->active_state == "active";
+}
+
+bool has_dcb(const Facts& facts) {
+  const std::string version = facts.system.os.version.value_or("");
+  const int major = parse_number<int>(version.substr(0, version.find('.'))).value_or(0);
+  const std::string id = facts.system.os.id.value_or("");
+  return major >= (id == "ubuntu" ? 22 : id == "debian" ? 12 : 9);
+}
+
+bool has(const Facts& facts, From from, const std::string& command) {
+  switch (from) {
+    case From::kAnywhere:
+      return true;
+    case From::kSystemd:
+      return !facts.system.services.absent();
+    case From::kApt:
+      return is_debian(facts);
+    case From::kDnf:
+      return is_red_hat(facts);
+    case From::kIproute511:
+      return has_dcb(facts);
+    case From::kVendorDriver:
+      return facts.rdma.driver_version.value_or("").find("-1.") != std::string::npos;
+    case From::kPackage:
+      return command.find("of package ") != std::string::npos;
+    case From::kFirewalld:
+      return runs(facts, "firewalld");
+    case From::kUfw:
+      return runs(facts, "ufw");
+    case From::kGpu:
+      return std::ranges::any_of(items(facts.pci), is_gpu);
+    case From::kDkms:
+      return facts.system.kernel.dkms.ok();
+    case From::kSecureBoot:
+      return facts.system.kernel.signatures_required.value_or(true);
+  }
+  return false;
+}
+
+// Empty: every program of the command is there.
+std::string lacks(const Facts& facts, const std::string& command) {
+  for (const std::string& program : programs_of(command)) {
+    if (program.starts_with('/')) continue;  // the Python of a virtual environment
+    const auto found =
+        std::ranges::find_if(tools(), [&](const Tool& one) { return one.programs.contains(program); });
+    if (found == tools().end()) return program + " is in no table: where does it come from?";
+    if (!has(facts, found->from, command)) return program + " is not on this node";
+  }
+  return {};
+}
+
+// What has to be replaced by hand, and guesses.
+std::string unfit(const std::string& command) {
+  if (command.find("||") != std::string::npos) return "tries one command and then another";
+  for (const std::string_view word : words(command))
+    for (const std::string_view blank : {"ADDRESS", "IF", "DEV", "DEVICE"})
+      if (word.find(blank) == 0 && word.size() == blank.size()) return "leaves a blank to fill in";
+  return {};
+}
+
+// RHEL 10 and its siblings have no mlx4 (Considerations in adopting RHEL 10).
+std::string absent_module(const Facts& facts, const std::string& command) {
+  if (!command.starts_with("modprobe mlx4") || is_debian(facts)) return {};
+  return facts.system.os.version.value_or("").starts_with("10") ? "has no such module there" : "";
+}
+
+std::string_view word_after(const std::string& command, std::string_view what) {
+  const auto all = words(command);
+  const auto found = std::ranges::find(all, what);
+  return found == all.end() || found + 1 == all.end() ? std::string_view() : *(found + 1);
+}
+
+bool carries_more(const Facts& facts, std::string_view name) {
+  const auto& routes = facts.net.default_routes;
+  if (routes.ok() && std::ranges::find(*routes, name) != routes->end()) return true;
+  const std::string vlan = std::string(name) + ".";
+  for (const NetInterface& one : items(facts.net.interfaces))
+    if (one.name.starts_with(vlan)) return true;
+  const NetInterface* interface = find_interface(facts.net, name);
+  return interface == nullptr || interface->master.ok();
+}
+
+// What a command does to links and addresses that work.
+std::string harm(const Facts& facts, const std::string& command, const Remedy& remedy) {
+  const bool warns = remedy.text.find("cut") != std::string::npos;
+  if (command.starts_with("ip link set") && command.find(" down") != std::string::npos) {
+    const std::string_view name = word_after(command, "set");
+    if (carries_more(facts, name)) return "takes a link down that carries more";
+    const NetInterface* interface = find_interface(facts.net, name);
+    if (!warns && !items(interface->addresses).empty()) return "does not say that it cuts connections";
+  }
+  if (command.starts_with("ip address del")) {
+    if (carries_more(facts, word_after(command, "dev"))) return "takes an address that carries more";
+    if (!warns) return "does not say that it cuts connections";
+  }
+  if (command.starts_with("ip address add")) {
+    const NetInterface* interface = find_interface(facts.net, word_after(command, "dev"));
+    if (interface == nullptr || interface->master.ok()) return "gives an address to a bond's member";
+  }
+  return {};
+}
+
+// A unit that is not there, and that no command before installs.
+std::string wrong_unit(const Facts& facts, const std::string& command, const Remedy& remedy) {
+  const auto all = words(command);
+  const auto call = std::ranges::find_if(
+      all, [](std::string_view word) { return word == "enable" || word == "disable" || word == "restart"; });
+  if (call == all.begin() || call == all.end() || *(call - 1) != "systemctl") return {};
+  const auto unit =
+      std::find_if(call + 1, all.end(), [](std::string_view word) { return !word.starts_with('-'); });
+  if (unit == all.end() || service_of(facts, *unit) != nullptr) return {};
+  const bool installed = std::ranges::any_of(remedy.commands, [&](const std::string& other) {
+    return &other < &command && other.find(*unit) != std::string::npos;
+  });
+  // Units of which the limits were read from a running process, and those that every systemd has.
+  const auto& limits = facts.system.memory.service_memlock;
+  const bool there = std::ranges::find(limits, *unit, &ServiceLimit::service) != limits.end() ||
+                     unit->starts_with("systemd-");
+  return installed || there ? std::string() : fmt::format("the unit {} is not there", *unit);
+}
+
+std::string wrong_place(const Facts& facts, const std::string& command) {
+  if (command.find("/etc/opensm/") != std::string::npos && !is_debian(facts)) return "is in /etc/rdma there";
+  if (command.find("/etc/rdma/") != std::string::npos && !is_red_hat(facts)) return "is in /etc/opensm there";
+  const std::size_t ecn = command.find("/ecn/");
+  for (const NetInterface& one : items(facts.net.interfaces))
+    if (ecn != std::string::npos && command.find("/" + one.name + "/ecn/") != std::string::npos &&
+        !one.congestion.ok())
+      return "its driver has no such switch";
+  return {};
+}
+
+std::string unsaid_reboot(const std::string& command, const Remedy& remedy) {
+  for (const std::string_view needs : {"reboot", "grubby", "update-grub", " burn"})
+    if (command.find(needs) != std::string::npos && !remedy.needs_reboot)
+      return "does not say that it reboots";
+  return {};
+}
+
+// NCCL_IB_HCA of a remedy names rails alone: other adapters are for storage or management.
+std::string foreign_adapter(const Machine& machine, const Finding& one, const Facts& facts,
+                            const std::string& command) {
+  const std::size_t at = command.rfind("NCCL_IB_HCA==");
+  if (at == std::string::npos || one.rule != "nccl.hca") return {};
+  std::set<std::string> rails;
+  for (const Rail& rail : machine.evidence.cluster.rails)
+    for (const RailPort& port : rail.ports)
+      if (const RdmaPortRef found = rdma_port_of(facts.rdma, facts.net, port.interface))
+        rails.insert(found.device->name);
+  std::string list = command.substr(at + 13);
+  list = list.substr(0, list.find('/'));
+  for (const std::string_view entry : split(list, ','))
+    if (!rails.contains(std::string(entry.substr(0, entry.find(':')))))
+      return "gives NCCL an adapter of no rail";
+  return {};
+}
+
+std::vector<std::string> faults_of(const Machine& machine, const Finding& one, const std::string& command) {
+  std::vector<std::string> faults = {unfit(command), unsaid_reboot(command, one.remedy)};
+  const std::size_t on = command.find("  # on ");
+  std::string name = one.node;
+  if (name.empty() && on != std::string::npos) name = std::string(split(command.substr(on + 7), ',').front());
+  const auto node = machine.evidence.nodes.find(name);
+  if (node == machine.evidence.nodes.end()) {
+    Facts unknown;  // any system, with systemd
+    unknown.system.services = {std::vector<Service>(), "systemctl show"};
+    faults.push_back(lacks(unknown, command));
+  } else {
+    const Facts& facts = node->second;
+    for (std::string fault : {lacks(facts, command), harm(facts, command, one.remedy),
+                              wrong_unit(facts, command, one.remedy), wrong_place(facts, command),
+                              absent_module(facts, command), foreign_adapter(machine, one, facts, command)})
+      faults.push_back(std::move(fault));
+  }
+  std::erase(faults, std::string());
+  return faults;
+}
+
+TEST(Remedies, RunOnTheNodeAndHarmNothingThatWorks) {
+  for (const auto& folder : machine_folders()) {
+    const std::string name = folder.filename().string();
+    const Machine& machine = machine_of(name);
+    for (const Finding& one : machine.verdict.findings)
+      for (const std::string& command : one.remedy.commands)
+        for (const std::string& fault : faults_of(machine, one, command))
+          ADD_FAILURE() << name << ": " << one.rule << " " << one.node << ": " << command << "\n  " << fault;
+  }
+}
+
+std::vector<Remedy> remedies_of(std::string_view machine, std::string_view rule) {
+  std::vector<Remedy> remedies;
+  for (const Finding& one : machine_of(machine).verdict.findings)
+    if (one.rule == rule && (one.status == Status::kFail || one.status == Status::kWarn))
+      remedies.push_back(one.remedy);
+  return remedies;
+}
+
+Remedy remedy_of(std::string_view machine, std::string_view rule) {
+  const auto all = remedies_of(machine, rule);
+  EXPECT_EQ(all.size(), 1U) << machine << " " << rule;
+  return all.empty() ? Remedy() : all.front();
+}
+
+bool mentions(const Remedy& remedy, std::string_view what) {
+  return remedy.text.find(what) != std::string::npos ||
+         std::ranges::any_of(remedy.commands, [&](const std::string& command) {
+           return command.find(what) != std::string::npos;
+         });
+}
+
+using Lines = std::vector<std::string>;
+
+TEST(Remedies, LeaveWhatCarriesARailAlone) {
+  EXPECT_TRUE(remedies_of("v100-vlan-rail", "net.unused-adapter").empty()) << "ens6 carries ens6.100";
+  const Remedy member = remedy_of("v100-bond-address-missing", "net.address");
+  EXPECT_TRUE(member.commands.empty());
+  EXPECT_TRUE(mentions(member, "bond0"));
+}
+
+TEST(Remedies, OfGidsFitTheTable) {
+  EXPECT_EQ(
+      remedy_of("v100-gid-missing", "rdma.gid").commands,
+      (Lines{"ip address del 10.0.1.1/24 dev ens6", "ip address add 10.0.1.1/24 dev ens6", "rdma link show"}))
+      << "the kernel lost the event";
+  const Remedy old = remedy_of("v100-gid-v1-only", "rdma.gid");
+  EXPECT_TRUE(mentions(old, "RoCE v2")) << old.text;
+  EXPECT_FALSE(mentions(old, "ip address")) << "the address is there";
+  EXPECT_TRUE(mentions(remedy_of("v100-address-missing", "rdma.gid"), "give it its address"));
+}
+
+TEST(Remedies, OfADuplicateAddressNameTheWrongHolder) {
+  EXPECT_EQ(remedy_of("v100-duplicate-address", "net.duplicate-address").commands,
+            Lines{"ip address del 10.0.1.1/24 dev ens6  # on gpuserver2"});
+}
+
+TEST(Remedies, OfIpoibFitTheAdapterAndTheSubnetManager) {
+  for (const Remedy& one : remedies_of("r730-ipoib-mtu", "rdma.ipoib-mtu")) {
+    EXPECT_TRUE(mentions(one, "mtu=5") && mentions(one, "/etc/rdma/partitions.conf")) << one.text;
+    EXPECT_TRUE(mentions(one, "cuts")) << one.text;
+  }
+  for (const Remedy& one : remedies_of("r730-ipoib-connected", "rdma.ipoib-mtu"))
+    EXPECT_FALSE(mentions(one, "65520")) << "enhanced IPoIB has no connected mode";
+}
+
+TEST(Remedies, StartOneSubnetManager) {
+  std::size_t starts = 0;
+  for (const Remedy& one : remedies_of("r730-no-subnet-manager", "rdma.subnet-manager"))
+    starts += mentions(one, "systemctl enable --now opensm") ? 1 : 0;
+  EXPECT_EQ(starts, 1U);
+}
+
+TEST(Remedies, GiveNcclNoAdapterThatNobodyCallsARail) {
+  EXPECT_FALSE(mentions(remedy_of("v100-nccl-no-cluster", "nccl.hca"), "NCCL_IB_HCA=="));
+}
+
+}  // namespace
+}  // namespace railbed
