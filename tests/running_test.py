@@ -136,8 +136,7 @@ def on_this_machine(library):
         yield f"a process that ended: {code} {error}"
 
 
-def in_namespaces(library, folder):
-    # /dev with one GPU and no /dev/infiniband; a link out of its root; Debian's /etc/hosts.
+def in_namespaces(library):
     before = (f"mount -t tmpfs -o size=65536k none /dev/shm; mount -t tmpfs none /mnt; "
               f"ip link set lo up; ip link add eth7 type dummy; ip address add 10.77.0.5/24 dev eth7; ip link set eth7 up;")
     with Rank(library, ["--mount", "--net"], {"VLLM_HOST_IP": "10.77.0.6"}, before=before) as rank:
@@ -220,7 +219,7 @@ def on_real_processes():
         library = folder / "libnccl.so.2"
         subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(library)], input=LIBRARY, text=True, check=True)
         yield from on_this_machine(library)
-        yield from in_namespaces(library, folder)
+        yield from in_namespaces(library)
         yield from links_stay_inside(library, folder)
         yield from connections(library)
 
