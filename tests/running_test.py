@@ -18,9 +18,9 @@ RAILBED = os.environ["RAILBED"]
 TREES = {
     "sound": ([], 0),
     "no-devices": (["no-rdma-nodes", "tcp-in-use"], 2),
-    "no-libibverbs": (["tcp-in-use"], 2),
+    "no-libibverbs": (["tcp-in-use"], 1),
     "memlock": (["memlock"], 2),
-    "nodes-closed": (["rdma-nodes-closed", "memlock"], 2),
+    "nodes-closed": (["rdma-nodes-closed"], 2),
     "devices-lacking": (["rdma-devices-lacking"], 1),
     "shm-small": (["shm-small"], 1),
     "own-network": (["own-network"], 1),
@@ -138,7 +138,7 @@ def on_this_machine(library):
 
 def in_namespaces(library):
     before = (f"mount -t tmpfs -o size=65536k none /dev/shm; mount -t tmpfs none /mnt; "
-              f"ip link set lo up; ip link add eth7 type dummy; ip address add 10.77.0.5/24 dev eth7; ip link set eth7 up;")
+              f"ip link set lo up; ip link add eth7 type veth peer name eth8; ip link set eth8 up; ip address add 10.77.0.5/24 dev eth7; ip link set eth7 up;")
     with Rank(library, ["--mount", "--net"], {"VLLM_HOST_IP": "10.77.0.6"}, before=before) as rank:
         verdict = look(rank.pid)
         seen = verdict["process"]["seen"]

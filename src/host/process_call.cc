@@ -91,7 +91,9 @@ class ProcessFolder {
   // `name` without a slash in front.
   Fd open_inside(const std::string& name, int flags) const {
     open_how how = {};
-    how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    const int quiet =
+        (flags & O_PATH) != 0 ? 0 : O_NOCTTY | O_NONBLOCK;  // openat2() takes no other beside O_PATH
+    how.flags = static_cast<std::uint64_t>(flags | quiet | O_CLOEXEC);
     how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
     if (!root_) errno = root_error_;
     return root_ ? Fd(static_cast<int>(syscall(SYS_openat2, root_.get(), name.c_str(), &how, sizeof how)))

@@ -68,17 +68,22 @@ NetInterface interface_of_process(const SeenInterface& seen, const std::string& 
   return one;
 }
 
+// Gloo connects nodes before NCCL does anything: without another cause it may just not have begun.
 void lint_use(ProcessView& view) {
   if (view.uses.network != "TCP" || !view.node_has_rdma()) return;
+  const auto explains = [](const ProcessComplaint& one) { return one.severity == Severity::kError; };
+  const bool explained = std::ranges::any_of(view.complaints, explains) || !view.wants_rdma();
   std::string remedy = "Run one rank with NCCL_DEBUG=INFO, then: railbed nccl --log FILE";
-  if (!view.complaints.empty() || !view.wants_rdma())
-    remedy = "What is said beside this is the likely cause; restart the job after it is mended.";
+  if (explained)
+    remedy = "What is said beside this is the likely cause; start the job anew after it is mended.";
   else if (view.process.seen.libraries.ok() && !view.has("libibverbs"))
     remedy =
-        "libibverbs is not loaded. Install it where the job runs: libibverbs1 and ibverbs-providers "
-        "(Debian, Ubuntu), rdma-core and libibverbs (RHEL).";
-  view.say(Severity::kError, "tcp-in-use",
-           fmt::format("sends over TCP on a node that has RDMA: {}", view.uses.why), std::move(remedy));
+        "libibverbs is not loaded. Unless NCCL has yet to begin, it is missing where the job runs: install "
+        "libibverbs1 and ibverbs-providers (Debian, Ubuntu), or libibverbs and rdma-core (RHEL).";
+  view.say(explained ? Severity::kError : Severity::kWarning, "tcp-in-use",
+           fmt::format("sends over TCP on a node that has RDMA: {}{}", view.uses.why,
+                       explained ? "" : "; or NCCL has not begun"),
+           std::move(remedy));
 }
 
 }  // namespace
@@ -185,10 +190,15 @@ NetworkUse used_now(const Process& process, const Facts& node) {
     return {"", fmt::format("{}, which may be its first contact only: it may not have begun", connections)};
   const bool closed = process.seen.open_devices.ok() && !has_rdma_open(process);
   if (closed) return {"TCP", fmt::format("{}, and no RDMA device is open", connections)};
-  if (lists_its_queue_pairs(process, node)) return {"TCP", fmt::format("{}, and no queue pair", connections)};
-  return {"", fmt::format("{}, and an RDMA device is open; `rdma resource show qp` did not tell its queue "
-                          "pairs: as root, in the node's own network, it does",
-                          connections)};
+  if (!process.seen.open_devices.ok())
+    return {"", fmt::format("{}; its open devices: {}", connections,
+                            describe(process.seen.open_devices.miss(), process.seen.open_devices.from()))};
+  if (lists_its_queue_pairs(process, node))
+    return {"", fmt::format("{}; an RDMA device is open, and no queue pair is connected yet", connections)};
+  return {"", fmt::format(
+                  "{}; an RDMA device is open, and `rdma resource show qp` does not tell its queue pairs: "
+                  "as root, in the node's own network, it does",
+                  connections)};
 }
 
 Severity ProcessVerdict::worst() const {
