@@ -209,15 +209,17 @@ Severity ProcessVerdict::worst() const {
 }
 
 ProcessVerdict judge_process(const Process& process, const Facts& node, const Expectation& expected) {
-  const Facts seen = as_seen_by(process, node);
   Expectation its = expected;
   if (const auto mapped = installed_version(process.nccl)) its.version = mapped;
+  Facts seen = as_seen_by(process, node);
   ProcessVerdict verdict{.process = process,
                          .uses = used_now(process, node),
                          .complaints = {},
-                         .variables = lint(seen, its),
+                         .variables = {},
                          .choices = predict(seen, its.version),
                          .version = its.version.value_or(kNewestKnown).to_text()};
+  seen.rdma.devices = node.rdma.devices;  // a name is not wrong because the process lacks the device's node
+  verdict.variables = lint(seen, its);
   ProcessView view{process, node, verdict.choices, verdict.uses};
   lint_process_devices(view);
   lint_process_addresses(view);
