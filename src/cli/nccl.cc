@@ -1,4 +1,5 @@
-// railbed nccl: what is wrong with this node's NCCL variables, what NCCL will choose, what its log says.
+// railbed nccl: what is wrong with this node's NCCL variables, what NCCL will choose, what its log says, and
+// how a running job sees the node.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -7,6 +8,7 @@
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/nccl_log.h"
+#include "cli/nccl_running.h"
 #include "cli/terminal.h"
 #include "facts/facts.h"
 #include "host/open.h"
@@ -23,6 +25,7 @@ struct NcclOptions {
   std::string log;
   std::string version;
   std::optional<int> traffic_class;
+  RunningOptions running;
   bool rails = false;
   bool json = false;
 };
@@ -43,6 +46,7 @@ int look_at_node(const NcclOptions& options) {
   }
   const auto host = open_root(options.root);
   if (!host) return report(host.error());
+  if (options.running.asked()) return look_at_running(**host, options.running, expected, options.json);
   const Facts facts = collect_facts(**host);
   if (!expected.version) expected.version = nccl::installed_version(facts.nccl);
   const auto complaints = nccl::lint(facts, expected);
@@ -66,7 +70,22 @@ int look_at_node(const NcclOptions& options) {
 Action declare_nccl(CLI::App& app) {
   auto options = std::make_shared<NcclOptions>();
   app.add_option("--root", options->root, "look at this folder or .tree file instead of this machine");
-  app.add_option("--log", options->log, "explain this NCCL_DEBUG=INFO log instead; - reads standard input");
+  auto* const log = app.add_option("--log", options->log,
+                                   "explain this NCCL_DEBUG=INFO log instead; - reads standard input");
+  auto* const running =
+      app.add_flag("--running", options->running.all,
+                   "look at all running processes that have NCCL loaded: what each has, uses and lacks");
+  auto* const pid = app.add_option("--pid", options->running.pid, "look at this running process")
+                        ->check(CLI::PositiveNumber)
+                        ->excludes(running)
+                        ->excludes(log);
+  app.add_option(
+         "--container", options->running.container,
+         "look at the job in this container: docker's or podman's name, or 12 digits of its identifier")
+      ->excludes(running)
+      ->excludes(pid)
+      ->excludes(log);
+  running->excludes(log);
   app.add_option("--nccl-version", options->version,
                  "the NCCL that will run, for variables that came or went; else the installed one");
   app.add_option("--traffic-class", options->traffic_class, "what NCCL_IB_TC should be: 104 is DSCP 26");
@@ -77,6 +96,12 @@ Examples:
   railbed nccl                         this node: what is set wrongly, what NCCL will choose and why
   railbed nccl --root node.tree        a captured machine
   NCCL_DEBUG=INFO python train.py 2>&1 | tee log; railbed nccl --log log
+  sudo railbed nccl --running          jobs as they run: RDMA or TCP now, and the flag a container lacks
+  railbed nccl --pid 4242              one process; your own need no root
+  sudo railbed nccl --container vllm   what runs in this container
+
+Of a running process only variables of NCCL, UCX, Gloo and of launchers are read, as it was started with; nothing is
+changed, attached or stopped. Exit codes: 0 clean, 1 warnings, 2 errors, 3 no such process.
 
 A log says most with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,GRAPH,TUNING,ENV and all ranks in one file.)");
   return [options] {

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "facts/nccl_environment.h"
+#include "facts/nccl_file.h"
 #include "facts/readings.h"
 #include "facts/system.h"
 
@@ -175,6 +176,10 @@ std::string without_site(std::string_view line) {
 }
 
 }  // namespace
+
+std::vector<NcclVariable> parse_nccl_file(std::string_view text, const std::string& path) {
+  return parse_file(text, path, Syntax::kNccl);
+}
 
 bool is_nccl_name(std::string_view name) {
   return name.starts_with("NCCL_") || name.starts_with("UCX_") || name == "CUDA_VISIBLE_DEVICES";

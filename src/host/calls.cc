@@ -15,6 +15,7 @@
 #include "host/device_calls.h"
 #include "host/errno_name.h"
 #include "host/kernel_log.h"
+#include "host/process_answer.h"
 
 namespace railbed {
 namespace {
@@ -80,6 +81,12 @@ Reading<std::string> call_system(std::string_view name) {
   }
   if (name == "nvme") return call_nvme();
   if (name == "stuck") return call_stuck();
+  constexpr std::string_view kProcesses = "processes ";
+  constexpr std::string_view kProcess = "process ";
+  if (name.starts_with(kProcesses)) return call_processes(name.substr(kProcesses.size()));
+  if (name.starts_with(kProcess))
+    if (const auto pid = parse_number<int>(name.substr(kProcess.size())); pid && *pid > 0)
+      return call_process(*pid);
   constexpr std::string_view kEthernet = "ethernet ";
   if (name.starts_with(kEthernet)) return call_ethernet(std::string(name.substr(kEthernet.size())));
   constexpr std::string_view kModes = "modes ";

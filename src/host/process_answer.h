@@ -1,0 +1,160 @@
+// What a running process is made of, as JSON in a capture and as facts (facts/process.h). proc_pid(5) and its
+// siblings say what each file holds.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/reading.h"
+
+namespace railbed {
+
+// "processes nccl": an array of those that have a libnccl mapped. "processes ID": of those in the container
+// whose identifier begins with ID, 12 to 64 hexadecimal digits. Users see their own; root sees all.
+struct ProcessBrief {
+  int pid = 0;
+  int parent = 0;
+  std::string name;          // comm: what the program calls itself
+  std::string container;     // 64 hexadecimal digits, from the cgroup's path; empty: none
+  std::string nccl;          // the mapped libnccl; empty: none
+  std::string nccl_at = {};  // where it is mapped: the same in a forked child
+  static void fields(auto&& field) {
+    field("pid", &ProcessBrief::pid);
+    field("parent", &ProcessBrief::parent);
+    field("name", &ProcessBrief::name);
+    field("container", &ProcessBrief::container);
+    field("nccl", &ProcessBrief::nccl);
+    field("nccl_at", &ProcessBrief::nccl_at);
+  }
+};
+struct ProcessList {
+  std::vector<ProcessBrief> found;
+  int not_allowed = 0;  // processes whose mapped files others may not see
+  int too_many = 0;     // what was beyond kMostProcesses
+  static void fields(auto&& field) {
+    field("found", &ProcessList::found);
+    field("not_allowed", &ProcessList::not_allowed);
+    field("too_many", &ProcessList::too_many);
+  }
+};
+inline constexpr std::size_t kMostProcesses = 512;  // of a list
+inline constexpr std::size_t kMostSockets = 4096;   // of a flow
+inline constexpr std::size_t kLongestPath = 4096;
+
+struct DeviceNode {
+  std::string name;     // uverbs0
+  bool usable = false;  // owner, group and mode let the process read and write it
+  static void fields(auto&& field) {
+    field("name", &DeviceNode::name);
+    field("usable", &DeviceNode::usable);
+  }
+  bool operator==(const DeviceNode&) const = default;
+};
+
+struct MappedLibrary {
+  std::string name;     // libnccl, libcudart, libcuda, libtorch_cpu, libgloo, libibverbs, libucp, libnccl-net
+  std::string path;     // as the process sees it
+  std::string version;  // of libnccl from its text, else from the file's name; empty: not known
+  std::string built_for = {};  // "cuda12.9", of libnccl's text
+  static void fields(auto&& field) {
+    field("name", &MappedLibrary::name);
+    field("path", &MappedLibrary::path);
+    field("version", &MappedLibrary::version);
+    field("built_for", &MappedLibrary::built_for);
+  }
+  bool operator==(const MappedLibrary&) const = default;
+};
+
+// Connections of one pair of addresses.
+struct TcpFlow {
+  std::string local;      // 10.0.0.1
+  std::string remote;     // 10.0.0.2
+  std::string interface;  // that carries it, by name in the process's network namespace; empty: not known
+  int connections = 0;
+  std::vector<std::uint64_t> sockets = {};  // their inodes, kMostSockets at most
+  static void fields(auto&& field) {
+    field("sockets", &TcpFlow::sockets);
+    field("local", &TcpFlow::local);
+    field("remote", &TcpFlow::remote);
+    field("interface", &TcpFlow::interface);
+    field("connections", &TcpFlow::connections);
+  }
+  bool operator==(const TcpFlow&) const = default;
+};
+
+struct SeenInterface {
+  std::string name;
+  std::vector<std::string> addresses;  // "10.0.0.1/24"
+  static void fields(auto&& field) {
+    field("name", &SeenInterface::name);
+    field("addresses", &SeenInterface::addresses);
+  }
+  bool operator==(const SeenInterface&) const = default;
+};
+
+// "process PID". P = /proc/PID, R = P/root
+struct ProcessAnswer {
+  int pid = 0;
+  int parent = 0;
+  std::uint64_t started = 0;  // clock ticks after boot: what tells a pid from its next owner
+  std::string name;           // P/comm
+  int user = 0;
+  std::string container;  // as in ProcessBrief
+  std::string runtime;    // docker, podman, kubernetes, lxc; empty: not known, or no container
+  // As the program was started with; what it set itself later is not there. Of P/environ only what
+  // is_kept_variable() names, without values that hold control characters.
+  Reading<std::map<std::string, std::string>> environment;
+  Reading<std::uint64_t> locked_memory;  // bytes, soft limit; UINT64_MAX: unlimited. P/limits
+  Reading<std::uint64_t> file_limit;     // soft limit
+  Reading<int> files;                    // open ones, P/fd
+  Reading<bool> may_lock_memory;         // CAP_IPC_LOCK is effective in the first user namespace. P/status
+  std::map<std::string, Reading<bool>> shares;  // "net", "mnt", "user": the namespace is railbed's own. P/ns
+  Reading<std::vector<DeviceNode>> rdma_nodes;  // R/dev/infiniband; absent: there is no such folder
+  Reading<std::vector<DeviceNode>> gpu_nodes;   // R/dev/nvidia0 …
+  Reading<std::uint64_t> shared_memory;         // bytes that fit R/dev/shm
+  Reading<std::vector<MappedLibrary>> libraries;         // P/maps
+  Reading<std::vector<std::string>> open_devices;        // /dev/nvidia0, /dev/infiniband/uverbs0. P/fd
+  Reading<std::vector<TcpFlow>> flows;                   // established ones. P/fd, P/net/tcp, P/net/tcp6
+  Reading<std::vector<SeenInterface>> interfaces;        // P/net/dev, fib_trie, route, if_inet6
+  Reading<std::string> hostname;                         // R/etc/hostname, else HOSTNAME of P/environ
+  Reading<std::vector<std::string>> hostname_addresses;  // of the lines of R/etc/hosts that name it
+  Reading<std::string> system_conf;                      // R/etc/nccl.conf: lines with NCCL_
+  Reading<std::string> user_conf;                        // $NCCL_CONF_FILE or ~/.nccl.conf, likewise
+  static void fields(auto&& field) {
+    field("pid", &ProcessAnswer::pid);
+    field("parent", &ProcessAnswer::parent);
+    field("started", &ProcessAnswer::started);
+    field("name", &ProcessAnswer::name);
+    field("user", &ProcessAnswer::user);
+    field("container", &ProcessAnswer::container);
+    field("runtime", &ProcessAnswer::runtime);
+    field("environment", &ProcessAnswer::environment);
+    field("locked_memory", &ProcessAnswer::locked_memory);
+    field("file_limit", &ProcessAnswer::file_limit);
+    field("files", &ProcessAnswer::files);
+    field("may_lock_memory", &ProcessAnswer::may_lock_memory);
+    field("shares", &ProcessAnswer::shares);
+    field("rdma_nodes", &ProcessAnswer::rdma_nodes);
+    field("gpu_nodes", &ProcessAnswer::gpu_nodes);
+    field("shared_memory", &ProcessAnswer::shared_memory);
+    field("libraries", &ProcessAnswer::libraries);
+    field("open_devices", &ProcessAnswer::open_devices);
+    field("flows", &ProcessAnswer::flows);
+    field("interfaces", &ProcessAnswer::interfaces);
+    field("hostname", &ProcessAnswer::hostname);
+    field("hostname_addresses", &ProcessAnswer::hostname_addresses);
+    field("system_conf", &ProcessAnswer::system_conf);
+    field("user_conf", &ProcessAnswer::user_conf);
+  }
+};
+
+// Variables of NCCL, UCX, Gloo and of what starts ranks; no other is kept.
+bool is_kept_variable(std::string_view name);
+
+Reading<std::string> call_processes(std::string_view which);
+Reading<std::string> call_process(int pid);
+
+}  // namespace railbed
