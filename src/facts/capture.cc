@@ -44,9 +44,6 @@ Tree capture(Host& host, const CollectOptions& options) {
   for (auto& [path, entry] : tree.entries)
     if (path.find("/modprobe.d/") != std::string::npos) entry.content = used_modprobe(entry.content);
   for (auto& [path, entry] : tree.entries)
-    if (path.find("/sysctl.d/") != std::string::npos || path == "/etc/sysctl.conf")
-      entry.content = used_sysctl(entry.content);
-  for (auto& [path, entry] : tree.entries)
     if (path.starts_with("/boot/config-") || (path.starts_with("/lib/modules/") && path.ends_with("/config")))
       entry.content = used_config(entry.content);
   for (auto& [words, output] : tree.commands)

@@ -24,9 +24,6 @@ Reading<std::vector<StuckProcess>> collect_stuck(Host& host);
 Reading<Firewall> collect_firewall(Host& host);
 Reading<std::vector<HostsEntry>> collect_hosts(Host& host);
 std::map<std::string, Reading<std::string>> collect_sysctl(Host& host);
-Reading<std::map<std::string, std::string>> collect_sysctl_at_boot(Host& host);
-// The lines of a sysctl.d file that it looks at.
-std::string used_sysctl(std::string_view text);
 Reading<std::vector<Service>> collect_services(Host& host);
 
 }  // namespace railbed

@@ -79,7 +79,6 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   auto net = std::async(std::launch::async, collect_net_share, std::ref(host));
   auto rdma = std::async(std::launch::async, collect_rdma_share, std::ref(host));
   facts.pci = timed("pcie", runs, [&] { return collect_pcie(host); });
-  facts.pci_slots = collect_pci_slots(host);
   auto gpus = std::async(std::launch::async, collect_gpu_share, std::ref(host), std::cref(facts.pci));
   facts.collected_at = host.call("clock").parsed(utc_of);
   auto& system = facts.system;
@@ -90,7 +89,6 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   system.memory = timed("memory", runs, [&] { return collect_memory(host, system.services); });
   system.storage = timed("storage", runs, [&] { return collect_storage(host, options.paths); });
   system.sysctl = timed("sysctl", runs, [&] { return collect_sysctl(host); });
-  system.sysctl_at_boot = timed("sysctl", runs, [&] { return collect_sysctl_at_boot(host); });
   system.firmware = timed("firmware", runs, [&] { return collect_firmware(host); });
   system.stuck = timed("stuck", runs, [&] { return collect_stuck(host); });
   system.hosts = timed("hosts", runs, [&] { return collect_hosts(host); });

@@ -36,7 +36,6 @@ struct Facts {
   Reading<std::string> collected_at;  // RFC 3339, UTC; Host call "clock"
   System system;
   Reading<std::vector<PciDevice>> pci;
-  Reading<std::vector<PciSlot>> pci_slots;
   Net net;
   Rdma rdma;
   Gpus gpus;
@@ -52,7 +51,6 @@ struct Facts {
     field("collected_at", &Facts::collected_at);
     field("system", &Facts::system);
     field("pci", &Facts::pci);
-    field("pci_slots", &Facts::pci_slots);
     field("net", &Facts::net);
     field("rdma", &Facts::rdma);
     field("gpus", &Facts::gpus);

@@ -114,23 +114,6 @@ std::vector<int> device_nodes_in(const std::vector<std::string>& names) {
   return nodes;
 }
 
-// "Fabric Manager version is : 580.95.05"
-std::optional<std::string> fabric_version_in(const CommandOutput& output) {
-  const auto colon = output.output.rfind(':');
-  if (output.exit_code != 0 || colon == std::string::npos) return std::nullopt;
-  const auto said = words(std::string_view(output.output).substr(colon + 1));
-  const bool sane = said.size() == 1 && said[0].size() <= 32 && is_digit(said[0].front()) &&
-                    said[0].find_first_not_of("0123456789.") == std::string_view::npos;
-  return sane ? std::optional(std::string(said[0])) : std::nullopt;
-}
-
-// Only where there is one: it comes with boards that have NVSwitch.
-Reading<std::string> collect_fabric_manager(Host& host) {
-  const auto there = host.resolve("/usr/bin/nv-fabricmanager");
-  if (!there) return {there.miss(), there.from()};
-  return host.run({"nv-fabricmanager", "--version"}).parsed(fabric_version_in);
-}
-
 }  // namespace
 
 Gpus collect_gpus(Host& host, const Reading<std::vector<PciDevice>>& pci) {
@@ -161,7 +144,6 @@ Gpus collect_gpus(Host& host, const Reading<std::vector<PciDevice>>& pci) {
       gpus.devices && !gpus.devices->empty()
           ? collect_module_file(host)
           : Reading<ModuleFile>(Miss{Missing::kAbsent, "no NVIDIA GPU on PCI"}, "modinfo nvidia");
-  gpus.fabric_manager = collect_fabric_manager(host);
   gpus.peer_memory = host.read_line("/sys/module/nvidia_peermem/version");
   return gpus;
 }

@@ -52,8 +52,6 @@ struct Gpus {
   Reading<std::vector<int>> device_nodes;  // /dev/nvidia[0-9]+
   Reading<std::string> peer_memory;        // /sys/module/nvidia_peermem/version
   Reading<ModuleFile> module_file;         // asked for where PCI shows a GPU
-  // "580.95.05"; of `nv-fabricmanager --version`, asked where that service is known to the machine.
-  Reading<std::string> fabric_manager;
   Reading<NvmlSystem> nvml;                // Host call "nvml"
   Reading<NvmlPeers> peers;                // Host call "nvml p2p"; not asked where there is one GPU
   static void fields(auto&& field) {
@@ -63,7 +61,6 @@ struct Gpus {
     field("device_nodes", &Gpus::device_nodes);
     field("peer_memory", &Gpus::peer_memory);
     field("module_file", &Gpus::module_file);
-    field("fabric_manager", &Gpus::fabric_manager);
     field("nvml", &Gpus::nvml);
     field("peers", &Gpus::peers);
   }

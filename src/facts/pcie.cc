@@ -181,18 +181,6 @@ Reading<std::vector<PciDevice>> collect_pcie(Host& host) {
   });
 }
 
-Reading<std::vector<PciSlot>> collect_pci_slots(Host& host) {
-  const std::string folder = "/sys/bus/pci/slots";
-  const auto names = device_names(host, folder, 64, kMostOfAKind);
-  if (!names) return {names.miss(), folder};
-  std::vector<PciSlot> slots;
-  for (const std::string& name : *names) {
-    const auto address = host.read_line(folder + "/" + name + "/address");
-    if (address && is_pci_address(*address + ".0")) slots.push_back({name, *address});
-  }
-  return {std::move(slots), folder};
-}
-
 bool is_gpu(const PciDevice& device) {
   return device.vendor && *device.vendor == kVendorNvidia && has_class(device, 0x03, 16);
 }

@@ -66,17 +66,6 @@ struct PciDevice {
 
 Reading<std::vector<PciDevice>> collect_pcie(Host& host);
 
-// A slot as the firmware numbers it. /sys/bus/pci/slots/NAME/address
-struct PciSlot {
-  std::string name;     // "4", "3-1"
-  std::string address;  // of its device 0, without the function: 0000:3b:00
-  static void fields(auto&& field) {
-    field("name", &PciSlot::name);
-    field("address", &PciSlot::address);
-  }
-};
-Reading<std::vector<PciSlot>> collect_pci_slots(Host& host);
-
 inline constexpr std::uint16_t kVendorNvidia = 0x10de;
 inline constexpr std::uint16_t kVendorMellanox = 0x15b3;
 

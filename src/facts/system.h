@@ -309,8 +309,6 @@ struct System {
   Storage storage;
   // Keys as sysctl writes them ("net.core.rmem_max"), from /proc/sys.
   std::map<std::string, Reading<std::string>> sysctl;
-  // Of the same keys what the next boot will set: sysctl.d(5), /etc/sysctl.conf.
-  Reading<std::map<std::string, std::string>> sysctl_at_boot;
   // The units railbed knows (rdma-cm-tos, opensm, nvidia-fabricmanager, …), from `systemctl show`.
   Reading<std::vector<Service>> services;
   Firmware firmware;
@@ -324,7 +322,6 @@ struct System {
     field("memory", &System::memory);
     field("storage", &System::storage);
     field("sysctl", &System::sysctl);
-    field("sysctl_at_boot", &System::sysctl_at_boot);
     field("services", &System::services);
     field("firmware", &System::firmware);
     field("stuck", &System::stuck);
