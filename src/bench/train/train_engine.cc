@@ -17,15 +17,17 @@
 namespace railbed {
 namespace {
 
-Result<void> check_here(Host& host, const TrainRun& run) {
+// `host` may be null: then nothing is known of its memory.
+Result<void> check_here(Host* host, const TrainRun& run) {
   if (auto sane = check_run(run); !sane) return sane;
-  const SpareMemory spare = spare_memory(memory_left(host), MemoryUse::kHost);
+  const SpareMemory spare =
+      spare_memory(host == nullptr ? MemoryLeft() : memory_left(*host), MemoryUse::kHost);
   if (memory_of(run) <= spare.bytes) return {};
   return fail(ErrorKind::kUnavailable, fmt::format("gradients of {} and their sums do not fit: {}",
                                                    to_text(ByteCount{memory_of(run)}), spare.why));
 }
 
-Result<TrainRan> train_over_rdma(RdmaSessions& opens, Host& host, const TrainRun& run, std::stop_token stop) {
+Result<TrainRan> train_over_rdma(RdmaSessions& opens, Host* host, const TrainRun& run, std::stop_token stop) {
   if (auto sane = check_here(host, run); !sane) return fail(sane.error());
   std::vector<std::shared_ptr<RdmaSession>> links;
   for (const std::string& name : {run.session, run.incoming}) {
@@ -54,7 +56,7 @@ Handlers train_handlers(AgentSide& side) {
   handlers.emplace(
       kTrainRun, typed_handler<TrainRun>([doors, host = side.host](const TrainRun& request,
                                                                    std::stop_token stop) -> Result<TrainRan> {
-        if (auto sane = check_here(*host, request); !sane) return fail(sane.error());
+        if (auto sane = check_here(host.get(), request); !sane) return fail(sane.error());
         if (request.next.token.size() != kTokenHex) return fail(ErrorKind::kBadInput, "token: wrong length");
         auto door = doors->find(request.session);
         if (!door) return fail(door.error());
@@ -64,7 +66,7 @@ Handlers train_handlers(AgentSide& side) {
   handlers.emplace(kTrainRunRdma,
                    typed_handler<TrainRun>([opens = side.shared<RdmaSessions>(), host = side.host](
                                                const TrainRun& request, std::stop_token stop) {
-                     return train_over_rdma(*opens, *host, request, std::move(stop));
+                     return train_over_rdma(*opens, host.get(), request, std::move(stop));
                    }));
   add_child_work<GpuTrainPlan>(handlers, kGpuTrain, side, check_gpu_train, run_gpu_train);
   return handlers;
