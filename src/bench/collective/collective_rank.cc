@@ -26,6 +26,7 @@ bool RankWork::prepare() {
   pattern_ = {plan_.type, 1,
               reduces(plan_.operation) ? modulus_for(plan_.type, ranks_) : modulus_for(plan_.type, 1)};
   cuda_.call("cuStreamCreate", &stream_, cuda::kNonBlocking);
+  cuda_.call("cuMemAlloc_v2", &words_, (static_cast<std::size_t>(ranks_) + 1) * sizeof(std::uint64_t));
   events_.resize(static_cast<std::size_t>(plan_.iterations) + 1);
   for (cuda::Event& event : events_) cuda_.quick("cuEventCreate", &event, 0U);
   kernel_ = PatternKernel(cuda_);
@@ -42,16 +43,13 @@ bool RankWork::join(const NcclLibrary& nccl, const NcclUniqueId& id) {
 std::optional<std::uint64_t> RankWork::least_of_all(std::uint64_t mine) {
   std::vector<std::uint64_t> all(static_cast<std::size_t>(ranks_), mine);
   const std::size_t bytes = all.size() * sizeof mine;
-  cuda::DevicePointer words = 0;
-  cuda_.call("cuMemAlloc_v2", &words, bytes + sizeof mine);
-  const cuda::DevicePointer own = words + bytes;
+  const cuda::DevicePointer own = words_ + bytes;
   cuda_.quick("cuMemcpyHtoDAsync_v2", own, static_cast<const void*>(&mine), sizeof mine, stream_);
   if (!cuda_.error().empty()) return std::nullopt;
   cuda_.note(nccl_->run(
-      {Collective::kAllGather, DataType::kInt64, 1, rank_, ranks_, 0, communicator_, stream_}, own, words));
+      {Collective::kAllGather, DataType::kInt64, 1, rank_, ranks_, 0, communicator_, stream_}, own, words_));
   cuda_.quick("cuStreamSynchronize", stream_);
-  cuda_.quick("cuMemcpyDtoH_v2", static_cast<void*>(all.data()), words, bytes);
-  cuda_.quick("cuMemFree_v2", words);
+  cuda_.quick("cuMemcpyDtoH_v2", static_cast<void*>(all.data()), words_, bytes);
   if (!cuda_.error().empty()) return std::nullopt;
   return std::ranges::min(all);
 }
@@ -60,9 +58,13 @@ bool RankWork::allocate() {
   if (is_first_) about_to_("agreeing how much memory to take");
   const SpareMemory spare = spare_memory(gpu_memory_left(cuda_), MemoryUse::kGpu, beside_);
   const auto room = least_of_all(spare.bytes);
-  if (!room) return false;
+  // Where GPUs of a process map each other's memory, an allocation may wait for what runs on all of them:
+  // none is made while NCCL's kernels wait for this rank.
+  if (!room || !barrier_.wait()) return false;
   sizes_ = fitting_sizes(plan_, ranks_, *room);
-  if (sizes_.empty()) return cuda_.note("no size fits: " + spare.why);
+  const bool is_least = spare.bytes == *room;
+  if (sizes_.empty())
+    return cuda_.note("no size fits: " + (is_least ? spare.why : "another GPU has less to spare"));
   std::uint64_t send = kFirstBytes * static_cast<std::uint64_t>(ranks_);
   std::uint64_t receive = send;
   for (const std::uint64_t bytes : sizes_)
@@ -70,9 +72,9 @@ bool RankWork::allocate() {
       send = std::max(send, shape->send * bytes_of(plan_.type));
       receive = std::max(receive, shape->receive * bytes_of(plan_.type));
     }
-  if (sizes_ != plan_.sizes && spare.bytes == *room) cut_ = cut_text(std::ranges::max(sizes_), spare);
+  if (sizes_ != plan_.sizes && is_least) cut_ = cut_text(std::ranges::max(sizes_), spare);
   cuda_.call("cuMemAlloc_v2", &buffers_.send, send);
-  return cuda_.call("cuMemAlloc_v2", &buffers_.receive, receive);
+  return cuda_.call("cuMemAlloc_v2", &buffers_.receive, receive) && barrier_.wait();
 }
 
 bool RankWork::leave() { return cuda_.note(nccl_->leave(communicator_)); }

@@ -80,6 +80,7 @@ class RankWork {
   std::vector<std::uint64_t> sizes_;
   std::string cut_;
   Ends buffers_;
+  cuda::DevicePointer words_ = 0;  // what every rank can spare, then this one's own
   cuda::Stream stream_ = nullptr;
   std::vector<cuda::Event> events_;
 };

@@ -63,6 +63,14 @@ void nvml_answers(const Survey& survey, Judge& judge) {
   });
 }
 
+// NVML shows it not at all, or not to this process: what a device cgroup brings about ("NVML API Reference
+// Guide", nvmlDeviceGetHandleByPciBusId_v2).
+bool is_hidden(const Gpu& gpu) {
+  if (gpu.nvml) return false;
+  const std::string& why = gpu.nvml.miss().why;
+  return why.find("_NOT_FOUND (6)") != std::string::npos || why.find("_NO_PERMISSION") != std::string::npos;
+}
+
 // NVML or the kernel says so: being hidden looks alike otherwise.
 bool is_lost(const NodeView& node, const Gpu& gpu) {
   if (!gpu.nvml && !gpu.nvml.absent() && gpu.nvml.miss().why.find("GPU_IS_LOST") != std::string::npos)
@@ -80,9 +88,11 @@ bool is_lost(const NodeView& node, const Gpu& gpu) {
 void judge_unseen(Case& one, const NodeView& node, int have) {
   std::vector<std::string> lost;
   std::vector<std::string> silent;
+  bool any_hidden = false;
   for (const Gpu& gpu : items(node.facts->gpus.devices)) {
     if (!gpu.nvml) silent.push_back(gpu.pci_address);
     if (is_lost(node, gpu)) lost.push_back(gpu.pci_address);
+    any_hidden = any_hidden || is_hidden(gpu);
   }
   const std::string counts =
       fmt::format("{} has {} GPUs on PCI and NVML shows {}", *node.name, node.gpus().size(), have);
@@ -95,6 +105,12 @@ void judge_unseen(Case& one, const NodeView& node, int have) {
         "Read the kernel log for the one that is missing (Xid 79: it fell off the bus), then reboot.",
         {"nvidia-smi -L", "dmesg | grep -i xid", "systemctl reboot"},
         true};
+    return one.fail(std::move(complaint));
+  }
+  if (!silent.empty() && !any_hidden) {
+    complaint.message = fmt::format("{}: the driver does not serve {}", counts, fmt::join(silent, ", "));
+    complaint.remedy = {"Read what the kernel log says of it.",
+                        {"nvidia-smi -L", "dmesg | grep -i -e nvrm -e xid"}};
     return one.fail(std::move(complaint));
   }
   complaint.message =
@@ -130,9 +146,9 @@ void gpu_answers(const Survey& survey, Judge& judge) {
   each_gpu(survey, judge, [](Case& one, const NodeView& node, const Gpu& gpu) {
     one.seen(gpu.nvml);
     if (gpu.nvml) return one.pass(gpu.nvml->name.value_or("answers"));
-    if (gpu.nvml.absent()) return one.not_applicable("NVML was not asked (gpu.nvml)");
+    const bool hidden = is_hidden(gpu) && !is_lost(node, gpu);
+    if (gpu.nvml.absent() && !hidden) return one.not_applicable("NVML was not asked (gpu.nvml)");
     const bool hangs = gpu.nvml.miss().missing == Missing::kTimeout;
-    const bool hidden = gpu.nvml.miss().why.find("NOT_FOUND") != std::string::npos && !is_lost(node, gpu);
     one.red(
         hidden ? Status::kWarn : Status::kFail,
         {.message = fmt::format("GPU {} of {} {}", gpu.pci_address, *node.name, silence_text(hangs, !hidden)),
