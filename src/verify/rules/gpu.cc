@@ -46,7 +46,7 @@ std::string missing_text(const std::vector<std::string>& seats, int count) {
 }
 
 void count(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "GPUs", its_gpus, [](Case& one, const NodeView& node) {
+  each_node(survey, judge, "GPUs", its_gpus, [&](Case& one, const NodeView& node) {
     if (!node.expect().gpus) return one.not_applicable("cluster.yaml states no number of GPUs");
     const auto* pci = one.read(node.facts->pci);
     if (pci == nullptr) return;
