@@ -22,6 +22,7 @@
 #include <optional>
 
 #include "facts/facts.h"
+#include "hardware/spark.h"
 
 namespace railbed {
 namespace {
@@ -217,9 +218,13 @@ std::optional<Limit> pcie_limit(const std::vector<PciDevice>& devices, std::stri
         (narrowest == nullptr || pcie_rate(*hop->link_now) < pcie_rate(*narrowest->link_now)))
       narrowest = hop;
   if (narrowest == nullptr) return std::nullopt;
+  const std::string where =
+      fmt::format("{} at {} of {}", describe_link(*narrowest->link_now), narrowest->address, node);
+  const BitRate rate = pcie_rate(*narrowest->link_now);
+  if (is_spark_function(devices, *device) && kSparkFunctionRate < rate)
+    return Limit{where, kSparkFunctionRate, "what is published of one function of a DGX Spark's adapter"};
   return Limit{
-      fmt::format("{} at {} of {}", describe_link(*narrowest->link_now), narrowest->address, node),
-      pcie_rate(*narrowest->link_now),
+      where, rate,
       fmt::format("{}, less encoding and TLP headers at 256 bytes of payload", narrowest->link_now.from())};
 }
 

@@ -16,6 +16,14 @@ std::string os_of(const NodeView& node) {
   return os.id.value_or("?") + " " + os.version.value_or("?");
 }
 
+// A node whose expectation is met by several values ("570" by every 570.x) is compared with those of the same
+// expectation. One that is told its value whole, or does not meet it, is judged by that alone.
+std::optional<Answer> answer_within(const std::optional<std::string>& expected,
+                                    std::optional<Answer> answer) {
+  if (!answer || !expected) return answer;
+  return answer->value.starts_with(*expected + ".") ? answer : std::nullopt;
+}
+
 // A node with an expectation of its own is judged by that, here and below.
 void os_uniform(const Survey& survey, Judge& judge) {
   compare_nodes(
@@ -39,29 +47,32 @@ void kernel_uniform(const Survey& survey, Judge& judge) {
 }
 
 void driver_uniform(const Survey& survey, Judge& judge) {
-  compare_nodes(survey, judge,
-                {.subject = "NVIDIA driver",
-                 .why = "NCCL and CUDA must agree across nodes",
-                 .remedy = {"Install one version everywhere and reboot.", {}, true},
-                 .touches_gpus = true},
-                [](const NodeView& node) -> std::optional<Answer> {
-                  if (node.expect().driver) return std::nullopt;
-                  return answer_of(node.facts->gpus.driver_version);
-                });
+  compare_nodes(
+      survey, judge,
+      {.subject = "NVIDIA driver",
+       .why = "NCCL and CUDA must agree across nodes",
+       .remedy = {"Install one version everywhere and reboot.", {}, true},
+       .touches_gpus = true},
+      [](const NodeView& node) { return node.expect().driver.value_or(""); },
+      [](const NodeView& node) {
+        return answer_within(node.expect().driver, answer_of(node.facts->gpus.driver_version));
+      });
 }
 
 void nccl_uniform(const Survey& survey, Judge& judge) {
-  compare_nodes(survey, judge,
-                {.subject = "NCCL library",
-                 .why = "ranks of different versions refuse each other, or choose differently and hang",
-                 .status = Status::kFail,
-                 .remedy = {"Install one version everywhere and hold it."},
-                 .touches_nccl = true},
-                [](const NodeView& node) -> std::optional<Answer> {
-                  const auto& library = node.facts->nccl.library;
-                  if (!library.ok() || node.expect().nccl) return std::nullopt;
-                  return Answer{library->version, library->path};
-                });
+  compare_nodes(
+      survey, judge,
+      {.subject = "NCCL library",
+       .why = "ranks of different versions refuse each other, or choose differently and hang",
+       .status = Status::kFail,
+       .remedy = {"Install one version everywhere and hold it."},
+       .touches_nccl = true},
+      [](const NodeView& node) { return node.expect().nccl.value_or(""); },
+      [](const NodeView& node) -> std::optional<Answer> {
+        const auto& library = node.facts->nccl.library;
+        if (!library.ok()) return std::nullopt;
+        return answer_within(node.expect().nccl, Answer{library->version, library->path});
+      });
 }
 
 // Names that may differ from node to node, since devices do.

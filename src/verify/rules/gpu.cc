@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "base/text.h"
 #include "verify/areas.h"
@@ -13,17 +15,50 @@ namespace {
 
 const std::vector<LogEvent> kNoEvents;
 
+std::set<std::string> seats_of(const NodeView& node) {
+  std::set<std::string> seats;
+  for (const PciDevice* gpu : node.gpus()) seats.insert(gpu->address);
+  return seats;
+}
+
+// PCI addresses at which all complete nodes of the same product have a GPU and this one has none. Empty where
+// there is no such node, where they differ among themselves, or where this one has a GPU at another address.
+std::vector<std::string> missing_seats(const Survey& survey, const NodeView& node, int want) {
+  const std::string product = node.facts->system.firmware.product.value_or("");
+  std::set<std::string> usual;
+  for (const NodeView& other : survey.nodes) {
+    const bool complete = static_cast<int>(other.gpus().size()) == want;
+    if (product.empty() || !complete || other.facts->system.firmware.product.value_or("") != product)
+      continue;
+    if (!usual.empty() && seats_of(other) != usual) return {};
+    usual = seats_of(other);
+  }
+  const std::set<std::string> own = seats_of(node);
+  std::vector<std::string> missing;
+  if (std::ranges::includes(usual, own)) std::ranges::set_difference(usual, own, std::back_inserter(missing));
+  return missing;
+}
+
+std::string missing_text(const std::vector<std::string>& seats, int count) {
+  constexpr std::string_view kWhy = "unseated, without power or dead";
+  if (seats.empty()) return fmt::format("{} {} {}", count, count == 1 ? "is" : "are", kWhy);
+  return fmt::format("the one at {} is {}; other nodes of this product have a GPU there",
+                     fmt::join(seats, " and at "), kWhy);
+}
+
 void count(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "GPUs", its_gpus, [](Case& one, const NodeView& node) {
+  each_node(survey, judge, "GPUs", its_gpus, [&](Case& one, const NodeView& node) {
     if (!node.expect().gpus) return one.not_applicable("cluster.yaml states no number of GPUs");
     const auto* pci = one.read(node.facts->pci);
     if (pci == nullptr) return;
     const int want = *node.expect().gpus;
     const int have = static_cast<int>(node.gpus().size());
     if (have == want) return one.pass(std::to_string(have));
-    one.fail({.message = fmt::format(
-                  "{} shows {} of {} GPUs on PCI: {}", *node.name, have, want,
-                  have < want ? "one is unseated, without power or dead" : "cluster.yaml is out of date"),
+    const auto seats = have < want ? missing_seats(survey, node, want) : std::vector<std::string>();
+    for (const std::string& address : seats) one.touch("pci:" + address);
+    one.fail({.message =
+                  fmt::format("{} shows {} of {} GPUs on PCI: {}", *node.name, have, want,
+                              have < want ? missing_text(seats, want - have) : "cluster.yaml is out of date"),
               .expected = std::to_string(want),
               .observed = std::to_string(have),
               .remedy = {have < want ? "Power the node off fully, reseat the card and its power cables."
@@ -95,14 +130,15 @@ void device_nodes(const Survey& survey, Judge& judge) {
     if (nodes == nullptr) return;
     if (nodes->size() >= want) return one.pass(std::to_string(nodes->size()));
     one.fail(
-        {.message =
-             fmt::format("{} has {} GPUs on PCI and {} device nodes: the driver does not serve all of them",
-                         *node.name, want, nodes->size()),
+        {.message = fmt::format(
+             "{} has {} GPUs on PCI and {} device nodes: the driver does not serve all of them, or /dev is a container's",
+             *node.name, want, nodes->size()),
          .expected = std::to_string(want),
          .observed = std::to_string(nodes->size()),
-         .remedy = {"Let nvidia-smi make them; then read the kernel log for the GPU that is missing (Xid 79: "
-                    "it fell off the bus, reboot).",
-                    {"nvidia-smi -L", "dmesg | grep -i xid"}}});
+         .remedy = {
+             "In a container, give it all devices. Else let nvidia-smi make them; then read the kernel "
+             "log for the GPU that is missing (Xid 79: it fell off the bus, reboot).",
+             {"nvidia-smi -L", "dmesg | grep -i xid"}}});
   });
 }
 

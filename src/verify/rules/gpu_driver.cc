@@ -63,6 +63,66 @@ void nvml_answers(const Survey& survey, Judge& judge) {
   });
 }
 
+// NVML shows it not at all, or not to this process: what a device cgroup brings about ("NVML API Reference
+// Guide", nvmlDeviceGetHandleByPciBusId_v2).
+bool is_hidden(const Gpu& gpu) {
+  if (gpu.nvml) return false;
+  const std::string& why = gpu.nvml.miss().why;
+  return why.find("_NOT_FOUND (6)") != std::string::npos || why.find("_NO_PERMISSION") != std::string::npos;
+}
+
+// NVML or the kernel says so: being hidden looks alike otherwise.
+bool is_lost(const NodeView& node, const Gpu& gpu) {
+  if (!gpu.nvml && !gpu.nvml.absent() && gpu.nvml.miss().why.find("GPU_IS_LOST") != std::string::npos)
+    return true;
+  constexpr int kOffTheBus = 79;
+  return node.facts->kernel_log &&
+         std::ranges::any_of(node.facts->kernel_log->events, [&](const LogEvent& event) {
+           const bool tells =
+               event.kind == LogKind::kGpuLost || (event.kind == LogKind::kXid && event.code == kOffTheBus);
+           return tells && event.subject == gpu.pci_address;
+         });
+}
+
+// NVML shows fewer GPUs than PCI. A device cgroup, a container or MIG hides GPUs that are well.
+void judge_unseen(Case& one, const NodeView& node, int have) {
+  std::vector<std::string> lost;
+  std::vector<std::string> silent;
+  bool any_hidden = false;
+  for (const Gpu& gpu : items(node.facts->gpus.devices)) {
+    if (!gpu.nvml) silent.push_back(gpu.pci_address);
+    if (is_lost(node, gpu)) lost.push_back(gpu.pci_address);
+    any_hidden = any_hidden || is_hidden(gpu);
+  }
+  const std::string counts =
+      fmt::format("{} has {} GPUs on PCI and NVML shows {}", *node.name, node.gpus().size(), have);
+  Complaint complaint;
+  complaint.expected = std::to_string(node.gpus().size());
+  complaint.observed = std::to_string(have);
+  if (!lost.empty()) {
+    complaint.message = fmt::format("{}: the driver has lost {}", counts, fmt::join(lost, ", "));
+    complaint.remedy = {
+        "Read the kernel log for the one that is missing (Xid 79: it fell off the bus), then reboot.",
+        {"nvidia-smi -L", "dmesg | grep -i xid", "reboot"},
+        true};
+    return one.fail(std::move(complaint));
+  }
+  if (!silent.empty() && !any_hidden) {
+    complaint.message = fmt::format("{}: the driver does not serve {}", counts, fmt::join(silent, ", "));
+    complaint.remedy = {"Read what the kernel log says of it.",
+                        {"nvidia-smi -L", "dmesg | grep -i -e nvrm -e xid"}};
+    return one.fail(std::move(complaint));
+  }
+  complaint.message =
+      fmt::format("{}{}{}: hidden from this process (container, device cgroup, MIG), or lost without a word",
+                  counts, silent.empty() ? "" : ", not ", fmt::join(silent, ", "));
+  complaint.remedy = {
+      "Look from outside of any container; compare the device nodes with the list, and read "
+      "the kernel log for Xid messages.",
+      {"nvidia-smi -L", "ls /dev/nvidia*", "dmesg | grep -i xid"}};
+  one.warn(std::move(complaint));
+}
+
 void nvml_count(const Survey& survey, Judge& judge) {
   each_node(survey, judge, "GPUs of NVML", its_gpus, [](Case& one, const NodeView& node) {
     const NvmlSystem* nvml = nvml_of(one, node);
@@ -71,34 +131,35 @@ void nvml_count(const Survey& survey, Judge& judge) {
     if (have == nullptr) return;
     const int want = static_cast<int>(node.gpus().size());
     if (*have >= want) return one.pass(std::to_string(*have));
-    one.fail(
-        {.message = fmt::format("{} has {} GPUs on PCI and NVML shows {}: the driver has lost one",
-                                *node.name, want, *have),
-         .expected = std::to_string(want),
-         .observed = std::to_string(*have),
-         .remedy = {
-             "Read the kernel log for the one that is missing (Xid 79: it fell off the bus), then reboot.",
-             {"nvidia-smi -L", "dmesg | grep -i xid", "reboot"},
-             true}});
+    judge_unseen(one, node, *have);
   });
+}
+
+// What NVML's silence about a GPU means to whoever uses it.
+std::string silence_text(bool hangs, bool lost) {
+  if (hangs) return "hangs whoever asks it: programs that meet it cannot even be killed";
+  if (lost) return "does not answer: it is lost to the driver";
+  return "is not shown to this process: hidden (container, device cgroup, MIG), or lost without a word";
 }
 
 void gpu_answers(const Survey& survey, Judge& judge) {
   each_gpu(survey, judge, [](Case& one, const NodeView& node, const Gpu& gpu) {
     one.seen(gpu.nvml);
     if (gpu.nvml) return one.pass(gpu.nvml->name.value_or("answers"));
-    if (gpu.nvml.absent()) return one.not_applicable("NVML was not asked (gpu.nvml)");
+    const bool hidden = is_hidden(gpu) && !is_lost(node, gpu);
+    if (gpu.nvml.absent() && !hidden) return one.not_applicable("NVML was not asked (gpu.nvml)");
     const bool hangs = gpu.nvml.miss().missing == Missing::kTimeout;
-    one.fail(
-        {.message = fmt::format("GPU {} of {} {}", gpu.pci_address, *node.name,
-                                hangs ? "hangs whoever asks it: programs that meet it cannot even be killed"
-                                      : "does not answer: it is lost to the driver"),
+    one.red(
+        hidden ? Status::kWarn : Status::kFail,
+        {.message = fmt::format("GPU {} of {} {}", gpu.pci_address, *node.name, silence_text(hangs, !hidden)),
          .expected = "an answer",
          .observed = (hangs ? "hangs in " : "") + gpu.nvml.miss().why,
-         .remedy = {"Drain the node, read the kernel log for Xid messages, reboot; "
-                    "replace the GPU if it comes back.",
-                    {"dmesg | grep -i xid", "reboot"},
-                    true}});
+         .remedy = hidden
+                       ? Remedy{"Look from outside of any container.", {"nvidia-smi -L", "ls /dev/nvidia*"}}
+                       : Remedy{"Drain the node, read the kernel log for Xid messages, reboot; "
+                                "replace the GPU if it comes back.",
+                                {"dmesg | grep -i xid", "reboot"},
+                                true}});
   });
 }
 

@@ -56,13 +56,30 @@ void throttle(const Survey& survey, Judge& judge) {
 // GPU.
 constexpr double kClockShare = 0.5;
 
+// nvml.h, nvmlClocksEventReasonApplicationsClocksSetting. Near the maximum it changes nothing; the share is
+// ours.
+bool is_held_by_setting(const GpuLoad& load, int clock, int most) {
+  constexpr std::uint64_t kApplicationClocks = 0x2;
+  return (load.event_reasons & kApplicationClocks) != 0 && clock < most * 0.95;
+}
+
 void clock(const Survey& survey, Judge& judge) {
   each_loaded_gpu(survey, judge, [](Case& one, const GpuView& gpu, const GpuLoad& load) {
     const int* clock = said(one, load.sm_clock_median);
     if (clock == nullptr) return;
     const int* most = said(one, gpu.nvml.sm_clock_max);
     if (most == nullptr) return;
-    if (*clock >= *most * kClockShare) return one.pass(fmt::format("{} MHz", *clock));
+    if (*clock >= *most * kClockShare && !is_held_by_setting(load, *clock, *most))
+      return one.pass(fmt::format("{} MHz", *clock));
+    if (is_held_by_setting(load, *clock, *most))
+      return one.warn(
+          {.message = fmt::format("a setting holds {} at {} of {} MHz under load: application clocks, "
+                                  "somebody's or this card's factory default",
+                                  gpu.where(), *clock, *most),
+           .expected = fmt::format("{} MHz", *most),
+           .observed = fmt::format("{} MHz, event reasons {:#x}", *clock, load.event_reasons),
+           .remedy = {"Take back application and locked clocks, or raise them to the maximum.",
+                      {gpu.smi("-q -d CLOCK"), gpu.smi("-rac"), gpu.smi("-rgc")}}});
     one.fail({.message = fmt::format("{} runs at {} of {} MHz under load: its clock is stuck", gpu.where(),
                                      *clock, *most),
               .expected = fmt::format("at least {:.0f} MHz", *most * kClockShare),
@@ -212,7 +229,7 @@ std::span<const Rule> gpu_load_rules() {
        .title = "clock rises under load",
        .why = "A clock that is locked or stuck low is no error to anybody, only a job that never ends.",
        .source = "nvmlDeviceGetClockInfo (median under load), nvmlDeviceGetMaxClockInfo",
-       .standard = "at least half of the maximum; ours",
+       .standard = "at least half of the maximum, and not held below 95 % of it by application clocks; ours",
        .remedy = "nvidia-smi -rgc; reset.",
        .fixture = "h200-load-clock",
        .explained_by = {"gpu.load-throttle", "gpu.slowdown", "gpu.power-limit", "gpu.answers"},

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "hardware/ceilings.h"
+#include "hardware/spark.h"
 #include "verify/areas.h"
 #include "verify/error_rate.h"
 #include "verify/expected_rate.h"
@@ -180,16 +181,42 @@ Remedy leave_out(const NetInterface& interface) {
           {fmt::format("ip link set {} down", interface.name)}};
 }
 
+// The end of a rail that reaches the same cable of a DGX Spark; null: none.
+const RailEnd* other_half(const NodeView& node, const NetInterface& interface) {
+  const auto found = std::ranges::find_if(node.ends, [&](const RailEnd& end) {
+    return share_spark_cable(*node.facts, interface.name, end.name);
+  });
+  return found == node.ends.end() ? nullptr : &*found;
+}
+
+void judge_half(Case& one, const NodeView& node, const NetInterface& interface, const RailEnd& half) {
+  one.warn({.message =
+                fmt::format("{} of {} is the second way to the cable of {} and carries nothing: each of the "
+                            "two has four PCIe lanes, and both together carry twice as much",
+                            interface.name, *node.name, half.name),
+            .expected = "a rail of its own, with an address in a subnet of its own",
+            .observed = "up, without an address",
+            .remedy = {
+                fmt::format("Give it an address in another subnet than {}'s, at boot by netplan, which owns "
+                            "the network of DGX OS; make it a rail in cluster.yaml, and name both devices "
+                            "in NCCL_IB_HCA where that is set. Do not switch it off.",
+                            half.name),
+                {fmt::format("ip -brief address show {}", interface.name)}}});
+}
+
 void judge_spare(Case& one, const NodeView& node, const NetInterface& interface) {
   const bool* up = one.read(interface.administratively_up);
   if (up == nullptr) return;
   const bool used = std::ranges::any_of(items(interface.addresses),
                                         [](const auto& each) { return !each.address.is_link_local(); });
   if (used) return one.pass("has an address");
-  if (!*up) return one.pass("down");
+  const RailEnd* half = other_half(node, interface);
+  if (!*up)
+    return one.pass(half == nullptr ? "down" : "down; a rail of its own on " + half->name + "'s cable");
   if (interface.master.ok()) return one.pass("member of " + *interface.master);
   const std::string upper = carried_by(*node.facts, interface);
   if (!upper.empty()) return one.pass("carries " + upper);
+  if (half != nullptr) return judge_half(one, node, interface, *half);
   one.warn(
       {.message = fmt::format("{} of {} belongs to no rail and is switched on: NCCL may pick it and hang",
                               interface.name, *node.name),
@@ -293,8 +320,8 @@ std::span<const Rule> link_rules() {
        .title = "RDMA interfaces outside the rails are off",
        .why = "NCCL uses every active RDMA port it finds. One that leads nowhere makes it hang or fall back.",
        .source = "/sys/class/net/*/flags",
-       .standard = "down, or with an address of its own",
-       .remedy = "ip link set down, now and at boot.",
+       .standard = "down, or with an address of its own; on DGX Spark both ways to a rail's cable are rails",
+       .remedy = "ip link set down, now and at boot; on DGX Spark, make it a rail.",
        .fixture = "spark-unused-nic-up",
        .explained_by = {},
        .check = unused_adapters},

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "hardware/pci_path.h"
+#include "hardware/spark.h"
 #include "verify/areas.h"
 #include "verify/pcie_link.h"
 #include "verify/tools.h"
@@ -68,8 +69,30 @@ void judge_path(Case& one, const NodeView& node, const PciDevice& device, Status
   one.pass(link_text(*device.link_now));
 }
 
+// Soldered to the board: nothing to reseat. What both ends say that they can do is no more than the firmware
+// gave them.
+bool judge_spark_lanes(Case& one, const NodeView& node, const PciDevice& adapter) {
+  constexpr PcieLink kWhole{32, 4};
+  if (!is_spark_function(node.pci(), adapter) || !adapter.link_now || !below(*adapter.link_now, kWhole))
+    return false;
+  one.seen(adapter.link_now);
+  one.fail({.message =
+                fmt::format("adapter {} of {} has a link of {}: firmware before spring 2026 wires the second "
+                            "way to a DGX Spark's cables so, at half the rate",
+                            adapter.address, *node.name, link_text(*adapter.link_now)),
+            .expected = link_text(kWhole),
+            .observed = link_text(*adapter.link_now),
+            .remedy = {
+                "Update the firmware, then power the machine off and on; look at the MTU of every interface "
+                "afterwards, since an update can set one back to 1500.",
+                {"fwupdmgr refresh", "fwupdmgr get-updates", "ip -brief link"},
+                true}});
+  return true;
+}
+
 void adapter_link(const Survey& survey, Judge& judge) {
   each_adapter(survey, judge, [](Case& one, const NodeView& node, const PciDevice& adapter) {
+    if (judge_spark_lanes(one, node, adapter)) return;
     judge_path(one, node, adapter, Status::kFail, "adapter " + adapter.address, false);
   });
 }

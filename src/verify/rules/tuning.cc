@@ -143,6 +143,36 @@ void hugepages(const Survey& survey, Judge& judge) {
   });
 }
 
+// Half of the memory, and more than a tenth of the pages in use by nobody: ours.
+constexpr double kMostHugeShare = 0.5;
+
+void hugepages_idle(const Survey& survey, Judge& judge) {
+  each_node(survey, judge, "hugepages", [](Case& one, const NodeView& node) {
+    const Memory& memory = node.facts->system.memory;
+    const std::uint64_t* pages = one.read_if_there(memory.hugepages_total, "the kernel has none");
+    if (pages == nullptr) return;
+    if (*pages == 0) return one.pass("none");
+    const std::uint64_t* free = one.read(memory.hugepages_free);
+    const ByteCount* size = free == nullptr ? nullptr : one.read(memory.hugepage_size);
+    const ByteCount* total = size == nullptr ? nullptr : one.read(memory.total);
+    if (total == nullptr || total->bytes == 0) return;
+    const double idle = static_cast<double>(*free) * static_cast<double>(size->bytes);
+    const double share = idle / static_cast<double>(total->bytes);
+    if (share <= kMostHugeShare)
+      return one.pass(fmt::format("{:.0f} % of the memory idle in them", share * 100));
+    one.warn({.message = fmt::format(
+                  "hugepages that nobody uses hold {:.0f} % of the memory of {}: programs that do "
+                  "not ask for them run out of memory",
+                  share * 100, *node.name),
+              .expected = fmt::format("at most {:.0f} % of the memory idle in them", kMostHugeShare * 100),
+              .observed = fmt::format("{} of {} pages free", *free, *pages),
+              .remedy = {"Reserve as many as programs use; also where they are asked for: hugepages= on the "
+                         "kernel command line, vm.nr_hugepages in sysctl.d.",
+                         {"grep -r nr_hugepages /etc/sysctl.conf /etc/sysctl.d",
+                          fmt::format("sysctl -w vm.nr_hugepages={}", *pages - *free)}}});
+  });
+}
+
 void clock_synchronised(const Survey& survey, Judge& judge) {
   each_node(survey, judge, "clock", [](Case& one, const NodeView& node) {
     if (one.lacks_accelerators(node)) return;
@@ -236,6 +266,16 @@ std::span<const Rule> tuning_rules() {
        .fixture = "v100-hugepages-short",
        .explained_by = {},
        .check = hugepages},
+      {.id = "host.hugepages-idle",
+       .title = "hugepages do not take the memory",
+       .why =
+           "Hugepages are set aside: what no program takes of them is lost to all that do not ask for them.",
+       .source = "HugePages_Total, HugePages_Free, Hugepagesize and MemTotal of /proc/meminfo",
+       .standard = "at most half of the memory in free hugepages; ours",
+       .remedy = "Reserve fewer.",
+       .fixture = "v100-hugepages-idle",
+       .explained_by = {},
+       .check = hugepages_idle},
       {.id = "host.clock",
        .title = "clock is synchronised",
        .why = "Logs of several nodes can only be laid side by side when their clocks agree.",
