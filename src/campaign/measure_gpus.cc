@@ -12,18 +12,19 @@ Result<MeasuredGpus> measure_gpus(const std::string& node, const GpuCopyPlan& pl
   const bool local = node == "localhost";
   fleet::Fleet fleet({{node, local ? "" : node, local}}, std::move(reach));
   Peer& peer = fleet.peer(0);
-  MeasuredGpus all{begin_run(request), {}, {}};
+  MeasuredGpus all{begin_run(request), {}, {}, ""};
   for (int i = 0; i < request.repeat && !all.failure && !caller.stop.stop_requested(); ++i) {
     const auto report = measure_gpu_copies(peer, plan, caller.progress, caller.stop);
     all.failure = report.failure;
     all.gpus = report.gpus;
+    if (all.cut.empty()) all.cut = report.cut;
     if (report.results.empty()) continue;
     // While the links still run at their full speed: idle ones may have stepped down.
     caller.progress("looking at " + peer.node());
     const auto facts = facts_of(peer, caller);
     caller.progress("");
     if (!facts) return tl::unexpected<Error>(facts.error());
-    auto measured = copy_measurements(report, plan, node, *facts);
+    auto measured = copy_measurements(report, node, *facts);
     on_repeat(measured);
     add_measurements(all.run, std::move(measured));
     if (i == 0) add_fingerprint(all.run, node, *facts);

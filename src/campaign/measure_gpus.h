@@ -18,6 +18,7 @@ struct MeasuredGpus {
   BenchRun run;
   std::vector<VisibleGpu> gpus;
   std::optional<Failure> failure;  // what ended it; the run has what was measured until then
+  std::string cut;                 // why copies are smaller than was asked for; else empty
 };
 
 // `node`: an ssh destination, or localhost. `on_repeat` hears each repeat's measurements as soon as they are

@@ -36,12 +36,14 @@ struct BenchGpuOutput {
       {"bandwidth", "bit/s"}, {"message_bytes", "B"}, {"seconds", "s"}};
   std::vector<VisibleGpu> gpus;
   std::vector<Measurement> measurements;
+  std::string cut;
   std::optional<Failure> failure;
   static void fields(auto&& field) {
     field("version", &BenchGpuOutput::version);
     field("units", &BenchGpuOutput::units);
     field("gpus", &BenchGpuOutput::gpus);
     field("measurements", &BenchGpuOutput::measurements);
+    field("cut", &BenchGpuOutput::cut);
     field("failure", &BenchGpuOutput::failure);
   }
 };
@@ -60,8 +62,11 @@ int run_bench_gpu(BenchGpuOptions& options, const CLI::App& app) {
   BenchRun& run = measured->run;
   const std::optional<Failure>& failure = measured->failure;
   if (options.json)
-    fmt::print("{}", json::dump_pretty(json::encode(BenchGpuOutput{
-                         .gpus = measured->gpus, .measurements = run.measurements, .failure = failure})));
+    fmt::print("{}", json::dump_pretty(json::encode(BenchGpuOutput{.gpus = measured->gpus,
+                                                                   .measurements = run.measurements,
+                                                                   .cut = measured->cut,
+                                                                   .failure = failure})));
+  if (!measured->cut.empty() && !options.json) fmt::print("  copies {}\n", printable(measured->cut));
   if (interrupted().stop_requested()) return kExitCouldNotLook;
   if (failure) fmt::print(stderr, "railbed: {}: {}\n", options.node, printable(failure->cause));
   if (run.measurements.empty()) return kExitCouldNotLook;

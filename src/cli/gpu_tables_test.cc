@@ -91,6 +91,13 @@ TEST(CollectiveTable, MoreThanTheWireIsExplained) {
   EXPECT_THAT(collective_table(report(), {}), Not(HasSubstr("a switch reduces")));
 }
 
+TEST(CollectiveTable, SaysThatLargerSizesWereLeftOut) {
+  auto cut = report();
+  cut.cut = "cut to 14 GiB: the machine has 112 GiB available";
+  EXPECT_THAT(collective_table(cut, {}),
+              HasSubstr("\n  sizes cut to 14 GiB: the machine has 112 GiB available\n"));
+}
+
 TEST(CollectiveTable, AFailureIsShownWithWhatWasMeasured) {
   auto broken = report();
   broken.failure = Failure{"run", "hangs in: all_reduce of 4 MiB", "look at rank 1"};

@@ -117,6 +117,7 @@ std::string collective_table(const CollectiveReport& report, const nccl::Log& lo
                         right_aligned("µs", 11), right_aligned("µs", 11), "GB/s", "GB/s");
   }
   for (const CollectiveRow& row : report.rows) text += row_text(report, row);
+  if (!report.cut.empty()) text += "  sizes " + printable(report.cut) + '\n';
   add_ceiling(text, report);
   add_choices(text, log);
   add_problems(text, log);

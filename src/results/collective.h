@@ -126,6 +126,7 @@ struct CollectiveReport {
   std::vector<CollectiveRank> ranks;
   double first_result = 0;  // ns from the command's start to the first operation whose data was found right
   std::vector<CollectiveRow> rows;
+  std::string cut;  // why larger sizes were left out: "cut to 14 GiB: the machine has 112 GiB available"
   Ceiling ceiling;  // of busbw
   std::optional<Failure> failure;
   static void fields(auto&& field) {
@@ -139,6 +140,7 @@ struct CollectiveReport {
     field("ranks", &R::ranks);
     field("first_result", &R::first_result);
     field("rows", &R::rows);
+    field("cut", &R::cut);
     field("ceiling", &R::ceiling);
     field("failure", &R::failure);
   }

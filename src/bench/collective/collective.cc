@@ -1,7 +1,9 @@
 #include "bench/collective/collective.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <iterator>
 
 #include "bench/statistics/statistics.h"
 
@@ -88,6 +90,21 @@ std::optional<CollectiveShape> shape_of(Collective operation, DataType type, std
   shape.send = gathers ? shape.block : whole;
   shape.receive = scatters ? shape.block : whole;
   return shape.block > 0 ? std::optional(shape) : std::nullopt;
+}
+
+std::vector<std::uint64_t> fitting_sizes(const CollectivePlan& plan, int ranks, std::uint64_t room) {
+  const auto fits = [&](std::uint64_t bytes) {
+    const auto shape = shape_of(plan.operation, plan.type, bytes, ranks);
+    return !shape || (shape->send + shape->receive) * bytes_of(plan.type) <= room;
+  };
+  std::vector<std::uint64_t> fitting;
+  std::ranges::copy_if(plan.sizes, std::back_inserter(fitting), fits);
+  if (fitting.size() == plan.sizes.size()) return fitting;
+  std::uint64_t instead = std::bit_floor(room);
+  while (instead > 0 && !fits(instead)) instead /= 2;
+  const bool usable = shape_of(plan.operation, plan.type, instead, ranks).has_value();
+  if (usable && (fitting.empty() || instead > *std::ranges::max_element(fitting))) fitting.push_back(instead);
+  return fitting;
 }
 
 std::optional<Expected> expected_on(Collective operation, const CollectiveShape& shape, int rank, int ranks,

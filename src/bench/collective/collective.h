@@ -29,7 +29,12 @@ struct CollectiveShape {
   std::uint64_t send = 0;   // size of the buffers, the root's where only it needs one
   std::uint64_t receive = 0;
 };
+struct CollectivePlan;
 std::optional<CollectiveShape> shape_of(Collective operation, DataType type, std::uint64_t bytes, int ranks);
+
+// The sizes whose two buffers fit into `room` bytes of a GPU. For those that do not there is the largest
+// power of two that fits, if it is more than what is left.
+std::vector<std::uint64_t> fitting_sizes(const CollectivePlan& plan, int ranks, std::uint64_t room);
 
 // What stands in the receive buffer of `rank` afterwards; nothing where it receives none.
 std::optional<Expected> expected_on(Collective operation, const CollectiveShape& shape, int rank, int ranks,
@@ -108,11 +113,13 @@ struct CollectiveNews {
   std::optional<NodeNews> node = {};
   std::optional<std::uint64_t> verified = {};  // elements wrong in the first operation
   std::optional<CollectiveSeries> series = {};
+  std::optional<std::string> cut = {};  // why larger sizes are left out
   static void fields(auto&& field) {
     using N = CollectiveNews;
     field("node", &N::node);
     field("verified", &N::verified);
     field("series", &N::series);
+    field("cut", &N::cut);
   }
 };
 

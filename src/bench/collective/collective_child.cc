@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <mutex>
+
 #include "base/json.h"
 #include "bench/collective/collective_rank.h"
 #include "bench/gpu/gpu_node.h"
@@ -26,15 +28,20 @@ class Job {
   }
 
   FailureKind failure_kind() const { return node_.failure_kind(); }
-  void say(const CollectiveNews& news) const { tell_.result(json::dump(json::encode(news))); }
+  void say(const CollectiveNews& news) const {
+    const std::lock_guard lock(telling_);
+    tell_.result(json::dump(json::encode(news)));
+  }
 
  private:
   void work(const GpuNode::GpuThread& gpu) {
-    RankWork mine(plan_, gpu.rank, node_.ranks(), gpu.index == 0, gpu.cuda, node_.barrier(), tell_.about_to);
-    if (!mine.prepare() || !mine.join(node_.nccl(), node_.id()))
+    RankWork mine(plan_, gpu.rank, node_.ranks(), static_cast<int>(node_.size()), gpu.index == 0, gpu.cuda,
+                  node_.barrier(), tell_.about_to);
+    if (!mine.prepare() || !mine.join(node_.nccl(), node_.id()) || !mine.allocate())
       return node_.barrier().give_up(mine.error(), mine.failure_kind());
+    if (!mine.cut().empty()) say({.cut = mine.cut()});
     if (!verify(mine, gpu.index)) return;
-    for (const std::uint64_t bytes : plan_.sizes)
+    for (const std::uint64_t bytes : mine.sizes())
       if (!measure(mine, bytes, gpu.index)) return;
     // Alone, the end of the process is quicker; other nodes would take it for a fault.
     if (!node_.alone() && !mine.leave()) return node_.barrier().give_up(mine.error(), mine.failure_kind());
@@ -72,6 +79,7 @@ class Job {
 
   const CollectivePlan& plan_;
   const Tell& tell_;
+  mutable std::mutex telling_;
   GpuNode node_;
   std::vector<CollectiveSeries> series_;  // of each thread, of the size at hand
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "bench/gpu/gpu_memory_left.h"
 
 namespace railbed {
 namespace {
@@ -24,16 +25,8 @@ bool RankWork::say(std::string_view what) {
 bool RankWork::prepare() {
   pattern_ = {plan_.type, 1,
               reduces(plan_.operation) ? modulus_for(plan_.type, ranks_) : modulus_for(plan_.type, 1)};
-  std::uint64_t send = kFirstBytes * static_cast<std::uint64_t>(ranks_);
-  std::uint64_t receive = send;
-  for (const std::uint64_t bytes : plan_.sizes)
-    if (const auto shape = shape_of(plan_.operation, plan_.type, bytes, ranks_)) {
-      send = std::max(send, shape->send * bytes_of(plan_.type));
-      receive = std::max(receive, shape->receive * bytes_of(plan_.type));
-    }
   cuda_.call("cuStreamCreate", &stream_, cuda::kNonBlocking);
-  cuda_.call("cuMemAlloc_v2", &buffers_.send, send);
-  cuda_.call("cuMemAlloc_v2", &buffers_.receive, receive);
+  cuda_.call("cuMemAlloc_v2", &words_, (static_cast<std::size_t>(ranks_) + 1) * sizeof(std::uint64_t));
   events_.resize(static_cast<std::size_t>(plan_.iterations) + 1);
   for (cuda::Event& event : events_) cuda_.quick("cuEventCreate", &event, 0U);
   kernel_ = PatternKernel(cuda_);
@@ -44,6 +37,44 @@ bool RankWork::join(const NcclLibrary& nccl, const NcclUniqueId& id) {
   nccl_ = &nccl;
   if (is_first_) about_to_(fmt::format("ncclCommInitRank of {} ranks", ranks_));
   return cuda_.note(nccl.join(communicator_, ranks_, id, rank_));
+}
+
+// Every rank tells every other what it can spare.
+std::optional<std::uint64_t> RankWork::least_of_all(std::uint64_t mine) {
+  std::vector<std::uint64_t> all(static_cast<std::size_t>(ranks_), mine);
+  const std::size_t bytes = all.size() * sizeof mine;
+  const cuda::DevicePointer own = words_ + bytes;
+  cuda_.quick("cuMemcpyHtoDAsync_v2", own, static_cast<const void*>(&mine), sizeof mine, stream_);
+  if (!cuda_.error().empty()) return std::nullopt;
+  cuda_.note(nccl_->run(
+      {Collective::kAllGather, DataType::kInt64, 1, rank_, ranks_, 0, communicator_, stream_}, own, words_));
+  cuda_.quick("cuStreamSynchronize", stream_);
+  cuda_.quick("cuMemcpyDtoH_v2", static_cast<void*>(all.data()), words_, bytes);
+  if (!cuda_.error().empty()) return std::nullopt;
+  return std::ranges::min(all);
+}
+
+bool RankWork::allocate() {
+  if (is_first_) about_to_("agreeing how much memory to take");
+  const SpareMemory spare = spare_memory(gpu_memory_left(cuda_), MemoryUse::kGpu, beside_);
+  const auto room = least_of_all(spare.bytes);
+  // Where GPUs of a process map each other's memory, an allocation may wait for what runs on all of them:
+  // none is made while NCCL's kernels wait for this rank.
+  if (!room || !barrier_.wait()) return false;
+  sizes_ = fitting_sizes(plan_, ranks_, *room);
+  const bool is_least = spare.bytes == *room;
+  if (sizes_.empty())
+    return cuda_.note("no size fits: " + (is_least ? spare.why : "another GPU has less to spare"));
+  std::uint64_t send = kFirstBytes * static_cast<std::uint64_t>(ranks_);
+  std::uint64_t receive = send;
+  for (const std::uint64_t bytes : sizes_)
+    if (const auto shape = shape_of(plan_.operation, plan_.type, bytes, ranks_)) {
+      send = std::max(send, shape->send * bytes_of(plan_.type));
+      receive = std::max(receive, shape->receive * bytes_of(plan_.type));
+    }
+  if (sizes_ != plan_.sizes && is_least) cut_ = cut_text(std::ranges::max(sizes_), spare);
+  cuda_.call("cuMemAlloc_v2", &buffers_.send, send);
+  return cuda_.call("cuMemAlloc_v2", &buffers_.receive, receive) && barrier_.wait();
 }
 
 bool RankWork::leave() { return cuda_.note(nccl_->leave(communicator_)); }

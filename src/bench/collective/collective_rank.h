@@ -17,12 +17,13 @@ namespace railbed {
 
 class RankWork {
  public:
-  // `rank` of `ranks`. The first of the process says what is done.
-  RankWork(const CollectivePlan& plan, int rank, int ranks, bool is_first, cuda::Cuda& cuda, Barrier& barrier,
-           const Say& about_to)
+  // `rank` of `ranks`, `beside` of them in this process. Its first says what is done.
+  RankWork(const CollectivePlan& plan, int rank, int ranks, int beside, bool is_first, cuda::Cuda& cuda,
+           Barrier& barrier, const Say& about_to)
       : plan_(plan),
         rank_(rank),
         ranks_(ranks),
+        beside_(beside),
         is_first_(is_first),
         cuda_(cuda),
         barrier_(barrier),
@@ -31,6 +32,11 @@ class RankWork {
   // Everything that needs no NCCL, so that it can be done while NCCL is loaded. The thread has the context.
   bool prepare();
   bool join(const NcclLibrary& nccl, const NcclUniqueId& id);
+  // Once joined: takes memory for as much as every rank can spare. All ranks leave out the same sizes.
+  bool allocate();
+  const std::vector<std::uint64_t>& sizes() const { return sizes_; }
+  // Why larger sizes are left out; empty: they are not, or another rank's memory is why.
+  const std::string& cut() const { return cut_; }
   // The operation once, with little data; how many elements were wrong. Nothing when it failed.
   std::optional<std::uint64_t> verify_first();
   std::optional<CollectiveSeries> measure(std::uint64_t bytes);
@@ -45,6 +51,7 @@ class RankWork {
     cuda::DevicePointer receive = 0;
   };
   bool say(std::string_view what);
+  std::optional<std::uint64_t> least_of_all(std::uint64_t mine);
   bool launch(const Ends& ends);
   void fill();
   std::uint64_t count_wrong();
@@ -60,6 +67,7 @@ class RankWork {
   const CollectivePlan& plan_;
   int rank_;
   int ranks_;
+  int beside_;
   bool is_first_;
   cuda::Cuda& cuda_;
   Barrier& barrier_;
@@ -69,7 +77,10 @@ class RankWork {
   PatternKernel kernel_;
   Pattern pattern_;
   CollectiveShape shape_;
+  std::vector<std::uint64_t> sizes_;
+  std::string cut_;
   Ends buffers_;
+  cuda::DevicePointer words_ = 0;  // what every rank can spare, then this one's own
   cuda::Stream stream_ = nullptr;
   std::vector<cuda::Event> events_;
 };

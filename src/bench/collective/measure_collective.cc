@@ -26,7 +26,7 @@ class Run {
   CollectiveReport run() {
     nccl_.run([this](std::size_t i, const NodePlace& place,
                      std::stop_token stop) { return start(i, place, std::move(stop)); },
-              [this](std::size_t, std::string_view line) { return take(line); });
+              [this](std::size_t i, std::string_view line) { return take(i, line); });
     report_.ranks = std::move(nccl_.ranks);
     report_.version = nccl_.version;
     report_.library = nccl_.library;
@@ -41,9 +41,11 @@ class Run {
     return ask<ChildName>(*nodes_[i].peer, kCollective, plan, kStartDeadline, std::move(stop));
   }
 
-  Result<std::optional<NodeNews>> take(std::string_view line) {
+  Result<std::optional<NodeNews>> take(std::size_t i, std::string_view line) {
     auto news = json::read<CollectiveNews>(line);
     if (!news) return fail(news.error());
+    if (news->cut && report_.cut.empty())
+      report_.cut = nodes_.size() > 1 ? nodes_[i].peer->node() + ": " + *news->cut : *news->cut;
     if (news->verified) add_verified(*news->verified);
     if (news->series) add_series(*news->series);
     return std::move(news->node);

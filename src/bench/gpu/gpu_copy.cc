@@ -74,6 +74,7 @@ GpuCopyReport measure_gpu_copies(Peer& peer, const GpuCopyPlan& plan,
                                  const std::function<void(std::string_view)>& on_measuring,
                                  const std::stop_token& stop) {
   GpuCopyReport report;
+  report.bytes = plan.bytes;
   const auto session = ask<ChildName>(peer, kGpuCopies, plan, kStartDeadline, stop);
   if (!session) {
     report.failure = Failure{"start", session.error().text, ""};
@@ -87,6 +88,8 @@ GpuCopyReport measure_gpu_copies(Peer& peer, const GpuCopyPlan& plan,
     }
     if (news->gpus) report.gpus = std::move(*news->gpus);
     if (news->result) report.results.push_back(std::move(*news->result));
+    if (news->bytes) report.bytes = *news->bytes;
+    if (news->cut) report.cut = *news->cut;
     if (news->failure) report.failure = Failure{"run", *news->failure, ""};
   };
   const auto ended =
@@ -95,8 +98,8 @@ GpuCopyReport measure_gpu_copies(Peer& peer, const GpuCopyPlan& plan,
   return report;
 }
 
-std::vector<Measurement> copy_measurements(const GpuCopyReport& report, const GpuCopyPlan& plan,
-                                           const std::string& node, const Facts& facts) {
+std::vector<Measurement> copy_measurements(const GpuCopyReport& report, const std::string& node,
+                                           const Facts& facts) {
   std::vector<Measurement> all;
   for (const GpuCopyResult& result : report.results) {
     Measurement one;
@@ -104,7 +107,7 @@ std::vector<Measurement> copy_measurements(const GpuCopyReport& report, const Gp
     one.operation = copy_name(result);
     one.from = endpoint(report, node, result.from);
     one.to = endpoint(report, node, result.to);
-    one.message_bytes = plan.bytes;
+    one.message_bytes = report.bytes;
     one.seconds = result.seconds;
     one.summary = summarize(result.samples);
     one.ceiling = ceiling_of(report, result, node, facts);

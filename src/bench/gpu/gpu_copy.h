@@ -71,7 +71,11 @@ struct GpuCopyNews {
   std::optional<std::vector<VisibleGpu>> gpus = {};
   std::optional<GpuCopyResult> result = {};
   std::optional<std::string> failure = {};
+  std::optional<std::uint64_t> bytes = {};  // of one copy, where the plan's were too many
+  std::optional<std::string> cut = {};      // why
   static void fields(auto&& field) {
+    field("bytes", &GpuCopyNews::bytes);
+    field("cut", &GpuCopyNews::cut);
     field("seats", &GpuCopyNews::gpus);
     field("result", &GpuCopyNews::result);
     field("failure", &GpuCopyNews::failure);
@@ -87,6 +91,8 @@ struct GpuCopyReport {
   std::vector<VisibleGpu> gpus;
   std::vector<GpuCopyResult> results;
   std::optional<Failure> failure;  // what ended it; the results until then are kept
+  std::uint64_t bytes = 0;         // of one copy
+  std::string cut;                 // why these are fewer than were asked for; else empty
 };
 GpuCopyReport measure_gpu_copies(Peer& peer, const GpuCopyPlan& plan,
                                  const std::function<void(std::string_view)>& on_measuring,
@@ -95,7 +101,7 @@ GpuCopyReport measure_gpu_copies(Peer& peer, const GpuCopyPlan& plan,
 // "host → GPU 0", "GPU 0 ↔ GPU 1"
 std::string copy_name(const GpuCopyResult& result);
 // As they are kept and compared; `facts` of the node give the ceilings.
-std::vector<Measurement> copy_measurements(const GpuCopyReport& report, const GpuCopyPlan& plan,
-                                           const std::string& node, const Facts& facts);
+std::vector<Measurement> copy_measurements(const GpuCopyReport& report, const std::string& node,
+                                           const Facts& facts);
 
 }  // namespace railbed

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "bench/gpu/gpu_copy.h"
+#include "bench/gpu/gpu_memory_left.h"
 #include "bench/gpu/gpu_pattern.h"
 #include "bench/gpu/visible_gpus.h"
 #include "host/near.h"
@@ -45,8 +46,11 @@ class Copies {
     tell(GpuCopyNews{.gpus = found});
     for (const VisibleGpu& visible : found) {
       gpus_.push_back(std::make_unique<CopyGpu>(visible, from_.cuda, tell_.about_to));
-      if (!prepare(*gpus_.back())) return gpus_.back()->cuda.error();
+      if (!gpus_.back()->cuda.use(visible.ordinal)) return gpus_.back()->cuda.error();
     }
+    if (auto why = cut_to_spare_memory(); !why.empty()) return why;
+    for (auto& gpu : gpus_)
+      if (!prepare(*gpu)) return gpu->cuda.error();
     for (auto& gpu : gpus_)
       if (!with_host(*gpu) || !within(*gpu)) return gpu->cuda.error();
     for (auto& one : gpus_)
@@ -64,9 +68,31 @@ class Copies {
     return one.cuda.error().empty() ? other.cuda.error() : one.cuda.error();
   }
 
+  // Two buffers on each GPU, and two of page-locked host memory, of one GPU at a time. Answers why not even a
+  // page can be had.
+  std::string cut_to_spare_memory() {
+    constexpr std::uint64_t kPage = 4096;
+    SpareMemory least{plan_.bytes, ""};
+    for (auto& gpu : gpus_) {
+      gpu->cuda.enter();
+      const MemoryLeft left = gpu_memory_left(gpu->cuda);
+      for (const MemoryUse use : {MemoryUse::kGpu, MemoryUse::kPinned}) {
+        SpareMemory spare =
+            spare_memory(left, use, use == MemoryUse::kGpu ? static_cast<int>(gpus_.size()) : 1);
+        spare.bytes = spare.bytes / (left.unified ? 4 : 2) / kPage * kPage;
+        if (spare.bytes < least.bytes) least = spare;
+      }
+    }
+    if (least.bytes < kPage) return "not a page of memory can be spared: " + least.why;
+    if (least.bytes == plan_.bytes) return "";
+    plan_.bytes = least.bytes;
+    tell(GpuCopyNews{.bytes = least.bytes, .cut = cut_text(least.bytes, least)});
+    return "";
+  }
+
   bool prepare(CopyGpu& gpu) {
     cuda::Cuda& cuda = gpu.cuda;
-    if (!cuda.use(gpu.visible.ordinal)) return false;
+    cuda.enter();
     cuda.call("cuMemAlloc_v2", &gpu.a, std::size_t{plan_.bytes});
     cuda.call("cuMemAlloc_v2", &gpu.b, std::size_t{plan_.bytes});
     cuda.call("cuStreamCreate", &gpu.stream, cuda::kNonBlocking);
@@ -241,7 +267,7 @@ class Copies {
     if (gpu.cuda.error().empty()) tell(GpuCopyNews{.result = result});
   }
 
-  const GpuCopyPlan& plan_;
+  GpuCopyPlan plan_;
   const NvidiaLibraries& from_;
   const Tell& tell_;
   cuda::Cuda cuda_;

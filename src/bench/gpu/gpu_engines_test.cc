@@ -114,6 +114,16 @@ TEST_F(GpuEngines, OnlyTheGpusThatWereAskedFor) {
   EXPECT_THAT(collective(two).failure->cause, HasSubstr("there is no GPU 7"));
 }
 
+TEST_F(GpuEngines, SizesThatWouldTakeTooMuchMemoryAreCutOnEveryRank) {
+  break_it("full");  // 1 MiB is free: 512 KiB may be taken
+  const auto report = collective(plan(Collective::kAllReduce));
+  ASSERT_FALSE(report.failure) << report.failure->cause;
+  EXPECT_EQ(report.cut, "cut to 256 KiB: the GPU has 1 MiB free");
+  ASSERT_EQ(report.rows.size(), 3U);
+  EXPECT_EQ(report.rows.back().bytes, 256U << 10);
+  EXPECT_EQ(report.rows.back().wrong, 0U);
+}
+
 TEST_F(GpuEngines, ARankThatHangsIsGivenUpAndTheStepNamed) {
   break_it("hang");
   auto impatient = plan(Collective::kAllReduce);
@@ -245,7 +255,7 @@ TEST_F(GpuEngines, CopiesOfEveryKindArriveAsTheyWereSent) {
   ASSERT_FALSE(report.failure) << report.failure->cause;
   ASSERT_EQ(report.gpus.size(), 3U);
   // Three GPUs: to, from and both ways, within; six directed pairs, three both ways.
-  const auto kept = copy_measurements(report, small, "here", Facts());
+  const auto kept = copy_measurements(report, "here", Facts());
   std::set<std::string> names;
   for (const Measurement& one : kept) {
     names.insert(one.operation);
@@ -259,6 +269,17 @@ TEST_F(GpuEngines, CopiesOfEveryKindArriveAsTheyWereSent) {
   EXPECT_TRUE(names.contains("GPU 1 ↔ GPU 2"));
 }
 
+TEST_F(GpuEngines, CopiesThatWouldTakeTooMuchMemoryAreCut) {
+  break_it("full");  // 1 MiB is free: 512 KiB may be taken, half of it for each buffer
+  GpuCopyPlan large;
+  large.samples = 2;
+  large.gpus = {0};
+  const auto report = measure_gpu_copies(peer_, large, [](auto) {}, {});
+  ASSERT_FALSE(report.failure) << report.failure->cause;
+  EXPECT_EQ(report.cut, "cut to 256 KiB: the GPU has 1 MiB free");
+  EXPECT_EQ(copy_measurements(report, "here", Facts()).front().message_bytes, 256U << 10);
+}
+
 TEST_F(GpuEngines, CopiesThatArriveWrongFail) {
   break_it("wrong");
   GpuCopyPlan small;
@@ -266,7 +287,7 @@ TEST_F(GpuEngines, CopiesThatArriveWrongFail) {
   small.samples = 6;
   small.gpus = {0, 1};
   const auto report = measure_gpu_copies(peer_, small, [](auto) {}, {});
-  const auto kept = copy_measurements(report, small, "here", Facts());
+  const auto kept = copy_measurements(report, "here", Facts());
   ASSERT_EQ(kept.size(), 2U * 4 + 2 + 1);
   for (const Measurement& one : kept)
     EXPECT_EQ(one.failure.has_value(),

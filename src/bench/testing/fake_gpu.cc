@@ -281,7 +281,7 @@ int cuDeviceGetByPCIBusId(int* device, const char* address) {
   return *device = static_cast<int>(bus) - 0x1a, 0;
 }
 int cuDeviceGetAttribute(int* value, int which, int) {
-  *value = which == 36 ? 1'000'000 : which == 37 ? 1024 : which == 75 ? 9 : 1;
+  *value = which == 36 ? 1'000'000 : which == 37 ? 1024 : which == 75 ? 9 : which == 18 ? 0 : 1;
   return 0;
 }
 int cuDevicePrimaryCtxRetain(void** context, int device) {

@@ -55,7 +55,8 @@ class TrainJob {
 
   void work(const GpuNode::GpuThread& gpu) {
     GpuTrainRank mine(work_, static_cast<int>(plan_.step.word_bytes),
-                      {gpu.rank, node_.ranks(), gpu.index == 0}, gpu.cuda, node_.barrier(), tell_.about_to);
+                      {gpu.rank, node_.ranks(), static_cast<int>(node_.size()), gpu.index == 0}, gpu.cuda,
+                      node_.barrier(), tell_.about_to);
     if (!mine.prepare(*cublas_) || !mine.stretch(plan_.stretch_to)) return give_up(mine);
     if (gpu.index == 0)
       say({.means =

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "bench/gpu/gpu_memory_left.h"
 
 namespace railbed {
 namespace {
@@ -69,13 +70,12 @@ void GpuTrainRank::place_buckets() {
 }
 
 bool GpuTrainRank::fits() {
-  std::size_t free = 0;
-  std::size_t total = 0;
-  if (!cuda_.call("cuMemGetInfo_v2", &free, &total)) return false;
-  if (memory_bytes_ <= free) return true;
-  return cuda_.note(
-      fmt::format("a batch of this size needs {} of a GPU's memory, {} are free: take a smaller --batch",
-                  to_text(ByteCount{memory_bytes_}), to_text(ByteCount{free})));
+  const SpareMemory spare = spare_memory(gpu_memory_left(cuda_), MemoryUse::kGpu, place_.beside);
+  if (!cuda_.error().empty()) return false;
+  if (memory_bytes_ <= spare.bytes) return true;
+  return cuda_.note(fmt::format(
+      "a batch of this size needs {} of a GPU's memory, {} can be spared ({}): take a smaller --batch",
+      to_text(ByteCount{memory_bytes_}), to_text(ByteCount{spare.bytes}), spare.why));
 }
 
 bool GpuTrainRank::allocate() {

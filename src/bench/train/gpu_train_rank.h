@@ -26,6 +26,7 @@ DataType product_type(cuda::Cuda& cuda);
 struct TrainPlace {
   int rank = 0;
   int ranks = 1;
+  int beside = 1;       // of them in this process
   bool speaks = false;  // says what is done: the first of the process
 };
 

@@ -52,13 +52,18 @@ void scale(std::vector<std::byte>& words, std::uint64_t factor) {
   }
 }
 
+std::uint64_t largest_bucket(const TrainRun& run) {
+  std::uint64_t largest = 0;
+  for (const Bucket& bucket : run.step.buckets) largest = std::max(largest, bucket.bytes);
+  return largest;
+}
+
 // Gradients whose sum is known: rank r holds r + 1 times what all ranks know,
 // so the sum is n (n + 1) / 2 times it.
 class Gradients {
  public:
   explicit Gradients(const TrainRun& run) {
-    std::uint64_t largest = 0;
-    for (const Bucket& bucket : run.step.buckets) largest = std::max(largest, bucket.bytes);
+    const std::uint64_t largest = largest_bucket(run);
     const std::size_t size = padded(largest) + kTrainShifts * kBufferLine;
     own_ = make_pattern(size, run.seed);
     sum_ = own_;
@@ -211,6 +216,11 @@ class Rehearsal {
 
 std::chrono::milliseconds ring_patience(const Step& step) {
   return kReceiverPatience + std::chrono::milliseconds(static_cast<std::int64_t>(step.compute * 2000));
+}
+
+// Own, summed and received ones.
+std::uint64_t memory_of(const TrainRun& run) {
+  return 3 * (padded(largest_bucket(run)) + kTrainShifts * kBufferLine);
 }
 
 Result<void> check_run(const TrainRun& run) {

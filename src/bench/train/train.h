@@ -91,5 +91,7 @@ inline RdmaRun ring_run(std::string session) {
 
 // Refuses what no caller may ask: untrusted numbers end here.
 Result<void> check_run(const TrainRun& run);
+// What the gradients of a run take of this machine's memory.
+std::uint64_t memory_of(const TrainRun& run);
 
 }  // namespace railbed

@@ -1,7 +1,11 @@
 #include "bench/train/train_engine.h"
 
+#include <fmt/format.h>
+
 #include "base/random.h"
+#include "base/units.h"
 #include "bench/core/sessions.h"
+#include "bench/core/spare_memory.h"
 #include "bench/core/typed.h"
 #include "bench/gpu/child_work.h"
 #include "bench/tcp/protocol.h"
@@ -13,8 +17,18 @@
 namespace railbed {
 namespace {
 
-Result<TrainRan> train_over_rdma(RdmaSessions& opens, const TrainRun& run, std::stop_token stop) {
-  if (auto sane = check_run(run); !sane) return fail(sane.error());
+// `host` may be null: then nothing is known of its memory.
+Result<void> check_here(Host* host, const TrainRun& run) {
+  if (auto sane = check_run(run); !sane) return sane;
+  const SpareMemory spare =
+      spare_memory(host == nullptr ? MemoryLeft() : memory_left(*host), MemoryUse::kHost);
+  if (memory_of(run) <= spare.bytes) return {};
+  return fail(ErrorKind::kUnavailable, fmt::format("gradients of {} and their sums do not fit: {}",
+                                                   to_text(ByteCount{memory_of(run)}), spare.why));
+}
+
+Result<TrainRan> train_over_rdma(RdmaSessions& opens, Host* host, const TrainRun& run, std::stop_token stop) {
+  if (auto sane = check_here(host, run); !sane) return fail(sane.error());
   std::vector<std::shared_ptr<RdmaSession>> links;
   for (const std::string& name : {run.session, run.incoming}) {
     const auto open = opens.find(name);
@@ -39,19 +53,20 @@ Handlers train_handlers(AgentSide& side) {
         answer.session = doors->add(std::move(door));
         return answer;
       }));
-  handlers.emplace(kTrainRun, typed_handler<TrainRun>(
-                                  [doors](const TrainRun& request, std::stop_token stop) -> Result<TrainRan> {
-                                    if (auto sane = check_run(request); !sane) return fail(sane.error());
-                                    if (request.next.token.size() != kTokenHex)
-                                      return fail(ErrorKind::kBadInput, "token: wrong length");
-                                    auto door = doors->find(request.session);
-                                    if (!door) return fail(door.error());
-                                    doors->remove(request.session);
-                                    return train_over_tcp(**door, request, std::move(stop));
-                                  }));
-  handlers.emplace(kTrainRunRdma, typed_handler<TrainRun>([opens = side.shared<RdmaSessions>()](
-                                                              const TrainRun& request, std::stop_token stop) {
-                     return train_over_rdma(*opens, request, std::move(stop));
+  handlers.emplace(
+      kTrainRun, typed_handler<TrainRun>([doors, host = side.host](const TrainRun& request,
+                                                                   std::stop_token stop) -> Result<TrainRan> {
+        if (auto sane = check_here(host.get(), request); !sane) return fail(sane.error());
+        if (request.next.token.size() != kTokenHex) return fail(ErrorKind::kBadInput, "token: wrong length");
+        auto door = doors->find(request.session);
+        if (!door) return fail(door.error());
+        doors->remove(request.session);
+        return train_over_tcp(**door, request, std::move(stop));
+      }));
+  handlers.emplace(kTrainRunRdma,
+                   typed_handler<TrainRun>([opens = side.shared<RdmaSessions>(), host = side.host](
+                                               const TrainRun& request, std::stop_token stop) {
+                     return train_over_rdma(*opens, host.get(), request, std::move(stop));
                    }));
   add_child_work<GpuTrainPlan>(handlers, kGpuTrain, side, check_gpu_train, run_gpu_train);
   return handlers;

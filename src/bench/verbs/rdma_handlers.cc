@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/units.h"
+#include "bench/core/spare_memory.h"
 #include "bench/core/typed.h"
 #include "bench/verbs/open_sessions.h"
 #include "bench/verbs/port_counters.h"
@@ -81,6 +83,16 @@ bool has_peer_memory(Host& host) {
   });
 }
 
+// Why its two halves are more than this machine can spare; empty: they are not. A GPU's memory may be
+// registered without the image of it that the host keeps.
+std::string too_little_memory(Host& host, const RdmaOpen& request) {
+  const MemoryUse use = request.gpu.empty() ? MemoryUse::kLocked : MemoryUse::kPinned;
+  const SpareMemory spare = spare_memory(memory_left(host), use);
+  if (2 * request.half_bytes <= spare.bytes) return "";
+  return fmt::format("{} of registered memory are too much: {}", to_text(ByteCount{2 * request.half_bytes}),
+                     spare.why);
+}
+
 Result<RdmaOpened> open(RdmaSessions& opens, Host& host, const RdmaOpen& request,
                         const NvidiaLibraries& from) {
   if (request.queue_pairs < 1 || request.queue_pairs > kMostQueuePairs || request.depth < 1 ||
@@ -99,6 +111,11 @@ Result<RdmaOpened> open(RdmaSessions& opens, Host& host, const RdmaOpen& request
     return refused(fmt::format("port {}/{} under {} is {}, not ACTIVE", found.device->name,
                                found.port->number, request.interface, state),
                    "bring the link up; on InfiniBand a subnet manager must run");
+  if (const std::string why = too_little_memory(host, request); !why.empty())
+    return refused(
+        why,
+        "take a smaller --working-set, fewer streams or smaller sizes; or, where the limit of "
+        "locked memory is why, raise it: ulimit -l unlimited, LimitMEMLOCK=infinity of the service");
   auto engine = RdmaSession::open({found.device->name, found.port->number, request.half_bytes,
                                    request.queue_pairs, request.depth, request.slots, request.datagrams,
                                    request.threads, cpus_near(host, *found.device), request.gpu, from.cuda,

@@ -1,0 +1,42 @@
+// How much memory a bench may take without harm to the machine. On unified memory that is a matter of life
+// and death: there a GPU's pages are the host's, cannot be swapped, and a DGX Spark that runs out of them
+// freezes until its power is cut.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace railbed {
+
+class Host;
+
+// What is left at this moment, in bytes; none: not known, or without limit.
+struct MemoryLeft {
+  std::optional<std::uint64_t> host = {};      // MemAvailable, or less where a control group allows less
+  std::optional<std::uint64_t> lockable = {};  // RLIMIT_MEMLOCK less what this process has pinned already
+  std::optional<std::uint64_t> gpu = {};       // free on one GPU: cuMemGetInfo
+  bool unified = false;                        // the GPU's memory is the host's
+};
+// Of the host; the GPU's share is filled in by whoever has asked it.
+MemoryLeft memory_left(Host& host);
+
+enum class MemoryUse {
+  kHost,    // pages that the kernel may swap
+  kPinned,  // pages that it may not: page-locked for a GPU
+  kLocked,  // likewise, and counted against RLIMIT_MEMLOCK: registered with an adapter
+  kGpu,
+};
+
+struct SpareMemory {
+  std::uint64_t bytes = 0;
+  std::string why;  // "the machine has 96 GiB available"; empty: nothing limits it
+};
+// What each of `sharers`, who take as much at the same time, may take. All but the GPU's own memory is the
+// machine's, and what is running there needs the rest.
+SpareMemory spare_memory(const MemoryLeft& left, MemoryUse use, int sharers = 1);
+
+// "cut to 14 GiB: the machine has 96 GiB available"
+std::string cut_text(std::uint64_t bytes, const SpareMemory& spare);
+
+}  // namespace railbed
