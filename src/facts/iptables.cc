@@ -40,24 +40,24 @@ std::vector<std::string> comma_list(const std::string& text, bool ports) {
   return values;
 }
 
-struct Option {
+struct MatchOption {
   std::string_view word;
   const char* key;
 };
 // iptables(8) and iptables-extensions(8); each takes one word.
-constexpr Option kOptions[] = {{"-s", "source"},
-                               {"-d", "destination"},
-                               {"-p", "protocol"},
-                               {"--dport", "port"},
-                               {"--dports", "port"},
-                               {"--sport", "source-port"},
-                               {"--ctstate", "state"},
-                               {"--sports", "source-port"},
-                               {"--state", "state"},
-                               {"--ctstatus", "status"},
-                               {"--icmp-type", "icmp-type"},
-                               {"--dst-type", "destination-type"},
-                               {"--pkt-type", "packet-type"}};
+constexpr MatchOption kMatchOptions[] = {{"-s", "source"},
+                                         {"-d", "destination"},
+                                         {"-p", "protocol"},
+                                         {"--dport", "port"},
+                                         {"--dports", "port"},
+                                         {"--sport", "source-port"},
+                                         {"--ctstate", "state"},
+                                         {"--sports", "source-port"},
+                                         {"--state", "state"},
+                                         {"--ctstatus", "status"},
+                                         {"--icmp-type", "icmp-type"},
+                                         {"--dst-type", "destination-type"},
+                                         {"--pkt-type", "packet-type"}};
 
 std::string verdict_of(const std::string& target) {
   if (target == "ACCEPT") return "accept";
@@ -84,8 +84,8 @@ std::string interface_pattern(std::string name) {
 }
 
 bool take_plain(const std::string& word, Line& line, FirewallRule& rule) {
-  const auto option = std::ranges::find(kOptions, word, &Option::word);
-  if (option != std::end(kOptions)) {
+  const auto option = std::ranges::find(kMatchOptions, word, &MatchOption::word);
+  if (option != std::end(kMatchOptions)) {
     const bool ports = std::string_view(option->key).ends_with("port");
     rule.matches.push_back({option->key, line.negated, comma_list(line.next(), ports)});
   } else if (word == "-i") {

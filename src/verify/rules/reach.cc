@@ -264,15 +264,35 @@ std::string addresses_of(const std::set<std::string>& addresses) {
   return fmt::format("{}", fmt::join(addresses, " and "));
 }
 
-// What other nodes mean by a name: what most of them do, the least of equals.
+const std::string* owner_of(const RailNames& names, const std::string& address) {
+  const auto parsed = IpAddress::parse(address);
+  const auto found = parsed ? names.owners.find(*parsed) : names.owners.end();
+  return found == names.owners.end() ? nullptr : &found->second;
+}
+
+// What other nodes mean by a name, as far as cluster.yaml knows it: what most of them do, the least of
+// equals.
 std::optional<std::set<std::string>> meant_by_others(const RailNames& names, const std::string& node,
                                                      const std::string& name) {
   std::map<std::set<std::string>, int> votes;
-  for (const auto& [other, known] : names.of_node)
-    if (const auto found = known.find(name); other != node && found != known.end()) ++votes[found->second];
+  for (const auto& [other, known] : names.of_node) {
+    const auto found = known.find(name);
+    if (other == node || found == known.end()) continue;
+    const auto owned = [&](const std::string& text) { return owner_of(names, text) != nullptr; };
+    if (std::ranges::all_of(found->second, owned)) ++votes[found->second];
+  }
   const auto most = std::ranges::max_element(votes, {}, [](const auto& vote) { return vote.second; });
   if (most == votes.end()) return std::nullopt;
   return most->first;
+}
+
+// Nodes' rails are called after them ("gpu01-mesh"); any other name is its writer's own affair.
+bool is_called_after_owner(const RailNames& names, const std::string& name,
+                           const std::set<std::string>& addresses) {
+  return std::ranges::any_of(addresses, [&](const std::string& text) {
+    const std::string* owner = owner_of(names, text);
+    return owner != nullptr && name.starts_with(*owner);
+  });
 }
 
 // A name that only its owner knows is its own affair.
@@ -281,8 +301,8 @@ bool is_shared(const RailNames& names, const std::string& name) {
     const auto found = node.second.find(name);
     if (found == node.second.end()) return false;
     return std::ranges::any_of(found->second, [&](const std::string& text) {
-      const auto owner = names.owners.find(*IpAddress::parse(text));
-      return owner != names.owners.end() && owner->second != node.first;
+      const std::string* owner = owner_of(names, text);
+      return owner != nullptr && *owner != node.first;
     });
   });
 }
@@ -292,9 +312,12 @@ std::string fault_of(const RailNames& names, const std::string& node, const Name
                      const std::string& name) {
   const auto others = meant_by_others(names, node, name);
   const auto own = mine.find(name);
-  if (own == mine.end()) return others ? fmt::format("{} is missing ({})", name, addresses_of(*others)) : "";
+  if (own == mine.end()) {
+    const bool expected = others && is_called_after_owner(names, name, *others);
+    return expected ? fmt::format("{} is missing ({})", name, addresses_of(*others)) : "";
+  }
   for (const std::string& text : own->second)
-    if (!names.owners.contains(*IpAddress::parse(text)))
+    if (owner_of(names, text) == nullptr)
       return fmt::format("{} is {}, which cluster.yaml gives to no rail", name, text);
   if (!others || *others == own->second) return "";
   return fmt::format("{} is {}, elsewhere {}", name, addresses_of(own->second), addresses_of(*others));

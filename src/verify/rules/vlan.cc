@@ -92,7 +92,7 @@ std::span<const Rule> vlan_rules() {
        .source = "ip -d -j link show type vlan",
        .standard = "the same id at every end that has one; back to back at every end",
        .remedy = "Give every end the same VLAN.",
-       .fixture = "r730-vlan-differs",
+       .fixture = "v100-vlan-differs",
        .explained_by = {"net.interface"},
        .check = vlan_equal},
       {.id = "net.vlan-mtu",
@@ -103,7 +103,7 @@ std::span<const Rule> vlan_rules() {
        .source = "ip -d -j link show type vlan, /sys/class/net/PARENT/mtu",
        .standard = "the rail's mtu in cluster.yaml, else the VLAN's own",
        .remedy = "ip link set PARENT mtu, then the VLAN's.",
-       .fixture = "r730-vlan-mtu",
+       .fixture = "v100-vlan-mtu",
        .explained_by = {"net.interface"},
        .check = vlan_parent_mtu},
   };
