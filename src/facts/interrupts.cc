@@ -15,7 +15,7 @@ void count_cores(Host& host, const std::string& number, std::map<std::string, in
   const std::string folder = "/proc/irq/" + number;
   auto list = host.read_line(folder + "/effective_affinity_list");
   if (list.absent()) list = host.read_line(folder + "/smp_affinity_list");  // before Linux 4.15
-  if (list && parse_list(*list)) ++cores[*list];
+  if (list && !list->empty() && parse_list(*list)) ++cores[*list];
 }
 
 Reading<std::map<std::string, int>> collect_cores(Host& host, const std::string& address) {

@@ -129,7 +129,7 @@ Compared compared_by(const json::Value& left) {
   if (const auto* fib = part(left, "fib"); fib != nullptr && text_part(*fib, "result") == "type") {
     const auto* flags = part(*fib, "flags");
     if (text_part(*fib, "flags") == "daddr") found.key = "destination-type";
-    if (flags != nullptr && flags->is_array() && list_values(*flags) == Values({"daddr"}))
+    if (flags != nullptr && flags->is_array() && list_values(*flags) == std::vector<std::string>{"daddr"})
       found.key = "destination-type";
   }
   return found;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 
 #include "base/text.h"
@@ -270,73 +269,65 @@ const std::string* owner_of(const RailNames& names, const std::string& address) 
   return found == names.owners.end() ? nullptr : &found->second;
 }
 
-// What other nodes mean by a name, as far as cluster.yaml knows it: what most of them do, the least of
-// equals.
-std::optional<std::set<std::string>> meant_by_others(const RailNames& names, const std::string& node,
-                                                     const std::string& name) {
-  std::map<std::set<std::string>, int> votes;
-  for (const auto& [other, known] : names.of_node) {
-    const auto found = known.find(name);
-    if (other == node || found == known.end()) continue;
-    const auto owned = [&](const std::string& text) { return owner_of(names, text) != nullptr; };
-    if (std::ranges::all_of(found->second, owned)) ++votes[found->second];
-  }
-  const auto most = std::ranges::max_element(votes, {}, [](const auto& vote) { return vote.second; });
-  if (most == votes.end()) return std::nullopt;
-  return most->first;
+// What most nodes mean by each name, the least of equals, as far as cluster.yaml knows the addresses. A name
+// that only nodes have for their own rails is left out.
+NamedAddresses meanings_of(const RailNames& names) {
+  std::map<std::string, std::map<std::set<std::string>, int>> votes;
+  std::set<std::string> shared;
+  for (const auto& [node, known] : names.of_node)
+    for (const auto& [name, addresses] : known) {
+      bool owned = true;
+      for (const std::string& text : addresses) {
+        const std::string* owner = owner_of(names, text);
+        owned = owned && owner != nullptr;
+        if (owner != nullptr && *owner != node) shared.insert(name);
+      }
+      if (owned) ++votes[name][addresses];
+    }
+  NamedAddresses meanings;
+  for (const auto& [name, sets] : votes)
+    if (shared.contains(name))
+      meanings[name] =
+          std::ranges::max_element(sets, {}, [](const auto& vote) { return vote.second; })->first;
+  return meanings;
 }
 
-// Nodes' rails are called after them ("gpu01-mesh"); any other name is its writer's own affair.
-bool is_called_after_owner(const RailNames& names, const std::string& name,
-                           const std::set<std::string>& addresses) {
+// Nodes' rails are called after them ("gpu01-mesh"); any other name is its writer's own affair, and so is
+// what a node calls itself.
+bool is_expected(const RailNames& names, const std::string& node, const std::string& name,
+                 const std::set<std::string>& addresses) {
   return std::ranges::any_of(addresses, [&](const std::string& text) {
     const std::string* owner = owner_of(names, text);
-    return owner != nullptr && name.starts_with(*owner);
-  });
-}
-
-// A name that only its owner knows is its own affair.
-bool is_shared(const RailNames& names, const std::string& name) {
-  return std::ranges::any_of(names.of_node, [&](const auto& node) {
-    const auto found = node.second.find(name);
-    if (found == node.second.end()) return false;
-    return std::ranges::any_of(found->second, [&](const std::string& text) {
-      const std::string* owner = owner_of(names, text);
-      return owner != nullptr && *owner != node.first;
-    });
+    return owner != nullptr && *owner != node && name.starts_with(*owner);
   });
 }
 
 // What is wrong with a name on a node; "" when nothing is.
 std::string fault_of(const RailNames& names, const std::string& node, const NamedAddresses& mine,
-                     const std::string& name) {
-  const auto others = meant_by_others(names, node, name);
+                     const std::string& name, const std::set<std::string>& meant) {
   const auto own = mine.find(name);
-  if (own == mine.end()) {
-    const bool expected = others && is_called_after_owner(names, name, *others);
-    return expected ? fmt::format("{} is missing ({})", name, addresses_of(*others)) : "";
-  }
+  if (own == mine.end())
+    return is_expected(names, node, name, meant)
+               ? fmt::format("{} is missing ({})", name, addresses_of(meant))
+               : "";
   for (const std::string& text : own->second)
     if (owner_of(names, text) == nullptr)
       return fmt::format("{} is {}, which cluster.yaml gives to no rail", name, text);
-  if (!others || *others == own->second) return "";
-  return fmt::format("{} is {}, elsewhere {}", name, addresses_of(own->second), addresses_of(*others));
+  if (meant == own->second) return "";
+  return fmt::format("{} is {}, elsewhere {}", name, addresses_of(own->second), addresses_of(meant));
 }
 
 void rail_names(const Survey& survey, Judge& judge) {
   const RailNames names = read_rail_names(survey);
-  std::set<std::string> shared;
-  for (const auto& [node, known] : names.of_node)
-    for (const auto& [name, addresses] : known)
-      if (is_shared(names, name)) shared.insert(name);
+  const NamedAddresses meanings = meanings_of(names);
   each_node(survey, judge, "/etc/hosts", [&](Case& one, const NodeView& node) {
     if (one.read_if_there(node.facts->system.hosts, "not recorded") == nullptr) return;
-    if (shared.empty()) return one.not_applicable("no hosts file names the rails of other nodes");
+    if (meanings.empty()) return one.not_applicable("no hosts file names the rails of other nodes");
     const auto found = names.of_node.find(*node.name);
     const NamedAddresses mine = found == names.of_node.end() ? NamedAddresses() : found->second;
     std::vector<std::string> faults;
-    for (const std::string& name : shared)
-      if (std::string fault = fault_of(names, *node.name, mine, name); !fault.empty())
+    for (const auto& [name, meant] : meanings)
+      if (std::string fault = fault_of(names, *node.name, mine, name, meant); !fault.empty())
         faults.push_back(std::move(fault));
     if (faults.empty()) return one.pass(fmt::format("{} names", mine.size()));
     const std::string observed = fmt::format("{}", fmt::join(faults, "; "));
