@@ -160,7 +160,8 @@ void receive_errors(const Survey& survey, Judge& judge) {
 
 // An RDMA interface of the node that cluster.yaml gives no rail.
 bool is_spare(const NodeView& node, const NetInterface& interface) {
-  return std::ranges::find(node.ends, interface.name, &RailEnd::name) == node.ends.end() &&
+  return find_vlan(node.facts->net, interface.name) == nullptr &&
+         std::ranges::find(node.ends, interface.name, &RailEnd::name) == node.ends.end() &&
          rdma_port_of(node.facts->rdma, node.facts->net, interface.name);
 }
 
@@ -172,6 +173,8 @@ void judge_spare(Case& one, const NodeView& node, const NetInterface& interface)
   if (used) return one.pass("has an address");
   if (!*up) return one.pass("down");
   if (interface.master.ok()) return one.pass("member of " + *interface.master);
+  for (const Vlan& vlan : items(node.facts->net.vlans))
+    if (vlan.parent == interface.name) return one.pass("carries " + vlan.interface);
   one.warn(
       {.message = fmt::format("{} of {} belongs to no rail and is switched on: NCCL may pick it and hang",
                               interface.name, *node.name),

@@ -182,18 +182,17 @@ std::vector<std::string> unlisted_devices(const NodeView& node, const std::vecto
   return unlisted;
 }
 
-Remedy bring_verbs(const NodeView& node, bool library) {
-  const auto* modes = node.facts->rdma.device_modes.ok() ? &*node.facts->rdma.device_modes : nullptr;
+Remedy bring_verbs(const NodeView& node) {
+  const auto& modes = node.facts->rdma.device_modes;
   const auto is_node = [](const auto& entry) { return entry.first.starts_with("uverbs"); };
-  if (library && modes != nullptr && std::ranges::none_of(*modes, is_node))
+  if (modes.ok() && std::ranges::none_of(*modes, is_node))
     return {
         "/dev/infiniband has no uverbs node. A container must be given that folder; elsewhere udev makes it.",
         {"modprobe ib_uverbs", "udevadm trigger --subsystem-match=infiniband_verbs --action=add",
          "ls -l /dev/infiniband"}};
-  return {
-      "Install libibverbs and the providers, one for each kind of adapter; ibv_devices lists what they find.",
-      for_system(node, {"apt-get install libibverbs1 ibverbs-providers ibverbs-utils", "ibv_devices"},
-                 {"dnf install libibverbs libibverbs-utils", "ibv_devices"})};
+  return {"Install the providers, one for each kind of adapter; ibv_devices lists what they find.",
+          for_system(node, {"apt-get install libibverbs1 ibverbs-providers ibverbs-utils", "ibv_devices"},
+                     {"dnf install libibverbs libibverbs-utils", "ibv_devices"})};
 }
 
 Things verbs_touches(const NodeView& node) {
@@ -210,18 +209,15 @@ void verbs_devices(const Survey& survey, Judge& judge) {
     if (listed == nullptr) return;
     const auto unlisted = unlisted_devices(node, *listed);
     if (unlisted.empty()) return one.pass(fmt::format("{} devices", listed->size()));
-    const bool library = !rdma.verbs_library.value_or("").empty();
+    if (rdma.verbs_library.value_or("").empty())
+      return one.not_applicable("libibverbs cannot be opened, which nccl.chooses-sockets judges");
     const std::string names = fmt::format("{}", fmt::join(unlisted, ", "));
-    one.fail(
-        {.message = library ? fmt::format("libibverbs on {} does not list {}, which the kernel has: programs "
-                                          "find no RDMA there",
-                                          *node.name, names)
-                            : fmt::format("{} has no libibverbs that can be opened: programs find no RDMA, "
-                                          "though the kernel has {}",
-                                          *node.name, names),
-         .expected = names,
-         .observed = listed->empty() ? "none" : fmt::format("{}", fmt::join(*listed, ", ")),
-         .remedy = bring_verbs(node, library)});
+    one.fail({.message = fmt::format(
+                  "libibverbs on {} does not list {}, which the kernel has: programs find no RDMA there",
+                  *node.name, names),
+              .expected = names,
+              .observed = listed->empty() ? "none" : fmt::format("{}", fmt::join(*listed, ", ")),
+              .remedy = bring_verbs(node)});
   });
 }
 

@@ -167,7 +167,7 @@ std::span<const Rule> nccl_choice_rules() {
        .source = kTold,
        .standard = "IB where a rail of the node has an RDMA device",
        .remedy = "Clear what keeps the ports out.",
-       .fixture = "v100-nccl-hca-excludes",
+       .fixture = "v100-nccl-no-verbs",
        .explained_by = {"nccl.rdma-on", "nccl.net-forced", "nccl.hca", "nccl.hca-port",
                         "rdma.adapter-modules", "rdma.core-modules", "rdma.verbs-devices", "rdma.pci-device",
                         "rdma.rail-device", "rdma.physical-state", "rdma.subnet-manager", "rdma.port-state",

@@ -269,26 +269,28 @@ const std::string* owner_of(const RailNames& names, const std::string& address) 
   return found == names.owners.end() ? nullptr : &found->second;
 }
 
-// What most nodes mean by each name, the least of equals, as far as cluster.yaml knows the addresses. A name
-// that only nodes have for their own rails is left out.
+// A hosts file that names rails of other nodes is meant for all of them.
+bool names_others(const RailNames& names, const std::string& node, const NamedAddresses& known) {
+  return std::ranges::any_of(known, [&](const auto& entry) {
+    return std::ranges::any_of(entry.second, [&](const std::string& text) {
+      const std::string* owner = owner_of(names, text);
+      return owner != nullptr && *owner != node;
+    });
+  });
+}
+
+// What most nodes mean by each name, the least of equals, as far as cluster.yaml knows the addresses.
 NamedAddresses meanings_of(const RailNames& names) {
   std::map<std::string, std::map<std::set<std::string>, int>> votes;
-  std::set<std::string> shared;
-  for (const auto& [node, known] : names.of_node)
-    for (const auto& [name, addresses] : known) {
-      bool owned = true;
-      for (const std::string& text : addresses) {
-        const std::string* owner = owner_of(names, text);
-        owned = owned && owner != nullptr;
-        if (owner != nullptr && *owner != node) shared.insert(name);
-      }
-      if (owned) ++votes[name][addresses];
-    }
+  const auto owned = [&](const std::string& text) { return owner_of(names, text) != nullptr; };
+  for (const auto& [node, known] : names.of_node) {
+    if (!names_others(names, node, known)) continue;
+    for (const auto& [name, addresses] : known)
+      if (std::ranges::all_of(addresses, owned)) ++votes[name][addresses];
+  }
   NamedAddresses meanings;
   for (const auto& [name, sets] : votes)
-    if (shared.contains(name))
-      meanings[name] =
-          std::ranges::max_element(sets, {}, [](const auto& vote) { return vote.second; })->first;
+    meanings[name] = std::ranges::max_element(sets, {}, [](const auto& vote) { return vote.second; })->first;
   return meanings;
 }
 
