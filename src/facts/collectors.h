@@ -21,7 +21,6 @@ Memory collect_memory(Host& host, const Reading<std::vector<Service>>& services)
 Storage collect_storage(Host& host, const std::vector<std::string>& paths = {});
 Firmware collect_firmware(Host& host);
 Reading<std::vector<StuckProcess>> collect_stuck(Host& host);
-Reading<Firewall> collect_firewall(Host& host);
 Reading<std::vector<HostsEntry>> collect_hosts(Host& host);
 std::map<std::string, Reading<std::string>> collect_sysctl(Host& host);
 Reading<std::vector<Service>> collect_services(Host& host);

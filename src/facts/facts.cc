@@ -93,6 +93,7 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   system.stuck = timed("stuck", runs, [&] { return collect_stuck(host); });
   system.hosts = timed("hosts", runs, [&] { return collect_hosts(host); });
   system.firewall = timed("firewall", runs, [&] { return collect_firewall(host); });
+  system.interrupts = timed("interrupts", runs, [&] { return collect_interrupts(host, facts.pci); });
   facts.nccl = timed("nccl", runs, [&] { return collect_nccl(host, system.services); });
   facts.kernel_log = timed("kernel_log", runs, [&] { return collect_kernel_log(host, options.log_since); });
   facts.pytorch = timed("pytorch", runs, [&] {
@@ -127,6 +128,17 @@ std::string odd_name(const Facts& facts) {
     if (one.master && odd(*one.master, kLongestDevice))
       return fmt::format("an interface is in \"{}\"", *one.master);
   }
+  for (const Vlan& one : items(facts.net.vlans))
+    if (odd(one.interface, kLongestInterface) || (!one.parent.empty() && odd(one.parent, kLongestInterface)))
+      return fmt::format("a VLAN is called \"{}\", on \"{}\"", one.interface, one.parent);
+  if (facts.system.firewall)
+    for (const FirewallChain& one : facts.system.firewall->chains)
+      if (!is_plain_word(one.family, kLongestDevice) || !is_plain_word(one.table, kLongestHost) ||
+          !is_plain_word(one.name, kLongestHost))
+        return fmt::format("a firewall's chain is called \"{} {} {}\"", one.family, one.table, one.name);
+  for (const AdapterInterrupts& one : items(facts.system.interrupts))
+    if (sysfs_pci_address(one.pci_address) != one.pci_address)
+      return fmt::format("interrupts are of \"{}\"", one.pci_address);
   for (const RdmaDevice& one : items(facts.rdma.devices))
     if (odd(one.name, kLongestDevice)) return fmt::format("an RDMA device is called \"{}\"", one.name);
   for (const PciDevice& one : items(facts.pci))

@@ -88,41 +88,6 @@ TEST(Restricted, FunctionIsNeitherOpenedNorCounted) {
   EXPECT_FALSE(rdma.devices->at(0).ports->at(0).counters.empty()) << "the other device is looked at as ever";
 }
 
-Reading<Firewall> firewall_of(const std::string& rules) {
-  const auto host = host_of("$ nft -j list ruleset <<END\n{\"nftables\":[" + rules + "]}\nEND\n");
-  return collect_firewall(*host);
-}
-
-std::string chain(const std::string& policy) {
-  return R"({"chain":{"family":"inet","table":"filter","name":"input","hook":"input","policy":")" + policy +
-         "\"}}";
-}
-std::string rule(const std::string& expressions) {
-  return R"(,{"rule":{"family":"inet","table":"filter","chain":"input","expr":[)" + expressions + "]}}";
-}
-
-TEST(Firewall, DropsByPolicyOrByALastRule) {
-  EXPECT_FALSE(firewall_of(chain("accept"))->drops);
-  EXPECT_TRUE(firewall_of(chain("drop"))->drops);
-  EXPECT_TRUE(firewall_of(chain("accept") + rule(R"({"reject":{"type":"icmpx"}})"))->drops);
-  const std::string telnet =
-      R"({"match":{"op":"==","left":{"payload":{"protocol":"tcp","field":"dport"}},"right":23}},{"drop":null})";
-  EXPECT_FALSE(firewall_of(chain("accept") + rule(telnet))->drops) << "one port is not everything";
-}
-
-TEST(Firewall, NamesWhatIsLetIn) {
-  const auto firewall = firewall_of(
-      chain("drop") +
-      rule(
-          R"({"match":{"op":"==","left":{"meta":{"key":"iifname"}},"right":{"set":["ens6","ens7"]}}},{"accept":null})") +
-      rule(
-          R"({"match":{"op":"==","left":{"payload":{"protocol":"ip","field":"saddr"}},"right":{"prefix":{"addr":"10.0.0.0","len":8}}}},{"accept":null})"));
-  ASSERT_TRUE(firewall);
-  EXPECT_EQ(firewall->interfaces, (std::vector<std::string>{"ens6", "ens7"}));
-  ASSERT_EQ(firewall->sources.size(), 1U);
-  EXPECT_EQ(firewall->sources[0].to_text(), "10.0.0.0/8");
-}
-
 TEST(Firewall, GarbageIsNoFirewall) {
   EXPECT_FALSE(collect_firewall(*host_of("$ nft -j list ruleset <<END\n[]\nEND\n")));
   EXPECT_FALSE(collect_firewall(*host_of("$ nft -j list ruleset ! 1 <<END\nEND\n")));

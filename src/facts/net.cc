@@ -34,6 +34,25 @@ struct IpRoute {
   static void fields(auto&& field) { field("dev", &IpRoute::dev); }
 };
 
+struct IpVlanData {
+  int id = 0;
+  static void fields(auto&& field) { field("id", &IpVlanData::id); }
+};
+struct IpVlanInfo {
+  IpVlanData info_data;
+  static void fields(auto&& field) { field("info_data", &IpVlanInfo::info_data); }
+};
+struct IpVlan {
+  std::string ifname;
+  std::string link;
+  IpVlanInfo linkinfo;
+  static void fields(auto&& field) {
+    field("ifname", &IpVlan::ifname);
+    field("link", &IpVlan::link);
+    field("linkinfo", &IpVlan::linkinfo);
+  }
+};
+
 // Runs a command that prints JSON. iproute2 prints nothing at all where a list is empty.
 template <class T>
 Reading<T> run_json(Host& host, const std::vector<std::string>& words) {
@@ -68,6 +87,18 @@ Reading<std::vector<std::string>> collect_default_routes(Host& host) {
               std::find(interfaces.begin(), interfaces.end(), route.dev) == interfaces.end())
             interfaces.push_back(route.dev);
         return std::optional(std::move(interfaces));
+      });
+}
+
+Reading<std::vector<Vlan>> collect_vlans(Host& host) {
+  return run_json<std::vector<IpVlan>>(host, {"ip", "-d", "-j", "link", "show", "type", "vlan"})
+      .parsed([](const std::vector<IpVlan>& links) {
+        std::vector<Vlan> vlans;
+        const auto named = [](const std::string& name) { return is_device_name(name, kLongestInterface); };
+        for (const auto& link : links)
+          if (vlans.size() < kMostOfAKind && named(link.ifname) && (link.link.empty() || named(link.link)))
+            vlans.push_back({link.ifname, link.link, link.linkinfo.info_data.id});
+        return std::optional(std::move(vlans));
       });
 }
 
@@ -192,6 +223,7 @@ Net collect_net(Host& host) {
   Net net;
   const auto addresses = collect_addresses(host);
   net.default_routes = collect_default_routes(host);
+  net.vlans = collect_vlans(host);
   net.interfaces = device_names(host, "/sys/class/net", kLongestInterface)
                        .parsed([&](const std::vector<std::string>& names) {
                          std::vector<NetInterface> interfaces;
@@ -209,6 +241,18 @@ const NetInterface* find_interface(const Net& net, std::string_view name) {
   for (const auto& interface : *net.interfaces)
     if (interface.name == name) return &interface;
   return nullptr;
+}
+
+const Vlan* find_vlan(const Net& net, std::string_view interface) {
+  for (const Vlan& vlan : items(net.vlans))
+    if (vlan.interface == interface) return &vlan;
+  return nullptr;
+}
+
+const NetInterface* carrier_of(const Net& net, std::string_view name) {
+  const Vlan* vlan = find_vlan(net, name);
+  const NetInterface* parent = vlan == nullptr ? nullptr : find_interface(net, vlan->parent);
+  return parent == nullptr ? find_interface(net, name) : parent;
 }
 
 }  // namespace railbed

@@ -120,17 +120,34 @@ struct NetInterface {
   }
 };
 
+// An interface whose frames carry a VLAN's tag on another one. `ip -d -j link show type vlan`
+struct Vlan {
+  std::string interface;
+  std::string parent;  // empty: in another network namespace
+  int id = 0;
+  static void fields(auto&& field) {
+    field("interface", &Vlan::interface);
+    field("parent", &Vlan::parent);
+    field("id", &Vlan::id);
+  }
+};
+
 struct Net {
   Reading<std::vector<NetInterface>> interfaces;     // names in /sys/class/net
   Reading<std::vector<std::string>> default_routes;  // interfaces of `ip -j route show default`
+  Reading<std::vector<Vlan>> vlans;
   static void fields(auto&& field) {
     field("interfaces", &Net::interfaces);
     field("default_routes", &Net::default_routes);
+    field("vlans", &Net::vlans);
   }
 };
 
 Net collect_net(Host& host);
 
 const NetInterface* find_interface(const Net& net, std::string_view name);
+const Vlan* find_vlan(const Net& net, std::string_view interface);
+// The interface whose port carries this one: a VLAN's parent, else itself. Null: there is no such interface.
+const NetInterface* carrier_of(const Net& net, std::string_view name);
 
 }  // namespace railbed

@@ -251,6 +251,14 @@ Rdma collect_rdma(Host& host) {
                            return *parsed;
                          });
   rdma.verbs_library = verbs.parsed([](const VerbsAnswer& answer) { return std::optional(answer.library); });
+  rdma.verbs_devices = verbs.parsed([](const VerbsAnswer& answer) {
+    std::vector<std::string> listed;
+    for (const auto& device : answer.devices)
+      if (listed.size() < kMostRdmaDevices) listed.push_back(device.name);
+    return std::optional(std::move(listed));
+  });
+  if (verbs && verbs->devices.empty() && !verbs->library.empty() && !verbs->error.empty())
+    rdma.verbs_devices = {Miss{Missing::kUnsupported, verbs->error}, verbs.from()};
   rdma.device_modes = host.call("modes /dev/infiniband")
                           .parsed([](const std::string& answer) -> std::optional<std::map<std::string, int>> {
                             auto parsed = json::read<std::map<std::string, int>>(answer);

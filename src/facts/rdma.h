@@ -103,6 +103,7 @@ struct Rdma {
   Reading<std::vector<RdmaDevice>>
       devices;                         // names in /sys/class/infiniband; no such folder: no devices, a value
   Reading<std::string> verbs_library;  // how libibverbs answered: "libibverbs.so.1"
+  Reading<std::vector<std::string>> verbs_devices;  // those that libibverbs lists: ibv_get_device_list
   // Permission bits of the nodes in /dev/infiniband: uverbs0, rdma_cm. Host call "modes /dev/infiniband"
   Reading<std::map<std::string, int>> device_modes;
   Reading<bool> shared_netns;           // /sys/module/ib_core/parameters/netns_mode
@@ -113,6 +114,7 @@ struct Rdma {
   static void fields(auto&& field) {
     field("devices", &Rdma::devices);
     field("verbs_library", &Rdma::verbs_library);
+    field("verbs_devices", &Rdma::verbs_devices);
     field("device_modes", &Rdma::device_modes);
     field("shared_netns", &Rdma::shared_netns);
     field("driver_version", &Rdma::driver_version);
@@ -122,8 +124,8 @@ struct Rdma {
 
 Rdma collect_rdma(Host& host);
 
-// The device and port whose GID table, parent or PCI function names this interface; {nullptr, nullptr} if
-// none.
+// The device and port whose GID table, parent or PCI function names this interface, or else the one that its
+// VLAN is on; {nullptr, nullptr} if none.
 struct RdmaPortRef {
   const RdmaDevice* device = nullptr;
   const RdmaPort* port = nullptr;

@@ -22,14 +22,15 @@ bool shares_function(const RdmaDevice& device, const RdmaPort& port, const NetIn
 
 RdmaPortRef rdma_port_of(const Rdma& rdma, const Net& net, std::string_view interface) {
   if (!rdma.devices) return {};
-  const NetInterface* found = find_interface(net, interface);
+  const NetInterface* found = carrier_of(net, interface);
   // The port's own word first; what is only inferred last.
   RdmaPortRef inferred;
   for (const auto& device : *rdma.devices) {
     if (!device.ports) continue;
     for (const auto& port : *device.ports) {
       if (gid_names(port, interface)) return {&device, &port};
-      const bool on_it = device.parent && *device.parent == interface;
+      const bool on_it = device.parent &&
+                         (*device.parent == interface || (found != nullptr && *device.parent == found->name));
       if (!inferred && (on_it || (found != nullptr && shares_function(device, port, *found))))
         inferred = {&device, &port};
     }

@@ -9,6 +9,8 @@
 #include "base/ip.h"
 #include "base/reading.h"
 #include "base/units.h"
+#include "facts/firewall.h"
+#include "facts/interrupts.h"
 
 namespace railbed {
 
@@ -75,18 +77,6 @@ struct StuckProcess {
     field("pid", &StuckProcess::pid);
     field("name", &StuckProcess::name);
     field("waits", &StuckProcess::waits);
-  }
-};
-
-// What arrives and is asked for by nobody in particular. `nft -j list ruleset`
-struct Firewall {
-  bool drops = false;                   // an input chain ends in drop or reject
-  std::vector<std::string> interfaces;  // named by rules that let something in
-  std::vector<Subnet> sources;          // likewise
-  static void fields(auto&& field) {
-    field("drops", &Firewall::drops);
-    field("interfaces", &Firewall::interfaces);
-    field("sources", &Firewall::sources);
   }
 };
 
@@ -315,6 +305,7 @@ struct System {
   Reading<std::vector<StuckProcess>> stuck;
   Reading<Firewall> firewall;
   Reading<std::vector<HostsEntry>> hosts;  // /etc/hosts
+  Reading<std::vector<AdapterInterrupts>> interrupts;
   static void fields(auto&& field) {
     field("os", &System::os);
     field("kernel", &System::kernel);
@@ -327,6 +318,7 @@ struct System {
     field("stuck", &System::stuck);
     field("firewall", &System::firewall);
     field("hosts", &System::hosts);
+    field("interrupts", &System::interrupts);
   }
 };
 

@@ -12,14 +12,15 @@ namespace {
 
 struct Symptom {
   std::string_view said;    // part of a line of stderr
-  std::string_view reason;  // {0} is the ssh destination
+  std::string_view reason;  // {0} is the ssh destination, {1} the file that the line names
   std::string_view remedy;
   bool passing = false;
   ErrorKind kind = ErrorKind::kUnavailable;
+  std::string_view also = "";  // must be said as well
 };
 
-// The words are OpenSSH's (sshconnect.c, ssh.c, packet.c, clientloop.c of 9.2), strerror(3)'s and ld.so's.
-// The first that fits wins: what is more particular stands higher.
+// The words are OpenSSH's (sshconnect.c, ssh.c, packet.c, clientloop.c, authfile.c of 9.2), strerror(3)'s and
+// ld.so's. The first that fits wins: what is more particular stands higher.
 constexpr Symptom kSymptoms[] = {
     {"REMOTE HOST IDENTIFICATION HAS CHANGED", "the host key of {0} is not the one that known_hosts has",
      "find out why; if the machine was reinstalled, remove the old key with ssh-keygen -R"},
@@ -30,6 +31,9 @@ constexpr Symptom kSymptoms[] = {
     {"Bad configuration option", "ssh refuses its configuration", "mend the file and line that ssh names"},
     {"Bad owner or permissions", "ssh refuses its configuration", "chmod 600 the file that ssh names"},
     {"Can't open user config file", "ssh cannot read its configuration", "correct `ssh_config:`"},
+    // Only where no other key was good enough.
+    {"are too open.", "ssh ignores a private key that others may read, and {0} does not let us log in",
+     "on this machine, run: chmod 600 {1}", false, ErrorKind::kUnavailable, "Permission denied ("},
     {"Too many authentication failures", "{0} refused our keys before the right one came",
      "name the key by IdentityFile and IdentitiesOnly=yes in ~/.ssh/config"},
     {"Permission denied (", "{0} does not let us log in",
@@ -66,7 +70,8 @@ constexpr Symptom kSymptoms[] = {
 
 const Symptom* find_symptom(std::string_view said) {
   const auto found = std::find_if(std::begin(kSymptoms), std::end(kSymptoms), [&](const Symptom& symptom) {
-    return said.find(symptom.said) != std::string_view::npos;
+    return said.find(symptom.said) != std::string_view::npos &&
+           said.find(symptom.also) != std::string_view::npos;
   });
   return found == std::end(kSymptoms) ? nullptr : found;
 }
@@ -78,8 +83,16 @@ std::string_view line_with(std::string_view text, std::string_view part) {
   return text;
 }
 
-std::string fill(std::string_view text, const Target& target) {
-  return fmt::format(fmt::runtime(text), target.local ? "this machine" : target.destination);
+// 'FILE', as the line quotes it.
+std::string quoted_file(std::string_view line) {
+  const auto open = line.find('\''), close = line.rfind('\'');
+  if (open == close) return "the file that ssh names";
+  return quotable(line.substr(open, close - open + 1));
+}
+
+std::string fill(std::string_view text, const Target& target, std::string_view line) {
+  return fmt::format(fmt::runtime(text), target.local ? "this machine" : target.destination,
+                     quoted_file(line));
 }
 
 std::string quoted_words(const Sighting& sighting) {
@@ -97,9 +110,9 @@ Diagnosis diagnose(const Target& target, const Sighting& sighting) {
     return at_node(target.name, {kind, std::move(text)});
   };
   if (const Symptom* symptom = find_symptom(sighting.errors)) {
-    const std::string line = quotable(line_with(sighting.errors, symptom->said));
-    return {say(symptom->kind, fmt::format("{}: {} (\"{}\")", fill(symptom->reason, target),
-                                           fill(symptom->remedy, target), line)),
+    const std::string_view line = line_with(sighting.errors, symptom->said);
+    return {say(symptom->kind, fmt::format("{}: {} (\"{}\")", fill(symptom->reason, target, line),
+                                           fill(symptom->remedy, target, line), quotable(line))),
             symptom->passing};
   }
   if (!sighting.exit_code) {

@@ -11,7 +11,10 @@ namespace railbed {
 std::span<const Rule> node_rules();          // does it answer, is it what cluster.yaml says
 std::span<const Rule> tuning_rules();        // memory, disk space, processors, clock
 std::span<const Rule> system_rules();        // what hangs, what is full or frozen
-std::span<const Rule> upkeep_rules();        // the next boot, the firewall, names
+std::span<const Rule> upkeep_rules();        // the next boot
+std::span<const Rule> reach_rules();         // the firewall, names
+std::span<const Rule> vlan_rules();          // rails on VLANs
+std::span<const Rule> interrupt_rules();     // cores that serve adapters
 std::span<const Rule> disk_rules();          // drives and room for checkpoints
 std::span<const Rule> module_rules();        // kernel modules and the devices they bring
 std::span<const Rule> limit_rules();         // locked memory, socket buffers

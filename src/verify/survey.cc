@@ -29,9 +29,10 @@ RailEnd make_end(const NodeView& node, const Rail* rail, const RailPort* port, s
   end.touches.add("netdev:" + end.name);
   if (rail != nullptr) end.touches.add("rail:" + rail->name);
   if (end.rdma) end.touches.add("rdma:" + end.rdma_name());
-  if (end.interface != nullptr && end.interface->pci_address.ok()) {
-    end.touches.add("pci:" + *end.interface->pci_address);
-    end.adapter = find_pci(node.pci(), *end.interface->pci_address);
+  const NetInterface* carrier = carrier_of(node.facts->net, end.name);
+  if (carrier != nullptr && carrier->pci_address.ok()) {
+    end.touches.add("pci:" + *carrier->pci_address);
+    end.adapter = find_pci(node.pci(), *carrier->pci_address);
   }
   if (end.adapter != nullptr && end.adapter->vendor.value_or(0) == kVendorMellanox)
     end.model = find_nic(end.adapter->device.value_or(0));

@@ -147,14 +147,6 @@ std::vector<std::string> show_lossless_with(const NodeView& node, const std::str
   return {"dcb pfc show dev " + interface, "dcb buffer show dev " + interface};
 }
 
-std::vector<std::string> let_in_with(const NodeView& node, const std::string& interface) {
-  if (runs(node, "firewalld"))
-    return {fmt::format("firewall-cmd --permanent --zone=trusted --change-interface={}", interface),
-            fmt::format("firewall-cmd --zone=trusted --change-interface={}", interface)};
-  if (runs(node, "ufw")) return {fmt::format("ufw allow in on {}", interface)};
-  return {"nft list ruleset | grep 'hook input'"};
-}
-
 // Red Hat's kernels take their line from entries of their own, which grubby writes (RHEL 8 and later).
 std::vector<std::string> set_at_boot_with(const NodeView& node, std::string_view kernel_parameters) {
   return for_system(

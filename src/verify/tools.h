@@ -29,7 +29,6 @@ std::vector<std::string> trust_dscp_with(const NodeView& node, const std::string
                                          int priority);
 std::vector<std::string> make_lossless_with(const NodeView& node, const std::string& interface, int priority);
 std::vector<std::string> show_lossless_with(const NodeView& node, const std::string& interface);
-std::vector<std::string> let_in_with(const NodeView& node, const std::string& interface);
 std::vector<std::string> set_at_boot_with(const NodeView& node, std::string_view kernel_parameters);
 std::vector<std::string> keep_time_with(const NodeView& node);
 std::vector<std::string> keep_driver_with(const NodeView& node);  // loaded, while nothing uses a GPU

@@ -65,17 +65,6 @@ TEST(Tools, PrioritiesAreSetByWhatIsThere) {
   EXPECT_FALSE(has_dcb(OneNode("rhel", "8.4").node));
 }
 
-TEST(Tools, FirewallsAreAskedInTheirOwnWords) {
-  OneNode node("rhel", "9.4");
-  EXPECT_THAT(let_in_with(node.running("firewalld").node, "ens1"),
-              ElementsAre("firewall-cmd --permanent --zone=trusted --change-interface=ens1",
-                          "firewall-cmd --zone=trusted --change-interface=ens1"));
-  EXPECT_THAT(let_in_with(node.running("ufw").node, "ens1"), ElementsAre("ufw allow in on ens1"));
-  // Nobody knows the names of tables and chains that somebody wrote by hand.
-  EXPECT_THAT(let_in_with(node.running("nftables").node, "ens1"),
-              ElementsAre("nft list ruleset | grep 'hook input'"));
-}
-
 TEST(Tools, ClocksAreKeptByWhatIsInstalled) {
   OneNode node("ubuntu", "24.04");
   EXPECT_THAT(keep_time_with(node.node),

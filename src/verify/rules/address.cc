@@ -258,7 +258,7 @@ std::span<const Rule> address_rules() {
        .standard = "the rail's mtu in cluster.yaml (9000 on RoCE by default)",
        .remedy = "ip link set mtu, and the network configuration.",
        .fixture = "v100-mtu-1500",
-       .explained_by = {"net.interface"},
+       .explained_by = {"net.vlan-mtu", "net.interface"},
        .check = mtu},
       {.id = "net.mtu-equal",
        .title = "ends of a rail have the same MTU",

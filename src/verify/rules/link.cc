@@ -168,7 +168,8 @@ void receive_errors(const Survey& survey, Judge& judge) {
 
 // An RDMA interface of the node that cluster.yaml gives no rail.
 bool is_spare(const NodeView& node, const NetInterface& interface) {
-  return std::ranges::find(node.ends, interface.name, &RailEnd::name) == node.ends.end() &&
+  return find_vlan(node.facts->net, interface.name) == nullptr &&
+         std::ranges::find(node.ends, interface.name, &RailEnd::name) == node.ends.end() &&
          rdma_port_of(node.facts->rdma, node.facts->net, interface.name);
 }
 
@@ -216,6 +217,8 @@ void judge_spare(Case& one, const NodeView& node, const NetInterface& interface)
   if (interface.master.ok()) return one.pass("member of " + *interface.master);
   const std::string upper = carried_by(*node.facts, interface);
   if (!upper.empty()) return one.pass("carries " + upper);
+  for (const Vlan& vlan : items(node.facts->net.vlans))
+    if (vlan.parent == interface.name) return one.pass("carries " + vlan.interface);
   if (half != nullptr) return judge_half(one, node, interface, *half);
   one.warn(
       {.message = fmt::format("{} of {} belongs to no rail and is switched on: NCCL may pick it and hang",

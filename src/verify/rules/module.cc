@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "verify/areas.h"
+#include "verify/packages.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -189,6 +190,58 @@ void user_access(const Survey& survey, Judge& judge) {
           });
 }
 
+// Devices behind the node's RDMA rails that libibverbs does not list.
+std::vector<std::string> unlisted_devices(const NodeView& node, const std::vector<std::string>& listed) {
+  std::vector<std::string> unlisted;
+  for (const RailEnd& end : node.ends) {
+    if (!end.wants_rdma() || !end.rdma || end.rdma.device->management.value_or(false)) continue;
+    const std::string& name = end.rdma.device->name;
+    if (std::ranges::find(listed, name) == listed.end() &&
+        std::ranges::find(unlisted, name) == unlisted.end())
+      unlisted.push_back(name);
+  }
+  return unlisted;
+}
+
+Remedy bring_verbs(const NodeView& node) {
+  const auto& modes = node.facts->rdma.device_modes;
+  const auto is_node = [](const auto& entry) { return entry.first.starts_with("uverbs"); };
+  if (modes.ok() && std::ranges::none_of(*modes, is_node))
+    return {
+        "/dev/infiniband has no uverbs node. A container must be given that folder; elsewhere udev makes it.",
+        {"modprobe ib_uverbs", "udevadm trigger --subsystem-match=infiniband_verbs --action=add",
+         "ls -l /dev/infiniband"}};
+  return {"Install the providers, one for each kind of adapter; ibv_devices lists what they find.",
+          for_system(node, {"apt-get install libibverbs1 ibverbs-providers ibverbs-utils", "ibv_devices"},
+                     {"dnf install libibverbs libibverbs-utils", "ibv_devices"})};
+}
+
+Things verbs_touches(const NodeView& node) {
+  Things touches = its_nccl(node);
+  touches.add(touches_of_ends(node, [](const RailEnd& end) { return end.wants_rdma() && bool(end.rdma); }));
+  return touches;
+}
+
+void verbs_devices(const Survey& survey, Judge& judge) {
+  each_node(survey, judge, "libibverbs", verbs_touches, [](Case& one, const NodeView& node) {
+    if (unlisted_devices(node, {}).empty()) return one.not_applicable("no rail with an RDMA device");
+    const Rdma& rdma = node.facts->rdma;
+    const auto* listed = one.read_if_there(rdma.verbs_devices, "not recorded");
+    if (listed == nullptr) return;
+    const auto unlisted = unlisted_devices(node, *listed);
+    if (unlisted.empty()) return one.pass(fmt::format("{} devices", listed->size()));
+    if (rdma.verbs_library.value_or("").empty())
+      return one.not_applicable("libibverbs cannot be opened, which nccl.chooses-sockets judges");
+    const std::string names = fmt::format("{}", fmt::join(unlisted, ", "));
+    one.fail({.message = fmt::format(
+                  "libibverbs on {} does not list {}, which the kernel has: programs find no RDMA there",
+                  *node.name, names),
+              .expected = names,
+              .observed = listed->empty() ? "none" : fmt::format("{}", fmt::join(*listed, ", ")),
+              .remedy = bring_verbs(node)});
+  });
+}
+
 void rail_device(const Survey& survey, Judge& judge) {
   each_rail_end(survey, judge, [](Case& one, const RailEnd& end) {
     if (!end.wants_rdma()) return one.not_applicable("the rail is plain Ethernet");
@@ -275,6 +328,17 @@ std::span<const Rule> module_rules() {
        .fixture = "v100-uverbs-missing",
        .explained_by = {"rdma.core-modules"},
        .check = user_access},
+      {.id = "rdma.verbs-devices",
+       .title = "libibverbs lists the rails' devices",
+       .why =
+           "The kernel's device is there and no program finds it: the package with its provider is missing, or "
+           "/dev/infiniband is. NCCL falls back to TCP.",
+       .source = "ibv_get_device_list, /sys/class/infiniband",
+       .standard = "every device behind an end of a roce or infiniband rail",
+       .remedy = "Install the providers (ibverbs-providers, libibverbs); give containers /dev/infiniband.",
+       .fixture = "v100-verbs-list-empty",
+       .explained_by = {"rdma.core-modules", "rdma.user-access"},
+       .check = verbs_devices},
       {.id = "rdma.rail-device",
        .title = "rail interface has an RDMA device",
        .why = "The rail carries TCP but no RDMA; NCCL says NET/Socket and runs at a fraction.",

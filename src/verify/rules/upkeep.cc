@@ -1,4 +1,4 @@
-// The node's upkeep: what its next boot brings, and how it is found and reached.
+// The node's upkeep: what its next boot brings.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -90,115 +90,6 @@ void kernel_headers(const Survey& survey, Judge& judge) {
   });
 }
 
-bool has_address(const RailEnd& end) { return end.address() != nullptr; }
-
-bool lets_in(const Firewall& firewall, const RailEnd& end) {
-  return std::ranges::find(firewall.interfaces, end.name) != firewall.interfaces.end() ||
-         std::ranges::any_of(firewall.sources,
-                             [&](const Subnet& source) { return source.contains(*end.address()); });
-}
-
-Things interfaces_of_rails(const NodeView& node) {
-  Things touches;
-  for (const RailEnd& end : node.ends) touches.add("netdev:" + end.name);
-  return touches;
-}
-
-void firewall(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "firewall", interfaces_of_rails, [](Case& one, const NodeView& node) {
-    if (std::ranges::none_of(node.ends, has_address)) return one.not_applicable("no rail with addresses");
-    const auto& reading = node.facts->system.firewall;
-    one.seen(reading);
-    if (reading.absent()) return one.not_applicable("no nftables here");
-    if (needs_root(reading)) return one.not_applicable("listing the rules needs root");
-    const Firewall* rules = one.read(reading);
-    if (rules == nullptr) return;
-    std::vector<std::string> shut;
-    for (const RailEnd& end : node.ends)
-      if (has_address(end) && !lets_in(*rules, end)) shut.push_back(end.name);
-    if (!rules->drops) return one.pass("open");
-    if (shut.empty()) return one.pass("rails are let in");
-    std::vector<std::string> commands;
-    for (const std::string& interface : shut)
-      for (std::string& command : let_in_with(node, interface))
-        if (std::ranges::find(commands, command) == commands.end()) commands.push_back(std::move(command));
-    one.warn(
-        {.message = fmt::format("{} drops what arrives and has no rule for {}: "
-                                "NCCL's connections and railbed's TCP measurements will not get in",
-                                *node.name, fmt::join(shut, ", ")),
-         .expected = "rails are let in",
-         .observed = "dropped",
-         .remedy = {"Let the rails in, at the place where this node's firewall is written: they are private "
-                    "networks.",
-                    commands}});
-  });
-}
-
-bool owns(const NodeView& node, const IpAddress& address) {
-  for (const NetInterface& interface : items(node.facts->net.interfaces))
-    for (const InterfaceAddress& one : items(interface.addresses))
-      if (one.address == address) return true;
-  return false;
-}
-
-bool addresses_known(const NodeView& node) {
-  return node.facts->net.interfaces.ok() &&
-         std::ranges::any_of(*node.facts->net.interfaces, [](const NetInterface& one) {
-           return one.addresses.ok() && !one.addresses->empty();
-         });
-}
-
-bool is_loopback(const IpAddress& address) {
-  static const Subnet kFour = *Subnet::parse("127.0.0.0/8");
-  return kFour.contains(address) || address.to_text() == "::1";
-}
-
-// Names of nodes in a node's hosts file: how many, and the lines that send programs elsewhere.
-struct HostNames {
-  std::size_t judged = 0;
-  std::vector<std::string> wrong;
-};
-
-HostNames judge_names(Case& one, const Survey& survey, const NodeView& node, const HostsEntry& entry) {
-  HostNames found;
-  for (const std::string& name : entry.names) {
-    const NodeView* owner = survey.find(name);
-    // A node's own name may stand for itself (Debian's 127.0.1.1).
-    if (owner == nullptr || !addresses_known(*owner) || (owner == &node && is_loopback(entry.address)))
-      continue;
-    ++found.judged;
-    if (!is_loopback(entry.address) && owns(*owner, entry.address)) continue;
-    found.wrong.push_back(fmt::format("{} {}", entry.address.to_text(), name));
-    one.touch("node:" + *owner->name);
-    for (const RailEnd& end : owner->ends)
-      if (has_address(end) && *end.address() == entry.address) one.touch(end.touches);
-  }
-  return found;
-}
-
-void hosts_file(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "/etc/hosts", [&](Case& one, const NodeView& node) {
-    const auto* entries = one.read_if_there(node.facts->system.hosts, "not recorded");
-    if (entries == nullptr) return;
-    HostNames all;
-    for (const HostsEntry& entry : *entries) {
-      HostNames found = judge_names(one, survey, node, entry);
-      all.judged += found.judged;
-      std::ranges::move(found.wrong, std::back_inserter(all.wrong));
-    }
-    if (all.judged == 0) return one.not_applicable("it names none of the nodes");
-    if (all.wrong.empty()) return one.pass(fmt::format("{} names", all.judged));
-    const std::string wrong = fmt::format("{}", fmt::join(all.wrong, ", "));
-    one.warn(
-        {.message = fmt::format("/etc/hosts of {} sends programs to addresses those nodes do not have: {}",
-                                *node.name, wrong),
-         .expected = "addresses of the nodes",
-         .observed = wrong,
-         .remedy = {"Correct the lines; with an address of a rail, names mean the fast network.",
-                    {"grep -n . /etc/hosts"}}});
-  });
-}
-
 }  // namespace
 
 std::span<const Rule> upkeep_rules() {
@@ -231,25 +122,6 @@ std::span<const Rule> upkeep_rules() {
        .fixture = "h100-kernel-headers",
        .explained_by = {"gpu.module-built"},
        .check = kernel_headers},
-      {.id = "host.firewall",
-       .title = "firewall lets the rails in",
-       .why = "RDMA passes by the firewall, NCCL's start-up and its sockets do not: jobs hang at init.",
-       .source = "nft -j list ruleset (root)",
-       .standard = "no input chain that drops, or a rule that names the rail's interface or network",
-       .remedy = "Let the rails in.",
-       .fixture = "v100-firewall",
-       .explained_by = {},
-       .check = firewall},
-      {.id = "host.hosts-file",
-       .title = "hosts file gives nodes their addresses",
-       .why =
-           "Launchers and PyTorch find nodes by name; a stale line sends them elsewhere, or to themselves.",
-       .source = "/etc/hosts, compared with the nodes' addresses",
-       .standard = "each node's name stands for an address it has, and not for loopback on other nodes",
-       .remedy = "Correct /etc/hosts.",
-       .fixture = "v100-hosts-stale",
-       .explained_by = {"net.address", "net.subnet"},
-       .check = hosts_file},
   };
   return kRules;
 }

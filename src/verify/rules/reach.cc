@@ -1,0 +1,386 @@
+// How a node is found and reached: its firewall, and the names of nodes and rails.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "verify/areas.h"
+#include "verify/firewall_path.h"
+#include "verify/walk.h"
+
+namespace railbed {
+namespace {
+
+bool has_address(const RailEnd& end) { return end.address() != nullptr; }
+
+// The other ends of its rail, or its subnet where they are many or unknown.
+std::vector<Subnet> senders_to(const Survey& survey, const RailEnd& end) {
+  constexpr std::size_t kMostSenders = 64;
+  std::vector<Subnet> senders;
+  for (const RailEnd* other : survey.ends_of(*end.rail))
+    if (has_address(*other) && *other->address() != *end.address())
+      if (const auto one = Subnet::of(*other->address(), other->address()->is_v4() ? 32 : 128))
+        senders.push_back(*one);
+  if (end.rail->subnet && (senders.empty() || senders.size() > kMostSenders)) return {*end.rail->subnet};
+  return senders;
+}
+
+// NCCL and railbed listen where the kernel finds room: ip(7), ip_local_port_range.
+PortRange ephemeral_ports(const NodeView& node) {
+  constexpr PortRange kLinux{32768, 60999};
+  const auto found = node.facts->system.sysctl.find("net.ipv4.ip_local_port_range");
+  if (found == node.facts->system.sysctl.end() || !found->second) return kLinux;
+  const auto both = words(*found->second);
+  if (both.size() != 2) return kLinux;
+  return {parse_number<int>(both[0]).value_or(kLinux.first),
+          parse_number<int>(both[1]).value_or(kLinux.last)};
+}
+
+// An adapter takes RoCE's packets before the kernel sees them; rxe is the kernel.
+bool firewall_sees_rdma(const RailEnd& end) {
+  return end.wants_rdma() && end.rdma && end.rdma.device->driver.value_or("") == "rxe";
+}
+
+// What was asked of the firewall about a node's rails.
+struct FirewallView {
+  struct Shut {
+    std::string traffic;  // "TCP connections"
+    std::vector<std::string> interfaces;
+    FirewallAnswer answer;
+  };
+  std::vector<Shut> shut;
+  std::string doubt;
+  bool pings = true;
+};
+
+void ask_firewall(const Firewall& rules, const Packet& packet, std::string_view traffic, FirewallView& view) {
+  FirewallAnswer answer = fate_of(rules, packet);
+  if (answer.fate == Fate::kAccepted) return;
+  if (packet.protocol == "icmp") {
+    view.pings = false;
+    return;
+  }
+  if (answer.fate == Fate::kUncertain) {
+    if (view.doubt.empty())
+      view.doubt = fmt::format("whether {} get in by {}: {}", traffic, packet.interface, answer.rule);
+    return;
+  }
+  for (auto& one : view.shut)
+    if (one.traffic == traffic && one.answer.rule == answer.rule) {
+      one.interfaces.push_back(packet.interface);
+      return;
+    }
+  view.shut.push_back({std::string(traffic), {packet.interface}, std::move(answer)});
+}
+
+FirewallView view_firewall(const Survey& survey, const NodeView& node, const Firewall& rules) {
+  constexpr int kRoce = 4791;  // InfiniBand Architecture, annex A17
+  FirewallView view;
+  for (const RailEnd& end : node.ends) {
+    if (!has_address(end)) continue;
+    Packet packet{end.name, senders_to(survey, end), *end.address(), "tcp", ephemeral_ports(node)};
+    ask_firewall(rules, packet, "TCP connections", view);
+    packet.protocol = "icmp";
+    ask_firewall(rules, packet, "pings", view);
+    if (!firewall_sees_rdma(end)) continue;
+    packet.protocol = "udp";
+    packet.ports = {kRoce, kRoce};
+    ask_firewall(rules, packet, "RoCE's packets (UDP 4791)", view);
+  }
+  return view;
+}
+
+// In the words of what keeps these rules: others would be gone after its next reload.
+std::vector<std::string> let_in(const NodeView& node, const Firewall& rules, const FirewallView::Shut& shut) {
+  const FirewallChain& entry = *shut.answer.entry;
+  const bool iptables = std::ranges::all_of(entry.name, [](char c) { return c >= 'A' && c <= 'Z'; });
+  const Service* firewalld = find_service(node, {"firewalld"});
+  const bool zones = firewalld != nullptr && firewalld->active_state == "active";
+  const bool ufw = std::ranges::any_of(
+      rules.chains, [](const FirewallChain& chain) { return chain.name.starts_with("ufw-"); });
+  std::vector<std::string> commands;
+  for (const std::string& name : shut.interfaces) {
+    if (zones && (iptables || entry.table == "firewalld")) {
+      commands.push_back(fmt::format("firewall-cmd --zone=trusted --change-interface={}", name));
+      commands.push_back(fmt::format("firewall-cmd --permanent --zone=trusted --change-interface={}", name));
+    } else if (ufw && iptables) {
+      commands.push_back(fmt::format("ufw allow in on {}", name));
+    } else if (iptables) {
+      commands.push_back(fmt::format("iptables -t {} -I {} -i {} -j ACCEPT", entry.table, entry.name, name));
+    } else {
+      commands.push_back(fmt::format("nft insert rule {} {} {} iifname {} accept", entry.family, entry.table,
+                                     entry.name, name));
+    }
+  }
+  return commands;
+}
+
+void judge_shut(Case& one, const NodeView& node, const Firewall& rules, const FirewallView& view) {
+  const FirewallView::Shut& shut = view.shut.back();  // RoCE's packets, where they are shut out as well
+  const bool roce = shut.traffic != "TCP connections";
+  const bool rejects = shut.answer.fate == Fate::kRejected;
+  const std::string by = fmt::format("{}", fmt::join(shut.interfaces, ", "));
+  one.red(roce ? Status::kFail : Status::kWarn,
+          {.message = fmt::format("{} {} {} that come in by {} ({}): {}", *node.name,
+                                  rejects ? "rejects" : "drops", shut.traffic, by, shut.answer.rule,
+                                  roce ? "RDMA over it will not work"
+                                       : "NCCL's connections and railbed's TCP measurements will not get in"),
+           .expected = "rails are let in",
+           .observed = rejects ? "rejected" : "dropped",
+           .remedy = {"Let the rails in, now and in the firewall's own files: they are private networks.",
+                      let_in(node, rules, shut)}});
+}
+
+Things interfaces_of_rails(const NodeView& node) {
+  Things touches;
+  for (const RailEnd& end : node.ends) touches.add("netdev:" + end.name);
+  return touches;
+}
+
+void firewall(const Survey& survey, Judge& judge) {
+  each_node(survey, judge, "firewall", interfaces_of_rails, [&](Case& one, const NodeView& node) {
+    if (std::ranges::none_of(node.ends, has_address)) return one.not_applicable("no rail with addresses");
+    const auto& reading = node.facts->system.firewall;
+    one.seen(reading);
+    if (reading.absent()) return one.not_applicable("neither nftables nor iptables here");
+    if (needs_root(reading)) return one.not_applicable("listing the rules needs root");
+    const Firewall* rules = one.read(reading);
+    if (rules == nullptr) return;
+    const FirewallView view = view_firewall(survey, node, *rules);
+    if (!view.shut.empty()) return judge_shut(one, node, *rules, view);
+    if (!view.doubt.empty())
+      return one.unknown(fmt::format("railbed cannot tell {}; `railbed bench tcp` would show", view.doubt));
+    one.pass(view.pings ? "rails are let in" : "rails are let in; pings are not, or not surely");
+  });
+}
+
+bool owns(const NodeView& node, const IpAddress& address) {
+  for (const NetInterface& interface : items(node.facts->net.interfaces))
+    for (const InterfaceAddress& one : items(interface.addresses))
+      if (one.address == address) return true;
+  return false;
+}
+
+bool addresses_known(const NodeView& node) {
+  return node.facts->net.interfaces.ok() &&
+         std::ranges::any_of(*node.facts->net.interfaces, [](const NetInterface& one) {
+           return one.addresses.ok() && !one.addresses->empty();
+         });
+}
+
+bool is_loopback(const IpAddress& address) {
+  static const Subnet kFour = *Subnet::parse("127.0.0.0/8");
+  return kFour.contains(address) || address.to_text() == "::1";
+}
+
+// Names of nodes in a node's hosts file: how many, and the lines that send programs elsewhere.
+struct HostNames {
+  std::size_t judged = 0;
+  std::vector<std::string> wrong;
+};
+
+HostNames judge_names(Case& one, const Survey& survey, const NodeView& node, const HostsEntry& entry) {
+  HostNames found;
+  for (const std::string& name : entry.names) {
+    const NodeView* owner = survey.find(name);
+    // A node's own name may stand for itself (Debian's 127.0.1.1).
+    if (owner == nullptr || !addresses_known(*owner) || (owner == &node && is_loopback(entry.address)))
+      continue;
+    ++found.judged;
+    if (!is_loopback(entry.address) && owns(*owner, entry.address)) continue;
+    found.wrong.push_back(fmt::format("{} {}", entry.address.to_text(), name));
+    one.touch("node:" + *owner->name);
+    for (const RailEnd& end : owner->ends)
+      if (has_address(end) && *end.address() == entry.address) one.touch(end.touches);
+  }
+  return found;
+}
+
+void hosts_file(const Survey& survey, Judge& judge) {
+  each_node(survey, judge, "/etc/hosts", [&](Case& one, const NodeView& node) {
+    const auto* entries = one.read_if_there(node.facts->system.hosts, "not recorded");
+    if (entries == nullptr) return;
+    HostNames all;
+    for (const HostsEntry& entry : *entries) {
+      HostNames found = judge_names(one, survey, node, entry);
+      all.judged += found.judged;
+      std::ranges::move(found.wrong, std::back_inserter(all.wrong));
+    }
+    if (all.judged == 0) return one.not_applicable("it names none of the nodes");
+    if (all.wrong.empty()) return one.pass(fmt::format("{} names", all.judged));
+    const std::string wrong = fmt::format("{}", fmt::join(all.wrong, ", "));
+    one.warn(
+        {.message = fmt::format("/etc/hosts of {} sends programs to addresses those nodes do not have: {}",
+                                *node.name, wrong),
+         .expected = "addresses of the nodes",
+         .observed = wrong,
+         .remedy = {"Correct the lines; with an address of a rail, names mean the fast network.",
+                    {"grep -n . /etc/hosts"}}});
+  });
+}
+
+// Names of /etc/hosts that stand for addresses of rails, on one node.
+using NamedAddresses = std::map<std::string, std::set<std::string>, std::less<>>;
+
+struct RailNames {
+  std::map<IpAddress, std::string> owners;             // of the rails' addresses in cluster.yaml
+  std::vector<const Subnet*> subnets;                  // of rails whose every end has an address there
+  std::map<std::string, NamedAddresses> of_node = {};  // by node
+};
+
+RailNames rails_of(const Cluster& cluster) {
+  RailNames names;
+  for (const Rail& rail : cluster.rails) {
+    bool all = rail.subnet.has_value();
+    for (const RailPort& port : rail.ports) {
+      if (port.address) names.owners.emplace(*port.address, port.node);
+      all = all && port.address;
+    }
+    if (all) names.subnets.push_back(&*rail.subnet);
+  }
+  return names;
+}
+
+bool is_rail_address(const RailNames& names, const IpAddress& address) {
+  return names.owners.contains(address) ||
+         std::ranges::any_of(names.subnets, [&](const Subnet* subnet) { return subnet->contains(address); });
+}
+
+// Names of nodes themselves are host.hosts-file's.
+RailNames read_rail_names(const Survey& survey) {
+  RailNames names = rails_of(survey.evidence.cluster);
+  for (const NodeView& node : survey.nodes)
+    for (const HostsEntry& entry : items(node.facts->system.hosts))
+      if (is_rail_address(names, entry.address))
+        for (const std::string& name : entry.names)
+          if (survey.find(name) == nullptr) names.of_node[*node.name][name].insert(entry.address.to_text());
+  return names;
+}
+
+std::string addresses_of(const std::set<std::string>& addresses) {
+  return fmt::format("{}", fmt::join(addresses, " and "));
+}
+
+const std::string* owner_of(const RailNames& names, const std::string& address) {
+  const auto parsed = IpAddress::parse(address);
+  const auto found = parsed ? names.owners.find(*parsed) : names.owners.end();
+  return found == names.owners.end() ? nullptr : &found->second;
+}
+
+// A hosts file that names rails of other nodes is meant for all of them.
+bool names_others(const RailNames& names, const std::string& node, const NamedAddresses& known) {
+  return std::ranges::any_of(known, [&](const auto& entry) {
+    return std::ranges::any_of(entry.second, [&](const std::string& text) {
+      const std::string* owner = owner_of(names, text);
+      return owner != nullptr && *owner != node;
+    });
+  });
+}
+
+// What most nodes mean by each name, the least of equals, as far as cluster.yaml knows the addresses.
+NamedAddresses meanings_of(const RailNames& names) {
+  std::map<std::string, std::map<std::set<std::string>, int>> votes;
+  const auto owned = [&](const std::string& text) { return owner_of(names, text) != nullptr; };
+  for (const auto& [node, known] : names.of_node) {
+    if (!names_others(names, node, known)) continue;
+    for (const auto& [name, addresses] : known)
+      if (std::ranges::all_of(addresses, owned)) ++votes[name][addresses];
+  }
+  NamedAddresses meanings;
+  for (const auto& [name, sets] : votes)
+    meanings[name] = std::ranges::max_element(sets, {}, [](const auto& vote) { return vote.second; })->first;
+  return meanings;
+}
+
+// Nodes' rails are called after them ("gpu01-mesh"); any other name is its writer's own affair, and so is
+// what a node calls itself.
+bool is_expected(const RailNames& names, const std::string& node, const std::string& name,
+                 const std::set<std::string>& addresses) {
+  return std::ranges::any_of(addresses, [&](const std::string& text) {
+    const std::string* owner = owner_of(names, text);
+    return owner != nullptr && *owner != node && name.starts_with(*owner);
+  });
+}
+
+// What is wrong with a name on a node; "" when nothing is.
+std::string fault_of(const RailNames& names, const std::string& node, const NamedAddresses& mine,
+                     const std::string& name, const std::set<std::string>& meant) {
+  const auto own = mine.find(name);
+  if (own == mine.end())
+    return is_expected(names, node, name, meant)
+               ? fmt::format("{} is missing ({})", name, addresses_of(meant))
+               : "";
+  for (const std::string& text : own->second)
+    if (owner_of(names, text) == nullptr)
+      return fmt::format("{} is {}, which cluster.yaml gives to no rail", name, text);
+  if (meant == own->second) return "";
+  return fmt::format("{} is {}, elsewhere {}", name, addresses_of(own->second), addresses_of(meant));
+}
+
+void rail_names(const Survey& survey, Judge& judge) {
+  const RailNames names = read_rail_names(survey);
+  const NamedAddresses meanings = meanings_of(names);
+  each_node(survey, judge, "/etc/hosts", [&](Case& one, const NodeView& node) {
+    if (one.read_if_there(node.facts->system.hosts, "not recorded") == nullptr) return;
+    if (meanings.empty()) return one.not_applicable("no hosts file names the rails of other nodes");
+    const auto found = names.of_node.find(*node.name);
+    const NamedAddresses mine = found == names.of_node.end() ? NamedAddresses() : found->second;
+    std::vector<std::string> faults;
+    for (const auto& [name, meant] : meanings)
+      if (std::string fault = fault_of(names, *node.name, mine, name, meant); !fault.empty())
+        faults.push_back(std::move(fault));
+    if (faults.empty()) return one.pass(fmt::format("{} names", mine.size()));
+    const std::string observed = fmt::format("{}", fmt::join(faults, "; "));
+    one.warn({.message = fmt::format("/etc/hosts of {} disagrees about the rails: {}", *node.name, observed),
+              .expected = "the same names on every node, with cluster.yaml's addresses",
+              .observed = observed,
+              .remedy = {"Give every node the same lines, unless names come from DNS there.",
+                         {"grep -n . /etc/hosts"}}});
+  });
+}
+
+}  // namespace
+
+std::span<const Rule> reach_rules() {
+  static const Rule kRules[] = {
+      {.id = "host.firewall",
+       .title = "firewall lets the rails in",
+       .why =
+           "An adapter's RDMA passes by the firewall. NCCL's start-up, its sockets and software RDMA do not: "
+           "jobs hang at init.",
+       .source = "nft -j list ruleset, iptables-save (root)",
+       .standard =
+           "a new TCP connection to a port of net.ipv4.ip_local_port_range, by each rail from its peers, "
+           "is accepted by every chain on its way; with rxe UDP 4791 as well",
+       .remedy = "Let the rails in.",
+       .fixture = "v100-firewall",
+       .explained_by = {},
+       .check = firewall},
+      {.id = "host.hosts-file",
+       .title = "hosts file gives nodes their addresses",
+       .why =
+           "Launchers and PyTorch find nodes by name; a stale line sends them elsewhere, or to themselves.",
+       .source = "/etc/hosts, compared with the nodes' addresses",
+       .standard = "each node's name stands for an address it has, and not for loopback on other nodes",
+       .remedy = "Correct /etc/hosts.",
+       .fixture = "v100-hosts-stale",
+       .explained_by = {"net.address", "net.subnet"},
+       .check = hosts_file},
+      {.id = "host.rail-names",
+       .title = "hosts files agree on the rails' names",
+       .why =
+           "A name of a rail that means another node, or nothing, on one node sends a launcher astray there.",
+       .source = "/etc/hosts of every node, compared with the rails' addresses",
+       .standard = "names for addresses of rails that one node has for another are the same on all, "
+                   "and their addresses are in cluster.yaml",
+       .remedy = "Give every node the same lines.",
+       .fixture = "spark-rail-names",
+       .explained_by = {},
+       .check = rail_names},
+  };
+  return kRules;
+}
+
+}  // namespace railbed
