@@ -20,11 +20,6 @@ int major_version(const NodeView& node) {
   return parse_number<int>(version.substr(0, version.find('.'))).value_or(0);
 }
 
-bool runs(const NodeView& node, std::string_view unit) {
-  const Service* service = find_service(node, {unit});
-  return service != nullptr && service->active_state == "active";
-}
-
 bool is_installed(const NodeView& node, std::string_view unit) {
   const Service* service = find_service(node, {unit});
   return service != nullptr && service->load_state == "loaded";

@@ -107,6 +107,8 @@ std::vector<std::string> let_in(const NodeView& node, const Firewall& rules, con
       commands.push_back(fmt::format("firewall-cmd --permanent --zone=trusted --change-interface={}", name));
     } else if (ufw && iptables) {
       commands.push_back(fmt::format("ufw allow in on {}", name));
+    } else if (!is_device_name(entry.table, 64) || !is_device_name(entry.name, 64)) {
+      continue;  // such a name is no word for a shell
     } else if (iptables) {
       commands.push_back(fmt::format("iptables -t {} -I {} -i {} -j ACCEPT", entry.table, entry.name, name));
     } else {
