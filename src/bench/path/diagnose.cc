@@ -20,8 +20,10 @@ bool can_ask(PathNeeds needs, const PathSeen& path, const PathEndSeen& self, con
       return self.opened.has_value();
     case PathNeeds::kIp:
       return both_looked && by_ip(path);
+    case PathNeeds::kPackets:
+      return both_looked && by_ip(path) && !path.set_up;
     case PathNeeds::kFiltered:
-      return both_looked && by_ip(path) &&
+      return both_looked && by_ip(path) && !path.set_up &&
              (!path.rdma || (peer.opened->rdma && peer.opened->rdma->is_software()));
     case PathNeeds::kRdma:
       return self.opened && self.opened->rdma;

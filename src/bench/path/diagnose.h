@@ -23,7 +23,8 @@ struct PathEndSeen {
 struct PathSeen {
   PathEndSeen a;
   PathEndSeen b;
-  bool rdma = false;  // what failed is RDMA, not TCP
+  bool rdma = false;    // what failed is RDMA, not TCP
+  bool set_up = false;  // it failed before a packet was sent: what only packets meet is not why
 };
 
 struct Diagnosis {

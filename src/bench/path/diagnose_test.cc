@@ -245,6 +245,16 @@ TEST(Diagnose, BlamesNoFirewallForAnAdaptersRdma) {
   EXPECT_EQ(diagnose(path)->root.layer, PathLayer::kNone);
 }
 
+TEST(Diagnose, BlamesNothingThatOnlyPacketsMeetBeforeOneWasSent) {
+  PathSeen path = sound_path(true);
+  path.set_up = true;
+  path.a.looked->large.back() = {9000, kNo, kNo};
+  path.a.looked->small.udp = kNo;
+  EXPECT_EQ(diagnose(path)->root.layer, PathLayer::kNone);
+  path.b.opened->rdma->node_error = "Permission denied";
+  EXPECT_EQ(diagnose(path)->root.layer, PathLayer::kRdmaDevice);
+}
+
 TEST(Diagnose, AsksNoIpOfInfiniband) {
   PathSeen path = sound_path(true);
   for (PathEndSeen* end : {&path.a, &path.b}) {

@@ -9,9 +9,9 @@
 namespace railbed {
 namespace {
 
-constexpr std::chrono::milliseconds kOpenDeadline{4000};
+constexpr std::chrono::milliseconds kOpenDeadline{5000};
 constexpr std::chrono::milliseconds kOpenRdmaDeadline{10000};  // libibverbs has five seconds there
-constexpr std::chrono::milliseconds kLookDeadline{4000};
+constexpr std::chrono::milliseconds kLookDeadline{8000};
 constexpr std::chrono::milliseconds kCloseDoorDeadline{2000};
 constexpr int kEthernetMtu = 1500;
 
@@ -38,11 +38,12 @@ std::vector<int> sizes_to_ask(const PathInterface& own, const PathInterface& oth
 
 class PathSurvey {
  public:
-  PathSurvey(const PairEnd& a, const PairEnd& b, bool rdma, const std::stop_token& stop)
+  PathSurvey(const PairEnd& a, const PairEnd& b, bool rdma, bool set_up, const std::stop_token& stop)
       : peer_a_(*a.peer), peer_b_(*b.peer), stop_(stop) {
     seen_.a = {a.peer->node(), a.interface, a.address, {}, {}, {}};
     seen_.b = {b.peer->node(), b.interface, b.address, {}, {}, {}};
     seen_.rdma = rdma;
+    seen_.set_up = set_up;
   }
 
   PathSeen run() {
@@ -95,7 +96,8 @@ bool is_of_path(const Failure& failure) {
 void PathExplainer::explain(Engine engine, Failure& failure, const std::stop_token& stop) {
   if (stop.stop_requested() || !is_of_path(failure)) return;
   const bool known = found_ && found_->root.layer != PathLayer::kNone && engine_ == engine;
-  if (!known) found_ = diagnose(PathSurvey(a_, b_, engine == Engine::kRdma, stop).run());
+  const bool rdma = engine == Engine::kRdma;
+  if (!known) found_ = diagnose(PathSurvey(a_, b_, rdma, rdma && failure.stage == "connect", stop).run());
   engine_ = engine;
   if (!found_) return;
   failure.root = found_->root;

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "bench/core/local_peer.h"
-#include "bench/engines/handlers.h"
+#include "bench/path/path_handlers.h"
 #include "host/open.h"
 
 namespace railbed {
@@ -15,9 +15,14 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
+Handlers own_handlers() {
+  AgentSide side(open_this_machine(), {});
+  return path_handlers(side);
+}
+
 TEST(PathExplainer, FindsNothingOnASoundPathAndKeepsTheFailure) {
-  LocalPeer a("a", bench_handlers(open_this_machine()));
-  LocalPeer b("b", bench_handlers(open_this_machine()));
+  LocalPeer a("a", own_handlers());
+  LocalPeer b("b", own_handlers());
   const auto loopback = IpAddress::parse("127.0.0.1");
   const PairEnd end_a{&a, "lo", loopback, nullptr};
   const PairEnd end_b{&b, "lo", loopback, nullptr};
@@ -32,8 +37,8 @@ TEST(PathExplainer, FindsNothingOnASoundPathAndKeepsTheFailure) {
 }
 
 TEST(PathExplainer, PutsARootFirstAndRemembersIt) {
-  LocalPeer a("a", bench_handlers(open_this_machine()));
-  LocalPeer b("b", bench_handlers(open_this_machine()));
+  LocalPeer a("a", own_handlers());
+  LocalPeer b("b", own_handlers());
   const PairEnd end_a{&a, "lo", IpAddress::parse("127.0.0.1"), nullptr};
   const PairEnd end_b{&b, "lo", IpAddress::parse("192.0.2.7"), nullptr};
   PathExplainer explainer(end_a, end_b);

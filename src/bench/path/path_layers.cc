@@ -263,7 +263,7 @@ std::span<const PathRow> path_rows() {
       {PathLayer::kNeighbour, PathNeeds::kIp, wrong_learned_neighbour},
       {PathLayer::kNeighbour, PathNeeds::kIp, no_neighbour},
       {PathLayer::kFirewall, PathNeeds::kFiltered, shut},
-      {PathLayer::kMtu, PathNeeds::kIp, mtu_hole},
+      {PathLayer::kMtu, PathNeeds::kPackets, mtu_hole},
   };
   return kRows;
 }

@@ -19,7 +19,9 @@ struct PathFault {
 enum class PathNeeds {
   kEnd,       // this end answered
   kIp,        // both looked, and what failed goes by IP addresses: TCP, and RDMA on Ethernet
-  kFiltered,  // as kIp, and the other end's firewall sees it: TCP and software RDMA, not an adapter's RDMA
+  kPackets,   // as kIp, and packets were sent
+  kFiltered,  // as kPackets, and the other end's firewall sees it: TCP and software RDMA, not an adapter's
+              // RDMA
   kRdma       // this end answered about its RDMA device
 };
 struct PathRow {
