@@ -62,7 +62,7 @@ Knocked knocked_by(int error) {
   }
 }
 
-Knocked exchange_datagrams(int fd, const Knock& knock, int port, std::string_view said,
+Knocked exchange_datagrams(int fd, const KnockAt& knock, int port, std::string_view said,
                            const std::function<bool(std::string_view heard)>& is_answer) {
   constexpr int kTimes = 3;
   const SocketAddress remote = socket_address(knock.to, port);

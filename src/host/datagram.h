@@ -14,7 +14,7 @@ Knocked knocked_by(int error);
 
 // Connects the socket, forbids fragments whatever path MTU the kernel remembers, and says it thrice within
 // the deadline.
-Knocked exchange_datagrams(int fd, const Knock& knock, int port, std::string_view said,
+Knocked exchange_datagrams(int fd, const KnockAt& knock, int port, std::string_view said,
                            const std::function<bool(std::string_view heard)>& is_answer);
 
 }  // namespace railbed

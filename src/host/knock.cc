@@ -33,7 +33,7 @@ Error no_door(const IpAddress& address, int error) {
 
 }  // namespace
 
-Knocked knock_tcp(const Knock& knock, int port) {
+Knocked knock_tcp(const KnockAt& knock, int port) {
   const SocketAddress local = socket_address(knock.from, 0);
   const SocketAddress remote = socket_address(knock.to, port);
   const Fd fd = stream_socket(remote.family());
@@ -45,7 +45,7 @@ Knocked knock_tcp(const Knock& knock, int port) {
   return error == 0 ? Knocked{Reach::kAnswered, ""} : knocked_by(error);
 }
 
-Knocked ask_echo(const Knock& knock, int port, std::string_view token, int bytes) {
+Knocked ask_echo(const KnockAt& knock, int port, std::string_view token, int bytes) {
   Fd fd = bound_datagrams(knock.from, 0);
   if (!fd) return {Reach::kUnable, std::strerror(errno)};
   std::string said = fmt::format("{}{:06}", token, bytes);

@@ -41,7 +41,7 @@ struct Knocked {
   }
 };
 
-struct Knock {
+struct KnockAt {
   IpAddress from;
   IpAddress to;
   std::chrono::milliseconds deadline{1500};
@@ -49,15 +49,15 @@ struct Knock {
 };
 
 // A connection that is closed at once.
-Knocked knock_tcp(const Knock& knock, int port);
+Knocked knock_tcp(const KnockAt& knock, int port);
 
 // An ICMP echo in an IP packet of `bytes`, never fragmented. By a socket for pings
 // (net.ipv4.ping_group_range), else a raw one, which needs CAP_NET_RAW; where neither may be opened it says
 // so.
-Knocked ping(const Knock& knock, int bytes);
+Knocked ping(const KnockAt& knock, int bytes);
 
 // A datagram in an IP packet of `bytes`, never fragmented, to an EchoDoor, whose answer is short.
-Knocked ask_echo(const Knock& knock, int port, std::string_view token, int bytes);
+Knocked ask_echo(const KnockAt& knock, int port, std::string_view token, int bytes);
 
 // Where the datagrams of RoCE v2 go: IANA's registry of ports.
 inline constexpr int kRocePort = 4791;

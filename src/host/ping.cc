@@ -52,7 +52,7 @@ bool is_reply(std::string_view heard, bool v4, bool raw, std::string_view mark) 
 
 }  // namespace
 
-Knocked ping(const Knock& knock, int bytes) {
+Knocked ping(const KnockAt& knock, int bytes) {
   const bool v4 = knock.to.is_v4();
   const SocketAddress local = socket_address(knock.from, 0);
   const int protocol = v4 ? static_cast<int>(IPPROTO_ICMP) : static_cast<int>(IPPROTO_ICMPV6);

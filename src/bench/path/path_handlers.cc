@@ -81,7 +81,7 @@ Result<void> check_look(const PathLook& look) {
   return {};
 }
 
-SizedKnock knock_sized(const Knock& knock, const PathLook& look, int bytes) {
+SizedKnock knock_sized(const KnockAt& knock, const PathLook& look, int bytes) {
   SizedKnock sized;
   sized.bytes = bytes;
   {
@@ -94,7 +94,7 @@ SizedKnock knock_sized(const Knock& knock, const PathLook& look, int bytes) {
 // Everything at once, each within the knock's deadline.
 Result<PathLooked> look_along(const PathLook& look, std::stop_token stop) {
   if (auto sane = check_look(look); !sane) return fail(sane.error());
-  const Knock knock{.from = look.from, .to = look.to, .stop = std::move(stop)};
+  const KnockAt knock{.from = look.from, .to = look.to, .stop = std::move(stop)};
   PathLooked looked;
   looked.route = route_to(look.to, look.from);
   looked.large.resize(look.sizes.size());
