@@ -145,6 +145,12 @@ const std::vector<Scene>& scenes() {
       {"one on a, that knows its connections", false, [](PathSeen& p) { cut(p.b, p.a); },
        PathLayer::kFirewall, "a", "ssh comes another way"},
       {"firewalls on both", false, cut_both, PathLayer::kFirewall, "", "neither way: firewalls of a and b"},
+      {"a firewall that refuses everything but ssh from elsewhere", false,
+       [](PathSeen& p) {
+         cut(p.a, p.b);
+         p.a.looked->tcp = p.a.looked->ssh = {Reach::kRefused, ""};
+       },
+       PathLayer::kFirewall, "b", "ssh comes another way"},
       {"a hole in the MTU between", false,
        [](PathSeen& p) {
          p.a.looked->large.back() = {9000, kNo, kNo};
@@ -158,6 +164,14 @@ const std::vector<Scene>& scenes() {
        PathLayer::kMtu, "b", "rail has MTU 1500, rail of a has 9000"},
       {"a firewall that drops TCP alone", false, [](PathSeen& p) { p.a.looked->tcp = kNo; }, PathLayer::kTcp,
        "b", "drops TCP of a"},
+      {"TCP that nobody gets", false, [](PathSeen& p) { p.a.looked->tcp = p.b.looked->tcp = kNo; },
+       PathLayer::kTcp, "", "TCP between a and b is dropped both ways"},
+      {"a firewall of a's that refuses TCP, and drops the answers to its own", false,
+       [](PathSeen& p) {
+         p.a.looked->tcp = kNo;
+         p.b.looked->tcp = {Reach::kRefused, ""};
+       },
+       PathLayer::kTcp, "a", "refuses TCP of b"},
       {"a firewall that refuses it", false,
        [](PathSeen& p) {
          p.b.looked->tcp = {Reach::kRefused, ""};

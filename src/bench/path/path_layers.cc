@@ -14,7 +14,6 @@ const PathInterface& own(const PathEndSeen& end) { return end.opened->interface;
 std::string address_of(const PathEndSeen& end) {
   return end.address ? end.address->to_text() : "its address";
 }
-bool is_there(const Knocked& one) { return one.reach == Reach::kAnswered || one.reach == Reach::kRefused; }
 
 Fault no_interface(const PathEndSeen& self, const PathEndSeen&) {
   if (own(self).there) return std::nullopt;
@@ -181,13 +180,16 @@ Fault shut(const PathEndSeen& self, const PathEndSeen& peer) {
             "let them in on {} and {} from the rail's subnet: nft list ruleset, or iptables -S INPUT, "
             "shows the rules",
             self.interface, peer.interface)};
-  const bool ssh_too = is_there(peer.looked->ssh);
+  const PathLooked& theirs = *peer.looked;
+  // A refusal is sshd's absence on that address, unless a firewall refuses everything.
+  const bool ssh_too = theirs.ssh.reach == Reach::kAnswered ||
+                       (theirs.ssh.reach == Reach::kRefused && theirs.tcp.reach != Reach::kRefused);
   return PathFault{
       self.node,
       fmt::format("a firewall, or a filter before it, lets ssh in and nothing else: ping, TCP and UDP of {} "
                   "do not get in by {}; {}{}",
                   peer.node, self.interface, ssh_too ? "ssh does" : "ssh comes another way",
-                  peer.looked->neighbour.mac.empty() ? "" : ", and its MAC address is known"),
+                  theirs.neighbour.mac.empty() ? "" : ", and its MAC address is known"),
       fmt::format("let the rail's subnet in on {}: nft list ruleset, or iptables -S INPUT, shows the rules",
                   self.interface)};
 }
@@ -227,20 +229,33 @@ Fault mtu_hole(const PathEndSeen& self, const PathEndSeen& peer) {
       "raise the MTU of the switch ports and bridges between them, or lower both ends' to what passes"};
 }
 
+bool lacks_tcp(const PathEndSeen& self) {
+  const Reach tcp = self.looked->tcp.reach;
+  return tcp != Reach::kAnswered && tcp != Reach::kUnable && self.looked->small.answered();
+}
+
+// Silence both ways is one side's, or the other's: what is dropped may be the question or its answer.
 Fault no_tcp(const PathEndSeen& self, const PathEndSeen& peer) {
-  const PathLooked& looked = self.looked.value();
-  if (looked.tcp.reach == Reach::kAnswered || looked.tcp.reach == Reach::kUnable || !looked.small.answered())
-    return std::nullopt;
+  if (!lacks_tcp(self)) return std::nullopt;
+  const bool refused = self.looked->tcp.reach == Reach::kRefused;
+  const std::string show = "nft list ruleset, or iptables -S INPUT, shows the rules";
+  if (!refused && lacks_tcp(peer)) {
+    if (peer.looked->tcp.reach == Reach::kRefused) return std::nullopt;  // which tells more: the other row's
+    return PathFault{
+        "",
+        fmt::format("ping or UDP is answered, and TCP between {} and {} is dropped both ways: a firewall of "
+                    "one of them, or a filter between",
+                    self.node, peer.node),
+        fmt::format("let TCP of the rail's subnet in on both {} and {}: {}", self.interface, peer.interface,
+                    show)};
+  }
   return PathFault{
       peer.node,
-      fmt::format(
-          "a firewall, or a filter before it, {} TCP of {} on {}: its agent listens at port {}, and {} "
-          "is answered",
-          looked.tcp.reach == Reach::kRefused ? "refuses" : "drops", self.node, peer.interface,
-          peer.opened->tcp_port, looked.small.udp.reach == Reach::kAnswered ? "UDP" : "ping"),
-      fmt::format("let TCP of the rail's subnet in on {}: nft list ruleset, or iptables -S INPUT, shows the "
-                  "rules",
-                  peer.interface)};
+      fmt::format("a firewall, or a filter before it, {} TCP of {} on {}: its agent listens at port {}, and "
+                  "{} is answered",
+                  refused ? "refuses" : "drops", self.node, peer.interface, peer.opened->tcp_port,
+                  self.looked->small.udp.reach == Reach::kAnswered ? "UDP" : "ping"),
+      fmt::format("let TCP of the rail's subnet in on {}: {}", peer.interface, show)};
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ RdmaFault no_udp(const PathEndSeen& self, const PathEndSeen& peer) {
   const PathLooked& looked = *self.looked;
   const bool other_answered =
       looked.small.ping.reach == Reach::kAnswered || looked.tcp.reach == Reach::kAnswered;
-  if (looked.small.udp.reach == Reach::kAnswered || !other_answered) return std::nullopt;
+  if (looked.small.udp.reach == Reach::kAnswered || !other_answered || arrives(self, peer))
+    return std::nullopt;
   return PathFault{
       peer.node,
       fmt::format("a firewall, or a filter before it, drops UDP of {} on {}, by which software RDMA comes",
