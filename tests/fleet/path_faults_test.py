@@ -136,7 +136,7 @@ class PathFaultsTest(unittest.TestCase):
             self.assert_root(self.bench(), "tcp", "", "TCP between a and b is dropped both ways")
 
     def test_switch_port_with_a_lower_mtu(self):
-        with self.broken("switch", "ip link set b mtu 1500", mended=["ip link set b mtu 9000"]):
+        with self.broken("switch", "ip link set dev b mtu 1500", mended=["ip link set dev b mtu 9000"]):
             self.assert_root(self.bench(), "mtu", "", "packets of 9000 bytes from . do not arrive, those of 1500 do")
 
     def test_mtu_lowered_while_measuring(self):

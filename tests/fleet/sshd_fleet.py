@@ -129,7 +129,7 @@ class SshdFleet:
         self._ip(switch, f"link set br0 mtu {mtu} up")
         for number, name in enumerate((one, other), 1):
             self._ip(name, f"link add {device} type veth peer name {name} netns {self.mark + switch}")
-            self._ip(switch, f"link set {name} mtu {mtu} master br0 up")
+            self._ip(switch, f"link set dev {name} mtu {mtu} master br0 up")
             self._ip(name, f"link set {device} mtu {mtu} gso_max_segs 1")
             self._ip(name, f"addr add {network}{number}/24 dev {device}")
             self._ip(name, f"link set {device} up")
