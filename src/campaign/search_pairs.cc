@@ -80,9 +80,19 @@ class RailMeasurer {
     one.operation += fmt::format("{}{}", one.operation.empty() ? "" : ", ", company);
     one.intervals.clear();  // of thousands of pairs nobody looks at the course of one
     const std::lock_guard lock(mutex_);
-    if (one.failure)
-      report_.failures.push_back(fmt::format("{} → {}: {}", one.from.node, one.to.node, one.failure->cause));
+    if (one.failure) note_failure(one);
     run_.measurements.push_back(std::move(one));
+  }
+
+  // A root stands for both directions.
+  void note_failure(const Measurement& one) {
+    std::string line = fmt::format("{} → {}: {}", one.from.node, one.to.node, one.failure->cause);
+    if (const FailureRoot* root = root_of(one)) {
+      const auto [first, second] = std::minmax(one.from.node, one.to.node);
+      line = fmt::format("{} – {}: {}", first, second, root->cause);
+      if (std::ranges::find(report_.failures, line) != report_.failures.end()) return;
+    }
+    report_.failures.push_back(std::move(line));
   }
 
   const Rail& rail_;

@@ -1,13 +1,11 @@
 // An Ethernet port's link modes and global pause by ioctl, its priorities by DCB netlink.
 #include <linux/dcbnl.h>
 #include <linux/ethtool.h>
-#include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -19,6 +17,7 @@
 #include "host/errno_name.h"
 #include "host/ethtool.h"
 #include "host/link_modes.h"
+#include "host/netlink.h"
 
 namespace railbed {
 namespace {
@@ -74,18 +73,6 @@ void ask_modes(const std::string& interface, EthernetAnswer& answer) {
   answer.supported_mbps = settings.fastest(0);
   answer.advertised_mbps = settings.fastest(1);
   answer.peer_mbps = settings.fastest(2);
-}
-
-// Calls `visit(type, payload)` for each attribute of a run of them; stops at one that does not fit.
-template <class Visit>
-void each_attribute(std::string_view run, const Visit& visit) {
-  while (run.size() >= NLA_HDRLEN) {
-    nlattr head = {};
-    std::memcpy(&head, run.data(), sizeof head);
-    if (head.nla_len < NLA_HDRLEN || head.nla_len > run.size()) return;
-    visit(head.nla_type & NLA_TYPE_MASK, run.substr(NLA_HDRLEN, head.nla_len - NLA_HDRLEN));
-    run.remove_prefix(std::min<std::size_t>(NLA_ALIGN(head.nla_len), run.size()));
-  }
 }
 
 void take_application(std::string_view payload, EthernetAnswer& answer) {

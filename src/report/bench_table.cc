@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "report/escape.h"
+#include "report/paths.h"
 #include "results/measurement.h"
 
 namespace railbed {
@@ -81,11 +82,19 @@ void add_notes(std::string& text, const Measurement& run) {
     text += fmt::format("  {} {:+}\n", printable(name), delta);
 }
 
-void add_failure(std::string& text, const Measurement& run) {
+void add_failure(std::string& text, const Measurement& run, ToldRoots& told) {
   if (!run.failure) return;
+  if (told.is_told(run)) {
+    text += fmt::format("  {} FAILED ({}), {}\n", to_text(ByteCount{run.message_bytes}),
+                        printable(run.failure->stage), kSameRoot);
+    return;
+  }
   text += fmt::format("  {} FAILED ({}): {}\n", to_text(ByteCount{run.message_bytes}),
                       printable(run.failure->stage), printable(run.failure->cause));
   if (!run.failure->remedy.empty()) text += fmt::format("    do: {}\n", printable(run.failure->remedy));
+  if (!run.failure->root) return;
+  for (const std::string& line : run.failure->root->seen)
+    text += fmt::format("    seen: {}\n", printable(line));
 }
 
 std::string head(const Measurement& run) {
@@ -132,6 +141,7 @@ std::string bench_name(const Measurement& run) {
 
 std::string bench_table(const std::vector<Measurement>& measurements) {
   std::string text;
+  ToldRoots told;
   for (std::size_t i = 0; i < measurements.size();) {
     if (i > 0) text += '\n';
     text += head(measurements[i]);
@@ -143,7 +153,7 @@ std::string bench_table(const std::vector<Measurement>& measurements) {
         text += run.metric == Metric::kBandwidth ? bandwidth_row(run) : latency_row(run);
         last_good = &run;
       }
-      add_failure(text, run);
+      add_failure(text, run, told);
     }
     if (last_good == nullptr) continue;
     if (last_good->metric == Metric::kBandwidth) add_ceiling(text, *last_good);

@@ -84,5 +84,22 @@ TEST(BenchTable, LatencyShowsItsTail) {
   EXPECT_THAT(text, HasSubstr("12.3 µs"));
 }
 
+TEST(BenchTable, TellsARootOnceAndWhatWasSeen) {
+  Measurement one = bandwidth();
+  one.summary = {};
+  one.failure = Failure{"connect", "gpu02: ens6 is down; no answer", "on gpu02: ip link set ens6 up"};
+  one.failure->root = FailureRoot{PathLayer::kLink, "gpu02", "gpu02: ens6 is down", {"gpu02: ens6 down"}};
+  Measurement back = one;  // the other way, of another engine
+  std::swap(back.from, back.to);
+  back.engine = Engine::kTcp;
+  const std::string text = bench_table({one, back});
+  EXPECT_THAT(
+      text,
+      HasSubstr("FAILED (connect): gpu02: ens6 is down; no answer\n    do: on gpu02: ip link set ens6 up\n"
+                "    seen: gpu02: ens6 down\n"));
+  EXPECT_THAT(text, HasSubstr("FAILED (connect), of the same root, above\n"));
+  EXPECT_EQ(text.find("is down; no answer"), text.rfind("is down; no answer"));
+}
+
 }  // namespace
 }  // namespace railbed

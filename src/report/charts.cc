@@ -165,6 +165,7 @@ Html draw_intervals(const Path& path) {
 
 Html describe_path(const Path& path) {
   Html all;
+  ToldRoots told;
   for (const Engine engine : kEngines) {
     const EngineRuns& runs = path.of(engine);
     if (const Measurement* fastest = runs.fastest()) {
@@ -174,9 +175,17 @@ Html describe_path(const Path& path) {
     }
     for (const Measurement* failed : runs.failures) {
       const auto metric = enum_names(failed->metric)[static_cast<std::size_t>(failed->metric)];
+      if (told.is_told(*failed)) {
+        all += html(R"(<li class="bad"><strong>✕ {} {} has no result,</strong> {}.</li>)", title(engine),
+                    metric, kSameRoot);
+        continue;
+      }
       const std::string remedy = failed->failure->remedy.empty() ? "" : " Next: " + failed->failure->remedy;
       all += html(R"(<li class="bad"><strong>✕ {} {} has no result.</strong> {}.{}</li>)", title(engine),
                   metric, describe_failure(*failed), remedy);
+      if (failed->failure->root)
+        for (const std::string& line : failed->failure->root->seen)
+          all += html(R"(<li class="remark">seen: {}</li>)", line);
     }
   }
   return all.empty() ? all : html(R"(<ul class="meaning">{}</ul>)", all);

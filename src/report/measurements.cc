@@ -51,16 +51,19 @@ std::string latency_rows(const Path& path) {
 }
 
 // What the numbers of one engine mean: ceiling, losses, failures.
-std::string meaning(const EngineRuns& runs, std::string_view name) {
+std::string meaning(const EngineRuns& runs, std::string_view name, ToldRoots& told) {
   std::vector<std::string> lines;
   if (const Measurement* fastest = runs.fastest()) {
     lines.push_back(fmt::format("{}: {}", bandwidth_text(fastest), describe_ceiling(*fastest)));
     for (auto& remark : remarks(*fastest)) lines.push_back(std::move(remark));
   }
   for (const Measurement* failed : runs.failures) {
-    lines.push_back(fmt::format("{} failed: {}",
-                                enum_names(failed->metric)[static_cast<std::size_t>(failed->metric)],
-                                describe_failure(*failed)));
+    const auto metric = enum_names(failed->metric)[static_cast<std::size_t>(failed->metric)];
+    if (told.is_told(*failed)) {
+      lines.push_back(fmt::format("{} failed, {}", metric, kSameRoot));
+      continue;
+    }
+    lines.push_back(fmt::format("{} failed: {}", metric, describe_failure(*failed)));
     if (!failed->failure->remedy.empty()) lines.push_back("do: " + failed->failure->remedy);
   }
   std::string text;
@@ -70,11 +73,11 @@ std::string meaning(const EngineRuns& runs, std::string_view name) {
   return text;
 }
 
-std::string write_path(const Path& path) {
+std::string write_path(const Path& path, ToldRoots& told) {
   std::string text = printable(fmt::format("{}  {} → {}", path.rail, path.from, path.to)) + '\n';
   const std::string rows = bandwidth_rows(path) + latency_rows(path);
   if (!rows.empty()) text += row("", "TCP", "RDMA") + rows;
-  for (const Engine engine : kEngines) text += meaning(path.of(engine), title(engine));
+  for (const Engine engine : kEngines) text += meaning(path.of(engine), title(engine), told);
   return text;
 }
 
@@ -125,7 +128,8 @@ std::string render_text(const std::vector<Measurement>& measurements, const Text
                      [](const Path& a, const Path& b) { return worth(a) < worth(b); });
   const std::size_t shown = is_short ? paths.size() : kPathsShown;
   std::string text;
-  for (std::size_t i = 0; i < shown; ++i) text += (i > 0 ? "\n" : "") + write_path(paths[i]);
+  ToldRoots told;
+  for (std::size_t i = 0; i < shown; ++i) text += (i > 0 ? "\n" : "") + write_path(paths[i], told);
   if (shown < paths.size()) text += '\n' + sum_up(paths, shown);
   return text;
 }

@@ -102,5 +102,24 @@ TEST(MeasurementsText, NothingMeasuredIsNothingSaid) {
   EXPECT_EQ(render_text(std::vector<Measurement>{}), "");
 }
 
+TEST(MeasurementsText, TellsARootOnceForAllThatFailedOfIt) {
+  std::vector<Measurement> failed;
+  for (const Engine engine : {Engine::kTcp, Engine::kRdma})
+    for (const Metric metric : {Metric::kBandwidth, Metric::kLatency}) {
+      failed.push_back(run(engine, metric, 8, 0));
+      failed.back().summary = {};
+      failed.back().failure =
+          Failure{"connect", "gpu02: ens6 is down; no answer", "on gpu02: ip link set ens6 up"};
+      failed.back().failure->root = FailureRoot{PathLayer::kLink, "gpu02", "gpu02: ens6 is down", {}};
+    }
+  EXPECT_EQ(render_text(failed), R"(rail0  gpu01 → gpu02
+  TCP   bandwidth failed: connect: gpu02: ens6 is down; no answer
+        do: on gpu02: ip link set ens6 up
+        latency failed, of the same root, above
+  RDMA  bandwidth failed, of the same root, above
+        latency failed, of the same root, above
+)");
+}
+
 }  // namespace
 }  // namespace railbed

@@ -4,6 +4,7 @@
 #include "report/bars.h"
 #include "report/ladder.h"
 #include "report/page_pictures.h"
+#include "report/paths.h"
 
 namespace railbed {
 namespace {
@@ -36,8 +37,10 @@ Html rung_row(const Ladder& ladder, const Rung& rung, double axis) {
 
 Html ladder_meaning(const Ladder& ladder) {
   Html lines = html(R"(<li><strong>{}.</strong></li>)", ladder_verdict(ladder));
+  ToldRoots told;
   for (const Rung& rung : ladder.rungs) {
-    if (rung.measurement) lines += draw_failure(rung.measurement->failure);
+    if (rung.measurement && !told.is_told(*rung.measurement))
+      lines += draw_failure(rung.measurement->failure);
     for (std::size_t i = 0; i < rung.causes.size(); ++i)
       lines += html(R"(<li>{}, {}: {}</li>)", rung_name(rung.kind), i == 0 ? "likely" : "or", rung.causes[i]);
     if (!rung.nccl) continue;

@@ -111,6 +111,13 @@ std::string describe_failure(const Measurement& measurement) {
   return failure.stage.empty() ? failure.cause : failure.stage + ": " + failure.cause;
 }
 
+bool ToldRoots::is_told(const Measurement& failed) {
+  const bool told =
+      std::ranges::any_of(told_, [&](const Measurement* one) { return same_root(*one, failed); });
+  if (!told && root_of(failed) != nullptr) told_.push_back(&failed);
+  return told;
+}
+
 std::vector<std::string> remarks(const Measurement& measurement) {
   std::vector<std::string> said;
   if (measurement.wrong_bytes > 0)

@@ -56,6 +56,18 @@ std::string describe_ceiling(const Measurement& measurement);
 // "connect: no answer over RDMA".
 std::string describe_failure(const Measurement& measurement);
 
+// Which roots of failures were told already: several failures of one root are told once.
+class ToldRoots {
+ public:
+  // Whether the failure's root was told before; else it counts as told from now on. The measurement must
+  // stay.
+  bool is_told(const Measurement& failed);
+
+ private:
+  std::vector<const Measurement*> told_;
+};
+inline constexpr std::string_view kSameRoot = "of the same root, above";
+
 // "12 of 4096 bytes arrived wrong", "41 of 90000 packets lost", …; empty when there is nothing to say.
 std::vector<std::string> remarks(const Measurement& measurement);
 

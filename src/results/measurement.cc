@@ -15,6 +15,19 @@ void merge(Measurement& merged, std::vector<double> medians) {
 
 }  // namespace
 
+const FailureRoot* root_of(const Measurement& one) {
+  const bool found = one.failure && one.failure->root && one.failure->root->layer != PathLayer::kNone;
+  return found ? &*one.failure->root : nullptr;
+}
+
+bool same_root(const Measurement& a, const Measurement& b) {
+  const FailureRoot* of_a = root_of(a);
+  const FailureRoot* of_b = root_of(b);
+  return of_a != nullptr && of_b != nullptr && a.rail == b.rail && of_a->layer == of_b->layer &&
+         of_a->node == of_b->node && of_a->cause == of_b->cause &&
+         std::minmax(a.from.node, a.to.node) == std::minmax(b.from.node, b.to.node);
+}
+
 bool same_subject(const Measurement& a, const Measurement& b) {
   return a.engine == b.engine && a.metric == b.metric && a.operation == b.operation && a.rail == b.rail &&
          a.from.node == b.from.node && a.to.node == b.to.node && a.message_bytes == b.message_bytes &&

@@ -98,6 +98,42 @@ constexpr auto enum_names(FailureKind) {
                                          "no-memory", "no-cuda", "no-nccl", "no-cublas"};
 }
 
+// The layers of a path between two nodes, as a failed measurement is diagnosed: the lowest that does not work
+// is the root. kNone: all that could be asked worked when it was asked.
+enum class PathLayer {
+  kNone,
+  kInterface,
+  kLink,
+  kAddress,
+  kRoute,
+  kNeighbour,
+  kFirewall,
+  kMtu,
+  kTcp,
+  kUdp,
+  kRdmaDevice,
+  kGid
+};
+constexpr auto enum_names(PathLayer) {
+  return std::array<std::string_view, 12>{"none",  "interface", "link",        "address",
+                                          "route", "neighbour", "firewall",    "mtu",
+                                          "tcp",   "udp",       "rdma-device", "gid"};
+}
+
+// What was found at the moment of a failure, of all failures that it explains the same.
+struct FailureRoot {
+  PathLayer layer = PathLayer::kNone;
+  std::string node;               // whose side it is on; empty: between the two, or it cannot be told
+  std::string cause;              // "b: rail is down"; empty where the layer is none
+  std::vector<std::string> seen;  // what was asked, and what answered, a line each
+  static void fields(auto&& field) {
+    field("layer", &FailureRoot::layer);
+    field("node", &FailureRoot::node);
+    field("cause", &FailureRoot::cause);
+    field("seen", &FailureRoot::seen);
+  }
+};
+
 // Why a measurement has no number, or why it ended early.
 struct Failure {
   std::string stage;   // connect, run, verify
@@ -106,10 +142,12 @@ struct Failure {
   // No part of what is shown or kept. Where an agent's failure decides something here, the answer that brings
   // it says its kind beside it.
   FailureKind kind = FailureKind::kOther;
+  std::optional<FailureRoot> root = {};  // of failures between two nodes, once the path was looked at
   static void fields(auto&& field) {
     field("stage", &Failure::stage);
     field("cause", &Failure::cause);
     field("remedy", &Failure::remedy);
+    field("root", &Failure::root);
   }
 };
 
@@ -160,6 +198,11 @@ struct Measurement {
     field("failure", &Measurement::failure);
   }
 };
+
+// The root that explains this measurement's failure; null where it has none, or none was found.
+const FailureRoot* root_of(const Measurement& one);
+// Whether one root explains both: the same cause on the same rail between the same two nodes, either way.
+bool same_root(const Measurement& a, const Measurement& b);
 
 // Whether two measurements are of the same thing: engine, metric, operation, rail, nodes, size, streams.
 bool same_subject(const Measurement& a, const Measurement& b);

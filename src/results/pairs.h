@@ -72,7 +72,7 @@ struct RailReport {
   Engine engine = Engine::kTcp;
   std::vector<std::string> nodes;  // the report's numbers count these
   SlowReport report;
-  std::vector<std::string> failures;  // "gpu03 → gpu07: cause", one a direction that has no number
+  std::vector<std::string> failures;  // "gpu03 → gpu07: cause", one a direction without a number; or "gpu03 – gpu07: root", one for both
   static void fields(auto&& field) {
     field("rail", &RailReport::rail);
     field("engine", &RailReport::engine);

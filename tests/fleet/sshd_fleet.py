@@ -121,6 +121,19 @@ class SshdFleet:
             self._ip(name, f"addr add {network}{number}/24 dev {device}")
             self._ip(name, f"link set {device} up")
 
+    def join_by_switch(self, one, other, switch="switch", device="rail", network="10.88.0.", mtu=9000):
+        """The same by a bridge in a namespace of its own, whose ports are named after the nodes. No packet is longer than
+        the MTU: segments that leave whole would pass every port, whatever its MTU."""
+        self._add_namespace(switch)
+        self._ip(switch, "link add br0 type bridge")
+        self._ip(switch, f"link set br0 mtu {mtu} up")
+        for number, name in enumerate((one, other), 1):
+            self._ip(name, f"link add {device} type veth peer name {name} netns {self.mark + switch}")
+            self._ip(switch, f"link set dev {name} mtu {mtu} master br0 up")
+            self._ip(name, f"link set {device} mtu {mtu} gso_max_segs 1")
+            self._ip(name, f"addr add {network}{number}/24 dev {device}")
+            self._ip(name, f"link set {device} up")
+
     def agents(self, name):
         """The process ids, on this machine, of the railbed agents of a node."""
         inside = os.stat(f"/run/netns/{self.mark + name}").st_ino

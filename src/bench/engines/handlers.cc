@@ -5,6 +5,7 @@
 #include "bench/core/link.h"
 #include "bench/engines/engines.h"
 #include "bench/gpu/gpu_engine.h"
+#include "bench/path/path_handlers.h"
 #include "bench/train/train_engine.h"
 
 namespace railbed {
@@ -12,6 +13,7 @@ namespace railbed {
 Handlers bench_handlers(std::shared_ptr<Host> host, StartPeer start) {
   AgentSide side(std::move(host), nvidia_libraries(), std::move(start));
   Handlers all = link_handlers(side.host);
+  all.merge(path_handlers(side));
   all.merge(child_handlers(side));
   for (const EngineRegistration& engine : engines()) all.merge(engine.handlers(side));
   return all;

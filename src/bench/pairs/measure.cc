@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "base/units.h"
-#include "bench/core/link.h"
 #include "bench/engines/engines.h"
+#include "bench/path/explain.h"
 
 namespace railbed {
 namespace {
@@ -21,14 +21,15 @@ Endpoint endpoint(const PairEnd& end) {
 class PairRun {
  public:
   PairRun(Engine engine, const PairMeasuring& measuring, const PairEnd& a, const PairEnd& b,
-          std::string_view rail, const BenchPlan& plan, const OnMeasuring& on_measuring,
-          const std::stop_token& stop)
+          std::string_view rail, const BenchPlan& plan, PathExplainer& explainer,
+          const OnMeasuring& on_measuring, const std::stop_token& stop)
       : engine_(engine),
         measuring_(measuring),
         a_(a),
         b_(b),
         rail_(rail),
         plan_(plan),
+        explainer_(explainer),
         on_measuring_(on_measuring),
         stop_(stop),
         work_(measuring.open(a, b, plan, stop)) {}
@@ -81,7 +82,7 @@ class PairRun {
     if (metric == Metric::kBandwidth && measurement.mtu > 0)
       measurement.ceiling = work_->ceiling(from_a, measurement);
     if (plan_.duplex) double_limits(measurement.ceiling);
-    if (measurement.failure) blame_links({from, to}, *measurement.failure, stop_);
+    if (measurement.failure) explainer_.explain(engine_, *measurement.failure, stop_);
     return measurement;
   }
 
@@ -98,6 +99,7 @@ class PairRun {
   const PairEnd& b_;
   std::string rail_;
   const BenchPlan& plan_;
+  PathExplainer& explainer_;
   const OnMeasuring& on_measuring_;
   const std::stop_token& stop_;
   std::unique_ptr<PairEngine> work_;
@@ -127,10 +129,11 @@ std::vector<Measurement> measure_pair(const PairEnd& a, const PairEnd& b, std::s
                                       const BenchPlan& plan, const OnMeasuring& on_measuring,
                                       std::stop_token stop) {
   std::vector<Measurement> all;
+  PathExplainer explainer(a, b);
   for (const Engine engine : plan.engines) {
     const PairMeasuring* found = find_pair_measuring(engine);
     if (found == nullptr || stop.stop_requested()) continue;
-    auto measured = PairRun(engine, *found, a, b, rail, plan, on_measuring, stop).run();
+    auto measured = PairRun(engine, *found, a, b, rail, plan, explainer, on_measuring, stop).run();
     std::move(measured.begin(), measured.end(), std::back_inserter(all));
   }
   return all;

@@ -135,13 +135,13 @@ void judge_clock(Case& one, const std::string& node, const ClockReading& clock, 
 void clock_skew(const Survey& survey, Judge& judge) {
   const auto matters = [&](const std::string& name) {
     const NodeView* node = survey.find(name);
-    return node != nullptr && node->has_accelerators();
+    return node != nullptr && (node->has_accelerators() || !items(node->facts->rdma.devices).empty());
   };
   std::map<std::string, ClockReading> clocks = survey.evidence.clocks;
   std::erase_if(clocks, [&](const auto& each) { return !matters(each.first); });
   if (clocks.size() < 2)
     return judge.on_cluster("clocks").not_applicable(
-        "fewer than two clocks of nodes with GPUs or RDMA adapters were read");
+        "fewer than two clocks of nodes with GPUs or RDMA devices were read");
   std::vector<ClockReading> sorted;
   for (const auto& [node, clock] : clocks) sorted.push_back(clock);
   std::ranges::sort(sorted, {}, &ClockReading::offset_seconds);
@@ -214,7 +214,7 @@ std::span<const Rule> alike_rules() {
        .title = "clocks of the nodes agree",
        .why = "Logs and traces of several nodes can only be laid side by side when their clocks agree.",
        .source = "each node's clock, read several times over its connection; the quickest answer counts",
-       .standard = "within 1 ms of the median, on nodes with GPUs or RDMA adapters; "
+       .standard = "within 1 ms of the median, on nodes with GPUs or RDMA devices, software ones too; "
                    "not judged where answers took too long to tell",
        .remedy = "One time server for all.",
        .fixture = "v100-clock-skew",

@@ -79,8 +79,32 @@ void judge_failure(Case& each, const Measurement& one, const Failure& failure) {
                                      one.from.node, one.to.node)}}});
 }
 
+// All failures of one root are one finding, under the first of them.
+void judge_root(Judge& judge, const Measurement& one, std::ptrdiff_t count) {
+  const FailureRoot& root = *root_of(one);
+  const auto [first, second] = std::minmax(one.from.node, one.to.node);
+  Case each = judge.on_cluster(fmt::format("{} – {} on {}", first, second, one.rail),
+                               {"rail:" + one.rail, "node:" + first, "node:" + second});
+  for (const std::string& line : root.seen) each.add_evidence(line);
+  each.fail({.message = fmt::format("{} {} between {} and {} on {} failed: {}", count,
+                                    count == 1 ? "measurement" : "measurements", first, second, one.rail,
+                                    root.cause),
+             .expected = "a path that carries",
+             .observed = root.cause,
+             .remedy = {one.failure->remedy,
+                        {fmt::format("railbed bench {} {} {}", one.engine == Engine::kRdma ? "rdma" : "tcp",
+                                     one.from.node, one.to.node)}}});
+}
+
 void failed(const Survey& survey, Judge& judge) {
-  for (const Measurement& one : survey.evidence.measurements) {
+  const std::vector<Measurement>& all = survey.evidence.measurements;
+  for (const Measurement& one : all) {
+    if (root_of(one) != nullptr) {
+      const auto alike = [&](const Measurement& other) { return same_root(one, other); };
+      if (&*std::ranges::find_if(all, alike) == &one)
+        judge_root(judge, one, std::ranges::count_if(all, alike));
+      continue;
+    }
     Case each = about(judge, one);
     if (one.failure)
       judge_failure(each, one, *one.failure);

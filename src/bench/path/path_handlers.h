@@ -1,0 +1,10 @@
+// The agent's side of path.h: the only part that looks.
+#pragma once
+
+#include "bench/core/agent_side.h"
+
+namespace railbed {
+
+Handlers path_handlers(AgentSide& side);
+
+}  // namespace railbed

@@ -1,0 +1,104 @@
+// The rows of RDMA alone, above those of the path.
+#include <fmt/format.h>
+
+#include "bench/path/path_layers.h"
+
+namespace railbed {
+namespace {
+
+using RdmaFault = std::optional<PathFault>;
+
+const PathRdma& device_of(const PathEndSeen& end) { return *end.opened->rdma; }
+
+// An adapter takes RDMA's packets before any firewall of the node; software RDMA gets them from the kernel's
+// IP.
+RdmaFault no_udp(const PathEndSeen& self, const PathEndSeen& peer) {
+  const PathLooked& looked = *self.looked;
+  const bool other_answered =
+      looked.small.ping.reach == Reach::kAnswered || looked.tcp.reach == Reach::kAnswered;
+  if (looked.small.udp.reach == Reach::kAnswered || !other_answered || arrives(self, peer))
+    return std::nullopt;
+  return PathFault{
+      peer.node,
+      fmt::format("a firewall, or a filter before it, drops UDP of {} on {}, by which software RDMA comes",
+                  self.node, peer.interface),
+      fmt::format("let UDP port {} of the rail's subnet in on {}: nft list ruleset, or iptables -S INPUT, "
+                  "shows the rules",
+                  kRocePort, peer.interface)};
+}
+
+RdmaFault roce_refused(const PathEndSeen& self, const PathEndSeen& peer) {
+  if (self.looked->roce.reach != Reach::kRefused || device_of(peer).driver != "rxe") return std::nullopt;
+  return PathFault{
+      peer.node,
+      fmt::format("UDP port {}, where {} should listen, refuses what {} sends", kRocePort,
+                  device_of(peer).device, self.node),
+      fmt::format("look for a firewall that rejects it (nft list ruleset), then at `ss -lun sport = {}` and "
+                  "`rdma link`",
+                  kRocePort)};
+}
+
+RdmaFault no_device(const PathEndSeen& self, const PathEndSeen&) {
+  if (!device_of(self).device.empty()) return std::nullopt;
+  return PathFault{self.node, fmt::format("no RDMA device belongs to {}", self.interface),
+                   "see `rdma link`; `railbed verify` says which driver is missing"};
+}
+
+RdmaFault no_node(const PathEndSeen& self, const PathEndSeen&) {
+  const PathRdma& rdma = device_of(self);
+  if (rdma.device.empty()) return std::nullopt;
+  if (rdma.node.empty())
+    return PathFault{self.node,
+                     fmt::format("{} has no device node, so that no program can use it", rdma.device),
+                     "modprobe ib_uverbs"};
+  if (rdma.node_error.empty()) return std::nullopt;
+  return PathFault{
+      self.node,
+      fmt::format("/dev/infiniband/{}, by which programs reach {}, cannot be opened: {}", rdma.node,
+                  rdma.device, rdma.node_error),
+      fmt::format("ls -l /dev/infiniband/{}: it must be there and be for all to read and write", rdma.node)};
+}
+
+RdmaFault no_provider(const PathEndSeen& self, const PathEndSeen&) {
+  const PathRdma& rdma = device_of(self);
+  if (rdma.verbs_error.empty()) return std::nullopt;
+  return PathFault{
+      self.node, fmt::format("libibverbs cannot use {}: {}", rdma.device, rdma.verbs_error),
+      "install the device's provider: ibverbs-providers on Debian and Ubuntu, libibverbs on RHEL; "
+      "`ibv_devices` must list it"};
+}
+
+RdmaFault port_not_active(const PathEndSeen& self, const PathEndSeen&) {
+  const PathRdma& rdma = device_of(self);
+  if (rdma.device.empty() || rdma.state.empty() || rdma.state == "ACTIVE") return std::nullopt;
+  return PathFault{self.node, fmt::format("the port of {} is {}", rdma.device, rdma.state),
+                   rdma.link_layer == "InfiniBand" ? "see that a subnet manager runs (sminfo), and `ibstat`"
+                                                   : "see `rdma link` and the link of its interface"};
+}
+
+RdmaFault no_gid(const PathEndSeen& self, const PathEndSeen&) {
+  const PathRdma& rdma = device_of(self);
+  if (rdma.device.empty() || rdma.link_layer != "Ethernet" || rdma.has_gid.value_or(true) || !self.address)
+    return std::nullopt;
+  return PathFault{
+      self.node, fmt::format("{} has no GID of {}", rdma.device, self.address->to_text()),
+      fmt::format("the kernel makes it of an address of its interface: ip address show dev {}; rdma link",
+                  self.interface)};
+}
+
+}  // namespace
+
+std::span<const PathRow> rdma_rows() {
+  static const PathRow kRows[] = {
+      {PathLayer::kUdp, PathNeeds::kFiltered, no_udp},
+      {PathLayer::kUdp, PathNeeds::kFiltered, roce_refused},
+      {PathLayer::kRdmaDevice, PathNeeds::kRdma, no_device},
+      {PathLayer::kRdmaDevice, PathNeeds::kRdma, no_node},
+      {PathLayer::kRdmaDevice, PathNeeds::kRdma, no_provider},
+      {PathLayer::kRdmaDevice, PathNeeds::kRdma, port_not_active},
+      {PathLayer::kGid, PathNeeds::kRdma, no_gid},
+  };
+  return kRows;
+}
+
+}  // namespace railbed
