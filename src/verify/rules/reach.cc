@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "facts/readings.h"
 #include "verify/areas.h"
 #include "verify/firewall_path.h"
 #include "verify/walk.h"
