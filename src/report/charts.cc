@@ -179,6 +179,7 @@ Html describe_path(const Path& path) {
                   metric, describe_failure(*failed), remedy);
     }
   }
+  if (path.ping != nullptr) all += html("<li>Ping: {}</li>", ping_text(*path.ping));
   return all.empty() ? all : html(R"(<ul class="meaning">{}</ul>)", all);
 }
 

@@ -1,5 +1,7 @@
 #include "results/measurement.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace railbed {
@@ -14,6 +16,18 @@ void merge(Measurement& merged, std::vector<double> medians) {
 }
 
 }  // namespace
+
+bool is_busy(const Endpoint& end) {
+  return end.other_work && end.other_work->processors > 0 &&
+         end.other_work->busy >= kBusyShare * end.other_work->processors;
+}
+
+std::string busy_text(const Endpoint& end) {
+  if (!is_busy(end)) return "";
+  const OtherWork& work = *end.other_work;
+  return fmt::format("{} was busy with other work: it took {:.1f} of {} processors, {} most of it", end.node,
+                     work.busy, work.processors, work.busiest);
+}
 
 bool same_subject(const Measurement& a, const Measurement& b) {
   return a.engine == b.engine && a.metric == b.metric && a.operation == b.operation && a.rail == b.rail &&

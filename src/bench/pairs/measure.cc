@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "bench/core/link.h"
+#include "bench/core/other_work.h"
 #include "bench/engines/engines.h"
 
 namespace railbed {
@@ -77,7 +78,9 @@ class PairRun {
       on_measuring_(fmt::format("{} {} {} → {}, {}", engine_.id(),
                                 enum_names(metric)[static_cast<std::size_t>(metric)], from.peer->node(),
                                 to.peer->node(), to_text(ByteCount{size})));
+    WorkWatch watch(from, to, stop_);
     work_->measure(operation, from_a, measurement);
+    if (!measurement.failure) watch.end(measurement);
     if (metric == Metric::kBandwidth && measurement.mtu > 0)
       measurement.ceiling = work_->ceiling(from_a, measurement);
     if (plan_.duplex) double_limits(measurement.ceiling);
