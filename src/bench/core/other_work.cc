@@ -100,7 +100,7 @@ std::optional<OtherWork> WorkWatch::ask_end(const Side& side) const {
   if (side.session.empty()) return std::nullopt;
   auto work = ask<OtherWork>(*side.peer, kWorkEnd, WorkName{side.session}, kWorkDeadline, stop_);
   if (!work || !is_possible(*work)) return std::nullopt;
-  if (work->busiest.size() > kLongestName) work->busiest.resize(kLongestName);
+  if (work->busiest.size() > kLongestName) work->busiest = "a program";
   return std::move(*work);
 }
 

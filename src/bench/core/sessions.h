@@ -35,7 +35,8 @@ class Sessions {
   }
 
  private:
-  static constexpr std::size_t kMost = 32;
+  // Sixteen ranks of one machine open two each, and a run that failed may have left as many.
+  static constexpr std::size_t kMost = 128;
   std::mutex mutex_;
   std::list<std::pair<std::string, std::shared_ptr<Session>>> sessions_;
 };
