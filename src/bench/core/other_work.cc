@@ -26,7 +26,7 @@ struct WorkLook {
   Programs programs;
   std::uint64_t at_ns = 0;
 };
-using WorkLooks = Sessions<WorkLook>;
+using WorkLooks = Sessions<WorkLook, 4>;  // two where both ends are one node; those of runs that failed stay
 
 Result<WorkName> begin_look(Host& host, WorkLooks& looks) {
   auto programs = read_programs(host);
