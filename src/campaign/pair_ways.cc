@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "results/measurement.h"
 
 namespace railbed {
 namespace {
@@ -51,6 +52,28 @@ std::vector<Candidate> candidates(const Facts& facts, std::string_view only) {
       if (usable(interface, own)) found.push_back({&interface, own.address, own});
   }
   return found;
+}
+
+bool is_of_a_rail(const Cluster& cluster, std::string_view node, const std::string& interface) {
+  return std::ranges::any_of(cluster.rails, [&](const Rail& rail) {
+    const RailPort* port = find_port(rail, node);
+    return port != nullptr && port->interface == interface;
+  });
+}
+
+// Those of no rail, the ones with the default route first.
+std::vector<Candidate> besides_rails(const Cluster& cluster, const Facts& facts, std::string_view node) {
+  auto found = candidates(facts, "");
+  std::erase_if(found,
+                [&](const Candidate& one) { return is_of_a_rail(cluster, node, one.interface->name); });
+  std::stable_partition(found.begin(), found.end(), [&](const Candidate& one) {
+    return has_default_route(facts.net, one.interface->name);
+  });
+  return found;
+}
+
+BenchPath over_management(const Candidate& a, const Candidate& b) {
+  return {std::string(kManagement), {a.interface->name, a.address}, {b.interface->name, b.address}};
 }
 
 }  // namespace
@@ -99,6 +122,23 @@ Result<BenchPath> path_between(const Facts& a, std::string_view node_a, const Fa
                        : fmt::format("{}-{}", best_a->interface->name, best_b->interface->name),
                    {best_a->interface->name, best_a->address},
                    {best_b->interface->name, best_b->address}};
+}
+
+Result<BenchPath> management_path(const Cluster& cluster, const Facts& a, std::string_view node_a,
+                                  const Facts& b, std::string_view node_b) {
+  const auto of_a = besides_rails(cluster, a, node_a);
+  const auto of_b = besides_rails(cluster, b, node_b);
+  for (const Candidate& one : of_a)
+    for (const Candidate& other : of_b)
+      if (share_subnet(one.own, other.own)) return over_management(one, other);
+  const auto is_routed = [](const Facts& facts, const std::vector<Candidate>& found) {
+    return !found.empty() && has_default_route(facts.net, found.front().interface->name);
+  };
+  if (is_routed(a, of_a) && is_routed(b, of_b) && of_a.front().address != of_b.front().address &&
+      of_a.front().address.is_v4() == of_b.front().address.is_v4())
+    return over_management(of_a.front(), of_b.front());
+  return fail(ErrorKind::kUnavailable,
+              fmt::format("no network besides the rails joins {} and {}", node_a, node_b));
 }
 
 BenchPath loopback_path() {

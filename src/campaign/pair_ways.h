@@ -32,6 +32,11 @@ Result<std::vector<BenchPath>> rails_between(const Cluster& cluster, std::string
 Result<BenchPath> path_between(const Facts& a, std::string_view node_a, const Facts& b,
                                std::string_view node_b, std::string_view interface);
 
+// Two nodes over the network that they are reached by: interfaces of no rail with addresses in one subnet,
+// the ones with the default route first; else what has the default route on both. Its rail is kManagement.
+Result<BenchPath> management_path(const Cluster& cluster, const Facts& a, std::string_view node_a,
+                                  const Facts& b, std::string_view node_b);
+
 // 127.0.0.1 with itself: what one machine does without a wire.
 BenchPath loopback_path();
 

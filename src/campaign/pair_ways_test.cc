@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "results/measurement.h"
+
 namespace railbed {
 namespace {
 
@@ -53,6 +55,41 @@ TEST(PathBetween, ManagementWhereThereIsNothingElse) {
                                  machine({interface("mgmt", "192.168.0.2", 24, 1000)}), "b", "");
   ASSERT_TRUE(path);
   EXPECT_EQ(path->a.interface, "mgmt");
+}
+
+Cluster joined_by(const char* interface) {
+  Cluster cluster;
+  Rail rail;
+  rail.name = "rail0";
+  rail.ports = {{"a", interface, std::nullopt}, {"b", interface, std::nullopt}};
+  cluster.rails = {rail};
+  return cluster;
+}
+
+TEST(ManagementPath, IsOfNoRailAndPrefersTheDefaultRoute) {
+  const Facts a =
+      machine({interface("rail", "10.0.0.1", 24, 40000), interface("spare", "10.5.0.1", 24, 1000),
+               interface("docker0", "172.17.0.1", 16, 0), interface("mgmt", "192.168.0.1", 24, 1000)});
+  const Facts b =
+      machine({interface("rail", "10.0.0.2", 24, 40000), interface("spare", "10.5.0.2", 24, 1000),
+               interface("docker0", "172.17.0.1", 16, 0), interface("mgmt", "192.168.0.2", 24, 1000)});
+  const auto path = management_path(joined_by("rail"), a, "a", b, "b");
+  ASSERT_TRUE(path);
+  EXPECT_EQ(path->rail, kManagement);
+  EXPECT_EQ(path->a.interface, "mgmt");
+  EXPECT_EQ(path->b.address->to_text(), "192.168.0.2");
+}
+
+TEST(ManagementPath, MayBeRoutedAndIsNoneWhereTheRailIsAllThereIs) {
+  const auto routed =
+      management_path(joined_by("rail"), machine({interface("mgmt", "192.168.1.1", 24, 1000)}), "a",
+                      machine({interface("mgmt", "192.168.2.1", 24, 1000)}), "b");
+  ASSERT_TRUE(routed);
+  EXPECT_EQ(routed->b.address->to_text(), "192.168.2.1");
+  const Facts same = machine({interface("mgmt", "10.0.2.15", 24, 1000)});  // as QEMU gives all of its guests
+  EXPECT_FALSE(management_path(joined_by("rail"), same, "a", same, "b"));
+  const Facts alone = machine({interface("rail", "10.0.0.1", 24, 1000)});
+  EXPECT_FALSE(management_path(joined_by("rail"), alone, "a", alone, "b"));
 }
 
 TEST(RailsBetween, NamesWhatIsMissing) {

@@ -2,13 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <mutex>
 #include <set>
 #include <thread>
+#include <tuple>
 
 #include "bench/pairs/measure.h"
 #include "campaign/evidence.h"
 #include "campaign/neighbours.h"
+#include "campaign/pair_ways.h"
 #include "campaign/survey.h"
 #include "store/fingerprint.h"
 
@@ -19,7 +24,20 @@ BenchPlan plan_for(const Rail& rail, const ProofPlan& proof) {
   BenchPlan plan;
   if (rail.fabric == Fabric::kEthernet) plan.engines = {Engine::kTcp};
   plan.seconds = proof.seconds;
+  plan.both_ways = true;
   plan.sizes = {4 << 10, 64 << 10, 1 << 20};  // the same for both engines, so that they stand side by side
+  return plan;
+}
+
+constexpr double kPingSeconds = 1;
+constexpr std::uint64_t kPingBytes = 56;  // as `ping` sends
+
+BenchPlan ping_plan(const ProofPlan& proof) {
+  BenchPlan plan;
+  plan.engines = {Engine::kPing};
+  plan.latency_sizes = {kPingBytes};
+  plan.warmup = 0.1;
+  plan.seconds = std::min(proof.seconds, kPingSeconds);
   return plan;
 }
 
@@ -46,7 +64,8 @@ class Prover {
   void look_again(const std::vector<Measurement>& measurements) {
     std::set<std::string> suspects;
     for (const Measurement& measurement : measurements)
-      if (measurement.failure) suspects.insert({measurement.from.node, measurement.to.node});
+      if (measurement.failure && measurement.engine != Engine::kPing)
+        suspects.insert({measurement.from.node, measurement.to.node});
     if (suspects.empty() || caller_.stop.stop_requested()) return;
     Surveyed after = survey_nodes(fleet_, caller_, options_, cluster_);
     for (auto& [node, facts] : after.facts)
@@ -85,12 +104,41 @@ class Prover {
     for (auto& result : results) add_measurements(run, std::move(result));
   }
 
+  // Each way with every engine, then what ping says: on the rail, and once for two nodes over the management
+  // network, to hold it against.
   std::vector<Measurement> measure(const Pair& pair) {
+    const PairEnd from = end_on(*pair.rail, fleet_, surveyed_, pair.from);
+    const PairEnd to = end_on(*pair.rail, fleet_, surveyed_, pair.to);
+    auto all = measure(from, to, pair.rail->name, plan_for(*pair.rail, plan_));
+    append(all, measure(from, to, pair.rail->name, ping_plan(plan_)));
+    append(all, ping_management(pair, from, to));
+    return all;
+  }
+
+  std::vector<Measurement> measure(const PairEnd& from, const PairEnd& to, const std::string& rail,
+                                   const BenchPlan& plan) {
     return measure_pair(
-        end_on(*pair.rail, fleet_, surveyed_, pair.from), end_on(*pair.rail, fleet_, surveyed_, pair.to),
-        pair.rail->name, plan_for(*pair.rail, plan_),
+        from, to, rail, plan,
         [this](std::string_view what) { caller_.progress(fmt::format("measuring: {}", what)); },
         caller_.stop);
+  }
+
+  std::vector<Measurement> ping_management(const Pair& pair, PairEnd from, PairEnd to) {
+    if (!is_new(pair)) return {};
+    const auto way = management_path(cluster_, *from.facts, pair.from, *to.facts, pair.to);
+    if (!way) return {};
+    std::tie(from.interface, from.address) = std::tie(way->a.interface, way->a.address);
+    std::tie(to.interface, to.address) = std::tie(way->b.interface, way->b.address);
+    return measure(from, to, way->rail, ping_plan(plan_));
+  }
+
+  bool is_new(const Pair& pair) {
+    const std::lock_guard lock(mutex_);
+    return pinged_.insert(std::minmax(pair.from, pair.to)).second;
+  }
+
+  static void append(std::vector<Measurement>& all, std::vector<Measurement> more) {
+    std::move(more.begin(), more.end(), std::back_inserter(all));
   }
 
   const Cluster& cluster_;
@@ -99,6 +147,8 @@ class Prover {
   fleet::Fleet fleet_;
   CollectOptions options_;
   Surveyed surveyed_;
+  std::mutex mutex_;
+  std::set<std::pair<std::string, std::string>> pinged_;  // over the management network
 };
 
 }  // namespace

@@ -115,8 +115,9 @@ Action declare_bench_train(CLI::App& app) {
   auto options = std::make_shared<TrainOptions>();
   app.add_option("CLUSTER", options->choice.cluster,
                  "cluster.yaml: all GPUs of its nodes, or one rank on each (default: this machine alone)");
-  app.add_option("--model", options->choice.model, "resnet50 (default), bert-base, bert-large, gpt2, 7b")
-      ->check(CLI::IsMember({"resnet50", "bert-base", "bert-large", "gpt2", "7b"}));
+  app.add_option("--model", options->choice.model,
+                 "resnet50 (default), bert-base, bert-large, gpt2, gpt2-xl, 7b")
+      ->check(CLI::IsMember({"resnet50", "bert-base", "bert-large", "gpt2", "gpt2-xl", "7b"}));
   app.add_option("--batch", options->choice.batch,
                  "samples a rank and step (default on GPUs: a usual one of the model's, else 8)")
       ->check(CLI::Range(1, 65536));

@@ -94,9 +94,9 @@ Action declare_prove(CLI::App& app) {
   add_history_options(app, flags->keep);
   add_fleet_options(app, flags->reach);
   app.footer(
-      "\nVerifies every node, measures TCP and RDMA on every rail between neighbouring nodes, "
-      "and writes one page\n"
-      "that needs no network to view. Nothing on the nodes is changed. "
+      "\nVerifies every node, measures TCP and RDMA each way on every rail between neighbouring nodes, "
+      "and writes one\n"
+      "page that needs no network to view. Nothing on the nodes is changed. "
       "Use the rails for nothing else meanwhile.\n"
       "\nExample:  railbed prove cluster.yaml -o report.html");
   return [flags, &app] { return run_prove(*flags, app); };

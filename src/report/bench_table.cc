@@ -18,8 +18,8 @@ struct EngineName {
   Engine engine;
   std::string_view name;
 };
-constexpr std::array kNames{EngineName{Engine::kStorage, "storage"}, EngineName{Engine::kTrain, "training"},
-                            EngineName{Engine::kGpuCopy, "GPU copy"},
+constexpr std::array kNames{EngineName{Engine::kPing, "ping"}, EngineName{Engine::kStorage, "storage"},
+                            EngineName{Engine::kTrain, "training"}, EngineName{Engine::kGpuCopy, "GPU copy"},
                             EngineName{Engine::kCollective, "NCCL"}};
 // They measure on one node, or over all at once; of others a latency is half a round trip between two.
 constexpr std::array kNotOfPairs{Engine::kStorage, Engine::kTrain, Engine::kGpuCopy, Engine::kCollective};
@@ -78,6 +78,8 @@ void add_notes(std::string& text, const Measurement& run) {
   for (const Endpoint* end : {&run.from, &run.to})
     if (!end->memory_why.empty())
       text += printable(fmt::format("  {}: {}", end->node, end->memory_why)) + '\n';
+  for (const Endpoint* end : {&run.from, &run.to})
+    if (is_busy(*end)) text += printable("  " + busy_text(*end)) + '\n';
   for (const auto& [name, delta] : run.counter_deltas)
     text += fmt::format("  {} {:+}\n", printable(name), delta);
 }

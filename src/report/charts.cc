@@ -188,6 +188,7 @@ Html describe_path(const Path& path) {
           all += html(R"(<li class="remark">seen: {}</li>)", line);
     }
   }
+  if (path.ping != nullptr) all += html("<li>Ping: {}</li>", ping_text(*path.ping));
   return all.empty() ? all : html(R"(<ul class="meaning">{}</ul>)", all);
 }
 

@@ -77,6 +77,7 @@ std::string write_path(const Path& path, ToldRoots& told) {
   std::string text = printable(fmt::format("{}  {} → {}", path.rail, path.from, path.to)) + '\n';
   const std::string rows = bandwidth_rows(path) + latency_rows(path);
   if (!rows.empty()) text += row("", "TCP", "RDMA") + rows;
+  if (path.ping != nullptr) text += fmt::format("  {:<6}{}\n", "ping", ping_text(*path.ping));
   for (const Engine engine : kEngines) text += meaning(path.of(engine), title(engine), told);
   return text;
 }

@@ -12,6 +12,8 @@ constexpr std::size_t kPathsListed = 300;
 constexpr std::size_t kMethodsListed = 100;
 
 Html ports_of(const Path& path) {
+  if (path.ping != nullptr && !path.ping->from.interface.empty())
+    return html(R"(<span class="quiet">{} → {}</span>)", path.ping->from.interface, path.ping->to.interface);
   for (const EngineRuns& runs : path.engines)
     for (const auto* kind : {&runs.bandwidths, &runs.latencies, &runs.failures})
       for (const Measurement* run : *kind)
@@ -87,7 +89,7 @@ Html method_row(const Measurement& run) {
       run.cpu_seconds_per_gigabyte > 0 ? fmt::format("{:.2f} s/GB", run.cpu_seconds_per_gigabyte) : "";
   return html(
       "<tr><td>{} {} → {}</td><td>{} {}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{:.2f} s</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td></tr>",
-      run.rail, run.from.node, run.to.node, title(run.engine),
+      run.rail, run.from.node, run.to.node, run.engine == Engine::kPing ? "Ping" : title(run.engine),
       enum_names(run.metric)[static_cast<std::size_t>(run.metric)], to_text(ByteCount{run.message_bytes}),
       run.streams, run.mtu, run.seconds, summary.samples, median, interval, checked, cpu, limits_text(run));
 }

@@ -25,7 +25,13 @@ void add_best(std::vector<const Measurement*>& runs, const Measurement& run) {
   if (is_better) *at = &run;
 }
 
+void add_ping(Path& path, const Measurement& run) {
+  if (run.failure || run.summary.samples == 0) return;
+  if (path.ping == nullptr || run.summary.median < path.ping->summary.median) path.ping = &run;
+}
+
 void add(Path& path, const Measurement& run) {
+  if (run.engine == Engine::kPing) return add_ping(path, run);
   EngineRuns& runs = path.engines[place_of(run.engine)];
   if (run.failure) runs.failures.push_back(&run);
   if (run.summary.samples == 0) return;
@@ -80,9 +86,12 @@ std::vector<Path> paths_of(const std::vector<Measurement>& measurements) {
   std::vector<Path> paths;
   std::map<std::tuple<std::string, std::string, std::string>, std::size_t> index;
   for (const Measurement& run : measurements) {
-    if (std::ranges::find(kEngines, run.engine) == kEngines.end()) continue;  // not between two nodes
+    const bool is_ping = run.engine == Engine::kPing;
+    if (is_ping && run.failure) continue;
+    if (!is_ping && std::ranges::find(kEngines, run.engine) == kEngines.end())
+      continue;  // not between two nodes
     const auto [it, is_new] = index.emplace(std::tuple{run.rail, run.from.node, run.to.node}, paths.size());
-    if (is_new) paths.push_back({run.rail, run.from.node, run.to.node, {}});
+    if (is_new) paths.push_back({run.rail, run.from.node, run.to.node, {}, nullptr});
     add(paths[it->second], run);
   }
   return paths;
@@ -127,7 +136,14 @@ std::vector<std::string> remarks(const Measurement& measurement) {
     said.push_back(fmt::format("{} of {} packets sent again", measurement.lost, measurement.packets));
   for (const auto& [name, delta] : measurement.counter_deltas)
     said.push_back(fmt::format("{} {:+}", name, delta));
+  for (const Endpoint* end : {&measurement.from, &measurement.to})
+    if (is_busy(*end)) said.push_back(busy_text(*end));
   return said;
+}
+
+std::string ping_text(const Measurement& ping) {
+  return fmt::format("{}, half a round trip of {} (median of {})", to_text(Nanoseconds{ping.summary.median}),
+                     to_text(ByteCount{ping.message_bytes}), ping.summary.samples);
 }
 
 const Measurement* smallest_latency(const EngineRuns& runs) {

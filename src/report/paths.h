@@ -31,6 +31,7 @@ struct Path {
   std::string from;
   std::string to;
   std::array<EngineRuns, kEngines.size()> engines;
+  const Measurement* ping = nullptr;  // the best answer; null: none was sought, or none came
 
   const EngineRuns& of(Engine engine) const { return engines[place_of(engine)]; }
   bool has_failure() const;
@@ -70,6 +71,9 @@ inline constexpr std::string_view kSameRoot = "of the same root, above";
 
 // "12 of 4096 bytes arrived wrong", "41 of 90000 packets lost", …; empty when there is nothing to say.
 std::vector<std::string> remarks(const Measurement& measurement);
+
+// "0.12 ms, half a round trip of 56 B (median of 96)".
+std::string ping_text(const Measurement& ping);
 
 // The percentiles that latencies are shown by.
 struct Percentile {

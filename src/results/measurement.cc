@@ -1,5 +1,7 @@
 #include "results/measurement.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace railbed {
@@ -26,6 +28,18 @@ bool same_root(const Measurement& a, const Measurement& b) {
   return of_a != nullptr && of_b != nullptr && a.rail == b.rail && of_a->layer == of_b->layer &&
          of_a->node == of_b->node && of_a->cause == of_b->cause &&
          std::minmax(a.from.node, a.to.node) == std::minmax(b.from.node, b.to.node);
+}
+
+bool is_busy(const Endpoint& end) {
+  return end.other_work && end.other_work->processors > 0 &&
+         end.other_work->busy >= kBusyShare * end.other_work->processors;
+}
+
+std::string busy_text(const Endpoint& end) {
+  if (!is_busy(end)) return "";
+  const OtherWork& work = *end.other_work;
+  return fmt::format("{} was busy with other work: it took {:.1f} of {} processors, {} most of it", end.node,
+                     work.busy, work.processors, work.busiest);
 }
 
 bool same_subject(const Measurement& a, const Measurement& b) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -72,6 +73,22 @@ struct Ceiling {
   }
 };
 
+// What a node's processors did besides while it was measured: programs that are not railbed's. What the
+// kernel itself did is not in it, for most of that is the measurement's own packets.
+struct OtherWork {
+  int processors = 0;   // that the node has
+  double busy = 0;      // of them
+  std::string busiest;  // the program that took most: "python3 (pid 4711)"
+  static void fields(auto&& field) {
+    field("processors", &OtherWork::processors);
+    field("busy", &OtherWork::busy);
+    field("busiest", &OtherWork::busiest);
+  }
+};
+// From this share of its processors on a node is busy. Ours: a sound path reaches 90 % of its ceiling, and
+// other work may cost the tenth that is left.
+inline constexpr double kBusyShare = 0.1;
+
 struct Endpoint {
   std::string node;
   std::string interface;    // ens6
@@ -79,7 +96,8 @@ struct Endpoint {
   std::string address;      // IP address used
   int gid_index = -1;       // RDMA on Ethernet
   std::string memory = {};  // of a GPU, and by which route: "GPU 0000:1b:00.0, DMA-BUF"; empty: host memory
-  std::string memory_why = {};  // why not by a better route
+  std::string memory_why = {};               // why not by a better route
+  std::optional<OtherWork> other_work = {};  // nothing: it was not looked at, or could not be seen
   static void fields(auto&& field) {
     field("node", &Endpoint::node);
     field("interface", &Endpoint::interface);
@@ -88,8 +106,14 @@ struct Endpoint {
     field("gid_index", &Endpoint::gid_index);
     field("memory", &Endpoint::memory);
     field("memory_why", &Endpoint::memory_why);
+    field("other_work", &Endpoint::other_work);
   }
 };
+
+bool is_busy(const Endpoint& end);
+// "gpu02 was busy with other work: it took 1.0 of 2 processors, python3 (pid 4711) most of it"; empty: it was
+// not.
+std::string busy_text(const Endpoint& end);
 
 // What logic tells failures apart by: their words are for people.
 enum class FailureKind { kOther, kStopped, kClosed, kKilled, kNoMemory, kNoCuda, kNoNccl, kNoCublas };
@@ -152,6 +176,10 @@ struct Failure {
 };
 
 inline Failure stopped_failure() { return {"run", "stopped on request", "", FailureKind::kStopped}; }
+
+// The rail's name of what went over the network that nodes are reached by. No rail of cluster.yaml is called
+// so: names have no spaces.
+inline constexpr std::string_view kManagement = "management network";
 
 struct Measurement {
   Engine engine = Engine::kTcp;

@@ -46,5 +46,6 @@ std::span<const Rule> log_host_rules();      // of the host
 std::span<const Rule> fleet_rules();         // nodes compared with each other
 std::span<const Rule> alike_rules();         // firmware, settings and clocks of nodes compared
 std::span<const Rule> measured_rules();      // what the engines measured
+std::span<const Rule> compared_rules();      // measurements compared: both ways, rails, other work
 
 }  // namespace railbed

@@ -79,7 +79,9 @@ class ProveTest(unittest.TestCase):
         done = prove(self.folder)
         self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
         seen = {(m['engine'], m['metric']) for m in self.measurements() if m['summary']['median'] > 0}
-        self.assertEqual(seen, {(e, m) for e in ('tcp', 'rdma') for m in ('bandwidth', 'latency')})
+        self.assertEqual(seen, {(e, m) for e in ('tcp', 'rdma') for m in ('bandwidth', 'latency')} | {('ping', 'latency')})
+        ways = {(m['engine'], m['from']['node']) for m in self.measurements() if m['metric'] == 'bandwidth'}
+        self.assertEqual(ways, {(e, node) for e in ('tcp', 'rdma') for node in ('vm1', 'vm2')})
         for m in self.measurements():
             self.assertIsNone(m['failure'], m)
             self.assertEqual(m['wrong_bytes'], 0, m)

@@ -1,6 +1,7 @@
 // What an agent keeps between two requests of one measurement, found again by name.
 #pragma once
 
+#include <cstddef>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -14,7 +15,8 @@
 namespace railbed {
 
 // Thread-safe. Bounded: a controller that never closes its sessions loses the oldest.
-template <class Session>
+// Sixteen ranks of one machine open two each, and a run that failed may have left as many.
+template <class Session, std::size_t kMost = 128>
 class Sessions {
  public:
   std::string add(std::shared_ptr<Session> session) {
@@ -35,7 +37,6 @@ class Sessions {
   }
 
  private:
-  static constexpr std::size_t kMost = 32;
   std::mutex mutex_;
   std::list<std::pair<std::string, std::shared_ptr<Session>>> sessions_;
 };

@@ -4,6 +4,7 @@
 
 #include "bench/collective/collective_engine.h"
 #include "bench/gpu/gpu_engine.h"
+#include "bench/ping/ping_engine.h"
 #include "bench/storage/storage_engine.h"
 #include "bench/tcp/tcp_engine.h"
 #include "bench/train/train_engine.h"
@@ -15,6 +16,7 @@ const std::vector<EngineRegistration>& engines() {
   static const std::vector<EngineRegistration> kEngines{
       tcp_engine(),         // between two nodes
       rdma_engine(),        // between two nodes
+      ping_engine(),        // between two nodes
       storage_engine(),     // a node's drives and file servers
       train_engine(),       // all nodes
       gpu_engine(),         // a node's GPUs

@@ -3,6 +3,7 @@
 #include "bench/collective/collective_engine.h"
 #include "bench/core/child_session.h"
 #include "bench/core/link.h"
+#include "bench/core/other_work.h"
 #include "bench/engines/engines.h"
 #include "bench/gpu/gpu_engine.h"
 #include "bench/path/path_handlers.h"
@@ -14,6 +15,7 @@ Handlers bench_handlers(std::shared_ptr<Host> host, StartPeer start) {
   AgentSide side(std::move(host), nvidia_libraries(), std::move(start));
   Handlers all = link_handlers(side.host);
   all.merge(path_handlers(side));
+  all.merge(work_handlers(side.host));
   all.merge(child_handlers(side));
   for (const EngineRegistration& engine : engines()) all.merge(engine.handlers(side));
   return all;

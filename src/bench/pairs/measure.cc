@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/units.h"
+#include "bench/core/other_work.h"
 #include "bench/engines/engines.h"
 #include "bench/path/explain.h"
 
@@ -78,7 +79,9 @@ class PairRun {
       on_measuring_(fmt::format("{} {} {} → {}, {}", engine_.id(),
                                 enum_names(metric)[static_cast<std::size_t>(metric)], from.peer->node(),
                                 to.peer->node(), to_text(ByteCount{size})));
+    WorkWatch watch(from, to, stop_);
     work_->measure(operation, from_a, measurement);
+    if (!measurement.failure) watch.end(measurement);
     if (metric == Metric::kBandwidth && measurement.mtu > 0)
       measurement.ceiling = work_->ceiling(from_a, measurement);
     if (plan_.duplex) double_limits(measurement.ceiling);

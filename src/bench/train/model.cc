@@ -67,12 +67,13 @@ struct Transformer {
   bool pooler;              // BERT's: a dense layer on the first token
 };
 // Devlin et al. 2019 with BERT's published vocabulary, sequences of its second
-// phase; Radford et al. 2019 (small); Touvron et al. 2023, table 2 (LLaMA 7B,
+// phase; Radford et al. 2019, table 2 (smallest and largest); Touvron et al. 2023, table 2 (LLaMA 7B,
 // the shape most 7B models share).
-constexpr std::array<Transformer, 4> kTransformers{{
+constexpr std::array<Transformer, 5> kTransformers{{
     {"bert-base", "BERT-Base", 12, 768, 3072, 12, 30522, 512, 2, 512, 32, false, true, true},
     {"bert-large", "BERT-Large", 24, 1024, 4096, 16, 30522, 512, 2, 512, 32, false, true, true},
     {"gpt2", "GPT-2", 12, 768, 3072, 12, 50257, 1024, 0, 1024, 16, false, true, false},
+    {"gpt2-xl", "GPT-2 XL", 48, 1600, 6400, 25, 50257, 1024, 0, 1024, 4, false, true, false},
     {"7b", "7B", 32, 4096, 11008, 32, 32000, 0, 0, 2048, 2, true, false, false},
 }};
 

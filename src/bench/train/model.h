@@ -39,7 +39,7 @@ struct Model {
                                  // each product gives two
 };
 
-// "resnet50", "bert-base", "bert-large", "gpt2", "7b".
+// "resnet50", "bert-base", "bert-large", "gpt2", "gpt2-xl", "7b".
 std::vector<std::string_view> model_words();
 std::optional<Model> find_model(std::string_view word);
 

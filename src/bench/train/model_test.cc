@@ -14,6 +14,7 @@ TEST(Models, HaveAsManyParametersAsThePublishedOnes) {
   EXPECT_EQ(parameters_of("bert-base"), 109'482'240u);
   EXPECT_EQ(parameters_of("bert-large"), 335'141'888u);
   EXPECT_EQ(parameters_of("gpt2"), 124'439'808u);
+  EXPECT_EQ(parameters_of("gpt2-xl"), 1'557'611'200u);
   EXPECT_EQ(parameters_of("7b"), 6'738'415'616u);
 }
 

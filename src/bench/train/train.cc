@@ -232,7 +232,8 @@ Result<void> check_run(const TrainRun& run) {
   if (!(run.step.compute >= 0 && run.step.compute <= kLongestStepSeconds))
     return refuse(fmt::format("computing time of a step: at most {} s", kLongestStepSeconds));
   if (run.step.buckets.empty() || run.step.buckets.size() > kMostBuckets)
-    return refuse("buckets: none, or too many");
+    return refuse(
+        fmt::format("{} buckets: 1 to {}; fewer by larger --buckets", run.step.buckets.size(), kMostBuckets));
   double before = 0;
   for (const Bucket& bucket : run.step.buckets) {
     if (bucket.bytes == 0 || bucket.bytes > kLargestBucket)

@@ -93,13 +93,32 @@ std::string too_little_memory(Host& host, const RdmaOpen& request) {
                      spare.why);
 }
 
+// Which of the numbers asked for no session has, and what lowers it; empty: none.
+std::string beyond_limits(const RdmaOpen& request) {
+  struct Asked {
+    std::string_view name;
+    std::int64_t value, least, most;
+    std::string_view option;
+  };
+  for (const Asked& one :
+       {Asked{"queue pairs", request.queue_pairs, 1, kMostQueuePairs, "--streams"},
+        Asked{"threads", request.threads, 1, std::min(request.queue_pairs, kMostQueuePairs),
+              "--threads, at most as many as --streams"},
+        Asked{"messages under way on a queue pair", request.depth, 1, kDeepest, "--sizes, larger ones"},
+        Asked{"places of messages", static_cast<std::int64_t>(request.slots), 1,
+              static_cast<std::int64_t>(kMostSlots), "--working-set"},
+        Asked{"bytes of memory each way", static_cast<std::int64_t>(request.half_bytes), 4096,
+              static_cast<std::int64_t>(kMostMemory), "--working-set, --sizes or --streams"}})
+    if (one.value < one.least || one.value > one.most)
+      return fmt::format("{} {}: {} to {}; choose another {}", one.value, one.name, one.least, one.most,
+                         one.option);
+  return "";
+}
+
 Result<RdmaOpened> open(RdmaSessions& opens, Host& host, const RdmaOpen& request,
                         const NvidiaLibraries& from) {
-  if (request.queue_pairs < 1 || request.queue_pairs > kMostQueuePairs || request.depth < 1 ||
-      request.depth > kDeepest || request.slots < 1 || request.slots > kMostSlots ||
-      request.half_bytes < 4096 || request.half_bytes > kMostMemory || request.threads < 1 ||
-      request.threads > request.queue_pairs)
-    return fail(ErrorKind::kBadInput, "queue pairs, threads, depth, slots or memory out of range");
+  if (auto beyond = beyond_limits(request); !beyond.empty())
+    return fail(ErrorKind::kBadInput, std::move(beyond));
   const Net net = collect_net(host);
   const Rdma rdma = collect_rdma(host);
   const RdmaPortRef found = rdma_port_of(rdma, net, request.interface);

@@ -310,7 +310,9 @@ Result<void> RdmaSession::prepare(const RdmaRun& run) {
     return fail(ErrorKind::kUnavailable,
                 fmt::format("a datagram carries at most the path MTU, {} bytes", state_->mtu));
   if (run.message_bytes > state_->set_up.half_bytes || state_->slots(state_->outgoing(), run).count() == 0)
-    return fail(ErrorKind::kBadInput, "messages larger than the session's memory");
+    return fail(ErrorKind::kBadInput,
+                fmt::format("messages of {} bytes do not fit in the session's {} each way; lower --sizes",
+                            run.message_bytes, state_->set_up.half_bytes));
   if (auto can = allowed_by_route(*state_, run.operation); !can) return can;
   const MessageSlots incoming = state_->slots(state_->incoming(), run);
   state_->slots(state_->outgoing(), run).fill();

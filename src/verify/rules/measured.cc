@@ -17,7 +17,10 @@ std::string path_text(const Measurement& one) {
   return fmt::format("{} → {} on {}", one.from.node, one.to.node, one.rail);
 }
 
-std::string_view engine_text(Engine engine) { return engine == Engine::kRdma ? "RDMA" : "TCP"; }
+std::string_view engine_text(Engine engine) {
+  if (engine == Engine::kPing) return "ping";
+  return engine == Engine::kRdma ? "RDMA" : "TCP";
+}
 
 // "RDMA", or "RDMA send": a write is the usual operation and not named.
 std::string transport_text(const Measurement& one) {
@@ -106,7 +109,10 @@ void failed(const Survey& survey, Judge& judge) {
       continue;
     }
     Case each = about(judge, one);
-    if (one.failure)
+    if (one.failure && one.engine == Engine::kPing)
+      each.not_applicable("no ping: " +
+                          one.failure->cause);  // firewalls drop pings, and nothing else needs them
+    else if (one.failure)
       judge_failure(each, one, *one.failure);
     else
       each.pass("measured");
@@ -241,11 +247,13 @@ struct Losses {
 };
 using PathLosses = std::map<Engine, Losses>;
 
+// By link, whichever end sends: a bad cable shows in both ways.
 std::map<Path, PathLosses> losses_of(const std::vector<Measurement>& measurements) {
   std::map<Path, PathLosses> all;
   for (const Measurement& one : measurements) {
-    if (one.failure) continue;
-    Losses& losses = all[{one.rail, one.from.node, one.to.node}][one.engine];
+    if (one.failure || one.engine == Engine::kPing) continue;  // a ping that is not answered may be no loss
+    const auto [first, second] = std::minmax(one.from.node, one.to.node);
+    Losses& losses = all[{one.rail, first, second}][one.engine];
     if (one.from.interface == "lo") continue;  // what is sent again there only waited for a processor
     losses.packets += one.packets;
     losses.lost += one.lost;
@@ -284,10 +292,10 @@ void judge_losses(Case& each, const Survey& survey, const Path& path, const Path
                    "rdma statistic show"}}});
 }
 
-// One finding a path: a bad cable shows in every number that was measured over it.
+// One finding a link: a bad cable shows in every number that was measured over it.
 void path_loss(const Survey& survey, Judge& judge) {
   for (const auto& [path, engines] : losses_of(survey.evidence.measurements)) {
-    Case each = judge.on_cluster(fmt::format("{} → {} on {}", path.from, path.to, path.rail),
+    Case each = judge.on_cluster(fmt::format("{} ↔ {} on {}", path.from, path.to, path.rail),
                                  {"rail:" + path.rail, "node:" + path.from, "node:" + path.to});
     judge_losses(each, survey, path, engines);
   }
