@@ -25,7 +25,7 @@ constexpr std::uint8_t kRequestV4 = 8;
 constexpr std::uint8_t kReplyV4 = 0;
 constexpr std::uint8_t kRequestV6 = 128;
 constexpr std::uint8_t kReplyV6 = 129;
-constexpr std::size_t kLargestPacket = 65536;
+constexpr std::size_t kLargestEcho = 65536;
 
 // Without the IP header that raw sockets of IPv4 bring; its length stands in the low half of its first byte.
 std::span<const std::byte> without_ip_header(std::span<const std::byte> packet) {
@@ -83,7 +83,7 @@ bool EchoSocket::send(std::uint16_t sequence, std::span<const std::byte> payload
 }
 
 bool EchoSocket::receive(std::uint16_t sequence, std::span<const std::byte> payload) {
-  std::vector<std::byte> packet(kLargestPacket);
+  std::vector<std::byte> packet(kLargestEcho);
   const ssize_t got = recv(fd(), packet.data(), packet.size(), 0);
   if (got <= 0) return false;
   std::span<const std::byte> reply(packet.data(), static_cast<std::size_t>(got));

@@ -100,7 +100,7 @@ void accuse(Case& each, bool fails, const std::string& busy, Complaint complaint
 // --- both ways ---
 
 // The best of one way and of the other, by engine and operation.
-struct Ways {
+struct BothWays {
   std::array<const Measurement*, 2> best{};
 
   void take(const Measurement& one, bool forth) {
@@ -114,7 +114,7 @@ struct Ways {
   const Measurement& fast() const { return *best[&slow() == best[0] ? 1 : 0]; }
   double share() const { return slow().summary.median / fast().summary.median; }
 };
-using LinkWays = std::map<std::pair<Engine, std::string>, Ways>;
+using LinkWays = std::map<std::pair<Engine, std::string>, BothWays>;
 
 std::map<Link, LinkWays> ways_of(const Survey& survey) {
   std::map<Link, LinkWays> all;
@@ -127,7 +127,7 @@ std::map<Link, LinkWays> ways_of(const Survey& survey) {
   return all;
 }
 
-Complaint one_way_slow(const Ways& ways, double warns) {
+Complaint one_way_slow(const BothWays& ways, double warns) {
   const Measurement& slow = ways.slow();
   const std::string rate = to_text(BitRate{slow.summary.median});
   const std::string other = to_text(BitRate{ways.fast().summary.median});
@@ -146,7 +146,7 @@ Complaint one_way_slow(const Ways& ways, double warns) {
 
 // The engine whose ways differ most against its limits; null: none has numbers of both.
 void judge_ways(Case& each, const Survey& survey, const LinkWays& engines) {
-  const Ways* worst = nullptr;
+  const BothWays* worst = nullptr;
   WayLimits limits;
   std::vector<std::string> seen;
   for (const auto& [key, ways] : engines) {
