@@ -26,7 +26,7 @@ constexpr Symptom kSymptoms[] = {
     {"Port state is Down, the link is there", "v100-port-down", "rdma.port-state", "is DOWN, expected ACTIVE",
      "ip link show ens6"},
     {"Unable to find GID", "v100-gid-missing", "rdma.gid", "no RoCE v2 GID for 10.0.1.1",
-     "give it its address"},
+     "ip address add 10.0.1.1/24 dev ens6"},
     {"Another index of the GID on each node", "v100-gid-index-differs", "rdma.gid-index-equal",
      "3 on gpuserver1, 5 on gpuserver2", "choose by address family"},
     {"Low bandwidth, 1139 MB/s instead of 4500", "v100-40g-at-10g", "net.speed",

@@ -33,12 +33,14 @@ struct Packaged {
   std::string_view dnf;
 };
 constexpr Packaged kPackaged[] = {
+    {"fwupdmgr", "fwupd", "fwupd"},
     {"ibstat", "infiniband-diags", "infiniband-diags"},
     {"iblinkinfo", "infiniband-diags", "infiniband-diags"},
     {"ibqueryerrors", "infiniband-diags", "infiniband-diags"},
     {"perfquery", "infiniband-diags", "infiniband-diags"},
     {"saquery", "infiniband-diags", "infiniband-diags"},
     {"sminfo", "infiniband-diags", "infiniband-diags"},
+    {"ibv_devices", "ibverbs-utils", "libibverbs-utils"},
     {"ipmitool", "ipmitool", "ipmitool"},
     {"mstconfig", "mstflint", "mstflint"},
     {"mstflint", "mstflint", "mstflint"},
@@ -47,6 +49,7 @@ constexpr Packaged kPackaged[] = {
     {"nvme", "nvme-cli", "nvme-cli"},
     {"ras-mc-ctl", "rasdaemon", "rasdaemon"},
     {"smartctl", "smartmontools", "smartmontools"},
+    {"tc", "iproute2", "iproute-tc"},
 };
 
 std::string package_of(std::string_view program, PackageTool tool) {
