@@ -100,6 +100,7 @@ constexpr Variable kVariables[] = {
     {"NCCL_GRAPH_MIXING_SUPPORT",     {2,13,4}, {},       kFlag,                 kDebug, "several CUDA graphs at once"},
     {"NCCL_GRAPH_REGISTER",           {2,11,4}, {},       kFlag,                 kDebug, "register buffers of CUDA graphs"},
     {"NCCL_GRAPH_STREAM_ORDERING",    {2,30,7}, {},       kFlag,                 kDebug, "NCCL orders its kernels in graphs"},
+    {"NCCL_GROUP_CUDA_STREAM",        {2,3,5}},
     {"NCCL_HOSTID",                   {2,5,6},  {},       kText,                 kKeep,  "identity of the node"},
     {"NCCL_IBVERBS_LIB",              {2,30,3}, {},       kText,                 kKeep,  "libibverbs to open"},
     {"NCCL_IB_ADAPTIVE_ROUTING",      {2,16,2}, {},       integer(-2, 1),        kDebug, "adaptive routing; default on InfiniBand, off on RoCE"},
