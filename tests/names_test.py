@@ -5,6 +5,9 @@ Release builds join the files of a room (docs/decisions/0008). A name in one fil
 the next files, where a constant or type would hide the same name of a header without a word. So a constant or type in
 an anonymous namespace is declared in one file of its room only, and by no header that the room may include. (Functions
 of one name are overloads, and the compiler says when they clash.)
+
+And two headers of different rooms never give one namespace two types of the same name: no file includes both, so no
+compiler sees it, and the linker keeps one of two templates made of them, which then takes the other's memory for its own.
 """
 import collections
 import pathlib
@@ -57,8 +60,19 @@ def header_names():
     return names
 
 
+def twice_in_headers(headers):
+    for name, places in headers.items():
+        homes = collections.defaultdict(set)
+        for _, inner, there in places:
+            homes[inner].add(there)
+        for there in homes.values():
+            if len({place.split(":")[0] for place in there}) > 1 and name[0].isupper():
+                yield f"{name} is declared in {' and '.join(sorted(there))}"
+
+
 def complaints():
     headers = header_names()
+    yield from twice_in_headers(headers)
     table = rooms_table()
     seen = collections.defaultdict(dict)
     for path in sorted(SRC.rglob("*.cc")):

@@ -120,8 +120,8 @@ std::set<std::uint64_t> sockets_of(const Process& process) {
   return all;
 }
 
-bool helps_another(const LookedAt& one, const std::vector<LookedAt>& all) {
-  return std::ranges::any_of(all, [&](const LookedAt& parent) { return is_forked_helper(one, parent); });
+bool helps_another(const SeenProcess& one, const std::vector<SeenProcess>& all) {
+  return std::ranges::any_of(all, [&](const SeenProcess& parent) { return is_forked_helper(one, parent); });
 }
 
 // They have told what they are for.
@@ -139,10 +139,10 @@ Processes look_at_each(Host& host, const ProcessList& list, std::vector<ProcessB
   Processes all;
   const std::size_t beyond = wanted.size() > kMostLookedAt ? wanted.size() - kMostLookedAt : 0;
   if (beyond > 0) wanted.resize(kMostLookedAt);
-  std::vector<LookedAt> looked;
+  std::vector<SeenProcess> looked;
   for (const ProcessBrief& brief : wanted)
     if (auto process = look_at_process(node, brief.pid)) looked.push_back({std::move(*process), brief});
-  for (const LookedAt& one : looked)
+  for (const SeenProcess& one : looked)
     if (!helps_another(one, looked)) all.found.push_back(without_sockets(one.process));
   const std::size_t helpers = looked.size() - all.found.size();
   const auto note = [&](std::size_t count, std::string_view what) {
@@ -203,7 +203,7 @@ std::optional<std::vector<QueuePairs>> parse_queue_pairs(const std::string& outp
   return found;
 }
 
-bool is_forked_helper(const LookedAt& child, const LookedAt& parent) {
+bool is_forked_helper(const SeenProcess& child, const SeenProcess& parent) {
   const ProcessBrief &its = child.brief, &other = parent.brief;
   const bool forked = its.parent == other.pid && !its.nccl_at.empty() && its.nccl_at == other.nccl_at &&
                       its.nccl == other.nccl;

@@ -69,10 +69,10 @@ std::optional<std::vector<QueuePairs>> parse_queue_pairs(const std::string& outp
 // A name as docker and podman give them: a letter or digit, then letters, digits, "_", "." and "-".
 bool is_container_name(std::string_view name);
 // A child that was forked, started no program of its own and made no connection of its own: a loader of data.
-struct LookedAt {
+struct SeenProcess {
   Process process;
   ProcessBrief brief;
 };
-bool is_forked_helper(const LookedAt& child, const LookedAt& parent);
+bool is_forked_helper(const SeenProcess& child, const SeenProcess& parent);
 
 }  // namespace railbed

@@ -29,7 +29,7 @@ std::optional<Stat> parse_stat(std::string_view text) {
   return Stat{text.substr(begin + 1, end - begin - 1), words(trim(text.substr(end + 1)))};
 }
 
-std::optional<Program> program_of(int pid, std::string_view text) {
+std::optional<ProgramTimes> program_of(int pid, std::string_view text) {
   const auto stat = parse_stat(text);
   if (!stat) return std::nullopt;
   const auto flags = stat->number(9);
@@ -37,7 +37,7 @@ std::optional<Program> program_of(int pid, std::string_view text) {
   const auto kernel = stat->number(15);
   const auto started = stat->number(22);
   if (!flags || !user || !kernel || !started || (*flags & kKernelThread) != 0) return std::nullopt;
-  return Program{pid, printable(stat->name), *started, *user + *kernel};
+  return ProgramTimes{pid, printable(stat->name), *started, *user + *kernel};
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace railbed {
 class Host;
 
 // /proc/PID/stat, proc_pid_stat(5). Threads of the kernel are left out.
-struct Program {
+struct ProgramTimes {
   int pid = 0;
   std::string name;           // of the file that it runs, cut after 15 bytes
   std::uint64_t started = 0;  // ticks after boot: with the pid it tells a program from its successor
@@ -22,7 +22,7 @@ struct Program {
 struct Programs {
   int processors = 0;        // online: /sys/devices/system/cpu/online
   std::string own_name;      // of the program that asks: /proc/self/stat
-  std::vector<Program> all;  // by pid
+  std::vector<ProgramTimes> all;  // by pid
 };
 
 // Denied where programs of other users are hidden (hidepid of proc(5)).

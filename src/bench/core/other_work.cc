@@ -46,8 +46,8 @@ Result<OtherWork> end_look(Host& host, WorkLooks& looks, const WorkName& request
 }
 
 // Ticks since the look before; all of them of a program that began since.
-std::uint64_t ticks_since(const std::vector<Program>& before, const Program& now) {
-  const auto was = std::ranges::lower_bound(before, now.pid, {}, &Program::pid);
+std::uint64_t ticks_since(const std::vector<ProgramTimes>& before, const ProgramTimes& now) {
+  const auto was = std::ranges::lower_bound(before, now.pid, {}, &ProgramTimes::pid);
   if (was == before.end() || was->pid != now.pid || was->started != now.started) return now.ticks;
   return now.ticks > was->ticks ? now.ticks - was->ticks : 0;
 }
@@ -62,10 +62,10 @@ bool is_possible(const OtherWork& work) {
 
 OtherWork other_work(const Programs& before, const Programs& after, double seconds, double ticks) {
   OtherWork work{after.processors, 0, ""};
-  std::vector<Program> sorted = before.all;
-  std::ranges::sort(sorted, {}, &Program::pid);
+  std::vector<ProgramTimes> sorted = before.all;
+  std::ranges::sort(sorted, {}, &ProgramTimes::pid);
   double most = 0;
-  for (const Program& program : after.all) {
+  for (const ProgramTimes& program : after.all) {
     if (program.name == after.own_name) continue;
     const double busy = static_cast<double>(ticks_since(sorted, program)) / ticks / seconds;
     work.busy += busy;
