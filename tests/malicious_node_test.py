@@ -20,7 +20,7 @@ import watched
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 POISON = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202ereversed\u2066\nssh: {config: /tmp/evil}\r\x00\x7f"
-NAMES = {"name", "hostname", "address", "pci_address", "parent", "netdev", "master", "device", "missing", "kind"}
+NAMES = {"name", "hostname", "address", "pci_address", "parent", "netdev", "master", "device", "missing", "kind", "family", "table"}
 TYPED = re.compile("[0-9a-fA-F:./]+")  # addresses: poisoned, they are refused as such
 MEMORY = 512 << 20
 HANGS = 180  # seconds; the guard against a command that never ends, no judgement of speed
