@@ -29,6 +29,11 @@ void add_fleet_options(CLI::App& app, ReachOptions& options) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
       ->group(kReachGroup);
+  options.share_connections = true;
+  app.add_flag_callback(
+         "--no-share", [&options] { options.share_connections = false; },
+         "end each connection with the command; else ssh keeps it for 3 minutes, for the next command")
+      ->group(kReachGroup);
   app.add_option_function<std::vector<std::string>>(
          "--agent-binary",
          [&options](const std::vector<std::string>& values) {

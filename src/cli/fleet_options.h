@@ -12,8 +12,8 @@ namespace railbed {
 // The group of these options in --help: they say how nodes are reached, not what is done there.
 inline constexpr const char* kReachGroup = "Reaching the nodes";
 
-// --parallel, --connect-timeout, --ssh-option and --agent-binary, bound to `options`, which must outlive the
-// parsing. A cluster's ssh_config is the caller's to set.
+// --parallel, --connect-timeout, --ssh-option, --no-share and --agent-binary, bound to `options`, which must
+// outlive the parsing. A cluster's ssh_config is the caller's to set.
 void add_fleet_options(CLI::App& app, ReachOptions& options);
 
 }  // namespace railbed

@@ -22,6 +22,15 @@ TEST(FleetOptions, AreReadFromTheCommandLine) {
   EXPECT_EQ(options.start_deadline, std::chrono::seconds(8));
   EXPECT_THAT(options.ssh_options, ElementsAre("-o", "Port=2222", "-o", "User=root"));
   EXPECT_THAT(options.agent_binaries, ElementsAre(::testing::Pair("aarch64", "/opt/railbed")));
+  EXPECT_TRUE(options.share_connections);
+}
+
+TEST(FleetOptions, ConnectionsEndWithTheCommandWhereThatIsAskedFor) {
+  CLI::App app;
+  fleet::FleetOptions options;
+  add_fleet_options(app, options);
+  app.parse("--no-share");
+  EXPECT_FALSE(options.share_connections);
 }
 
 TEST(FleetOptions, NonsenseIsRefused) {

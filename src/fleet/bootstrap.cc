@@ -9,6 +9,10 @@
 // two controllers that push at once do no harm, and another version never meets a stale one. A copy that was
 // cut off keeps a temporary name and is removed.
 //
+// To read and hash the copy again at every start costs more than all the facts of a node. So its folder is
+// touched whenever the copy was found intact: a copy that is older than its folder was not written to since.
+// One that is not older, or where the shell knows no -nt, is hashed again.
+//
 // A login shell may print anything before. So the script marks its lines with a nonce that no greeting knows,
 // and frames begin with a byte that no greeting contains (frame.cc).
 #include "fleet/bootstrap.h"
@@ -36,6 +40,7 @@ case $a in
 esac
 u=$(id -u)
 mine() { [ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ]; }
+unchanged() { [ -x "$1/railbed" ] && [ "$1" -nt "$1/railbed" ]; }
 intact() {
   [ -x "$1" ] && [ "$(wc -c <"$1")" -eq "$s" ] || return 1
   command -v sha256sum >/dev/null 2>&1 || return 0
@@ -60,7 +65,9 @@ usable() {
 set -- "${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/railbed" "/dev/shm/railbed-$u" "${TMPDIR:-/tmp}/railbed-$u"
 for d do
   f=$d/agents/$h
-  mine "$d" && mine "$d/agents" && intact "$f/railbed" && { touch "$f" 2>/dev/null; exec "$f/railbed" agent; }
+  mine "$d" && mine "$d/agents" && { unchanged "$f" || intact "$f/railbed"; } || continue
+  touch "$f" 2>/dev/null
+  exec "$f/railbed" agent
 done
 why=
 b=

@@ -23,6 +23,7 @@
 #include <thread>
 
 #include "fleet/session.h"
+#include "fleet/shared_connection.h"
 
 namespace railbed::fleet {
 
@@ -54,6 +55,11 @@ std::vector<Target> targets_of(const Cluster& cluster) {
 
 Fleet::Fleet(std::vector<Target> targets, FleetOptions options) : state_(std::make_unique<State>()) {
   if (options.binary.empty()) options.binary = own_program();
+  if (options.share_connections && !std::ranges::all_of(targets, &Target::local)) {
+    auto config = sharing_config(options, environment_here());
+    options.share_connections = config.has_value();
+    if (config) options.ssh_config = std::move(*config);
+  }
   state_->context = std::make_shared<FleetContext>(std::move(options));
   for (Target& target : targets)
     state_->sessions.push_back(std::make_unique<Session>(std::move(target), state_->context));

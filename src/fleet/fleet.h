@@ -39,6 +39,7 @@ std::vector<Target> targets_of(const Cluster& cluster);
 struct FleetOptions {
   std::string ssh_config;                // -F for ssh; empty: the user's own
   std::vector<std::string> ssh_options;  // more words for ssh, before the destination: {"-o", "Port=2222"}
+  bool share_connections = false;        // they stay for a few minutes (shared_connection.h)
   std::size_t parallelism = 32;          // nodes worked on at once by gather()
   std::chrono::milliseconds connect_deadline = std::chrono::seconds(10);  // until sshd has greeted us
   std::chrono::milliseconds start_deadline = std::chrono::seconds(15);    // until the agent or its absence

@@ -125,8 +125,6 @@ std::vector<std::string> ssh_words(const Target& target, const FleetOptions& opt
   for (const std::string& option :
        {std::string("BatchMode=yes"), fmt::format("ConnectTimeout={}", seconds),
         std::string("ServerAliveInterval=5"), std::string("ServerAliveCountMax=3"),
-        // An existing shared connection is used; none is left behind.
-        std::string("ControlMaster=no"),
         // A configuration made for logging in must not get in the way of the command.
         std::string("RemoteCommand=none"), std::string("RequestTTY=no"),
         std::string("ClearAllForwardings=yes"), std::string("ForwardAgent=no"), std::string("ForwardX11=no"),
@@ -134,6 +132,8 @@ std::vector<std::string> ssh_words(const Target& target, const FleetOptions& opt
         // The reasons of failures are logged at this level.
         std::string("LogLevel=INFO")})
     words.insert(words.end(), {"-o", option});
+  // An existing shared connection is used; none is left behind.
+  if (!options.share_connections) words.insert(words.end(), {"-o", "ControlMaster=no"});
   words.insert(words.end(), {"--", target.destination, command});
   return words;
 }

@@ -33,6 +33,7 @@ SSH = """Host *
   UserKnownHostsFile {lab}/known_hosts
   GlobalKnownHostsFile /dev/null
   StrictHostKeyChecking yes
+  ControlPath none
 """
 
 

@@ -9,6 +9,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -105,6 +106,32 @@ class SshdFleetTest(unittest.TestCase):
         judged = {one["node"] for one in findings if one["status"] == "pass"}
         self.assertEqual(sorted(judged & set(NAMES)), FINE)
         self.assert_nothing_left("/railbed/agents/")
+
+    def logins(self, name):
+        return (self.fleet.lab / f"{name}.log").read_text().count("Accepted publickey")
+
+    def test_a_connection_serves_the_next_command(self):
+        names = ["node21", "node22", "node23"]
+        config = self.fleet.lab / "sharing_config"
+        config.write_text(pathlib.Path(self.fleet.ssh_config).read_text().replace("  ControlPath none\n", ""))
+        cluster = self.fleet.lab / "three.yaml"
+        cluster.write_text(f"railbed: 1\ncluster: three\nssh:\n  config: {config}\nnodes: [{', '.join(names)}]\n")
+        runtime = pathlib.Path(tempfile.mkdtemp(prefix="rbs-", dir="/var/tmp"))  # short: sockets lie in it
+        self.addCleanup(shutil.rmtree, runtime)
+        for words, more in ((["--no-share"], 1), ([], 1), ([], 0), (["--ssh-option", "Compression=yes"], 1), (["--no-share"], 1)):
+            before = [self.logins(name) for name in names]
+            done = subprocess.run(self.fleet.inside([self.railbed, "verify", str(cluster), "--json", *words]), timeout=120,
+                                  capture_output=True, text=True, env=os.environ | {"XDG_RUNTIME_DIR": str(runtime)})
+            self.assertIn(done.returncode, (0, 1, 2), done.stderr)
+            findings = json.loads(done.stdout)["findings"]
+            self.assertEqual([one for one in findings if one["rule"] == "node.reachable" and one["status"] == "fail"], [])
+            self.assertEqual([self.logins(name) - count for name, count in zip(names, before)], [more] * 3, words)
+            self.assertEqual(self.fleet.processes_with("/railbed/agents/"), [])
+        sockets = list((runtime / "railbed").glob("*-*"))
+        self.assertEqual(len(sockets), 6, "three nodes, with and without the option")
+        for socket in sockets:
+            subprocess.run(self.fleet.inside(["ssh", "-S", str(socket), "-O", "exit", "node"]), capture_output=True, check=True)
+        self.assert_nothing_left(str(runtime))
 
     def test_one_node(self):
         for run in ("pushing the agent", "agent cached"):

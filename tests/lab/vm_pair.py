@@ -180,7 +180,8 @@ class Pair:
             text += (f'Host {node}\n  HostName 127.0.0.1\n  Port {ports[node]}\n  User root\n'
                      f'  IdentityFile "{self.folder}/keys/login"\n  IdentitiesOnly yes\n'
                      f'  HostKeyAlias {node}\n  UserKnownHostsFile "{self.folder}/known_hosts"\n'
-                     f'  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking yes\n')
+                     f'  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking yes\n'
+                     f'  ControlPath none\n')
         self.ssh_config.write_text(text)
 
     def write_cluster(self):

@@ -1,0 +1,100 @@
+// How connections are shared without taking anything from the user's own configuration.
+//
+// ssh keeps the first value that it finds for a setting, and command lines come before files. So ControlPath
+// on the command line would displace a ControlPath of the user's, and with it the connection that he opened
+// by hand because it asked for a second factor. Therefore ssh gets a file (-F) that includes what it would
+// have read anyway, in its order, and then says the three settings for whoever has not said them.
+//
+// A socket's name holds a hash of that file and of the options on the command line: a connection is never
+// used by a command that would have made it in another way. %C, ssh's own hash of user, host and port, is the
+// rest.
+//
+// The connection's process is ssh's own, in the background; it ends by itself kKept after its last use, or
+// within 15 s when the node no longer answers (ServerAliveInterval).
+#include "fleet/shared_connection.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "base/files.h"
+#include "fleet/sha256.h"
+
+namespace railbed::fleet {
+namespace {
+
+constexpr int kKept = 180;  // seconds
+constexpr std::size_t kHash = 8;
+// A socket's path has 107 characters (unix(7)); ssh adds 17 while it makes one (mux.c), %C is 40, and there
+// are two separators.
+constexpr std::size_t kLongestFolder = 107 - 17 - 40 - kHash - 2;
+
+// What needs neither quotes nor escapes in ssh_config(5), is no pattern of glob(7), and no token of ssh's.
+bool is_plain_path(std::string_view path) {
+  return path.starts_with('/') && std::ranges::all_of(path, [](unsigned char c) {
+           return std::isalnum(c) != 0 ||
+                  std::string_view("/._+-@:,=").find(static_cast<char>(c)) != std::string_view::npos;
+         });
+}
+
+// $XDG_RUNTIME_DIR, which every login has and which goes with it, or else where caches are.
+std::string folder_for(const Environment& environment) {
+  if (const auto runtime = text_of(environment, "XDG_RUNTIME_DIR"); !runtime.empty())
+    return runtime + "/railbed";
+  if (const auto cache = text_of(environment, "XDG_CACHE_HOME"); !cache.empty())
+    return cache + "/railbed/ssh";
+  return text_of(environment, "HOME") + "/.cache/railbed/ssh";
+}
+
+bool make_own_folder(const std::string& folder) {
+  std::error_code failure;
+  std::filesystem::create_directories(std::filesystem::path(folder).parent_path(), failure);
+  mkdir(folder.c_str(), 0700);
+  struct stat about = {};
+  return lstat(folder.c_str(), &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == geteuid() &&
+         (about.st_mode & 077) == 0;
+}
+
+// ssh refuses a file that others can write, but not where another file includes it.
+bool would_be_read(const std::string& path) {
+  struct stat about = {};
+  if (stat(path.c_str(), &about) != 0) return true;
+  return (about.st_uid == 0 || about.st_uid == geteuid()) && (about.st_mode & 022) == 0;
+}
+
+}  // namespace
+
+std::optional<std::string> sharing_text(const FleetOptions& options, const std::string& folder) {
+  std::string text =
+      "# Made by railbed, and made again when it is missing: connections of ssh that stay for a few minutes.\n";
+  if (options.ssh_config.empty()) {
+    text += "Include ~/.ssh/config\nInclude /etc/ssh/ssh_config\n";
+  } else {
+    const std::string path = std::filesystem::absolute(options.ssh_config).lexically_normal();
+    if (!is_plain_path(path)) return std::nullopt;
+    text += fmt::format("Include {}\n", path);
+  }
+  if (!is_plain_path(folder) || folder.size() > kLongestFolder) return std::nullopt;
+  std::string way = text;
+  for (const std::string& word : options.ssh_options) way += word + "\n";
+  return text + fmt::format("Host *\n  ControlMaster auto\n  ControlPersist {}\n  ControlPath {}/{}-%C\n",
+                            kKept, folder, sha256_hex(way).substr(0, kHash));
+}
+
+std::optional<std::string> sharing_config(const FleetOptions& options, const Environment& environment) {
+  const std::string folder = folder_for(environment);
+  const auto text = sharing_text(options, folder);
+  if (!text || !make_own_folder(folder)) return std::nullopt;
+  if (options.ssh_config.empty() && !would_be_read(text_of(environment, "HOME") + "/.ssh/config"))
+    return std::nullopt;
+  const std::string path = fmt::format("{}/{}.config", folder, sha256_hex(*text).substr(0, kHash));
+  if (const auto there = read_file(path); there && *there == *text) return path;
+  if (!write_file(path, *text, 0600)) return std::nullopt;
+  return path;
+}
+
+}  // namespace railbed::fleet
