@@ -424,5 +424,39 @@ END
             "Id=docker.service\nEnvironment=\"NCCL_DEBUG=WARN\" \"NCCL_X=a b\"\n");
 }
 
+std::vector<Shaper> shapers_of(const std::string& json) {
+  const auto host = machine("$ tc -j qdisc show <<END\n" + json + "\nEND\n");
+  return collect_shapers(*host).value_or({});
+}
+
+// The first as iproute2 6.1 printed it, the others as its q_netem.c and q_cake.c print theirs.
+TEST(CollectShapers, RatesAreBitsAndTimesMilliseconds) {
+  const auto found = shapers_of(
+      R"([{"kind":"tbf","handle":"80c2:","dev":"rail0","root":true,"options":{"rate":1250000,"burst":32767,"lat":50000}},
+          {"kind":"netem","dev":"rail1","options":{"limit":1000,"delay":{"delay":0.02,"jitter":0},
+           "loss-random":{"loss":0.01},"rate":{"rate":12500000}}},
+          {"kind":"htb","dev":"rail2","options":{"r2q":10}}])");
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].interface, "rail0");
+  EXPECT_DOUBLE_EQ(found[0].bits_per_second, 10e6);
+  EXPECT_DOUBLE_EQ(found[1].bits_per_second, 100e6);
+  EXPECT_DOUBLE_EQ(found[1].delay_ms, 20);
+  EXPECT_DOUBLE_EQ(found[1].loss, 0.01);
+  EXPECT_EQ(found[2].kind, "htb") << "its classes limit";
+}
+
+TEST(CollectShapers, WhatHoldsNothingBackIsNone) {
+  EXPECT_TRUE(
+      shapers_of(R"([{"kind":"pfifo_fast","dev":"eth0","options":{"bands":3}}, {"kind":"noqueue","dev":"lo"},
+                             {"kind":"netem","dev":"eth1","options":{"limit":1000}},
+                             {"kind":"cake","dev":"eth2","options":{"bandwidth":"unlimited"}}])")
+          .empty());
+  EXPECT_TRUE(shapers_of(R"([7, {"kind":"tbf"}, {"kind":"tbf","dev":"a/b","options":{"rate":9}},
+                             {"kind":"tbf","dev":"eth0","options":{"rate":-9}}])")
+                  .empty());
+  EXPECT_FALSE(collect_shapers(*machine("$ tc -j qdisc show <<END\nnot JSON\nEND\n")));
+  EXPECT_FALSE(collect_shapers(*machine("")));
+}
+
 }  // namespace
 }  // namespace railbed

@@ -56,12 +56,10 @@ struct IpVlan {
 // Runs a command that prints JSON. iproute2 prints nothing at all where a list is empty.
 template <class T>
 Reading<T> run_json(Host& host, const std::vector<std::string>& words) {
-  const auto output = host.run(words);
+  const auto output = run_and_read(host, words);
   if (!output) return {output.miss(), output.from()};
-  if (output->exit_code != 0)
-    return {Miss{Missing::kUnsupported, "it ended with " + std::to_string(output->exit_code)}, output.from()};
-  if (trim(output->output).empty()) return {T{}, output.from()};
-  auto parsed = json::read<T>(output->output);
+  if (trim(*output).empty()) return {T{}, output.from()};
+  auto parsed = json::read<T>(*output);
   if (!parsed) return {Miss{Missing::kGarbled, parsed.error().text}, output.from()};
   return {std::move(*parsed), output.from()};
 }
@@ -224,6 +222,7 @@ Net collect_net(Host& host) {
   const auto addresses = collect_addresses(host);
   net.default_routes = collect_default_routes(host);
   net.vlans = collect_vlans(host);
+  net.shapers = collect_shapers(host);
   net.interfaces = device_names(host, "/sys/class/net", kLongestInterface)
                        .parsed([&](const std::vector<std::string>& names) {
                          std::vector<NetInterface> interfaces;

@@ -132,18 +132,37 @@ struct Vlan {
   }
 };
 
+// A queue discipline that holds back what an interface sends. `tc -j qdisc show`
+struct Shaper {
+  std::string interface;
+  std::string kind;            // "tbf", "netem", "cake"; "htb", "hfsc", "cbq": their classes say how much
+  double bits_per_second = 0;  // 0: it does not limit, or does not say
+  double delay_ms = 0;
+  double loss = 0;  // the share of packets that it drops on purpose
+  static void fields(auto&& field) {
+    field("interface", &Shaper::interface);
+    field("kind", &Shaper::kind);
+    field("bits_per_second", &Shaper::bits_per_second);
+    field("delay_ms", &Shaper::delay_ms);
+    field("loss", &Shaper::loss);
+  }
+};
+
 struct Net {
   Reading<std::vector<NetInterface>> interfaces;     // names in /sys/class/net
   Reading<std::vector<std::string>> default_routes;  // interfaces of `ip -j route show default`
   Reading<std::vector<Vlan>> vlans;
+  Reading<std::vector<Shaper>> shapers;
   static void fields(auto&& field) {
     field("interfaces", &Net::interfaces);
     field("default_routes", &Net::default_routes);
     field("vlans", &Net::vlans);
+    field("shapers", &Net::shapers);
   }
 };
 
 Net collect_net(Host& host);
+Reading<std::vector<Shaper>> collect_shapers(Host& host);
 
 const NetInterface* find_interface(const Net& net, std::string_view name);
 const Vlan* find_vlan(const Net& net, std::string_view interface);

@@ -62,6 +62,15 @@ inline Reading<std::string> read_link_name(Host& host, const std::string& path) 
   });
 }
 
+// What a command printed; one that failed has no answer to give.
+inline Reading<std::string> run_and_read(Host& host, const std::vector<std::string>& words) {
+  const auto output = host.run(words);
+  if (!output) return {output.miss(), output.from()};
+  if (output->exit_code != 0)
+    return {Miss{Missing::kUnsupported, "it ended with " + std::to_string(output->exit_code)}, output.from()};
+  return {output->output, output.from()};
+}
+
 // "key<separator>value" lines; quotes around a value removed. The first line with a key wins.
 inline std::map<std::string, std::string, std::less<>> key_values(std::string_view text, char separator) {
   std::map<std::string, std::string, std::less<>> found;

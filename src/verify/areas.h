@@ -14,6 +14,7 @@ std::span<const Rule> system_rules();        // what hangs, what is full or froz
 std::span<const Rule> upkeep_rules();        // the next boot
 std::span<const Rule> reach_rules();         // the firewall, names
 std::span<const Rule> vlan_rules();          // rails on VLANs
+std::span<const Rule> shaper_rules();        // queue disciplines that hold rails back
 std::span<const Rule> interrupt_rules();     // cores that serve adapters
 std::span<const Rule> disk_rules();          // drives and room for checkpoints
 std::span<const Rule> module_rules();        // kernel modules and the devices they bring

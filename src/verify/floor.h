@@ -18,5 +18,7 @@ Result<BitRate> bandwidth_floor(const Ceiling& ceiling, double fraction);
 // each second, or in each hundredth, at 100 Gb/s).
 inline constexpr double kLossWarns = 1e-6;
 inline constexpr double kLossFails = 1e-4;
+// Of TCP, which loses some packets on every full link; ours.
+inline constexpr double kTcpLossWarns = 1e-2;
 
 }  // namespace railbed

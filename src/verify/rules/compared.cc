@@ -373,7 +373,7 @@ std::span<const Rule> compared_rules() {
            "the slower way has 80 % of the other (fails below 50 %); of TCP and software RDMA 50 % (25 %)",
        .remedy = "Limits on what the slow way's sender sends, drops and pause frames at both ends.",
        .fixture = "measured-one-way-slow",
-       .explained_by = {"measured.loss", "measured.bandwidth"},
+       .explained_by = {"net.held-back", "measured.loss", "measured.bandwidth"},
        .check = both_ways},
       {.id = "measured.latency",
        .title = "latency is what the rail should have",
@@ -384,7 +384,7 @@ std::span<const Rule> compared_rules() {
            "150 µs of wake-ups allowed for; of adapters 5 µs back to back, 23 µs over switches",
        .remedy = "Queueing disciplines, interrupt moderation, and a route that leaves the rail.",
        .fixture = "measured-latency-high",
-       .explained_by = {"measured.loss", "measured.rdma-beats-tcp", "net.duplicate-address"},
+       .explained_by = {"net.held-back", "measured.loss", "measured.rdma-beats-tcp", "net.duplicate-address"},
        .check = latency},
   };
   return kRules;

@@ -264,8 +264,28 @@ std::map<Path, PathLosses> losses_of(const std::vector<Measurement>& measurement
   return all;
 }
 
+// RoCE has to be lossless. TCP fills a queue until it drops, which is how it finds its rate: only much is a
+// fault.
+Status loss_status(Engine engine, double share) {
+  if (engine == Engine::kTcp) return share > kTcpLossWarns ? Status::kWarn : Status::kPass;
+  return share > kLossFails ? Status::kFail : share > kLossWarns ? Status::kWarn : Status::kPass;
+}
+
+Remedy find_losses(const RailPort* port, bool of_tcp_only) {
+  return {
+      of_tcp_only
+          ? "Drops at either end, or none, mean a full queue: a limit or a slower hop on the way. Errors that "
+            "grow mean the cable or its transceivers."
+          : "Swap the cable if its errors grow; else look for congestion (PFC, ECN) and for drops at both "
+            "ends.",
+      {fmt::format("ethtool -S {} | grep -i -e drop -e discard -e err",
+                   port != nullptr ? port->interface : "INTERFACE"),
+       of_tcp_only ? "tc -s qdisc show" : "rdma statistic show"}};
+}
+
 void judge_losses(Case& each, const Survey& survey, const Path& path, const PathLosses& engines) {
-  double worst = 0;
+  Status worst = Status::kPass;
+  bool of_tcp_only = true;
   std::uint64_t counted = 0;
   std::vector<std::string> observed;
   for (const auto& [engine, losses] : engines) {
@@ -273,23 +293,21 @@ void judge_losses(Case& each, const Survey& survey, const Path& path, const Path
     if (losses.packets == 0) continue;
     if (losses.lost > 0) observed.push_back(losses.to_text(engine_text(engine)));
     if (!losses.evidence.empty()) each.add_evidence(losses.evidence);
-    worst = std::max(worst, losses.share());
+    const Status status = loss_status(engine, losses.share());
+    if (status == Status::kPass) continue;
+    of_tcp_only = of_tcp_only && engine == Engine::kTcp;
+    if (worst != Status::kFail) worst = status;
   }
   const std::string text = fmt::format("{}", fmt::join(observed, ", "));
   if (counted == 0) return each.not_applicable("packets were not counted, or never left the machine");
-  if (worst <= kLossWarns) return each.pass(text.empty() ? "none lost" : text);
+  if (worst == Status::kPass) return each.pass(text.empty() ? "none lost" : text);
   const Rail* rail = find_rail(survey.evidence.cluster, path.rail);
-  const RailPort* port = rail == nullptr ? nullptr : find_port(*rail, path.to);
-  each.red(
-      worst > kLossFails ? Status::kFail : Status::kWarn,
-      {.message = fmt::format("{} loses packets between {} and {}: {} lost and sent again", path.rail,
-                              path.from, path.to, text),
-       .expected = fmt::format("below {} %", 100 * kLossWarns),
-       .observed = text,
-       .remedy = {"Swap the cable; if it stays, look for congestion (PFC, ECN) and for drops at both ends.",
-                  {fmt::format("ethtool -S {} | grep -i -e drop -e discard -e err",
-                               port != nullptr ? port->interface : "INTERFACE"),
-                   "rdma statistic show"}}});
+  each.red(worst,
+           {.message = fmt::format("{} loses packets between {} and {}: {} lost and sent again", path.rail,
+                                   path.from, path.to, text),
+            .expected = fmt::format("below {} %", 100 * (of_tcp_only ? kTcpLossWarns : kLossWarns)),
+            .observed = text,
+            .remedy = find_losses(rail == nullptr ? nullptr : find_port(*rail, path.to), of_tcp_only)});
 }
 
 // One finding a link: a bad cable shows in every number that was measured over it.
@@ -349,11 +367,11 @@ std::span<const Rule> measured_rules() {
        .title = "path loses no packets",
        .why = "RoCE resends all that follows a lost packet: one in ten thousand halves the bandwidth.",
        .source = "retransmissions counted while measuring",
-       .standard = "at most 1 in 1,000,000 (warns), 1 in 10,000 (fails)",
+       .standard = "of RDMA at most 1 in 1,000,000 (warns), 1 in 10,000 (fails); of TCP 1 in 100 (warns)",
        .remedy = "Counters of both ends, cable, flow control.",
        .fixture = "measured-loss",
        .explained_by = {"net.mtu-equal", "net.receive-errors", "rdma.signal-quality", "rdma.packet-loss",
-                        "net.carrier", "net.duplicate-address"},
+                        "net.carrier", "net.duplicate-address", "net.held-back"},
        .check = path_loss},
       {.id = "measured.bandwidth",
        .title = "RDMA bandwidth is near its ceiling",
@@ -364,7 +382,7 @@ std::span<const Rule> measured_rules() {
        .fixture = "measured-bandwidth-low",
        .explained_by = {"net.speed", "rdma.rate", "net.mtu", "rdma.active-mtu", "measured.loss",
                         "pcie.adapter-link", "pcie.slot-limits-adapter", "rdma.signal-quality",
-                        "rdma.packet-loss", "pcie.read-request"},
+                        "rdma.packet-loss", "pcie.read-request", "net.held-back"},
        .check = bandwidth},
       {.id = "measured.rdma-beats-tcp",
        .title = "RDMA beats TCP",
@@ -374,7 +392,7 @@ std::span<const Rule> measured_rules() {
        .standard = "bandwidth not lower, latency not higher; software RDMA is not judged",
        .remedy = "RDMA MTU, loss, the port in use.",
        .fixture = "measured-rdma-slower",
-       .explained_by = {"measured.bandwidth", "measured.loss", "rdma.active-mtu"},
+       .explained_by = {"measured.bandwidth", "measured.loss", "rdma.active-mtu", "net.held-back"},
        .check = rdma_beats_tcp},
   };
   return kRules;

@@ -1,0 +1,77 @@
+// What holds back a rail's packets on purpose, and was perhaps left from a test.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "verify/areas.h"
+#include "verify/walk.h"
+
+namespace railbed {
+namespace {
+
+std::string effect_of(const Shaper& shaper) {
+  std::vector<std::string> parts;
+  if (shaper.bits_per_second > 0) parts.push_back("limits it to " + to_text(BitRate{shaper.bits_per_second}));
+  if (shaper.delay_ms > 0) parts.push_back(fmt::format("delays it by {:g} ms", shaper.delay_ms));
+  if (shaper.loss > 0) parts.push_back(fmt::format("drops {:.2g} % of it", 100 * shaper.loss));
+  if (parts.empty()) return fmt::format("shapes it as {}'s classes say", shaper.kind);
+  return fmt::format("{}", fmt::join(parts, " and "));
+}
+
+// A limit that the link itself has is none.
+bool is_slower(const Shaper& shaper, const NetInterface& interface) {
+  if (shaper.bits_per_second == 0 || shaper.delay_ms > 0 || shaper.loss > 0) return true;
+  return !interface.speed_mbps || shaper.bits_per_second < 1e6 * *interface.speed_mbps;
+}
+
+Complaint shaped(const RailEnd& end, const Shaper& shaper) {
+  const std::string observed = fmt::format("{}: {}", shaper.kind, effect_of(shaper));
+  return {.message = fmt::format("{} does not send as fast as its link: a queue discipline ({}) {}",
+                                 end.where(), shaper.kind, effect_of(shaper)),
+          .expected = "no limit, delay or loss by a queue discipline",
+          .observed = observed,
+          .remedy = {"If nobody wants it any more, take it away, and look for what sets it at boot.",
+                     {fmt::format("tc -s qdisc show dev {}", shaper.interface),
+                      fmt::format("tc qdisc del dev {} root", shaper.interface)}}};
+}
+
+void held_back(const Survey& survey, Judge& judge) {
+  each_rail_end(survey, judge, [](Case& one, const RailEnd& end) {
+    if (one.lacks_interface(end)) return;
+    const auto* shapers = one.read_if_there(end.facts->net.shapers, "not recorded");
+    if (shapers == nullptr) return;
+    const NetInterface* carrier = carrier_of(end.facts->net, end.name);
+    for (const Shaper& shaper : *shapers) {
+      const bool its =
+          shaper.interface == end.name || (carrier != nullptr && shaper.interface == carrier->name);
+      if (!its || !is_slower(shaper, *end.interface)) continue;
+      const bool known = shaper.bits_per_second > 0 || shaper.delay_ms > 0 || shaper.loss > 0;
+      return known ? one.fail(shaped(end, shaper)) : one.warn(shaped(end, shaper));
+    }
+    one.pass("nothing holds it back");
+  });
+}
+
+}  // namespace
+
+std::span<const Rule> shaper_rules() {
+  static const Rule kRules[] = {
+      {.id = "net.held-back",
+       .title = "no queue discipline holds a rail back",
+       .why =
+           "A limit or a delay from an old test shows in no counter: the link is up, and everything over it "
+           "is slow. RDMA adapters do not pass it, software RDMA and TCP do.",
+       .source = "tc -j qdisc show",
+       .standard =
+           "no tbf, netem or cake below the link's speed; htb, hfsc and cbq warn, their classes are not "
+           "read",
+       .remedy = "tc qdisc del dev INTERFACE root.",
+       .fixture = "measured-held-back",
+       .explained_by = {"net.interface"},
+       .check = held_back},
+  };
+  return kRules;
+}
+
+}  // namespace railbed
