@@ -30,8 +30,9 @@ void add_names(const Reading<std::vector<NcclVariable>>& variables, std::vector<
 
 // "\tlibnccl-net-ofi.so (libc6,x86-64) => /opt/amazon/ofi-nccl/lib/libnccl-net-ofi.so"
 Reading<std::string> in_loader_cache(const Reading<CommandOutput>& cache, const std::string& name) {
-  if (!cache) return {cache.miss(), cache.from()};
-  if (cache->exit_code != 0) return {Miss{Missing::kUnsupported, "ldconfig failed"}, cache.from()};
+  // Without ldconfig nobody knows whether the plugin is there: that is not "absent".
+  if (!cache || cache->exit_code != 0)
+    return {Miss{Missing::kUnsupported, cache ? "ldconfig failed" : cache.miss().why}, cache.from()};
   for (const auto line : lines(cache->output)) {
     const auto parts = words(line);
     if (parts.size() < 3 || (parts[0] != name && parts[0] != "libnccl-net-" + name + ".so")) continue;
