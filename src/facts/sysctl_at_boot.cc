@@ -76,12 +76,12 @@ void add_assignment(Assignment one, std::vector<Assignment>& all) {
 
 // A line with the key itself decides over all patterns; of these the last decides.
 const Assignment* decides(const std::vector<Assignment>& all, const std::string& path) {
-  const Assignment* decides = nullptr;
+  const Assignment* last = nullptr;
   for (const Assignment& one : all) {
     if (one.key == path) return one.value ? &one : nullptr;
-    if (one.value && covers(one.key, path)) decides = &one;
+    if (one.value && covers(one.key, path)) last = &one;
   }
-  return decides;
+  return last;
 }
 
 // By name over all folders: that is the order in which they are read.
