@@ -115,7 +115,7 @@ std::string why_lost(const BootOutlook& outlook) {
       reasons.push_back(fmt::format("{} sets {} to {}", file, key, to.empty() ? "nothing" : to));
   }
   if (!unset.empty())
-    reasons.insert(reasons.begin(), fmt::format("no file of sysctl.d sets {}", fmt::join(unset, " and ")));
+    reasons.insert(reasons.begin(), fmt::format("no file of sysctl.d sets {}", fmt::join(unset, ", ")));
   return fmt::format("{}", fmt::join(reasons, "; "));
 }
 
