@@ -19,6 +19,7 @@ TREES = {
     "sound": ([], 0),
     "no-devices": (["no-rdma-nodes", "tcp-in-use"], 2),
     "no-libibverbs": (["tcp-in-use"], 1),
+    "no-plugin": (["no-plugin"], 1),
     "memlock": (["memlock"], 2),
     "nodes-closed": (["rdma-nodes-closed"], 2),
     "devices-lacking": (["rdma-devices-lacking"], 1),

@@ -6,6 +6,7 @@
 #include "facts/gpu.h"
 #include "facts/nccl.h"
 #include "facts/nccl_environment.h"
+#include "facts/nccl_plugin.h"
 #include "host/recording_host.h"
 
 namespace railbed {
@@ -43,6 +44,8 @@ Tree capture(Host& host, const CollectOptions& options) {
   Tree tree = recorder.tree();
   tree.each([](const std::string& path, TreeEntry& entry) {
     if (path.find("/modprobe.d/") != std::string::npos) entry.content = used_modprobe(entry.content);
+    if (path.find("/sysctl.d/") != std::string::npos || path == "/etc/sysctl.conf")
+      entry.content = used_sysctl(entry.content);
     if (path.starts_with("/boot/config-") || (path.starts_with("/lib/modules/") && path.ends_with("/config")))
       entry.content = used_config(entry.content);
   });
@@ -50,6 +53,12 @@ Tree capture(Host& host, const CollectOptions& options) {
     if (words == "zcat /proc/config.gz")
       output = output.parsed([](CommandOutput seen) {
         seen.output = used_config(seen.output);
+        return std::optional(std::move(seen));
+      });
+  for (auto& [words, output] : tree.commands)
+    if (words == "ldconfig -p")
+      output = output.parsed([](CommandOutput seen) {
+        seen.output = used_loader_cache(seen.output);
         return std::optional(std::move(seen));
       });
   for (auto& [words, output] : tree.commands)

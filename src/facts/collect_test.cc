@@ -296,6 +296,53 @@ END
   EXPECT_TRUE(collect_kernel(*machine("/proc/cmdline = ro\n")).blocked_modules.absent());
 }
 
+// sysctl.d(5): by name over all folders, the last wins; a folder hides files of the same name behind it.
+TEST(CollectSysctl, SaysWhatTheNextBootSets) {
+  const auto host = machine(R"(
+/usr/lib/sysctl.d/10-default.conf <<END
+net.core.rmem_max = 1
+net.core.wmem_max = 1
+kernel.panic = 10
+END
+/usr/lib/sysctl.d/50-hidden.conf = vm.swappiness = 1
+/etc/sysctl.d/50-hidden.conf -> /dev/null
+/dev/null =
+/etc/sysctl.d/90-rdma.conf <<END
+# net.core.rmem_max = 2
+-net/core/rmem_max=268435456
+net.core.[rw]mem_default = 3
+net.core.wmem_default=4
+net.ipv4.tcp_rmem = 4096  131072 6291456
+net.ipv4.conf.*.rp_filter = 2
+-net.ipv4.conf.default.rp_filter
+kernel.hostname = other
+END
+/etc/sysctl.d/99-sysctl.conf -> ../sysctl.conf
+/etc/sysctl.conf = net.core.wmem_max=5
+/etc/sysctl.d/notes = vm.swappiness = 2
+/run/sysctl.d/95-run.conf <<END
+kernel.panic = 20
+-kernel.panic
+END
+)");
+  const auto settings = collect_sysctl_at_boot(*host);
+  ASSERT_TRUE(settings) << settings.miss().why;
+  std::vector<std::string> found;
+  for (const BootSetting& one : *settings) found.push_back(one.key + " " + one.value + " " + one.file);
+  EXPECT_EQ(found,
+            (std::vector<std::string>{"net.core.rmem_max 268435456 /etc/sysctl.d/90-rdma.conf",
+                                      "net.core.wmem_max 5 /etc/sysctl.d/99-sysctl.conf",
+                                      "net.core.rmem_default 3 /etc/sysctl.d/90-rdma.conf",
+                                      "net.core.wmem_default 4 /etc/sysctl.d/90-rdma.conf",
+                                      "net.ipv4.tcp_rmem 4096 131072 6291456 /etc/sysctl.d/90-rdma.conf",
+                                      "net.ipv4.conf.all.rp_filter 2 /etc/sysctl.d/90-rdma.conf"}));
+  EXPECT_EQ(used_sysctl("# a secret\nkernel.hostname = x\n net.core.rmem_max = 1 \n"),
+            "net.core.rmem_max = 1\n");
+  EXPECT_TRUE(collect_sysctl_at_boot(*machine("/etc/sysctl.conf = vm.swappiness=1\n")).absent());
+  EXPECT_EQ(collect_sysctl_at_boot(*machine("/etc/sysctl.d/9.conf ! EACCES\n")).miss().missing,
+            Missing::kDenied);
+}
+
 TEST(CollectKernel, KnowsWhetherSignaturesAreRequired) {
   const auto required = [](const char* tree) { return collect_kernel(*machine(tree)).signatures_required; };
   EXPECT_TRUE(*required("/sys/kernel/security/lockdown = none [integrity] confidentiality\n"));

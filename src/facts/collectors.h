@@ -23,6 +23,11 @@ Firmware collect_firmware(Host& host);
 Reading<std::vector<StuckProcess>> collect_stuck(Host& host);
 Reading<std::vector<HostsEntry>> collect_hosts(Host& host);
 std::map<std::string, Reading<std::string>> collect_sysctl(Host& host);
+Reading<std::vector<BootSetting>> collect_sysctl_at_boot(Host& host);
+// The lines of a sysctl.d file that it looks at.
+std::string used_sysctl(std::string_view text);
+// The words of a setting's value, one space between them.
+std::string spaced(std::string_view text);
 Reading<std::vector<Service>> collect_services(Host& host);
 
 }  // namespace railbed

@@ -89,6 +89,7 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   system.memory = timed("memory", runs, [&] { return collect_memory(host, system.services); });
   system.storage = timed("storage", runs, [&] { return collect_storage(host, options.paths); });
   system.sysctl = timed("sysctl", runs, [&] { return collect_sysctl(host); });
+  system.sysctl_at_boot = timed("sysctl_at_boot", runs, [&] { return collect_sysctl_at_boot(host); });
   system.firmware = timed("firmware", runs, [&] { return collect_firmware(host); });
   system.stuck = timed("stuck", runs, [&] { return collect_stuck(host); });
   system.hosts = timed("hosts", runs, [&] { return collect_hosts(host); });

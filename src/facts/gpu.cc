@@ -15,8 +15,7 @@ const std::string kDriver = "/proc/driver/nvidia";
 // "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build …".
 std::optional<std::string> version_in(std::string_view line) {
   for (const auto word : words(line)) {
-    const bool digits_and_dots = word.find_first_not_of("0123456789.") == std::string_view::npos;
-    if (digits_and_dots && word.find('.') != std::string_view::npos) return std::string(word);
+    if (is_driver_version(word)) return std::string(word);
   }
   return std::nullopt;
 }
@@ -103,6 +102,22 @@ Reading<ModuleFile> collect_module_file(Host& host) {
   return file;
 }
 
+// "Fabric Manager version is : 580.95.05"
+std::optional<std::string> fabric_version_in(const CommandOutput& output) {
+  const std::string text = output.output + output.error_output;
+  const auto colon = text.rfind(':');
+  if (output.exit_code != 0 || colon == std::string::npos) return std::nullopt;
+  const auto said = words(std::string_view(text).substr(colon + 1));
+  return said.size() == 1 && is_driver_version(said[0]) ? std::optional(std::string(said[0])) : std::nullopt;
+}
+
+// It is installed beside boards that have NVSwitch.
+Reading<std::string> collect_fabric_manager(Host& host) {
+  const auto there = host.resolve("/usr/bin/nv-fabricmanager");
+  if (!there) return {there.miss(), there.from()};
+  return host.run({"nv-fabricmanager", "--version"}).parsed(fabric_version_in);
+}
+
 std::vector<int> device_nodes_in(const std::vector<std::string>& names) {
   constexpr std::string_view kPrefix = "nvidia";
   std::vector<int> nodes;
@@ -144,6 +159,7 @@ Gpus collect_gpus(Host& host, const Reading<std::vector<PciDevice>>& pci) {
       gpus.devices && !gpus.devices->empty()
           ? collect_module_file(host)
           : Reading<ModuleFile>(Miss{Missing::kAbsent, "no NVIDIA GPU on PCI"}, "modinfo nvidia");
+  gpus.fabric_manager = collect_fabric_manager(host);
   gpus.peer_memory = host.read_line("/sys/module/nvidia_peermem/version");
   return gpus;
 }
@@ -157,6 +173,12 @@ CommandOutput used_modinfo(CommandOutput output) {
   output.output = std::move(used);
   if (output.exit_code == 1 && !found_none(output)) output.exit_code = 2;
   return output;
+}
+
+bool is_driver_version(std::string_view text) {
+  constexpr std::size_t kLongest = 32;
+  return text.size() <= kLongest && text.find('.') != std::string_view::npos &&
+         text.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
 const Gpu* find_gpu(const Gpus& gpus, std::string_view pci_address) {

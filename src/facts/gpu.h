@@ -52,8 +52,10 @@ struct Gpus {
   Reading<std::vector<int>> device_nodes;  // /dev/nvidia[0-9]+
   Reading<std::string> peer_memory;        // /sys/module/nvidia_peermem/version
   Reading<ModuleFile> module_file;         // asked for where PCI shows a GPU
-  Reading<NvmlSystem> nvml;                // Host call "nvml"
-  Reading<NvmlPeers> peers;                // Host call "nvml p2p"; not asked where there is one GPU
+  // "580.95.05"; nv-fabricmanager --version, asked where that program is installed
+  Reading<std::string> fabric_manager;
+  Reading<NvmlSystem> nvml;  // Host call "nvml"
+  Reading<NvmlPeers> peers;  // Host call "nvml p2p"; not asked where there is one GPU
   static void fields(auto&& field) {
     field("devices", &Gpus::devices);
     field("driver_version", &Gpus::driver_version);
@@ -61,6 +63,7 @@ struct Gpus {
     field("device_nodes", &Gpus::device_nodes);
     field("peer_memory", &Gpus::peer_memory);
     field("module_file", &Gpus::module_file);
+    field("fabric_manager", &Gpus::fabric_manager);
     field("nvml", &Gpus::nvml);
     field("peers", &Gpus::peers);
   }
@@ -69,6 +72,9 @@ struct Gpus {
 // Of modinfo's output the lines that a ModuleFile is made of. What it complains of is not kept: 1 is the exit
 // code where it found none, 2 where it failed otherwise.
 CommandOutput used_modinfo(CommandOutput output);
+
+// "570.124.06": digits and dots, as the driver and what belongs to it are numbered.
+bool is_driver_version(std::string_view text);
 
 // Null when it is not there, or the list could not be read.
 const Gpu* find_gpu(const Gpus& gpus, std::string_view pci_address);

@@ -53,6 +53,7 @@ std::string masked_file(const std::string& path, const std::string& content, Mas
   if (path.ends_with("/os-release") || path.starts_with("/boot/") || path.starts_with("/lib/modules/"))
     return content;
   if (path.find("/modprobe.d/") != std::string::npos) return used_modprobe(content);
+  if (path.find("/sysctl.d/") != std::string::npos || path == "/etc/sysctl.conf") return used_sysctl(content);
   if (path == kHostname) return "host1\n";
   if (path == "/proc/cmdline") return masked_command_line(content);
   return is_users_file(path) ? mask(only_nccl_lines(content)) : mask.addresses(content);

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "facts/nccl_environment.h"
 #include "facts/nccl_file.h"
+#include "facts/nccl_plugin.h"
 #include "facts/readings.h"
 #include "facts/system.h"
 
@@ -226,6 +227,7 @@ Nccl collect_nccl(Host& host, const Reading<std::vector<Service>>& services) {
   nccl.root_file = read_file(host, "/root/.nccl.conf", Syntax::kNccl);
   nccl.services = read_services(host, services);
   nccl.library = read_library(host);
+  nccl.net_plugins = collect_net_plugins(host, nccl);
   return nccl;
 }
 

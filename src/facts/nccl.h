@@ -46,6 +46,17 @@ struct NcclFile {
   }
 };
 
+// A network plugin that a variable names: "ofi", or a file.
+struct NcclPlugin {
+  std::string name;
+  // By `ldconfig -p`, else by its path. Absent: it would have to come by LD_LIBRARY_PATH.
+  Reading<std::string> file;
+  static void fields(auto&& field) {
+    field("name", &NcclPlugin::name);
+    field("file", &NcclPlugin::file);
+  }
+};
+
 // In NCCL's own files the first line with a name wins and nothing overrides the environment (setenv without
 // overwriting, NCCL src/misc/param.cc); in shells and units the last one wins.
 struct Nccl {
@@ -58,6 +69,7 @@ struct Nccl {
   std::vector<NcclService> services;               // of slurmd, containerd, docker, kubelet those that exist
   // Where distributions and NVIDIA's packages put libnccl.so.2; a program may bring another (PyTorch does).
   Reading<NcclFile> library;
+  std::vector<NcclPlugin> net_plugins;  // of NCCL_NET_PLUGIN, wherever it is set
   static void fields(auto&& field) {
     field("system_file", &Nccl::system_file);
     field("user_file", &Nccl::user_file);
@@ -66,6 +78,7 @@ struct Nccl {
     field("environment", &Nccl::environment);
     field("services", &Nccl::services);
     field("library", &Nccl::library);
+    field("net_plugins", &Nccl::net_plugins);
   }
 };
 

@@ -9,10 +9,12 @@
 namespace railbed {
 namespace {
 
-// The options that GPUDirect over DMA-BUF needs, and the ones that say which RDMA drivers can exist at all.
+// The options that GPUDirect over DMA-BUF needs, the ones that say which RDMA drivers can exist at all, and
+// what the kernel does with memory when nobody tells it.
 constexpr std::string_view kOptions[] = {
-    "CONFIG_PCI_P2PDMA",      "CONFIG_DMABUF_MOVE_NOTIFY", "CONFIG_DMA_SHARED_BUFFER",   "CONFIG_INFINIBAND",
-    "CONFIG_MLX4_INFINIBAND", "CONFIG_MLX5_INFINIBAND",    "CONFIG_INFINIBAND_IPOIB_CM", "CONFIG_RDMA_RXE",
+    "CONFIG_PCI_P2PDMA",          "CONFIG_DMABUF_MOVE_NOTIFY", "CONFIG_DMA_SHARED_BUFFER",
+    "CONFIG_INFINIBAND",          "CONFIG_MLX4_INFINIBAND",    "CONFIG_MLX5_INFINIBAND",
+    "CONFIG_INFINIBAND_IPOIB_CM", "CONFIG_RDMA_RXE",           "CONFIG_NUMA_BALANCING_DEFAULT_ENABLED",
 };
 
 Reading<std::string> architecture_of(Host& host) {

@@ -291,6 +291,18 @@ struct Storage {
   }
 };
 
+// What the next boot sets, and the file that decides it: sysctl.d(5).
+struct BootSetting {
+  std::string key;    // "net.core.rmem_max"
+  std::string value;  // "268435456"
+  std::string file;   // "/etc/sysctl.d/90-rdma.conf"
+  static void fields(auto&& field) {
+    field("key", &BootSetting::key);
+    field("value", &BootSetting::value);
+    field("file", &BootSetting::file);
+  }
+};
+
 struct System {
   Os os;
   Kernel kernel;
@@ -299,6 +311,8 @@ struct System {
   Storage storage;
   // Keys as sysctl writes them ("net.core.rmem_max"), from /proc/sys.
   std::map<std::string, Reading<std::string>> sysctl;
+  // Of the same keys those that a file sets; systemd-sysctl reads /etc/sysctl.d and its kin.
+  Reading<std::vector<BootSetting>> sysctl_at_boot;
   // The units railbed knows (rdma-cm-tos, opensm, nvidia-fabricmanager, …), from `systemctl show`.
   Reading<std::vector<Service>> services;
   Firmware firmware;
@@ -313,6 +327,7 @@ struct System {
     field("memory", &System::memory);
     field("storage", &System::storage);
     field("sysctl", &System::sysctl);
+    field("sysctl_at_boot", &System::sysctl_at_boot);
     field("services", &System::services);
     field("firmware", &System::firmware);
     field("stuck", &System::stuck);

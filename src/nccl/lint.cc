@@ -170,7 +170,7 @@ std::span<const std::string_view> complaint_ids() {
       // lint_devices.cc
       "prefix", "no-such-device", "port-down", "nothing-left", "no-interface", "no-such-interface",
       "loopback", "local-interface", "gid-wrong", "gid-pinned", "bad-range", "no-gid-in-range",
-      "conf-in-conf", "conf-tilde", "conf-missing",
+      "conf-in-conf", "conf-tilde", "conf-missing", "no-plugin",
       // lint.cc
       "rdma-off", "no-rdma", "debug-on", "path-off", "ecn-bits", "traffic-class", "timeout", "crosses-rails",
       "too-many-sockets", "contexts-differ"};

@@ -204,13 +204,32 @@ void conf_file(Linter& lint, const NcclVariable& set) {
   }
 }
 
+// What NCCL cannot open it goes without (src/plugin/plugin_open.cc).
+void net_plugin(Linter& lint, const NcclVariable& set) {
+  for (const auto name : split(set.value, ',')) {
+    const auto& plugins = lint.facts.nccl.net_plugins;
+    const auto found = std::ranges::find(plugins, name, &NcclPlugin::name);
+    if (found == plugins.end() || !found->file.absent()) continue;
+    const bool path = name.find('/') != std::string_view::npos;
+    const std::string gone =
+        path ? fmt::format("names {}, which is not there", name)
+             : fmt::format(
+                   "names {}, which the loader does not know: without a LD_LIBRARY_PATH that leads to it",
+                   name.ends_with(".so") ? std::string(name) : fmt::format("libnccl-net-{}.so", name));
+    lint.say(Severity::kWarning, "no-plugin", set,
+             gone + (path ? ": NCCL" : " NCCL") + " takes its own network, and only INFO says so",
+             "Install the plugin where `ldconfig -p` shows it, or remove the name.",
+             "NCCL src/plugin/plugin_open.cc");
+  }
+}
+
 }  // namespace
 
 void lint_devices(Linter& lint) {
   constexpr std::pair<std::string_view, void (*)(Linter&, const NcclVariable&)> kChecks[] = {
       {"NCCL_IB_HCA", hca_list},        {"NCCL_SOCKET_IFNAME", interface_list},
       {"NCCL_IB_GID_INDEX", gid_index}, {"NCCL_IB_ADDR_RANGE", gid_range},
-      {"NCCL_CONF_FILE", conf_file},
+      {"NCCL_CONF_FILE", conf_file},    {"NCCL_NET_PLUGIN", net_plugin},
   };
   for (const auto& [name, check] : kChecks)
     if (const NcclVariable* const set = lint.settings.find(name); set != nullptr && !set->value.empty())

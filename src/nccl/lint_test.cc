@@ -346,5 +346,20 @@ TEST(Lint, NoLevelIsRightWhereGpuDirectCannotBe) {
   EXPECT_EQ(lint(facts, {}).at(0).better, "") << "the line goes";
 }
 
+TEST(Lint, SaysWhichPluginIsNotThere) {
+  Facts facts = node({{"NCCL_NET_PLUGIN", "ofi,libnccl-net-x.so,/opt/y.so,z,none", "/etc/nccl.conf:1"}});
+  const Miss absent{Missing::kAbsent, "not in the loader's cache"};
+  const Miss not_asked{Missing::kUnsupported, "ldconfig is not installed"};
+  facts.nccl.net_plugins = {{"ofi", {absent, "ldconfig -p"}},
+                            {"libnccl-net-x.so", have(std::string("/usr/lib/libnccl-net-x.so"))},
+                            {"/opt/y.so", {absent, "/opt/y.so"}},
+                            {"z", {not_asked, "ldconfig -p"}}};
+  std::vector<std::string> messages;
+  for (const Complaint& one : lint(facts, {}))
+    if (one.id == "no-plugin") messages.push_back(one.message);
+  EXPECT_THAT(messages,
+              ElementsAre(HasSubstr("libnccl-net-ofi.so"), HasSubstr("/opt/y.so, which is not there")));
+}
+
 }  // namespace
 }  // namespace railbed::nccl

@@ -163,6 +163,26 @@ void open_files(ProcessView& view) {
       view.contained() ? "containerd's LimitNOFILE" : "");
 }
 
+// NCCL opens plugins with its first communicator, and goes on without one that it cannot open
+// (src/plugin/plugin_open.cc). A plugin by path may have any name.
+void missing_plugin(ProcessView& view) {
+  const NcclVariable* const set = effective(view.process.nccl, "NCCL_NET_PLUGIN");
+  if (set == nullptr || set->value.empty() || lower(set->value) == "none") return;
+  const auto is_plugin = [](const MappedLibrary& one) { return one.name.starts_with("libnccl-net"); };
+  const auto& libraries = view.process.seen.libraries;
+  if (!libraries.ok() || std::ranges::any_of(*libraries, is_plugin)) return;
+  if (set->value.find('/') != std::string::npos && set->value.find("libnccl-net") == std::string::npos)
+    return;
+  const bool began = !view.uses.network.empty();
+  view.say(
+      began ? Severity::kWarning : Severity::kNote, "no-plugin",
+      fmt::format("NCCL_NET_PLUGIN={}, and no network plugin is loaded: {}", set->value,
+                  began ? "NCCL took its own network, and only INFO says so"
+                        : "NCCL opens it with its first communicator, which may be still to come"),
+      "Put the plugin where the job's loader finds it (LD_LIBRARY_PATH, ldconfig), or remove the variable.",
+      view.contained() ? "an image that has the plugin" : "", "NCCL src/plugin/plugin_open.cc");
+}
+
 }  // namespace
 
 void lint_process_devices(ProcessView& view) {
@@ -172,6 +192,7 @@ void lint_process_devices(ProcessView& view) {
   shared_memory_size(view);
   gpu_nodes(view);
   open_files(view);
+  missing_plugin(view);
 }
 
 }  // namespace railbed::nccl

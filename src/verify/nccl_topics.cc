@@ -39,6 +39,7 @@ std::span<const NcclTopic> nccl_topics() {
       {"conf-in-conf", "", "nccl.conf-file"},
       {"conf-tilde", "", "nccl.conf-file"},
       {"conf-missing", "", "nccl.conf-file"},
+      {"no-plugin", "", "nccl.net-plugin"},
       {"debug-on", "", "nccl.debug"},
       {"path-off", "", "nccl.paths-on"},
       {"forced-choice", "", "nccl.algorithm-free"},

@@ -187,13 +187,15 @@ void driver_expected(const Survey& survey, Judge& judge) {
   });
 }
 
+bool has_nvswitch(const NodeView& node) {
+  return items(node.facts->gpus.devices).size() >= 8 &&
+         std::ranges::all_of(node.gpu_models,
+                             [](const GpuModel* model) { return model != nullptr && model->nvswitch; });
+}
+
 void fabric_manager(const Survey& survey, Judge& judge) {
   each_node(survey, judge, "nvidia-fabricmanager", its_gpus, [](Case& one, const NodeView& node) {
-    const auto& gpus = items(node.facts->gpus.devices);
-    const bool board = gpus.size() >= 8 && std::ranges::all_of(node.gpu_models, [](const GpuModel* model) {
-                         return model != nullptr && model->nvswitch;
-                       });
-    if (!board) return one.not_applicable("no NVSwitch board");
+    if (!has_nvswitch(node)) return one.not_applicable("no NVSwitch board");
     if (one.lacks_systemd(node)) return;
     const Service* service = find_service(node, {"nvidia-fabricmanager"});
     const std::string state = service == nullptr ? "not installed" : service->active_state;
@@ -206,6 +208,46 @@ void fabric_manager(const Survey& survey, Judge& judge) {
               .remedy = {"Install the version that equals the driver's, and start it.",
                          {"systemctl enable --now nvidia-fabricmanager",
                           "journalctl -u nvidia-fabricmanager -n 50"}}});
+  });
+}
+
+// The driver on the disk may be newer than the one that is loaded: then a reboot makes them one.
+Remedy equal_versions(const NodeView& node, const std::string& manager, const std::string& driver) {
+  const auto& file = node.facts->gpus.module_file;
+  if (file && file->version == manager)
+    return {"The driver on the disk has the fabric manager's version: reboot when no job runs.",
+            {"modinfo -F version nvidia", "reboot"},
+            true};
+  const std::string_view branch = split(driver, '.').front();
+  return {"Install the fabric manager of the driver's version, then start it.",
+          for_system(node,
+                     {fmt::format("apt-cache policy nvidia-fabricmanager-{} nvidia-fabricmanager", branch),
+                      fmt::format("apt-get install 'nvidia-fabricmanager-{}={}*'", branch, driver)},
+                     {fmt::format("dnf install 'nvidia-fabric*manager-{}'", driver)})};
+}
+
+void fabric_manager_version(const Survey& survey, Judge& judge) {
+  each_node(survey, judge, "nvidia-fabricmanager", its_gpus, [](Case& one, const NodeView& node) {
+    if (!has_nvswitch(node)) return one.not_applicable("no NVSwitch board");
+    const Gpus& gpus = node.facts->gpus;
+    const std::string* manager = one.read_if_there(gpus.fabric_manager, "not installed, or not recorded");
+    if (manager == nullptr) return;
+    const std::string* driver = one.read_if_there(gpus.driver_version, "no driver is loaded (gpu.driver)");
+    if (driver == nullptr) return;
+    if (!is_driver_version(*manager) || !is_driver_version(*driver))
+      return one.unknown("one of the two versions is not a version");
+    if (*manager == *driver) return one.pass(*manager);
+    const Service* service = find_service(node, {"nvidia-fabricmanager"});
+    const bool runs = service != nullptr && service->active_state == "active";
+    one.red(
+        runs ? Status::kWarn : Status::kFail,
+        {.message = fmt::format("nvidia-fabricmanager of {} is version {} and the driver {}: it {}, and "
+                                "without it CUDA ends with error 802, \"system not yet initialized\"",
+                                *node.name, *manager, *driver,
+                                runs ? "runs still, will refuse to start the next time" : "refuses to start"),
+         .expected = *driver,
+         .observed = *manager,
+         .remedy = equal_versions(node, *manager, *driver)});
   });
 }
 
@@ -268,8 +310,17 @@ std::span<const Rule> gpu_rules() {
        .standard = "active on boards with NVSwitch",
        .remedy = "Start it; its version must equal the driver's.",
        .fixture = "h100-fabric-manager-down",
-       .explained_by = {"gpu.driver", "gpu.sxid"},
+       .explained_by = {"gpu.driver", "gpu.sxid", "gpu.fabric-manager-version"},
        .check = fabric_manager},
+      {.id = "gpu.fabric-manager-version",
+       .title = "fabric manager has the driver's version",
+       .why = "It refuses to run beside a driver of another version; an upgrade of one package is enough.",
+       .source = "nv-fabricmanager --version; /proc/driver/nvidia/version",
+       .standard = "equal on boards with NVSwitch (NVIDIA Fabric Manager user guide)",
+       .remedy = "Install the fabric manager of the driver's version.",
+       .fixture = "h100-fabric-manager-version",
+       .explained_by = {"gpu.driver"},
+       .check = fabric_manager_version},
   };
   return kRules;
 }

@@ -261,7 +261,7 @@ std::span<const Rule> gpu_link_rules() {
        .standard = "completed, success, healthy; nvml.h",
        .remedy = "Fabric manager: log, version, restart.",
        .fixture = "h200-fabric",
-       .explained_by = {"gpu.fabric-manager", "gpu.answers"},
+       .explained_by = {"gpu.fabric-manager-version", "gpu.fabric-manager", "gpu.answers"},
        .check = fabric},
       {.id = "gpu.peers",
        .title = "GPUs reach each other's memory",

@@ -321,6 +321,16 @@ std::span<const Rule> nccl_rules() {
        .fixture = "v100-nccl-conf-file",
        .explained_by = {},
        .check = by_lint},
+      {.id = "nccl.net-plugin",
+       .title = "network plugin is there",
+       .why = "NCCL goes on without a plugin that it cannot open, over a network that nobody chose.",
+       .source = "NCCL_NET_PLUGIN beside ldconfig -p, or the file that it names",
+       .standard =
+           "in the loader's cache (as named, or libnccl-net-NAME.so); not judged where it cannot be read",
+       .remedy = "Install it, or remove the name.",
+       .fixture = "v100-nccl-net-plugin",
+       .explained_by = {},
+       .check = by_lint},
       {.id = "nccl.debug",
        .title = "NCCL's debug output is off by default",
        .why =

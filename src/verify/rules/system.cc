@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "verify/areas.h"
+#include "verify/boot_setting.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -42,8 +43,7 @@ void processors_online(const Survey& survey, Judge& judge) {
 
 void numa_balancing(const Survey& survey, Judge& judge) {
   each_node(survey, judge, "kernel.numa_balancing", [](Case& one, const NodeView& node) {
-    if (!node.has_accelerators() || node.facts->system.cpu.numa_nodes.size() < 2)
-      return one.not_applicable("one NUMA node, or no GPU and no RDMA adapter");
+    if (!balancing_matters(node)) return one.not_applicable("one NUMA node, or no GPU and no RDMA adapter");
     const auto& sysctl = node.facts->system.sysctl;
     const auto found = sysctl.find("kernel.numa_balancing");
     if (found == sysctl.end()) return one.not_applicable("the kernel has no such setting");

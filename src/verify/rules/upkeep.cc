@@ -1,9 +1,11 @@
 // The node's upkeep: what its next boot brings.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "verify/areas.h"
+#include "verify/boot_setting.h"
 #include "verify/tools.h"
 #include "verify/walk.h"
 
@@ -90,6 +92,29 @@ void kernel_headers(const Survey& survey, Judge& judge) {
   });
 }
 
+void settings_at_boot(const Survey& survey, Judge& judge) {
+  each_node(survey, judge, "sysctl.d", [](Case& one, const NodeView& node) {
+    const auto wanted = wanted_settings(node);
+    if (wanted.empty()) return one.not_applicable("no rule asks for a kernel setting here");
+    if (one.lacks_systemd(node)) return;
+    const auto* files =
+        one.read_if_there(node.facts->system.sysctl_at_boot, "not recorded, or no sysctl.d here");
+    if (files == nullptr) return;
+    const BootOutlook outlook = after_reboot(node, wanted, *files);
+    if (outlook.nothing_fits()) return one.not_applicable("what rules ask for is not set now");
+    if (outlook.lost.empty() && !outlook.doubts.empty())
+      return one.unknown(fmt::format("{}", fmt::join(outlook.doubts, "; ")));
+    if (outlook.lost.empty()) return one.pass(fmt::format("{}", fmt::join(outlook.kept, ", ")));
+    const std::string why = why_lost(outlook);
+    one.warn({.message = fmt::format("{} has settings that are right now and gone after a reboot: {}",
+                                     *node.name, why),
+              .expected = "set by a file of sysctl.d, or by the kernel itself",
+              .observed = why,
+              .remedy = {"Write what holds now to a file that is read after all others that set it.",
+                         keep_at_boot(outlook)}});
+  });
+}
+
 }  // namespace
 
 std::span<const Rule> upkeep_rules() {
@@ -122,6 +147,15 @@ std::span<const Rule> upkeep_rules() {
        .fixture = "h100-kernel-headers",
        .explained_by = {"gpu.module-built"},
        .check = kernel_headers},
+      {.id = "host.settings-at-boot",
+       .title = "next boot brings the same settings",
+       .why = "What was set by hand passes every test and is gone after the next reboot, on this node only.",
+       .source = "/proc/sys beside /etc/sysctl.d, /run/sysctl.d, /usr/lib/sysctl.d",
+       .standard = "what host.socket-buffers and host.numa-balancing ask for, by sysctl.d(5)",
+       .remedy = "A file in /etc/sysctl.d.",
+       .fixture = "h100-settings-unsaved",
+       .explained_by = {},
+       .check = settings_at_boot},
   };
   return kRules;
 }

@@ -248,6 +248,8 @@ class Machine(Tree):
         self.file("/proc/sys/kernel/random/boot_id", "00000000-0000-4000-8000-000000000000")
         self.file("/proc/sys/net/core/rmem_max", 268435456)
         self.file("/proc/sys/net/core/wmem_max", 268435456)
+        self.block("/etc/sysctl.d/90-rdma.conf", "net.core.rmem_max = 268435456\nnet.core.wmem_max = 268435456\n"
+                                                 "kernel.numa_balancing = 0")
         if self.arch == "x86_64":
             processors = [f"processor\t: {i}\nmodel name\t: {cpu}\nphysical id\t: {i}" for i in range(sockets)]
         else:
@@ -267,7 +269,8 @@ class Machine(Tree):
                                     "SwapTotal:      0 kB\nHugePages_Total:       0\nHugePages_Free:        0\n"
                                     "Hugepagesize:       2048 kB")
         self.limits("/proc/self/limits", "unlimited")
-        self.block(f"/boot/config-{kernel}", f"CONFIG_PCI_P2PDMA={'y' if p2pdma else 'n'}\nCONFIG_INFINIBAND=m")
+        self.block(f"/boot/config-{kernel}", f"CONFIG_PCI_P2PDMA={'y' if p2pdma else 'n'}\nCONFIG_INFINIBAND=m\n"
+                   "CONFIG_NUMA_BALANCING_DEFAULT_ENABLED=y")
         self.call("uname", {"machine": self.arch})
         self.call("clock", {"utc": "2026-01-19T12:00:00Z", "synchronised": True})
         for path in ("/", "/tmp"):
@@ -553,6 +556,8 @@ mlx5_8 to mlx5_10.
         one.bridge(["0000:00", upstream], 0, (4, 4))
         one.nvme(drive, ["0000:00", upstream, f"0000:0{3 + drive}:00.0"], "SAMSUNG MZQL23T8HCLS-00A07", 0, (4, 4))
     one.nvidia("570.124.06", opened=True)
+    one.file("/usr/bin/nv-fabricmanager", "")
+    one.command("nv-fabricmanager --version", "Fabric Manager version is : 570.124.06")
     one.loopback()
     one.bridge(["0000:00", "0000:00:1c.0"], 0, (1, 1))
     one.pci(["0000:00", "0000:00:1c.0", "0000:02:00.0"], 0x8086, 0x1533, 0x020000, "igb", 0, (1, 1))
