@@ -1,5 +1,6 @@
 #include "campaign/neighbours.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
