@@ -1,5 +1,9 @@
 #include "campaign/neighbours.h"
 
+#include <algorithm>
+#include <map>
+#include <utility>
+
 namespace railbed {
 
 std::vector<std::vector<Pair>> neighbour_rounds(const Rail& rail) {
@@ -13,6 +17,27 @@ std::vector<std::vector<Pair>> neighbour_rounds(const Rail& rail) {
   // The pair that closes the ring meets both its neighbours in their rounds when the number is odd.
   if (count > 2 && count % 2 == 0) rounds[1].push_back(pair(count - 1));
   if (count > 2 && count % 2 == 1) rounds.push_back({pair(count - 1)});
+  return rounds;
+}
+
+std::vector<std::vector<PairOfRails>> rounds_of_all_rails(const Cluster& cluster) {
+  std::vector<std::vector<std::vector<Pair>>> by_rail;
+  std::map<std::pair<std::string, std::string>, std::vector<const Rail*>> joined;
+  for (const Rail& rail : cluster.rails) {
+    by_rail.push_back(neighbour_rounds(rail));
+    for (const auto& round : by_rail.back())
+      for (const Pair& pair : round) joined[std::minmax(pair.from, pair.to)].push_back(&rail);
+  }
+  std::vector<std::vector<PairOfRails>> rounds;
+  for (const auto& of_rail : by_rail)
+    for (const auto& round : of_rail) {
+      std::vector<PairOfRails> pairs;
+      for (const Pair& pair : round) {
+        auto rails = std::exchange(joined[std::minmax(pair.from, pair.to)], {});
+        if (rails.size() > 1) pairs.push_back({std::move(rails), pair.from, pair.to});
+      }
+      if (!pairs.empty()) rounds.push_back(std::move(pairs));
+    }
   return rounds;
 }
 

@@ -20,4 +20,14 @@ struct Pair {
 // rounds for an even number of nodes, three for an odd one, one for two nodes, none for fewer.
 std::vector<std::vector<Pair>> neighbour_rounds(const Rail& rail);
 
+struct PairOfRails {
+  std::vector<const Rail*> rails;  // of the cluster given, at least two
+  std::string from;
+  std::string to;
+  bool operator==(const PairOfRails&) const = default;
+};
+
+// All who are neighbours on more than one rail, each two once, in rounds of the same kind.
+std::vector<std::vector<PairOfRails>> rounds_of_all_rails(const Cluster& cluster);
+
 }  // namespace railbed

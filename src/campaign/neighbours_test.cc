@@ -43,5 +43,25 @@ TEST(NeighbourRounds, EveryNodeMeetsBothNeighboursAndNobodyIsBusyTwice) {
   }
 }
 
+TEST(RoundsOfAllRails, MeetOverWhatTheyAreNeighboursOn) {
+  Cluster cluster;
+  for (const char* name : {"rail0", "rail1"}) {
+    cluster.rails.push_back(rail_of(4));
+    cluster.rails.back().name = name;
+  }
+  cluster.rails[1].ports.pop_back();  // n3 has no second rail; so n2 and n0 are neighbours there
+  const auto rounds = rounds_of_all_rails(cluster);
+  const std::vector<const Rail*> both{&cluster.rails[0], &cluster.rails[1]};
+  ASSERT_EQ(rounds.size(), 2u);
+  EXPECT_EQ(rounds[0], (std::vector<PairOfRails>{{both, "n0", "n1"}}));
+  EXPECT_EQ(rounds[1], (std::vector<PairOfRails>{{both, "n1", "n2"}}));
+}
+
+TEST(RoundsOfAllRails, OneRailIsMeasuredAloneOnly) {
+  Cluster cluster;
+  cluster.rails.push_back(rail_of(4));
+  EXPECT_TRUE(rounds_of_all_rails(cluster).empty());
+}
+
 }  // namespace
 }  // namespace railbed

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <iterator>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include <tuple>
 
 #include "bench/pairs/measure.h"
+#include "bench/pairs/measure_rails.h"
 #include "campaign/evidence.h"
 #include "campaign/neighbours.h"
 #include "campaign/pair_ways.h"
@@ -20,12 +22,25 @@
 namespace railbed {
 namespace {
 
+// The same for both engines, so that they stand side by side.
+constexpr std::array<std::uint64_t, 3> kProofSizes{4 << 10, 64 << 10, 1 << 20};
+
 BenchPlan plan_for(const Rail& rail, const ProofPlan& proof) {
   BenchPlan plan;
   if (rail.fabric == Fabric::kEthernet) plan.engines = {Engine::kTcp};
   plan.seconds = proof.seconds;
   plan.both_ways = true;
-  plan.sizes = {4 << 10, 64 << 10, 1 << 20};  // the same for both engines, so that they stand side by side
+  plan.sizes = {kProofSizes.begin(), kProofSizes.end()};
+  return plan;
+}
+
+// Of the largest messages that each rail alone was measured with.
+BenchPlan at_once_plan(Engine engine, const ProofPlan& proof) {
+  BenchPlan plan;
+  plan.engines = {engine};
+  plan.seconds = proof.seconds;
+  plan.latency = false;
+  plan.sizes = {kProofSizes.back()};
   return plan;
 }
 
@@ -50,12 +65,17 @@ class Prover {
 
   void look() { surveyed_ = survey_nodes(fleet_, caller_, options_, cluster_); }
 
-  void measure_rails(BenchRun& run) {
+  void measure_cluster(BenchRun& run) {
     for (const Rail& rail : cluster_.rails)
       for (const auto& round : neighbour_rounds(rail)) {
         if (caller_.stop.stop_requested()) return;
-        measure_round(round, run);
+        measure_round(round, run, [this](const Pair& pair) { return measure(pair); });
       }
+    for (const auto& round : rounds_of_all_rails(cluster_)) {
+      if (caller_.stop.stop_requested()) return;
+      measure_round(round, run,
+                    [&](const PairOfRails& pair) { return measure_at_once(pair, run.measurements); });
+    }
     caller_.progress("");
   }
 
@@ -88,18 +108,19 @@ class Prover {
   }
 
  private:
-  bool gave_facts(const Pair& pair) const {
+  bool gave_facts(const auto& pair) const {
     return surveyed_.facts.contains(pair.from) && surveyed_.facts.contains(pair.to);
   }
 
   // The pairs of a round have no node in common, so they run at once.
-  void measure_round(const std::vector<Pair>& round, BenchRun& run) {
+  template <class AnyPair, class Measure>
+  void measure_round(const std::vector<AnyPair>& round, BenchRun& run, const Measure& measure_one) {
     std::vector<std::vector<Measurement>> results(round.size());
     {
       std::vector<std::jthread> threads;
       for (std::size_t i = 0; i < round.size(); ++i)
         if (gave_facts(round[i]))
-          threads.emplace_back([this, &round, &results, i] { results[i] = measure(round[i]); });
+          threads.emplace_back([&round, &results, &measure_one, i] { results[i] = measure_one(round[i]); });
     }
     for (auto& result : results) add_measurements(run, std::move(result));
   }
@@ -121,6 +142,32 @@ class Prover {
         from, to, rail, plan,
         [this](std::string_view what) { caller_.progress(fmt::format("measuring: {}", what)); },
         caller_.stop);
+  }
+
+  // The rails that carried alone, over RDMA where they have it.
+  std::vector<Measurement> measure_at_once(const PairOfRails& pair, const std::vector<Measurement>& alone) {
+    for (const Engine engine : {Engine::kRdma, Engine::kTcp}) {
+      std::vector<RailEnds> rails;
+      for (const Rail* rail : pair.rails)
+        if (carried(*rail, pair, engine, alone))
+          rails.push_back({rail->name, end_on(*rail, fleet_, surveyed_, pair.from),
+                           end_on(*rail, fleet_, surveyed_, pair.to)});
+      if (rails.size() > 1)
+        return measure_rails(
+            rails, at_once_plan(engine, plan_),
+            [this](std::string_view what) { caller_.progress(fmt::format("measuring: {}", what)); },
+            caller_.stop);
+    }
+    return {};
+  }
+
+  static bool carried(const Rail& rail, const PairOfRails& pair, Engine engine,
+                      const std::vector<Measurement>& alone) {
+    return std::ranges::any_of(alone, [&](const Measurement& one) {
+      return one.engine == engine && one.metric == Metric::kBandwidth && one.rail == rail.name &&
+             !one.failure && one.message_bytes == kProofSizes.back() &&
+             std::minmax(one.from.node, one.to.node) == std::minmax(pair.from, pair.to);
+    });
   }
 
   std::vector<Measurement> ping_management(const Pair& pair, PairEnd from, PairEnd to) {
@@ -160,7 +207,7 @@ Result<Proof> prove(const Cluster& cluster, const ProofPlan& plan, const RunRequ
   proof.run = begin_run(request);
   Prover prover(cluster, plan, std::move(reach), caller);
   prover.look();
-  if (plan.measure) prover.measure_rails(proof.run);
+  if (plan.measure) prover.measure_cluster(proof.run);
   prover.look_again(proof.run.measurements);
   if (caller.stop.stop_requested()) return fail(ErrorKind::kCancelled, "interrupted: nothing was written");
   prover.judge(proof);

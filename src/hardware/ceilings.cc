@@ -133,16 +133,8 @@ void add_wire(Ceiling& ceiling, const CeilingEnd& a, const CeilingEnd& b, Wire w
   ceiling.limits.push_back(wire_limit(first ? *rate_a : *rate_b, whose, wire, mtu, message_bytes));
 }
 
-std::optional<std::string> pci_address(const CeilingEnd& end) {
-  if (const NetInterface* interface = find_interface(end.facts->net, end.interface))
-    if (interface->pci_address) return *interface->pci_address;
-  if (const RdmaPortRef rdma = rdma_port_of(end.facts->rdma, end.facts->net, end.interface))
-    if (rdma.device->pci_address) return *rdma.device->pci_address;
-  return std::nullopt;
-}
-
 void add_pcie(Ceiling& ceiling, const CeilingEnd& end) {
-  const auto address = pci_address(end);
+  const auto address = adapter_address(end);
   if (!address || !end.facts->pci) return;
   if (auto limit = pcie_limit(*end.facts->pci, *address, end.node))
     ceiling.limits.push_back(std::move(*limit));
@@ -200,6 +192,14 @@ double wire_efficiency(Wire wire, int mtu, std::uint64_t message_bytes) {
   const auto message = static_cast<double>(message_bytes);
   const double packets = std::ceil(message / payload);
   return message / (message + packets * overhead_of(wire) + kReth);
+}
+
+std::optional<std::string> adapter_address(const CeilingEnd& end) {
+  if (const NetInterface* interface = find_interface(end.facts->net, end.interface))
+    if (interface->pci_address) return *interface->pci_address;
+  if (const RdmaPortRef rdma = rdma_port_of(end.facts->rdma, end.facts->net, end.interface))
+    if (rdma.device->pci_address) return *rdma.device->pci_address;
+  return std::nullopt;
 }
 
 BitRate pcie_rate(const PcieLink& link) {

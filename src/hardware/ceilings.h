@@ -55,6 +55,9 @@ struct CeilingEnd {
   const Facts* facts = nullptr;
 };
 
+// The PCI address of the adapter behind an end that has facts; nothing of virtual ones.
+std::optional<std::string> adapter_address(const CeilingEnd& end);
+
 // Every limit of the path between two ends, the binding one first: the slower link's rate at this MTU and,
 // for each end, the narrowest PCIe hop between adapter and memory. Virtual devices make it nominal.
 Ceiling path_ceiling(const CeilingEnd& a, const CeilingEnd& b, Wire wire, int mtu,

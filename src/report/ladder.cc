@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "report/html.h"
+#include "report/paths.h"
 
 namespace railbed {
 namespace {
@@ -74,9 +75,16 @@ std::string bar(const Rung& rung, double full) {
   return text;
 }
 
-std::string row(const Ladder& ladder, const Rung& rung) {
+// A root that explains several rungs is told once.
+std::string why_no_number(const Rung& rung, ToldRoots& told) {
+  const bool failed = rung.measurement && rung.measurement->failure;
+  if (failed && told.is_told(*rung.measurement)) return fmt::format("FAILED, {}", kSameRoot);
+  return printable(no_number_text(rung));
+}
+
+std::string row(const Ladder& ladder, const Rung& rung, ToldRoots& told) {
   std::string text = fmt::format("  {:<18} ", rung_name(rung.kind));
-  if (!rung.has_number()) return text + printable(no_number_text(rung)) + '\n';
+  if (!rung.has_number()) return text + why_no_number(rung, told) + '\n';
   text += fmt::format("{} {:>10}", bar(rung, full_scale(ladder)), to_text(BitRate{rung.rate()}));
   const Ceiling& ceiling = rung.measurement->ceiling;
   if (rung.share)
@@ -138,7 +146,8 @@ Html draw(const Ladder& ladder, double top) {
 
 std::string ladder_text(const Ladder& ladder) {
   std::string text = printable(fmt::format("ladder, {}: {} → {}", ladder.rail, ladder.a, ladder.b)) + '\n';
-  for (const Rung& rung : ladder.rungs) text += row(ladder, rung);
+  ToldRoots told;
+  for (const Rung& rung : ladder.rungs) text += row(ladder, rung, told);
   return text + "  " + ladder_verdict(ladder) + '\n' + causes_text(ladder);
 }
 

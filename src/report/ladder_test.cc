@@ -46,6 +46,18 @@ TEST(LadderText, EveryRungHasANumberOrAReason) {
             "  TCP, 50 % of the wire is left: MTU 1500\n");
 }
 
+TEST(LadderText, ARootOfSeveralRungsIsToldOnce) {
+  Ladder ladder = climbed();
+  Measurement broken;
+  broken.failure = Failure{"connect", "gpu02: ib0 is down; no answer", "ip link set ib0 up"};
+  broken.failure->root = FailureRoot{PathLayer::kLink, "gpu02", "gpu02: ib0 is down", {}};
+  for (Rung& rung : ladder.rungs) rung = {.kind = rung.kind, .measurement = broken};
+  const std::string text = ladder_text(ladder);
+  EXPECT_THAT(text, HasSubstr("TCP                FAILED: gpu02: ib0 is down; no answer\n"));
+  EXPECT_THAT(text, HasSubstr("RDMA, host memory  FAILED, of the same root, above\n"));
+  EXPECT_EQ(text.find("is down"), text.rfind("is down")) << text;
+}
+
 TEST(LadderText, SaysWhenNothingLosesOrNothingCanBeJudged) {
   Ladder ladder = climbed();
   ladder.loser = -1;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "report/all_rails.h"
 #include "report/escape.h"
 #include "report/paths.h"
 
@@ -132,7 +133,8 @@ std::string render_text(const std::vector<Measurement>& measurements, const Text
   ToldRoots told;
   for (std::size_t i = 0; i < shown; ++i) text += (i > 0 ? "\n" : "") + write_path(paths[i], told);
   if (shown < paths.size()) text += '\n' + sum_up(paths, shown);
-  return text;
+  const std::string at_once = all_rails_text(measurements, options.all);
+  return text + (text.empty() || at_once.empty() ? "" : "\n") + at_once;
 }
 
 }  // namespace railbed

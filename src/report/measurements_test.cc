@@ -53,6 +53,26 @@ TEST(MeasurementsText, PutsTcpBesideRdmaAndEachBesideItsCeiling) {
 )");
 }
 
+TEST(MeasurementsText, AllRailsAtOnceStandBesideEachAlone) {
+  std::vector<Measurement> all{bandwidth(Engine::kRdma, 1 << 20, 390, 392, "wire at MTU 4096"),
+                               bandwidth(Engine::kRdma, 1 << 20, 380, 392, "wire at MTU 4096")};
+  all[1].rail = "rail1";
+  for (const auto& [rail, gigabits] : {std::pair{"rail0", 390.0}, {"rail1", 190.0}, {"all rails", 580.0}}) {
+    all.push_back(bandwidth(Engine::kRdma, 1 << 20, gigabits, 784, "sum of 2 rails"));
+    all.back().rail = rail;
+    all.back().operation = "all rails at once";
+  }
+  const std::string text = render_text(all);
+  EXPECT_THAT(text, HasSubstr(R"(
+all rails at once  gpu01 → gpu02
+  RDMA  580 Gb/s: 75 % of 770 Gb/s that they carry alone
+        74 % of 784 Gb/s, limited by the sum of 2 rails
+        rail0: 390 Gb/s (alone 390 Gb/s)
+        rail1: 190 Gb/s (alone 380 Gb/s)
+)"));
+  EXPECT_THAT(text, Not(HasSubstr("all rails  gpu01")));
+}
+
 TEST(MeasurementsText, ANominalCeilingIsNoVerdict) {
   Measurement nominal = bandwidth(Engine::kTcp, 65536, 33, 10, "veth");
   nominal.ceiling.nominal = true;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "report/all_rails.h"
 #include "report/charts.h"
 #include "report/page_sections.h"
 
@@ -123,6 +124,7 @@ Html draw_paths(const std::vector<Measurement>& measurements) {
   Html all;
   for (std::size_t i = 0; i < std::min(paths.size(), kPathsDrawn); ++i) all += draw_path(paths[i]);
   if (is_many) all += path_table(paths);
+  all += draw_all_rails(measurements);
   return html(R"(<p class="legend quiet"><span class="key tcp">TCP</span> )"
               R"(<span class="key rdma">RDMA</span> <span><i class="tick"></i> ceiling</span> )"
               R"(<span><i class="tick nominal"></i> nominal ceiling</span></p>{})",

@@ -8,6 +8,8 @@
 #include <set>
 #include <tuple>
 
+#include "results/all_rails.h"
+
 namespace railbed {
 namespace {
 
@@ -88,6 +90,7 @@ std::vector<Path> paths_of(const std::vector<Measurement>& measurements) {
   for (const Measurement& run : measurements) {
     const bool is_ping = run.engine == Engine::kPing;
     if (is_ping && run.failure) continue;
+    if (is_at_once(run) && !run.failure) continue;  // in a table of their own
     if (!is_ping && std::ranges::find(kEngines, run.engine) == kEngines.end())
       continue;  // not between two nodes
     const auto [it, is_new] = index.emplace(std::tuple{run.rail, run.from.node, run.to.node}, paths.size());

@@ -48,5 +48,6 @@ std::span<const Rule> fleet_rules();         // nodes compared with each other
 std::span<const Rule> alike_rules();         // firmware, settings and clocks of nodes compared
 std::span<const Rule> measured_rules();      // what the engines measured
 std::span<const Rule> compared_rules();      // measurements compared: both ways, rails, other work
+std::span<const Rule> all_rails_rules();     // all rails at once against each alone
 
 }  // namespace railbed

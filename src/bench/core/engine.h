@@ -32,6 +32,8 @@ class PairEngine {
   }
   // The largest message, as far as it is known by now.
   virtual std::uint64_t largest_message(int /*operation*/) const { return UINT64_MAX; }
+  // Does before the first number what can be done without it, where several engines are to begin at once.
+  virtual void get_ready() {}
   // Fills in a measurement whose engine, metric, operation, rail, ends, size and streams are set. Returns
   // within the planned time and some seconds; what went wrong stands in `failure`.
   virtual void measure(int operation, bool from_a, Measurement& measurement) = 0;

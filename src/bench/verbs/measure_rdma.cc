@@ -382,8 +382,9 @@ void RdmaPair::measure_bandwidth(RdmaOperation operation, bool from_a, const Ben
   measurement.failure = failure_ = staged_failure(operation);
   if (measurement.failure) return;
   const RdmaRun run = run_of(plan, operation, measurement.message_bytes);
-  measurement.failure = prepare(run, stop);
-  if (measurement.failure) return;
+  measurement.failure = failure_ = prepare(run, stop);
+  unprepared_ = failure_.has_value();
+  if (unprepared_) return;
   const auto before_from = count(from, stop);
   const auto before_to = count(to, stop);
   if (plan.duplex) {
@@ -410,8 +411,9 @@ void RdmaPair::measure_latency(RdmaOperation operation, bool from_a, const Bench
   measurement.failure = failure_;
   if (measurement.failure) return;
   const RdmaRun run = run_of(plan, operation, measurement.message_bytes);
-  measurement.failure = prepare(run, stop);
-  if (measurement.failure) return;
+  measurement.failure = failure_ = prepare(run, stop);
+  unprepared_ = failure_.has_value();
+  if (unprepared_) return;
   RdmaRun ping = run;
   RdmaRun echo = run;
   ping.session = from.opened.session;

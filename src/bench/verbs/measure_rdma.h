@@ -26,6 +26,9 @@ class RdmaPair {
   RdmaPair& operator=(const RdmaPair&) = delete;
 
   const std::optional<Failure>& failure() const { return failure_; }
+  // Whether the failure came before anything was measured: a session was lost, or its memory. A pair that is
+  // opened anew may do better.
+  bool unprepared() const { return unprepared_; }
   Wire wire() const { return wire_; }
   int mtu() const { return mtu_; }
   // PCI address of the GPU whose memory this end, one of the two, uses; empty: host memory.
@@ -78,6 +81,7 @@ class RdmaPair {
   Wire wire_ = Wire::kRoceV2Ipv4;
   std::string doubt_;
   std::optional<Failure> failure_;
+  bool unprepared_ = false;
 };
 
 }  // namespace railbed

@@ -42,17 +42,16 @@ class RdmaEngine : public PairEngine {
     return static_cast<std::uint64_t>(pair_->mtu());
   }
 
-  // A pair that failed is opened anew for what comes next, and so is one that has posted its receives.
+  void get_ready() override { open_for(at(0)); }
+
+  // A pair that failed is opened anew for what comes next, and so is one that has posted its receives. One
+  // that could not be prepared is opened anew once for the same number.
   void measure(int operation, bool from_a, Measurement& measurement) override {
-    const bool datagrams = at(operation) == RdmaOperation::kDatagram;
-    if (pair_ && (pair_->failure() || used_up_ || datagrams_ != datagrams)) pair_.reset();
-    datagrams_ = datagrams;
-    if (!pair_) pair_ = std::make_unique<RdmaPair>(a_, b_, plan_, datagrams, stop_);
-    used_up_ = has_receiver(at(operation));
-    if (measurement.metric == Metric::kBandwidth)
-      pair_->measure_bandwidth(at(operation), from_a, plan_, measurement, stop_);
-    else
-      pair_->measure_latency(at(operation), from_a, plan_, measurement, stop_);
+    Measurement again = measurement;
+    try_once(at(operation), from_a, measurement);
+    if (!pair_->unprepared() || stop_.stop_requested()) return;
+    try_once(at(operation), from_a, again);
+    measurement = std::move(again);
   }
 
   Ceiling ceiling(bool from_a, const Measurement& measurement) const override {
@@ -71,6 +70,22 @@ class RdmaEngine : public PairEngine {
 
  private:
   RdmaOperation at(int operation) const { return plan_.operations[static_cast<std::size_t>(operation)]; }
+
+  void try_once(RdmaOperation operation, bool from_a, Measurement& measurement) {
+    open_for(operation);
+    used_up_ = has_receiver(operation);
+    if (measurement.metric == Metric::kBandwidth)
+      pair_->measure_bandwidth(operation, from_a, plan_, measurement, stop_);
+    else
+      pair_->measure_latency(operation, from_a, plan_, measurement, stop_);
+  }
+
+  void open_for(RdmaOperation operation) {
+    const bool datagrams = operation == RdmaOperation::kDatagram;
+    if (pair_ && (pair_->failure() || used_up_ || datagrams_ != datagrams)) pair_.reset();
+    datagrams_ = datagrams;
+    if (!pair_) pair_ = std::make_unique<RdmaPair>(a_, b_, plan_, datagrams, stop_);
+  }
 
   const PairEnd& a_;
   const PairEnd& b_;

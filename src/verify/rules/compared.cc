@@ -8,8 +8,10 @@
 #include <optional>
 #include <tuple>
 
+#include "results/all_rails.h"
 #include "verify/areas.h"
 #include "verify/judge.h"
+#include "verify/numbers.h"
 
 namespace railbed {
 namespace {
@@ -58,43 +60,10 @@ Case about_link(Judge& judge, const Link& link) {
   return judge.on_cluster(link_name(link), {"rail:" + link.rail, "node:" + link.one, "node:" + link.other});
 }
 
-bool has_number(const Measurement& one) { return !one.failure && one.summary.samples > 0; }
-
 // Both ways at once, in the company of others, or of one packet a message: other things than the path bind.
 bool is_of_the_path(const Measurement& one) {
   return !one.operation.starts_with("datagram") && !one.operation.ends_with(" duplex") &&
-         !one.operation.ends_with("together") && one.from.interface != "lo";
-}
-
-bool is_software(const Survey& survey, const Measurement& one) {
-  const Rail* rail = find_rail(survey.evidence.cluster, one.rail);
-  return one.engine != Engine::kRdma || (rail != nullptr && !rail->rdma_driver.empty()) ||
-         one.ceiling.nominal;
-}
-
-std::string name_of(const Measurement& one) {
-  if (one.engine == Engine::kPing) return "ping";
-  std::string name(one.engine == Engine::kRdma ? "RDMA" : "TCP");
-  return one.operation.empty() || one.operation == "write" ? name : name + ' ' + one.operation;
-}
-
-// "; gpu02 was busy …", of all who were.
-std::string busy_ends(std::initializer_list<const Measurement*> numbers) {
-  std::map<std::string, std::string> texts;
-  for (const Measurement* number : numbers)
-    for (const Endpoint* end : {&number->from, &number->to})
-      if (is_busy(*end)) texts.emplace(end->node, busy_text(*end));
-  std::string text;
-  for (const auto& [node, one] : texts) text += (text.empty() ? "" : "; ") + one;
-  return text;
-}
-
-// A slow number that a busy node may have made cannot be held against the path, unless it is far too slow.
-void accuse(Case& each, bool fails, const std::string& busy, Complaint complaint) {
-  if (!busy.empty()) each.add_evidence(busy);
-  if (!fails && !busy.empty())
-    return each.unknown(fmt::format("{}; {}: measure again when it is idle", complaint.message, busy));
-  each.red(fails ? Status::kFail : Status::kWarn, std::move(complaint));
+         !one.operation.ends_with("together") && !is_at_once(one) && one.from.interface != "lo";
 }
 
 // --- both ways ---

@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "results/all_rails.h"
 #include "verify/areas.h"
 #include "verify/floor.h"
 #include "verify/judge.h"
@@ -69,6 +70,7 @@ std::string_view why_not_judged(const Measurement& one) {
     return "messages of one packet: a processor bounds them, not the path";
   if (one.operation.ends_with(" duplex"))
     return "both ways at once: how much of twice the link is usual is not known";
+  if (is_at_once(one)) return "all rails at once: measured.all-rails judges their total";
   return "";
 }
 
@@ -252,6 +254,8 @@ std::map<Path, PathLosses> losses_of(const std::vector<Measurement>& measurement
   std::map<Path, PathLosses> all;
   for (const Measurement& one : measurements) {
     if (one.failure || one.engine == Engine::kPing) continue;  // a ping that is not answered may be no loss
+    // What TCP sends again while all rails carry may only have waited for a processor; a total has it twice.
+    if (is_total(one) || (is_at_once(one) && one.engine == Engine::kTcp)) continue;
     const auto [first, second] = std::minmax(one.from.node, one.to.node);
     Losses& losses = all[{one.rail, first, second}][one.engine];
     if (one.from.interface == "lo") continue;  // what is sent again there only waited for a processor

@@ -1,0 +1,72 @@
+#include "bench/pairs/measure_rails.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/core/local_peer.h"
+#include "bench/engines/handlers.h"
+#include "host/open.h"
+#include "results/all_rails.h"
+
+namespace railbed {
+namespace {
+
+const IpAddress kThisMachine = *IpAddress::parse("127.0.0.1");
+
+BenchPlan plan_at_once() {
+  BenchPlan plan;
+  plan.engines = {Engine::kTcp};
+  plan.seconds = 0.3;
+  plan.warmup = 0.05;
+  plan.sizes = {65536};
+  plan.streams = 1;
+  return plan;
+}
+
+// So many rails that sessions of one measurement would lose each other if agents kept few.
+TEST(MeasureRails, AllCarryAtOnceEachWayAndAddUp) {
+  constexpr std::size_t kRails = 16;
+  LocalPeer a("a", bench_handlers(open_this_machine()));
+  LocalPeer b("b", bench_handlers(open_this_machine()));
+  std::vector<RailEnds> rails;
+  for (std::size_t i = 0; i < kRails; ++i)
+    rails.push_back(
+        {"rail" + std::to_string(i), {&a, "lo", kThisMachine, nullptr}, {&b, "lo", kThisMachine, nullptr}});
+  std::vector<std::string> said;
+  const auto all =
+      measure_rails(rails, plan_at_once(), [&](std::string_view text) { said.emplace_back(text); }, {});
+  EXPECT_EQ(said, (std::vector<std::string>{"tcp bandwidth a → b, 16 rails at once",
+                                            "tcp bandwidth b → a, 16 rails at once"}));
+  ASSERT_EQ(all.size(), 2 * (kRails + 1));
+  for (const Measurement& one : all) {
+    EXPECT_FALSE(one.failure) << one.failure->cause;
+    EXPECT_EQ(one.operation, "all rails at once");
+    EXPECT_EQ(one.wrong_bytes, 0u);
+    EXPECT_GT(one.summary.median, 0);
+  }
+  const auto ways = all_rails_of(all);
+  ASSERT_EQ(ways.size(), 2u);
+  EXPECT_EQ(ways[1].total->from.node, "b");
+  EXPECT_EQ(ways[0].rails.size(), kRails);
+  EXPECT_EQ(ways[0].total->streams, static_cast<int>(kRails));
+  double sum = 0;
+  for (const RailPart& part : ways[0].rails) sum += part.at_once->summary.mean;
+  EXPECT_NEAR(ways[0].total->summary.mean / sum, 1, 0.01);
+}
+
+TEST(MeasureRails, OneThatFailsLeavesNoTotal) {
+  LocalPeer a("a", bench_handlers(open_this_machine()));
+  LocalPeer b("b", bench_handlers(open_this_machine()));
+  const PairEnd bare{&b, "ens6", std::nullopt, nullptr};
+  const auto all =
+      measure_rails({{"rail0", {&a, "lo", kThisMachine, nullptr}, {&b, "lo", kThisMachine, nullptr}},
+                     {"rail1", {&a, "lo", kThisMachine, nullptr}, bare}},
+                    plan_at_once(), {}, {});
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_FALSE(all[0].failure);
+  EXPECT_TRUE(all[1].failure);
+  EXPECT_TRUE(all_rails_of(all).empty());
+}
+
+}  // namespace
+}  // namespace railbed

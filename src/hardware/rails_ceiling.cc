@@ -1,0 +1,130 @@
+// Rails do not simply add up: two ports of one card share its slot, cards below one PCIe switch share the
+// link above it, and two functions of a DGX Spark's adapter may be ways to one cable. On a node the hops that
+// interfaces share form a tree. From its leaves up each hop takes what its rails bring, or what it can carry
+// where that is less; what comes out at the root is what the rails of that node carry together.
+#include "hardware/rails_ceiling.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "facts/facts.h"
+#include "hardware/spark.h"
+
+namespace railbed {
+namespace {
+
+const PciDevice* adapter_of(const Facts& facts, std::string_view interface) {
+  const auto address = adapter_address({{}, interface, &facts});
+  return address ? find_pci(items(facts.pci), *address) : nullptr;
+}
+
+// Functions of one slot have one link to it: "0000:01:00.1" → "0000:01:00".
+std::string slot_of(const PciDevice& device) { return device.address.substr(0, device.address.rfind('.')); }
+
+void add_pcie_hops(std::map<std::string, SharedHop>& hops, const Facts& facts, std::string_view node,
+                   const std::string& interface) {
+  const PciDevice* adapter = adapter_of(facts, interface);
+  if (adapter == nullptr) return;
+  for (const PciDevice* hop : path_to_root(items(facts.pci), *adapter)) {
+    if (!hop->link_now || hop->link_now->width <= 0) continue;
+    SharedHop& shared = hops[hop == adapter ? slot_of(*hop) : hop->address];
+    shared.interfaces.push_back(interface);
+    shared.limit = {fmt::format("{} at {} of {}", describe_link(*hop->link_now), hop->address, node),
+                    pcie_rate(*hop->link_now), hop->link_now.from()};
+  }
+}
+
+// What each interface brings to its node, after all hops that it shares.
+double carried(const std::vector<SharedHop>& hops, std::map<std::string, double> rates) {
+  for (const SharedHop& hop : hops) {
+    double sum = 0;
+    for (const std::string& interface : hop.interfaces) sum += rates[interface];
+    if (sum <= hop.limit.rate.bits_per_second || sum <= 0) continue;
+    for (const std::string& interface : hop.interfaces)
+      rates[interface] *= hop.limit.rate.bits_per_second / sum;
+  }
+  return std::accumulate(rates.begin(), rates.end(), 0.0,
+                         [](double sum, const auto& rate) { return sum + rate.second; });
+}
+
+// Rails whose interfaces are ways to one cable: its rate is that of its wire.
+std::vector<SharedHop> shared_cables(const std::vector<RailPath>& rails, const CeilingEnd RailPath::*end) {
+  std::vector<SharedHop> cables;
+  for (std::size_t i = 0; i < rails.size(); ++i)
+    for (std::size_t k = i + 1; k < rails.size(); ++k) {
+      const CeilingEnd& one = rails[i].*end;
+      const CeilingEnd& other = rails[k].*end;
+      const Limit* wire = find_wire(rails[i].alone);
+      if (wire == nullptr || !share_spark_cable(*one.facts, one.interface, other.interface)) continue;
+      cables.push_back({{std::string(one.interface), std::string(other.interface)},
+                        {"their one cable", wire->rate, wire->source}});
+    }
+  return cables;
+}
+
+void add_node(Ceiling& ceiling, const std::vector<RailPath>& rails, const CeilingEnd RailPath::*end) {
+  const Facts* facts = (rails.front().*end).facts;
+  const std::string_view node = (rails.front().*end).node;
+  std::map<std::string, double> rates;
+  std::vector<std::string> interfaces;
+  for (const RailPath& rail : rails) {
+    interfaces.emplace_back((rail.*end).interface);
+    rates[interfaces.back()] = rail.alone.limits.front().rate.bits_per_second;
+  }
+  auto hops = shared_hops(*facts, node, interfaces);
+  std::ranges::move(shared_cables(rails, end), std::back_inserter(hops));
+  const double sum = carried({}, rates);
+  std::vector<std::string> binding;
+  for (const SharedHop& hop : hops)
+    if (carried({hop}, rates) < sum)
+      binding.push_back(fmt::format("{} share {}", fmt::join(hop.interfaces, ", "), hop.limit.name));
+  if (binding.empty()) return;
+  const std::string more =
+      binding.size() > 1 ? fmt::format(", and {} more share likewise", binding.size() - 1) : "";
+  ceiling.limits.push_back({fmt::format("rails of {}, where {}{}", node, binding.front(), more),
+                            {carried(hops, rates)},
+                            "the sum of the rails' ceilings, held at each hop that they share"});
+}
+
+}  // namespace
+
+std::vector<SharedHop> shared_hops(const Facts& facts, std::string_view node,
+                                   const std::vector<std::string>& interfaces) {
+  std::map<std::string, SharedHop> hops;
+  for (const std::string& interface : interfaces) add_pcie_hops(hops, facts, node, interface);
+  std::vector<SharedHop> shared;
+  for (auto& [name, hop] : hops) {
+    if (hop.interfaces.size() < 2) continue;
+    const auto same = std::ranges::find(shared, hop.interfaces, &SharedHop::interfaces);
+    if (same == shared.end())
+      shared.push_back(std::move(hop));
+    else if (hop.limit.rate < same->limit.rate)
+      *same = std::move(hop);
+  }
+  std::ranges::stable_sort(shared, {}, [](const SharedHop& hop) { return hop.interfaces.size(); });
+  return shared;
+}
+
+Ceiling rails_ceiling(const std::vector<RailPath>& rails) {
+  Ceiling ceiling;
+  BitRate sum;
+  for (const RailPath& rail : rails) {
+    ceiling.nominal = ceiling.nominal || rail.alone.nominal;
+    if (ceiling.note.empty()) ceiling.note = rail.alone.note;
+    if (rail.alone.limits.empty() || rail.a.facts == nullptr || rail.b.facts == nullptr)
+      return {{}, ceiling.note};
+    sum.bits_per_second += rail.alone.limits.front().rate.bits_per_second;
+  }
+  if (rails.empty()) return ceiling;
+  ceiling.limits.push_back(
+      {fmt::format("sum of {} rails", rails.size()), sum, "the sum of the rails' ceilings"});
+  for (const auto end : {&RailPath::a, &RailPath::b}) add_node(ceiling, rails, end);
+  std::ranges::stable_sort(ceiling.limits, {}, &Limit::rate);
+  return ceiling;
+}
+
+}  // namespace railbed

@@ -1,0 +1,76 @@
+#include "results/all_rails.h"
+
+#include <map>
+#include <utility>
+
+namespace railbed {
+namespace {
+
+constexpr std::string_view kAtOnce = "all rails at once";
+
+// What was measured one way between two nodes.
+using Ways = std::map<std::pair<std::string, std::string>, std::vector<const Measurement*>>;
+
+Ways ways_of(const std::vector<Measurement>& measurements) {
+  Ways ways;
+  for (const Measurement& one : measurements)
+    if (one.metric == Metric::kBandwidth && !one.failure && one.summary.samples > 0)
+      ways[{one.from.node, one.to.node}].push_back(&one);
+  return ways;
+}
+
+bool same_messages(const Measurement& a, const Measurement& b) {
+  return a.engine == b.engine && a.message_bytes == b.message_bytes;
+}
+
+// The best of what the rail carried by itself.
+const Measurement* find_alone(const std::vector<const Measurement*>& way, const Measurement& part) {
+  const Measurement* found = nullptr;
+  for (const Measurement* one : way) {
+    if (is_at_once(*one) || one->rail != part.rail || !same_messages(*one, part)) continue;
+    if (at_once(one->operation) != part.operation) continue;
+    if (found == nullptr || one->summary.median > found->summary.median) found = one;
+  }
+  return found;
+}
+
+AllRails all_rails(const std::vector<const Measurement*>& way, const Measurement& total) {
+  AllRails all{&total, {}};
+  for (const Measurement* part : way)
+    if (is_at_once(*part) && !is_total(*part) && same_messages(*part, total) &&
+        part->operation == total.operation)
+      all.rails.push_back({part, find_alone(way, *part)});
+  return all;
+}
+
+}  // namespace
+
+std::string at_once(std::string_view operation) {
+  return std::string(operation) + (operation.empty() ? "" : ", ") + std::string(kAtOnce);
+}
+
+bool is_at_once(const Measurement& one) { return one.operation.ends_with(kAtOnce); }
+
+bool is_total(const Measurement& one) {
+  return one.metric == Metric::kBandwidth && is_at_once(one) && one.rail == kAllRails;
+}
+
+double AllRails::alone() const {
+  double sum = 0;
+  for (const RailPart& rail : rails) {
+    if (rail.alone == nullptr) return 0;
+    sum += rail.alone->summary.median;
+  }
+  return sum;
+}
+
+std::vector<AllRails> all_rails_of(const std::vector<Measurement>& measurements) {
+  const Ways ways = ways_of(measurements);
+  std::vector<AllRails> all;
+  for (const Measurement& total : measurements)
+    if (is_total(total) && !total.failure && total.summary.samples > 0)
+      all.push_back(all_rails(ways.at({total.from.node, total.to.node}), total));
+  return all;
+}
+
+}  // namespace railbed

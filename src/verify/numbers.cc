@@ -1,0 +1,40 @@
+#include "verify/numbers.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+namespace railbed {
+
+bool has_number(const Measurement& one) { return !one.failure && one.summary.samples > 0; }
+
+bool is_software(const Survey& survey, const Measurement& one) {
+  const Rail* rail = find_rail(survey.evidence.cluster, one.rail);
+  return one.engine != Engine::kRdma || (rail != nullptr && !rail->rdma_driver.empty()) ||
+         one.ceiling.nominal;
+}
+
+std::string name_of(const Measurement& one) {
+  if (one.engine == Engine::kPing) return "ping";
+  std::string name(one.engine == Engine::kRdma ? "RDMA" : "TCP");
+  return one.operation.empty() || one.operation == "write" ? name : name + ' ' + one.operation;
+}
+
+std::string busy_ends(std::initializer_list<const Measurement*> numbers) {
+  std::map<std::string, std::string> texts;
+  for (const Measurement* number : numbers)
+    for (const Endpoint* end : {&number->from, &number->to})
+      if (is_busy(*end)) texts.emplace(end->node, busy_text(*end));
+  std::string text;
+  for (const auto& [node, one] : texts) text += (text.empty() ? "" : "; ") + one;
+  return text;
+}
+
+void accuse(Case& each, bool fails, const std::string& busy, Complaint complaint) {
+  if (!busy.empty()) each.add_evidence(busy);
+  if (!fails && !busy.empty())
+    return each.unknown(fmt::format("{}; {}: measure again when it is idle", complaint.message, busy));
+  each.red(fails ? Status::kFail : Status::kWarn, std::move(complaint));
+}
+
+}  // namespace railbed
