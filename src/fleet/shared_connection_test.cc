@@ -67,7 +67,7 @@ TEST_F(SharedConnection, TheFileIsTheUsersAlone) {
   EXPECT_THAT(*path, StartsWith((root_ / "railbed/").string()));
   EXPECT_EQ(fs::status(*path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
   EXPECT_EQ(fs::status(root_ / "railbed").permissions(), fs::perms::owner_all);
-  EXPECT_EQ(*read_file(*path), *sharing_text(options_, root_ / "railbed"));
+  EXPECT_EQ(*railbed::read_file(*path), *sharing_text(options_, root_ / "railbed"));
   EXPECT_EQ(sharing_config(options_, environment()), path);
 }
 

@@ -164,7 +164,7 @@ std::span<const Rule> all_rails_rules() {
            "not judged",
        .remedy = "What the rails share: PCIe, NUMA, uplinks.",
        .fixture = "measured-all-rails-half",
-       .explained_by = {"measured.loss"},
+       .explained_by = {"net.held-back", "measured.loss"},
        .check = all_rails},
   };
   return kRules;
