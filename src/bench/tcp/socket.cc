@@ -134,9 +134,25 @@ Result<Socket> connect_stream(const IpAddress& from, const IpAddress& to, int po
   return socket;
 }
 
+Break SendPatience::waited() {
+  const std::uint64_t now = now_ns();
+  const auto patience = static_cast<std::uint64_t>(patience_.count());
+  if (began_ == 0) {
+    began_ = since_ = now;
+    acknowledged_ = read_tcp_info(fd_).acknowledged;
+  }
+  if (now - since_ <= patience) return Break::kNone;
+  const std::uint64_t acknowledged = read_tcp_info(fd_).acknowledged;
+  if (acknowledged == acknowledged_) return Break::kStalled;
+  if (now - began_ > 3 * patience) return Break::kSlow;
+  acknowledged_ = acknowledged;
+  since_ = now;
+  return Break::kNone;
+}
+
 Break send_all(int fd, std::span<iovec> parts, std::chrono::nanoseconds patience, const std::stop_token& stop,
                int flags, std::uint64_t* calls) {
-  std::uint64_t stalled_since = 0;
+  SendPatience limit(fd, patience);
   while (!parts.empty()) {
     msghdr message{};
     message.msg_iov = parts.data();
@@ -150,11 +166,10 @@ Break send_all(int fd, std::span<iovec> parts, std::chrono::nanoseconds patience
       else if (errno != EAGAIN && errno != EINTR)
         return Break::kError;
       if (stop.stop_requested()) return Break::kStopped;
-      if (stalled_since == 0) stalled_since = now_ns();
-      if (now_ns() - stalled_since > static_cast<std::uint64_t>(patience.count())) return Break::kStalled;
+      if (const Break why = limit.waited(); why != Break::kNone) return why;
       continue;
     }
-    stalled_since = 0;
+    limit.begin_anew();
     if (calls != nullptr && flags != 0) ++*calls;
     while (!parts.empty() && static_cast<std::size_t>(sent) >= parts[0].iov_len) {
       sent -= static_cast<ssize_t>(parts[0].iov_len);
@@ -220,6 +235,17 @@ void poll_adapter(int fd) {
   setsockopt(fd, SOL_SOCKET, SO_BUSY_POLL, &microseconds, sizeof microseconds);
 }
 
+Break await_close(int fd, std::chrono::nanoseconds patience, const std::stop_token& stop) {
+  SendPatience limit(fd, patience);
+  while (true) {
+    std::byte nothing{};
+    std::size_t got = 0;
+    const Break why = receive_some(fd, {&nothing, 1}, got, std::chrono::milliseconds(kPollSliceMs), stop);
+    if (why != Break::kStalled) return why;
+    if (const Break over = limit.waited(); over != Break::kNone) return over;
+  }
+}
+
 TcpInfo read_tcp_info(int fd) {
   ::tcp_info raw{};  // a kernel older than the header fills only its beginning: tcp(7)
   socklen_t size = sizeof raw;
@@ -227,6 +253,8 @@ TcpInfo read_tcp_info(int fd) {
   TcpInfo info;
   info.segments_sent = raw.tcpi_data_segs_out;
   info.retransmitted = raw.tcpi_total_retrans;
+  info.acknowledged = raw.tcpi_bytes_acked;
+  info.waiting = raw.tcpi_notsent_bytes;
   info.unanswered = raw.tcpi_retransmits;
   info.probes = raw.tcpi_probes;
   info.round_trip_us = raw.tcpi_rtt;

@@ -39,7 +39,25 @@ Result<Socket> connect_stream(const IpAddress& from, const IpAddress& to, int po
                               int stream, std::chrono::milliseconds deadline, std::stop_token stop);
 
 // Why a transfer ended before it was through.
-enum class Break { kNone, kClosed, kStalled, kStopped, kError };
+enum class Break { kNone, kClosed, kStalled, kSlow, kStopped, kError };
+
+// How long a sender waits for room. A full buffer of the kernel takes seconds to leave over a slow path: as
+// long as the other side acknowledges bytes there is progress, and up to three times `patience` are borne.
+class SendPatience {
+ public:
+  SendPatience(int fd, std::chrono::nanoseconds patience) : fd_(fd), patience_(patience) {}
+  // Asked while there is no room: kNone to go on waiting, kStalled after `patience` without any progress,
+  // kSlow after three times as long with some.
+  Break waited();
+  void begin_anew() { began_ = 0; }
+
+ private:
+  int fd_;
+  std::chrono::nanoseconds patience_;
+  std::uint64_t began_ = 0;  // 0: not waiting
+  std::uint64_t since_ = 0;  // the last progress that was seen
+  std::uint64_t acknowledged_ = 0;
+};
 
 // Both move everything or say why not. "Stalled" is no progress at all for `patience`; `errno` is kept for
 // kError. `calls` counts the system calls that sent something.
@@ -56,10 +74,15 @@ void poll_adapter(int fd);
 Break receive_some(int fd, std::span<std::byte> into, std::size_t& got, std::chrono::nanoseconds patience,
                    const std::stop_token& stop);
 
+// Waits until the other side has taken all that was sent, and closes: kClosed.
+Break await_close(int fd, std::chrono::nanoseconds patience, const std::stop_token& stop);
+
 // The kernel's view of a connection (TCP_INFO).
 struct TcpInfo {
   std::uint64_t segments_sent = 0;  // with data
   std::uint64_t retransmitted = 0;  // segments, over the connection's life
+  std::uint64_t acknowledged = 0;   // bytes, over the connection's life
+  std::uint32_t waiting = 0;        // bytes in the buffer that were not sent yet
   std::uint32_t unanswered = 0;     // retransmissions in a row without an acknowledgement
   std::uint32_t probes = 0;         // unanswered probes of a closed receive window
   double round_trip_us = 0;         // smoothed

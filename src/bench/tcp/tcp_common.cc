@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/units.h"
 #include "bench/tcp/block.h"
 #include "bench/tcp/tcp.h"
 
@@ -35,9 +36,15 @@ Failure connect_failure(std::string_view peer, const std::string& text) {
 }
 
 Failure send_failure(std::string_view peer, Break why, int fd) {
-  if (why != Break::kStalled) return broken_off(peer, why, "sending to");
+  if (why != Break::kStalled && why != Break::kSlow) return broken_off(peer, why, "sending to");
   const auto seconds = std::chrono::duration<double>(kSenderPatience).count();
   const TcpInfo info = read_tcp_info(fd);
+  if (why == Break::kSlow)
+    return {"run",
+            fmt::format("the path to {} is too slow for this measurement: {} still wait after {} s", peer,
+                        to_text(ByteCount{info.waiting}), 3 * seconds),
+            "look for a limit on what this end sends (tc -s qdisc show) and for the ports' speeds; "
+            "smaller messages leave less in the buffer (--sizes 4K)"};
   if (info.unanswered > 0)
     return {"run",
             fmt::format("no acknowledgement from {} for {} s ({} retransmissions unanswered)", peer, seconds,

@@ -183,6 +183,23 @@ TEST(TcpThroughput, ReceiverThatStopsReadingIsNamed) {
   EXPECT_THAT(sent.failure->cause, HasSubstr("vm2 stopped reading"));
 }
 
+// As a path of 1 Mb/s would: bytes are acknowledged all the time, and the sender's buffer does not empty.
+TEST(TcpThroughput, ReceiverThatReadsSlowlyIsNotCalledStopped) {
+  const TcpDoor door = open_door();
+  TcpSent sent;
+  std::jthread sender([&] { sent = tcp_send(target_of(door), {1, 1 << 20, 0, 0.2, 42}, {}); });
+  const auto streams = accept_streams(door.listener, door.token, 1, milliseconds(2000), {});
+  ASSERT_TRUE(streams);
+  std::jthread reader([&](const std::stop_token& stop) {
+    std::vector<char> some(32 << 10);
+    while (!stop.stop_requested() && recv(streams->front().get(), some.data(), some.size(), 0) != 0)
+      std::this_thread::sleep_for(milliseconds(250));
+  });
+  sender.join();
+  ASSERT_TRUE(sent.failure);
+  EXPECT_THAT(sent.failure->cause, HasSubstr("the path to vm2 is too slow for this measurement"));
+}
+
 TEST(TcpThroughput, StopEndsBothSides) {
   const TcpDoor door = open_door();
   std::stop_source stop;

@@ -94,9 +94,7 @@ Break send_stream(TcpRun& run, int fd, Blocks& blocks, bool zero_copy, Outbound&
     outbound.copied = without_copy->copied();
   }
   shutdown(fd, SHUT_WR);
-  std::byte nothing{};
-  std::size_t got = 0;
-  const Break why = receive_some(fd, {&nothing, 1}, got, kSenderPatience, stop);
+  const Break why = await_close(fd, kSenderPatience, stop);
   return why == Break::kClosed ? Break::kNone : why;
 }
 

@@ -38,10 +38,10 @@ Break ZeroCopySender::drain(std::chrono::nanoseconds patience, const std::stop_t
 
 Break ZeroCopySender::wait_until(std::uint64_t below, std::chrono::nanoseconds patience,
                                  const std::stop_token& stop) {
-  const std::uint64_t since = now_ns();
+  SendPatience limit(fd_, patience);
   for (reap(); called_ - done_ >= below; reap()) {
     if (stop.stop_requested()) return Break::kStopped;
-    if (now_ns() - since > static_cast<std::uint64_t>(patience.count())) return Break::kStalled;
+    if (const Break why = limit.waited(); why != Break::kNone) return why;
     pollfd waiting{fd_, 0, 0};  // what the kernel is through with comes as an error
     poll(&waiting, 1, kPollSliceMs);
     if ((waiting.revents & POLLHUP) != 0) return Break::kClosed;
