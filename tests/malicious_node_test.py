@@ -145,10 +145,11 @@ class MaliciousNode(unittest.TestCase):
             self.assertNotIn("gave no facts", (home / "out").read_text(errors="replace"), "the poison was not taken in")
         if mode == "liar" and words[0] == "prove":
             self.assertRegex((home / "out").read_text(errors="replace"), r"(?m)^kept as run", "a line inside a line")
-        # railbed writes what it was told to, and its history.
+        # railbed writes what it was told to, and what is its own.
         written = {one for one in home.rglob("*") if one.is_file()} - before
         allowed = {home / "out", work / "report.html", work / "new.yaml", work / "measurements.json"}
-        self.assertFalse({one for one in written - allowed if (home / "state") not in one.parents}, written)
+        own = {home / "state", home / ".cache/railbed/ssh"}  # the history, and how ssh keeps connections
+        self.assertFalse({one for one in written - allowed if not own & set(one.parents)}, written)
         for one in (written & allowed) | {work / "cluster.yaml"}:
             text = one.read_bytes().decode()  # UTF-8, or else it is an error
             found = watched.FORBIDDEN.search(text)
