@@ -37,6 +37,7 @@ CollectOptions health_options(const Sources& sources, const Cluster& cluster) {
   options.load_seconds.reset();
   options.paths = asked_paths(cluster);
   options.venv_seconds = kHealthVenvSeconds;
+  options.venv_on_gpu = false;  // a job may begin at that moment
   if (const Node* node = find_node(cluster, *sources.only)) options.venv = node->expect.venv.value_or("");
   return options;
 }

@@ -97,11 +97,12 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   system.interrupts = timed("interrupts", runs, [&] { return collect_interrupts(host, facts.pci); });
   facts.nccl = timed("nccl", runs, [&] { return collect_nccl(host, system.services); });
   facts.kernel_log = timed("kernel_log", runs, [&] { return collect_kernel_log(host, options.log_since); });
+  auto gpu_share = gpus.get();
   facts.pytorch = timed("pytorch", runs, [&] {
-    return collect_pytorch(host, options.venv, std::chrono::seconds(options.venv_seconds));
+    return collect_pytorch(host, options.venv, std::chrono::seconds(options.venv_seconds),
+                           options.venv_on_gpu && are_idle(gpu_share.part));
   });
   facts.left_out = count_left_out(host);
-  auto gpu_share = gpus.get();
   auto net_share = net.get();
   auto rdma_share = rdma.get();
   facts.gpus = std::move(gpu_share.part);

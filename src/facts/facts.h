@@ -42,7 +42,7 @@ struct Facts {
   Nccl nccl;
   Reading<Load> load;  // absent unless it was asked for
   Reading<KernelLog> kernel_log;
-  Reading<PyTorch> pytorch;  // absent unless a venv was named
+  Reading<PyTorch> pytorch;           // absent unless a venv was named
   std::vector<std::string> left_out;  // what there was too much of: "4096 of 50000 in /sys/class/net"
   std::vector<CollectorRun> collectors;
   static void fields(auto&& field) {
@@ -69,13 +69,15 @@ struct CollectOptions {
   std::string log_since;            // kernel log from then on ("2026-11-21T08:00:00Z"); empty: since boot
   std::vector<std::string> paths;   // file systems whose room is asked for
   std::string venv;                 // Python environment whose PyTorch is tried; empty: none is
-  int venv_seconds = 60;  // how long that may take: a first import from a network file system is slow
+  int venv_seconds = 60;    // how long that may take: a first import from a network file system is slow
+  bool venv_on_gpu = true;  // let PyTorch compute where no process uses a GPU
   static void fields(auto&& field) {
     field("load_seconds", &CollectOptions::load_seconds);
     field("log_since", &CollectOptions::log_since);
     field("paths", &CollectOptions::paths);
     field("venv", &CollectOptions::venv);
     field("venv_seconds", &CollectOptions::venv_seconds);
+    field("venv_on_gpu", &CollectOptions::venv_on_gpu);
   }
 };
 

@@ -191,4 +191,14 @@ std::string cuda_version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
+bool are_idle(const Gpus& gpus) {
+  // The driver's own, with error correction and without persistence mode: below 1 GiB on every GPU of today.
+  constexpr std::uint64_t kOwnMemory = std::uint64_t{1} << 30;
+  const auto idle = [](const Gpu& gpu) {
+    return gpu.nvml && gpu.nvml->processes && gpu.nvml->processes->empty() && gpu.nvml->memory_used &&
+           *gpu.nvml->memory_used < kOwnMemory;
+  };
+  return !items(gpus.devices).empty() && std::ranges::all_of(*gpus.devices, idle);
+}
+
 }  // namespace railbed

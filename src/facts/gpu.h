@@ -69,6 +69,9 @@ struct Gpus {
   }
 };
 
+// The driver knows of no process on any of them, nor of memory in use. False where it did not say.
+bool are_idle(const Gpus& gpus);
+
 // Of modinfo's output the lines that a ModuleFile is made of. What it complains of is not kept: 1 is the exit
 // code where it found none, 2 where it failed otherwise.
 CommandOutput used_modinfo(CommandOutput output);

@@ -18,7 +18,11 @@ struct PyTorch {
   int devices = 0;                // torch.cuda.device_count()
   bool nccl = false;              // torch.distributed.is_nccl_available()
   std::string nccl_version = {};  // torch.cuda.nccl.version(); empty without it
-  std::string error = {};         // why it could not be imported; then nothing else is set
+  // What became of a sum on the first GPU, and of an all_reduce of one process: "worked", or the exception's
+  // text; empty: not tried.
+  std::string operation = {};
+  std::string all_reduce = {};
+  std::string error = {};  // why it could not be imported; then nothing else is set
   static void fields(auto&& field) {
     field("version", &PyTorch::version);
     field("cuda", &PyTorch::cuda);
@@ -26,13 +30,16 @@ struct PyTorch {
     field("devices", &PyTorch::devices);
     field("nccl", &PyTorch::nccl);
     field("nccl_version", &PyTorch::nccl_version);
+    field("operation", &PyTorch::operation);
+    field("all_reduce", &PyTorch::all_reduce);
     field("error", &PyTorch::error);
   }
 };
 
 // Runs VENV/bin/python in a child with a deadline. Nothing is written, not even Python's own cache. Absent
 // where no venv is named; denied, and not run, where others than root and this user may change the
-// environment: a look as root must not become theirs.
-Reading<PyTorch> collect_pytorch(Host& host, const std::string& venv, std::chrono::seconds deadline);
+// environment: a look as root must not become theirs. `try_gpu`: nobody uses a GPU that this could disturb.
+Reading<PyTorch> collect_pytorch(Host& host, const std::string& venv, std::chrono::seconds deadline,
+                                 bool try_gpu);
 
 }  // namespace railbed

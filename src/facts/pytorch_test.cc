@@ -39,7 +39,7 @@ TEST(CollectPyTorch, ReadsWhatPythonPrintsLast) {
        "a warning of a library\n{\"version\": \"2.5.1+cu124\", \"cuda\": \"12.4\", \"cuda_available\": true, "
        "\"devices\": 8, \"nccl\": true, \"nccl_version\": \"2.21.5\"}\n",
        ""});
-  const auto torch = collect_pytorch(host, "/opt/venv", kMinute);
+  const auto torch = collect_pytorch(host, "/opt/venv", kMinute, false);
   ASSERT_TRUE(torch) << torch.miss().why;
   EXPECT_EQ(torch->version, "2.5.1+cu124");
   EXPECT_EQ(torch->devices, 8);
@@ -48,28 +48,43 @@ TEST(CollectPyTorch, ReadsWhatPythonPrintsLast) {
   for (const std::string& word : host.asked) EXPECT_EQ(word.find('\n'), std::string::npos);
 }
 
+TEST(CollectPyTorch, TriesAGpuOnlyWhereNobodyElseUsesOne) {
+  OneAnswer host(
+      {0,
+       "{\"version\": \"2.11.0\", \"operation\": \"worked\", \"all_reduce\": \"KeyError('{x}')\"}\n"
+       "vm:616:616 [0] NCCL INFO ENV/Plugin: Closing env plugin ncclEnvDefault\n",
+       ""});
+  const auto torch = collect_pytorch(host, "/opt/venv", kMinute, true);
+  ASSERT_TRUE(torch) << torch.miss().why;
+  EXPECT_EQ(torch->operation, "worked");
+  EXPECT_EQ(torch->all_reduce, "KeyError('{x}')");
+  EXPECT_EQ(host.asked.back(), "try");
+  collect_pytorch(host, "/opt/venv", kMinute, false);
+  EXPECT_NE(host.asked.back(), "try");
+}
+
 TEST(CollectPyTorch, SaysWhyThereIsNone) {
   OneAnswer error({0, "{\"error\": \"ModuleNotFoundError(\\\"No module named 'torch'\\\")\"}\n", ""});
-  EXPECT_EQ(collect_pytorch(error, "/opt/venv", kMinute)->error,
+  EXPECT_EQ(collect_pytorch(error, "/opt/venv", kMinute, false)->error,
             "ModuleNotFoundError(\"No module named 'torch'\")");
   OneAnswer crashed({139, "", ""});
-  EXPECT_EQ(collect_pytorch(crashed, "/opt/venv", kMinute)->error, "python ended with 139");
+  EXPECT_EQ(collect_pytorch(crashed, "/opt/venv", kMinute, false)->error, "python ended with 139");
   OneAnswer nonsense({0, "hello\n", ""});
-  EXPECT_EQ(collect_pytorch(nonsense, "/opt/venv", kMinute).miss().missing, Missing::kGarbled);
-  EXPECT_TRUE(collect_pytorch(nonsense, "", kMinute).absent());
-  EXPECT_EQ(collect_pytorch(nonsense, "venv", kMinute).miss().missing, Missing::kUnsupported);
+  EXPECT_EQ(collect_pytorch(nonsense, "/opt/venv", kMinute, false).miss().missing, Missing::kGarbled);
+  EXPECT_TRUE(collect_pytorch(nonsense, "", kMinute, false).absent());
+  EXPECT_EQ(collect_pytorch(nonsense, "venv", kMinute, false).miss().missing, Missing::kUnsupported);
 }
 
 TEST(CollectPyTorch, RunsNothingThatOthersCanChange) {
   OneAnswer host({0, "{\"version\": \"2.5.1\"}\n", ""});
   host.changeable = R"(["/home/mallory/venv/bin"])";
-  const auto torch = collect_pytorch(host, "/home/mallory/venv", kMinute);
+  const auto torch = collect_pytorch(host, "/home/mallory/venv", kMinute, false);
   EXPECT_EQ(torch.miss().missing, Missing::kDenied);
   EXPECT_TRUE(torch.miss().why.starts_with("/home/mallory/venv/bin may be changed by others"))
       << torch.miss().why;
   EXPECT_TRUE(host.asked.empty());
   host.changeable = "[]";
-  EXPECT_TRUE(collect_pytorch(host, "/opt/venv", kMinute));
+  EXPECT_TRUE(collect_pytorch(host, "/opt/venv", kMinute, false));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/files.h"
+#include "base/text.h"
 #include "fleet/sha256.h"
 #include "host/child.h"
 
@@ -79,17 +80,23 @@ Result<std::vector<AgentBinaries::Known>> AgentBinaries::known() {
   return list();
 }
 
-AgentBinaries::Payload AgentBinaries::payload(const std::string& architecture, bool gzip) {
+AgentBinaries::Payload AgentBinaries::payload(const std::string& architecture, std::string_view packers) {
+  // Fast rather than small: the first node waits for it. Of zstd that is less than of gzip in either way.
+  static const std::map<std::string, std::string, std::less<>> kLevels = {{"zstd", "-3"}, {"gzip", "-1"}};
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(architecture);
   if (found == entries_.end()) return {};
   Entry& entry = found->second;
-  // Fast rather than small: the first node waits for it.
-  if (gzip && !entry.packed)
-    entry.packed =
-        std::make_shared<const std::string>(output_of({"gzip", "-1", "-c", "-f", "--", entry.path}));
-  if (gzip && !entry.packed->empty()) return {entry.packed, true};
-  return {entry.bytes, false};
+  for (const auto word : words(packers)) {
+    const auto level = kLevels.find(word);
+    if (level == kLevels.end()) continue;
+    auto& packed = entry.packed[level->first];
+    if (!packed)
+      packed = std::make_shared<const std::string>(
+          output_of({level->first, level->second, "-c", "-q", "-f", "--", entry.path}));
+    if (!packed->empty()) return {packed, level->first};
+  }
+  return {entry.bytes};
 }
 
 }  // namespace railbed::fleet

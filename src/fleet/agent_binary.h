@@ -31,19 +31,20 @@ class AgentBinaries {
 
   // Reads and hashes the files at the first call. Thread-safe, as is payload().
   Result<std::vector<Known>> known();
-  // The bytes to send for a known architecture; packed with gzip when asked for and possible here.
+  // The bytes to send for a known architecture, packed by the first of `packers` ("zstd gzip") that this
+  // machine has too.
   struct Payload {
     std::shared_ptr<const std::string> bytes;
-    bool gzip = false;
+    std::string packer = "raw";
   };
-  Payload payload(const std::string& architecture, bool gzip);
+  Payload payload(const std::string& architecture, std::string_view packers);
 
  private:
   struct Entry {
     Known known;
     std::string path;
     std::shared_ptr<const std::string> bytes;
-    std::shared_ptr<const std::string> packed;  // empty until asked for
+    std::map<std::string, std::shared_ptr<const std::string>> packed;  // as asked for; empty text: it failed
   };
   Result<std::vector<Known>> list() const;
   Result<Entry> load(const std::string& path) const;

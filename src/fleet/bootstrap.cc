@@ -3,11 +3,12 @@
 // ssh runs kScript on the node. The script knows the hash and the size of every agent that we could send, and
 // looks for the one of its machine's architecture in folders of ours. Where it finds it intact, the shell
 // becomes the agent by exec: standard input and output are the stream of frames from then on. Where it does
-// not, it says "push ARCHITECTURE gzip" on standard output; we answer with one line, the number of bytes and
-// how they are packed, and then with exactly so many bytes. The script takes no byte more, so what follows
-// them is for the agent. It checks the copy against the hash before it gives it its name, which is that hash:
-// two controllers that push at once do no harm, and another version never meets a stale one. A copy that was
-// cut off keeps a temporary name and is removed.
+// not, it says "push ARCHITECTURE zstd gzip" on standard output, with what it can unpack; we answer with one
+// line, the number of bytes and how they are packed, and then with exactly so many bytes. The script takes no
+// byte more, so what follows them is for the agent. It gives the copy its name, which is its hash, only when
+// it is whole: two controllers that push at once do no harm, and another version never meets a stale one.
+// What was packed is whole when the packer found its own checksum right and the size is as it should be; else
+// it is hashed. A copy that was cut off keeps a temporary name and is removed.
 //
 // To read and hash the copy again at every start costs more than all the facts of a node. So its folder is
 // touched whenever the copy was found intact: a copy that is older than its folder was not written to since.
@@ -41,8 +42,9 @@ esac
 u=$(id -u)
 mine() { [ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ]; }
 unchanged() { [ -x "$1/railbed" ] && [ "$1" -nt "$1/railbed" ]; }
+whole() { [ -x "$1" ] && [ "$(wc -c <"$1")" -eq "$s" ]; }
 intact() {
-  [ -x "$1" ] && [ "$(wc -c <"$1")" -eq "$s" ] || return 1
+  whole "$1" || return 1
   command -v sha256sum >/dev/null 2>&1 || return 0
   set -- $(sha256sum <"$1")
   [ "$1" = "$h" ]
@@ -76,16 +78,18 @@ for d do
   why="$why$e; "
 done
 [ -n "$b" ] || { say nowhere $why; exit 0; }
-z=raw; command -v gzip >/dev/null 2>&1 && z=gzip
-say push "$a" "$z"
+z=
+for x in zstd gzip; do command -v $x >/dev/null 2>&1 && z="$z $x"; done
+say push "$a" $z
 read n c || exit 0
 t=$b/tmp.@NONCE@
-trap "rm -f \"$t\"" EXIT
+trap "rm -f \"$t\" \"$t.bad\"" EXIT
 trap "exit 1" HUP INT TERM
-take() { if [ "$c" = gzip ]; then head -c "$n" | gzip -dc; else head -c "$n"; fi; }
+take() { if [ "$c" = raw ]; then head -c "$n"; else head -c "$n" | { "$c" -dc || : >"$t.bad"; }; fi; }
 e=$({ take | dd of="$t" bs=65536 conv=fsync; } 2>&1 >/dev/null) || { say failed $e; exit 0; }
 chmod 700 "$t"
-intact "$t" || { say failed the copy differs from what was sent; exit 0; }
+[ ! -e "$t.bad" ] && whole "$t" && { [ "$c" != raw ] || intact "$t"; } ||
+  { say failed the copy differs from what was sent; exit 0; }
 e=$({ mkdir -p "$b/$h" && mv -f "$t" "$b/$h/railbed"; } 2>&1) || { say failed $e; exit 0; }
 k=0
 for x in $(ls -t "$b"); do
@@ -130,8 +134,8 @@ std::optional<BootstrapLine> bootstrap_line(std::string_view noise, std::string_
   return BootstrapLine{std::string(line.substr(0, space)), std::string(trim(line.substr(space)))};
 }
 
-std::string bootstrap_reply(std::size_t bytes, bool gzip) {
-  return fmt::format("{} {}\n", bytes, gzip ? "gzip" : "raw");
+std::string bootstrap_reply(std::size_t bytes, std::string_view packer) {
+  return fmt::format("{} {}\n", bytes, packer);
 }
 
 std::string make_nonce() {

@@ -14,7 +14,7 @@ namespace railbed::fleet {
 // docs/reference/agent-protocol.md. `nonce` marks its lines, so that no greeting can be mistaken for one.
 std::string bootstrap_command(const std::vector<AgentBinaries::Known>& agents, std::string_view nonce);
 
-// "push x86_64 gzip", "architecture riscv64", "nowhere /root/.cache/railbed: No space left on device", …
+// "push x86_64 zstd gzip", "architecture riscv64", "nowhere /root/.cache/railbed: No space left on device", …
 struct BootstrapLine {
   std::string word;
   std::string rest;
@@ -23,7 +23,7 @@ struct BootstrapLine {
 std::optional<BootstrapLine> bootstrap_line(std::string_view noise, std::string_view nonce);
 
 // What the script reads before it takes `bytes` bytes.
-std::string bootstrap_reply(std::size_t bytes, bool gzip);
+std::string bootstrap_reply(std::size_t bytes, std::string_view packer);
 
 // 16 hexadecimal digits.
 std::string make_nonce();

@@ -114,6 +114,20 @@ TEST_F(FleetTest, PushesWithoutGzipAndChecksumPrograms) {
   EXPECT_EQ(read_file(agent()), read_file(RAILBED_TEST_AGENT));
 }
 
+// In place of each packer a program that leaves out the last byte of what it unpacks.
+TEST_F(FleetTest, CopyThatIsUnpackedWrongIsRefused) {
+  for (const char* packer : {"zstd", "gzip"})
+    write_program(root_ / "bin" / packer, "exec /usr/bin/" + std::string(packer) + " \"$@\" | head -c -1\n");
+  EXPECT_THAT(error_of(ask("echo", "[1]")), HasSubstr("the copy differs from what was sent"));
+  EXPECT_FALSE(fs::exists(agent()));
+}
+
+TEST_F(FleetTest, PackerThatFailsIsNoticed) {
+  for (const char* packer : {"zstd", "gzip"})
+    write_program(root_ / "bin" / packer, "/usr/bin/" + std::string(packer) + " \"$@\"; exit 1\n");
+  EXPECT_THAT(error_of(ask("echo", "[1]")), HasSubstr("the copy differs from what was sent"));
+}
+
 TEST_F(FleetTest, WorksInOtherShells) {
   int tried = 0;
   for (const char* shell : {"/bin/bash", "/bin/dash", "/bin/busybox", "/usr/bin/busybox"}) {

@@ -75,9 +75,10 @@ class Start {
     if (!line || (pushed_ && line->word == "push")) return std::nullopt;
     if (line->word != "push") return Failure{diagnose(target_, *line, own_architecture())};
     const std::size_t space = std::min(line->rest.find(' '), line->rest.size());
-    const auto payload = binaries_.payload(line->rest.substr(0, space), line->rest.ends_with(" gzip"));
+    const auto payload =
+        binaries_.payload(line->rest.substr(0, space), std::string_view(line->rest).substr(space));
     if (!payload.bytes) return failed("asked for an unknown agent");
-    link.send(bootstrap_reply(payload.bytes->size(), payload.gzip));
+    link.send(bootstrap_reply(payload.bytes->size(), payload.packer));
     link.send(*payload.bytes);
     pushed_ = true;
     began_ = Clock::now();

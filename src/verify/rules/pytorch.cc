@@ -90,6 +90,48 @@ void nccl_backend(const Survey& survey, Judge& judge) {
   });
 }
 
+// "DistBackendError: NCCL error in: FILE, invalid usage (…) Last error: no socket interface found": what
+// stands last says most.
+std::string_view said_last(std::string_view error) {
+  constexpr std::string_view kLast = "Last error: ";
+  const std::size_t at = error.rfind(kLast);
+  return at == std::string_view::npos ? error : error.substr(at + kLast.size());
+}
+
+// The GPU was taken while this looked.
+bool was_taken(std::string_view error) {
+  return error.find("out of memory") != std::string_view::npos ||
+         error.find("devices are busy or unavailable") != std::string_view::npos;
+}
+
+Complaint does_not_work(const NodeView& node, std::string_view what, const std::string& error,
+                        const std::string& statement) {
+  return {
+      .message = fmt::format("PyTorch on {} starts, but {} fails: {}", *node.name, what, said_last(error)),
+      .expected = "it works",
+      .observed = error,
+      .remedy = {"The statement below repeats it, and NCCL and CUDA say more on the way.",
+                 {"NCCL_DEBUG=INFO " + try_it(node, statement)}}};
+}
+
+void works(const Survey& survey, Judge& judge) {
+  constexpr std::string_view kWorked = "worked";
+  each_started_pytorch(survey, judge, [&](Case& one, const NodeView& node, const PyTorch& torch) {
+    if (torch.operation.empty()) return one.not_applicable("not tried: no GPU, or one that is in use");
+    if (was_taken(torch.operation) || was_taken(torch.all_reduce))
+      return one.unknown("another program took the GPU while PyTorch was tried");
+    if (torch.operation != kWorked)
+      return one.fail(does_not_work(node, "a sum on its first GPU", torch.operation,
+                                    "import torch; print(torch.ones(8, device=\"cuda\").sum())"));
+    if (!torch.all_reduce.empty() && torch.all_reduce != kWorked)
+      return one.fail(does_not_work(
+          node, "an all_reduce of one process", torch.all_reduce,
+          "import torch, torch.distributed as d; d.init_process_group(\"nccl\", store=d.HashStore(), rank=0, "
+          "world_size=1); x = torch.ones(8, device=\"cuda\"); d.all_reduce(x); print(x.sum())"));
+    one.pass(torch.all_reduce.empty() ? "a sum on the first GPU" : "a sum on the first GPU, an all_reduce");
+  });
+}
+
 }  // namespace
 
 std::span<const Rule> pytorch_rules() {
@@ -131,6 +173,19 @@ std::span<const Rule> pytorch_rules() {
        .fixture = "h100-pytorch-no-nccl",
        .explained_by = {"pytorch.imports", "pytorch.cuda"},
        .check = nccl_backend},
+      {.id = "pytorch.works",
+       .title = "PyTorch computes and reduces",
+       .why =
+           "Flags only say what PyTorch was built with. A sum on a GPU and an all_reduce load what a job loads: "
+           "kernels for this GPU, NCCL, its settings and its network.",
+       .source =
+           "expect.venv's bin/python: torch.ones(1024).sum() and all_reduce of one process on the first GPU",
+       .standard = "both work; not tried where a process uses a GPU, not judged without expect.venv",
+       .remedy = "What CUDA or NCCL says; often NCCL's settings or a build for other GPUs.",
+       .fixture = "h100-pytorch-all-reduce",
+       .explained_by = {"pytorch.cuda", "pytorch.nccl", "gpu.driver", "gpu.version-mismatch",
+                        "gpu.fabric-manager", "gpu.xid-reboot"},
+       .check = works},
   };
   return kRules;
 }
