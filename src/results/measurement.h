@@ -158,6 +158,13 @@ struct FailureRoot {
   }
 };
 
+// RDMA packets of a run, one way: what the one end's port counted as sent, the other's as received.
+struct PacketWay {
+  std::string from;  // the node that sent
+  std::uint64_t sent = 0;
+  std::uint64_t received = 0;
+};
+
 // Why a measurement has no number, or why it ended early.
 struct Failure {
   std::string stage;   // connect, run, verify
@@ -166,6 +173,7 @@ struct Failure {
   // No part of what is shown or kept. Where an agent's failure decides something here, the answer that brings
   // it says its kind beside it.
   FailureKind kind = FailureKind::kOther;
+  std::vector<PacketWay> packets = {};   // of RDMA, both ways; no part of what is shown or kept, either
   std::optional<FailureRoot> root = {};  // of failures between two nodes, once the path was looked at
   static void fields(auto&& field) {
     field("stage", &Failure::stage);

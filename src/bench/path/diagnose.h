@@ -19,6 +19,8 @@ struct PathEndSeen {
   std::optional<PathOpened> opened;
   std::optional<PathLooked> looked;  // towards the other end
   std::optional<PathHeard> heard;    // from the other end
+  std::optional<PacketWay>
+      packets;  // that its RDMA port sent in the run that failed, and the other's received
 };
 struct PathSeen {
   PathEndSeen a;

@@ -20,8 +20,8 @@ constexpr const char* kMacB = "0a:00:00:00:00:02";
 
 PathEndSeen sound_end(std::string node, const char* address, const char* mac, const char* other_mac,
                       bool rdma) {
-  PathEndSeen end{std::move(node), "rail",       IpAddress::parse(address),
-                  PathOpened{},    PathLooked{}, PathHeard{{128, 9000}}};
+  PathEndSeen end{std::move(node),        "rail", IpAddress::parse(address), PathOpened{}, PathLooked{},
+                  PathHeard{{128, 9000}}, {}};
   end.opened->session = "s";
   end.opened->tcp_port = 40000;
   PathInterface& own = end.opened->interface;
@@ -188,6 +188,18 @@ const std::vector<Scene>& scenes() {
          p.b.looked->roce = {Reach::kRefused, ""};
        },
        PathLayer::kUdp, "a", "UDP port 4791"},
+      {"UDP 4791 dropped without a word before b", true,
+       [](PathSeen& p) {
+         p.a.packets = {"a", 9, 0};
+         p.b.packets = {"b", 3, 3};
+       },
+       PathLayer::kUdp, "b", "no RoCE packet of a (UDP port 4791) reaches rxe0, and its other packets do"},
+      {"a switch that drops RoCE", true,
+       [](PathSeen& p) {
+         p.a.opened->rdma->driver = p.b.opened->rdma->driver = "mlx5_core";
+         p.b.packets = {"b", 9, 0};
+       },
+       PathLayer::kUdp, "", "no RoCE packet of b (UDP port 4791) reaches rxe0, and its other packets do"},
       {"no RDMA device", true, [](PathSeen& p) { p.b.opened->rdma = PathRdma{}; }, PathLayer::kRdmaDevice,
        "b", "no RDMA device belongs to rail"},
       {"no device node", true, [](PathSeen& p) { p.a.opened->rdma->node = ""; }, PathLayer::kRdmaDevice, "a",
@@ -259,6 +271,18 @@ TEST(Diagnose, BlamesNoFirewallForAnAdaptersRdma) {
   EXPECT_EQ(diagnose(path)->root.layer, PathLayer::kNone);
 }
 
+TEST(Diagnose, BelievesNoZeroOfAnotherDriver) {
+  PathSeen path = sound_path(true);
+  path.a.packets = {"a", 9, 0};
+  path.b.opened->rdma->driver = "mlx4_core";
+  EXPECT_EQ(diagnose(path)->root.layer, PathLayer::kNone);
+  path.b.opened->rdma->driver = "rxe";
+  path.a.packets->received = 1;
+  EXPECT_EQ(diagnose(path)->root.layer, PathLayer::kNone);
+  EXPECT_THAT(diagnose(path)->root.seen,
+              Contains(HasSubstr("of 9 RDMA packets sent in the run, 1 received")));
+}
+
 TEST(Diagnose, BlamesNothingThatOnlyPacketsMeetBeforeOneWasSent) {
   PathSeen path = sound_path(true);
   path.set_up = true;
@@ -297,7 +321,7 @@ TEST(Diagnose, ComparesIpoibByItsGidAlone) {
 
 TEST(Diagnose, NeedsAnAgentThatAnswers) {
   PathSeen path = sound_path();
-  path.b = {"b", "rail", path.b.address, {}, {}, {}};
+  path.b = {"b", "rail", path.b.address, {}, {}, {}, {}};
   path.a.looked = std::nullopt;
   path.a.opened->interface.carrier = false;
   EXPECT_EQ(diagnose(path)->root.layer, PathLayer::kLink);

@@ -36,14 +36,20 @@ std::vector<int> sizes_to_ask(const PathInterface& own, const PathInterface& oth
   return {sizes.begin(), sizes.end()};
 }
 
+std::optional<PacketWay> sent_by(const Failure& failure, const std::string& node) {
+  const auto found = std::ranges::find(failure.packets, node, &PacketWay::from);
+  return found == failure.packets.end() ? std::nullopt : std::optional(*found);
+}
+
 class PathSurvey {
  public:
-  PathSurvey(const PairEnd& a, const PairEnd& b, bool rdma, bool set_up, const std::stop_token& stop)
+  PathSurvey(const PairEnd& a, const PairEnd& b, bool rdma, const Failure& failure,
+             const std::stop_token& stop)
       : peer_a_(*a.peer), peer_b_(*b.peer), stop_(stop) {
-    seen_.a = {a.peer->node(), a.interface, a.address, {}, {}, {}};
-    seen_.b = {b.peer->node(), b.interface, b.address, {}, {}, {}};
+    seen_.a = {a.peer->node(), a.interface, a.address, {}, {}, {}, sent_by(failure, a.peer->node())};
+    seen_.b = {b.peer->node(), b.interface, b.address, {}, {}, {}, sent_by(failure, b.peer->node())};
     seen_.rdma = rdma;
-    seen_.set_up = set_up;
+    seen_.set_up = rdma && failure.stage == "connect";
   }
 
   PathSeen run() {
@@ -97,7 +103,7 @@ void PathExplainer::explain(Engine engine, Failure& failure, const std::stop_tok
   if (stop.stop_requested() || !is_of_path(failure)) return;
   const bool known = found_ && found_->root.layer != PathLayer::kNone && engine_ == engine;
   const bool rdma = engine == Engine::kRdma;
-  if (!known) found_ = diagnose(PathSurvey(a_, b_, rdma, rdma && failure.stage == "connect", stop).run());
+  if (!known) found_ = diagnose(PathSurvey(a_, b_, rdma, failure, stop).run());
   engine_ = engine;
   if (!found_) return;
   failure.root = found_->root;

@@ -59,6 +59,9 @@ std::string way_line(const PathEndSeen& from, const PathEndSeen& to) {
     text += fmt::format(
         "; UDP {} {}{}", kRocePort, reach_text(seen.roce),
         seen.roce.reach == Reach::kSilent ? ", which says nothing where RDMA itself has the port" : "");
+  if (from.packets)
+    text += fmt::format("; of {} RDMA packets sent in the run, {} received", from.packets->sent,
+                        from.packets->received);
   return text;
 }
 

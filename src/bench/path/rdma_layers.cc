@@ -38,6 +38,30 @@ RdmaFault roce_refused(const PathEndSeen& self, const PathEndSeen& peer) {
                   kRocePort)};
 }
 
+// Ping and other UDP pass, and of RoCE not one packet: what stands between looks for its port. Drivers count
+// in their own ways, and some nothing: that zero is one is sure only where the same driver counted what was
+// sent.
+RdmaFault roce_dropped(const PathEndSeen& self, const PathEndSeen& peer) {
+  if (!self.packets || self.packets->sent == 0 || self.packets->received > 0) return std::nullopt;
+  if (!peer.opened->rdma || !self.opened->rdma || device_of(self).driver != device_of(peer).driver ||
+      !arrives(self, peer))
+    return std::nullopt;
+  const bool software = device_of(peer).is_software();
+  return PathFault{
+      software ? peer.node : "",
+      fmt::format(
+          "no RoCE packet of {} (UDP port {}) reaches {}, and its other packets do: a filter for that "
+          "port, on the node or before it, drops them",
+          self.node, kRocePort, device_of(peer).device),
+      software
+          ? fmt::format("let UDP port {} in on {}: nft list ruleset, iptables -S INPUT and tc filter show "
+                        "dev {} ingress show what may drop it; then look at filters before the node",
+                        kRocePort, peer.interface, peer.interface)
+          : fmt::format("look for an access list on the switches that drops UDP port {}, and whether they "
+                        "carry the priority that RoCE is sent with",
+                        kRocePort)};
+}
+
 RdmaFault no_device(const PathEndSeen& self, const PathEndSeen&) {
   if (!device_of(self).device.empty()) return std::nullopt;
   return PathFault{self.node, fmt::format("no RDMA device belongs to {}", self.interface),
@@ -92,6 +116,7 @@ std::span<const PathRow> rdma_rows() {
   static const PathRow kRows[] = {
       {PathLayer::kUdp, PathNeeds::kFiltered, no_udp},
       {PathLayer::kUdp, PathNeeds::kFiltered, roce_refused},
+      {PathLayer::kUdp, PathNeeds::kPackets, roce_dropped},
       {PathLayer::kRdmaDevice, PathNeeds::kRdma, no_device},
       {PathLayer::kRdmaDevice, PathNeeds::kRdma, no_node},
       {PathLayer::kRdmaDevice, PathNeeds::kRdma, no_provider},

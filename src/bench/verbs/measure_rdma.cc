@@ -228,28 +228,47 @@ void RdmaPair::describe(const Side& from, const Side& to, Measurement& measureme
   measurement.mtu = mtu_;
 }
 
-std::optional<RdmaCounters> RdmaPair::count(const Side& side, const std::stop_token& stop) const {
-  auto counters = ask<RdmaCounters>(*side.end->peer, kRdmaCounters, RdmaSessionName{side.opened.session},
-                                    kSetUpDeadline, stop);
-  if (!counters) return std::nullopt;
-  return *counters;
+RdmaPair::Counted RdmaPair::count(const Side& from, const Side& to, const std::stop_token& stop) const {
+  auto counters =
+      ask_ends<RdmaCounters>(*from.end, *to.end, kRdmaCounters, RdmaSessionName{from.opened.session},
+                             RdmaSessionName{to.opened.session}, stop);
+  Counted counted;
+  if (counters.ends[0]) counted.from = std::move(*counters.ends[0]);
+  if (counters.ends[1]) counted.to = std::move(*counters.ends[1]);
+  return counted;
 }
 
-void RdmaPair::add_counters(const Side& side, bool sender, const std::optional<RdmaCounters>& before,
-                            Measurement& measurement, const std::stop_token& stop) const {
-  if (!before) return;
-  const auto after = count(side, stop);
-  if (!after) return;
-  if (sender) measurement.packets = after->packets - before->packets;
-  measurement.lost += after->lost - before->lost;
-  for (const auto& [name, value] : after->troubles) {
-    const auto old = before->troubles.find(name);
+void RdmaPair::add_troubles(const Side& side, const RdmaCounters& before, const RdmaCounters& after,
+                            Measurement& measurement) {
+  measurement.lost += after.lost - before.lost;
+  for (const auto& [name, value] : after.troubles) {
+    const auto old = before.troubles.find(name);
     const auto moved = static_cast<std::int64_t>(value) -
-                       static_cast<std::int64_t>(old == before->troubles.end() ? 0 : old->second);
+                       static_cast<std::int64_t>(old == before.troubles.end() ? 0 : old->second);
     if (moved == 0) continue;
     measurement.counter_deltas[fmt::format("{} {}/{} {}", side.end->peer->node(), side.opened.device,
                                            side.opened.port, name)] = moved;
   }
+}
+
+void RdmaPair::add_counters(const Side& from, const Side& to, const Counted& before, Measurement& measurement,
+                            const std::stop_token& stop) const {
+  const Counted after = count(from, to, stop);
+  if (before.from && after.from) {
+    measurement.packets = after.from->packets - before.from->packets;
+    add_troubles(from, *before.from, *after.from, measurement);
+  }
+  if (before.to && after.to) add_troubles(to, *before.to, *after.to, measurement);
+  if (measurement.failure)
+    measurement.failure->packets =
+        packets_between(from.end->peer->node(), to.end->peer->node(), before, after);
+}
+
+std::vector<PacketWay> RdmaPair::packets_between(const std::string& from, const std::string& to,
+                                                 const Counted& before, const Counted& after) {
+  if (!before.from || !before.to || !after.from || !after.to) return {};
+  return {{from, after.from->packets - before.from->packets, after.to->received - before.to->received},
+          {to, after.to->packets - before.to->packets, after.from->received - before.from->received}};
 }
 
 Result<RdmaDone> RdmaPair::finish(const Side& side, std::vector<std::uint64_t> messages) const {
@@ -385,8 +404,7 @@ void RdmaPair::measure_bandwidth(RdmaOperation operation, bool from_a, const Ben
   measurement.failure = failure_ = prepare(run, stop);
   unprepared_ = failure_.has_value();
   if (unprepared_) return;
-  const auto before_from = count(from, stop);
-  const auto before_to = count(to, stop);
+  const Counted before = count(from, to, stop);
   if (plan.duplex) {
     Measurement back;
     {
@@ -397,8 +415,7 @@ void RdmaPair::measure_bandwidth(RdmaOperation operation, bool from_a, const Ben
   } else {
     move(from, to, run, measurement, stop);
   }
-  add_counters(from, true, before_from, measurement, stop);
-  add_counters(to, false, before_to, measurement, stop);
+  add_counters(from, to, before, measurement, stop);
   if (measurement.failure && measurement.failure->remedy.empty()) measurement.failure->remedy = doubt_;
   failure_ = measurement.failure;
 }
@@ -414,6 +431,7 @@ void RdmaPair::measure_latency(RdmaOperation operation, bool from_a, const Bench
   measurement.failure = failure_ = prepare(run, stop);
   unprepared_ = failure_.has_value();
   if (unprepared_) return;
+  const Counted before = count(from, to, stop);
   RdmaRun ping = run;
   RdmaRun echo = run;
   ping.session = from.opened.session;
@@ -430,6 +448,9 @@ void RdmaPair::measure_latency(RdmaOperation operation, bool from_a, const Bench
       },
       stop);
   measurement.failure = cause_of(from.end->peer->node(), pinged, to.end->peer->node(), echoed);
+  if (measurement.failure)
+    measurement.failure->packets =
+        packets_between(from.end->peer->node(), to.end->peer->node(), before, count(from, to, stop));
   failure_ = measurement.failure;
   if (!pinged) return;
   measurement.summary = pinged->summary;

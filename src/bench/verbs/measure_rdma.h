@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "bench/core/pair.h"
 #include "bench/verbs/rdma.h"
@@ -60,9 +61,20 @@ class RdmaPair {
   std::optional<Failure> connect(const BenchPlan& plan, const std::stop_token& stop);
   static RdmaRun run_of(const BenchPlan& plan, RdmaOperation operation, std::uint64_t message_bytes);
   void describe(const Side& from, const Side& to, Measurement& measurement) const;
-  std::optional<RdmaCounters> count(const Side& side, const std::stop_token& stop) const;
-  void add_counters(const Side& side, bool sender, const std::optional<RdmaCounters>& before,
-                    Measurement& measurement, const std::stop_token& stop) const;
+  // Of both ends, the sender's first.
+  struct Counted {
+    std::optional<RdmaCounters> from;
+    std::optional<RdmaCounters> to;
+  };
+  Counted count(const Side& from, const Side& to, const std::stop_token& stop) const;
+  static void add_troubles(const Side& side, const RdmaCounters& before, const RdmaCounters& after,
+                           Measurement& measurement);
+  // Both ways; empty where an end did not count.
+  static std::vector<PacketWay> packets_between(const std::string& from, const std::string& to,
+                                                const Counted& before, const Counted& after);
+  // What the ports counted since `before`.
+  void add_counters(const Side& from, const Side& to, const Counted& before, Measurement& measurement,
+                    const std::stop_token& stop) const;
   void move(const Side& from, const Side& to, const RdmaRun& run, Measurement& measurement,
             const std::stop_token& stop) const;
   Result<RdmaDone> finish(const Side& side, std::vector<std::uint64_t> messages) const;

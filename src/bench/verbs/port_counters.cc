@@ -8,8 +8,9 @@ namespace railbed {
 namespace {
 
 enum class Meaning {
-  kPackets,  // this end sent
-  kLost,     // a packet that got lost, as the end that noticed counts it; a trouble too
+  kPackets,   // this end sent
+  kReceived,  // packets, by this end
+  kLost,      // a packet that got lost, as the end that noticed counts it; a trouble too
   kTrouble,
 };
 struct Row {
@@ -24,6 +25,8 @@ struct Row {
 constexpr std::array kRows{
     Row{"sent_pkts", Meaning::kPackets},
     Row{"port_xmit_packets", Meaning::kPackets},
+    Row{"rcvd_pkts", Meaning::kReceived},
+    Row{"port_rcv_packets", Meaning::kReceived},
     Row{"completer_retry_err", Meaning::kTrouble},
     Row{"packet_seq_err", Meaning::kLost},
     Row{"local_ack_timeout_err", Meaning::kLost},
@@ -66,6 +69,8 @@ RdmaCounters read_counters(const RdmaPort& port) {
       // A driver that counts packets twice, here and there, counts the same ones.
       if (row->meaning == Meaning::kPackets)
         result.packets = std::max(result.packets, *value);
+      else if (row->meaning == Meaning::kReceived)
+        result.received = std::max(result.received, *value);
       else
         result.troubles[name] = *value;
       if (row->meaning == Meaning::kLost) result.lost += *value;

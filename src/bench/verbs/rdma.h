@@ -242,13 +242,15 @@ struct RdmaDone {
   static void fields(auto&& field) { field("failure", &RdmaDone::failure); }
 };
 
-// What the port counts: packets sent, and every event that tells of trouble.
+// What the port counts: packets, and every event that tells of trouble.
 struct RdmaCounters {
-  std::uint64_t packets = 0;
-  std::uint64_t lost = 0;  // packets that this end noticed to be lost
+  std::uint64_t packets = 0;   // sent
+  std::uint64_t received = 0;  // packets
+  std::uint64_t lost = 0;      // packets that this end noticed to be lost
   std::map<std::string, std::uint64_t> troubles;
   static void fields(auto&& field) {
     field("packets", &RdmaCounters::packets);
+    field("received", &RdmaCounters::received);
     field("lost", &RdmaCounters::lost);
     field("troubles", &RdmaCounters::troubles);
   }

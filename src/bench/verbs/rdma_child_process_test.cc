@@ -36,7 +36,7 @@ struct ChildProcess {
         return json::dump(json::encode(opened));
       }
       whole_.asked.push_back(std::string(method) + " " + json::read<RdmaSessionName>(params)->session);
-      return json::dump(json::encode(RdmaCounters{12, 3, {}}));
+      return json::dump(json::encode(RdmaCounters{12, 0, 3, {}}));
     }
 
    private:

@@ -336,6 +336,7 @@ std::span<const Rule> measured_rules() {
                                                             "net.carrier",
                                                             "rdma.rail-device",
                                                             "rdma.user-access",
+                                                            "rdma.verbs-devices",
                                                             "rdma.subnet-manager",
                                                             "rdma.port-state",
                                                             "net.subnet",
