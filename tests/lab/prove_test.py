@@ -3,6 +3,7 @@
 
 The binary is found in RAILBED. Needs what tests/lab/vms needs.
 """
+import collections
 import json
 import os
 import pathlib
@@ -87,11 +88,13 @@ class ProveTest(unittest.TestCase):
         self.assertEqual(seen, {(e, m) for e in ('tcp', 'rdma') for m in ('bandwidth', 'latency')} | {('ping', 'latency')})
         ways = {(m['engine'], m['from']['node']) for m in self.measurements() if m['metric'] == 'bandwidth'}
         self.assertEqual(ways, {(e, node) for e in ('tcp', 'rdma') for node in ('vm1', 'vm2')})
+        checked = collections.Counter()
         for m in self.measurements():
             self.assertIsNone(m['failure'], m)
             self.assertEqual(m['wrong_bytes'], 0, m)
-            if m['metric'] == 'bandwidth':
-                self.assertGreater(m['checked_bytes'], 0, m)
+            if m['metric'] == 'bandwidth':  # on a busy machine not each: whole messages are compared
+                checked[m['engine'], m['from']['node']] += m['checked_bytes']
+        self.assertEqual(len(+checked), 4, checked)
         page = pathlib.Path(self.folder, 'report.html').read_text()
         for word in ('vm1', 'vm2', 'rail0', 'rxe0', 'TCP', 'RDMA'):
             self.assertIn(word, page)

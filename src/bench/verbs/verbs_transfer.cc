@@ -10,6 +10,10 @@
 // Fewer reports mean that the window is given free in larger portions, and it must never run dry meanwhile:
 // at least kSignalsOfWindow of them fall into one window. A thread that has several queue pairs fills the
 // windows of all of them, then takes what has completed on their common queue, at most a batch at a time.
+//
+// Whatever is under way when the time is up must still arrive, and a full window takes many seconds on a link
+// of some Mb/s. So the window starts with kFirstBytes and doubles as long as a whole one completes within
+// kWindowTakes: a fast link has all of it in the first milliseconds of the warm-up, a slow one stays small.
 #include <algorithm>
 #include <array>
 
@@ -26,6 +30,8 @@ constexpr std::uint64_t kTurnsToClock = 64;
 constexpr std::uint64_t kBytesToSignal = 256 << 10;
 constexpr std::uint64_t kSignalsOfWindow = 4;
 constexpr std::uint64_t kSignalsOfReads = 64;
+constexpr std::uint64_t kFirstBytes = 64 << 10;
+constexpr std::uint64_t kWindowTakes = 250'000'000;  // ns
 
 std::string_view doing(RdmaOperation operation) {
   switch (operation) {
@@ -49,8 +55,10 @@ class Mover {
         course_(course),
         reads_(run.operation == RdmaOperation::kRead),
         slots_(state.slots(reads_ ? state.incoming() : state.outgoing(), run)),
-        window_(window()),
+        most_(most()),
+        window_(std::clamp<std::uint64_t>(kFirstBytes / run.message_bytes, 1, most_)),
         signal_(messages_to_signal()),
+        grown_at_(now_ns()),
         posted_(state.queue_pairs.size()),
         done_(state.queue_pairs.size()),
         completions_(state, state.lanes[lane].sends, doing(run.operation), std::move(stop)) {}
@@ -72,15 +80,28 @@ class Mover {
 
  private:
   // Sends fill half of the other end's receives, so that it can post new ones in time.
-  std::uint64_t window() const {
+  std::uint64_t most() const {
     const std::uint64_t most = state_.receive_depth(slots_);
     return has_receiver(run_.operation) ? std::max<std::uint64_t>(1, most / 2) : most;
   }
 
   std::uint64_t messages_to_signal() const {
-    const std::uint64_t most = window_ / (reads_ ? kSignalsOfReads : kSignalsOfWindow);
+    const std::uint64_t seldom = window_ / (reads_ ? kSignalsOfReads : kSignalsOfWindow);
     return std::clamp<std::uint64_t>(kBytesToSignal / run_.message_bytes, 1,
-                                     std::max<std::uint64_t>(1, most));
+                                     std::max<std::uint64_t>(1, seldom));
+  }
+
+  // Once a window of every queue pair has completed. What was posted before asks for completions more often
+  // than the larger window needs.
+  void grow_window() {
+    const std::uint64_t queue_pairs =
+        (posted_.size() - lane_ + state_.lanes.size() - 1) / state_.lanes.size();
+    if (window_ >= most_ || total_ - grown_from_ < window_ * queue_pairs) return;
+    const std::uint64_t now = now_ns();
+    if (now - grown_at_ < kWindowTakes) window_ = std::min(2 * window_, most_);
+    signal_ = messages_to_signal();
+    grown_at_ = now;
+    grown_from_ = total_;
   }
 
   void lead(RdmaTransferred& result) {
@@ -100,9 +121,11 @@ class Mover {
     cpu_.follow(phase);
   }
 
+  // Until one interval is full at least: a large message may need longer than all the time there is.
   bool move_until(std::uint64_t end, std::vector<double>* intervals) {
     std::uint64_t now = now_ns();
-    for (std::uint64_t turn = 1; now < end; ++turn) {
+    const auto lacks_one = [&] { return intervals != nullptr && intervals->empty(); };
+    for (std::uint64_t turn = 1; now < end || lacks_one(); ++turn) {
       if (!take_turn()) return false;
       // Where the clock is no register (emulated machines) reading it costs as much as a small message.
       if (progressed_ || turn % kTurnsToClock == 0) now = now_ns();
@@ -131,7 +154,9 @@ class Mover {
     if (!completions_.poll(done_)) return fail();
     total_ = sum(done_);
     progressed_ = total_ != before;
-    if (progressed_) course_.count(lane_, total_);
+    if (!progressed_) return true;
+    course_.count(lane_, total_);
+    grow_window();
     return true;
   }
   bool wait() { return completions_.wait() || fail(); }
@@ -197,8 +222,11 @@ class Mover {
   Course& course_;
   bool reads_;
   MessageSlots slots_;
-  std::uint64_t window_;
+  std::uint64_t most_;    // messages of a queue pair that may be under way
+  std::uint64_t window_;  // and those that may be now
   std::uint64_t signal_;
+  std::uint64_t grown_at_;
+  std::uint64_t grown_from_ = 0;  // messages completed then
   std::vector<std::uint64_t> posted_;
   std::vector<std::uint64_t> done_;
   std::uint64_t total_ = 0;  // of done_
