@@ -12,7 +12,7 @@
 // windows of all of them, then takes what has completed on their common queue, at most a batch at a time.
 //
 // Whatever is under way when the time is up must still arrive, and a full window takes many seconds on a link
-// of some Mb/s. So the window starts with kFirstBytes and doubles as long as a whole one completes within
+// of some Mb/s. So the window starts with kFirstWindow and doubles as long as a whole one completes within
 // kWindowTakes: a fast link has all of it in the first milliseconds of the warm-up, a slow one stays small.
 #include <algorithm>
 #include <array>
@@ -30,7 +30,7 @@ constexpr std::uint64_t kTurnsToClock = 64;
 constexpr std::uint64_t kBytesToSignal = 256 << 10;
 constexpr std::uint64_t kSignalsOfWindow = 4;
 constexpr std::uint64_t kSignalsOfReads = 64;
-constexpr std::uint64_t kFirstBytes = 64 << 10;
+constexpr std::uint64_t kFirstWindow = 64 << 10;     // bytes
 constexpr std::uint64_t kWindowTakes = 250'000'000;  // ns
 
 std::string_view doing(RdmaOperation operation) {
@@ -56,7 +56,7 @@ class Mover {
         reads_(run.operation == RdmaOperation::kRead),
         slots_(state.slots(reads_ ? state.incoming() : state.outgoing(), run)),
         most_(most()),
-        window_(std::clamp<std::uint64_t>(kFirstBytes / run.message_bytes, 1, most_)),
+        window_(std::clamp<std::uint64_t>(kFirstWindow / run.message_bytes, 1, most_)),
         signal_(messages_to_signal()),
         grown_at_(now_ns()),
         posted_(state.queue_pairs.size()),
