@@ -97,9 +97,10 @@ TEST_P(SoundMachine, RaisesNoAlarm) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Composed, SoundMachine,
-                         testing::Values("v100-cx3pro", "spark-cx7", "r730-cx4", "h100-cx7",
-                                         "measured-healthy", "measured-sound-v100", "measured-sound-virtual",
-                                         "measured-sound-spark", "measured-sound-h100", "spark-measured"));
+                         testing::Values("v100-cx3pro", "spark-cx7", "spark-two-rails", "r730-cx4",
+                                         "h100-cx7", "measured-healthy", "measured-sound-v100",
+                                         "measured-sound-virtual", "measured-sound-spark",
+                                         "measured-sound-h100", "spark-measured"));
 // Captured. These are virtual machines whose clock nobody keeps; h200-sound is h200x4 with its clock kept.
 INSTANTIATE_TEST_SUITE_P(Captured, SoundMachine, testing::Values("lab-vm1", "lab-vm2", "h200-sound"));
 
@@ -142,6 +143,23 @@ TEST(Machines, SayWhatTheirGoldenSays) {
     golden << file.rdbuf();
     EXPECT_EQ(now, golden.str()) << folder;
   }
+}
+
+TEST(Machines, AreToldWhatTheNextBootKeeps) {
+  const auto status = [](const char* machine, std::string_view node, std::string_view interface) {
+    for (const Finding& one : judge(machine).findings)
+      if (one.rule == "net.kept-at-boot" && one.node == node && one.subject == interface) return one.status;
+    ADD_FAILURE() << machine << " " << node;
+    return Status::kUnknown;
+  };
+  EXPECT_EQ(status("spark-rails-in-run", "spark-01", "enP2p1s0f0np0"), Status::kWarn);
+  EXPECT_EQ(status("spark-rails-in-run", "spark-02", "enP2p1s0f0np0"), Status::kPass);
+  EXPECT_EQ(status("spark-mtu-by-hand", "spark-01", "enP2p1s0f0np0"), Status::kWarn);
+  EXPECT_EQ(status("spark-mtu-by-hand", "spark-02", "enP2p1s0f0np0"), Status::kPass);
+  EXPECT_EQ(status("r730-address-by-hand", "r730-a", "ib0"), Status::kPass);
+  EXPECT_EQ(status("r730-address-by-hand", "r730-b", "ib0"), Status::kWarn);
+  EXPECT_EQ(status("r730-address-by-hand", "r730-c", "ib0"), Status::kNotApplicable);   // not root
+  EXPECT_EQ(status("spark-cx7", "spark-01", "enP2p1s0f0np0"), Status::kNotApplicable);  // not recorded
 }
 
 // Chains that a measurement must be folded under: the first line is the root, the failure is a consequence.

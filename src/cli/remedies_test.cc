@@ -22,6 +22,8 @@ enum class From {
   kVendorDriver,  // MLNX_OFED, DOCA-OFED
   kPackage,       // a distribution's package, which the command has to name
   kFirewalld,
+  kNetplan,         // Ubuntu's
+  kNetworkManager,  // where it runs
   kUfw,
   kGpu,         // comes with NVIDIA's driver
   kDkms,        // where DKMS builds modules
@@ -56,6 +58,8 @@ const std::vector<Tool>& tools() {
         "mstflint", "mstlink", "numactl", "nvme", "perfquery", "ras-mc-ctl", "saquery", "smartctl",
         "sminfo"}},
       {From::kFirewalld, {"firewall-cmd"}},
+      {From::kNetplan, {"netplan"}},
+      {From::kNetworkManager, {"nmcli"}},
       {From::kUfw, {"ufw"}},
       {From::kGpu, {"nvidia-smi"}},
       {From::kDkms, {"dkms"}},
@@ -108,6 +112,10 @@ bool has(const Facts& facts, From from, const std::string& command) {
       return command.find("of package ") != std::string::npos;
     case From::kFirewalld:
       return runs(facts, "firewalld");
+    case From::kNetplan:
+      return is_one_of(facts, {"ubuntu"});
+    case From::kNetworkManager:
+      return runs(facts, "NetworkManager");
     case From::kUfw:
       return runs(facts, "ufw");
     case From::kGpu:

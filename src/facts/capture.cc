@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "facts/boot_section.h"
 #include "facts/collectors.h"
 #include "facts/gpu.h"
 #include "facts/nccl.h"
@@ -15,6 +16,11 @@ namespace {
 bool is_empty_gid(const std::string& path, const TreeEntry& entry) {
   return entry.kind == TreeEntry::Kind::kFile && path.find("/gids/") != std::string::npos &&
          entry.content.find_first_not_of("0:\n") == std::string::npos;
+}
+
+// A wireless network's, whose name tells where its user has been.
+bool is_empty_boot_file(const std::string& path, const TreeEntry& entry) {
+  return entry.kind == TreeEntry::Kind::kFile && is_boot_file(path) && entry.content.empty();
 }
 
 // Environments hold other programs' secrets: what NCCL does not read is not kept, masked or not.
@@ -46,6 +52,7 @@ Tree capture(Host& host, const CollectOptions& options) {
     if (path.find("/modprobe.d/") != std::string::npos) entry.content = used_modprobe(entry.content);
     if (path.find("/sysctl.d/") != std::string::npos || path == "/etc/sysctl.conf")
       entry.content = used_sysctl(entry.content);
+    if (is_boot_file(path)) entry.content = used_boot_file(path, entry.content);
     if (path.starts_with("/boot/config-") || (path.starts_with("/lib/modules/") && path.ends_with("/config")))
       entry.content = used_config(entry.content);
   });
@@ -67,7 +74,7 @@ Tree capture(Host& host, const CollectOptions& options) {
   keep_nccl_only(tree);
   std::vector<std::string> empty;
   tree.each([&](const std::string& path, const TreeEntry& entry) {
-    if (is_empty_gid(path, entry)) empty.push_back(path);
+    if (is_empty_gid(path, entry) || is_empty_boot_file(path, entry)) empty.push_back(path);
   });
   for (const auto& path : empty) tree.remove(path);
   return tree;

@@ -133,6 +133,9 @@ std::string odd_name(const Facts& facts) {
   for (const Vlan& one : items(facts.net.vlans))
     if (odd(one.interface, kLongestInterface) || (!one.parent.empty() && odd(one.parent, kLongestInterface)))
       return fmt::format("a VLAN is called \"{}\", on \"{}\"", one.interface, one.parent);
+  for (const BootProfile& one : items(facts.net.at_boot))
+    if (odd(one.interface, kLongestInterface) || (!one.id.empty() && odd(one.id, kLongestDevice)))
+      return fmt::format("a file is for the interface \"{}\", as \"{}\"", one.interface, one.id);
   if (facts.system.firewall)
     for (const FirewallChain& one : facts.system.firewall->chains)
       if (!is_plain_word(one.family, kLongestDevice) || !is_plain_word(one.table, kLongestHost) ||

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "facts/boot_section.h"
 #include "facts/collectors.h"
 #include "facts/mask.h"
 #include "facts/nccl.h"
@@ -54,6 +55,7 @@ std::string masked_file(const std::string& path, const std::string& content, Mas
     return content;
   if (path.find("/modprobe.d/") != std::string::npos) return used_modprobe(content);
   if (path.find("/sysctl.d/") != std::string::npos || path == "/etc/sysctl.conf") return used_sysctl(content);
+  if (is_boot_file(path)) return mask(used_boot_file(path, content));
   if (path == kHostname) return "host1\n";
   if (path == "/proc/cmdline") return masked_command_line(content);
   return is_users_file(path) ? mask(only_nccl_lines(content)) : mask.addresses(content);

@@ -232,6 +232,7 @@ Net collect_net(Host& host) {
                              interfaces.push_back(collect_interface(host, name, addresses));
                          return std::optional(std::move(interfaces));
                        });
+  net.at_boot = collect_net_at_boot(host, net);
   return net;
 }
 

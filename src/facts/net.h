@@ -148,21 +148,50 @@ struct Shaper {
   }
 };
 
+// What one file says of an interface for the next boot; two files of netplan that are merged are one.
+struct BootProfile {
+  std::string interface;
+  std::string manager;  // who reads it: "NetworkManager", "systemd-networkd", "ifupdown", "udev"
+  std::string file;     // of several that are merged the last
+  std::string id;       // netplan's of the device, NetworkManager's UUID; else empty
+  bool kept = true;     // false: it lies in /run, which a reboot empties
+  bool certain = true;  // false: whether it is for this interface, or all that counts, cannot be told
+  int mtu = 0;          // 0: it sets none
+  std::vector<InterfaceAddress> addresses;
+  bool dhcp = false;  // IPv4
+  static void fields(auto&& field) {
+    field("interface", &BootProfile::interface);
+    field("manager", &BootProfile::manager);
+    field("file", &BootProfile::file);
+    field("id", &BootProfile::id);
+    field("kept", &BootProfile::kept);
+    field("certain", &BootProfile::certain);
+    field("mtu", &BootProfile::mtu);
+    field("addresses", &BootProfile::addresses);
+    field("dhcp", &BootProfile::dhcp);
+  }
+};
+
 struct Net {
   Reading<std::vector<NetInterface>> interfaces;     // names in /sys/class/net
   Reading<std::vector<std::string>> default_routes;  // interfaces of `ip -j route show default`
   Reading<std::vector<Vlan>> vlans;
   Reading<std::vector<Shaper>> shapers;
+  // Of interfaces on PCI, IPoIB, bonds and VLANs. netplan, NetworkManager, systemd-networkd and ifupdown;
+  // absent where none of their folders is there.
+  Reading<std::vector<BootProfile>> at_boot;
   static void fields(auto&& field) {
     field("interfaces", &Net::interfaces);
     field("default_routes", &Net::default_routes);
     field("vlans", &Net::vlans);
     field("shapers", &Net::shapers);
+    field("at_boot", &Net::at_boot);
   }
 };
 
 Net collect_net(Host& host);
 Reading<std::vector<Shaper>> collect_shapers(Host& host);
+Reading<std::vector<BootProfile>> collect_net_at_boot(Host& host, const Net& net);
 
 const NetInterface* find_interface(const Net& net, std::string_view name);
 const Vlan* find_vlan(const Net& net, std::string_view interface);

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "inventory/document.h"
+#include "base/yaml.h"
 #include "inventory/load.h"
 
 namespace railbed {

@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "inventory/complaint.h"
-#include "inventory/document.h"
+#include "base/complaint.h"
+#include "base/yaml.h"
 #include "inventory/raw.h"
 
 namespace railbed {

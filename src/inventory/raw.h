@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "inventory/cluster.h"
-#include "inventory/document.h"
+#include "base/yaml.h"
 
 namespace railbed {
 

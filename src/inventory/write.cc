@@ -5,7 +5,7 @@
 #include <map>
 
 #include "inventory/amend.h"
-#include "inventory/document.h"
+#include "base/yaml.h"
 #include "inventory/hostlist.h"
 #include "inventory/load.h"
 

@@ -145,9 +145,32 @@ PinTrouble trouble_of(const GidChoice& choice) {
   return {};
 }
 
+// The first entry of the table that NCCL 2.21 and newer take unless told otherwise; null: there is none.
+const Gid* roce_v2_over_ipv4(const RdmaPort& port) {
+  for (const Gid& one : items(port.gids))
+    if (one.gid.ok() && one.gid->is_v4() && one.type.value_or("").starts_with("RoCE v2")) return &one;
+  return nullptr;
+}
+
+// Entries come and go with addresses and interfaces: a pinned index drifts away from its address.
+std::string where_now(const Gid* gid) {
+  return gid == nullptr ? ""
+                        : fmt::format("; RoCE v2 of {} is entry {} now", gid->gid->to_text(), gid->index);
+}
+
+Fix unpin(const Linter& lint, const Gid* now) {
+  if (!lint.older_than({2, 21, 0}))
+    return {
+        "Remove the line: NCCL 2.21 and newer choose by NCCL_IB_ROCE_VERSION_NUM, NCCL_IB_ADDR_FAMILY and "
+        "NCCL_IB_ADDR_RANGE.",
+        ""};
+  const std::string entry = now == nullptr ? "the entry of RoCE v2 over IPv4" : std::to_string(now->index);
+  return {
+      fmt::format("Write {}: this NCCL takes entry 0 unless told otherwise; 2.21 and newer choose.", entry)};
+}
+
 void gid_index(Linter& lint, const NcclVariable& set) {
   if (lint.settings.number(set.name).value_or(-1) < 0) return;
-  const Fix fix("Remove the line: NCCL 2.21 and newer choose by address family and RoCE version.", "");
   bool bad = false;
   for (const Port& one : ports_of(lint.facts.rdma)) {
     if (!one.ethernet() || !one.active() || !one.port->gids.ok()) continue;
@@ -156,12 +179,14 @@ void gid_index(Linter& lint, const NcclVariable& set) {
     const PinTrouble trouble = trouble_of(choose_gid(*one.port, lint.settings, true));
     if (trouble.text.empty()) continue;
     bad = true;
+    const Gid* const now = roce_v2_over_ipv4(*one.port);
     lint.say(trouble.severity, "gid-wrong", set,
-             fmt::format("points at an entry of {} that {}", one.name(), trouble.text), fix);
+             fmt::format("points at an entry of {} that {}{}", one.name(), trouble.text, where_now(now)),
+             unpin(lint, now));
   }
   if (bad || lint.older_than({2, 21, 0})) return;
   lint.say(Severity::kWarning, "gid-pinned", set,
-           "is pinned; the table's order follows the order in which addresses came up", fix);
+           "is pinned; the table's order follows the order in which addresses came up", unpin(lint, nullptr));
 }
 
 void gid_range(Linter& lint, const NcclVariable& set) {

@@ -146,7 +146,12 @@ TEST(Lint, GidPinnedToLinkLocalEmptyOrV1) {
     const auto complaints = lint(node({{"NCCL_IB_GID_INDEX", index, "/etc/nccl.conf:1"}}), {});
     EXPECT_THAT(ids(complaints), ElementsAre("gid-wrong", "gid-wrong")) << index;
     EXPECT_EQ(complaints[0].severity, severity) << index;
+    EXPECT_THAT(complaints[0].message, testing::HasSubstr("is entry 3 now")) << index;
+    EXPECT_THAT(complaints[0].remedy, testing::HasSubstr("NCCL_IB_ADDR_RANGE")) << index;
   }
+  // Before 2.21 nothing else chooses.
+  const auto old = lint(node({{"NCCL_IB_GID_INDEX", "0", "/etc/nccl.conf:1"}}), at(2, 20, 5));
+  EXPECT_THAT(old.front().remedy, testing::StartsWith("Write 3"));
 }
 
 TEST(Lint, AnyNumberButZeroDisables) {

@@ -188,7 +188,8 @@ struct Log {
   std::uint64_t lines = 0;
   std::uint64_t nccl_lines = 0;       // 0: not a NCCL log, or NCCL_DEBUG was not set
   std::vector<std::string> versions;  // "2.28.9+cuda13.0"; more than one is a problem
-  std::vector<std::string> drivers;   // CUDA driver: "13.0"
+  std::vector<std::string> builds;  // branch and commit, since 2.29: "HEAD 747384637", "master be4d833-dirty"
+  std::vector<std::string> drivers;  // CUDA driver: "13.0"
   std::vector<std::string> hosts;
   std::uint64_t processes = 0;
   std::vector<LogNetwork> networks;
@@ -209,6 +210,7 @@ struct Log {
     field("lines", &Log::lines);
     field("nccl_lines", &Log::nccl_lines);
     field("versions", &Log::versions);
+    field("builds", &Log::builds);
     field("drivers", &Log::drivers);
     field("hosts", &Log::hosts);
     field("processes", &Log::processes);

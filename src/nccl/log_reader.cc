@@ -89,6 +89,10 @@ bool LogState::read_versions(const LogLine& line) {
     add_once(log.versions, scan.until(" "), 16);
     return true;
   }
+  if (scan.take("NCCL git version ")) {
+    add_once(log.builds, trim(scan.rest()).substr(0, 80), 16);
+    return true;
+  }
   if (!scan.take("cudaDriverVersion ")) return false;
   if (const auto number = scan.number())
     add_once(log.drivers, std::to_string(*number / 1000) + "." + std::to_string(*number % 1000 / 10), 16);

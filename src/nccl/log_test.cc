@@ -92,6 +92,14 @@ TEST(Log, KeepsTheFirstMessageAndCountsTheRest) {
   EXPECT_EQ(log.problems[0].title, "Something nobody knows 0");
 }
 
+TEST(ReadLog, NamesTheBuild) {
+  const Log log = read_log(
+      "a:1:1 [0] NCCL INFO NCCL version 2.29.7+cuda13.2\n"
+      "a:1:1 [0] NCCL INFO NCCL git version dgxspark-3node-ring fab1850\n");
+  EXPECT_EQ(log.builds, std::vector<std::string>{"dgxspark-3node-ring fab1850"});
+  EXPECT_NE(to_text(log).find("2.29.7+cuda13.2, built from dgxspark-3node-ring fab1850"), std::string::npos);
+}
+
 // As 2.8 to 2.18 print it (github.com/NVIDIA/nccl/issues/754), and in blocks since (…/issues/1154).
 TEST(Log, TuningTableOfBothForms) {
   const std::string in = "node0:1214:1263 [0] NCCL INFO ";

@@ -155,7 +155,8 @@ std::string written(const Log& log) {
   out += "\n";
   if (!log.versions.empty())
     row(out, "NCCL",
-        joined(log.versions) + (log.drivers.empty() ? "" : ", driver for CUDA " + joined(log.drivers)));
+        joined(log.versions) + (log.builds.empty() ? "" : ", built from " + joined(log.builds)) +
+            (log.drivers.empty() ? "" : ", driver for CUDA " + joined(log.drivers)));
   if (!log.hosts.empty())
     row(out, "Hosts",
         fmt::format("{} ({} process{})", joined(log.hosts), log.processes, log.processes == 1 ? "" : "es"));

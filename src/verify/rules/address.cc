@@ -4,12 +4,22 @@
 #include <algorithm>
 #include <map>
 
+#include "hardware/spark.h"
 #include "verify/areas.h"
 #include "verify/link_remedy.h"
 #include "verify/walk.h"
 
 namespace railbed {
 namespace {
+
+// Owners report it of fwupdmgr; the other half, and the peer, keep theirs.
+std::string_view why_mtu(const RailEnd& end, int have) {
+  constexpr int kAfterReset = 1500;
+  if (have != kAfterReset || end.adapter == nullptr ||
+      !is_spark_function(items(end.facts->pci), *end.adapter))
+    return "";
+  return ": a firmware update may leave one half of a DGX Spark's port so";
+}
 
 void mtu(const Survey& survey, Judge& judge) {
   each_rail_end(survey, judge, [](Case& one, const RailEnd& end) {
@@ -19,7 +29,8 @@ void mtu(const Survey& survey, Judge& judge) {
     if (have == nullptr) return;
     const int want = *end.rail->mtu;
     if (*have == want) return one.pass(std::to_string(want));
-    one.fail({.message = fmt::format("{} has MTU {}, expected {}", end.where(), *have, want),
+    one.fail({.message =
+                  fmt::format("{} has MTU {}, expected {}{}", end.where(), *have, want, why_mtu(end, *have)),
               .expected = std::to_string(want),
               .observed = std::to_string(*have),
               .remedy = {"Set it now (traffic pauses for a moment), and in the network configuration; "

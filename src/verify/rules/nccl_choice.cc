@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "hardware/spark.h"
 #include "verify/areas.h"
 #include "verify/nccl_topics.h"
 #include "verify/tools.h"
@@ -46,9 +47,22 @@ void chooses_sockets(const Survey& survey, Judge& judge) {
   });
 }
 
+// Both halves of a DGX Spark's cable are rails, and NCCL takes one: an owner measured 98 Gb/s of bus
+// bandwidth with one and 161 with both
+// (github.com/tonyd2wild/DeepSeek-v4-Flash-Vision-Exp-DSpark-1M-NVFP4-KV-2x-DGX-Spark, pull request 35).
+std::string_view what_half_costs(const NodeView& node, const RailEnd& left_out) {
+  for (const RailEnd& end : node.ends) {
+    const nccl::PortChoice* const port = end.rdma ? choice_of(node, end) : nullptr;
+    if (port != nullptr && port->used && share_spark_cable(*node.facts, end.name, left_out.name))
+      return ". It is half of a DGX Spark's cable; an owner measured 98 Gb/s with one half and 161 with both";
+  }
+  return "";
+}
+
 void covers_rails(const Survey& survey, Judge& judge) {
   each_node(survey, judge, "NCCL_IB_HCA", its_nccl, [](Case& one, const NodeView& node) {
     std::vector<std::string> left_out;
+    std::string_view half;
     std::size_t used = 0;
     for (const RailEnd& end : node.ends) {
       // Without cluster.yaml nobody says what is a rail: an adapter for storage is left out on purpose.
@@ -56,17 +70,19 @@ void covers_rails(const Survey& survey, Judge& judge) {
       if (end.rdma.port->state.value_or("") != "ACTIVE") continue;
       const nccl::PortChoice* const port = choice_of(node, end);
       if (port == nullptr) continue;
-      if (port->used)
+      if (port->used) {
         ++used;
-      else
-        left_out.push_back(fmt::format("{} ({}): {}", end.rdma_name(), end.name, port->why));
+        continue;
+      }
+      left_out.push_back(fmt::format("{} ({}): {}", end.rdma_name(), end.name, port->why));
+      if (half.empty()) half = what_half_costs(node, end);
     }
     if (used + left_out.size() == 0) return one.not_applicable("no rail with an active RDMA port");
     if (left_out.empty()) return one.pass(fmt::format("{} port{} used", used, used == 1 ? "" : "s"));
     const NcclVariable* const variable = effective(node.facts->nccl, "NCCL_IB_HCA");
     if (variable != nullptr) one.add_evidence(variable->from);
-    one.warn({.message = fmt::format("NCCL on {} leaves out {}: that rail stays idle", *node.name,
-                                     fmt::join(left_out, ", ")),
+    one.warn({.message = fmt::format("NCCL on {} leaves out {}: that rail stays idle{}", *node.name,
+                                     fmt::join(left_out, ", "), half),
               .expected = "every rail",
               .observed = variable == nullptr ? fmt::format("{} used", used) : variable->value,
               .remedy = {variable == nullptr

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "verify/areas.h"
+#include "verify/boot_network.h"
 #include "verify/boot_setting.h"
 #include "verify/tools.h"
 #include "verify/walk.h"
@@ -115,6 +116,35 @@ void settings_at_boot(const Survey& survey, Judge& judge) {
   });
 }
 
+void rails_at_boot(const Survey& survey, Judge& judge) {
+  each_rail_end(survey, judge, [](Case& one, const NodeView& node, const RailEnd& end) {
+    if (one.lacks_interface(end) || one.lacks_systemd(node)) return;
+    const auto& files = node.facts->net.at_boot;
+    if (needs_root(files)) return one.not_applicable("reading the files needs root");
+    const auto* profiles =
+        one.read_if_there(files, "not recorded, or no file of a network configuration that is known");
+    if (profiles == nullptr) return;
+    if (!has_known_manager(node, *profiles))
+      return one.not_applicable("nobody who is known configures interfaces here");
+    if (end.interface->master.ok()) return one.not_applicable("its bond or bridge has them");
+    const RailOutlook outlook = rail_after_reboot(node, end, *profiles);
+    if (outlook.nothing_fits()) return one.not_applicable("what cluster.yaml says is not set now");
+    if (outlook.lost.empty() && !outlook.doubts.empty())
+      return one.unknown(fmt::format("{}", fmt::join(outlook.doubts, "; ")));
+    if (outlook.lost.empty()) return one.pass(fmt::format("{}", fmt::join(outlook.kept, ", ")));
+    std::vector<std::string> what, why;
+    for (const auto& [lost, reason] : outlook.lost) {
+      what.push_back(lost);
+      why.push_back(fmt::format("{}: {}", lost, reason));
+    }
+    one.warn({.message = fmt::format("{} has {} now and not after a reboot: {}", end.where(),
+                                     fmt::join(what, " and "), outlook.lost.front().why),
+              .expected = "set by a file that a reboot leaves",
+              .observed = fmt::format("{}", fmt::join(why, "; ")),
+              .remedy = keep_rail_at_boot(node, end, outlook, *profiles)});
+  });
+}
+
 }  // namespace
 
 std::span<const Rule> upkeep_rules() {
@@ -156,6 +186,20 @@ std::span<const Rule> upkeep_rules() {
        .fixture = "h100-settings-unsaved",
        .explained_by = {},
        .check = settings_at_boot},
+      {.id = "net.kept-at-boot",
+       .title = "next boot brings the same rails",
+       .why =
+           "An MTU or an address that was set by hand, or lies in /run, passes every test and is gone after "
+           "the next reboot, on this node only.",
+       .source = "/etc/netplan, /etc/NetworkManager/system-connections, /etc/systemd/network, "
+                 "/etc/network/interfaces, /run",
+       .standard =
+           "the MTU and address that cluster.yaml wants and the interface has are in a file outside of "
+           "/run: netplan.io/reference, nm-settings-keyfile(5), systemd.network(5), interfaces(5)",
+       .remedy = "netplan set, nmcli connection, or a file of systemd-networkd.",
+       .fixture = "spark-rails-in-run",
+       .explained_by = {},
+       .check = rails_at_boot},
   };
   return kRules;
 }

@@ -428,8 +428,13 @@ adapter, firmware, MACs, uptime. The GID order is the kernel's, so the RoCE v2 I
     one.write(MACHINES / "v100-cx3pro" / f"{host}.tree")
 
 
-def spark(index):
+SPARK_RAILS = {"enP2p1s0f0np0": "192.168.100", "enp1s0f0np0": "192.168.101"}
+
+
+def spark(index, folder="spark-cx7", rails=("enP2p1s0f0np0",)):
+    """On one half of its cable, as the guide has it, or on both."""
     host = f"spark-0{index}"
+    addresses = {name: f"{SPARK_RAILS[name]}.{index}" for name in rails}
     one = Machine(f"""
 Composed, not captured: {host} of the DGX Spark guide. From the guide: one GB10, ConnectX-7 with four functions of which
 roceP2p1s0f0 / enP2p1s0f0np0 carries 192.168.100.{index}, MTU 9000, socket buffers 268435456, unused interfaces down, arm64,
@@ -452,12 +457,12 @@ firmware, MACs, the management adapter.
             one.pci([f"{domain}:00", f"{domain}:00:00.0", address], 0x15B3, 0x1021, 0x020000, "mlx5_core", 0, (5, 4),
                     config=config_space())
             name, device = f"en{letter}p1s0f{function}np{function}", f"roce{letter}p1s0f{function}"
-            used = name == "enP2p1s0f0np0"
+            used = name in addresses
             mac = f"4c:bb:47:00:{index}{number}:01"
             suffix = f"4ebb:47ff:fe00:{index}{number}01"
             one.interface(name, address, mac, mtu=9000 if used else 1500, speed=200000 if used else None, up=used,
-                          addresses=[f"192.168.100.{index}/24"] if used else [])
-            gids = roce_gids(suffix, f"192.168.100.{index}") if used else []
+                          addresses=[f"{addresses[name]}/24"] if used else [])
+            gids = roce_gids(suffix, addresses[name]) if used else []
             one.rdma(device, address, index=number, firmware="28.45.4028", board="NVD0000000087", hca="MT4129",
                      guid=f"4cbb:4700:0300:{index}{number}01", hw_counters=MLX5_COUNTERS,
                      ports=[{"rate": "200 Gb/sec (4X HDR)" if used else "40 Gb/sec (4X QDR)", "mtu": 4096 if used else 1024,
@@ -467,12 +472,13 @@ firmware, MACs, the management adapter.
                 for domain in ("0000", "0002") for function in (0, 1)]
     one.modules += RDMA_MODULES + ["mlx5_core", "mlx5_ib"]
     one.services = {"ssh": (900,), "NetworkManager": (600,), "disable-unused-nics": (0,), "rdma-optimize": (0,)}
+    hcas = ",".join(name.replace("en", "roce", 1).removesuffix("np0") for name in rails)
     one.block("/etc/profile.d/nccl-env.sh",
-              "# NCCL for the mesh\nexport NCCL_IB_HCA==roceP2p1s0f0\nexport NCCL_SOCKET_IFNAME==enP2p1s0f0np0")
+              f"# NCCL for the mesh\nexport NCCL_IB_HCA=={hcas}\nexport NCCL_SOCKET_IFNAME==enP2p1s0f0np0")
     one.system(os_release=UBUNTU_2404, kernel="6.14.0-1013-nvidia", cmdline="root=/dev/nvme0n1p2 ro", cpu="", sockets=1, cores=20,
                memory_kib=125_000_000, clocksource="arch_sys_counter", disk=3800 << 30)
     one.finish()
-    one.write(MACHINES / "spark-cx7" / f"{host}.tree")
+    one.write(MACHINES / folder / f"{host}.tree")
 
 
 def r730(index):
@@ -637,6 +643,7 @@ for number in (1, 2):
     rxe(number)
     v100(number)
     spark(number)
+    spark(number, "spark-two-rails", tuple(SPARK_RAILS))
     h100(number)
 for number in (1, 2, 3):
     r730(number)

@@ -1,5 +1,6 @@
-// YAML text → a tree of values that know where they stand. Only what a cluster.yaml needs: text, lists and
-// mappings; no anchors, no second document, bounded in size and depth. And text → what stands in YAML for it.
+// YAML text → a tree of values that know where they stand. Only what a cluster.yaml and netplan need: text,
+// lists and mappings; no anchors, no second document, bounded in size and depth. And text → what stands in
+// YAML for it.
 #pragma once
 
 #include <optional>
@@ -7,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "inventory/complaint.h"
+#include "base/complaint.h"
 
 namespace railbed {
 

@@ -1,4 +1,4 @@
-#include "inventory/complaint.h"
+#include "base/complaint.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // The one file that includes yaml-cpp, which throws: what it throws becomes complaints here.
-#include "inventory/document.h"
+#include "base/yaml.h"
 
 #include <yaml-cpp/emitter.h>
 #include <yaml-cpp/eventhandler.h>
@@ -15,8 +15,8 @@
 namespace railbed {
 namespace {
 
-constexpr std::size_t kMaxDepth = 16;
-constexpr std::size_t kMaxValues = 300'000;
+constexpr std::size_t kMostYamlLevels = 16;
+constexpr std::size_t kMostYamlValues = 300'000;
 constexpr std::string_view kNoAliases =
     "anchors and aliases are not used here: say what nodes share once, at the top level, and use ranges";
 
@@ -93,7 +93,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void open(YamlValue::Kind kind, const YAML::Mark& mark) {
-    if (skipping_ > 0 || open_.size() >= kMaxDepth) {
+    if (skipping_ > 0 || open_.size() >= kMostYamlLevels) {
       ++skipping_;
       refuse({offset_of(mark), 1}, "nested deeper than any cluster needs");
       return;
@@ -114,7 +114,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   void add(YamlValue value) {
     if (skipping_ > 0 || refused_) return;
-    if (++values_ > kMaxValues) return refuse(value.spot, "more values than any cluster needs");
+    if (++values_ > kMostYamlValues) return refuse(value.spot, "more values than any cluster needs");
     if (open_.empty()) {
       root_ = std::move(value);
       return;

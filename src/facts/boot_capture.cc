@@ -1,0 +1,141 @@
+// What a captured tree keeps of files that configure interfaces: they also hold pass phrases and the names of
+// wireless networks. What is kept gives the same sections.
+#include <algorithm>
+
+#include "base/text.h"
+#include "facts/boot_section.h"
+
+namespace railbed {
+namespace {
+
+// Keys of any section; of NetworkManager's, of ifcfg files and of systemd-networkd's.
+constexpr std::string_view kUsedKeys[] = {"type",
+                                          "interface-name",
+                                          "uuid",
+                                          "autoconnect",
+                                          "mac-address",
+                                          "mtu",
+                                          "method",  //
+                                          "ONBOOT",
+                                          "DEVICE",
+                                          "HWADDR",
+                                          "MTU",
+                                          "BOOTPROTO",
+                                          "Name",
+                                          "MACAddress",
+                                          "Driver",  //
+                                          "PermanentMACAddress",
+                                          "OriginalName",
+                                          "MTUBytes",
+                                          "DHCP",
+                                          "Address"};
+constexpr std::string_view kUsedStarts[] = {"address", "IPADDR", "PREFIX", "NETMASK"};
+constexpr std::string_view kUsedOfDevice[] = {"match",    "set-name",        "mtu",       "dhcp4",
+                                              "renderer", "activation-mode", "addresses", "networkmanager"};
+
+bool is_used(const IniPair& pair) {
+  const auto starts = [&](std::string_view one) { return pair.key.starts_with(one); };
+  return std::ranges::find(kUsedKeys, pair.key) != std::end(kUsedKeys) ||
+         std::ranges::any_of(kUsedStarts, starts) || pair.section == "Match" || pair.section == "match";
+}
+
+std::string used_pairs(std::string_view text) {
+  std::string used;
+  std::string_view section;
+  for (const IniPair& pair : ini_pairs(text)) {
+    if (!is_used(pair)) continue;
+    if (pair.section != section) used += "[" + std::string(pair.section) + "]\n";
+    section = pair.section;
+    used += std::string(pair.key) + "=" + std::string(pair.value) + "\n";
+  }
+  return used;
+}
+
+template <class Keep>
+std::string flow(const YamlValue& value, const Keep& keep) {
+  if (value.kind == YamlValue::Kind::kText) return yaml_quoted(value.text);
+  const bool mapping = value.kind == YamlValue::Kind::kMapping;
+  std::string text;
+  for (std::size_t i = 0; i < value.items.size(); ++i) {
+    if (mapping && !keep(value.keys[i].text)) continue;
+    text += text.empty() ? "" : ", ";
+    if (mapping) text += yaml_quoted(value.keys[i].text) + ": ";
+    text += flow(value.items[i], keep);
+  }
+  if (value.kind == YamlValue::Kind::kNothing) return "~";
+  return mapping ? "{" + text + "}" : "[" + text + "]";
+}
+
+bool is_used_below_device(std::string_view key) {
+  static constexpr std::string_view kKeys[] = {
+      "name", "macaddress", "driver", "passthrough", "connection.autoconnect", "ethernet.mtu"};
+  return std::ranges::find(kUsedOfDevice, key) != std::end(kUsedOfDevice) ||
+         std::ranges::find(kKeys, key) != std::end(kKeys) || key.starts_with("ipv4.address") ||
+         key.starts_with("ipv6.address") || key.find('/') != std::string_view::npos;
+}
+
+// "ethernets: {…}" as one line; the names of devices are nobody's secret.
+std::string used_kind(const YamlValue& kind) {
+  std::string text;
+  for (std::size_t i = 0; i < kind.keys.size(); ++i)
+    text += (i > 0 ? ", " : "") + yaml_quoted(kind.keys[i].text) + ": " +
+            flow(kind.items[i], is_used_below_device);
+  return "{" + text + "}";
+}
+
+std::string used_netplan(std::string_view text) {
+  Complaints complaints(text, "");
+  const auto root = parse_yaml(text, complaints);
+  if (!root) return is_empty_yaml(text) ? "" : "[\n";  // as little YAML as it was
+  std::string used = "network:\n  version: 2\n";
+  for (std::size_t i = 0; i < root->keys.size(); ++i) {
+    if (root->keys[i].text != "network") continue;
+    const YamlValue& network = root->items[i];
+    for (std::size_t j = 0; j < network.keys.size(); ++j) {
+      const std::string& key = network.keys[j].text;
+      if (key == "renderer") used += "  renderer: " + yaml_quoted(network.items[j].text) + "\n";
+      if (is_netplan_kind(key)) used += "  " + key + ": " + used_kind(network.items[j]) + "\n";
+    }
+    break;
+  }
+  return used;
+}
+
+std::string used_ifupdown(std::string_view text) {
+  std::string used;
+  for (const auto line : lines(text)) {
+    const auto columns = words(line);
+    if (columns.empty() || columns[0].starts_with('#')) continue;
+    const bool command = columns[0] == "up" || columns[0] == "pre-up" || columns[0] == "post-up";
+    for (std::size_t i = 1; command && i + 1 < columns.size(); ++i)
+      if (columns[i] == "mtu" || columns[i] == "add")
+        used += "up " + std::string(columns[i]) + " " + std::string(columns[i + 1]) + "\n";
+    static constexpr std::string_view kWords[] = {"auto",    "iface",   "source",  "source-directory",
+                                                  "mapping", "address", "netmask", "mtu"};
+    if (std::ranges::find(kWords, columns[0]) != std::end(kWords) || columns[0].starts_with("allow-") ||
+        columns[0].starts_with("source"))
+      used += std::string(trim(line)) + "\n";
+  }
+  return used;
+}
+
+bool is_in(std::string_view path, std::string_view folder) {
+  return path.find(folder) != std::string_view::npos;
+}
+
+}  // namespace
+
+bool is_boot_file(std::string_view path) {
+  return is_in(path, "/netplan/") || is_in(path, "/system-connections/") ||
+         is_in(path, "/network-scripts/") || is_in(path, "/systemd/network/") ||
+         path.starts_with("/etc/network/");
+}
+
+std::string used_boot_file(std::string_view path, std::string_view text) {
+  if (is_in(path, "/netplan/")) return used_netplan(text);
+  if (path.starts_with("/etc/network/")) return used_ifupdown(text);
+  if (is_in(path, "/system-connections/") && !parse_keyfile(text)) return "";
+  return used_pairs(text);
+}
+
+}  // namespace railbed

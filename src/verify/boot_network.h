@@ -1,0 +1,35 @@
+// What becomes of a rail's interface at the next boot: its MTU and its address, as cluster.yaml wants them
+// and as they are now. What does not fit now has its own rules.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "verify/survey.h"
+
+namespace railbed {
+
+struct RailOutlook {
+  struct Loss {
+    std::string what;  // "MTU 9000", "192.168.100.1/24"
+    std::string why;
+  };
+  std::vector<std::string> kept;    // what
+  std::vector<std::string> doubts;  // why it cannot be told
+  std::vector<Loss> lost;
+  bool mtu_lost = false;
+  bool nothing_fits() const { return kept.empty() && doubts.empty() && lost.empty(); }
+};
+
+// Somebody whom railbed knows configures interfaces here: NetworkManager, systemd-networkd or ifupdown.
+bool has_known_manager(const NodeView& node, const std::vector<BootProfile>& profiles);
+
+// `profiles` are facts->net.at_boot; the end has an interface and a rail.
+RailOutlook rail_after_reboot(const NodeView& node, const RailEnd& end,
+                              const std::vector<BootProfile>& profiles);
+
+// How the end keeps what it has; commands only where no other interface can be hurt by them.
+Remedy keep_rail_at_boot(const NodeView& node, const RailEnd& end, const RailOutlook& outlook,
+                         const std::vector<BootProfile>& profiles);
+
+}  // namespace railbed
