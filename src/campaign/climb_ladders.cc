@@ -1,20 +1,34 @@
 #include "campaign/climb_ladders.h"
 
+#include <iterator>
+
 #include "campaign/measure_ladder.h"
 #include "store/fingerprint.h"
 
 namespace railbed {
 namespace {
 
+// The ways one by one, then all at once.
+std::vector<Ladder> climb_once(OpenPair& pair, double seconds, const Caller& caller, BenchRun& run) {
+  std::vector<Ladder> ladders;
+  for (const BenchPath& way : pair.ways) {
+    if (caller.stop.stop_requested()) return ladders;
+    ladders.push_back(measure_ladder(pair, way, seconds, caller));
+    for (const Rung& rung : ladders.back().rungs)
+      if (rung.measurement) run.measurements.push_back(*rung.measurement);
+  }
+  auto at_once = measure_ladders_at_once(pair, ladders, seconds, caller);
+  std::ranges::move(at_once, std::back_inserter(run.measurements));
+  return ladders;
+}
+
 // Each rung is measured as often as asked for; ways take turns.
 void climb_all(OpenPair& pair, double seconds, int repeat, const Caller& caller, BenchRun& run) {
   std::vector<std::vector<Ladder>> climbs(pair.ways.size());
-  for (int i = 0; i < repeat && !caller.stop.stop_requested(); ++i)
-    for (std::size_t way = 0; way < pair.ways.size() && !caller.stop.stop_requested(); ++way) {
-      climbs[way].push_back(measure_ladder(pair, pair.ways[way], seconds, caller));
-      for (const Rung& rung : climbs[way].back().rungs)
-        if (rung.measurement) run.measurements.push_back(*rung.measurement);
-    }
+  for (int i = 0; i < repeat && !caller.stop.stop_requested(); ++i) {
+    auto ladders = climb_once(pair, seconds, caller, run);
+    for (std::size_t way = 0; way < ladders.size(); ++way) climbs[way].push_back(std::move(ladders[way]));
+  }
   for (std::size_t way = 0; way < pair.ways.size(); ++way)
     if (!climbs[way].empty()) run.ladders.push_back(judge_ladders(climbs[way], pair, pair.ways[way]));
 }

@@ -9,8 +9,8 @@
 
 namespace railbed {
 
-// The run has a judged ladder for each way; its measurements are those of all rungs and repeats. `seconds`:
-// measured time of TCP and of RDMA.
+// The run has a judged ladder for each way; its measurements are those of all rungs and repeats, and of
+// several ways those of all rails at once (results/all_rails.h). `seconds`: measured time of TCP and of RDMA.
 Result<BenchRun> climb_ladders(const PairChoice& choice, double seconds, const RunRequest& request,
                                ReachOptions reach, const Caller& caller);
 

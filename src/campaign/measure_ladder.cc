@@ -7,6 +7,7 @@
 #include "bench/collective/measure_collective.h"
 #include "bench/core/child_session.h"
 #include "bench/core/typed.h"
+#include "bench/pairs/measure_rails.h"
 #include "bench/verbs/gpu_choice.h"
 #include "bench/verbs/rdma.h"
 #include "campaign/caller.h"
@@ -20,6 +21,20 @@ constexpr std::uint64_t kNcclBytes = 256 << 20;  // long enough that starting do
 
 LadderEnd ladder_end(std::string node, const BenchEnd& end, const Facts& facts) {
   return {std::move(node), end.interface, &facts, nearest_gpu(facts, end.interface)};
+}
+
+// Each engine as `bench tcp` and `bench rdma` run it, so that their runs compare.
+BenchPlan as_bench_runs(Engine engine, double seconds, BenchPlan plan = {}) {
+  plan.engines = {engine};
+  plan.latency = false;
+  plan.sizes = engine == Engine::kTcp ? default_sizes(engine) : std::vector{kRdmaBytes};
+  plan.seconds = seconds;
+  return plan;
+}
+
+bool carried(const Ladder& ladder, RungKind kind) {
+  return std::ranges::any_of(ladder.rungs,
+                             [&](const Rung& rung) { return rung.kind == kind && rung.has_number(); });
 }
 
 // Why NCCL does not go the way that this node's hardware has.
@@ -82,14 +97,9 @@ class LadderClimb {
     return one.from.memory.ends_with(staged) || one.to.memory.ends_with(staged);
   }
 
-  // Each engine as `bench tcp` and `bench rdma` run it, so that their runs compare.
-  void measure(Rung& rung, Engine engine, BenchPlan plan = {}) {
-    plan.engines = {engine};
-    plan.latency = false;
-    plan.sizes = engine == Engine::kTcp ? default_sizes(engine) : std::vector{kRdmaBytes};
-    plan.seconds = seconds_;
-    auto measured =
-        measure_pair(pair_.end_a(way_), pair_.end_b(way_), way_.rail, plan, caller_.progress, caller_.stop);
+  void measure(Rung& rung, Engine engine, const BenchPlan& plan = {}) {
+    auto measured = measure_pair(pair_.end_a(way_), pair_.end_b(way_), way_.rail,
+                                 as_bench_runs(engine, seconds_, plan), caller_.progress, caller_.stop);
     if (measured.empty())
       rung.not_climbed = "interrupted";
     else
@@ -177,6 +187,20 @@ NcclWay nccl_way(const nccl::Log& log, const LadderEnd& a, const LadderEnd& b) {
 
 Ladder measure_ladder(OpenPair& pair, const BenchPath& way, double seconds, const Caller& caller) {
   return LadderClimb(pair, way, seconds, caller).run();
+}
+
+std::vector<Measurement> measure_ladders_at_once(OpenPair& pair, const std::vector<Ladder>& ladders,
+                                                 double seconds, const Caller& caller) {
+  for (const auto& [engine, kind] :
+       {std::pair(Engine::kRdma, RungKind::kRdma), {Engine::kTcp, RungKind::kTcp}}) {
+    std::vector<RailEnds> rails;
+    for (std::size_t i = 0; i < ladders.size(); ++i)
+      if (carried(ladders[i], kind))
+        rails.push_back({pair.ways[i].rail, pair.end_a(pair.ways[i]), pair.end_b(pair.ways[i])});
+    if (rails.size() > 1)
+      return measure_rails(rails, as_bench_runs(engine, seconds), caller.progress, caller.stop);
+  }
+  return {};
 }
 
 Ladder judge_ladders(const std::vector<Ladder>& ladders, const OpenPair& pair, const BenchPath& way) {

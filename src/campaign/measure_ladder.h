@@ -13,6 +13,12 @@ namespace railbed {
 // What cannot be climbed says why; what failed on the way has its failure. Not judged yet.
 Ladder measure_ladder(OpenPair& pair, const BenchPath& way, double seconds, const Caller& caller);
 
+// All rails at once, from a to b, as their rungs measured them alone: over RDMA where at least two carried
+// so, else over TCP. `ladders` are those of the pair's ways, in their order. Empty where fewer than two
+// carried.
+std::vector<Measurement> measure_ladders_at_once(OpenPair& pair, const std::vector<Ladder>& ladders,
+                                                 double seconds, const Caller& caller);
+
 // How NCCL went from a's GPU (rank 0) to b's, by its log, and why it did not go better.
 NcclWay nccl_way(const nccl::Log& log, const LadderEnd& a, const LadderEnd& b);
 

@@ -28,8 +28,12 @@ struct OpenPair {
 
   Peer& a() { return fleet.peer(0); }
   Peer& b() { return fleet.peer(fleet.size() - 1); }
-  PairEnd end_a(const BenchPath& way) { return {&a(), way.a.interface, way.a.address, &facts_a}; }
-  PairEnd end_b(const BenchPath& way) { return {&b(), way.b.interface, way.b.address, &facts_b}; }
+  PairEnd end_a(const BenchPath& way) {
+    return {&a(), way.a.interface, way.a.address, &facts_a, way.switched};
+  }
+  PairEnd end_b(const BenchPath& way) {
+    return {&b(), way.b.interface, way.b.address, &facts_b, way.switched};
+  }
 };
 
 Result<OpenPair> open_pair(const PairChoice& choice, fleet::FleetOptions options, const Caller& caller);

@@ -90,7 +90,10 @@ Result<std::vector<BenchPath>> rails_between(const Cluster& cluster, std::string
     const RailPort* port_a = find_port(one, a);
     const RailPort* port_b = find_port(one, b);
     if ((!rail.empty() && one.name != rail) || port_a == nullptr || port_b == nullptr) continue;
-    paths.push_back({one.name, {port_a->interface, port_a->address}, {port_b->interface, port_b->address}});
+    paths.push_back({one.name,
+                     {port_a->interface, port_a->address},
+                     {port_b->interface, port_b->address},
+                     one.topology == Topology::kSwitch});
   }
   if (paths.empty()) return fail(ErrorKind::kBadInput, fmt::format("no rail joins {} and {}", a, b));
   return paths;

@@ -21,6 +21,7 @@ struct BenchPath {
   std::string rail;
   BenchEnd a;
   BenchEnd b;
+  std::optional<bool> switched = {};  // whether a switch is between them; nothing: it is not known
 };
 
 // The rails of the cluster that have a port on both nodes; `rail` empty: all of them.

@@ -107,6 +107,9 @@ TEST(RailsBetween, NamesWhatIsMissing) {
   ASSERT_EQ(paths->size(), 1u);
   EXPECT_EQ(paths->front().b.interface, "ens7");
   EXPECT_FALSE(paths->front().b.address);
+  EXPECT_EQ(paths->front().switched, true);
+  cluster.rails.front().topology = Topology::kBackToBack;
+  EXPECT_EQ(rails_between(cluster, "a", "b", "")->front().switched, false);
   EXPECT_THAT(rails_between(cluster, "a", "c", "").error().text, HasSubstr("no node \"c\""));
   EXPECT_THAT(rails_between(cluster, "a", "b", "rail1").error().text, HasSubstr("no rail \"rail1\""));
   cluster.rails.front().ports.pop_back();

@@ -40,6 +40,7 @@ BenchPlan at_once_plan(Engine engine, const ProofPlan& proof) {
   plan.engines = {engine};
   plan.seconds = proof.seconds;
   plan.latency = false;
+  plan.both_ways = true;
   plan.sizes = {kProofSizes.back()};
   return plan;
 }

@@ -111,7 +111,8 @@ Surveyed survey_nodes(fleet::Fleet& fleet, const Caller& caller, const CollectOp
 
 PairEnd end_on(const Rail& rail, fleet::Fleet& fleet, const Surveyed& surveyed, const std::string& node) {
   const RailPort* port = find_port(rail, node);
-  return {fleet.find(node), port->interface, port->address, &surveyed.facts.at(node)};
+  return {fleet.find(node), port->interface, port->address, &surveyed.facts.at(node),
+          rail.topology == Topology::kSwitch};
 }
 
 Result<Facts> facts_of(Peer& peer, const Caller& caller) {

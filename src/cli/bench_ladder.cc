@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 
@@ -14,6 +15,7 @@
 #include "cli/kept_run.h"
 #include "cli/terminal.h"
 #include "report/ladder.h"
+#include "results/all_rails.h"
 
 namespace railbed {
 namespace {
@@ -32,10 +34,12 @@ struct BenchLadderOutput {
   std::map<std::string, std::string> units = {
       {"bandwidth, rate", "bit/s"}, {"message_bytes", "B"}, {"seconds", "s"}, {"share, of_wire", "1"}};
   std::vector<Ladder> ladders;
+  std::vector<Measurement> all_rails;  // at once: each rail's part and their total
   static void fields(auto&& field) {
     field("version", &BenchLadderOutput::version);
     field("units", &BenchLadderOutput::units);
     field("ladders", &BenchLadderOutput::ladders);
+    field("all_rails", &BenchLadderOutput::all_rails);
   }
 };
 
@@ -46,9 +50,11 @@ int run_bench_ladder(const BenchLadderOptions& options, const CLI::App& app) {
   clear_progress();
   BenchLadderOutput output;
   output.ladders = run->ladders;
+  std::ranges::copy_if(merge_repeats(run->measurements), std::back_inserter(output.all_rails), is_at_once);
   if (options.json) fmt::print("{}", json::dump_pretty(json::encode(output)));
   for (const Ladder& ladder : output.ladders)
     if (!options.json) fmt::print("{}", ladder_text(ladder));
+  if (!options.json) fmt::print("{}", at_once_text(run->measurements));
   if (interrupted().stop_requested()) return kExitCouldNotLook;
   if (!options.svg.empty())
     if (const auto written = write_file(options.svg, ladders_svg(output.ladders)); !written)
@@ -78,7 +84,7 @@ Action declare_bench_ladder(CLI::App& app) {
       "\nrailbed bench ladder gpu01 gpu02\n"
       "railbed bench ladder gpu01 gpu02 --cluster cluster.yaml --svg ladder.svg\n\n"
       "TCP, RDMA of host memory, RDMA of GPU memory, NCCL: each beside its ceiling. "
-      "What cannot be climbed says why.\n"
+      "What cannot be climbed says why. Several rails are then measured at once.\n"
       "Exit codes: 0 no rung loses, 1 one does, "
       "2 a measurement failed or is worse than the baseline,\n"
       "3 a node could not be asked.");

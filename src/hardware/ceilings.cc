@@ -77,35 +77,6 @@ PcieCoding coding_of(double gigatransfers) {
 constexpr double kMaxPayload = 256;
 constexpr std::string_view kWire = "wire, ";
 
-struct LinkRate {
-  BitRate rate;
-  std::string from;
-};
-
-std::optional<LinkRate> link_rate(const CeilingEnd& end, Wire wire) {
-  if (is_tcp(wire)) {
-    const NetInterface* interface = find_interface(end.facts->net, end.interface);
-    if (interface == nullptr || !interface->speed_mbps || *interface->speed_mbps <= 0) return std::nullopt;
-    return LinkRate{{*interface->speed_mbps * 1e6}, interface->speed_mbps.from()};
-  }
-  const RdmaPortRef found = rdma_port_of(end.facts->rdma, end.facts->net, end.interface);
-  if (!found || !found.port->rate) return std::nullopt;
-  return LinkRate{data_rate(*found.port), found.port->rate.from()};
-}
-
-std::string where(const CeilingEnd& end) { return fmt::format("{} of {}", end.interface, end.node); }
-
-// Why this end's stated speed binds nothing real; empty for an adapter on PCIe.
-std::string virtual_note(const CeilingEnd& end) {
-  const NetInterface* interface = find_interface(end.facts->net, end.interface);
-  const RdmaPortRef rdma = rdma_port_of(end.facts->rdma, end.facts->net, end.interface);
-  if (interface == nullptr) return rdma ? "" : fmt::format("{} was not found", where(end));
-  if (!is_virtual(*interface)) return "";
-  const std::string driver = interface->driver.value_or("");
-  return fmt::format("{} is virtual{}: its speed is a claim", where(end),
-                     driver.empty() ? "" : fmt::format(" ({})", driver));
-}
-
 std::string terms(Wire wire) {
   std::string text;
   for (const Header& header : headers_of(wire))
@@ -154,6 +125,29 @@ BitRate data_rate(const RdmaPort& port) {
   return *port.rate;
 }
 
+std::optional<LinkRate> link_rate(const CeilingEnd& end, Wire wire) {
+  if (is_tcp(wire)) {
+    const NetInterface* interface = find_interface(end.facts->net, end.interface);
+    if (interface == nullptr || !interface->speed_mbps || *interface->speed_mbps <= 0) return std::nullopt;
+    return LinkRate{{*interface->speed_mbps * 1e6}, interface->speed_mbps.from()};
+  }
+  const RdmaPortRef found = rdma_port_of(end.facts->rdma, end.facts->net, end.interface);
+  if (!found || !found.port->rate) return std::nullopt;
+  return LinkRate{data_rate(*found.port), found.port->rate.from()};
+}
+
+std::string where(const CeilingEnd& end) { return fmt::format("{} of {}", end.interface, end.node); }
+
+std::string virtual_note(const CeilingEnd& end) {
+  const NetInterface* interface = find_interface(end.facts->net, end.interface);
+  const RdmaPortRef rdma = rdma_port_of(end.facts->rdma, end.facts->net, end.interface);
+  if (interface == nullptr) return rdma ? "" : fmt::format("{} was not found", where(end));
+  if (!is_virtual(*interface)) return "";
+  const std::string driver = interface->driver.value_or("");
+  return fmt::format("{} is virtual{}: its speed is a claim", where(end),
+                     driver.empty() ? "" : fmt::format(" ({})", driver));
+}
+
 bool is_virtual(const NetInterface& interface) {
   const std::string driver = interface.driver.value_or("");
   if (driver.empty()) return !interface.pci_address;
@@ -194,6 +188,17 @@ double wire_efficiency(Wire wire, int mtu, std::uint64_t message_bytes) {
   return message / (message + packets * overhead_of(wire) + kReth);
 }
 
+std::uint64_t least_wire_bytes(Wire wire, int mtu, std::uint64_t message_bytes) {
+  const int timestamps = is_tcp(wire) ? kTimestamps.bytes : 0;
+  const int payload = mtu - headers_inside_mtu(wire) + timestamps;
+  if (payload <= 0) return 0;
+  const auto size = static_cast<std::uint64_t>(payload);
+  const std::uint64_t packets = std::max<std::uint64_t>(1, message_bytes / size + (message_bytes % size > 0));
+  const int gap = wire == Wire::kInfiniband ? 0 : kGap.bytes;
+  return message_bytes + packets * static_cast<std::uint64_t>(overhead_of(wire) - timestamps) -
+         static_cast<std::uint64_t>(gap);
+}
+
 std::optional<std::string> adapter_address(const CeilingEnd& end) {
   if (const NetInterface* interface = find_interface(end.facts->net, end.interface))
     if (interface->pci_address) return *interface->pci_address;
@@ -208,15 +213,28 @@ BitRate pcie_rate(const PcieLink& link) {
                            (kMaxPayload + coding.packet_overhead));
 }
 
+ShortestPacket shortest_packet(const PcieLink& link) {
+  constexpr int kData = 4;
+  const PcieCoding coding = coding_of(link.gigatransfers);
+  const int bytes = kData + coding.packet_overhead;
+  return {bytes, Nanoseconds{bytes * 8 / (link.gigatransfers * link.width * coding.encoding)}};
+}
+
+const PciDevice* narrowest_hop(const std::vector<PciDevice>& devices, std::string_view address) {
+  const PciDevice* device = find_pci(devices, address);
+  if (device == nullptr) return nullptr;
+  const PciDevice* narrowest = nullptr;
+  for (const PciDevice* hop : path_to_root(devices, *device))
+    if (hop->link_now && hop->link_now->width > 0 && hop->link_now->gigatransfers > 0 &&
+        (narrowest == nullptr || pcie_rate(*hop->link_now) < pcie_rate(*narrowest->link_now)))
+      narrowest = hop;
+  return narrowest;
+}
+
 std::optional<Limit> pcie_limit(const std::vector<PciDevice>& devices, std::string_view address,
                                 std::string_view node) {
   const PciDevice* device = find_pci(devices, address);
-  if (device == nullptr) return std::nullopt;
-  const PciDevice* narrowest = nullptr;
-  for (const PciDevice* hop : path_to_root(devices, *device))
-    if (hop->link_now && hop->link_now->width > 0 &&
-        (narrowest == nullptr || pcie_rate(*hop->link_now) < pcie_rate(*narrowest->link_now)))
-      narrowest = hop;
+  const PciDevice* narrowest = narrowest_hop(devices, address);
   if (narrowest == nullptr) return std::nullopt;
   const std::string where =
       fmt::format("{} at {} of {}", describe_link(*narrowest->link_now), narrowest->address, node);

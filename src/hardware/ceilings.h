@@ -32,17 +32,28 @@ int overhead_of(Wire wire);
 // each counts it. `message_bytes` 0 stands for messages so long that their length does not matter; TCP joins
 // what is written, so it is heeded for RDMA only.
 double wire_efficiency(Wire wire, int mtu, std::uint64_t message_bytes = 0);
+// What passes the wire at least before a message has arrived: all its packets but the last one's gap, without
+// what only some of them have (timestamps of TCP, the header of a write).
+std::uint64_t least_wire_bytes(Wire wire, int mtu, std::uint64_t message_bytes);
 
 // What a port's rate leaves for data after the link's coding. Only where the port states a rate.
 BitRate data_rate(const RdmaPort& port);
 
 // The rate left for data on a PCIe link after encoding and packet headers at a maximum payload of 256 bytes.
 BitRate pcie_rate(const PcieLink& link);
+// How long this link is busy with the shortest packet that carries data, four bytes.
+struct ShortestPacket {
+  int bytes = 0;
+  Nanoseconds time{};
+};
+ShortestPacket shortest_packet(const PcieLink& link);
 // "PCIe Gen3 x8"
 std::string describe_link(const PcieLink& link);
 
-// The narrowest hop between the device at `address` and memory: what its data can pass at most. Nothing where
-// no hop states a link, as of virtual devices.
+// Of the hops between the device at `address` and memory the one with the narrowest link. Null where none
+// states a link, as of virtual devices.
+const PciDevice* narrowest_hop(const std::vector<PciDevice>& devices, std::string_view address);
+// What the device's data can pass there at most.
 std::optional<Limit> pcie_limit(const std::vector<PciDevice>& devices, std::string_view address,
                                 std::string_view node);
 
@@ -54,6 +65,17 @@ struct CeilingEnd {
   std::string_view interface;
   const Facts* facts = nullptr;
 };
+
+// What an end states of its link (TCP: the interface, RDMA: the port), as a rate of data, and where.
+struct LinkRate {
+  BitRate rate;
+  std::string from;
+};
+std::optional<LinkRate> link_rate(const CeilingEnd& end, Wire wire);
+// "ens6 of gpu01"
+std::string where(const CeilingEnd& end);
+// Why this end's stated speed binds nothing real; empty for an adapter on PCIe.
+std::string virtual_note(const CeilingEnd& end);
 
 // The PCI address of the adapter behind an end that has facts; nothing of virtual ones.
 std::optional<std::string> adapter_address(const CeilingEnd& end);

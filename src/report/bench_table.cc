@@ -72,6 +72,17 @@ void add_ceiling(std::string& text, const Measurement& run) {
     text += fmt::format("  {}{}\n", ceiling.limits.empty() ? "no ceiling: " : "", printable(ceiling.note));
 }
 
+void add_floor(std::string& text, const Measurement& run) {
+  const Floor& floor = run.floor;
+  if (!floor.parts.empty())
+    text += fmt::format("  floor of {} {}\n", to_text(ByteCount{run.message_bytes}), to_text(floor.time()));
+  for (const FloorPart& part : floor.parts)
+    text +=
+        fmt::format("    {}: {} = {}\n", printable(part.name), to_text(part.time), printable(part.source));
+  if (!floor.note.empty())
+    text += fmt::format("  {}{}\n", floor.parts.empty() ? "no floor: " : "  ", printable(floor.note));
+}
+
 void add_notes(std::string& text, const Measurement& run) {
   if (run.checked_bytes > 0 && run.wrong_bytes == 0)
     text += fmt::format("  data checked: {}\n", to_text(ByteCount{run.checked_bytes}));
@@ -158,7 +169,10 @@ std::string bench_table(const std::vector<Measurement>& measurements) {
       add_failure(text, run, told);
     }
     if (last_good == nullptr) continue;
-    if (last_good->metric == Metric::kBandwidth) add_ceiling(text, *last_good);
+    if (last_good->metric == Metric::kBandwidth)
+      add_ceiling(text, *last_good);
+    else
+      add_floor(text, *last_good);
     add_notes(text, *last_good);
   }
   return text;

@@ -84,6 +84,23 @@ TEST(BenchTable, LatencyShowsItsTail) {
   EXPECT_THAT(text, HasSubstr("12.3 µs"));
 }
 
+TEST(BenchTable, ALatencyStandsBesideItsFloor) {
+  Measurement one = bandwidth();
+  one.metric = Metric::kLatency;
+  one.message_bytes = 8;
+  one.summary.median = 850;
+  EXPECT_THAT(bench_table({one}), Not(HasSubstr("floor")));  // of a run from before there were floors
+  one.floor.note = "ens6 of gpu02 is virtual (veth): its speed is a claim";
+  EXPECT_THAT(bench_table({one}), HasSubstr("  no floor: ens6 of gpu02 is virtual (veth)"));
+  one.floor = {
+      {{"wire", Nanoseconds{15.6}, "78 bytes"}, {"a switch", Nanoseconds{190}, "the lowest published"}},
+      "not in it: cable"};
+  EXPECT_THAT(bench_table({one}), HasSubstr("  floor of 8 B 0.21 µs\n"
+                                            "    wire: 15.6 ns = 78 bytes\n"
+                                            "    a switch: 0.19 µs = the lowest published\n"
+                                            "    not in it: cable\n"));
+}
+
 TEST(BenchTable, TellsARootOnceAndWhatWasSeen) {
   Measurement one = bandwidth();
   one.summary = {};

@@ -173,6 +173,9 @@ Html describe_path(const Path& path) {
                   to_text(BitRate{fastest->summary.median}), describe_ceiling(*fastest));
       for (const auto& remark : remarks(*fastest)) all += html(R"(<li class="remark">{}</li>)", remark);
     }
+    if (const Measurement* quickest = smallest_latency(runs); quickest && !quickest->floor.parts.empty())
+      all += html(R"(<li><span class="key {}">{}</span> latency {}: {}</li>)", css_of(engine), title(engine),
+                  to_text(Nanoseconds{quickest->summary.median}), describe_floor(*quickest));
     for (const Measurement* failed : runs.failures) {
       const auto metric = enum_names(failed->metric)[static_cast<std::size_t>(failed->metric)];
       if (told.is_told(*failed)) {

@@ -6,8 +6,11 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "report/all_rails.h"
+#include "report/bench_table.h"
 #include "report/html.h"
 #include "report/paths.h"
+#include "results/all_rails.h"
 
 namespace railbed {
 namespace {
@@ -149,6 +152,14 @@ std::string ladder_text(const Ladder& ladder) {
   ToldRoots told;
   for (const Rung& rung : ladder.rungs) text += row(ladder, rung, told);
   return text + "  " + ladder_verdict(ladder) + '\n' + causes_text(ladder);
+}
+
+std::string at_once_text(const std::vector<Measurement>& measurements) {
+  const auto merged = merge_repeats(measurements);
+  std::vector<Measurement> failed;
+  for (const Measurement& one : merged)
+    if (is_at_once(one) && one.failure) failed.push_back(one);
+  return all_rails_text(merged, true) + bench_table(failed);
 }
 
 std::string ladders_svg(const std::vector<Ladder>& ladders) {

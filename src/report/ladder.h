@@ -17,6 +17,9 @@ std::string no_number_text(const Rung& rung);
 std::string nccl_way_text(const NcclWay& way);
 
 std::string ladder_text(const Ladder& ladder);
+// All rails at once, after the ladder of each: their total beside the sum of each alone, or what failed.
+// Empty where none was measured so.
+std::string at_once_text(const std::vector<Measurement>& measurements);
 // A whole SVG document: a bar for each rung, a tick at its ceiling, the losing one marked.
 std::string ladders_svg(const std::vector<Ladder>& ladders);
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "results/all_rails.h"
+
 namespace railbed {
 namespace {
 
@@ -30,6 +32,43 @@ Ladder climbed() {
        .of_wire = 0.25,
        .causes = {"PCIe: narrow", "ACS"}}};
   return ladder;
+}
+
+Measurement at_once_on(const std::string& rail, double gigabits) {
+  Measurement one;
+  one.engine = Engine::kTcp;
+  one.rail = rail;
+  one.from.node = "gpu01";
+  one.to.node = "gpu02";
+  one.message_bytes = 256 << 10;
+  one.operation = at_once("");
+  one.summary.samples = 30;
+  one.summary.median = gigabits * 1e9;
+  return one;
+}
+
+TEST(LadderText, AllRailsAtOnceStandBesideEachAlone) {
+  std::vector<Measurement> all{at_once_on("rail0", 40), at_once_on("rail1", 40)};
+  for (Measurement& alone : all) alone.operation = "";
+  EXPECT_EQ(at_once_text(all), "");
+  for (const auto& [rail, gigabits] : {std::pair{"rail0", 20.0}, {"rail1", 40.0}, {"all rails", 60.0}})
+    all.push_back(at_once_on(rail, gigabits));
+  EXPECT_EQ(at_once_text(all),
+            "all rails at once  gpu01 → gpu02\n"
+            "  TCP   60.0 Gb/s: 75 % of 80.0 Gb/s that they carry alone\n"
+            "        no ceiling computed\n"
+            "        rail0: 20.0 Gb/s (alone 40.0 Gb/s)\n"
+            "        rail1: 40.0 Gb/s (alone 40.0 Gb/s)\n");
+}
+
+TEST(LadderText, ARailThatFailsBesideTheOthersIsTold) {
+  Measurement broken = at_once_on("rail1", 0);
+  broken.summary = {};
+  broken.failure = Failure{"run", "gpu02: rail1 is down", "ip link set rail1 up"};
+  const std::string text = at_once_text({at_once_on("rail0", 40), broken});
+  EXPECT_THAT(text, HasSubstr("TCP all rails at once bandwidth, rail1: gpu01"));
+  EXPECT_THAT(text, HasSubstr("FAILED (run): gpu02: rail1 is down"));
+  EXPECT_THAT(text, HasSubstr("do: ip link set rail1 up"));
 }
 
 TEST(LadderText, EveryRungHasANumberOrAReason) {

@@ -58,6 +58,9 @@ std::string meaning(const EngineRuns& runs, std::string_view name, ToldRoots& to
     lines.push_back(fmt::format("{}: {}", bandwidth_text(fastest), describe_ceiling(*fastest)));
     for (auto& remark : remarks(*fastest)) lines.push_back(std::move(remark));
   }
+  if (const Measurement* quickest = smallest_latency(runs); quickest && !quickest->floor.parts.empty())
+    lines.push_back(fmt::format("latency {}: {}", to_text(Nanoseconds{quickest->summary.median}),
+                                describe_floor(*quickest)));
   for (const Measurement* failed : runs.failures) {
     const auto metric = enum_names(failed->metric)[static_cast<std::size_t>(failed->metric)];
     if (told.is_told(*failed)) {

@@ -53,6 +53,13 @@ TEST(MeasurementsText, PutsTcpBesideRdmaAndEachBesideItsCeiling) {
 )");
 }
 
+TEST(MeasurementsText, ALatencyStandsBesideItsFloor) {
+  Measurement one = run(Engine::kRdma, Metric::kLatency, 8, 850);
+  one.floor.parts = {{"wire", Nanoseconds{15.6}, "78 bytes"}, {"a switch", Nanoseconds{190}, ""}};
+  EXPECT_THAT(render_text({one}),
+              HasSubstr("  RDMA  latency 0.85 µs: floor 0.21 µs (wire 15.6 ns + a switch 0.19 µs)\n"));
+}
+
 TEST(MeasurementsText, AllRailsAtOnceStandBesideEachAlone) {
   std::vector<Measurement> all{bandwidth(Engine::kRdma, 1 << 20, 390, 392, "wire at MTU 4096"),
                                bandwidth(Engine::kRdma, 1 << 20, 380, 392, "wire at MTU 4096")};

@@ -68,7 +68,11 @@ std::string limits_text(const Measurement& run) {
     text += fmt::format("{} {}", limit.name, to_text(limit.rate));
     if (!limit.source.empty()) text += " (" + limit.source + ")";
   }
-  if (!run.ceiling.note.empty()) text += (text.empty() ? "" : "; ") + run.ceiling.note;
+  for (const FloorPart& part : run.floor.parts)
+    text += fmt::format("{}{} at least {} ({})", text.empty() ? "" : "; ", part.name, to_text(part.time),
+                        part.source);
+  for (const std::string* note : {&run.ceiling.note, &run.floor.note})
+    if (!note->empty()) text += (text.empty() ? "" : "; ") + *note;
   return text;
 }
 
@@ -149,7 +153,8 @@ Html draw_methods(const Report& report) {
         "“Data compared” is payload that the receiver compared with what was sent, "
         "on the timed transfers. "
         "A ceiling is the lowest of the limits that could be computed for the path; "
-        "a nominal one is what a virtual interface claims, and is shown but never judged.</p>");
+        "a nominal one is what a virtual interface claims, and is shown but never judged. "
+        "A floor is the sum of what a message takes at least on its way.</p>");
     all += method_table(measurements);
   }
   const std::string program = report.railbed.empty() ? "railbed" : "railbed " + report.railbed;

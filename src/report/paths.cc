@@ -118,6 +118,13 @@ std::string describe_ceiling(const Measurement& measurement) {
   return fmt::format("ceiling nominal {}{}: shown, not judged", to_text(limit.rate), note);
 }
 
+std::string describe_floor(const Measurement& measurement) {
+  std::string sum;
+  for (const FloorPart& part : measurement.floor.parts)
+    sum += fmt::format("{}{} {}", sum.empty() ? "" : " + ", part.name, to_text(part.time));
+  return sum.empty() ? "" : fmt::format("floor {} ({})", to_text(measurement.floor.time()), sum);
+}
+
 std::string describe_failure(const Measurement& measurement) {
   const Failure& failure = *measurement.failure;
   return failure.stage.empty() ? failure.cause : failure.stage + ": " + failure.cause;

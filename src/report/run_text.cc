@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "report/all_rails.h"
 #include "report/bench_table.h"
 #include "report/collective_table.h"
 #include "report/escape.h"
@@ -52,6 +53,7 @@ std::string run_text(const BenchRun& run) {
     if (!has_own_table(run, one.engine)) plain.push_back(one);
   text += '\n' + bench_table(plain);
   for (const Ladder& one : run.ladders) text += '\n' + ladder_text(one);
+  if (const std::string at_once = all_rails_text(plain, true); !at_once.empty()) text += '\n' + at_once;
   for (const RailReport& one : run.pairs) text += '\n' + pairs_text(one);
   for (const CollectiveReport& one : run.collectives) text += '\n' + collective_table(one, {});
   for (const StoragePlace& one : run.storage) text += '\n' + storage_table(one);

@@ -17,6 +17,12 @@ void merge(Measurement& merged, std::vector<double> medians) {
 
 }  // namespace
 
+Nanoseconds Floor::time() const {
+  Nanoseconds sum{};
+  for (const FloorPart& part : parts) sum += part.time;
+  return sum;
+}
+
 const FailureRoot* root_of(const Measurement& one) {
   const bool found = one.failure && one.failure->root && one.failure->root->layer != PathLayer::kNone;
   return found ? &*one.failure->root : nullptr;

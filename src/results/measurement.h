@@ -73,6 +73,30 @@ struct Ceiling {
   }
 };
 
+// A part of the time that a message takes at least: "wire", "a switch", "PCIe of gpu01".
+struct FloorPart {
+  std::string name;
+  Nanoseconds time{};
+  std::string source;  // arithmetic, or where the figure is published
+  static void fields(auto&& field) {
+    field("name", &FloorPart::name);
+    field("time", &FloorPart::time);
+    field("source", &FloorPart::source);
+  }
+};
+
+// The least that a message can take from one node to the other. Its parts follow each other, so they add up.
+// Empty: none could be computed.
+struct Floor {
+  std::vector<FloorPart> parts;
+  std::string note;  // why there is none, or what is not in it
+  Nanoseconds time() const;
+  static void fields(auto&& field) {
+    field("parts", &Floor::parts);
+    field("note", &Floor::note);
+  }
+};
+
 // What a node's processors did besides while it was measured: programs that are not railbed's. What the
 // kernel itself did is not in it, for most of that is the measurement's own packets.
 struct OtherWork {
@@ -202,6 +226,7 @@ struct Measurement {
   double seconds = 0;  // measured time, warm-up left out
   Summary summary;
   Ceiling ceiling;                  // of bandwidths
+  Floor floor;                      // of latencies between two nodes
   std::uint64_t packets = 0;        // sent while measuring, where the transport counts them
   std::uint64_t lost = 0;           // retransmitted while measuring
   std::uint64_t checked_bytes = 0;  // payload compared with what was sent
@@ -224,6 +249,7 @@ struct Measurement {
     field("seconds", &Measurement::seconds);
     field("summary", &Measurement::summary);
     field("ceiling", &Measurement::ceiling);
+    field("floor", &Measurement::floor);
     field("packets", &Measurement::packets);
     field("lost", &Measurement::lost);
     field("checked_bytes", &Measurement::checked_bytes);

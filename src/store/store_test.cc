@@ -35,6 +35,14 @@ BenchRun sample(const std::string& label) {
   return run;
 }
 
+Measurement latency_with_floor() {
+  Measurement one;
+  one.metric = Metric::kLatency;
+  one.summary.median = 850;
+  one.floor = {{{"wire", Nanoseconds{15.6}, "78 bytes"}}, "not in it: cable"};
+  return one;
+}
+
 class StoreTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -65,6 +73,22 @@ TEST_F(StoreTest, KeepsWhatItIsGiven) {
   ASSERT_TRUE(all);
   ASSERT_EQ(all->size(), 2u);
   EXPECT_EQ((*all)[0].label, "switch");
+}
+
+TEST_F(StoreTest, KeepsTheFloorOfALatency) {
+  auto store = Store::open(path());
+  ASSERT_TRUE(store);
+  BenchRun run = sample("");
+  run.measurements.push_back(latency_with_floor());
+  const auto id = store->add(run);
+  ASSERT_TRUE(id);
+  const auto read = store->get(*id);
+  ASSERT_TRUE(read);
+  const Floor& floor = read->measurements.at(1).floor;
+  ASSERT_EQ(floor.parts.size(), 1u);
+  EXPECT_EQ(floor.parts[0].name, "wire");
+  EXPECT_EQ(floor.parts[0].time.count(), 15.6);
+  EXPECT_EQ(floor.note, "not in it: cable");
 }
 
 TEST_F(StoreTest, ItsFolderIsThisUsersAlone) {

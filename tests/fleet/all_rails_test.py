@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""railbed prove between two nodes in network namespaces that are joined by two rails: all rails at once beside each alone.
+"""railbed prove and bench ladder between two nodes in network namespaces that are joined by two rails: all rails at once
+beside each alone.
 RAILBED names the binary."""
 import json
 import os
@@ -62,6 +63,30 @@ class AllRailsTest(unittest.TestCase):
         found = [one for one in proof["findings"] if one["rule"] == "measured.all-rails"]
         self.assertEqual([one["status"] for one in found], ["pass", "pass"], found)
         self.assertIn("All rails at once", page)
+
+    def ladder(self, *options):
+        return subprocess.run(self.fleet.inside([self.railbed, "bench", "ladder", "a", "b", "--cluster", str(self.cluster),
+                                                 "--no-store", "--seconds", "1", *options]),
+                              capture_output=True, text=True, timeout=PATIENCE)
+
+    def test_the_ladder_measures_all_rails_at_once_too(self):
+        run = self.ladder("--json")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        output = json.loads(run.stdout)
+        self.assertEqual([one["rail"] for one in output["ladders"]], ["rail0", "rail1"])
+        self.assertEqual([(one["rail"], one["from"]["node"]) for one in output["all_rails"]],
+                         [("rail0", "a"), ("rail1", "a"), ("all rails", "a")])
+        alone = sum(ladder["rungs"][0]["measurement"]["summary"]["median"] for ladder in output["ladders"])
+        total = output["all_rails"][-1]["summary"]["median"]
+        self.assertGreater(total / alone, 0.8, output["all_rails"][-1]["summary"])
+        self.assertLess(total / alone, 1.2, output["all_rails"][-1]["summary"])
+
+    def test_the_ladder_tells_the_total_and_each_part(self):
+        run = self.ladder()
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("all rails at once  a → b\n", run.stdout)
+        self.assertRegex(run.stdout, r"TCP .* that they carry alone\n")
+        self.assertRegex(run.stdout, r"rail1: .* \(alone .*\)\n")
 
 
 if __name__ == "__main__":

@@ -39,6 +39,8 @@ class PairEngine {
   virtual void measure(int operation, bool from_a, Measurement& measurement) = 0;
   // What the path allows a bandwidth whose MTU is known.
   virtual Ceiling ceiling(bool /*from_a*/, const Measurement& /*measurement*/) const { return {}; }
+  // And what a latency takes at least.
+  virtual Floor floor(bool /*from_a*/, const Measurement& /*measurement*/) const { return {}; }
 };
 
 // How an engine measures pairs of nodes. It then has a command, `railbed bench ID A B`.

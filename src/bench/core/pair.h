@@ -21,8 +21,9 @@ struct Facts;
 struct PairEnd {
   Peer* peer = nullptr;
   std::string interface;
-  std::optional<IpAddress> address;  // TCP needs it
-  const Facts* facts = nullptr;      // for the ceiling; without them none is stated
+  std::optional<IpAddress> address;   // TCP needs it
+  const Facts* facts = nullptr;       // for ceiling and floor; without them none is stated
+  std::optional<bool> switched = {};  // whether its cable ends at a switch; nothing: it is not known
 };
 
 // How RDMA moves bytes. Sends need the other end's part (receive, echo); of writes and reads it knows

@@ -129,7 +129,7 @@ std::vector<Measurement> measure_rails(const std::vector<RailEnds>& rails, const
   RailsRun run(rails, *found, plan, stop);
   tell(rails.front().a, rails.front().b);
   auto all = run.measure(true);
-  if (stop.stop_requested()) return all;
+  if (!plan.both_ways || stop.stop_requested()) return all;
   tell(rails.front().b, rails.front().a);
   auto back = run.measure(false);
   std::ranges::move(back, std::back_inserter(all));

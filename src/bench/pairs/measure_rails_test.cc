@@ -20,6 +20,7 @@ BenchPlan plan_at_once() {
   plan.warmup = 0.05;
   plan.sizes = {65536};
   plan.streams = 1;
+  plan.both_ways = true;
   return plan;
 }
 

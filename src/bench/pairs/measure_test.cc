@@ -55,6 +55,8 @@ TEST(MeasurePair, MeasuresEverySizeAndTheLatency) {
   EXPECT_GT(measurements[0].cpu_seconds_per_gigabyte, 0);
   EXPECT_EQ(measurements[2].metric, Metric::kLatency);
   EXPECT_GT(measurements[2].summary.p99, 0);
+  EXPECT_EQ(measurements[2].floor.note, "without the facts of both ends");
+  EXPECT_EQ(measurements[0].floor.note, "");
 }
 
 TEST(MeasurePair, BothWaysTurnsTheEndsAround) {

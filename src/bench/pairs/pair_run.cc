@@ -89,6 +89,8 @@ Measurement PairRun::measure(const PairNumber& number) {
   work_->measure(number.operation, number.from_a, measurement);
   if (number.metric == Metric::kBandwidth && measurement.mtu > 0)
     measurement.ceiling = work_->ceiling(number.from_a, measurement);
+  if (number.metric == Metric::kLatency && measurement.mtu > 0)
+    measurement.floor = work_->floor(number.from_a, measurement);
   if (plan_.duplex) double_limits(measurement.ceiling);
   if (measurement.failure) explainer_.explain(engine_, *measurement.failure, stop_);
   return measurement;

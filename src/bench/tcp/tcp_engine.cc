@@ -4,7 +4,7 @@
 
 #include "bench/tcp/measure_tcp.h"
 #include "bench/tcp/tcp_handlers.h"
-#include "hardware/ceilings.h"
+#include "hardware/latency_floor.h"
 
 namespace railbed {
 namespace {
@@ -33,15 +33,18 @@ class TcpEngine : public PairEngine {
   }
 
   Ceiling ceiling(bool from_a, const Measurement& measurement) const override {
-    const PairEnd& sender = from(from_a);
-    const PairEnd& receiver = to(from_a);
-    const bool v4 = sender.address && sender.address->is_v4();
-    return path_ceiling({sender.peer->node(), sender.interface, sender.facts},
-                        {receiver.peer->node(), receiver.interface, receiver.facts},
-                        v4 ? Wire::kTcpIpv4 : Wire::kTcpIpv6, measurement.mtu, measurement.message_bytes);
+    return path_ceiling(known(from(from_a)), known(to(from_a)), wire(), measurement.mtu,
+                        measurement.message_bytes);
+  }
+
+  Floor floor(bool from_a, const Measurement& measurement) const override {
+    return latency_floor(known(from(from_a)), known(to(from_a)),
+                         {wire(), measurement.mtu, measurement.message_bytes, a_.switched});
   }
 
  private:
+  static CeilingEnd known(const PairEnd& end) { return {end.peer->node(), end.interface, end.facts}; }
+  Wire wire() const { return a_.address && a_.address->is_v4() ? Wire::kTcpIpv4 : Wire::kTcpIpv6; }
   const PairEnd& from(bool from_a) const { return from_a ? a_ : b_; }
   const PairEnd& to(bool from_a) const { return from_a ? b_ : a_; }
 

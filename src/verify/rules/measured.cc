@@ -178,6 +178,35 @@ void bandwidth(const Survey& survey, Judge& judge) {
   }
 }
 
+void judge_floor(Case& each, const Measurement& one) {
+  for (const FloorPart& part : one.floor.parts)
+    each.add_evidence(fmt::format("{}: {} = {}", part.name, to_text(part.time), part.source));
+  const std::string have = to_text(Nanoseconds{one.summary.median});
+  const std::string least = to_text(one.floor.time());
+  if (one.summary.median >= one.floor.time().count())
+    return each.pass(fmt::format("{}, floor {}", have, least));
+  each.warn(
+      {.message =
+           fmt::format("{} is {}, below the {} that its path takes at least: the path is another one, or "
+                       "the clock is wrong",
+                       what_text(one), have, least),
+       .expected = "at least " + least,
+       .observed = have,
+       .remedy = {
+           fmt::format("Compare the rail's topology in cluster.yaml, and the speed that both ports state, "
+                       "with what is plugged in; see by which clock {} measures.",
+                       one.from.node),
+           {"cat /sys/devices/system/clocksource/clocksource0/current_clocksource"}}});
+}
+
+void above_floor(const Survey& survey, Judge& judge) {
+  for (const Measurement& one : survey.evidence.measurements) {
+    if (one.failure || one.summary.samples == 0 || one.floor.parts.empty()) continue;
+    Case each = about(judge, one);
+    judge_floor(each, one);
+  }
+}
+
 // TCP at its best, by whatever means.
 const Measurement* best_tcp(const Best& best, const Path& path, Metric metric) {
   const Measurement* found = nullptr;
@@ -389,6 +418,17 @@ std::span<const Rule> measured_rules() {
                         "pcie.adapter-link", "pcie.slot-limits-adapter", "rdma.signal-quality",
                         "rdma.packet-loss", "pcie.read-request", "net.held-back"},
        .check = bandwidth},
+      {.id = "measured.floor",
+       .title = "latency is above its floor",
+       .why =
+           "No message is quicker than its bytes on the wire: a lower number was measured over another path "
+           "than the described one, or with a wrong clock, and nothing else of that run can be trusted.",
+       .source = "railbed bench tcp and rdma; the parts of the floor stand beside the number",
+       .standard = "the median is not below the floor computed for the path; virtual links have none",
+       .remedy = "cluster.yaml's topology, the ports' speed, the clock source.",
+       .fixture = "measured-floor",
+       .explained_by = {"net.speed", "rdma.rate"},
+       .check = above_floor},
       {.id = "measured.rdma-beats-tcp",
        .title = "RDMA beats TCP",
        .why = "RDMA that is slower than TCP on the same wire is misconfigured: wrong port, tiny packets, "
