@@ -35,6 +35,13 @@ Result<void> add_clocks_file(const std::string& file, Evidence& evidence) {
 
 }  // namespace
 
+void ask_what_is_expected(const Node* node, CollectOptions& options) {
+  const Expectations expect = node == nullptr ? Expectations() : node->expect;
+  options.venv = expect.venv.value_or("");
+  options.container = expect.container.value_or("");
+  options.container_runtime = expect.container_runtime.value_or("");
+}
+
 std::vector<std::string> asked_paths(const Cluster& cluster) {
   std::set<std::string> paths;
   for (const Node& node : cluster.nodes)
@@ -57,8 +64,7 @@ Result<void> add_root(const std::string& root, Evidence& evidence) {
   options.load_seconds = kLoadSeconds;  // a window that was recorded costs nothing to look at
   options.paths = asked_paths(evidence.cluster);
   for (NamedHost& one : *hosts) {
-    const Node* node = find_node(evidence.cluster, one.node);
-    options.venv = node == nullptr ? "" : node->expect.venv.value_or("");
+    ask_what_is_expected(find_node(evidence.cluster, one.node), options);
     evidence.nodes.emplace(one.node, collect_facts(*one.host, options));
   }
   if (!fixture) return {};

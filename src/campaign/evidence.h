@@ -12,6 +12,8 @@ namespace railbed {
 
 // What rules about this cluster need to be asked for: the places where its checkpoints go.
 std::vector<std::string> asked_paths(const Cluster& cluster);
+// … and on this node: its venv and its container. Null: no node of cluster.yaml, which asks for nothing.
+void ask_what_is_expected(const Node* node, CollectOptions& options);
 
 // Adds the facts of every node under `root` (a folder that looks like /, a .tree file, or a folder of .tree
 // files). A folder of trees may bring its own cluster.yaml, measurements.json and clocks.json

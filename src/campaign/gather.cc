@@ -62,6 +62,8 @@ Result<void> add_files(const Sources& sources, Evidence& evidence) {
 Result<Evidence> gather_evidence(const Sources& sources, ReachOptions reach, const Caller& caller) {
   Evidence evidence;
   if (auto added = add_files(sources, evidence); !added) return tl::unexpected<Error>(added.error());
+  if (sources.live() && (sources.only || !sources.containers))
+    for (Node& node : evidence.cluster.nodes) node.expect.container.reset();
   if (!sources.only) {
     if (sources.live()) look(sources.collect, std::move(reach), caller, evidence);
     caller.progress("");

@@ -27,6 +27,8 @@ struct Sources {
   CollectOptions collect;
   // A health check: this machine alone, under this name, within kHealthDeadline, whatever hangs.
   std::optional<std::string> only;
+  // Looks that repeat by themselves start no container, and neither does a health check.
+  bool containers = true;
   bool live() const { return root.empty() && facts.empty(); }
 };
 

@@ -21,7 +21,7 @@ TEST(HealthCheck, AsksForWhatItsRulesNeed) {
   ASSERT_TRUE(
       write_file(cluster,
                  "railbed: 1\ncluster: one\nnodes:\n  - {name: here, local: true, expect: {checkpoint_path: "
-                 "/usr, venv: /no/such/venv}}\n"));
+                 "/usr, venv: /no/such/venv, container: \"no/such:1\"}}\n"));
   Sources sources;
   sources.cluster = cluster;
   sources.only = "here";
@@ -33,6 +33,7 @@ TEST(HealthCheck, AsksForWhatItsRulesNeed) {
   const auto& asked = facts.system.storage.file_systems;
   EXPECT_TRUE(std::ranges::any_of(asked, [](const FileSystem& one) { return one.path == "/usr"; }));
   ASSERT_TRUE(facts.pytorch) << facts.pytorch.miss().why;
+  EXPECT_TRUE(facts.container.absent()) << "a health check started a container";
   EXPECT_EQ(facts.pytorch->error, "there is no /no/such/venv/bin/python");
   EXPECT_TRUE(!facts.kernel_log || facts.kernel_log->begins > now_unix() - 3700);
 }

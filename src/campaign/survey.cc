@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "campaign/agent_handlers.h"
 #include "campaign/caller.h"
+#include "campaign/evidence.h"
 
 namespace railbed {
 namespace {
@@ -78,11 +79,14 @@ Surveyed survey_nodes(fleet::Fleet& fleet, const Caller& caller, const CollectOp
   Surveyed surveyed;
   const bool with_pytorch =
       std::ranges::any_of(cluster.nodes, [](const Node& node) { return node.expect.venv.has_value(); });
+  const bool with_container =
+      std::ranges::any_of(cluster.nodes, [](const Node& node) { return node.expect.container.has_value(); });
   const auto deadline = kFactsDeadline + std::chrono::seconds(options.load_seconds.value_or(0)) +
-                        std::chrono::seconds(with_pytorch ? options.venv_seconds : 0);
+                        std::chrono::seconds(with_pytorch ? options.venv_seconds : 0) +
+                        std::chrono::seconds(with_container ? options.container_seconds : 0);
   const auto options_of = [&](const std::string& name) {
     CollectOptions own = options;
-    if (const Node* node = find_node(cluster, name)) own.venv = node->expect.venv.value_or("");
+    if (const Node* node = find_node(cluster, name)) ask_what_is_expected(node, own);
     return json::dump(json::encode(own));
   };
   const auto answers =

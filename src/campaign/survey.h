@@ -31,7 +31,7 @@ struct Surveyed {
 // Asks every node for its facts. Nodes that do not answer, or answer nonsense, are
 // named with the reason.
 // Their clocks are read as well, the quickest of several answers each.
-// A node of `cluster` is asked about the venv that is expected there, too.
+// A node of `cluster` is asked about the venv and the container that are expected there, too.
 Surveyed survey_nodes(fleet::Fleet& fleet, const Caller& caller, const CollectOptions& options = {},
                       const Cluster& cluster = {});
 

@@ -100,7 +100,8 @@ INSTANTIATE_TEST_SUITE_P(Composed, SoundMachine,
                          testing::Values("v100-cx3pro", "spark-cx7", "spark-two-rails", "r730-cx4",
                                          "h100-cx7", "measured-healthy", "measured-sound-v100",
                                          "measured-sound-virtual", "measured-sound-spark",
-                                         "measured-sound-h100", "spark-measured"));
+                                         "measured-sound-h100", "spark-measured", "h100-container-sound",
+                                         "h100-toolkit-sound"));
 // Captured. These are virtual machines whose clock nobody keeps; h200-sound is h200x4 with its clock kept.
 INSTANTIATE_TEST_SUITE_P(Captured, SoundMachine, testing::Values("lab-vm1", "lab-vm2", "h200-sound"));
 

@@ -28,6 +28,8 @@ enum class From {
   kGpu,         // comes with NVIDIA's driver
   kDkms,        // where DKMS builds modules
   kSecureBoot,  // shim brings mokutil along
+  kDocker,      // where containers were started by it
+  kPodman,
 };
 
 struct Tool {
@@ -55,8 +57,8 @@ const std::vector<Tool>& tools() {
         "mlxlink", "mst", "ofed_info", "show_gids"}},
       {From::kPackage,
        {"fwupdmgr", "ibv_devices", "tc", "ibqueryerrors", "ibstat", "iblinkinfo", "ipmitool", "mstconfig",
-        "mstflint", "mstlink", "numactl", "nvme", "perfquery", "ras-mc-ctl", "saquery", "smartctl",
-        "sminfo"}},
+        "mstflint", "mstlink", "numactl", "nvme", "perfquery", "ras-mc-ctl", "saquery", "smartctl", "sminfo",
+        "nvidia-ctk"}},
       {From::kFirewalld, {"firewall-cmd"}},
       {From::kNetplan, {"netplan"}},
       {From::kNetworkManager, {"nmcli"}},
@@ -64,6 +66,8 @@ const std::vector<Tool>& tools() {
       {From::kGpu, {"nvidia-smi"}},
       {From::kDkms, {"dkms"}},
       {From::kSecureBoot, {"mokutil"}},
+      {From::kDocker, {"docker"}},
+      {From::kPodman, {"podman"}},
   };
   return kTools;
 }
@@ -124,6 +128,10 @@ bool has(const Facts& facts, From from, const std::string& command) {
       return facts.system.kernel.dkms.ok();
     case From::kSecureBoot:
       return facts.system.kernel.signatures_required.value_or(true);
+    case From::kDocker:
+      return facts.container.ok() && facts.container->runtime == "docker";
+    case From::kPodman:
+      return facts.container.ok() && facts.container->runtime == "podman";
   }
   return false;
 }

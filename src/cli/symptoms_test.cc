@@ -64,6 +64,10 @@ constexpr Symptom kSymptoms[] = {
      "Drain the node and restart it"},
     {"torch.cuda.is_available() is False", "h100-pytorch-no-cuda", "pytorch.cuda", "it was built without",
      "build of PyTorch for CUDA"},
+    {"could not select device driver \"\" with capabilities: [[gpu]]", "h100-container-no-toolkit",
+     "container.starts", "NVIDIA Container Toolkit is missing", "NVIDIA Container Toolkit"},
+    {"libcuda.so.1: cannot open shared object file (in a container)", "h100-container-no-libcuda",
+     "container.gpus", "no libcuda.so.1", "NVIDIA_DRIVER_CAPABILITIES"},
     {"PyTorch has no NCCL", "h100-pytorch-no-nccl", "pytorch.nccl", "no NCCL", "build of PyTorch for CUDA"},
     // NCCL
     {"Using network Socket", "v100-nccl-ib-disabled", "nccl.rdma-on", "NCCL_IB_DISABLE=1",

@@ -68,11 +68,13 @@ int run_verify(const VerifyOptions& options) {
   if (options.learn && options.sources.cluster.empty())
     return report({ErrorKind::kBadInput, "--learn adds to a cluster.yaml: name it"});
   const auto begin = std::chrono::steady_clock::now();
+  Sources sources = options.sources;
+  sources.containers = options.form != "prom";  // a timer's
   Run about;
   // Files say the same tomorrow: only a look at real machines is dated.
   if (options.sources.live())
     about.started_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-  const auto evidence = gather_evidence(options.sources, options.reach, terminal_caller());
+  const auto evidence = gather_evidence(sources, options.reach, terminal_caller());
   if (!evidence) return report(evidence.error());
   const Verdict verdict = verify(*evidence);
   if (options.learn) return run_learn(options.sources.cluster, *evidence, verdict, options.yes);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 
@@ -59,6 +60,15 @@ Share<Gpus> collect_gpu_share(Host& host, const Reading<std::vector<PciDevice>>&
   return share;
 }
 
+// As a job with GPUs would be started on this machine.
+Reading<ContainerLook> look_as_a_job(Host& host, const CollectOptions& options, const Facts& facts) {
+  ContainerPlan plan{.image = options.container, .runtime = options.container_runtime};
+  plan.gpus = std::ranges::any_of(items(facts.pci), is_gpu);
+  plan.rdma = facts.rdma.device_modes.ok() && !facts.rdma.device_modes->empty();
+  plan.deadline = std::chrono::seconds(options.container_seconds);
+  return look_into_container(host, plan);
+}
+
 std::vector<std::string> count_left_out(Host& host) {
   std::vector<std::string> found;
   for (const auto& [folder, most] : {std::pair{"/sys/class/net", kMostOfAKind},
@@ -96,6 +106,7 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   system.firewall = timed("firewall", runs, [&] { return collect_firewall(host); });
   system.interrupts = timed("interrupts", runs, [&] { return collect_interrupts(host, facts.pci); });
   facts.nccl = timed("nccl", runs, [&] { return collect_nccl(host, system.services); });
+  facts.toolkit = timed("toolkit", runs, [&] { return collect_toolkit(host); });
   facts.kernel_log = timed("kernel_log", runs, [&] { return collect_kernel_log(host, options.log_since); });
   auto gpu_share = gpus.get();
   facts.pytorch = timed("pytorch", runs, [&] {
@@ -111,6 +122,7 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   runs.insert(runs.end(), gpu_share.runs.begin(), gpu_share.runs.end());
   runs.insert(runs.end(), net_share.runs.begin(), net_share.runs.end());
   runs.insert(runs.end(), rdma_share.runs.begin(), rdma_share.runs.end());
+  facts.container = timed("container", runs, [&] { return look_as_a_job(host, options, facts); });
   // Last, and alone: nothing else that is looked at may be disturbed.
   if (options.load_seconds)
     facts.load = timed("load", runs, [&] { return collect_load(host, *options.load_seconds); });

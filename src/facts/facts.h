@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "facts/container.h"
 #include "facts/gpu.h"
 #include "facts/kernel_log.h"
 #include "facts/load.h"
@@ -15,6 +16,7 @@
 #include "facts/pytorch.h"
 #include "facts/rdma.h"
 #include "facts/system.h"
+#include "facts/toolkit.h"
 
 namespace railbed {
 
@@ -42,7 +44,9 @@ struct Facts {
   Nccl nccl;
   Reading<Load> load;  // absent unless it was asked for
   Reading<KernelLog> kernel_log;
-  Reading<PyTorch> pytorch;           // absent unless a venv was named
+  Reading<PyTorch> pytorch;          // absent unless a venv was named
+  Reading<ContainerLook> container;  // absent unless an image was named
+  Toolkit toolkit;
   std::vector<std::string> left_out;  // what there was too much of: "4096 of 50000 in /sys/class/net"
   std::vector<CollectorRun> collectors;
   static void fields(auto&& field) {
@@ -58,6 +62,8 @@ struct Facts {
     field("load", &Facts::load);
     field("kernel_log", &Facts::kernel_log);
     field("pytorch", &Facts::pytorch);
+    field("container", &Facts::container);
+    field("toolkit", &Facts::toolkit);
     field("left_out", &Facts::left_out);
     field("collectors", &Facts::collectors);
   }
@@ -69,8 +75,11 @@ struct CollectOptions {
   std::string log_since;            // kernel log from then on ("2026-11-21T08:00:00Z"); empty: since boot
   std::vector<std::string> paths;   // file systems whose room is asked for
   std::string venv;                 // Python environment whose PyTorch is tried; empty: none is
-  int venv_seconds = 60;    // how long that may take: a first import from a network file system is slow
-  bool venv_on_gpu = true;  // let PyTorch compute where no process uses a GPU
+  int venv_seconds = 60;          // how long that may take: a first import from a network file system is slow
+  bool venv_on_gpu = true;        // let PyTorch compute where no process uses a GPU
+  std::string container;          // image that is started once; empty: none is
+  std::string container_runtime;  // docker or podman; empty: the first of them that is installed
+  int container_seconds = 60;     // how long that may take
   static void fields(auto&& field) {
     field("load_seconds", &CollectOptions::load_seconds);
     field("log_since", &CollectOptions::log_since);
@@ -78,6 +87,9 @@ struct CollectOptions {
     field("venv", &CollectOptions::venv);
     field("venv_seconds", &CollectOptions::venv_seconds);
     field("venv_on_gpu", &CollectOptions::venv_on_gpu);
+    field("container", &CollectOptions::container);
+    field("container_runtime", &CollectOptions::container_runtime);
+    field("container_seconds", &CollectOptions::container_seconds);
   }
 };
 

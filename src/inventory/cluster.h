@@ -41,7 +41,12 @@ struct Expectations {
   std::optional<bool> subnet_manager;          // this node runs opensm; once said of one, of no other
   std::optional<std::string> checkpoint_path;  // where checkpoints go: there, and with room
   std::optional<std::string> venv;             // Python environment whose PyTorch is tried: "/opt/venv"
-  double fraction_of_ceiling = 0.9;            // measured bandwidth below it fails
+  std::optional<std::string> container;        // image that has to see GPUs and RDMA when it runs
+  std::optional<std::string>
+      container_runtime;                    // docker or podman; docker where both are, when nothing is said
+  std::optional<std::string> cuda_toolkit;  // its version or its beginning: "12.8"
+  std::optional<bool> mpi;                  // programs with MPI are built here
+  double fraction_of_ceiling = 0.9;         // measured bandwidth below it fails
   static void fields(auto&& field) {
     field("gpus", &Expectations::gpus);
     field("gpu_model", &Expectations::gpu_model);
@@ -60,6 +65,10 @@ struct Expectations {
     field("subnet_manager", &Expectations::subnet_manager);
     field("checkpoint_path", &Expectations::checkpoint_path);
     field("venv", &Expectations::venv);
+    field("container", &Expectations::container);
+    field("container_runtime", &Expectations::container_runtime);
+    field("cuda_toolkit", &Expectations::cuda_toolkit);
+    field("mpi", &Expectations::mpi);
     field("fraction_of_ceiling", &Expectations::fraction_of_ceiling);
   }
 };

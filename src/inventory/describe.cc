@@ -56,6 +56,11 @@ std::string describe(const Expectations& expect) {
   if (expect.subnet_manager) parts.push_back(*expect.subnet_manager ? "subnet manager" : "no subnet manager");
   if (expect.checkpoint_path) parts.push_back("checkpoints in " + *expect.checkpoint_path);
   if (expect.venv) parts.push_back("PyTorch in " + *expect.venv);
+  if (expect.container)
+    parts.push_back("container of " + *expect.container +
+                    (expect.container_runtime ? " by " + *expect.container_runtime : ""));
+  if (expect.cuda_toolkit) parts.push_back("CUDA toolkit " + *expect.cuda_toolkit);
+  if (expect.mpi.value_or(false)) parts.push_back("mpicc");
   parts.push_back(fmt::format("at least {:.0f} % of each ceiling", expect.fraction_of_ceiling * 100));
   return join(parts);
 }

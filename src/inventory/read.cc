@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 
+#include "base/image_reference.h"
 #include "base/text.h"
 #include "inventory/keys.h"
 #include "inventory/raw.h"
@@ -224,8 +225,12 @@ std::optional<std::string> parse_path(std::string_view text) {
   return text.starts_with('/') ? std::optional(std::string(text)) : std::nullopt;
 }
 
+std::optional<std::string> parse_image(std::string_view text) {
+  return is_image_reference(text) ? std::optional(std::string(text)) : std::nullopt;
+}
+
 // Two or three numbers: "2.28", "2.28.9".
-std::optional<std::string> parse_nccl(std::string_view text) {
+std::optional<std::string> parse_version(std::string_view text) {
   const auto parts = split(text, '.');
   if (parts.size() < 2 || parts.size() > 3) return std::nullopt;
   for (const auto part : parts)
@@ -303,7 +308,7 @@ RawExpect Reader::read_expect(const YamlKey& at, const YamlValue& value) {
     else if (key == "firmware")
       values.firmware = read_firmware(key_at, item);
     else if (key == "nccl")
-      take(values.nccl, parsed(key_at, item, parse_nccl, "a version, as in \"2.28\" or \"2.28.9\""));
+      take(values.nccl, parsed(key_at, item, parse_version, "a version, as in \"2.28\" or \"2.28.9\""));
     else if (key == "memory")
       take(values.memory, parsed(key_at, item, parse_memory, kSize));
     else if (key == "traffic_class")
@@ -313,6 +318,16 @@ RawExpect Reader::read_expect(const YamlKey& at, const YamlValue& value) {
       take(values.governor, choice(key_at, item, kGovernors));
     else if (key == "venv")
       take(values.venv, parsed(key_at, item, parse_path, "an absolute path"));
+    else if (key == "container")
+      take(values.container,
+           parsed(key_at, item, parse_image, "the name of an image, as in \"ubuntu:24.04\""));
+    else if (key == "container_runtime")
+      take(values.container_runtime, choice(key_at, item, {"docker", "podman"}));
+    else if (key == "cuda_toolkit")
+      take(values.cuda_toolkit,
+           parsed(key_at, item, parse_version, "a version, as in \"12.8\" or \"12.8.1\""));
+    else if (key == "mpi")
+      take(values.mpi, parsed(key_at, item, parse_truth, "true or false"));
     else if (key == "socket_buffer") {
       if (const auto size = parsed(key_at, item, parse_byte_count, kSize))
         values.socket_buffer = size->value.bytes;

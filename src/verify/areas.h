@@ -41,6 +41,8 @@ std::span<const Rule> gpudirect_rules();     // the route from a GPU's memory to
 std::span<const Rule> nccl_rules();          // what NCCL is told
 std::span<const Rule> nccl_choice_rules();   // what NCCL will choose
 std::span<const Rule> pytorch_rules();       // PyTorch of the environment that cluster.yaml names
+std::span<const Rule> container_rules();     // what a container of the image that cluster.yaml names sees
+std::span<const Rule> toolkit_rules();       // what programs are built with
 std::span<const Rule> log_gpu_rules();       // what the kernel's log tells of GPUs
 std::span<const Rule> log_device_rules();    // of adapters and PCI Express
 std::span<const Rule> log_host_rules();      // of the host

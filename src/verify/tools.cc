@@ -46,6 +46,7 @@ constexpr Packaged kPackaged[] = {
     {"mstflint", "mstflint", "mstflint"},
     {"mstlink", "mstflint", "mstflint"},
     {"numactl", "numactl", "numactl"},
+    {"nvidia-ctk", "nvidia-container-toolkit", "nvidia-container-toolkit"},
     {"nvme", "nvme-cli", "nvme-cli"},
     {"ras-mc-ctl", "rasdaemon", "rasdaemon"},
     {"smartctl", "smartmontools", "smartmontools"},

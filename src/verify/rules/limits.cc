@@ -13,7 +13,7 @@ std::string limit_text(std::uint64_t bytes) {
 }
 
 void memlock(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "memlock", [](Case& one, const NodeView& node) {
+  each_node(survey, judge, "memlock", Things{"memlock"}, [](Case& one, const NodeView& node) {
     if (!node.needs_rdma()) return one.not_applicable("nothing here needs RDMA");
     const std::uint64_t* limit = one.read(node.facts->system.memory.memlock_soft);
     if (limit == nullptr) return;

@@ -1,0 +1,30 @@
+// What an image's programs print in a container, what a runtime says on stderr, an image's name, and the
+// files of toolkits: each ends as what it is or as nothing, within its limits, and says nothing that a
+// terminal obeys.
+//
+// Rooms: facts host base
+// Seeds: tests/machines
+#include <cstdint>
+
+#include "base/image_reference.h"
+#include "facts/container.h"
+#include "facts/toolkit.h"
+#include "fuzz/require.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace railbed;
+  const std::string_view text = as_text(data, size);
+  (void)why_not_started(text);
+  if (const auto sight = parse_container_sight(text)) {
+    require(sight->gpus.size() <= 1024 && sight->rdma_nodes.size() <= 1024);
+    require_printable(sight->complaint);
+    for (const std::string& node : sight->rdma_nodes) require(node.find('/') == std::string::npos);
+  }
+  if (is_image_reference(text)) {
+    require(text.size() <= 512 && text.front() != '-' && text.find(' ') == std::string_view::npos);
+    require_printable(text);
+  }
+  if (const auto version = parse_cuda_version(std::string(text))) require_printable(*version);
+  if (const auto version = parse_nccl_header(text)) require(version->size() <= 16);
+  return 0;
+}

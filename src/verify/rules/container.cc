@@ -1,0 +1,291 @@
+// What a container sees of the node: the image that cluster.yaml names, started as a job with GPUs is.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "verify/areas.h"
+#include "verify/tools.h"
+#include "verify/walk.h"
+
+namespace railbed {
+namespace {
+
+// What NVIDIA's toolkit could not hand out may be the driver's fault.
+Things container_touches(const NodeView& node) {
+  Things touches = {"container"};
+  const auto& look = node.facts->container;
+  if (look.ok() && (look->start == ContainerStart::kGpuSetup || look->start == ContainerStart::kStarted))
+    touches.add(node.gpu_touches);
+  if (look.ok() && look->start == ContainerStart::kMemlock) touches.add("memlock");
+  return touches;
+}
+
+template <class Look>
+void each_container(const Survey& survey, Judge& judge, const Look& look) {
+  each_node(survey, judge, "container", container_touches, [&](Case& one, const NodeView& node) {
+    const ContainerLook* seen = one.read_if_there(
+        node.facts->container,
+        "no container was started: cluster.yaml names no image, or a health check or a monitor looks");
+    if (seen != nullptr) look(one, node, *seen);
+  });
+}
+
+// Likewise where it started.
+template <class Look>
+void each_started_container(const Survey& survey, Judge& judge, const Look& look) {
+  each_container(survey, judge, [&](Case& one, const NodeView& node, const ContainerLook& seen) {
+    if (seen.start != ContainerStart::kStarted)
+      return one.not_applicable("the container did not start (container.starts)");
+    look(one, node, seen.inside);
+  });
+}
+
+// For commands: what the node itself says of its runtime and image stands in none.
+std::string_view runtime_of(const NodeView& node) {
+  return node.facts->container->runtime == "podman" ? "podman" : "docker";
+}
+std::string image_of(const NodeView& node) { return node.expect().container.value_or("IMAGE"); }
+
+std::string run_by_hand(const NodeView& node, std::string_view devices = "",
+                        std::string_view what = "nvidia-smi -L") {
+  const std::string_view gpus = runtime_of(node) == "podman"
+                                    ? "--device nvidia.com/gpu=all --security-opt label=disable"
+                                    : "--gpus all";
+  return fmt::format("{} run --rm --pull=never {}{} {} {}", runtime_of(node), gpus, devices, image_of(node),
+                     what);
+}
+
+Remedy install_runtime(const NodeView& node, const std::string& wanted) {
+  const std::string text = "Install it, or correct expect.container in cluster.yaml";
+  if (wanted != "docker")
+    return {text + ".", for_system(node, {"apt-get install podman"}, {"dnf install podman"})};
+  return {text + "; on RHEL docker comes from Docker's own repository (docs.docker.com/engine/install).",
+          for_system(node, {"apt-get install docker.io"}, {})};
+}
+
+// docs.nvidia.com, NVIDIA Container Toolkit: "Installing", "Configuring Docker", "Support for CDI".
+Remedy install_toolkit(const NodeView& node, const std::string& runtime) {
+  std::vector<std::string> commands = for_system(node, {"apt-get install nvidia-container-toolkit"},
+                                                 {"dnf install nvidia-container-toolkit"});
+  if (runtime == "podman") {
+    commands.emplace_back("nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml");
+    return {
+        "Install the NVIDIA Container Toolkit from NVIDIA's repository, and describe the GPUs for podman.",
+        std::move(commands)};
+  }
+  commands.emplace_back("nvidia-ctk runtime configure --runtime=docker");
+  commands.emplace_back("systemctl restart docker");
+  return {
+      "Install the NVIDIA Container Toolkit from NVIDIA's repository, and tell docker. Its restart ends "
+      "containers that run: do it when no job does.",
+      std::move(commands)};
+}
+
+Remedy repair_toolkit(const NodeView& node, const std::string& runtime) {
+  if (runtime == "podman")
+    return {
+        "Describe the GPUs for podman anew: after another driver the old description names libraries that "
+        "are gone.",
+        {"nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml", run_by_hand(node)}};
+  return {"What NVIDIA's toolkit says last is the reason; nvidia-smi outside has to work first.",
+          {"nvidia-smi -L", run_by_hand(node)}};
+}
+
+// The last of nested errors says most: "…: stderr: nvidia-container-cli: initialization error: nvml error:
+// …".
+std::string_view innermost(std::string_view said) {
+  constexpr std::string_view kBegin = "nvidia-container-cli: ";
+  const std::size_t at = said.rfind(kBegin);
+  return at == std::string_view::npos ? said : said.substr(at);
+}
+
+void did_not_start(Case& one, const NodeView& node, const ContainerLook& look) {
+  using enum ContainerStart;
+  const auto complain = [&](std::string message, Remedy remedy) {
+    one.fail({.message = std::move(message),
+              .expected = "it starts",
+              .observed = look.said.empty() ? "not installed" : look.said,
+              .remedy = std::move(remedy)});
+  };
+  const std::string& name = *node.name;
+  switch (look.start) {
+    case kNoRuntime:
+      return complain(
+          look.runtime.empty()
+              ? fmt::format("no container can start on {}: it has neither docker nor podman", name)
+              : fmt::format("no container can start on {}: {} is not installed", name, look.runtime),
+          install_runtime(node, look.runtime));
+    case kNoDaemon:
+      return complain(fmt::format("no container can start on {}: docker's daemon does not answer", name),
+                      {"Start it, and see why it was not running.",
+                       {"systemctl enable --now docker", "journalctl -b -u docker"}});
+    case kNoGpuSupport:
+      return complain(
+          fmt::format(
+              "{} on {} cannot hand GPUs to containers: the NVIDIA Container Toolkit is missing or not "
+              "set up",
+              look.runtime, name),
+          install_toolkit(node, look.runtime));
+    case kGpuSetup:
+      return complain(
+          fmt::format("a container with GPUs does not start on {}: {}", name, innermost(look.said)),
+          repair_toolkit(node, look.runtime));
+    case kMemlock:
+      return complain(
+          fmt::format(
+              "{} on {} may not lift the limit of locked memory for a container: RDMA cannot register "
+              "its buffers there",
+              look.runtime, name),
+          {"Raise the limit for all users (root is not covered by *), then log in again.",
+           {"printf '* soft memlock unlimited\\n* hard memlock unlimited\\nroot soft memlock unlimited\\n"
+            "root hard memlock unlimited\\n' > /etc/security/limits.d/90-rdma.conf"}});
+    default:
+      return complain(
+          fmt::format("{} does not start {} on {}: {}", look.runtime, look.image, name, look.said),
+          {"Repeat it by hand.", {run_by_hand(node)}});
+  }
+}
+
+void container_starts(const Survey& survey, Judge& judge) {
+  each_container(survey, judge, [](Case& one, const NodeView& node, const ContainerLook& look) {
+    using enum ContainerStart;
+    const std::string& by = look.runtime;
+    if (look.start == kStarted) return one.pass(look.image + " by " + by);
+    if (look.start == kDenied)
+      return one.unknown(
+          "docker does not let this user in: run railbed as root, or as a member of the group "
+          "docker, which is as mighty");
+    if (look.start == kNoShell)
+      return one.unknown(
+          fmt::format("{} has no sh that could say what it sees: name an image with one", look.image));
+    if (look.start == kBusy)
+      return one.unknown(
+          fmt::format("another look is at work, or one was cut off: {} rm --force railbed-look "
+                      "removes its container",
+                      by));
+    if (look.start != kNoImage) return did_not_start(one, node, look);
+    one.warn(
+        {.message = fmt::format("{} on {} has no image {}: what its containers see is not known, and a job "
+                                "waits until it is pulled",
+                                by, *node.name, look.image),
+         .expected = look.image,
+         .observed = look.said,
+         .remedy = {"Pull it as the user that railbed runs as; railbed never does.",
+                    {fmt::format("{} pull {}", runtime_of(node), image_of(node))}}});
+  });
+}
+
+Remedy give_all_gpus(const NodeView& node) { return repair_toolkit(node, node.facts->container->runtime); }
+
+Remedy give_libcuda(const NodeView& node) {
+  if (runtime_of(node) == "podman") return give_all_gpus(node);
+  return {
+      "The image asks for less by NVIDIA_DRIVER_CAPABILITIES: start it with -e "
+      "NVIDIA_DRIVER_CAPABILITIES=compute,utility, or name an image that asks for compute.",
+      {fmt::format("docker image inspect --format '{{{{.Config.Env}}}}' {}", image_of(node))}};
+}
+
+void container_gpus(const Survey& survey, Judge& judge) {
+  each_started_container(survey, judge, [](Case& one, const NodeView& node, const ContainerSight& inside) {
+    if (one.lacks_gpus(node)) return;
+    const auto& nodes = node.facts->gpus.device_nodes;
+    const std::size_t outside = nodes.ok() ? nodes->size() : node.gpus().size();
+    if (inside.gpus.size() < outside)
+      return one.fail({.message = fmt::format("a container on {} has {} of {} GPUs", *node.name,
+                                              inside.gpus.size(), outside),
+                       .expected = fmt::format("{} GPUs", outside),
+                       .observed = fmt::format("{} of /dev/nvidia0 and on", inside.gpus.size()),
+                       .remedy = give_all_gpus(node)});
+    if (!inside.libcuda)
+      return one.fail({.message = fmt::format("a container on {} has GPUs and no libcuda.so.1: CUDA does not "
+                                              "start in it",
+                                              *node.name),
+                       .expected = "libcuda.so.1",
+                       .observed = "none in its folders of libraries",
+                       .remedy = give_libcuda(node)});
+    if (inside.listed && *inside.listed < static_cast<int>(outside))
+      return one.fail({.message = fmt::format("nvidia-smi in a container on {} lists {} of {} GPUs{}{}",
+                                              *node.name, *inside.listed, outside,
+                                              inside.complaint.empty() ? "" : ": ", inside.complaint),
+                       .expected = fmt::format("{} GPUs", outside),
+                       .observed = fmt::format("{} GPUs", *inside.listed),
+                       .remedy = give_all_gpus(node)});
+    one.pass(fmt::format("{} GPUs, libcuda.so.1", inside.gpus.size()));
+  });
+}
+
+void container_rdma(const Survey& survey, Judge& judge) {
+  each_started_container(survey, judge, [](Case& one, const NodeView& node, const ContainerSight& inside) {
+    const auto& modes = node.facts->rdma.device_modes;
+    const auto names = modes.ok() ? *modes : std::map<std::string, int>();
+    const auto is_uverbs = [](const auto& each) { return each.first.starts_with("uverbs"); };
+    const auto is_inside = [&](const auto& each) {
+      return is_uverbs(each) && std::ranges::find(inside.rdma_nodes, each.first) != inside.rdma_nodes.end();
+    };
+    const auto outside = std::ranges::count_if(names, is_uverbs);
+    const auto found = std::ranges::count_if(names, is_inside);
+    if (outside == 0) return one.not_applicable("there is no /dev/infiniband/uverbs0 to hand out");
+    if (found < outside)
+      return one.fail({.message = fmt::format(
+                           "a container on {} has {} of {} nodes /dev/infiniband/uverbs* although it was "
+                           "given that folder: NCCL in it falls back to TCP without a word",
+                           *node.name, found, outside),
+                       .expected = fmt::format("{} nodes", outside),
+                       .observed = fmt::format("{} nodes", found),
+                       .remedy = {"See what keeps the device out.",
+                                  {run_by_hand(node, " --device /dev/infiniband", "ls /dev/infiniband")}}});
+    if (inside.memlock != kUnlimited)
+      return one.fail(
+          {.message = fmt::format("a container on {} may lock only {} of memory although it was "
+                                  "started with --ulimit memlock=-1: RDMA cannot register its buffers",
+                                  *node.name, to_text(ByteCount{inside.memlock})),
+           .expected = "unlimited",
+           .observed = to_text(ByteCount{inside.memlock}),
+           .remedy = {"Look for a limit of the runtime itself.",
+                      {"grep -r ulimits /etc/docker /etc/containers"}}});
+    one.pass(fmt::format("{} of /dev/infiniband, locked memory unlimited", outside));
+  });
+}
+
+}  // namespace
+
+std::span<const Rule> container_rules() {
+  static const Rule kRules[] = {
+      {.id = "container.starts",
+       .title = "a container with GPUs starts",
+       .why =
+           "Jobs come in containers: without the NVIDIA Container Toolkit, or with one for another driver, "
+           "none of them starts.",
+       .source = "docker run or podman run of expect.container, once, with --gpus all or --device "
+                 "nvidia.com/gpu=all",
+       .standard =
+           "it starts, and its image is there; not judged without expect.container, nor in health checks",
+       .remedy = "The runtime, its daemon, the NVIDIA Container Toolkit, the image.",
+       .fixture = "h100-container-no-toolkit",
+       .explained_by = {"gpu.driver", "gpu.version-mismatch", "gpu.nvml", "gpu.xid-reboot", "rdma.memlock"},
+       .check = container_starts},
+      {.id = "container.gpus",
+       .title = "a container sees every GPU, and CUDA",
+       .why = "A rank without its GPU stops the whole job; without libcuda no CUDA program starts.",
+       .source = "/dev/nvidia*, libcuda.so.1 and nvidia-smi -L in that container",
+       .standard = "as many as outside; not judged without expect.container",
+       .remedy = "NVIDIA_DRIVER_CAPABILITIES, CDI's description of the GPUs.",
+       .fixture = "h100-container-no-libcuda",
+       .explained_by = {"gpu.driver", "gpu.version-mismatch", "gpu.nvml", "gpu.answers", "gpu.xid-reboot"},
+       .check = container_gpus},
+      {.id = "container.rdma",
+       .title = "a container sees the RDMA devices",
+       .why =
+           "Without /dev/infiniband or with little locked memory NCCL goes over TCP, a tenth of the speed.",
+       .source = "/dev/infiniband and /proc/self/limits in that container",
+       .standard = "every uverbs node, memlock unlimited; not judged without expect.container",
+       .remedy = "--device /dev/infiniband, --ulimit memlock=-1.",
+       .fixture = "h100-container-memlock",
+       .explained_by = {},
+       .check = container_rdma},
+  };
+  return kRules;
+}
+
+}  // namespace railbed
