@@ -85,12 +85,13 @@ read n c || exit 0
 t=$b/tmp.@NONCE@
 trap "rm -f \"$t\" \"$t.bad\"" EXIT
 trap "exit 1" HUP INT TERM
+fails() { rm -f "$t" "$t.bad"; say failed "$@"; exit 0; }
 take() { if [ "$c" = raw ]; then head -c "$n"; else head -c "$n" | { "$c" -dc || : >"$t.bad"; }; fi; }
-e=$({ take | dd of="$t" bs=65536 conv=fsync; } 2>&1 >/dev/null) || { say failed $e; exit 0; }
+e=$({ take | dd of="$t" bs=65536 conv=fsync; } 2>&1 >/dev/null) || fails $e
 chmod 700 "$t"
 [ ! -e "$t.bad" ] && whole "$t" && { [ "$c" != raw ] || intact "$t"; } ||
-  { say failed the copy differs from what was sent; exit 0; }
-e=$({ mkdir -p "$b/$h" && mv -f "$t" "$b/$h/railbed"; } 2>&1) || { say failed $e; exit 0; }
+  fails the copy differs from what was sent
+e=$({ mkdir -p "$b/$h" && mv -f "$t" "$b/$h/railbed"; } 2>&1) || fails $e
 k=0
 for x in $(ls -t "$b"); do
   [ ${#x} -eq 64 ] && { k=$((k + 1)); [ $k -le 3 ] || rm -rf "$b/$x"; }
