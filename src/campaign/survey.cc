@@ -77,13 +77,14 @@ fleet::Fleet open_fleet(const Cluster& cluster, fleet::FleetOptions options) {
 Surveyed survey_nodes(fleet::Fleet& fleet, const Caller& caller, const CollectOptions& options,
                       const Cluster& cluster) {
   Surveyed surveyed;
-  const bool with_pytorch =
-      std::ranges::any_of(cluster.nodes, [](const Node& node) { return node.expect.venv.has_value(); });
-  const bool with_container =
-      std::ranges::any_of(cluster.nodes, [](const Node& node) { return node.expect.container.has_value(); });
-  const auto deadline = kFactsDeadline + std::chrono::seconds(options.load_seconds.value_or(0)) +
-                        std::chrono::seconds(with_pytorch ? options.venv_seconds : 0) +
-                        std::chrono::seconds(with_container ? options.container_seconds : 0);
+  const auto expects = [&](auto what) {
+    return std::ranges::any_of(cluster.nodes,
+                               [&](const Node& node) { return (node.expect.*what).has_value(); });
+  };
+  const auto deadline =
+      kFactsDeadline + std::chrono::seconds(options.load_seconds.value_or(0)) +
+      std::chrono::seconds(expects(&Expectations::venv) ? options.venv_seconds : 0) +
+      std::chrono::seconds(expects(&Expectations::container) ? options.container_seconds : 0);
   const auto options_of = [&](const std::string& name) {
     CollectOptions own = options;
     if (const Node* node = find_node(cluster, name)) ask_what_is_expected(node, own);

@@ -54,8 +54,6 @@ constexpr std::array kRoceV2Ipv6Headers{kPreamble, kEthernet, kIpv6, kUdp, kBth,
 constexpr std::array kRoceV1Headers{kPreamble, kEthernet, kGrh, kBth, kIcrc, kFcs, kGap};
 constexpr std::array kInfinibandHeaders{kLrh, kBth, kIcrc, kVcrc};
 
-bool is_tcp(Wire wire) { return wire == Wire::kTcpIpv4 || wire == Wire::kTcpIpv6; }
-
 // What of the headers the interface's MTU counts in.
 int headers_inside_mtu(Wire wire) {
   if (!is_tcp(wire)) return 0;

@@ -20,6 +20,7 @@ struct RdmaPort;
 
 // What wraps the payload of one packet.
 enum class Wire { kTcpIpv4, kTcpIpv6, kRoceV2Ipv4, kRoceV2Ipv6, kRoceV1, kInfiniband };
+constexpr bool is_tcp(Wire wire) { return wire == Wire::kTcpIpv4 || wire == Wire::kTcpIpv6; }
 
 struct Header {
   std::string_view name;

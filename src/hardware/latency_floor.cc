@@ -36,8 +36,6 @@ constexpr SwitchLatency kLowestOfEthernet{
 constexpr SwitchLatency kLowestOfInfiniband{
     Nanoseconds{90}, "the lowest published: Mellanox SB7800, Switch-IB 2 (its product brief)"};
 
-bool is_tcp_wire(Wire wire) { return wire == Wire::kTcpIpv4 || wire == Wire::kTcpIpv6; }
-
 std::string why_no_floor(const CeilingEnd& a, const CeilingEnd& b) {
   if (a.facts == nullptr || b.facts == nullptr) return "without the facts of both ends";
   if (a.node == b.node) return "both ends are one machine: no wire";
@@ -76,7 +74,7 @@ std::optional<FloorPart> pcie_part(const CeilingEnd& end) {
 }
 
 std::vector<std::string> left_out(const Trip& trip) {
-  std::vector<std::string> all{"cable", "adapters", is_tcp_wire(trip.wire) ? "both kernels" : "processors"};
+  std::vector<std::string> all{"cable", "adapters", is_tcp(trip.wire) ? "both kernels" : "processors"};
   if (!trip.switched) all.emplace_back("a switch, if there is one");
   return all;
 }

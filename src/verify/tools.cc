@@ -173,6 +173,12 @@ std::vector<std::string> show_temperature_with(const NodeView& node, const std::
   return {fmt::format("grep . /sys/bus/pci/devices/{}/hwmon/hwmon*/temp*_input", pci_address)};
 }
 
+Remedy lift_memlock() {
+  return {"Raise the limit for all users (root is not covered by *), then log in again.",
+          {"printf '* soft memlock unlimited\\n* hard memlock unlimited\\nroot soft memlock unlimited\\n"
+           "root hard memlock unlimited\\n' > /etc/security/limits.d/90-rdma.conf"}};
+}
+
 std::string show_firmware_with(const std::string& pci_address) {
   return fmt::format("mstflint -d {} query", pci_address);
 }

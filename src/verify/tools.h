@@ -34,6 +34,7 @@ std::vector<std::string> keep_time_with(const NodeView& node);
 std::vector<std::string> keep_driver_with(const NodeView& node);  // loaded, while nothing uses a GPU
 std::vector<std::string> show_temperature_with(const NodeView& node, const std::string& pci_address);
 
+Remedy lift_memlock();  // of every user's logins
 std::string show_firmware_with(const std::string& pci_address);
 std::vector<std::string> flash_with(const RdmaDevice& device);
 std::string subnet_manager_unit(const NodeView& node);  // opensm, or opensmd of MLNX_OFED

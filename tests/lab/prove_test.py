@@ -76,10 +76,13 @@ class ProveTest(unittest.TestCase):
         self.assertRegex(cause, rf'(?m) {re.escape(rule)}$', what)
         self.assertRegex(cause, remedy, what)
 
-    def assert_one_root(self, done):
-        """Nothing else has failed, but what that root explains."""
+    def prove_one_root(self, rule, first_line, remedy):
+        """As assert_named, and nothing else has failed but what that root explains. Answers the finished process."""
+        done = prove(self.folder)
+        self.assert_named(done, rule, first_line, remedy)
         headlines = [line for line in done.stdout.splitlines() if line.startswith('FAIL')]
         self.assertEqual(len(headlines), 1, f'{done.stdout}\n{done.stderr}')
+        return done
 
     def test_healthy_pair_has_rdma_and_tcp_side_by_side(self):
         done = prove(self.folder)
@@ -130,39 +133,29 @@ class ProveTest(unittest.TestCase):
         for fault, argument, words in (('loss', '1%', 'drops 1 % of it'), ('delay', '20ms', 'delays it by 20 ms')):
             with self.subTest(fault=fault):
                 PAIR.fault('vm1', fault, argument)
-                done = prove(self.folder)
-                self.assert_named(done, 'net.held-back', r'vm1: eth1 does not send as fast as its link',
-                                  r'\$ tc qdisc del dev eth1 root')
+                done = self.prove_one_root('net.held-back', r'vm1: eth1 does not send as fast as its link',
+                                           r'\$ tc qdisc del dev eth1 root')
                 self.assertIn(words, ' '.join(done.stdout.split()))
-                self.assert_one_root(done)
                 PAIR.fault('vm1', 'clear')
 
     def test_one_way_slow(self):
         PAIR.fault('vm2', 'slow', '10mbit')
-        done = prove(self.folder)
-        self.assert_named(done, 'net.held-back', r'vm2: eth1 does not send as fast as its link',
-                          r'\$ tc qdisc del dev eth1 root')
-        self.assert_one_root(done)
+        self.prove_one_root('net.held-back', r'vm2: eth1 does not send as fast as its link',
+                            r'\$ tc qdisc del dev eth1 root')
 
     def test_wrong_neighbour(self):
         PAIR.fault('vm1', 'neighbour')
-        done = prove(self.folder)
-        self.assert_named(done, 'measured.failed', r'measurements between vm1 and vm2 on rail0 failed: vm1: its static',
-                          r'on vm1: ip neigh del 10\.77\.0\.2 dev eth1')
-        self.assert_one_root(done)
+        self.prove_one_root('measured.failed', r'measurements between vm1 and vm2 on rail0 failed: vm1: its static',
+                            r'on vm1: ip neigh del 10\.77\.0\.2 dev eth1')
 
     def test_roce_dropped_without_a_word(self):
         PAIR.fault('vm2', 'blackhole')
-        done = prove(self.folder)
-        self.assert_named(done, 'measured.failed', r'3 measurements between vm1 and vm2 on rail0 failed: vm2: no RoCE',
-                          r'on vm2: let UDP port 4791 in on eth1')
-        self.assert_one_root(done)
+        self.prove_one_root('measured.failed', r'3 measurements between vm1 and vm2 on rail0 failed: vm2: no RoCE',
+                            r'on vm2: let UDP port 4791 in on eth1')
 
     def test_device_node_gone(self):
         PAIR.fault('vm2', 'no-uverbs')
-        done = prove(self.folder)
-        self.assert_named(done, 'rdma.verbs-devices', r'vm2: libibverbs does not list rxe0', r'udevadm trigger')
-        self.assert_one_root(done)
+        self.prove_one_root('rdma.verbs-devices', r'vm2: libibverbs does not list rxe0', r'udevadm trigger')
 
     def test_link_cut_in_mid_run(self):
         cut = threading.Event()

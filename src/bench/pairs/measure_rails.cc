@@ -12,6 +12,7 @@
 #include <memory>
 #include <thread>
 
+#include "bench/core/ceiling_end.h"
 #include "bench/core/other_work.h"
 #include "bench/engines/engines.h"
 #include "bench/pairs/pair_run.h"
@@ -53,9 +54,7 @@ double cpu_of(const std::vector<Measurement>& parts) {
 Ceiling ceiling_at_once(const std::vector<RailEnds>& rails, const std::vector<Measurement>& parts) {
   std::vector<RailPath> paths;
   for (std::size_t i = 0; i < rails.size(); ++i)
-    paths.push_back({{rails[i].a.peer->node(), rails[i].a.interface, rails[i].a.facts},
-                     {rails[i].b.peer->node(), rails[i].b.interface, rails[i].b.facts},
-                     parts[i].ceiling});
+    paths.push_back({ceiling_end(rails[i].a), ceiling_end(rails[i].b), parts[i].ceiling});
   return rails_ceiling(paths);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/core/ceiling_end.h"
 #include "bench/tcp/measure_tcp.h"
 #include "bench/tcp/tcp_handlers.h"
 #include "hardware/latency_floor.h"
@@ -33,17 +34,16 @@ class TcpEngine : public PairEngine {
   }
 
   Ceiling ceiling(bool from_a, const Measurement& measurement) const override {
-    return path_ceiling(known(from(from_a)), known(to(from_a)), wire(), measurement.mtu,
+    return path_ceiling(ceiling_end(from(from_a)), ceiling_end(to(from_a)), wire(), measurement.mtu,
                         measurement.message_bytes);
   }
 
   Floor floor(bool from_a, const Measurement& measurement) const override {
-    return latency_floor(known(from(from_a)), known(to(from_a)),
+    return latency_floor(ceiling_end(from(from_a)), ceiling_end(to(from_a)),
                          {wire(), measurement.mtu, measurement.message_bytes, a_.switched});
   }
 
  private:
-  static CeilingEnd known(const PairEnd& end) { return {end.peer->node(), end.interface, end.facts}; }
   Wire wire() const { return a_.address && a_.address->is_v4() ? Wire::kTcpIpv4 : Wire::kTcpIpv6; }
   const PairEnd& from(bool from_a) const { return from_a ? a_ : b_; }
   const PairEnd& to(bool from_a) const { return from_a ? b_ : a_; }

@@ -7,13 +7,13 @@
 
 #include "base/random.h"
 #include "bench/core/ask_all.h"
+#include "bench/core/ceiling_end.h"
 #include "bench/core/link.h"
 #include "bench/core/typed.h"
 #include "bench/statistics/statistics.h"
 #include "bench/tcp/protocol.h"
 #include "bench/verbs/measure_rdma.h"
 #include "facts/facts.h"
-#include "hardware/ceilings.h"
 
 namespace railbed {
 namespace {
@@ -96,8 +96,7 @@ Ceiling ring_ceiling(const std::vector<PairEnd>& ends, const std::vector<std::un
                       : a.address->is_v4() ? Wire::kTcpIpv4
                                            : Wire::kTcpIpv6;
     const Ceiling one =
-        path_ceiling({a.peer->node(), a.interface, a.facts}, {b.peer->node(), b.interface, b.facts}, wire,
-                     links.empty() ? mtu_of(a) : links[i]->mtu());
+        path_ceiling(ceiling_end(a), ceiling_end(b), wire, links.empty() ? mtu_of(a) : links[i]->mtu());
     if (lowest.limits.empty() ||
         (!one.limits.empty() && one.limits.front().rate < lowest.limits.front().rate))
       lowest = one;

@@ -259,16 +259,16 @@ void RdmaPair::add_counters(const Side& from, const Side& to, const Counted& bef
     add_troubles(from, *before.from, *after.from, measurement);
   }
   if (before.to && after.to) add_troubles(to, *before.to, *after.to, measurement);
-  if (measurement.failure)
-    measurement.failure->packets =
-        packets_between(from.end->peer->node(), to.end->peer->node(), before, after);
+  if (measurement.failure) measurement.failure->packets = packets_between(from, to, before, after);
 }
 
-std::vector<PacketWay> RdmaPair::packets_between(const std::string& from, const std::string& to,
-                                                 const Counted& before, const Counted& after) {
+std::vector<PacketWay> RdmaPair::packets_between(const Side& from, const Side& to, const Counted& before,
+                                                 const Counted& after) {
   if (!before.from || !before.to || !after.from || !after.to) return {};
-  return {{from, after.from->packets - before.from->packets, after.to->received - before.to->received},
-          {to, after.to->packets - before.to->packets, after.from->received - before.from->received}};
+  return {{from.end->peer->node(), after.from->packets - before.from->packets,
+           after.to->received - before.to->received},
+          {to.end->peer->node(), after.to->packets - before.to->packets,
+           after.from->received - before.from->received}};
 }
 
 Result<RdmaDone> RdmaPair::finish(const Side& side, std::vector<std::uint64_t> messages) const {
@@ -449,8 +449,7 @@ void RdmaPair::measure_latency(RdmaOperation operation, bool from_a, const Bench
       stop);
   measurement.failure = cause_of(from.end->peer->node(), pinged, to.end->peer->node(), echoed);
   if (measurement.failure)
-    measurement.failure->packets =
-        packets_between(from.end->peer->node(), to.end->peer->node(), before, count(from, to, stop));
+    measurement.failure->packets = packets_between(from, to, before, count(from, to, stop));
   failure_ = measurement.failure;
   if (!pinged) return;
   measurement.summary = pinged->summary;

@@ -70,8 +70,8 @@ class RdmaPair {
   static void add_troubles(const Side& side, const RdmaCounters& before, const RdmaCounters& after,
                            Measurement& measurement);
   // Both ways; empty where an end did not count.
-  static std::vector<PacketWay> packets_between(const std::string& from, const std::string& to,
-                                                const Counted& before, const Counted& after);
+  static std::vector<PacketWay> packets_between(const Side& from, const Side& to, const Counted& before,
+                                                const Counted& after);
   // What the ports counted since `before`.
   void add_counters(const Side& from, const Side& to, const Counted& before, Measurement& measurement,
                     const std::stop_token& stop) const;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/core/ceiling_end.h"
 #include "bench/verbs/measure_rdma.h"
 #include "facts/facts.h"
 #include "hardware/latency_floor.h"
@@ -58,8 +59,8 @@ class RdmaEngine : public PairEngine {
   Ceiling ceiling(bool from_a, const Measurement& measurement) const override {
     const PairEnd& from = from_a ? a_ : b_;
     const PairEnd& to = from_a ? b_ : a_;
-    Ceiling ceiling =
-        path_ceiling(known(from), known(to), pair_->wire(), measurement.mtu, measurement.message_bytes);
+    Ceiling ceiling = path_ceiling(ceiling_end(from), ceiling_end(to), pair_->wire(), measurement.mtu,
+                                   measurement.message_bytes);
     // What moves between an adapter and a GPU passes the GPU's own PCIe path.
     for (const PairEnd* end : {&from, &to})
       if (const std::string& gpu = pair_->gpu_of(*end);
@@ -71,12 +72,11 @@ class RdmaEngine : public PairEngine {
   Floor floor(bool from_a, const Measurement& measurement) const override {
     const bool to_the_answer = measurement.operation == "read";
     return latency_floor(
-        known(from_a ? a_ : b_), known(from_a ? b_ : a_),
+        ceiling_end(from_a ? a_ : b_), ceiling_end(from_a ? b_ : a_),
         {pair_->wire(), measurement.mtu, measurement.message_bytes, a_.switched, to_the_answer});
   }
 
  private:
-  static CeilingEnd known(const PairEnd& end) { return {end.peer->node(), end.interface, end.facts}; }
   RdmaOperation at(int operation) const { return plan_.operations[static_cast<std::size_t>(operation)]; }
 
   void try_once(RdmaOperation operation, bool from_a, Measurement& measurement) {

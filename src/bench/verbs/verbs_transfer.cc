@@ -94,9 +94,10 @@ class Mover {
   // Once a window of every queue pair has completed. What was posted before asks for completions more often
   // than the larger window needs.
   void grow_window() {
+    if (window_ >= most_) return;
     const std::uint64_t queue_pairs =
         (posted_.size() - lane_ + state_.lanes.size() - 1) / state_.lanes.size();
-    if (window_ >= most_ || total_ - grown_from_ < window_ * queue_pairs) return;
+    if (total_ - grown_from_ < window_ * queue_pairs) return;
     const std::uint64_t now = now_ns();
     if (now - grown_at_ < kWindowTakes) window_ = std::min(2 * window_, most_);
     signal_ = messages_to_signal();

@@ -137,9 +137,7 @@ void did_not_start(Case& one, const NodeView& node, const ContainerLook& look) {
               "{} on {} may not lift the limit of locked memory for a container: RDMA cannot register "
               "its buffers there",
               look.runtime, name),
-          {"Raise the limit for all users (root is not covered by *), then log in again.",
-           {"printf '* soft memlock unlimited\\n* hard memlock unlimited\\nroot soft memlock unlimited\\n"
-            "root hard memlock unlimited\\n' > /etc/security/limits.d/90-rdma.conf"}});
+          lift_memlock());
     default:
       return complain(
           fmt::format("{} does not start {} on {}: {}", look.runtime, look.image, name, look.said),

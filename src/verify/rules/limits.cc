@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "verify/areas.h"
+#include "verify/tools.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -18,17 +19,13 @@ void memlock(const Survey& survey, Judge& judge) {
     const std::uint64_t* limit = one.read(node.facts->system.memory.memlock_soft);
     if (limit == nullptr) return;
     if (*limit == kUnlimited) return one.pass("unlimited");
-    one.warn(
-        {.message = fmt::format(
-             "a login on {} may lock only {} of memory: RDMA registers its buffers by locking them, "
-             "and large ones will be refused",
-             *node.name, limit_text(*limit)),
-         .expected = "unlimited",
-         .observed = limit_text(*limit),
-         .remedy = {
-             "Raise the limit for all users (root is not covered by *), then log in again.",
-             {"printf '* soft memlock unlimited\\n* hard memlock unlimited\\nroot soft memlock unlimited\\n"
-              "root hard memlock unlimited\\n' > /etc/security/limits.d/90-rdma.conf"}}});
+    one.warn({.message = fmt::format(
+                  "a login on {} may lock only {} of memory: RDMA registers its buffers by locking them, "
+                  "and large ones will be refused",
+                  *node.name, limit_text(*limit)),
+              .expected = "unlimited",
+              .observed = limit_text(*limit),
+              .remedy = lift_memlock()});
   });
 }
 

@@ -4,16 +4,12 @@
 #include <algorithm>
 
 #include "verify/areas.h"
+#include "verify/differences.h"
 #include "verify/tools.h"
 #include "verify/walk.h"
 
 namespace railbed {
 namespace {
-
-// "12.8" stands for 12.8.1, and not for 12.80.
-bool begins_with_version(std::string_view version, std::string_view wanted) {
-  return version.starts_with(wanted) && (version.size() == wanted.size() || version[wanted.size()] == '.');
-}
 
 // The first two numbers: "2.26" of 2.26.2.
 std::string_view release_of(std::string_view version) {
@@ -65,7 +61,7 @@ void cuda_toolkit(const Survey& survey, Judge& judge) {
     one.seen(found);
     const auto& all = items(found);
     const auto right = std::ranges::find_if(
-        all, [&](const CudaToolkit& each) { return begins_with_version(each.version, *wanted); });
+        all, [&](const CudaToolkit& each) { return version_matches(each.version, *wanted); });
     if (right != all.end()) return judge_default(one, node, all, *right);
     const bool unsure =
         std::ranges::any_of(all, [](const CudaToolkit& each) { return each.version.empty(); });
