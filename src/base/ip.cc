@@ -102,4 +102,15 @@ IpAddress Subnet::last() const {
 
 std::string Subnet::to_text() const { return network_.to_text() + "/" + std::to_string(prefix_); }
 
+std::optional<InterfaceAddress> InterfaceAddress::parse(std::string_view text) {
+  const auto slash = text.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  const auto address = IpAddress::parse(text.substr(0, slash));
+  const auto prefix = parse_number<int>(text.substr(slash + 1));
+  if (!address || !prefix || !Subnet::of(*address, *prefix)) return std::nullopt;
+  return InterfaceAddress{*address, *prefix};
+}
+
+std::string InterfaceAddress::to_text() const { return address.to_text() + "/" + std::to_string(prefix); }
+
 }  // namespace railbed

@@ -49,4 +49,17 @@ class Subnet {
   int prefix_ = 0;
 };
 
+// An address as an interface has it, with its subnet's prefix: 10.0.0.1/24.
+struct InterfaceAddress {
+  IpAddress address;
+  int prefix = 0;
+  static std::optional<InterfaceAddress> parse(std::string_view text);
+  std::string to_text() const;
+  static void fields(auto&& field) {
+    field("address", &InterfaceAddress::address);
+    field("prefix", &InterfaceAddress::prefix);
+  }
+  bool operator==(const InterfaceAddress&) const = default;
+};
+
 }  // namespace railbed

@@ -13,16 +13,6 @@ namespace railbed {
 
 class Host;
 
-struct InterfaceAddress {
-  IpAddress address;
-  int prefix = 0;
-  static void fields(auto&& field) {
-    field("address", &InterfaceAddress::address);
-    field("prefix", &InterfaceAddress::prefix);
-  }
-  bool operator==(const InterfaceAddress&) const = default;
-};
-
 // What a port offers, in Mb/s of its fastest mode. ETHTOOL_GLINKSETTINGS, as `ethtool IF`
 struct LinkModes {
   bool autonegotiates = false;

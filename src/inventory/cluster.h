@@ -73,18 +73,67 @@ struct Expectations {
   }
 };
 
+// Who keeps the network's settings for the next boot.
+enum class NetworkKeeper { kNetplan, kNetworkManager, kNetworkd };
+constexpr auto enum_names(NetworkKeeper) {
+  return std::array<std::string_view, 3>{"netplan", "networkmanager", "networkd"};
+}
+
+// What `railbed plan` shall set beyond what rails and expectations say. What is not said stays as it is on
+// the node.
+struct Configuration {
+  std::optional<NetworkKeeper> network;             // the one that the node runs, when nothing is said
+  std::optional<std::string> management_interface;  // left alone when nothing is said
+  std::optional<InterfaceAddress> management_address;
+  std::optional<bool> management_dhcp;
+  std::optional<IpAddress> management_gateway;
+  std::optional<std::vector<IpAddress>> management_dns;
+  std::optional<std::vector<std::string>> unused_interfaces;  // kept down at every boot
+  std::optional<int> pfc_priority;                            // the lossless one; RoCE goes there by its DSCP
+  std::optional<std::string> console;  // serial port of the kernel and of a login: "ttyS1"
+  std::optional<int> console_rate;     // bit/s; 115200 when nothing is said
+  std::optional<bool> nccl_profile;    // NCCL's variables in /etc/profile.d too
+  std::optional<std::string> user;     // who logs in: made by autoinstall, owns the cluster's key
+  std::optional<std::vector<std::string>>
+      authorized_keys;                     // public keys, a line each, that may log in as `user`
+  std::optional<bool> exporters;           // node_exporter, dcgm-exporter where GPUs are, railbed's own timer
+  std::optional<bool> packages;            // drivers, CUDA, NCCL, MPI as `expect` says them
+  std::optional<std::string> driver_kind;  // NVIDIA's kernel modules: open or proprietary
+  static void fields(auto&& field) {
+    field("network", &Configuration::network);
+    field("management_interface", &Configuration::management_interface);
+    field("management_address", &Configuration::management_address);
+    field("management_dhcp", &Configuration::management_dhcp);
+    field("management_gateway", &Configuration::management_gateway);
+    field("management_dns", &Configuration::management_dns);
+    field("unused_interfaces", &Configuration::unused_interfaces);
+    field("pfc_priority", &Configuration::pfc_priority);
+    field("console", &Configuration::console);
+    field("console_rate", &Configuration::console_rate);
+    field("nccl_profile", &Configuration::nccl_profile);
+    field("user", &Configuration::user);
+    field("authorized_keys", &Configuration::authorized_keys);
+    field("exporters", &Configuration::exporters);
+    field("packages", &Configuration::packages);
+    field("driver_kind", &Configuration::driver_kind);
+  }
+  bool operator==(const Configuration&) const = default;
+};
+
 struct Node {
   std::string name;
   std::string ssh;                 // ssh destination as the user would type it; empty when local
   bool local = false;              // the agent is started on this machine, without ssh
   std::optional<std::string> bmc;  // address of the BMC
   Expectations expect;             // the cluster's, with the node's own laid over
+  Configuration configure;         // likewise
   static void fields(auto&& field) {
     field("name", &Node::name);
     field("ssh", &Node::ssh);
     field("local", &Node::local);
     field("bmc", &Node::bmc);
     field("expect", &Node::expect);
+    field("configure", &Node::configure);
   }
 };
 
@@ -107,6 +156,7 @@ struct Rail {
   std::optional<Subnet> subnet;
   std::optional<int> mtu;        // of the interface; 9000 on roce unless the file says otherwise
   std::optional<BitRate> speed;  // of the port, exactly
+  std::optional<int> vlan;       // then each interface is named PARENT.VLAN
   std::string rdma_driver;       // "rxe", "siw" for software RDMA; empty: whatever the adapter has
   std::vector<RailPort> ports;
   static void fields(auto&& field) {
@@ -116,6 +166,7 @@ struct Rail {
     field("subnet", &Rail::subnet);
     field("mtu", &Rail::mtu);
     field("speed", &Rail::speed);
+    field("vlan", &Rail::vlan);
     field("rdma_driver", &Rail::rdma_driver);
     field("ports", &Rail::ports);
   }

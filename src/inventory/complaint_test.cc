@@ -43,9 +43,45 @@ cluster.yaml:4:20: unknown governor "perfomance", did you mean "performance"?
 cluster.yaml:4:32: unknown key "gpu", did you mean "gpus"?
   expect: {governor: perfomance, gpu: 8}
                                  ^~~
-cluster.yaml:6:25: unknown key "adress"; there are name, ssh, local, bmc, expect
+cluster.yaml:6:25: unknown key "adress"; there are name, ssh, local, bmc, expect, configure
     - {name: vm1, ssh: a, adress: b}
                           ^~~~~~
+)");
+}
+
+TEST(Complaints, ConfigurationThatNoNodeCouldHave) {
+  EXPECT_EQ(complaints(R"(configure: {console: tty1, console_rate: 1200, pfc_priority: 8, user: "Ops; rm"}
+nodes: [vm1]
+)"),
+            R"(
+cluster.yaml:4:22: "console" must be a serial port, as in "ttyS1"
+  configure: {console: tty1, console_rate: 1200, pfc_priority: 8, user: "Ops; rm"}
+                       ^~~~
+cluster.yaml:4:42: "console_rate" must be 9600, 19200, 38400, 57600 or 115200
+  configure: {console: tty1, console_rate: 1200, pfc_priority: 8, user: "Ops; rm"}
+                                           ^~~~
+cluster.yaml:4:62: "pfc_priority" must be a priority from 0 to 7
+  configure: {console: tty1, console_rate: 1200, pfc_priority: 8, user: "Ops; rm"}
+                                                               ^
+cluster.yaml:4:71: "user" must be a user name of small letters, digits, _ and -
+  configure: {console: tty1, console_rate: 1200, pfc_priority: 8, user: "Ops; rm"}
+                                                                        ^~~~~~~~~
+)");
+  EXPECT_EQ(complaints(
+                R"(configure: {management_address: 192.168.1.254/24, authorized_keys: 'command="x" ssh-rsa A'}
+nodes: [vm1, vm2]
+rails: [{name: r0, subnet: 10.0.0.0/24, vlan: 7, interface: ens6, first_address: 10.0.0.1}]
+)"),
+            R"(
+cluster.yaml:4:33: 192.168.1.255 (vm2, counted up to 2) is the broadcast address of 192.168.1.0/24
+  configure: {management_address: 192.168.1.254/24, authorized_keys: 'command="x" ssh-rsa A'}
+                                  ^~~~~~~~~~~~~~~~
+cluster.yaml:4:68: "authorized_keys" must be public keys without options, as in "ssh-ed25519 AAAA… name"
+  configure: {management_address: 192.168.1.254/24, authorized_keys: 'command="x" ssh-rsa A'}
+                                                                     ^~~~~~~~~~~~~~~~~~~~~~~
+cluster.yaml:6:61: on VLAN 7 the interface is named after the one that carries it: "PARENT.7"
+  rails: [{name: r0, subnet: 10.0.0.0/24, vlan: 7, interface: ens6, first_address: 10.0.0.1}]
+                                                              ^~~~
 )");
 }
 

@@ -7,9 +7,10 @@
 namespace railbed {
 namespace {
 
-std::vector<std::string_view> expectation_names() {
+template <class T>
+std::vector<std::string_view> names_of() {
   std::vector<std::string_view> names;
-  Expectations::fields([&](std::string_view name, auto) { names.push_back(name); });
+  T::fields([&](std::string_view name, auto) { names.push_back(name); });
   return names;
 }
 
@@ -18,15 +19,16 @@ std::vector<std::string_view> expectation_names() {
 std::span<const KeyTable> all_key_tables() {
   static const std::vector<KeyTable> tables = {
       {"cluster",
-       {"railbed", "cluster", "ssh", "fabric", "topology", "mtu", "speed", "rdma_driver", "expect", "nodes",
-        "rails"},
+       {"railbed", "cluster", "ssh", "fabric", "topology", "mtu", "speed", "vlan", "rdma_driver", "expect",
+        "configure", "nodes", "rails"},
        {"railbed", "cluster", "nodes"}},
       {"ssh", {"config", "user"}, {}},
-      {"expect", expectation_names(), {}},
-      {"node", {"name", "ssh", "local", "bmc", "expect"}, {"name"}},
+      {"expect", names_of<Expectations>(), {}},
+      {"configure", names_of<Configuration>(), {}},
+      {"node", {"name", "ssh", "local", "bmc", "expect", "configure"}, {"name"}},
       {"rail",
-       {"name", "fabric", "topology", "subnet", "mtu", "speed", "rdma_driver", "interface", "first_address",
-        "nodes", "ports"},
+       {"name", "fabric", "topology", "subnet", "mtu", "speed", "vlan", "rdma_driver", "interface",
+        "first_address", "nodes", "ports"},
        {"name"}},
       {"port", {"interface", "address"}, {}},
   };

@@ -5,8 +5,8 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "base/files.h"
 #include "base/complaint.h"
+#include "base/files.h"
 #include "base/yaml.h"
 #include "inventory/raw.h"
 

@@ -247,6 +247,48 @@ rails:
   EXPECT_EQ(as_json(read(written)), as_json(cluster));
 }
 
+constexpr std::string_view kConfigured = R"(
+railbed: 1
+cluster: pair
+configure:
+  network: netplan
+  management_interface: eno1
+  management_address: 192.168.1.71/24
+  management_dns: 192.168.1.1
+  unused_interfaces: [eno2, eno3]
+  console: ttyS1
+nodes:
+  - gpu1
+  - {name: gpu2, configure: {console: ttyS0, console_rate: 9600}}
+  - {name: gpu3, configure: {management_address: 192.168.2.9/24, management_dns: [10.1.1.1, 10.1.1.2]}}
+rails:
+  - {name: rail0, subnet: 10.0.0.0/24, vlan: 100, interface: ens6.100, first_address: 10.0.0.1}
+)";
+
+TEST(Load, LaysANodesConfigurationOverTheClusters) {
+  const Cluster cluster = read(kConfigured);
+  const Configuration& first = cluster.nodes.at(0).configure;
+  EXPECT_EQ(first.network, NetworkKeeper::kNetplan);
+  EXPECT_EQ(first.management_address, InterfaceAddress::parse("192.168.1.71/24"));
+  EXPECT_EQ(first.management_dns, std::vector{*IpAddress::parse("192.168.1.1")});
+  EXPECT_EQ(first.unused_interfaces, (std::vector<std::string>{"eno2", "eno3"}));
+  EXPECT_EQ(first.console, "ttyS1");
+  const Configuration& second = cluster.nodes.at(1).configure;
+  EXPECT_EQ(second.management_address, InterfaceAddress::parse("192.168.1.72/24"));
+  EXPECT_EQ(second.console, "ttyS0");
+  EXPECT_EQ(second.console_rate, 9600);
+  const Configuration& third = cluster.nodes.at(2).configure;
+  EXPECT_EQ(third.management_address, InterfaceAddress::parse("192.168.2.9/24"));
+  EXPECT_EQ(third.management_dns->size(), 2U);
+  EXPECT_EQ(cluster.rails.at(0).vlan, 100);
+}
+
+TEST(Write, KeepsAConfiguration) {
+  const Cluster cluster = read(kConfigured);
+  const std::string written = write_cluster(cluster);
+  EXPECT_EQ(as_json(read(written)), as_json(cluster)) << written;
+}
+
 // The names that a JSON Schema object describes.
 std::vector<std::string> property_names(const json::Value& object) {
   std::vector<std::string> names;

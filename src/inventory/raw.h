@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "inventory/cluster.h"
 #include "base/yaml.h"
+#include "inventory/cluster.h"
 
 namespace railbed {
 
@@ -32,12 +32,18 @@ struct RawExpect {
   bool fraction_said = false;  // fraction_of_ceiling has a default and cannot tell by itself
 };
 
+struct RawConfigure {
+  Configuration values;
+  Spot address_spot;  // of management_address, which counts up
+};
+
 struct RawNode {
   RawPattern name;
   std::optional<RawPattern> ssh;
   std::optional<RawPattern> bmc;
   Said<bool> local;
   RawExpect expect;
+  RawConfigure configure;
 };
 
 struct RawPort {
@@ -52,6 +58,7 @@ struct RawLink {
   std::optional<Topology> topology;
   Said<int> mtu;
   Said<BitRate> speed;
+  Said<int> vlan;
   Said<std::string> rdma_driver;
 };
 
@@ -74,10 +81,14 @@ struct RawCluster {
   std::string ssh_user;
   RawLink link;
   RawExpect expect;
+  RawConfigure configure;
   std::vector<RawNode> nodes;
   bool nodes_misread = false;
   std::vector<RawRail> rails;
 };
+
+// What the kernel takes for an interface (dev_valid_name in net/core/dev.c), of visible characters.
+bool is_interface(std::string_view text);
 
 // Takes what can be taken; complains of the rest.
 RawCluster read_raw(const YamlValue& root, Complaints& complaints);

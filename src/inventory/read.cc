@@ -2,13 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 
-#include "base/image_reference.h"
 #include "base/text.h"
 #include "inventory/keys.h"
-#include "inventory/raw.h"
+#include "inventory/reader.h"
 
 namespace railbed {
 namespace {
@@ -38,50 +36,25 @@ std::string suggestion(std::string_view word, const std::vector<std::string_view
   return fmt::format("; there are {}", fmt::join(candidates, ", "));
 }
 
-class Reader {
- public:
-  explicit Reader(Complaints& complaints) : complaints_(complaints) {}
+std::optional<int> parse_mtu(std::string_view text) {
+  // 1280: below it Linux turns IPv6 off (RFC 8200, 5). 65536: the loopback's, the largest there is.
+  const auto mtu = parse_number<int>(text);
+  return mtu && *mtu >= 1280 && *mtu <= 65536 ? mtu : std::nullopt;
+}
 
-  RawCluster read(const YamlValue& root);
+std::optional<int> parse_vlan(std::string_view text) {
+  const auto id = parse_number<int>(text);  // IEEE 802.1Q keeps 0 and 4095
+  return id && *id >= 1 && *id <= 4094 ? id : std::nullopt;
+}
 
- private:
-  using Visit = std::function<void(std::string_view key, const YamlKey& at, const YamlValue& value)>;
+std::optional<BitRate> parse_speed(std::string_view text) {
+  const auto rate = parse_bit_rate(text);
+  return rate && rate->gigabits() <= 100e3 ? rate : std::nullopt;
+}
 
-  // Complains unless `value` is of the kind. An empty value is pointed at by its key.
-  bool is(ValueKind kind, const YamlValue& value, std::string_view what, Spot key_spot);
-  bool is(ValueKind kind, const YamlValue& value, const YamlKey& key) {
-    return is(kind, value, '"' + key.text + '"', key.spot);
-  }
-  // Calls `visit` for every known key; complains of unknown, repeated and missing ones.
-  void each_key(const YamlValue& mapping, std::string_view thing, const Visit& visit);
-  void complain_of_missing(const YamlValue& mapping, std::string_view thing);
+}  // namespace
 
-  Said<std::string> text(const YamlKey& key, const YamlValue& value);
-  std::optional<RawPattern> pattern(std::string_view key, Spot key_spot, const YamlValue& value);
-  // A value that `parse` understands; `wanted` completes "must be …".
-  template <class Parse>
-  auto parsed(const YamlKey& key, const YamlValue& value, Parse parse, std::string_view wanted)
-      -> Said<typename decltype(parse(std::string_view()))::value_type>;
-  template <class Enum>
-  std::optional<Enum> word(const YamlKey& key, const YamlValue& value);
-  // A value that is one of `words`.
-  Said<std::string> choice(const YamlKey& key, const YamlValue& value,
-                           const std::vector<std::string_view>& words);
-
-  bool read_link(std::string_view key, const YamlKey& at, const YamlValue& value, RawLink& link);
-  void read_ssh(const YamlKey& at, const YamlValue& value, RawCluster& cluster);
-  std::optional<std::map<std::string, std::string>> read_firmware(const YamlKey& at, const YamlValue& value);
-  RawExpect read_expect(const YamlKey& at, const YamlValue& value);
-  void read_nodes(const YamlKey& at, const YamlValue& value, RawCluster& cluster);
-  std::optional<RawNode> read_node(const YamlValue& value);
-  std::vector<RawRail> read_rails(const YamlKey& at, const YamlValue& value);
-  RawRail read_rail(const YamlValue& value);
-  void read_ports(const YamlKey& at, const YamlValue& value, RawRail& rail);
-
-  Complaints& complaints_;
-};
-
-bool Reader::is(ValueKind kind, const YamlValue& value, std::string_view what, Spot key_spot) {
+bool ClusterReader::is(ValueKind kind, const YamlValue& value, std::string_view what, Spot key_spot) {
   if (value.kind == kind) return true;
   complaints_.add(
       value.kind == ValueKind::kNothing ? key_spot : value.spot,
@@ -90,7 +63,7 @@ bool Reader::is(ValueKind kind, const YamlValue& value, std::string_view what, S
   return false;
 }
 
-void Reader::each_key(const YamlValue& mapping, std::string_view thing, const Visit& visit) {
+void ClusterReader::each_key(const YamlValue& mapping, std::string_view thing, const Visit& visit) {
   const KeyTable& table = key_table(thing);
   std::map<std::string_view, Spot> seen;
   for (std::size_t i = 0; i < mapping.keys.size(); ++i) {
@@ -108,7 +81,7 @@ void Reader::each_key(const YamlValue& mapping, std::string_view thing, const Vi
   complain_of_missing(mapping, thing);
 }
 
-void Reader::complain_of_missing(const YamlValue& mapping, std::string_view thing) {
+void ClusterReader::complain_of_missing(const YamlValue& mapping, std::string_view thing) {
   const auto said = [&](std::string_view wanted) {
     // A misspelt key has been complained of already; that it is missing too would be noise.
     return std::any_of(mapping.keys.begin(), mapping.keys.end(), [&](const YamlKey& key) {
@@ -121,7 +94,7 @@ void Reader::complain_of_missing(const YamlValue& mapping, std::string_view thin
                                                 wanted == "railbed" ? "railbed: 1" : wanted));
 }
 
-Said<std::string> Reader::text(const YamlKey& key, const YamlValue& value) {
+Said<std::string> ClusterReader::text(const YamlKey& key, const YamlValue& value) {
   if (!is(ValueKind::kText, value, key)) return std::nullopt;
   const bool printable = std::none_of(value.text.begin(), value.text.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
@@ -134,7 +107,8 @@ Said<std::string> Reader::text(const YamlKey& key, const YamlValue& value) {
   return std::nullopt;
 }
 
-std::optional<RawPattern> Reader::pattern(std::string_view key, Spot key_spot, const YamlValue& value) {
+std::optional<RawPattern> ClusterReader::pattern(std::string_view key, Spot key_spot,
+                                                 const YamlValue& value) {
   auto said = text({std::string(key), key_spot}, value);
   if (!said) return std::nullopt;
   RawPattern pattern{std::move(said->value), said->spot, std::nullopt};
@@ -142,37 +116,8 @@ std::optional<RawPattern> Reader::pattern(std::string_view key, Spot key_spot, c
   return pattern;
 }
 
-template <class Parse>
-auto Reader::parsed(const YamlKey& key, const YamlValue& value, Parse parse, std::string_view wanted)
-    -> Said<typename decltype(parse(std::string_view()))::value_type> {
-  const auto said = text(key, value);
-  if (!said) return std::nullopt;
-  if (auto result = parse(std::string_view(said->value))) return {{*std::move(result), said->spot}};
-  complaints_.add(said->spot, fmt::format("\"{}\" must be {}", key.text, wanted));
-  return std::nullopt;
-}
-
-template <class Enum>
-std::optional<Enum> Reader::word(const YamlKey& key, const YamlValue& value) {
-  const auto names = enum_names(Enum{});
-  const auto said = choice(key, value, {names.begin(), names.end()});
-  if (!said) return std::nullopt;
-  return static_cast<Enum>(std::find(names.begin(), names.end(), said->value) - names.begin());
-}
-
-std::optional<int> parse_mtu(std::string_view text) {
-  // 1280: below it Linux turns IPv6 off (RFC 8200, 5). 65536: the loopback's, the largest there is.
-  const auto mtu = parse_number<int>(text);
-  return mtu && *mtu >= 1280 && *mtu <= 65536 ? mtu : std::nullopt;
-}
-
-std::optional<BitRate> parse_speed(std::string_view text) {
-  const auto rate = parse_bit_rate(text);
-  return rate && rate->gigabits() <= 100e3 ? rate : std::nullopt;
-}
-
-Said<std::string> Reader::choice(const YamlKey& key, const YamlValue& value,
-                                 const std::vector<std::string_view>& words) {
+Said<std::string> ClusterReader::choice(const YamlKey& key, const YamlValue& value,
+                                        const std::vector<std::string_view>& words) {
   auto said = text(key, value);
   if (!said || std::find(words.begin(), words.end(), said->value) != words.end()) return said;
   complaints_.add(said->spot,
@@ -180,7 +125,8 @@ Said<std::string> Reader::choice(const YamlKey& key, const YamlValue& value,
   return std::nullopt;
 }
 
-bool Reader::read_link(std::string_view key, const YamlKey& at, const YamlValue& value, RawLink& link) {
+bool ClusterReader::read_link(std::string_view key, const YamlKey& at, const YamlValue& value,
+                              RawLink& link) {
   if (key == "fabric")
     link.fabric = word<Fabric>(at, value);
   else if (key == "topology")
@@ -189,6 +135,8 @@ bool Reader::read_link(std::string_view key, const YamlKey& at, const YamlValue&
     link.mtu = parsed(at, value, parse_mtu, "a number of bytes from 1280 to 65536, as in \"mtu: 9000\"");
   else if (key == "speed")
     link.speed = parsed(at, value, parse_speed, "a rate with its unit, as in \"speed: 40 Gb/s\"");
+  else if (key == "vlan")
+    link.vlan = parsed(at, value, parse_vlan, "a VLAN's number from 1 to 4094");
   else if (key == "rdma_driver")
     link.rdma_driver = choice(at, value, {"rxe", "siw"});  // kernel modules of software RDMA
   else
@@ -196,7 +144,7 @@ bool Reader::read_link(std::string_view key, const YamlKey& at, const YamlValue&
   return true;
 }
 
-void Reader::read_ssh(const YamlKey& at, const YamlValue& value, RawCluster& cluster) {
+void ClusterReader::read_ssh(const YamlKey& at, const YamlValue& value, RawCluster& cluster) {
   if (!is(ValueKind::kMapping, value, at)) return;
   each_key(value, "ssh", [&](std::string_view key, const YamlKey& key_at, const YamlValue& item) {
     const auto said = text(key_at, item);
@@ -211,139 +159,7 @@ void Reader::read_ssh(const YamlKey& at, const YamlValue& value, RawCluster& clu
   });
 }
 
-std::optional<int> parse_count(std::string_view text) {
-  const auto count = parse_number<int>(text);
-  return count && *count >= 0 && *count <= 1024 ? count : std::nullopt;
-}
-
-std::optional<bool> parse_truth(std::string_view text) {
-  if (text == "true" || text == "false") return text == "true";
-  return std::nullopt;
-}
-
-std::optional<std::string> parse_path(std::string_view text) {
-  return text.starts_with('/') ? std::optional(std::string(text)) : std::nullopt;
-}
-
-std::optional<std::string> parse_image(std::string_view text) {
-  return is_image_reference(text) ? std::optional(std::string(text)) : std::nullopt;
-}
-
-// Two or three numbers: "2.28", "2.28.9".
-std::optional<std::string> parse_version(std::string_view text) {
-  const auto parts = split(text, '.');
-  if (parts.size() < 2 || parts.size() > 3) return std::nullopt;
-  for (const auto part : parts)
-    if (part.find_first_not_of("0123456789") != std::string_view::npos || part.empty()) return std::nullopt;
-  return std::string(text);
-}
-
-std::optional<int> parse_tos(std::string_view text) {
-  const auto tos = parse_number<int>(text);
-  return tos && *tos >= 0 && *tos <= 255 ? tos : std::nullopt;
-}
-
-// A bare number would be bytes, which nobody means.
-std::optional<ByteCount> parse_memory(std::string_view text) {
-  const auto size = parse_byte_count(text);
-  return size && size->bytes >= 1 << 20 ? size : std::nullopt;
-}
-
-std::optional<double> parse_fraction(std::string_view text) {
-  const auto fraction = parse_real(text);
-  return fraction && *fraction > 0 && *fraction <= 1 ? fraction : std::nullopt;
-}
-
-// Major and minor: "12.8".
-std::optional<std::string> parse_cuda(std::string_view text) {
-  const auto dot = text.find('.');
-  if (dot == std::string_view::npos || !parse_number<unsigned>(text.substr(0, dot)) ||
-      !parse_number<unsigned>(text.substr(dot + 1)))
-    return std::nullopt;
-  return std::string(text);
-}
-
-template <class T>
-void take(std::optional<T>& target, Said<T> said) {
-  if (said) target = std::move(said->value);
-}
-
-// Documentation/admin-guide/pm/cpufreq.rst, "Generic Scaling Governors".
-const std::vector<std::string_view> kGovernors = {"performance", "powersave",    "schedutil",
-                                                  "ondemand",    "conservative", "userspace"};
-
-// Board ids are the adapters' own words: any key will do.
-std::optional<std::map<std::string, std::string>> Reader::read_firmware(const YamlKey& at,
-                                                                        const YamlValue& value) {
-  if (!is(ValueKind::kMapping, value, at)) return std::nullopt;
-  std::map<std::string, std::string> firmware;
-  for (std::size_t i = 0; i < value.keys.size(); ++i)
-    if (const auto version = text(value.keys[i], value.items[i]))
-      firmware[value.keys[i].text] = version->value;
-  return firmware;
-}
-
-RawExpect Reader::read_expect(const YamlKey& at, const YamlValue& value) {
-  RawExpect expect;
-  if (!is(ValueKind::kMapping, value, at)) return expect;
-  Expectations& values = expect.values;
-  each_key(value, "expect", [&](std::string_view key, const YamlKey& key_at, const YamlValue& item) {
-    constexpr std::string_view kSize = "a size with its unit, as in \"64 GiB\"";
-    if (key == "gpus")
-      take(values.gpus, parsed(key_at, item, parse_count, "a number from 0 to 1024"));
-    else if (key == "gpu_model")
-      take(values.gpu_model, text(key_at, item));
-    else if (key == "driver")
-      take(values.driver, text(key_at, item));
-    else if (key == "cuda")
-      take(values.cuda, parsed(key_at, item, parse_cuda, "a CUDA version, as in \"12.8\""));
-    else if (key == "mig")
-      take(values.mig, parsed(key_at, item, parse_truth, "true or false"));
-    else if (key == "os")
-      take(values.os, text(key_at, item));
-    else if (key == "kernel")
-      take(values.kernel, text(key_at, item));
-    else if (key == "bios")
-      take(values.bios, text(key_at, item));
-    else if (key == "firmware")
-      values.firmware = read_firmware(key_at, item);
-    else if (key == "nccl")
-      take(values.nccl, parsed(key_at, item, parse_version, "a version, as in \"2.28\" or \"2.28.9\""));
-    else if (key == "memory")
-      take(values.memory, parsed(key_at, item, parse_memory, kSize));
-    else if (key == "traffic_class")
-      take(values.traffic_class,
-           parsed(key_at, item, parse_tos, "a ToS byte from 0 to 255, as in 104 for DSCP 26"));
-    else if (key == "governor")
-      take(values.governor, choice(key_at, item, kGovernors));
-    else if (key == "venv")
-      take(values.venv, parsed(key_at, item, parse_path, "an absolute path"));
-    else if (key == "container")
-      take(values.container,
-           parsed(key_at, item, parse_image, "the name of an image, as in \"ubuntu:24.04\""));
-    else if (key == "container_runtime")
-      take(values.container_runtime, choice(key_at, item, {"docker", "podman"}));
-    else if (key == "cuda_toolkit")
-      take(values.cuda_toolkit,
-           parsed(key_at, item, parse_version, "a version, as in \"12.8\" or \"12.8.1\""));
-    else if (key == "mpi")
-      take(values.mpi, parsed(key_at, item, parse_truth, "true or false"));
-    else if (key == "socket_buffer") {
-      if (const auto size = parsed(key_at, item, parse_byte_count, kSize))
-        values.socket_buffer = size->value.bytes;
-    } else if (key == "subnet_manager") {
-      take(values.subnet_manager, parsed(key_at, item, parse_truth, "true or false"));
-    } else if (key == "checkpoint_path") {
-      take(values.checkpoint_path, parsed(key_at, item, parse_path, "an absolute path"));
-    } else if (const auto fraction = parsed(key_at, item, parse_fraction, "a number above 0, at most 1")) {
-      values.fraction_of_ceiling = fraction->value;
-      expect.fraction_said = true;
-    }
-  });
-  return expect;
-}
-
-void Reader::read_nodes(const YamlKey& at, const YamlValue& value, RawCluster& cluster) {
+void ClusterReader::read_nodes(const YamlKey& at, const YamlValue& value, RawCluster& cluster) {
   if (!is(ValueKind::kList, value, at)) return;
   if (value.items.empty()) complaints_.add(value.spot, "a cluster has at least one node");
   for (const YamlValue& item : value.items)
@@ -353,7 +169,7 @@ void Reader::read_nodes(const YamlKey& at, const YamlValue& value, RawCluster& c
       cluster.nodes_misread = true;
 }
 
-std::optional<RawNode> Reader::read_node(const YamlValue& value) {
+std::optional<RawNode> ClusterReader::read_node(const YamlValue& value) {
   RawNode node;
   if (value.kind == ValueKind::kText) {  // `- gpu[01-64]` is short for `- name: gpu[01-64]`
     auto name = pattern("name", value.spot, value);
@@ -375,15 +191,17 @@ std::optional<RawNode> Reader::read_node(const YamlValue& value) {
       node.bmc = pattern(key, at.spot, item);
     } else if (key == "local") {
       node.local = parsed(at, item, parse_truth, "true or false");
-    } else {
+    } else if (key == "expect") {
       node.expect = read_expect(at, item);
+    } else {
+      node.configure = read_configure(at, item);
     }
   });
   if (!named) return std::nullopt;
   return node;
 }
 
-std::vector<RawRail> Reader::read_rails(const YamlKey& at, const YamlValue& value) {
+std::vector<RawRail> ClusterReader::read_rails(const YamlKey& at, const YamlValue& value) {
   std::vector<RawRail> rails;
   if (!is(ValueKind::kList, value, at)) return rails;
   for (const YamlValue& item : value.items)
@@ -391,7 +209,7 @@ std::vector<RawRail> Reader::read_rails(const YamlKey& at, const YamlValue& valu
   return rails;
 }
 
-RawRail Reader::read_rail(const YamlValue& value) {
+RawRail ClusterReader::read_rail(const YamlValue& value) {
   RawRail rail;
   rail.spot = value.spot;
   const std::size_t before = complaints_.count();
@@ -418,7 +236,7 @@ RawRail Reader::read_rail(const YamlValue& value) {
   return rail;
 }
 
-void Reader::read_ports(const YamlKey& at, const YamlValue& value, RawRail& rail) {
+void ClusterReader::read_ports(const YamlKey& at, const YamlValue& value, RawRail& rail) {
   if (!is(ValueKind::kMapping, value, at)) return;
   rail.ports_spot = at.spot;
   for (std::size_t i = 0; i < value.keys.size(); ++i) {
@@ -439,7 +257,7 @@ void Reader::read_ports(const YamlKey& at, const YamlValue& value, RawRail& rail
   }
 }
 
-RawCluster Reader::read(const YamlValue& root) {
+RawCluster ClusterReader::read(const YamlValue& root) {
   RawCluster cluster;
   if (!is(ValueKind::kMapping, root, "cluster.yaml", root.spot)) return cluster;
   // A file of another version is not judged by this one's rules.
@@ -459,6 +277,8 @@ RawCluster Reader::read(const YamlValue& root) {
       read_ssh(at, value, cluster);
     } else if (key == "expect") {
       cluster.expect = read_expect(at, value);
+    } else if (key == "configure") {
+      cluster.configure = read_configure(at, value);
     } else if (key == "nodes") {
       read_nodes(at, value, cluster);
     } else {
@@ -468,8 +288,13 @@ RawCluster Reader::read(const YamlValue& root) {
   return cluster;
 }
 
-}  // namespace
+bool is_interface(std::string_view text) {
+  return is_plain_word(text, 15) && text != "." && text != ".." &&
+         text.find_first_of("/:") == std::string_view::npos;
+}
 
-RawCluster read_raw(const YamlValue& root, Complaints& complaints) { return Reader(complaints).read(root); }
+RawCluster read_raw(const YamlValue& root, Complaints& complaints) {
+  return ClusterReader(complaints).read(root);
+}
 
 }  // namespace railbed

@@ -37,12 +37,6 @@ bool is_name(std::string_view text) {
          });
 }
 
-// What the kernel takes for an interface (dev_valid_name in net/core/dev.c), of visible characters.
-bool is_interface(std::string_view text) {
-  return is_plain_word(text, 15) && text != "." && text != ".." &&
-         text.find_first_of("/:") == std::string_view::npos;
-}
-
 // Something ssh cannot take for an option, nor a shell for two words.
 bool is_destination(std::string_view text) {
   return !text.empty() && !text.starts_with('-') &&
@@ -57,6 +51,14 @@ Expectations overlay(const Expectations& below, const RawExpect& above) {
       if (above.values.*member) merged.*member = above.values.*member;
   });
   if (above.fraction_said) merged.fraction_of_ceiling = above.values.fraction_of_ceiling;
+  return merged;
+}
+
+Configuration overlay(const Configuration& below, const Configuration& above) {
+  Configuration merged = below;
+  Configuration::fields([&](std::string_view, auto member) {
+    if (above.*member) merged.*member = above.*member;
+  });
   return merged;
 }
 
@@ -84,6 +86,8 @@ class Resolver {
 
   void add_nodes(const RawNode& raw);
   void check_local(const RawNode& raw);
+  // An entry's own management_address is its first node's, the top level's that of the first node of all.
+  bool count_up_management(const RawNode& raw, std::size_t index, Node& node);
   std::string with_user(std::string destination) const;
 
   // Indices of the nodes that a pattern names.
@@ -158,6 +162,22 @@ void Resolver::check_local(const RawNode& raw) {
     complain(raw.ssh->spot, "a node is either local or reached over ssh");
 }
 
+bool Resolver::count_up_management(const RawNode& raw, std::size_t index, Node& node) {
+  auto& address = node.configure.management_address;
+  if (!address) return true;
+  const bool own = raw.configure.values.management_address.has_value();
+  const Spot spot = own ? raw.configure.address_spot : raw_.configure.address_spot;
+  const std::size_t further = own ? index : cluster_.nodes.size();
+  const auto next = address->address.plus(static_cast<std::uint32_t>(further));
+  if (!next) return complain(spot, "the addresses run out before the nodes do"), false;
+  Rail network;
+  network.name = "the management network";
+  network.subnet = Subnet::of(address->address, address->prefix);
+  address->address = *next;
+  return check_address(network, *next, spot,
+                       further == 0 ? "" : fmt::format(" ({}, counted up to {})", node.name, further + 1));
+}
+
 void Resolver::add_nodes(const RawNode& raw) {
   const std::size_t room = kMaxNodes - std::min(kMaxNodes, cluster_.nodes.size());
   if (room == 0) return complain(raw.name.spot, fmt::format("more than {} nodes", kMaxNodes));
@@ -169,6 +189,7 @@ void Resolver::add_nodes(const RawNode& raw) {
   const auto destinations = raw.ssh && !local ? expand_beside(*raw.ssh, names.size()) : names;
   const auto bmcs = raw.bmc ? expand_beside(*raw.bmc, names.size()) : std::vector<std::string>{};
   const Expectations expect = overlay(overlay({}, raw_.expect), raw.expect);
+  const Configuration configure = overlay(raw_.configure.values, raw.configure.values);
   if (!is_name(names.front()))
     return complain(
         raw.name.spot,
@@ -176,8 +197,10 @@ void Resolver::add_nodes(const RawNode& raw) {
   if (!destinations.empty() && !is_destination(destinations.front()))
     return complain(raw.ssh->spot, fmt::format("\"{}\" is no ssh destination", destinations.front()));
   bool duplicate = false;  // one complaint an entry is enough
+  bool fine = true;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    Node node{.name = names[i], .ssh = {}, .local = local, .bmc = {}, .expect = expect};
+    Node node{
+        .name = names[i], .ssh = {}, .local = local, .bmc = {}, .expect = expect, .configure = configure};
     if (!local && !destinations.empty()) node.ssh = with_user(destinations[i]);
     if (!bmcs.empty()) node.bmc = bmcs[i];
     const auto [first, fresh] = node_spots_.emplace(node.name, raw.name.spot);
@@ -192,6 +215,7 @@ void Resolver::add_nodes(const RawNode& raw) {
           !only && !std::exchange(duplicate, true))
         complain(raw.bmc->spot, fmt::format("the BMC {} is given twice, first on line {}", *node.bmc,
                                             complaints_.line_of(other->second)));
+    if (fine) fine = count_up_management(raw, i, node);
     node_index_.emplace(node.name, cluster_.nodes.size());
     cluster_.nodes.push_back(std::move(node));
   }
@@ -259,6 +283,11 @@ void Resolver::add_port_group(const RawRail& raw, Rail& rail, const RawPort& gro
     return complain(
         interface->spot,
         fmt::format("\"{}\" is no interface name: at most 15 characters, no \"/\"", interface->value));
+  if (rail.vlan && !interface->value.ends_with(fmt::format(".{}", *rail.vlan)))
+    return complain(interface->spot,
+                    fmt::format("on VLAN {0} the interface is named after the one that carries it: "
+                                "\"PARENT.{0}\"",
+                                *rail.vlan));
   const bool ip = rail.fabric != Fabric::kInfiniband;
   if (!group.address && ip && raw.misread) return;
   if (!group.address && ip)
@@ -349,6 +378,7 @@ void Resolver::add_rail(const RawRail& raw) {
   else if (rail.fabric == Fabric::kRoce)
     rail.mtu = 9000;
   if (const auto& speed = own.speed ? own.speed : shared.speed) rail.speed = speed->value;
+  if (const auto& vlan = own.vlan ? own.vlan : shared.vlan) rail.vlan = vlan->value;
   if (const auto& driver = own.rdma_driver ? own.rdma_driver : shared.rdma_driver;
       driver && rail.fabric == Fabric::kRoce)
     rail.rdma_driver = driver->value;

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
-#include "inventory/amend.h"
 #include "base/yaml.h"
+#include "inventory/amend.h"
 #include "inventory/hostlist.h"
 #include "inventory/load.h"
 
@@ -44,6 +44,14 @@ std::string text_of(std::uint64_t bytes) { return exact(ByteCount{bytes}); }
 std::string text_of(ByteCount size) { return exact(size); }
 std::string text_of(BitRate rate) { return fmt::format("{} Gb/s", rate.gigabits()); }
 std::string text_of(const Subnet& subnet) { return subnet.to_text(); }
+std::string text_of(const IpAddress& address) { return in_quotes(address.to_text()); }
+std::string text_of(const InterfaceAddress& address) { return in_quotes(address.to_text()); }
+template <class T>
+std::string text_of(const std::vector<T>& values) {
+  std::string text;
+  for (const T& value : values) text += (text.empty() ? "" : ", ") + text_of(value);
+  return "[" + text + "]";
+}
 std::string text_of(const std::map<std::string, std::string>& values) {
   std::string text;
   for (const auto& [key, value] : values)
@@ -134,15 +142,22 @@ std::string common_user(const Cluster& cluster) {
   return user.value_or("");
 }
 
+// What a node says otherwise than the top level.
+struct Differences {
+  Settings expect;
+  Settings configure;
+  bool operator==(const Differences&) const = default;
+};
+
 // One entry of `nodes:`, standing for one node or more.
 class NodeEntry {
  public:
-  NodeEntry(const Node& node, std::string user, Settings own)
+  NodeEntry(const Node& node, std::string user, Differences own)
       : local_(node.local), has_bmc_(node.bmc.has_value()), user_(std::move(user)), own_(std::move(own)) {
     named_ = !local_ && without_user(node.ssh, user_) != node.name;
   }
 
-  bool add(const Node& node, const Settings& own) {
+  bool add(const Node& node, const Differences& own) {
     const std::string destination = without_user(node.ssh, user_);
     if (node.local != local_ || node.bmc.has_value() != has_bmc_ || own != own_) return false;
     if (!local_ && (destination != node.name) != named_) return false;
@@ -156,12 +171,14 @@ class NodeEntry {
   }
 
   std::string text() const {
-    if (!local_ && !named_ && !has_bmc_ && own_.empty()) return "  - " + in_quotes(names_.pattern()) + "\n";
+    if (!local_ && !named_ && !has_bmc_ && own_ == Differences{})
+      return "  - " + in_quotes(names_.pattern()) + "\n";
     std::string line = "name: " + in_quotes(names_.pattern());
     if (local_) line += ", local: true";
     if (named_) line += ", ssh: " + destinations_.text();
     if (has_bmc_) line += ", bmc: " + bmcs_.text();
-    if (!own_.empty()) line += ", expect: " + flow(own_);
+    if (!own_.expect.empty()) line += ", expect: " + flow(own_.expect);
+    if (!own_.configure.empty()) line += ", configure: " + flow(own_.configure);
     return "  - {" + line + "}\n";
   }
 
@@ -170,19 +187,18 @@ class NodeEntry {
   bool has_bmc_;
   bool named_ = false;  // the ssh destination is not the name
   std::string user_;
-  Settings own_;
+  Differences own_;
   HostlistFold names_;
   Column destinations_;
   Column bmcs_;
 };
 
-std::string nodes_text(const Cluster& cluster, const std::string& user, const Settings& common,
-                       const std::vector<Settings>& all) {
+std::string nodes_text(const Cluster& cluster, const std::string& user, const std::vector<Differences>& all) {
   const bool fold = cluster.nodes.size() > kFew;
   std::vector<NodeEntry> entries;
   for (std::size_t i = 0; i < cluster.nodes.size(); ++i) {
     const Node& node = cluster.nodes[i];
-    const Settings own = without(all[i], common);
+    const Differences& own = all[i];
     if (fold && !entries.empty() && entries.back().add(node, own)) continue;
     entries.emplace_back(node, user, own).add(node, own);
   }
@@ -195,6 +211,7 @@ Settings link_of(const Rail& rail) {
   Settings link = {{"fabric", text_of(rail.fabric)}, {"topology", text_of(rail.topology)}};
   if (rail.mtu) link.emplace_back("mtu", text_of(*rail.mtu));
   if (rail.speed) link.emplace_back("speed", text_of(*rail.speed));
+  if (rail.vlan) link.emplace_back("vlan", text_of(*rail.vlan));
   if (!rail.rdma_driver.empty()) link.emplace_back("rdma_driver", rail.rdma_driver);
   return link;
 }
@@ -276,13 +293,26 @@ std::vector<std::pair<std::string_view, std::string>> settings_of(const Expectat
   return settings;
 }
 
+std::vector<std::pair<std::string_view, std::string>> settings_of(const Configuration& configure) {
+  Settings settings;
+  Configuration::fields([&](std::string_view name, auto member) {
+    if (const auto& value = configure.*member) settings.emplace_back(name, text_of(*value));
+  });
+  return settings;
+}
+
 std::string write_cluster(const Cluster& cluster, const std::vector<std::string>& comments) {
   const std::string user = common_user(cluster);
   std::vector<Settings> expectations;
   std::vector<Settings> links;
-  for (const Node& node : cluster.nodes) expectations.push_back(settings_of(node.expect));
+  std::vector<Settings> configurations;
+  for (const Node& node : cluster.nodes) {
+    expectations.push_back(settings_of(node.expect));
+    configurations.push_back(settings_of(node.configure));
+  }
   for (const Rail& rail : cluster.rails) links.push_back(link_of(rail));
   const Settings common_expect = common_settings(expectations);
+  const Settings configure = common_settings(configurations);
   const Settings common_link = common_settings(links);
 
   std::string text;
@@ -293,9 +323,13 @@ std::string write_cluster(const Cluster& cluster, const std::vector<std::string>
   if (!user.empty()) ssh.emplace_back("user", in_quotes(user));
   if (!ssh.empty()) text += "ssh: " + flow(ssh) + "\n";
   for (const auto& [key, value] : common_link) text += fmt::format("{}: {}\n", key, value);
-  const Settings expect = without(common_expect, settings_of({}));
+  const Settings expect = without(common_expect, settings_of(Expectations{}));
   if (!expect.empty()) text += "expect: " + flow(expect) + "\n";
-  text += "\n" + nodes_text(cluster, user, common_expect, expectations);
+  if (!configure.empty()) text += "configure: " + flow(configure) + "\n";
+  std::vector<Differences> own;
+  for (std::size_t i = 0; i < cluster.nodes.size(); ++i)
+    own.push_back({without(expectations[i], common_expect), without(configurations[i], configure)});
+  text += "\n" + nodes_text(cluster, user, own);
   if (!cluster.rails.empty()) text += "\nrails:\n";
   for (const Rail& rail : cluster.rails) text += rail_text(cluster, rail, common_link);
   return text;

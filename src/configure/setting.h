@@ -1,0 +1,154 @@
+// What a node shall have, as data: settings, the files that keep each at the next boot, and the steps that
+// make it true now. Renderers (render.h) write them from cluster.yaml and facts; plan.h compares them with
+// the node.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace railbed {
+
+// What `--only` names, in the order in which settings are made.
+enum class Section {
+  kPackages,
+  kNetwork,
+  kHosts,
+  kSysctl,
+  kLimits,
+  kModules,
+  kGovernor,
+  kRdma,
+  kQos,
+  kIpoib,
+  kOpensm,
+  kNccl,
+  kConsole,
+  kSsh,
+  kExporters
+};
+constexpr auto enum_names(Section) {
+  return std::array<std::string_view, 15>{"packages", "network",  "hosts",   "sysctl", "limits",
+                                          "modules",  "governor", "rdma",    "qos",    "ipoib",
+                                          "opensm",   "nccl",     "console", "ssh",    "exporters"};
+}
+
+// The worst that may happen while it is made, when all goes as it should.
+enum class Risk {
+  kNone,     // nobody notices
+  kService,  // a service starts anew
+  kTraffic,  // a rail's link goes down for seconds: no job may run
+  kAccess    // the management network: a mistake locks everybody out
+};
+constexpr auto enum_names(Risk) {
+  return std::array<std::string_view, 4>{"none", "service", "traffic", "access"};
+}
+
+// What a step does. The list is closed: nothing else ever runs as root.
+enum class StepKind {
+  kLoadSysctl,       // FILE: its keys are set now
+  kLoadModule,       // NAME
+  kReloadUnits,      // systemd reads its units again
+  kEnableUnit,       // UNIT: at every boot, and now
+  kRestartUnit,      // UNIT: so that it takes its new settings; it has to run already
+  kDisableUnit,      // UNIT: at no boot, and not now
+  kApplyNetplan,     // everything that netplan's files say
+  kLoadConnections,  // FILE…: NetworkManager reads these keyfiles again, and each connection goes up
+  kReloadNetworkd,   // INTERFACE…: systemd-networkd reads its files again and sets these interfaces
+  kReloadUdev,       // the rules are read again; devices that are there keep their names until the next boot
+  kUpdateGrub,       // the boot menu is written from /etc/default/grub
+  kSetKernelArguments,  // ARGUMENT…: to every installed kernel's command line (RHEL's grubby)
+  kInstallPackages,     // NAME[=VERSION]…
+  kHoldPackages,        // NAME…: no upgrade touches them
+  kRefreshPackages      // the lists of what there is to install
+};
+constexpr auto enum_names(StepKind) {
+  return std::array<std::string_view, 15>{
+      "load-sysctl",  "load-module",          "reload-units",     "enable-unit",     "restart-unit",
+      "disable-unit", "apply-netplan",        "load-connections", "reload-networkd", "reload-udev",
+      "update-grub",  "set-kernel-arguments", "install-packages", "hold-packages",   "refresh-packages"};
+}
+
+struct Step {
+  StepKind kind = StepKind::kReloadUnits;
+  std::vector<std::string> arguments = {};
+  static void fields(auto&& field) {
+    field("kind", &Step::kind);
+    field("arguments", &Step::arguments);
+  }
+  bool operator==(const Step&) const = default;
+};
+
+// A file as it shall be. Of a file that others write too, only the lines between railbed's two marks
+// (marked_block() of files.h).
+struct DesiredFile {
+  std::string path = {};
+  std::string content = {};  // ends with a newline
+  int mode = 0644;           // of a whole file; owner and group are root's
+  bool block = false;        // `content` stands between the marks, the rest of the file stays
+  static void fields(auto&& field) {
+    field("path", &DesiredFile::path);
+    field("content", &DesiredFile::content);
+    field("mode", &DesiredFile::mode);
+    field("block", &DesiredFile::block);
+  }
+  bool operator==(const DesiredFile&) const = default;
+};
+
+// Something that has to be true of the node, and whether it is, by its facts.
+struct Need {
+  std::string what = {};             // "ens6 has MTU 9000"
+  std::optional<bool> now = {};      // none: the facts do not tell
+  std::optional<bool> at_boot = {};  // likewise, for the next start
+  std::string found = {};            // what there is instead: "MTU 1500"; empty when it is met
+  static void fields(auto&& field) {
+    field("what", &Need::what);
+    field("now", &Need::now);
+    field("at_boot", &Need::at_boot);
+    field("found", &Need::found);
+  }
+  bool operator==(const Need&) const = default;
+};
+
+// A file of somebody else's that says otherwise, so that the setting would not hold while it is there.
+struct Contradiction {
+  std::string path = {};
+  std::string why = {};
+  static void fields(auto&& field) {
+    field("path", &Contradiction::path);
+    field("why", &Contradiction::why);
+  }
+  bool operator==(const Contradiction&) const = default;
+};
+
+// The unit of a plan: made as a whole or not at all. Nothing is done where every need is met now and at boot,
+// whoever saw to that.
+struct Setting {
+  Section section = Section::kNetwork;
+  std::string title = {};   // "ens6 of rail0: 10.0.0.1/24, MTU 9000"
+  std::string reason = {};  // why one wants it, a sentence
+  Risk risk = Risk::kNone;
+  bool reboot = false;  // it is true after the next boot only
+  std::vector<Need> needs = {};
+  std::vector<DesiredFile> files = {};
+  std::vector<Contradiction> contradictions = {};
+  std::vector<Step> steps = {};         // in order, once the files lie there
+  std::vector<std::string> notes = {};  // what a person has to know or do besides
+  static void fields(auto&& field) {
+    field("section", &Setting::section);
+    field("title", &Setting::title);
+    field("reason", &Setting::reason);
+    field("risk", &Setting::risk);
+    field("reboot", &Setting::reboot);
+    field("needs", &Setting::needs);
+    field("files", &Setting::files);
+    field("contradictions", &Setting::contradictions);
+    field("steps", &Setting::steps);
+    field("notes", &Setting::notes);
+  }
+  bool operator==(const Setting&) const = default;
+};
+
+}  // namespace railbed

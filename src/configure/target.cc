@@ -1,0 +1,11 @@
+#include "configure/target.h"
+
+namespace railbed {
+
+Result<Target> target_of(const Survey& survey, const NodeView& view) {
+  auto platform = platform_of(*view.wanted, *view.facts);
+  if (!platform) return fail(platform.error());
+  return Target{survey, view, *std::move(platform)};
+}
+
+}  // namespace railbed

@@ -1,0 +1,64 @@
+// A cluster to render for, from its YAML and from machines of tests/machines.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "configure/render.h"
+#include "facts/facts.h"
+#include "host/open.h"
+#include "inventory/load.h"
+#include "verify/survey.h"
+#include "verify/verify.h"
+
+namespace railbed {
+
+// Keeps what targets point into.
+struct Sample {
+  std::unique_ptr<Evidence> evidence;
+  std::unique_ptr<Survey> survey;
+
+  Target target(std::string_view node) const {
+    const NodeView* view = survey->find(node);
+    EXPECT_NE(view, nullptr) << node;
+    auto target = target_of(*survey, *view);
+    EXPECT_TRUE(target) << (target ? "" : target.error().text);
+    return *std::move(target);
+  }
+  std::vector<Setting> render(std::string_view node, Section only) const {
+    return render_settings(target(node), {only});
+  }
+};
+
+// The facts of a folder of tests/machines, by node.
+inline std::map<std::string, Facts> facts_of_machine(const std::string& folder) {
+  std::map<std::string, Facts> facts;
+  auto hosts = open_nodes(RAILBED_SOURCE_DIR "/tests/machines/" + folder);
+  EXPECT_TRUE(hosts) << (hosts ? "" : hosts.error().text);
+  if (hosts)
+    for (NamedHost& one : *hosts) facts[one.node] = collect_facts(*one.host);
+  return facts;
+}
+
+inline Sample sample(const Cluster& cluster, std::map<std::string, Facts> facts = {}) {
+  Sample made{std::make_unique<Evidence>(), nullptr};
+  made.evidence->cluster = cluster;
+  made.evidence->nodes = std::move(facts);
+  for (const Node& node : cluster.nodes) made.evidence->nodes.try_emplace(node.name);  // nobody has looked
+  made.survey = std::make_unique<Survey>(*made.evidence);
+  return made;
+}
+
+inline Sample sample(std::string_view yaml, std::map<std::string, Facts> facts = {}) {
+  const auto cluster = parse_cluster(yaml, "cluster.yaml");
+  EXPECT_TRUE(cluster) << (cluster ? "" : cluster.error().text);
+  return sample(cluster.value_or(Cluster{}), std::move(facts));
+}
+
+}  // namespace railbed

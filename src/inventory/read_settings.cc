@@ -1,0 +1,237 @@
+// What nodes shall show and have: the keys of `expect:` and of `configure:`.
+#include <algorithm>
+#include <map>
+
+#include "base/image_reference.h"
+#include "base/text.h"
+#include "inventory/reader.h"
+
+namespace railbed {
+namespace {
+
+template <class T>
+void take(std::optional<T>& target, Said<T> said) {
+  if (said) target = std::move(said->value);
+}
+
+std::optional<int> parse_count(std::string_view text) {
+  const auto count = parse_number<int>(text);
+  return count && *count >= 0 && *count <= 1024 ? count : std::nullopt;
+}
+
+std::optional<std::string> parse_path(std::string_view text) {
+  return text.starts_with('/') ? std::optional(std::string(text)) : std::nullopt;
+}
+
+std::optional<std::string> parse_image(std::string_view text) {
+  return is_image_reference(text) ? std::optional(std::string(text)) : std::nullopt;
+}
+
+// Two or three numbers: "2.28", "2.28.9".
+std::optional<std::string> parse_version(std::string_view text) {
+  const auto parts = split(text, '.');
+  if (parts.size() < 2 || parts.size() > 3) return std::nullopt;
+  for (const auto part : parts)
+    if (part.find_first_not_of("0123456789") != std::string_view::npos || part.empty()) return std::nullopt;
+  return std::string(text);
+}
+
+std::optional<int> parse_tos(std::string_view text) {
+  const auto tos = parse_number<int>(text);
+  return tos && *tos >= 0 && *tos <= 255 ? tos : std::nullopt;
+}
+
+// A bare number would be bytes, which nobody means.
+std::optional<ByteCount> parse_memory(std::string_view text) {
+  const auto size = parse_byte_count(text);
+  return size && size->bytes >= 1 << 20 ? size : std::nullopt;
+}
+
+std::optional<double> parse_fraction(std::string_view text) {
+  const auto fraction = parse_real(text);
+  return fraction && *fraction > 0 && *fraction <= 1 ? fraction : std::nullopt;
+}
+
+// Major and minor: "12.8".
+std::optional<std::string> parse_cuda(std::string_view text) {
+  const auto dot = text.find('.');
+  if (dot == std::string_view::npos || !parse_number<unsigned>(text.substr(0, dot)) ||
+      !parse_number<unsigned>(text.substr(dot + 1)))
+    return std::nullopt;
+  return std::string(text);
+}
+
+// Documentation/admin-guide/pm/cpufreq.rst, "Generic Scaling Governors".
+const std::vector<std::string_view> kGovernors = {"performance", "powersave",    "schedutil",
+                                                  "ondemand",    "conservative", "userspace"};
+
+std::optional<std::string> parse_interface(std::string_view text) {
+  return is_interface(text) ? std::optional(std::string(text)) : std::nullopt;
+}
+
+// A serial port of a PC, or of an Arm server (Documentation/admin-guide/serial-console.rst).
+std::optional<std::string> parse_console(std::string_view text) {
+  const bool known = text.starts_with("ttyS") || text.starts_with("ttyAMA");
+  const auto number = text.find_first_of("0123456789");
+  if (!known || number == std::string_view::npos || !parse_number<unsigned>(text.substr(number))) return {};
+  return std::string(text);
+}
+
+std::optional<int> parse_console_rate(std::string_view text) {
+  static constexpr int kRates[] = {9600, 19200, 38400, 57600, 115200};  // what IPMI's serial-over-LAN knows
+  const auto rate = parse_number<int>(text);
+  return rate && std::ranges::find(kRates, *rate) != std::end(kRates) ? rate : std::nullopt;
+}
+
+std::optional<int> parse_priority(std::string_view text) {
+  const auto priority = parse_number<int>(text);
+  return priority && *priority >= 0 && *priority <= 7 ? priority : std::nullopt;
+}
+
+// useradd(8): what Debian and RHEL both take.
+std::optional<std::string> parse_user(std::string_view text) {
+  const bool plain =
+      !text.empty() && text.size() <= 32 && text.front() >= 'a' && text.front() <= 'z' &&
+      text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") == std::string_view::npos;
+  return plain ? std::optional(std::string(text)) : std::nullopt;
+}
+
+// A line of authorized_keys(5) without options: what a stranger's line might add.
+std::optional<std::string> parse_public_key(std::string_view text) {
+  const auto words = split(text, ' ');
+  const bool kind = text.starts_with("ssh-") || text.starts_with("ecdsa-") || text.starts_with("sk-");
+  const bool key = words.size() >= 2 && words[1].starts_with("AAAA");
+  return kind && key ? std::optional(std::string(text)) : std::nullopt;
+}
+
+}  // namespace
+
+// Board ids are the adapters' own words: any key will do.
+std::optional<std::map<std::string, std::string>> ClusterReader::read_firmware(const YamlKey& at,
+                                                                               const YamlValue& value) {
+  if (!is(YamlValue::Kind::kMapping, value, at)) return std::nullopt;
+  std::map<std::string, std::string> firmware;
+  for (std::size_t i = 0; i < value.keys.size(); ++i)
+    if (const auto version = text(value.keys[i], value.items[i]))
+      firmware[value.keys[i].text] = version->value;
+  return firmware;
+}
+
+RawExpect ClusterReader::read_expect(const YamlKey& at, const YamlValue& value) {
+  RawExpect expect;
+  if (!is(YamlValue::Kind::kMapping, value, at)) return expect;
+  Expectations& values = expect.values;
+  each_key(value, "expect", [&](std::string_view key, const YamlKey& key_at, const YamlValue& item) {
+    constexpr std::string_view kSize = "a size with its unit, as in \"64 GiB\"";
+    if (key == "gpus")
+      take(values.gpus, parsed(key_at, item, parse_count, "a number from 0 to 1024"));
+    else if (key == "gpu_model")
+      take(values.gpu_model, text(key_at, item));
+    else if (key == "driver")
+      take(values.driver, text(key_at, item));
+    else if (key == "cuda")
+      take(values.cuda, parsed(key_at, item, parse_cuda, "a CUDA version, as in \"12.8\""));
+    else if (key == "mig")
+      take(values.mig, parsed(key_at, item, parse_truth, "true or false"));
+    else if (key == "os")
+      take(values.os, text(key_at, item));
+    else if (key == "kernel")
+      take(values.kernel, text(key_at, item));
+    else if (key == "bios")
+      take(values.bios, text(key_at, item));
+    else if (key == "firmware")
+      values.firmware = read_firmware(key_at, item);
+    else if (key == "nccl")
+      take(values.nccl, parsed(key_at, item, parse_version, "a version, as in \"2.28\" or \"2.28.9\""));
+    else if (key == "memory")
+      take(values.memory, parsed(key_at, item, parse_memory, kSize));
+    else if (key == "traffic_class")
+      take(values.traffic_class,
+           parsed(key_at, item, parse_tos, "a ToS byte from 0 to 255, as in 104 for DSCP 26"));
+    else if (key == "governor")
+      take(values.governor, choice(key_at, item, kGovernors));
+    else if (key == "venv")
+      take(values.venv, parsed(key_at, item, parse_path, "an absolute path"));
+    else if (key == "container")
+      take(values.container,
+           parsed(key_at, item, parse_image, "the name of an image, as in \"ubuntu:24.04\""));
+    else if (key == "container_runtime")
+      take(values.container_runtime, choice(key_at, item, {"docker", "podman"}));
+    else if (key == "cuda_toolkit")
+      take(values.cuda_toolkit,
+           parsed(key_at, item, parse_version, "a version, as in \"12.8\" or \"12.8.1\""));
+    else if (key == "mpi")
+      take(values.mpi, parsed(key_at, item, parse_truth, "true or false"));
+    else if (key == "socket_buffer") {
+      if (const auto size = parsed(key_at, item, parse_byte_count, kSize))
+        values.socket_buffer = size->value.bytes;
+    } else if (key == "subnet_manager") {
+      take(values.subnet_manager, parsed(key_at, item, parse_truth, "true or false"));
+    } else if (key == "checkpoint_path") {
+      take(values.checkpoint_path, parsed(key_at, item, parse_path, "an absolute path"));
+    } else if (const auto fraction = parsed(key_at, item, parse_fraction, "a number above 0, at most 1")) {
+      values.fraction_of_ceiling = fraction->value;
+      expect.fraction_said = true;
+    }
+  });
+  return expect;
+}
+
+void ClusterReader::read_management(std::string_view key, const YamlKey& at, const YamlValue& value,
+                                    RawConfigure& raw) {
+  Configuration& values = raw.values;
+  if (key == "management_interface") {
+    take(values.management_interface, parsed(at, value, parse_interface, "the name of an interface"));
+  } else if (key == "management_address") {
+    const auto said =
+        parsed(at, value, InterfaceAddress::parse, "an address with its prefix, as in \"192.168.1.70/24\"");
+    if (said) raw.address_spot = said->spot;
+    take(values.management_address, said);
+  } else if (key == "management_dhcp") {
+    take(values.management_dhcp, parsed(at, value, parse_truth, "true or false"));
+  } else if (key == "management_gateway") {
+    take(values.management_gateway, parsed(at, value, IpAddress::parse, "an IP address"));
+  } else {
+    values.management_dns = parsed_list(at, value, IpAddress::parse, "IP addresses, as in [192.168.1.1]");
+  }
+}
+
+RawConfigure ClusterReader::read_configure(const YamlKey& at, const YamlValue& value) {
+  RawConfigure raw;
+  if (!is(YamlValue::Kind::kMapping, value, at)) return raw;
+  Configuration& values = raw.values;
+  each_key(value, "configure", [&](std::string_view key, const YamlKey& key_at, const YamlValue& item) {
+    const auto truth = [&](std::optional<bool>& target) {
+      take(target, parsed(key_at, item, parse_truth, "true or false"));
+    };
+    if (key == "network")
+      values.network = word<NetworkKeeper>(key_at, item);
+    else if (key.starts_with("management_"))
+      read_management(key, key_at, item, raw);
+    else if (key == "unused_interfaces")
+      values.unused_interfaces = parsed_list(key_at, item, parse_interface, "names of interfaces");
+    else if (key == "pfc_priority")
+      take(values.pfc_priority, parsed(key_at, item, parse_priority, "a priority from 0 to 7"));
+    else if (key == "console")
+      take(values.console, parsed(key_at, item, parse_console, "a serial port, as in \"ttyS1\""));
+    else if (key == "console_rate")
+      take(values.console_rate,
+           parsed(key_at, item, parse_console_rate, "9600, 19200, 38400, 57600 or 115200"));
+    else if (key == "nccl_profile")
+      truth(values.nccl_profile);
+    else if (key == "user")
+      take(values.user, parsed(key_at, item, parse_user, "a user name of small letters, digits, _ and -"));
+    else if (key == "authorized_keys")
+      values.authorized_keys = parsed_list(key_at, item, parse_public_key,
+                                           "public keys without options, as in \"ssh-ed25519 AAAA… name\"");
+    else if (key == "exporters")
+      truth(values.exporters);
+    else if (key == "packages")
+      truth(values.packages);
+    else
+      take(values.driver_kind, choice(key_at, item, {"open", "proprietary"}));
+  });
+  return raw;
+}
+
+}  // namespace railbed

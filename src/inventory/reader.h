@@ -1,0 +1,105 @@
+// What turns a YAML tree into a RawCluster: keys, kinds and the syntax of single values. Private to this
+// room.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "inventory/raw.h"
+
+namespace railbed {
+
+class ClusterReader {
+ public:
+  explicit ClusterReader(Complaints& complaints) : complaints_(complaints) {}
+
+  RawCluster read(const YamlValue& root);
+
+ private:
+  using Visit = std::function<void(std::string_view key, const YamlKey& at, const YamlValue& value)>;
+
+  // Complains unless `value` is of the kind. An empty value is pointed at by its key.
+  bool is(YamlValue::Kind kind, const YamlValue& value, std::string_view what, Spot key_spot);
+  bool is(YamlValue::Kind kind, const YamlValue& value, const YamlKey& key) {
+    return is(kind, value, '"' + key.text + '"', key.spot);
+  }
+  // Calls `visit` for every known key; complains of unknown, repeated and missing ones.
+  void each_key(const YamlValue& mapping, std::string_view thing, const Visit& visit);
+  void complain_of_missing(const YamlValue& mapping, std::string_view thing);
+
+  Said<std::string> text(const YamlKey& key, const YamlValue& value);
+  std::optional<RawPattern> pattern(std::string_view key, Spot key_spot, const YamlValue& value);
+  // A value that `parse` understands; `wanted` completes "must be …".
+  template <class Parse>
+  auto parsed(const YamlKey& key, const YamlValue& value, Parse parse, std::string_view wanted)
+      -> Said<typename decltype(parse(std::string_view()))::value_type>;
+  template <class Enum>
+  std::optional<Enum> word(const YamlKey& key, const YamlValue& value);
+  // A value that is one of `words`.
+  Said<std::string> choice(const YamlKey& key, const YamlValue& value,
+                           const std::vector<std::string_view>& words);
+
+  bool read_link(std::string_view key, const YamlKey& at, const YamlValue& value, RawLink& link);
+  void read_ssh(const YamlKey& at, const YamlValue& value, RawCluster& cluster);
+  std::optional<std::map<std::string, std::string>> read_firmware(const YamlKey& at, const YamlValue& value);
+  RawExpect read_expect(const YamlKey& at, const YamlValue& value);
+  // The items of a list, or the one value that stands for a list of itself.
+  template <class Parse>
+  auto parsed_list(const YamlKey& key, const YamlValue& value, Parse parse, std::string_view wanted)
+      -> std::optional<std::vector<typename decltype(parse(std::string_view()))::value_type>>;
+  RawConfigure read_configure(const YamlKey& at, const YamlValue& value);
+  void read_management(std::string_view key, const YamlKey& at, const YamlValue& value, RawConfigure& raw);
+  void read_nodes(const YamlKey& at, const YamlValue& value, RawCluster& cluster);
+  std::optional<RawNode> read_node(const YamlValue& value);
+  std::vector<RawRail> read_rails(const YamlKey& at, const YamlValue& value);
+  RawRail read_rail(const YamlValue& value);
+  void read_ports(const YamlKey& at, const YamlValue& value, RawRail& rail);
+
+  Complaints& complaints_;
+};
+
+template <class Parse>
+auto ClusterReader::parsed(const YamlKey& key, const YamlValue& value, Parse parse, std::string_view wanted)
+    -> Said<typename decltype(parse(std::string_view()))::value_type> {
+  const auto said = text(key, value);
+  if (!said) return std::nullopt;
+  if (auto result = parse(std::string_view(said->value))) return {{*std::move(result), said->spot}};
+  complaints_.add(said->spot, fmt::format("\"{}\" must be {}", key.text, wanted));
+  return std::nullopt;
+}
+
+template <class Enum>
+std::optional<Enum> ClusterReader::word(const YamlKey& key, const YamlValue& value) {
+  const auto names = enum_names(Enum{});
+  const auto said = choice(key, value, {names.begin(), names.end()});
+  if (!said) return std::nullopt;
+  return static_cast<Enum>(std::find(names.begin(), names.end(), said->value) - names.begin());
+}
+
+template <class Parse>
+auto ClusterReader::parsed_list(const YamlKey& key, const YamlValue& value, Parse parse,
+                                std::string_view wanted)
+    -> std::optional<std::vector<typename decltype(parse(std::string_view()))::value_type>> {
+  std::vector<typename decltype(parse(std::string_view()))::value_type> list;
+  const std::vector<YamlValue> one = {value};
+  for (const YamlValue& item : value.kind == YamlValue::Kind::kList ? value.items : one) {
+    auto said = parsed(key, item, parse, wanted);
+    if (!said) return std::nullopt;
+    list.push_back(std::move(said->value));
+  }
+  return list;
+}
+
+inline std::optional<bool> parse_truth(std::string_view text) {
+  if (text == "true" || text == "false") return text == "true";
+  return std::nullopt;
+}
+
+}  // namespace railbed
