@@ -100,7 +100,7 @@ def complaints():
         if folder and (uses_of(table, folder) is None or "." in folder):
             yield f"src/{name}: the folder {folder}/ is not in ARCHITECTURE.md's table"
             continue
-        test = name.endswith(("_test.cc", "_bench.cc"))
+        test = name.endswith(("_test.cc", "_bench.cc")) or "/testing/" in name
         if not test:
             yield from complaints_of_commands(name, path.read_text())
         for number, line in enumerate(path.read_text().splitlines(), 1):

@@ -111,6 +111,8 @@ std::optional<InterfaceAddress> InterfaceAddress::parse(std::string_view text) {
   return InterfaceAddress{*address, *prefix};
 }
 
-std::string InterfaceAddress::to_text() const { return address.to_text() + "/" + std::to_string(prefix); }
+std::string to_text(const InterfaceAddress& address) {
+  return address.address.to_text() + "/" + std::to_string(address.prefix);
+}
 
 }  // namespace railbed

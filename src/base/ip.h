@@ -54,12 +54,12 @@ struct InterfaceAddress {
   IpAddress address;
   int prefix = 0;
   static std::optional<InterfaceAddress> parse(std::string_view text);
-  std::string to_text() const;
   static void fields(auto&& field) {
     field("address", &InterfaceAddress::address);
     field("prefix", &InterfaceAddress::prefix);
   }
   bool operator==(const InterfaceAddress&) const = default;
 };
+std::string to_text(const InterfaceAddress& address);
 
 }  // namespace railbed

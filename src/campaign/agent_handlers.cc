@@ -7,7 +7,9 @@
 
 #include "base/json.h"
 #include "bench/engines/handlers.h"
+#include "campaign/plan_nodes.h"
 #include "facts/facts.h"
+#include "facts/file_state.h"
 #include "fleet/fleet.h"
 #include "host/open.h"
 
@@ -32,6 +34,12 @@ Result<std::string> facts(std::string_view payload, std::stop_token) {
   return facts_to_json(collect_facts(*machine, *options));
 }
 
+Result<std::string> files(std::string_view payload, std::stop_token) {
+  const auto request = json::read<FilesRequest>(payload);
+  if (!request) return fail(request.error(), "files");
+  return json::dump(json::encode(collect_files(*open_this_machine(), request->paths)));
+}
+
 Result<std::string> clock_now(std::string_view, std::stop_token) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return json::dump(json::encode(ClockNow{std::chrono::nanoseconds(now).count()}));
@@ -51,6 +59,7 @@ Handlers agent_handlers() {
   Handlers handlers = bench_handlers(open_this_machine(), own_agent);
   handlers["hello"] = hello;
   handlers["facts"] = facts;
+  handlers["files"] = files;
   handlers["clock"] = clock_now;
   return handlers;
 }

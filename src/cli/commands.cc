@@ -7,6 +7,8 @@ namespace {
 constexpr Command kCommands[] = {
     {"verify", "what is wrong with this machine or cluster, and how to mend it", declare_verify},
     {"prove", "verify, measure between neighbours, and write one page that shows it all", declare_prove},
+    {"plan", "what would change on which node to make it what cluster.yaml says", declare_plan},
+    {"render", "the files that cluster.yaml asks for, without asking a node", declare_render},
     {"report", "the page of what was captured and measured before, without asking a node", declare_report},
     {"bench", "measure networks, storage and training steps, beside what the hardware allows", declare_bench},
     {"compare", "whether one benchmark run is worse than another", declare_compare},

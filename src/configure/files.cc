@@ -1,44 +1,77 @@
 #include "configure/files.h"
 
+#include <fmt/format.h>
+
+#include "base/sha256.h"
+
 namespace railbed {
 namespace {
 
-constexpr std::string_view kBlockBegin = "# railbed begin: written from cluster.yaml\n";
+constexpr std::string_view kDigestLine = "# sha256 of the lines below: ";
+constexpr std::string_view kBlockBegin = "# railbed begin: written from cluster.yaml, sha256 ";
 constexpr std::string_view kBlockEnd = "# railbed end\n";
 
-// Offsets of the lines between the marks, and of all with the marks.
+// Offsets of the marked block: the first mark, the lines between, and what comes after.
 struct BlockPlace {
   std::size_t outer = 0;
   std::size_t inner = 0;
   std::size_t inner_end = 0;
   std::size_t outer_end = 0;
+  std::string_view digest;
 };
 
-// Both marks at the beginning of a line, in that order. A first mark without a second one is nobody's block:
-// to guess its end would be to delete somebody's lines.
+// Offset of the first line that begins with `mark`.
+std::size_t find_line(std::string_view content, std::string_view mark, std::size_t from) {
+  std::size_t at = content.find(mark, from);
+  while (at != std::string_view::npos && at != 0 && content[at - 1] != '\n') at = content.find(mark, at + 1);
+  return at;
+}
+
+// A first mark without a second one is nobody's block: to guess its end would be to delete somebody's lines.
 std::optional<BlockPlace> find_block(std::string_view content) {
-  std::size_t begin = content.find(kBlockBegin);
-  while (begin != std::string_view::npos && begin != 0 && content[begin - 1] != '\n')
-    begin = content.find(kBlockBegin, begin + 1);
+  const std::size_t begin = find_line(content, kBlockBegin, 0);
   if (begin == std::string_view::npos) return std::nullopt;
-  const std::size_t inner = begin + kBlockBegin.size();
-  std::size_t end = content.find(kBlockEnd, inner);
-  while (end != std::string_view::npos && content[end - 1] != '\n') end = content.find(kBlockEnd, end + 1);
+  const std::size_t line_end = content.find('\n', begin);
+  if (line_end == std::string_view::npos) return std::nullopt;
+  const std::size_t end = find_line(content, kBlockEnd, line_end + 1);
   if (end == std::string_view::npos) return std::nullopt;
-  return BlockPlace{begin, inner, end, end + kBlockEnd.size()};
+  const std::size_t digest = begin + kBlockBegin.size();
+  return BlockPlace{begin, line_end + 1, end, end + kBlockEnd.size(),
+                    content.substr(digest, line_end - digest)};
+}
+
+Author author_by(std::string_view digest, std::string_view lines) {
+  return digest == sha256_hex(lines) ? Author::kRailbed : Author::kEdited;
 }
 
 }  // namespace
 
+std::string seal(std::string_view content) {
+  if (!content.starts_with(kFileMark)) return std::string(content);
+  const std::string_view below = content.substr(kFileMark.size());
+  return fmt::format("{}{}{}\n{}", kFileMark, kDigestLine, sha256_hex(below), below);
+}
+
+Author author_of(std::string_view content, bool block) {
+  if (block) {
+    const auto place = find_block(content);
+    if (!place) return Author::kRailbed;
+    return author_by(place->digest, content.substr(place->inner, place->inner_end - place->inner));
+  }
+  if (!content.starts_with(kFileMark)) return Author::kOther;
+  const std::string_view rest = content.substr(kFileMark.size());
+  const std::size_t end = rest.find('\n');
+  if (!rest.starts_with(kDigestLine) || end == std::string_view::npos) return Author::kEdited;
+  return author_by(rest.substr(kDigestLine.size(), end - kDigestLine.size()), rest.substr(end + 1));
+}
+
 std::string with_block(std::string_view content, std::string_view block) {
   std::string marked;
-  if (!block.empty()) marked = std::string(kBlockBegin) + std::string(block) + std::string(kBlockEnd);
+  if (!block.empty()) marked = fmt::format("{}{}\n{}{}", kBlockBegin, sha256_hex(block), block, kBlockEnd);
   if (const auto place = find_block(content))
-    return std::string(content.substr(0, place->outer)) + marked +
-           std::string(content.substr(place->outer_end));
-  std::string text(content);
-  if (!text.empty() && text.back() != '\n' && !marked.empty()) text += '\n';
-  return text + marked;
+    return fmt::format("{}{}{}", content.substr(0, place->outer), marked, content.substr(place->outer_end));
+  const bool ends = content.empty() || content.back() == '\n' || marked.empty();
+  return fmt::format("{}{}{}", content, ends ? "" : "\n", marked);
 }
 
 std::optional<std::string> block_in(std::string_view content) {

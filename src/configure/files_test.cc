@@ -28,5 +28,25 @@ TEST(Block, WithoutItsEndIsLeftAlone) {
   EXPECT_TRUE(with_block(cut, "two\n").starts_with(cut));
 }
 
+TEST(Seal, TellsWhoWroteAFileLast) {
+  const std::string written = seal(std::string(kFileMark) + "key = 1\n");
+  EXPECT_EQ(author_of(written, false), Author::kRailbed);
+  EXPECT_EQ(author_of(written + "key = 2\n", false), Author::kEdited);
+  EXPECT_EQ(author_of(std::string(kFileMark) + "key = 1\n", false),
+            Author::kEdited);  // the digest was taken out
+  EXPECT_EQ(author_of("key = 1\n", false), Author::kOther);
+  EXPECT_EQ(seal("key = 1\n"), "key = 1\n");
+}
+
+TEST(Seal, TellsWhoWroteABlockLast) {
+  const std::string written = with_block("a\n", "one\n") + "b\n";
+  EXPECT_EQ(author_of(written, true), Author::kRailbed);
+  EXPECT_EQ(author_of("somebody's\n" + written, true), Author::kRailbed);
+  std::string edited = written;
+  edited.replace(edited.find("one\n"), 4, "two\n");
+  EXPECT_EQ(author_of(edited, true), Author::kEdited);
+  EXPECT_EQ(author_of("a\n", true), Author::kRailbed);
+}
+
 }  // namespace
 }  // namespace railbed

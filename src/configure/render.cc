@@ -1,5 +1,7 @@
 #include "configure/render.h"
 
+#include "configure/files.h"
+
 namespace railbed {
 namespace {
 
@@ -20,6 +22,9 @@ std::vector<Setting> render_settings(const Target& target, const std::set<Sectio
   std::vector<Setting> settings;
   for (const Renderer& one : kRenderers)
     if (only.empty() || only.contains(one.section)) one.render(target, settings);
+  for (Setting& setting : settings)
+    for (DesiredFile& file : setting.files)
+      if (!file.block) file.content = seal(file.content);
   return settings;
 }
 

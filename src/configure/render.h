@@ -2,8 +2,10 @@
 #pragma once
 
 #include <set>
+#include <string>
 #include <vector>
 
+#include "configure/setting.h"
 #include "configure/target.h"
 
 namespace railbed {
@@ -11,6 +13,20 @@ namespace railbed {
 // All settings that cluster.yaml asks for on this node, whether they are met or not, in the order in which
 // they are made. `only`: these sections; empty: all.
 std::vector<Setting> render_settings(const Target& target, const std::set<Section>& only = {});
+
+// One node's settings. `error`: why there are none; empty: there are.
+struct NodeSettings {
+  std::string node = {};
+  std::string error = {};
+  Platform platform = {};
+  std::vector<Setting> settings = {};
+  static void fields(auto&& field) {
+    field("node", &NodeSettings::node);
+    field("error", &NodeSettings::error);
+    field("platform", &NodeSettings::platform);
+    field("settings", &NodeSettings::settings);
+  }
+};
 
 // A renderer for each section: adds its settings.
 void render_packages(const Target& target, std::vector<Setting>& settings);

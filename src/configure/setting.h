@@ -27,12 +27,13 @@ enum class Section {
   kNccl,
   kConsole,
   kSsh,
-  kExporters
+  kExporters,
+  kLeftovers  // files of railbed's that nothing asks for any more: no renderer, plan.h finds them
 };
 constexpr auto enum_names(Section) {
-  return std::array<std::string_view, 15>{"packages", "network",  "hosts",   "sysctl", "limits",
-                                          "modules",  "governor", "rdma",    "qos",    "ipoib",
-                                          "opensm",   "nccl",     "console", "ssh",    "exporters"};
+  return std::array<std::string_view, 16>{"packages", "network", "hosts",     "sysctl",   "limits", "modules",
+                                          "governor", "rdma",    "qos",       "ipoib",    "opensm", "nccl",
+                                          "console",  "ssh",     "exporters", "leftovers"};
 }
 
 // The worst that may happen while it is made, when all goes as it should.
@@ -71,14 +72,14 @@ constexpr auto enum_names(StepKind) {
       "update-grub",  "set-kernel-arguments", "install-packages", "hold-packages",   "refresh-packages"};
 }
 
-struct Step {
+struct NodeStep {
   StepKind kind = StepKind::kReloadUnits;
   std::vector<std::string> arguments = {};
   static void fields(auto&& field) {
-    field("kind", &Step::kind);
-    field("arguments", &Step::arguments);
+    field("kind", &NodeStep::kind);
+    field("arguments", &NodeStep::arguments);
   }
-  bool operator==(const Step&) const = default;
+  bool operator==(const NodeStep&) const = default;
 };
 
 // A file as it shall be. Of a file that others write too, only the lines between railbed's two marks
@@ -134,7 +135,7 @@ struct Setting {
   std::vector<Need> needs = {};
   std::vector<DesiredFile> files = {};
   std::vector<Contradiction> contradictions = {};
-  std::vector<Step> steps = {};         // in order, once the files lie there
+  std::vector<NodeStep> steps = {};     // in order, once the files lie there
   std::vector<std::string> notes = {};  // what a person has to know or do besides
   static void fields(auto&& field) {
     field("section", &Setting::section);

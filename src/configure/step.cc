@@ -105,7 +105,7 @@ bool fits(std::string_view argument, Form form) {
 
 }  // namespace
 
-std::vector<std::vector<std::string>> commands_of(const Step& step, const Platform& platform) {
+std::vector<std::vector<std::string>> commands_of(const NodeStep& step, const Platform& platform) {
   const Words& given = step.arguments;
   switch (step.kind) {
     case StepKind::kLoadSysctl:
@@ -143,7 +143,7 @@ std::vector<std::vector<std::string>> commands_of(const Step& step, const Platfo
   return {};
 }
 
-Result<void> check_step(const Step& step) {
+Result<void> check_step(const NodeStep& step) {
   const Form form = form_of(step.kind);
   const std::string_view kind = enum_names(step.kind)[static_cast<std::size_t>(step.kind)];
   if ((form == Form::kNothing) != step.arguments.empty())

@@ -10,7 +10,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "fleet/sha256.h"
+#include "base/sha256.h"
 #include "host/child.h"
 
 namespace railbed::fleet {

@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "base/text.h"
-#include "fleet/sha256.h"
+#include "base/sha256.h"
 #include "fleet/start.h"
 
 namespace railbed::fleet {

@@ -11,7 +11,7 @@
 
 #include "base/ip.h"
 #include "base/json.h"
-#include "fleet/sha256.h"
+#include "base/sha256.h"
 #include "host/socket.h"
 
 namespace railbed::fleet {

@@ -24,7 +24,7 @@
 #include "base/text.h"
 #include "fleet/frame.h"
 #include "fleet/rank_door.h"
-#include "fleet/sha256.h"
+#include "base/sha256.h"
 #include "host/wait.h"
 
 namespace railbed::fleet {

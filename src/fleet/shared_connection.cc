@@ -22,7 +22,7 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "fleet/sha256.h"
+#include "base/sha256.h"
 
 namespace railbed::fleet {
 namespace {

@@ -45,7 +45,7 @@ std::string text_of(ByteCount size) { return exact(size); }
 std::string text_of(BitRate rate) { return fmt::format("{} Gb/s", rate.gigabits()); }
 std::string text_of(const Subnet& subnet) { return subnet.to_text(); }
 std::string text_of(const IpAddress& address) { return in_quotes(address.to_text()); }
-std::string text_of(const InterfaceAddress& address) { return in_quotes(address.to_text()); }
+std::string text_of(const InterfaceAddress& address) { return in_quotes(to_text(address)); }
 template <class T>
 std::string text_of(const std::vector<T>& values) {
   std::string text;

@@ -20,7 +20,7 @@
 namespace railbed {
 
 // Keeps what targets point into.
-struct Sample {
+struct ConfiguredCluster {
   std::unique_ptr<Evidence> evidence;
   std::unique_ptr<Survey> survey;
 
@@ -46,8 +46,8 @@ inline std::map<std::string, Facts> facts_of_machine(const std::string& folder) 
   return facts;
 }
 
-inline Sample sample(const Cluster& cluster, std::map<std::string, Facts> facts = {}) {
-  Sample made{std::make_unique<Evidence>(), nullptr};
+inline ConfiguredCluster sample(const Cluster& cluster, std::map<std::string, Facts> facts = {}) {
+  ConfiguredCluster made{std::make_unique<Evidence>(), nullptr};
   made.evidence->cluster = cluster;
   made.evidence->nodes = std::move(facts);
   for (const Node& node : cluster.nodes) made.evidence->nodes.try_emplace(node.name);  // nobody has looked
@@ -55,7 +55,7 @@ inline Sample sample(const Cluster& cluster, std::map<std::string, Facts> facts 
   return made;
 }
 
-inline Sample sample(std::string_view yaml, std::map<std::string, Facts> facts = {}) {
+inline ConfiguredCluster sample(std::string_view yaml, std::map<std::string, Facts> facts = {}) {
   const auto cluster = parse_cluster(yaml, "cluster.yaml");
   EXPECT_TRUE(cluster) << (cluster ? "" : cluster.error().text);
   return sample(cluster.value_or(Cluster{}), std::move(facts));

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-namespace railbed::fleet {
+namespace railbed {
 
 std::string sha256_hex(std::string_view bytes);
 std::string hmac_sha256_hex(std::string_view key, std::string_view text);
 
-}  // namespace railbed::fleet
+}  // namespace railbed

@@ -1,10 +1,10 @@
-#include "fleet/sha256.h"
+#include "base/sha256.h"
 
 #include <array>
 #include <bit>
 #include <cstdint>
 
-namespace railbed::fleet {
+namespace railbed {
 namespace {
 
 // FIPS 180-4, 4.2.2: the first 32 bits of the fractional parts of the cube roots of the first 64 primes.
@@ -82,4 +82,4 @@ std::string hmac_sha256_hex(std::string_view key, std::string_view text) {
   return sha256_hex(outer.append(raw(digest(inner.append(text)))));
 }
 
-}  // namespace railbed::fleet
+}  // namespace railbed

@@ -1,8 +1,8 @@
-#include "fleet/sha256.h"
+#include "base/sha256.h"
 
 #include <gtest/gtest.h>
 
-namespace railbed::fleet {
+namespace railbed {
 namespace {
 
 // NIST CSRC, "SHA-256 example values", and lengths around the padding's edges checked with sha256sum(1).
@@ -33,4 +33,4 @@ TEST(HmacSha256, KnownAnswers) {
 }
 
 }  // namespace
-}  // namespace railbed::fleet
+}  // namespace railbed

@@ -1,0 +1,212 @@
+#include "campaign/plan_nodes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/json.h"
+#include "campaign/evidence.h"
+#include "campaign/survey.h"
+#include "configure/render.h"
+#include "fleet/fleet.h"
+#include "host/open.h"
+#include "inventory/hostlist.h"
+#include "inventory/load.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::chrono::seconds kFilesDeadline{20};
+constexpr std::size_t kMostNames = 100'000;
+
+using Names = std::set<std::string, std::less<>>;
+using StatesByNode = std::map<std::string, FileStates, std::less<>>;
+
+// The nodes that are meant, by names and ranges; all, where none is named.
+Result<Names> names_of(const PlanRequest& request, const Cluster& cluster) {
+  Names names;
+  for (const std::string& pattern : request.nodes) {
+    const auto some = expand_hostlist(pattern, kMostNames);
+    if (!some) return fail(ErrorKind::kBadInput, fmt::format("{}: {}", pattern, some.error().text));
+    for (const std::string& name : *some) {
+      if (find_node(cluster, name) == nullptr)
+        return fail(ErrorKind::kBadInput, fmt::format("{} knows no node \"{}\"", cluster.file, name));
+      names.insert(name);
+    }
+  }
+  if (request.nodes.empty())
+    for (const Node& node : cluster.nodes) names.insert(node.name);
+  return names;
+}
+
+// What the sources' files bring: the cluster, and facts.
+Result<Evidence> read_sources(const Sources& sources) {
+  Evidence evidence;
+  if (!sources.cluster.empty()) {
+    auto cluster = load_cluster(sources.cluster);
+    if (!cluster) return fail(cluster.error());
+    evidence.cluster = std::move(*cluster);
+  }
+  if (!sources.root.empty())
+    if (auto added = add_root(sources.root, evidence); !added) return fail(added.error());
+  for (const std::string& file : sources.facts)
+    if (auto added = add_facts_file(file, evidence); !added) return fail(added.error());
+  if (evidence.cluster.nodes.empty())
+    return fail(
+        ErrorKind::kBadInput,
+        "a cluster.yaml says what nodes shall have: name it; `railbed init HOST…` writes a first one");
+  return evidence;
+}
+
+Evidence without_others(Evidence evidence, const Names& names) {
+  std::erase_if(evidence.nodes, [&](const auto& one) { return !names.contains(one.first); });
+  return evidence;
+}
+
+NodeSettings settings_of_node(const Survey& survey, const NodeView& view, const std::set<Section>& only) {
+  NodeSettings made{.node = *view.name};
+  auto target = target_of(survey, view);
+  if (!target) {
+    made.error = target.error().text;
+    return made;
+  }
+  made.settings = render_settings(*target, only);
+  made.platform = std::move(target->platform);
+  return made;
+}
+
+// One fleet for a look at facts and a look at files.
+class LiveNodes {
+ public:
+  LiveNodes(const Cluster& cluster, const Names& names, ReachOptions reach, const Caller& caller)
+      : cluster_(cluster),
+        caller_(caller),
+        fleet_(targets(cluster, names), with_config(cluster, std::move(reach))) {}
+
+  void add_facts(Evidence& evidence) {
+    Cluster quiet = cluster_;  // a plan imports no PyTorch and starts no container
+    for (Node& node : quiet.nodes) {
+      node.expect.venv.reset();
+      node.expect.container.reset();
+    }
+    Surveyed surveyed = survey_nodes(fleet_, caller_, {}, quiet);
+    evidence.nodes = std::move(surveyed.facts);
+    evidence.unreachable = std::move(surveyed.unreachable);
+  }
+
+  StatesByNode files(const std::map<std::string, std::vector<std::string>, std::less<>>& paths) {
+    const auto request = [&](const std::string& node) {
+      const auto asked = paths.find(node);
+      return json::dump(
+          json::encode(FilesRequest{asked == paths.end() ? std::vector<std::string>{} : asked->second}));
+    };
+    const auto answers =
+        fleet::gather(fleet_, "files", request, kFilesDeadline, caller_.stop,
+                      [&](const fleet::Step& step) { caller_.progress("reading files: " + step.to_text()); });
+    StatesByNode states;
+    for (const fleet::Answer& answer : answers) {
+      if (!answer.result) continue;  // its files stay unread, which the plan says
+      if (auto read = json::read<FileStates>(*answer.result)) states.emplace(answer.node, std::move(*read));
+    }
+    caller_.progress("");
+    return states;
+  }
+
+ private:
+  static std::vector<fleet::Target> targets(const Cluster& cluster, const Names& names) {
+    auto all = fleet::targets_of(cluster);
+    std::erase_if(all, [&](const fleet::Target& one) { return !names.contains(one.name); });
+    return all;
+  }
+  static ReachOptions with_config(const Cluster& cluster, ReachOptions reach) {
+    reach.ssh_config = cluster.ssh_config;
+    return reach;
+  }
+
+  const Cluster& cluster_;
+  const Caller& caller_;
+  fleet::Fleet fleet_;
+};
+
+StatesByNode files_of_root(const std::string& root,
+                           const std::map<std::string, std::vector<std::string>, std::less<>>& paths) {
+  StatesByNode states;
+  auto hosts = open_nodes(root);
+  if (!hosts) return states;
+  for (NamedHost& one : *hosts)
+    if (const auto asked = paths.find(one.node); asked != paths.end())
+      states.emplace(one.node, collect_files(*one.host, asked->second));
+  return states;
+}
+
+// The plan of a node that gave facts, its settings and the states of their files.
+struct Planner {
+  const Survey& survey;
+  const PlanRequest& request;
+
+  NodePlan plan(const NodeSettings& made, const StatesByNode& states) const {
+    if (!made.error.empty()) return {.node = made.node, .error = made.error};
+    static const FileStates kNone;
+    const auto own = states.find(made.node);
+    const Target target{survey, *survey.find(made.node), made.platform};
+    return plan_node(target, made.settings, own == states.end() ? kNone : own->second,
+                     {.take_over = request.take_over, .leftovers = request.only.empty()});
+  }
+};
+
+ClusterPlan assemble(const Evidence& evidence, const Names& names, std::map<std::string, NodePlan> plans) {
+  ClusterPlan all{.cluster = evidence.cluster.name};
+  for (const Unreachable& one : evidence.unreachable)
+    plans.emplace(one.node, NodePlan{.node = one.node, .error = one.error.text});
+  for (const Node& node : evidence.cluster.nodes) {
+    if (!names.contains(node.name)) continue;
+    const auto found = plans.find(node.name);
+    all.nodes.push_back(found != plans.end()
+                            ? std::move(found->second)
+                            : NodePlan{.node = node.name, .error = "there are no facts of it"});
+  }
+  return all;
+}
+
+}  // namespace
+
+Result<std::vector<NodeSettings>> render_nodes(const PlanRequest& request, const Caller&) {
+  auto evidence = read_sources(request.sources);
+  if (!evidence) return fail(evidence.error());
+  const auto names = names_of(request, evidence->cluster);
+  if (!names) return fail(names.error());
+  for (const Node& node : evidence->cluster.nodes) evidence->nodes.try_emplace(node.name);
+  const Survey survey(*evidence);
+  std::vector<NodeSettings> all;
+  for (const Node& node : evidence->cluster.nodes)
+    if (names->contains(node.name))
+      all.push_back(settings_of_node(survey, *survey.find(node.name), request.only));
+  return all;
+}
+
+Result<ClusterPlan> plan_nodes(const PlanRequest& request, ReachOptions reach, const Caller& caller) {
+  auto evidence = read_sources(request.sources);
+  if (!evidence) return fail(evidence.error());
+  const auto names = names_of(request, evidence->cluster);
+  if (!names) return fail(names.error());
+  std::optional<LiveNodes> live;
+  if (request.sources.live())
+    live.emplace(evidence->cluster, *names, std::move(reach), caller).add_facts(*evidence);
+  const Evidence own = without_others(*std::move(evidence), *names);
+  const Survey survey(own);
+  std::vector<NodeSettings> settings;
+  std::map<std::string, std::vector<std::string>, std::less<>> paths;
+  for (const NodeView& view : survey.nodes) {
+    if (view.wanted == nullptr) continue;  // a machine that cluster.yaml does not know
+    settings.push_back(settings_of_node(survey, view, request.only));
+    paths.emplace(*view.name, files_of(settings.back().settings));
+  }
+  const StatesByNode states = live ? live->files(paths) : files_of_root(request.sources.root, paths);
+  std::map<std::string, NodePlan> plans;
+  for (const NodeSettings& made : settings)
+    plans.emplace(made.node, Planner{survey, request}.plan(made, states));
+  return assemble(own, *names, std::move(plans));
+}
+
+}  // namespace railbed

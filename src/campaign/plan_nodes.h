@@ -1,0 +1,35 @@
+// What nodes shall have, and what would change on them: rendered and planned over a whole cluster.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "campaign/gather.h"
+#include "configure/plan.h"
+#include "configure/render.h"
+
+namespace railbed {
+
+struct PlanRequest {
+  Sources sources;                 // a cluster.yaml, its own or that of the captured machines
+  std::vector<std::string> nodes;  // names and ranges; empty: all
+  std::set<Section> only;          // empty: all
+  bool take_over = false;          // PlanOptions::take_over
+};
+
+// Without a look at live nodes: by cluster.yaml, and by facts where the sources bring some.
+Result<std::vector<NodeSettings>> render_nodes(const PlanRequest& request, const Caller& caller);
+
+// Looks at the nodes, or at captured ones, for their facts and then for the files that their settings
+// concern.
+Result<ClusterPlan> plan_nodes(const PlanRequest& request, ReachOptions reach, const Caller& caller);
+
+// What an agent answers to "files" (docs/reference/agent-protocol.md).
+struct FilesRequest {
+  std::vector<std::string> paths;
+  static void fields(auto&& field) { field("paths", &FilesRequest::paths); }
+};
+
+}  // namespace railbed

@@ -1,0 +1,73 @@
+// railbed render: the files that cluster.yaml asks for, without asking a node.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "campaign/plan_nodes.h"
+#include "cli/command.h"
+#include "cli/plan_options.h"
+#include "cli/terminal.h"
+#include "report/plan_text.h"
+
+namespace railbed {
+namespace {
+
+struct RenderCommand {
+  PlanOptionsSaid said;
+  std::string folder;
+};
+
+// FOLDER/NODE/etc/…, as if it were the node's root.
+Result<void> write_files(const std::vector<NodeSettings>& nodes, const std::string& folder) {
+  for (const NodeSettings& node : nodes)
+    for (const Setting& setting : node.settings)
+      for (const DesiredFile& file : setting.files) {
+        const std::filesystem::path path = folder + "/" + node.node + file.path;
+        std::error_code error;
+        std::filesystem::create_directories(path.parent_path(), error);
+        if (error)
+          return fail(ErrorKind::kUnavailable,
+                      fmt::format("{}: {}", path.parent_path().string(), error.message()));
+        if (auto written = write_file(path, file.content); !written) return written;
+      }
+  return {};
+}
+
+int run_render(const RenderCommand& command) {
+  const auto nodes = render_nodes(request_of(command.said), terminal_caller());
+  if (!nodes) return report(nodes.error());
+  if (!command.folder.empty()) {
+    if (const auto written = write_files(*nodes, command.folder); !written) return report(written.error());
+  } else {
+    fmt::print("{}", command.said.json ? json::dump_pretty(json::encode(*nodes)) : settings_text(*nodes));
+  }
+  for (const NodeSettings& node : *nodes)
+    if (!node.error.empty()) return report({ErrorKind::kBadInput, node.error});
+  return kExitClean;
+}
+
+}  // namespace
+
+Action declare_render(CLI::App& app) {
+  auto command = std::make_shared<RenderCommand>();
+  add_plan_options(app, command->said);
+  auto* root = app.add_option(
+      "--root", command->said.request.sources.root,
+      "with the facts of captured machines: a folder like /, a .tree file, or a folder of them");
+  app.add_option("--facts", command->said.request.sources.facts,
+                 "with facts that `railbed facts --json` printed")
+      ->excludes(root);
+  app.add_option("--to", command->folder, "write the files below FOLDER/NODE instead of printing them");
+  app.footer(
+      "\nNothing is asked of any node, and nothing is changed. Without facts the operating system comes from cluster.yaml\n"
+      "(`expect: {os: ubuntu 24.04}`), and what only a look can tell is left out and said. Examples:\n"
+      "  railbed render cluster.yaml gpu01\n"
+      "  railbed render cluster.yaml --only network --to rendered/");
+  return [command] { return run_render(*command); };
+}
+
+}  // namespace railbed

@@ -1,0 +1,120 @@
+// Settings and the node as it is → what would change there. Pure; nothing here touches a machine.
+//
+// A setting is left alone where all that it needs is true now and at the next boot, whoever saw to that: a
+// node that was configured by hand, or by something else, gets no second file for the same thing. Where
+// something is missing, its files are compared with those on the node, byte by byte and by mode, and its
+// steps make true now what the files say. A file of railbed's that nothing asks for any more goes away.
+//
+// What a person changed is not overwritten: it is shown and kept, and its setting waits until it is said who
+// is right
+// (`take_over`).
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "configure/setting.h"
+#include "configure/target.h"
+#include "facts/file_state.h"
+
+namespace railbed {
+
+enum class FileAction {
+  kCreate,
+  kChange,  // the content, and the mode if it differs
+  kSetMode,
+  kMoveAside,  // somebody else's file that says otherwise
+  kRemove      // railbed's own, which nothing asks for any more
+};
+constexpr auto enum_names(FileAction) {
+  return std::array<std::string_view, 5>{"create", "change", "set-mode", "move-aside", "remove"};
+}
+
+struct FileChange {
+  FileAction action = FileAction::kCreate;
+  std::string path = {};
+  std::optional<std::string> before = {};  // the whole file; none: it is not there
+  std::optional<std::string> after = {};   // likewise
+  std::optional<int> mode_before = {};     // none: not there, or nobody told
+  int mode = 0644;
+  std::string why = {};  // of kMoveAside
+  static void fields(auto&& field) {
+    field("action", &FileChange::action);
+    field("path", &FileChange::path);
+    field("before", &FileChange::before);
+    field("after", &FileChange::after);
+    field("mode_before", &FileChange::mode_before);
+    field("mode", &FileChange::mode);
+    field("why", &FileChange::why);
+  }
+};
+
+// What is to be done for one setting.
+struct NodeChange {
+  Section section = Section::kNetwork;
+  std::string title = {};
+  std::string reason = {};
+  Risk risk = Risk::kNone;
+  bool reboot = false;
+  std::vector<Need> unmet = {};  // those that are known not to be met
+  std::vector<FileChange> files = {};
+  std::vector<NodeStep> steps = {};
+  std::vector<std::vector<std::string>> commands = {};  // the steps as programs of this node
+  std::vector<std::string> notes = {};
+  // Why it cannot be made as it stands, and what to do: a file that a person edited, a file that may not be
+  // read. Empty: it can.
+  std::string held = {};
+  static void fields(auto&& field) {
+    field("section", &NodeChange::section);
+    field("title", &NodeChange::title);
+    field("reason", &NodeChange::reason);
+    field("risk", &NodeChange::risk);
+    field("reboot", &NodeChange::reboot);
+    field("unmet", &NodeChange::unmet);
+    field("files", &NodeChange::files);
+    field("steps", &NodeChange::steps);
+    field("commands", &NodeChange::commands);
+    field("notes", &NodeChange::notes);
+    field("held", &NodeChange::held);
+  }
+};
+
+struct NodePlan {
+  std::string node = {};
+  std::string error = {};  // why there is no plan for it: unreachable, an unknown system; empty: there is one
+  std::vector<NodeChange> changes = {};
+  std::vector<std::string> met = {};              // titles of settings that need nothing
+  std::vector<std::string> awaiting_reboot = {};  // likewise, of settings that are true after the next boot
+  static void fields(auto&& field) {
+    field("node", &NodePlan::node);
+    field("error", &NodePlan::error);
+    field("changes", &NodePlan::changes);
+    field("met", &NodePlan::met);
+    field("awaiting_reboot", &NodePlan::awaiting_reboot);
+  }
+};
+
+struct ClusterPlan {
+  std::string cluster = {};
+  std::vector<NodePlan> nodes = {};  // in the order of the file
+  static void fields(auto&& field) {
+    field("cluster", &ClusterPlan::cluster);
+    field("nodes", &ClusterPlan::nodes);
+  }
+  int exit_code() const;  // 0 nothing to do, 1 changes, 3 a node could not be looked at
+};
+
+// All paths whose state plan_node() wants to know.
+std::vector<std::string> files_of(const std::vector<Setting>& settings);
+
+struct PlanOptions {
+  bool take_over = false;  // files that a person changed are overwritten
+  bool leftovers = true;   // every section was rendered: what none asks for is left over
+};
+NodePlan plan_node(const Target& target, const std::vector<Setting>& settings, const FileStates& states,
+                   const PlanOptions& options = {});
+
+}  // namespace railbed

@@ -1,0 +1,146 @@
+#include "configure/plan.h"
+
+#include "configure/files.h"
+#include "configure/testing/sample.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::string_view kOneNode = R"(
+railbed: 1
+cluster: pair
+expect: {os: ubuntu 22.04}
+nodes: [gpu1]
+)";
+
+Setting setting() {
+  return {.section = Section::kSysctl,
+          .title = "a setting",
+          .files = {{.path = "/etc/x.conf", .content = seal(std::string(kFileMark) + "a = 1\n")}},
+          .steps = {{StepKind::kLoadSysctl, {"/etc/x.conf"}}}};
+}
+
+Reading<FileState> there(std::string content, std::optional<int> mode = 0644) {
+  return {FileState{std::move(content), mode}, ""};
+}
+Reading<FileState> gone() { return {Miss{Missing::kAbsent, "No such file or directory"}, ""}; }
+
+NodePlan plan(const Setting& wanted, const FileStates& states, const PlanOptions& options = {}) {
+  const auto cluster = sample(kOneNode);
+  return plan_node(cluster.target("gpu1"), {wanted}, states, options);
+}
+
+TEST(Plan, MakesWhatIsMissing) {
+  const NodePlan made = plan(setting(), {{"/etc/x.conf", gone()}});
+  ASSERT_EQ(made.changes.size(), 1U);
+  ASSERT_EQ(made.changes[0].files.size(), 1U);
+  EXPECT_EQ(made.changes[0].files[0].action, FileAction::kCreate);
+  EXPECT_EQ(made.changes[0].files[0].after, setting().files[0].content);
+  EXPECT_EQ(made.changes[0].commands,
+            (std::vector<std::vector<std::string>>{{"sysctl", "--load", "/etc/x.conf"}}));
+  EXPECT_EQ(made.changes[0].held, "");
+}
+
+TEST(Plan, ProposesNothingWhereTheFileIsRight) {
+  const NodePlan made = plan(setting(), {{"/etc/x.conf", there(setting().files[0].content)}});
+  EXPECT_TRUE(made.changes.empty());
+  EXPECT_EQ(made.met, std::vector<std::string>{"a setting"});
+}
+
+TEST(Plan, LeavesAloneWhatSomebodyElseSawTo) {
+  Setting wanted = setting();
+  wanted.needs = {{.what = "a is 1", .now = true, .at_boot = true}};
+  EXPECT_TRUE(plan(wanted, {{"/etc/x.conf", gone()}}).changes.empty());
+  wanted.needs.push_back({.what = "b is 1", .now = true});  // nobody knows about the boot
+  EXPECT_EQ(plan(wanted, {{"/etc/x.conf", gone()}}).changes.size(), 1U);
+}
+
+TEST(Plan, RenewsItsOwnFileWhateverTheNeedsSay) {
+  Setting wanted = setting();
+  wanted.needs = {{.what = "a is 1", .now = true, .at_boot = true}};
+  const std::string old = seal(std::string(kFileMark) + "a = 0\n");
+  const NodePlan made = plan(wanted, {{"/etc/x.conf", there(old)}});
+  ASSERT_EQ(made.changes.size(), 1U);
+  EXPECT_EQ(made.changes[0].files[0].action, FileAction::kChange);
+  EXPECT_EQ(made.changes[0].held, "");
+}
+
+TEST(Plan, MakesTrueNowWhatTheFileSaysAlready) {
+  Setting wanted = setting();
+  wanted.needs = {{.what = "a is 1", .now = false, .at_boot = true, .found = "0"}};
+  const NodePlan made = plan(wanted, {{"/etc/x.conf", there(wanted.files[0].content)}});
+  ASSERT_EQ(made.changes.size(), 1U);
+  EXPECT_TRUE(made.changes[0].files.empty());
+  EXPECT_EQ(made.changes[0].steps, wanted.steps);
+  EXPECT_EQ(made.changes[0].unmet, wanted.needs);
+}
+
+TEST(Plan, WaitsForARebootInsteadOfProposingItAgain) {
+  Setting wanted = setting();
+  wanted.reboot = true;
+  wanted.needs = {{.what = "a is 1", .now = false, .at_boot = true}};
+  const NodePlan made = plan(wanted, {{"/etc/x.conf", there(wanted.files[0].content)}});
+  EXPECT_TRUE(made.changes.empty());
+  EXPECT_EQ(made.awaiting_reboot, std::vector<std::string>{"a setting"});
+}
+
+TEST(Plan, HoldsWhatAPersonEdited) {
+  const FileStates edited = {{"/etc/x.conf", there(setting().files[0].content + "b = 2\n")}};
+  EXPECT_NE(plan(setting(), edited).changes.at(0).held.find("edited by hand"), std::string::npos);
+  EXPECT_EQ(plan(setting(), edited, {.take_over = true}).changes.at(0).held, "");
+  const FileStates foreign = {{"/etc/x.conf", there("b = 2\n")}};
+  EXPECT_NE(plan(setting(), foreign).changes.at(0).held.find("not railbed's"), std::string::npos);
+}
+
+TEST(Plan, HoldsWhatItCannotRead) {
+  const FileStates denied = {{"/etc/x.conf", {Miss{Missing::kDenied, "Permission denied"}, ""}}};
+  EXPECT_NE(plan(setting(), denied).changes.at(0).held.find("Permission denied"), std::string::npos);
+  EXPECT_NE(plan(setting(), {}).changes.at(0).held.find("nobody looked"), std::string::npos);
+}
+
+TEST(Plan, SetsAModeWithoutTouchingTheContent) {
+  const NodePlan made = plan(setting(), {{"/etc/x.conf", there(setting().files[0].content, 0600)}});
+  ASSERT_EQ(made.changes.size(), 1U);
+  EXPECT_EQ(made.changes[0].files[0].action, FileAction::kSetMode);
+  // A captured tree does not tell the mode.
+  EXPECT_TRUE(plan(setting(), {{"/etc/x.conf", there(setting().files[0].content, {})}}).changes.empty());
+}
+
+TEST(Plan, ChangesOnlyItsLinesOfASharedFile) {
+  Setting wanted = setting();
+  wanted.files = {{.path = "/etc/hosts", .content = "10.0.0.1 gpu1\n", .block = true}};
+  const NodePlan made = plan(wanted, {{"/etc/hosts", there("127.0.0.1 localhost\n", 0640)}});
+  ASSERT_EQ(made.changes.size(), 1U);
+  EXPECT_EQ(made.changes[0].held, "");
+  EXPECT_EQ(made.changes[0].files[0].mode, 0640);
+  EXPECT_EQ(made.changes[0].files[0].after, with_block("127.0.0.1 localhost\n", "10.0.0.1 gpu1\n"));
+}
+
+TEST(Plan, MovesAsideWhatSaysOtherwise) {
+  Setting wanted = setting();
+  wanted.contradictions = {{"/etc/y.conf", "it sets a to 2"}, {"/etc/z.conf", "it is not there"}};
+  const NodePlan made =
+      plan(wanted, {{"/etc/x.conf", gone()}, {"/etc/y.conf", there("secret\n")}, {"/etc/z.conf", gone()}});
+  ASSERT_EQ(made.changes.at(0).files.size(), 2U);
+  EXPECT_EQ(made.changes[0].files[0].action, FileAction::kMoveAside);
+  EXPECT_EQ(made.changes[0].files[0].path, "/etc/y.conf");
+  EXPECT_FALSE(made.changes[0].files[0].before.has_value());  // somebody else's secrets stay on the node
+}
+
+TEST(Plan, RemovesWhatNothingAsksForAnyMore) {
+  const std::string old = seal(std::string(kFileMark) + "[Service]\n");
+  const FileStates states = {
+      {"/etc/x.conf", there(setting().files[0].content)},
+      {"/etc/systemd/system/railbed-old.service", there(old)},
+      {"/etc/sysctl.d/railbed-mine.conf", there("a = 1\n")}};  // without the mark: a person's
+  const NodePlan made = plan(setting(), states);
+  ASSERT_EQ(made.changes.size(), 1U);
+  ASSERT_EQ(made.changes[0].files.size(), 1U);
+  EXPECT_EQ(made.changes[0].files[0].action, FileAction::kRemove);
+  EXPECT_EQ(made.changes[0].steps, (std::vector<NodeStep>{{StepKind::kDisableUnit, {"railbed-old.service"}},
+                                                          {StepKind::kReloadUnits, {}}}));
+  EXPECT_TRUE(plan(setting(), states, {.leftovers = false}).changes.empty());
+}
+
+}  // namespace
+}  // namespace railbed
