@@ -92,15 +92,15 @@ class ChangeText {
   std::string text_;
 };
 
-struct Told {
+struct ToldChange {
   std::string title;
   std::string text;
   std::vector<std::string> nodes;
 };
 
 // The changes of all nodes in the order in which they are made, equal ones together.
-std::vector<Told> told_once(const ClusterPlan& plan, const PlanTextOptions& options) {
-  std::vector<Told> all;
+std::vector<ToldChange> told_once(const ClusterPlan& plan, const PlanTextOptions& options) {
+  std::vector<ToldChange> all;
   std::map<std::pair<std::string, std::string>, std::size_t> known;
   for (const NodePlan& node : plan.nodes)
     for (const NodeChange& change : node.changes) {
@@ -176,7 +176,7 @@ std::string plan_text(const ClusterPlan& plan, const PlanTextOptions& options) {
     if (!node.error.empty())
       text +=
           fmt::format("\n{}{}{}\n    {}\n", bold, printable(node.node), plain, printable_lines(node.error));
-  for (const Told& one : told_once(plan, options))
+  for (const ToldChange& one : told_once(plan, options))
     text +=
         fmt::format("\n{}{}{}\n    on    {}\n{}", bold, one.title, plain, listed_hosts(one.nodes), one.text);
   const std::string waiting = shared_titles(plan, "waits for a reboot:", &NodePlan::awaiting_reboot);
