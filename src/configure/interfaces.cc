@@ -11,21 +11,19 @@ namespace railbed {
 namespace {
 
 // RFC 4391: an InfiniBand MTU of 4096 less IPoIB's header. More is connected mode.
-constexpr int kLargestDatagram = 4092;
+constexpr int kMostOfDatagram = 4092;
 
 const RailEnd* end_of(const Target& target, std::string_view interface) {
   const auto found = std::ranges::find(target.view.ends, interface, &RailEnd::name);
   return found == target.view.ends.end() ? nullptr : &*found;
 }
 
+// Enhanced IPoIB, ConnectX-4's and later, has datagrams only.
 void choose_ipoib_mode(const Target& target, WantedInterface& wanted) {
-  if (wanted.mtu.value_or(0) <= kLargestDatagram) return;
+  if (wanted.mtu.value_or(0) <= kMostOfDatagram) return;
   const RailEnd* end = end_of(target, wanted.name);
   wanted.connected = end == nullptr || end->model == nullptr || end->model->connected_ipoib;
-  if (wanted.connected) return;
-  wanted.notes.push_back(fmt::format("{} of {} has IPoIB in datagram mode only: MTU {} is not written",
-                                     wanted.name, end->model->name, *wanted.mtu));
-  wanted.mtu.reset();
+  if (!wanted.connected) wanted.mtu = kMostOfDatagram;
 }
 
 WantedInterface rail_interface(const Target& target, const Rail& rail, const RailPort& port) {

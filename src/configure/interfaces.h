@@ -25,7 +25,6 @@ struct WantedInterface {
   bool dhcp = false;  // this and the next two: management only
   std::optional<IpAddress> gateway = {};
   std::vector<IpAddress> dns = {};
-  std::vector<std::string> notes = {};
 
   bool operator==(const WantedInterface&) const = default;
   std::string to_text() const;  // "ens6 10.0.1.1/24, MTU 9000"

@@ -88,7 +88,8 @@ DesiredFile netplan_file(const Target& target, std::string_view path, std::span<
 DesiredFile netplan_unused(const Target& target, const std::vector<std::string>& interfaces) {
   std::string network = "  ethernets:\n";
   for (const std::string& one : interfaces)
-    network += key_of(target, one) + "      activation-mode: \"off\"\n      optional: true\n";
+    network += key_of(target, one) +
+               "      renderer: networkd\n      activation-mode: \"off\"\n      optional: true\n";
   return netplan_yaml(kNetplanUnused, network);
 }
 

@@ -55,7 +55,6 @@ void note_if_missing(const Target& target, const WantedInterface& wanted, Settin
 
 void describe(const Target& target, const WantedInterface& wanted, Setting& setting) {
   for (Need& need : interface_needs(target, wanted)) setting.needs.push_back(std::move(need));
-  setting.notes.insert(setting.notes.end(), wanted.notes.begin(), wanted.notes.end());
   note_if_missing(target, wanted, setting);
 }
 
