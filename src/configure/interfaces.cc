@@ -26,15 +26,22 @@ void choose_ipoib_mode(const Target& target, WantedInterface& wanted) {
   if (!wanted.connected) wanted.mtu = kMostOfDatagram;
 }
 
+// As cluster.yaml says, else as the node has it.
+void take_vlan(const Target& target, const Rail& rail, WantedInterface& wanted) {
+  const Vlan* there = find_vlan(target.facts().net, wanted.name);
+  if (!rail.vlan && (there == nullptr || there->parent.empty())) return;
+  wanted.kind = LinkKind::kVlan;
+  wanted.vlan = rail.vlan ? *rail.vlan : there->id;
+  wanted.parent = rail.vlan ? wanted.name.substr(0, wanted.name.rfind('.')) : there->parent;
+}
+
 WantedInterface rail_interface(const Target& target, const Rail& rail, const RailPort& port) {
   WantedInterface wanted{.name = port.interface, .mtu = rail.mtu};
   if (rail.fabric == Fabric::kInfiniband) {
     wanted.kind = LinkKind::kInfiniband;
     choose_ipoib_mode(target, wanted);
-  } else if (rail.vlan) {
-    wanted.kind = LinkKind::kVlan;
-    wanted.vlan = *rail.vlan;
-    wanted.parent = port.interface.substr(0, port.interface.rfind('.'));
+  } else {
+    take_vlan(target, rail, wanted);
   }
   if (port.address && rail.subnet) wanted.addresses.push_back({*port.address, rail.subnet->prefix()});
   return wanted;
@@ -133,6 +140,8 @@ std::string why_rail_left_alone(const Target& target, const NetInterface* interf
                        other->to_text());
   if (wanted.kind == LinkKind::kInfiniband && name.find('.') != std::string::npos)
     return fmt::format("{} belongs to a partition of its own, which railbed does not write", name);
+  if (wanted.kind == LinkKind::kEthernet && name.find('.') != std::string::npos)
+    return fmt::format("{} is named as VLANs are; say which one in cluster.yaml, as in \"vlan: 100\"", name);
   return "";
 }
 

@@ -322,6 +322,31 @@ TEST(RenderNetwork, ProposesNothingWhereAnotherFileDoesIt) {
   EXPECT_TRUE(settings[0].contradictions.empty());
 }
 
+TEST(RenderNetwork, MakesWhatCarriesAVlanFirst) {
+  const auto settings = network_of(machine("v100-vlan-rail"), "gpuserver1");
+  ASSERT_EQ(settings.size(), 1U);
+  EXPECT_EQ(settings[0].title,
+            "ens6d1 10.0.0.1/24, MTU 9000; ens6 MTU 9000; ens6.100 10.0.1.1/24, MTU 9000, VLAN 100");
+  const std::string& text =
+      settings[0].files.at(0).content;  // cluster.yaml does not say "vlan": the node does
+  EXPECT_NE(text.find("    \"ens6.100\":\n      id: 100\n      link: \"ens6\"\n"), std::string::npos) << text;
+}
+
+TEST(RenderNetwork, LeavesBondsAlone) {
+  const auto settings = network_of(machine("v100-bond"), "gpuserver1");
+  ASSERT_EQ(settings.size(), 2U);
+  EXPECT_TRUE(settings[0].files.empty());
+  EXPECT_EQ(settings[0].notes, std::vector<std::string>{"ens6 belongs to bond0, which has its address"});
+  EXPECT_EQ(settings[1].files.size(), 1U);  // ens6d1
+}
+
+TEST(RenderNetwork, FindsIpoibAsAPersonMadeIt) {
+  const auto settings = network_of(machine("r730-address-by-hand"), "r730-a");
+  ASSERT_EQ(settings.size(), 1U);
+  EXPECT_EQ(unmet(settings[0]), "");
+  EXPECT_TRUE(settings[0].contradictions.empty());
+}
+
 // A node with ens6 and eno1, whose services are as given.
 Facts node_with(std::vector<BootProfile> profiles, const std::string& unit) {
   Facts facts;
