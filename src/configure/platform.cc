@@ -54,6 +54,20 @@ std::optional<NetworkKeeper> keeper_of(const BootProfile& profile) {
   return std::nullopt;  // ifupdown
 }
 
+bool is_active(const Facts& facts, std::string_view unit) {
+  return facts.system.services.ok() && std::ranges::any_of(*facts.system.services, [&](const Service& one) {
+           return one.name == unit && one.active_state == "active";
+         });
+}
+
+// What its files say, else who runs. A profile in /run is not netplan's own, but nmcli made it by the program
+// that carries netplan's files out too.
+bool netplan_uses_networkmanager(const Facts& facts, const BootProfile* telling) {
+  if (telling != nullptr && (is_netplans(*telling) || !telling->kept))
+    return telling->manager == "NetworkManager";
+  return is_active(facts, "NetworkManager") && !is_active(facts, "systemd-networkd");
+}
+
 // What the distribution installs; Debian's is ifupdown.
 std::optional<NetworkKeeper> usual_keeper(const Platform& platform) {
   if (platform.family == OsFamily::kRhel) return NetworkKeeper::kNetworkManager;
@@ -78,12 +92,12 @@ Result<Platform> platform_of(const Node& node, const Facts& facts) {
                                   "DGX OS, RHEL and its kin",
                                   node.name, printable(os.id)));
   const BootProfile* telling = telling_profile(facts);
-  platform.netplan_by_networkmanager =
-      telling != nullptr && is_netplans(*telling) && telling->manager == "NetworkManager";
   if (node.configure.network)
     platform.network = node.configure.network;
-  else
-    platform.network = telling != nullptr ? keeper_of(*telling) : usual_keeper(platform);
+  else  // a profile that the next boot does not find does not tell who keeps them
+    platform.network = telling != nullptr && telling->kept ? keeper_of(*telling) : usual_keeper(platform);
+  platform.netplan_by_networkmanager =
+      platform.network == NetworkKeeper::kNetplan && netplan_uses_networkmanager(facts, telling);
   return platform;
 }
 

@@ -19,7 +19,8 @@ struct Platform {
   std::string version = {};  // VERSION_ID: "24.04"; empty: not known
   std::optional<NetworkKeeper> network =
       {};  // none: it cannot be told, or is one that railbed does not write for
-  // netplan's files are carried out by NetworkManager (DGX OS, Ubuntu desktop), not by systemd-networkd.
+  // netplan's files are carried out by NetworkManager (DGX OS, Ubuntu desktop), not by systemd-networkd. With
+  // `network` netplan only.
   bool netplan_by_networkmanager = false;
   static void fields(auto&& field) {
     field("family", &Platform::family);

@@ -12,6 +12,7 @@ struct Renderer {
 
 // In the order in which settings are made.
 constexpr Renderer kRenderers[] = {
+    {Section::kNetwork, render_network},
     {Section::kHosts, render_hosts},
     {Section::kSysctl, render_sysctl},
 };

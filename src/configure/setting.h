@@ -58,6 +58,7 @@ enum class StepKind {
   kApplyNetplan,     // everything that netplan's files say
   kLoadConnections,  // FILE…: NetworkManager reads these keyfiles again, and each connection goes up
   kReloadNetworkd,   // INTERFACE…: systemd-networkd reads its files again and sets these interfaces
+  kSetLinkDown,      // INTERFACE…: until somebody sets it up again, or the next boot
   kReloadUdev,       // the rules are read again; devices that are there keep their names until the next boot
   kUpdateGrub,       // the boot menu is written from /etc/default/grub
   kSetKernelArguments,  // ARGUMENT…: to every installed kernel's command line (RHEL's grubby)
@@ -66,10 +67,11 @@ enum class StepKind {
   kRefreshPackages      // the lists of what there is to install
 };
 constexpr auto enum_names(StepKind) {
-  return std::array<std::string_view, 15>{
-      "load-sysctl",  "load-module",          "reload-units",     "enable-unit",     "restart-unit",
-      "disable-unit", "apply-netplan",        "load-connections", "reload-networkd", "reload-udev",
-      "update-grub",  "set-kernel-arguments", "install-packages", "hold-packages",   "refresh-packages"};
+  return std::array<std::string_view, 16>{
+      "load-sysctl",          "load-module",      "reload-units",  "enable-unit",
+      "restart-unit",         "disable-unit",     "apply-netplan", "load-connections",
+      "reload-networkd",      "set-link-down",    "reload-udev",   "update-grub",
+      "set-kernel-arguments", "install-packages", "hold-packages", "refresh-packages"};
 }
 
 struct NodeStep {

@@ -35,6 +35,12 @@ Commands load_connections(const Words& files) {
   return commands;
 }
 
+Commands set_links_down(const Words& interfaces) {
+  Commands commands;
+  for (const std::string& one : interfaces) commands.push_back({"ip", "link", "set", "dev", one, "down"});
+  return commands;
+}
+
 Commands install(const Words& packages, OsFamily family) {
   if (family == OsFamily::kDebian)
     // Without questions, and without replacing a file that a person edited.
@@ -72,6 +78,7 @@ Form form_of(StepKind kind) {
     case StepKind::kRestartUnit:
     case StepKind::kDisableUnit:
     case StepKind::kReloadNetworkd:
+    case StepKind::kSetLinkDown:
       return Form::kName;
     default:
       return Form::kNothing;
@@ -126,6 +133,8 @@ std::vector<std::vector<std::string>> commands_of(const NodeStep& step, const Pl
       return load_connections(given);
     case StepKind::kReloadNetworkd:
       return {{"networkctl", "reload"}, with({"networkctl", "reconfigure"}, given)};
+    case StepKind::kSetLinkDown:
+      return set_links_down(given);
     case StepKind::kReloadUdev:
       return {{"udevadm", "control", "--reload"}};
     case StepKind::kUpdateGrub:

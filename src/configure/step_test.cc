@@ -23,6 +23,9 @@ TEST(Step, IsTheProgramOfThatSystem) {
   const Platform rhel{.family = OsFamily::kRhel};
   EXPECT_EQ(commands_of({StepKind::kUpdateGrub, {}}, debian),
             (std::vector<std::vector<std::string>>{{"update-grub"}}));
+  EXPECT_EQ(commands_of({StepKind::kSetLinkDown, {"eno3", "eno4"}}, debian),
+            (std::vector<std::vector<std::string>>{{"ip", "link", "set", "dev", "eno3", "down"},
+                                                   {"ip", "link", "set", "dev", "eno4", "down"}}));
   EXPECT_EQ(commands_of({StepKind::kHoldPackages, {"libnccl2"}}, rhel),
             (std::vector<std::vector<std::string>>{{"dnf", "versionlock", "add", "libnccl2"}}));
   EXPECT_EQ(

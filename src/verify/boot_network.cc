@@ -15,18 +15,23 @@ constexpr int kDefaultMtu = 1500;       // ETH_DATA_LEN of linux/if_ether.h; wha
 constexpr int kFirstWithoutIfcfg = 10;  // RHEL 10: NetworkManager reads ifcfg files no more
 constexpr std::string_view kRemedyText = "Write it where the next boot reads it; nothing changes until then.";
 
-bool starts_at_boot(const NodeView& node, std::string_view unit) {
+}  // namespace
+
+bool unit_starts_at_boot(const NodeView& node, std::string_view unit) {
   const Service* service = find_service(node, {unit});
   return service != nullptr && service->load_state == "loaded" &&
          (service->active_state == "active" || service->unit_file_state == "enabled");
 }
 
-bool is_read(const NodeView& node, const BootProfile& profile) {
+bool is_read_at_boot(const NodeView& node, const BootProfile& profile) {
   const std::string version = node.facts->system.os.version.value_or("");
   const int major = parse_number<int>(version.substr(0, version.find('.'))).value_or(0);
   if (profile.file.find("/ifcfg-") != std::string::npos && major >= kFirstWithoutIfcfg) return false;
-  return profile.manager == "udev" || profile.manager == "ifupdown" || starts_at_boot(node, profile.manager);
+  return profile.manager == "udev" || profile.manager == "ifupdown" ||
+         unit_starts_at_boot(node, profile.manager);
 }
+
+namespace {
 
 // What one file says of MTU, or of the address.
 enum class Says { kNothing, kWanted, kOther };
@@ -42,14 +47,14 @@ struct Answers {
   const BootProfile* silent = nullptr;  // is for the interface and says nothing of this
 };
 
-Answers ask_files(const NodeView& node, const RailEnd& end, const std::vector<BootProfile>& profiles,
-                  const AskFile& ask) {
+Answers ask_files(const NodeView& node, const std::string& interface,
+                  const std::vector<BootProfile>& profiles, const AskFile& ask) {
   Answers answers;
   const auto keep = [](const BootProfile*& place, const BootProfile& one) {
     if (place == nullptr) place = &one;
   };
   for (const BootProfile& one : profiles) {
-    if (one.interface != end.name || !is_read(node, one)) continue;
+    if (one.interface != interface || !is_read_at_boot(node, one)) continue;
     const Says says = ask(one);
     if (!one.kept) {
       if (says == Says::kWanted) keep(answers.gone, one);
@@ -73,32 +78,39 @@ bool boots_from_network(const NodeView& node) {
   return line && std::ranges::any_of(words(*line), [](auto word) { return word.starts_with("ip="); });
 }
 
-std::string why_gone(const RailEnd& end, const Answers& answers) {
+std::string why_gone(const std::string& interface, const Answers& answers) {
   if (answers.gone != nullptr)
     return fmt::format("only {} sets it, and a reboot empties /run", answers.gone->file);
   if (answers.other != nullptr) return fmt::format("{} sets MTU {}", answers.other->file, answers.other->mtu);
   if (answers.silent != nullptr) return fmt::format("{} does not set it", answers.silent->file);
   return fmt::format("no file of netplan, NetworkManager, systemd-networkd or ifupdown sets it for {}",
-                     end.name);
+                     interface);
 }
 
-// Says in one word what becomes of `what`.
-void conclude(const NodeView& node, const RailEnd& end, std::string what, const Answers& answers,
-              std::string doubt, RailOutlook& outlook) {
+// `doubt`: what else might set it; empty: nothing.
+AtBoot conclude(const NodeView& node, const std::string& interface, const Answers& answers,
+                std::string doubt) {
   if (answers.wanted != nullptr && answers.other != nullptr)
     doubt = fmt::format("{} and {} differ", answers.wanted->file, answers.other->file);
   else if (answers.wanted != nullptr)
-    return outlook.kept.push_back(std::move(what));
+    return {true, ""};
   else if (answers.other != nullptr)
     doubt.clear();
   else if (answers.perhaps != nullptr)
-    doubt = fmt::format("whether {} is for {} cannot be told", answers.perhaps->file, end.name);
+    doubt = fmt::format("whether {} is for {} cannot be told", answers.perhaps->file, interface);
   else if (answers.gone != nullptr && boots_from_network(node))
     doubt = fmt::format("{} may be written again at each boot", answers.gone->file);
-  if (doubt.empty())
-    outlook.lost.push_back({std::move(what), why_gone(end, answers)});
+  if (doubt.empty()) return {false, why_gone(interface, answers)};
+  return {std::nullopt, std::move(doubt)};
+}
+
+void place(const RailEnd& end, std::string what, AtBoot at_boot, RailOutlook& outlook) {
+  if (at_boot.kept == true)
+    outlook.kept.push_back(std::move(what));
+  else if (at_boot.kept == false)
+    outlook.lost.push_back({std::move(what), std::move(at_boot.why)});
   else
-    outlook.doubts.push_back(fmt::format("{} of {}: {}", what, end.where(), doubt));
+    outlook.doubts.push_back(fmt::format("{} of {}: {}", what, end.where(), at_boot.why));
 }
 
 void look_at_mtu(const NodeView& node, const RailEnd& end, const std::vector<BootProfile>& profiles,
@@ -106,36 +118,17 @@ void look_at_mtu(const NodeView& node, const RailEnd& end, const std::vector<Boo
   const auto& wanted = end.rail->mtu;
   // IPoIB takes its MTU from the partition.
   if (!wanted || end.infiniband() || end.interface->mtu.value_or(0) != *wanted) return;
-  const Answers answers = ask_files(node, end, profiles, [&](const BootProfile& one) {
-    return one.mtu == 0 ? Says::kNothing : one.mtu == *wanted ? Says::kWanted : Says::kOther;
-  });
-  const bool plain = end.interface->driver.value_or("").starts_with("mlx");
-  if (plain && *wanted == kDefaultMtu && answers.other == nullptr)
-    return outlook.kept.push_back(fmt::format("MTU {}", *wanted));
-  std::string doubt;
-  if (!plain)
-    doubt = "no file outside of /run sets it, and what such an interface starts with is not known";
-  else if (starts_at_boot(node, "rdma-optimize"))
-    doubt = "no file outside of /run sets it; rdma-optimize.service may, and what it does was not read";
-  else if (answers.dhcp != nullptr)
-    doubt = "no file outside of /run sets it, and DHCP may bring it";
-  const auto losses = outlook.lost.size();
-  conclude(node, end, fmt::format("MTU {}", *wanted), answers, doubt, outlook);
-  outlook.mtu_lost = outlook.lost.size() > losses;
+  AtBoot at_boot = mtu_at_boot(node, *end.interface, *wanted, profiles);
+  outlook.mtu_lost = at_boot.kept == false;
+  place(end, fmt::format("MTU {}", *wanted), std::move(at_boot), outlook);
 }
 
 void look_at_address(const NodeView& node, const RailEnd& end, const std::vector<BootProfile>& profiles,
                      RailOutlook& outlook) {
   const IpAddress* wanted = end.address();
   if (wanted == nullptr || held_as(*end.interface, *wanted).empty()) return;
-  const Answers answers = ask_files(node, end, profiles, [&](const BootProfile& one) {
-    const bool says =
-        std::ranges::find(one.addresses, *wanted, &InterfaceAddress::address) != one.addresses.end();
-    return says ? Says::kWanted : Says::kNothing;
-  });
-  const std::string doubt =
-      answers.dhcp == nullptr ? "" : "no file outside of /run sets it, and DHCP may bring it";
-  conclude(node, end, held_as(*end.interface, *wanted), answers, doubt, outlook);
+  place(end, held_as(*end.interface, *wanted), address_at_boot(node, *end.interface, *wanted, profiles),
+        outlook);
 }
 
 // The profile that a remedy changes: one that is read at boot and is for this interface.
@@ -143,7 +136,7 @@ const BootProfile* own_profile(const NodeView& node, const RailEnd& end,
                                const std::vector<BootProfile>& profiles) {
   const auto found = std::ranges::find_if(profiles, [&](const BootProfile& one) {
     return one.interface == end.name && one.kept && one.certain && one.manager != "udev" &&
-           is_read(node, one);
+           is_read_at_boot(node, one);
   });
   return found == profiles.end() ? nullptr : &*found;
 }
@@ -183,8 +176,37 @@ std::string write_for_networkd(const RailEnd& end, int mtu, const std::string& a
 }  // namespace
 
 bool has_known_manager(const NodeView& node, const std::vector<BootProfile>& profiles) {
-  return starts_at_boot(node, "NetworkManager") || starts_at_boot(node, "systemd-networkd") ||
+  return unit_starts_at_boot(node, "NetworkManager") || unit_starts_at_boot(node, "systemd-networkd") ||
          std::ranges::find(profiles, "ifupdown", &BootProfile::manager) != profiles.end();
+}
+
+AtBoot mtu_at_boot(const NodeView& node, const NetInterface& interface, int mtu,
+                   const std::vector<BootProfile>& profiles) {
+  const Answers answers = ask_files(node, interface.name, profiles, [&](const BootProfile& one) {
+    return one.mtu == 0 ? Says::kNothing : one.mtu == mtu ? Says::kWanted : Says::kOther;
+  });
+  const bool plain = interface.driver.value_or("").starts_with("mlx");
+  if (plain && mtu == kDefaultMtu && answers.other == nullptr) return {true, ""};
+  std::string doubt;
+  if (!plain)
+    doubt = "no file outside of /run sets it, and what such an interface starts with is not known";
+  else if (unit_starts_at_boot(node, "rdma-optimize"))
+    doubt = "no file outside of /run sets it; rdma-optimize.service may, and what it does was not read";
+  else if (answers.dhcp != nullptr)
+    doubt = "no file outside of /run sets it, and DHCP may bring it";
+  return conclude(node, interface.name, answers, doubt);
+}
+
+AtBoot address_at_boot(const NodeView& node, const NetInterface& interface, const IpAddress& address,
+                       const std::vector<BootProfile>& profiles) {
+  const Answers answers = ask_files(node, interface.name, profiles, [&](const BootProfile& one) {
+    const bool says =
+        std::ranges::find(one.addresses, address, &InterfaceAddress::address) != one.addresses.end();
+    return says ? Says::kWanted : Says::kNothing;
+  });
+  const std::string doubt =
+      answers.dhcp == nullptr ? "" : "no file outside of /run sets it, and DHCP may bring it";
+  return conclude(node, interface.name, answers, doubt);
 }
 
 RailOutlook rail_after_reboot(const NodeView& node, const RailEnd& end,
@@ -210,7 +232,7 @@ Remedy keep_rail_at_boot(const NodeView& node, const RailEnd& end, const RailOut
       profile == nullptr ? node.facts->system.os.id.value_or("") == "ubuntu" : is_netplan(profile->file);
   if (uses_netplan && own_id && ethernet)
     return {std::string(kRemedyText), set_with_netplan(id, mtu, address)};
-  const bool uses_nmcli = starts_at_boot(node, "NetworkManager");
+  const bool uses_nmcli = unit_starts_at_boot(node, "NetworkManager");
   if (!uses_netplan && uses_nmcli &&
       (profile == nullptr ? end.interface->pci_address.ok() || end.infiniband()
                           : profile->manager == "NetworkManager" && !profile->id.empty()))
@@ -218,7 +240,7 @@ Remedy keep_rail_at_boot(const NodeView& node, const RailEnd& end, const RailOut
   if (profile != nullptr)
     return {fmt::format("Set it in {}, which configures {}, and for no other interface.", profile->file,
                         end.name)};
-  if (starts_at_boot(node, "systemd-networkd") && !uses_netplan)
+  if (unit_starts_at_boot(node, "systemd-networkd") && !uses_netplan)
     return {std::string(kRemedyText), {write_for_networkd(end, mtu, address)}};
   return {fmt::format("Set it where this system configures {} at boot.", end.name)};
 }

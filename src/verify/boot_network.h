@@ -2,6 +2,7 @@
 // and as they are now. What does not fit now has its own rules.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,20 @@ struct RailOutlook {
   bool mtu_lost = false;
   bool nothing_fits() const { return kept.empty() && doubts.empty() && lost.empty(); }
 };
+
+bool unit_starts_at_boot(const NodeView& node, std::string_view unit);
+// Who reads this file starts at boot.
+bool is_read_at_boot(const NodeView& node, const BootProfile& profile);
+
+// Whether the next boot sets it, whatever is set now.
+struct AtBoot {
+  std::optional<bool> kept = {};  // none: it cannot be told
+  std::string why = {};           // when it is not kept, or cannot be told
+};
+AtBoot mtu_at_boot(const NodeView& node, const NetInterface& interface, int mtu,
+                   const std::vector<BootProfile>& profiles);
+AtBoot address_at_boot(const NodeView& node, const NetInterface& interface, const IpAddress& address,
+                       const std::vector<BootProfile>& profiles);
 
 // Somebody whom railbed knows configures interfaces here: NetworkManager, systemd-networkd or ifupdown.
 bool has_known_manager(const NodeView& node, const std::vector<BootProfile>& profiles);
