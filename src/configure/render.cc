@@ -10,8 +10,11 @@ struct Renderer {
 
 // In the order in which settings are made.
 constexpr Renderer kRenderers[] = {
-    {Section::kHosts, render_hosts},
-    {Section::kSysctl, render_sysctl},
+    {Section::kHosts, render_hosts},       {Section::kSysctl, render_sysctl},
+    {Section::kLimits, render_limits},     {Section::kModules, render_modules},
+    {Section::kGovernor, render_governor}, {Section::kRdma, render_rdma},
+    {Section::kQos, render_qos},           {Section::kIpoib, render_ipoib},
+    {Section::kOpensm, render_opensm},
 };
 
 }  // namespace
