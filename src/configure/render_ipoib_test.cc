@@ -14,11 +14,13 @@ Sample ipoib_sample(std::uint16_t adapter, int mtu) {
   if (adapter == 0) return sample(yaml);
   Facts facts;
   facts.railbed = "0";
-  PciDevice device{.address = "0000:04:00.0"};
+  PciDevice device;
+  device.address = "0000:04:00.0";
   device.vendor = {kVendorMellanox, ""};
   device.device = {adapter, ""};
   facts.pci = {std::vector<PciDevice>{device}, ""};
-  NetInterface interface { .name = "ib0" };
+  NetInterface interface;
+  interface.name = "ib0";
   interface.pci_address = {"0000:04:00.0", ""};
   interface.ipoib_mode = {"datagram", ""};
   interface.mtu = {2044, ""};
