@@ -13,11 +13,11 @@ Sample sample_of_machine(const std::string& folder) {
 }
 
 TEST(RenderModules, ListsWhatRdmaNeedsByFabricAndAdapter) {
-  const auto settings = sample_of_machine("r730-umad-missing").render("r730-a", Section::kModules);
+  const auto settings = sample_of_machine("r730-umad-missing").render("r730-b", Section::kModules);
   ASSERT_FALSE(settings.empty());
   EXPECT_EQ(settings[0].files[0].path, "/etc/modules-load.d/railbed.conf");
   EXPECT_EQ(settings[0].files[0].content,
-            std::string(kFileMark) + "mlx4_ib\nib_uverbs\nrdma_ucm\nib_umad\nib_ipoib\n");
+            std::string(kFileMark) + "mlx5_ib\nib_uverbs\nrdma_ucm\nib_umad\nib_ipoib\n");
   const auto unmet = [](const Need& need) { return need.now == false; };
   const auto found = std::ranges::find_if(settings[0].needs, unmet);
   ASSERT_NE(found, settings[0].needs.end());
@@ -55,17 +55,39 @@ TEST(RenderModules, MakesSoftwareDevicesAtBoot) {
   EXPECT_EQ(link.steps.back().arguments, std::vector<std::string>{"railbed-rxe@eth1.service"});
 }
 
-TEST(RenderModules, LoadsPeermemOnlyWhereItIsTheRoute) {
-  const auto has_peermem = [](const std::string& machine, const std::string& node) {
+const Setting* find_peermem(const std::vector<Setting>& settings) {
+  const auto found = std::ranges::find_if(settings, [](const Setting& one) {
+    return one.files[0].path == "/etc/modules-load.d/nvidia-peermem.conf";
+  });
+  return found == settings.end() ? nullptr : &*found;
+}
+
+TEST(RenderModules, LeavesPeermemAloneWhereItIsNotTheRoute) {
+  const auto peermem_of = [](const std::string& machine, const std::string& node) {
     const auto settings = sample_of_machine(machine).render(node, Section::kModules);
-    return std::ranges::any_of(settings, [](const Setting& one) {
-      return one.files[0].path == "/etc/modules-load.d/nvidia-peermem.conf";
-    });
+    return find_peermem(settings) != nullptr;
   };
-  EXPECT_TRUE(has_peermem("h100-gpudirect-none", "gpu01"));
-  EXPECT_FALSE(has_peermem("h100-open-module", "gpu01"));  // DMA-BUF is open
-  EXPECT_FALSE(has_peermem("v100-cx3pro", "gpuserver1"));  // the kernel's mlx4 reaches no GPU
-  EXPECT_FALSE(has_peermem("spark-cx7", "spark-01"));       // GB10 has no GPUDirect
+  EXPECT_FALSE(peermem_of("h100-gpudirect-none", "gpu01"));  // this kernel's RDMA core has no place for it
+  EXPECT_FALSE(peermem_of("h100-open-module", "gpu01"));     // DMA-BUF is open
+  EXPECT_FALSE(peermem_of("v100-cx3pro", "gpuserver1"));     // the kernel's mlx4 reaches no GPU
+  EXPECT_FALSE(peermem_of("spark-cx7", "spark-01"));         // GB10 has no GPUDirect
+}
+
+TEST(RenderModules, LoadsPeermemWithNvidiasDriver) {
+  Sample all = sample_of_machine("h100-gpudirect-none");
+  Facts facts = all.evidence->nodes.at("gpu01");
+  facts.rdma.driver_version = {"24.10-0.7.0", ""};
+  auto settings = sample(all.evidence->cluster, {{"gpu01", facts}}).render("gpu01", Section::kModules);
+  const Setting* peermem = find_peermem(settings);
+  ASSERT_NE(peermem, nullptr);
+  EXPECT_EQ(peermem->files[0].content, std::string(kFileMark) + "nvidia_peermem\n");
+  EXPECT_EQ(peermem->needs[0].found, "nvidia-peermem is not loaded");
+  // What it wrote is asked for still, once it is done.
+  facts.gpus.peer_memory = {"570.124.06", ""};
+  settings = sample(all.evidence->cluster, {{"gpu01", facts}}).render("gpu01", Section::kModules);
+  peermem = find_peermem(settings);
+  ASSERT_NE(peermem, nullptr);
+  EXPECT_EQ(peermem->needs[0].now, true);
 }
 
 }  // namespace

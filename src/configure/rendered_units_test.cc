@@ -94,8 +94,8 @@ TEST(RenderedUnits, WriteTheGovernorOfEveryProcessor) {
     fs::create_directories(cpufreq / policy);
     std::ofstream(cpufreq / policy / "scaling_governor") << "powersave\n";
   }
-  ASSERT_EQ(std::system(("systemd-tmpfiles --root=" + root.folder.string() +
-                         " --create /etc/tmpfiles.d/railbed-governor.conf")
+  ASSERT_EQ(std::system(("systemd-tmpfiles --root=" + root.folder.string() + " --create " +
+                         root.folder.string() + "/etc/tmpfiles.d/railbed-governor.conf")
                             .c_str()),
             0);
   for (const char* policy : {"policy0", "policy1"}) {
