@@ -110,10 +110,10 @@ std::string vendor_lines(const LosslessClass& wanted) {
   std::string lines;
   if (wanted.dscp >> 3 != wanted.priority)
     lines += start_line(fmt::format("mlnx_qos -i %I --dscp2prio set,{},{}", wanted.dscp, wanted.priority));
-  const std::string folder = "/sys/class/net/%I/ecn";
-  return lines + start_line(fmt::format("/bin/sh -c 'echo 1 >{0}/roce_np/enable/{1} && echo 1 "
-                                        ">{0}/roce_rp/enable/{1} && echo {2} >{0}/roce_np/cnp_dscp'",
-                                        folder, wanted.priority, kNotificationDscp));
+  return lines +
+         start_line(fmt::format("/bin/sh -c 'cd /sys/class/net/%I/ecn && echo 1 >roce_np/enable/{0} && "
+                                "echo 1 >roce_rp/enable/{0} && echo {1} >roce_np/cnp_dscp'",
+                                wanted.priority, kNotificationDscp));
 }
 
 // Empty: the node has no tool for it. ethtool refuses where nothing is to change.

@@ -62,9 +62,8 @@ rails: [{name: rail0, subnet: 10.0.0.0/24, interface: ens6, first_address: 10.0.
               HasSubstr("ExecStart=mlnx_qos -i %I --trust dscp\n"
                         "ExecStart=mlnx_qos -i %I --pfc 0,0,0,0,0,1,0,0\n"
                         "ExecStart=mlnx_qos -i %I --dscp2prio set,26,5\n"
-                        "ExecStart=/bin/sh -c 'echo 1 >/sys/class/net/%I/ecn/roce_np/enable/5 && echo 1 "
-                        ">/sys/class/net/%I/ecn/roce_rp/enable/5 && echo 48 "
-                        ">/sys/class/net/%I/ecn/roce_np/cnp_dscp'\n"));
+                        "ExecStart=/bin/sh -c 'cd /sys/class/net/%I/ecn && echo 1 >roce_np/enable/5 && "
+                        "echo 1 >roce_rp/enable/5 && echo 48 >roce_np/cnp_dscp'\n"));
 }
 
 TEST(RenderQos, AsksForNothingOnACableByItself) {

@@ -18,8 +18,9 @@ namespace {
 constexpr const char* kTosUnit = "rdma-cm-tos.service";
 
 // RDMA devices are found by their interfaces, since their names differ by udev's rules. dev_port counts a
-// function's ports from 0, as RDMA does from 1. The driver's RDMA half may come after its network half.
-// configfs offers a device's folder once rdma_cm is there (Documentation/ABI/testing/configfs-rdma_cm).
+// function's ports from 0, as RDMA does from 1. The driver's RDMA half may come after its network half: a
+// minute for all of them. configfs offers a device's folder once rdma_cm is there
+// (Documentation/ABI/testing/configfs-rdma_cm).
 std::string tos_unit(const std::vector<std::string>& interfaces, int tos) {
   return fmt::format(
       "{}[Unit]\n"
@@ -31,11 +32,11 @@ std::string tos_unit(const std::vector<std::string>& interfaces, int tos) {
       "Type=oneshot\n"
       "RemainAfterExit=yes\n"
       "ExecStartPre=modprobe rdma_cm\n"
-      "ExecStart=/bin/sh -c 'for i in {}; do n=0; \\\n"
+      "ExecStart=/bin/sh -c 'n=0; f=0; for i in {}; do \\\n"
       "  until [ -d /sys/class/net/$$i/device/infiniband ] || [ $$n -ge 60 ]; do sleep 1; n=$$((n+1)); done; \\\n"
       "  p=$$(($$(cat /sys/class/net/$$i/dev_port)+1)); \\\n"
       "  for d in /sys/class/net/$$i/device/infiniband/*; do c=/sys/kernel/config/rdma_cm/$${{d##*/}}; \\\n"
-      "  mkdir -p $$c && echo {} >$$c/ports/$$p/default_roce_tos || exit 1; done; done'\n"
+      "  mkdir -p $$c && echo {} >$$c/ports/$$p/default_roce_tos || f=1; done; done; exit $$f'\n"
       "\n"
       "[Install]\n"
       "WantedBy=multi-user.target\n",

@@ -30,11 +30,11 @@ After=sys-kernel-config.mount
 Type=oneshot
 RemainAfterExit=yes
 ExecStartPre=modprobe rdma_cm
-ExecStart=/bin/sh -c 'for i in ens6 ens7; do n=0; \
+ExecStart=/bin/sh -c 'n=0; f=0; for i in ens6 ens7; do \
   until [ -d /sys/class/net/$$i/device/infiniband ] || [ $$n -ge 60 ]; do sleep 1; n=$$((n+1)); done; \
   p=$$(($$(cat /sys/class/net/$$i/dev_port)+1)); \
   for d in /sys/class/net/$$i/device/infiniband/*; do c=/sys/kernel/config/rdma_cm/$${d##*/}; \
-  mkdir -p $$c && echo 104 >$$c/ports/$$p/default_roce_tos || exit 1; done; done'
+  mkdir -p $$c && echo 104 >$$c/ports/$$p/default_roce_tos || f=1; done; done; exit $$f'
 
 [Install]
 WantedBy=multi-user.target

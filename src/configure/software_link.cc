@@ -40,6 +40,8 @@ Setting links_of(const Target& target, const std::string& driver) {
     setting.needs.push_back(has_software_device(target, end));
     setting.steps.push_back({StepKind::kEnableUnit, {instance_of(unit, end.name)}});
   }
+  if (target.platform.os == "ubuntu")
+    setting.notes.push_back("Ubuntu has this driver in the package linux-modules-extra of its kernel.");
   return setting;
 }
 
