@@ -39,7 +39,7 @@ std::string addresses_of(const NetInterface& interface) {
 
 Need has_address(const Target& target, const NetInterface& interface, const InterfaceAddress& address,
                  const BootFiles& files) {
-  Need need{.what = fmt::format("{} is up with {}", interface.name, address.to_text())};
+  Need need{.what = fmt::format("{} is up with {}", interface.name, to_text(address))};
   const bool up = interface.administratively_up.value_or(true);
   if (interface.addresses.ok()) {
     const bool held = std::ranges::find(*interface.addresses, address) != interface.addresses->end();

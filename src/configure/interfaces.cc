@@ -137,7 +137,7 @@ std::string why_rail_left_alone(const Target& target, const NetInterface* interf
     return fmt::format("ssh comes in by {}; describe it as configure.management_interface", name);
   if (const InterfaceAddress* other = foreign_address(interface, wanted))
     return fmt::format("{} carries a VLAN and has {}, of which cluster.yaml does not speak", name,
-                       other->to_text());
+                       to_text(*other));
   if (wanted.kind == LinkKind::kInfiniband && name.find('.') != std::string::npos)
     return fmt::format("{} belongs to a partition of its own, which railbed does not write", name);
   if (wanted.kind == LinkKind::kEthernet && name.find('.') != std::string::npos)

@@ -10,12 +10,21 @@ struct Renderer {
   void (*render)(const Target& target, std::vector<Setting>& settings);
 };
 
-// In the order in which settings are made.
+// In the order in which settings are made, a line each.
+// clang-format off
 constexpr Renderer kRenderers[] = {
     {Section::kNetwork, render_network},
     {Section::kHosts, render_hosts},
     {Section::kSysctl, render_sysctl},
+    {Section::kLimits, render_limits},
+    {Section::kModules, render_modules},
+    {Section::kGovernor, render_governor},
+    {Section::kRdma, render_rdma},
+    {Section::kQos, render_qos},
+    {Section::kIpoib, render_ipoib},
+    {Section::kOpensm, render_opensm},
 };
+// clang-format on
 
 }  // namespace
 
