@@ -322,13 +322,24 @@ TEST(RenderNetwork, ProposesNothingWhereAnotherFileDoesIt) {
   EXPECT_TRUE(settings[0].contradictions.empty());
 }
 
-TEST(RenderNetwork, MakesWhatCarriesAVlanFirst) {
+// Its cluster.yaml does not say "vlan", and its tree does not either.
+TEST(RenderNetwork, TakesNoVlanForAnEthernet) {
   const auto settings = network_of(machine("v100-vlan-rail"), "gpuserver1");
+  ASSERT_EQ(settings.size(), 2U);
+  EXPECT_TRUE(settings[0].files.empty());
+  EXPECT_EQ(settings[0].notes.at(0),
+            "ens6.100 is named as VLANs are; say which one in cluster.yaml, as in \"vlan: 100\"");
+}
+
+TEST(RenderNetwork, MakesWhatCarriesAVlanFirst) {
+  auto facts = facts_of_machine("v100-vlan-rail");
+  facts.at("gpuserver1").net.vlans = {std::vector<Vlan>{{"ens6.100", "ens6", 100}}, ""};
+  const auto cluster = load_cluster(RAILBED_SOURCE_DIR "/tests/machines/v100-vlan-rail/cluster.yaml");
+  const auto settings = network_of(sample(*cluster, facts), "gpuserver1");
   ASSERT_EQ(settings.size(), 1U);
   EXPECT_EQ(settings[0].title,
             "ens6d1 10.0.0.1/24, MTU 9000; ens6 MTU 9000; ens6.100 10.0.1.1/24, MTU 9000, VLAN 100");
-  const std::string& text =
-      settings[0].files.at(0).content;  // cluster.yaml does not say "vlan": the node does
+  const std::string& text = settings[0].files.at(0).content;
   EXPECT_NE(text.find("    \"ens6.100\":\n      id: 100\n      link: \"ens6\"\n"), std::string::npos) << text;
 }
 
