@@ -12,6 +12,7 @@ struct Renderer {
 constexpr Renderer kRenderers[] = {
     {Section::kHosts, render_hosts},
     {Section::kSysctl, render_sysctl},
+    {Section::kNccl, render_nccl},
 };
 
 }  // namespace
