@@ -71,7 +71,7 @@ Result<void> find_network(LaunchJob& job) {
 
 bool is_pytorch(Launcher launcher) { return launcher == Launcher::kTorchrun || launcher == Launcher::kVllm; }
 
-// Gloo and TensorPipe take a name as it is, without NCCL's "=" (gloo/transport/tcp/device.cc).
+// Gloo and TensorPipe take a name as it is, without NCCL's "=" (torch/csrc/distributed/c10d).
 void add_networks(const LaunchJob& job, std::size_t i, std::vector<EnvironmentVariable>& environment) {
   if (!job.contact) return;
   const std::string interface(job.contact->ends[i].interface);
@@ -151,7 +151,7 @@ void add_parallel(const LaunchJob& job, Words& words) {
   if (gpus > 1 && nodes > 1) words.push_back(fmt::format("--pipeline-parallel-size={}", nodes));
 }
 
-// Without Ray: vLLM's own processes on several nodes, since 0.11.1.
+// Without Ray: vLLM's own processes on several nodes. Releases that do not know --nnodes say so.
 Words vllm_words(const LaunchJob& job, std::size_t i) {
   Words words = {"vllm", "serve"};
   append(words, job.request.arguments);
@@ -164,16 +164,19 @@ Words vllm_words(const LaunchJob& job, std::size_t i) {
   return words;
 }
 
+bool is_mpi(Launcher launcher) { return launcher == Launcher::kMpirun || launcher == Launcher::kNcclTests; }
+
 Result<void> check_request(const LaunchJob& job) {
   const LaunchRequest& request = job.request;
-  const bool own_program = request.launcher == Launcher::kNcclTests;
-  if (request.arguments.empty() && !own_program)
+  if (request.arguments.empty() && request.launcher != Launcher::kNcclTests)
     return fail(ErrorKind::kBadInput, "what shall be started? Write it behind --");
   if (request.container && !is_pytorch(request.launcher))
     return fail(
         ErrorKind::kBadInput,
         "--container is for torchrun and vllm, which are started on each node; mpirun and srun start the "
         "ranks themselves");
+  if (std::ranges::find(request.arguments, ":") != request.arguments.end() && is_mpi(request.launcher))
+    return fail(ErrorKind::kBadInput, "mpirun takes a lone : for the beginning of another program");
   if (!job.same_gpus() && (request.launcher == Launcher::kSrun || request.launcher == Launcher::kVllm))
     return fail(ErrorKind::kBadInput,
                 "the nodes have different numbers of GPUs, which srun and vLLM cannot take");

@@ -30,25 +30,22 @@ Words run_words(const LaunchNode& node, const NodeCommand& command, const std::s
 
 // compose puts variables of the shell in place of $NAME, Kubernetes those of the pod in place of $(NAME): $$
 // stands for $ in both.
-std::string scalar(std::string_view text, bool after_every_dollar) {
+std::string scalar(std::string_view text) {
   std::string escaped;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    escaped += text[i];
-    if (text[i] == '$' && (after_every_dollar || text.substr(i + 1).starts_with('('))) escaped += '$';
-  }
+  for (const char c : text) escaped += c == '$' ? "$$" : std::string(1, c);
   return yaml_quoted(escaped);
 }
 
 std::string compose_list(const Words& words, std::size_t from, std::size_t to) {
   std::string text;
   for (std::size_t i = from; i < to && i < words.size(); ++i)
-    text += fmt::format("      - {}\n", scalar(words[i], true));
+    text += fmt::format("      - {}\n", scalar(words[i]));
   return text;
 }
 
 std::string compose_file(const LaunchNode& node, const NodeCommand& command, const std::string& image) {
-  std::string text = fmt::format("services:\n  job:\n    image: {}\n    network_mode: host\n    ipc: host\n",
-                                 scalar(image, true));
+  std::string text =
+      fmt::format("services:\n  job:\n    image: {}\n    network_mode: host\n    ipc: host\n", scalar(image));
   if (node.rdma)
     text +=
         "    devices:\n      - \"/dev/infiniband:/dev/infiniband\"\n"
@@ -59,7 +56,7 @@ std::string compose_file(const LaunchNode& node, const NodeCommand& command, con
       "            - driver: nvidia\n              count: all\n              capabilities: [gpu]\n";
   if (!command.environment.empty()) text += "    environment:\n";
   for (const EnvironmentVariable& one : command.environment)
-    text += fmt::format("      {}: {}\n", one.name, scalar(one.value, true));
+    text += fmt::format("      {}: {}\n", one.name, scalar(one.value));
   text += "    entrypoint:\n" + compose_list(command.words, 0, 1);
   text += "    command:\n" + compose_list(command.words, 1, command.words.size());
   return text;
@@ -68,7 +65,7 @@ std::string compose_file(const LaunchNode& node, const NodeCommand& command, con
 std::string pod_list(const Words& words, std::size_t from, std::size_t to) {
   std::string text;
   for (std::size_t i = from; i < to && i < words.size(); ++i)
-    text += fmt::format("        - {}\n", scalar(words[i], false));
+    text += fmt::format("        - {}\n", scalar(words[i]));
   return text;
 }
 
@@ -85,7 +82,7 @@ std::string pod_file(const LaunchJob& job, const LaunchNode& node, const NodeCom
   text += "      args:\n" + pod_list(command.words, 1, command.words.size());
   if (!command.environment.empty()) text += "      env:\n";
   for (const EnvironmentVariable& one : command.environment)
-    text += fmt::format("        - name: {}\n          value: {}\n", one.name, scalar(one.value, false));
+    text += fmt::format("        - name: {}\n          value: {}\n", one.name, scalar(one.value));
   text += fmt::format("      resources:\n        limits:\n          nvidia.com/gpu: \"{}\"\n", node.gpus);
   if (node.rdma)
     text += fmt::format(

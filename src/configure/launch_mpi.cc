@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "configure/launch_job.h"
 
@@ -99,7 +100,7 @@ Result<NodeCommand> mpirun_command(LaunchJob& job) {
   }
   // Its own messages are few: over TCP they cannot stumble over the RDMA that is to be measured.
   if (job.request.launcher == Launcher::kNcclTests)
-    add_all(command.words, {"--mca", "pml", "ob1", "--mca", "btl", "self,vader,tcp"});
+    add_all(command.words, {"--mca", "pml", "ob1", "--mca", "btl", "self,tcp"});
   for (const EnvironmentVariable& one : parted(job, job.nodes.front()).first)
     add_all(command.words, {"-x", fmt::format("{}={}", one.name, one.value)});
   add_contexts(job, command.words);

@@ -131,18 +131,24 @@ bool meets_the_others(const Target& target) {
   return false;
 }
 
+// Which interface is up now does not matter where the variable says the right one.
+bool is_contact(const Wisher& wisher, const std::vector<std::string>& wanted) {
+  const auto& taken = wisher.target.view.nccl_choices.interfaces;
+  if (wisher.settings.value("NCCL_SOCKET_IFNAME") == fmt::format("={}", fmt::join(wanted, ","))) return true;
+  if (taken.empty()) return false;
+  if (wisher.rdma_ends.empty())
+    return std::set(taken.begin(), taken.end()) == std::set(wanted.begin(), wanted.end());
+  return taken.front() == wanted.front() || meets_the_others(wisher.target);
+}
+
 void need_contact(Wisher& wisher, const std::vector<std::string>& wanted) {
   const auto& taken = wisher.target.view.nccl_choices.interfaces;
-  std::optional<bool> met;
-  if (!taken.empty()) {
-    const bool same = wanted.size() == 1
-                          ? taken.front() == wanted.front()
-                          : std::set(taken.begin(), taken.end()) == std::set(wanted.begin(), wanted.end());
-    if (same || (wanted.size() == 1 && meets_the_others(wisher.target))) met = true;
-  }
+  const bool met = is_contact(wisher, wanted);
   wisher.need(
       fmt::format("NCCL's first contact goes over {}, or another way to every node", fmt::join(wanted, ", ")),
-      met, taken.empty() ? "" : "NCCL takes " + taken.front() + ", and whether others reach it is not known");
+      met ? std::optional(true) : std::nullopt,
+      taken.empty() ? "no interface of NCCL's choice is up"
+                    : "NCCL takes " + taken.front() + ", and whether others reach it is not known");
 }
 
 // Without RDMA the rails carry the data over TCP, and NCCL spreads it over all interfaces that it is given.

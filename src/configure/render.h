@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "configure/setting.h"
 #include "configure/target.h"
 
 namespace railbed {

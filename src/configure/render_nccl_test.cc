@@ -110,21 +110,55 @@ Sample machine(const std::string& folder) {
   return sample(cluster.value_or(Cluster{}), facts_of_machine(folder));
 }
 
+std::vector<std::string> unmet(const Setting& setting) {
+  std::vector<std::string> found;
+  for (const Need& need : setting.needs)
+    if (need.now != true) found.push_back(need.what + ": " + need.found);
+  return found;
+}
+
 TEST(RenderNccl, ListsTheDevicesOfTheRailsExactly) {
-  const Sample h100 = machine("h100-cx7");
-  EXPECT_EQ(variables_of(h100, "gpu01"), Texts{"?"});
-  EXPECT_EQ(variables_of(machine("spark-two-rails"), "spark-01"), Texts{"?"});
-  EXPECT_EQ(variables_of(machine("v100-cx3pro"), "gpuserver1"), Texts{"?"});
-  EXPECT_EQ(variables_of(machine("v100-nccl-old-library"), "gpuserver1"), Texts{"?"});
-  for (const auto* name : {"h100-cx7", "spark-two-rails", "v100-cx3pro", "v100-nccl-old-library"})
-    for (const Setting& one :
-         machine(name).render(machine(name).evidence->nodes.begin()->first, Section::kNccl)) {
-      for (const auto& n : one.needs)
-        printf("%s need %s: %d found %s\n", name, n.what.c_str(), n.now ? *n.now : -1, n.found.c_str());
-      for (const auto& n : one.notes) printf("%s note %s\n", name, n.c_str());
-      for (const auto& n : one.contradictions)
-        printf("%s against %s %s\n", name, n.path.c_str(), n.why.c_str());
-    }
+  EXPECT_EQ(variables_of(machine("h100-cx7"), "gpu01"),
+            (Texts{"NCCL_IB_HCA==mlx5_0:1,mlx5_1:1,mlx5_2:1,mlx5_3:1,mlx5_4:1,mlx5_5:1,mlx5_6:1,mlx5_7:1",
+                   "NCCL_SOCKET_IFNAME==ens11np0", "NCCL_IB_TC=104", "NCCL_IB_ADDR_RANGE=10.0.0.0/13",
+                   "NCCL_CROSS_NIC=0"}));
+  EXPECT_EQ(variables_of(machine("spark-two-rails"), "spark-01"),
+            (Texts{"NCCL_IB_HCA==roceP2p1s0f0:1,rocep1s0f0:1", "NCCL_SOCKET_IFNAME==enP2p1s0f0np0",
+                   "NCCL_IB_ADDR_RANGE=192.168.100.0/23", "NCCL_CROSS_NIC=0"}));
+  EXPECT_EQ(variables_of(machine("r730-cx4"), "r730-a"),
+            (Texts{"NCCL_IB_HCA==mlx5_0:1", "NCCL_SOCKET_IFNAME==ib0"}));
+}
+
+TEST(RenderNccl, PinsTheGidOnlyForNcclBefore221) {
+  const Sample old = machine("v100-nccl-old-library");
+  EXPECT_EQ(variables_of(old, "gpuserver1"),
+            (Texts{"NCCL_IB_HCA==mlx4_0:1,mlx4_0:2", "NCCL_SOCKET_IFNAME==ens6", "NCCL_IB_GID_INDEX=3",
+                   "NCCL_CROSS_NIC=0"}));
+  const Setting setting = old.render("gpuserver1", Section::kNccl).front();
+  EXPECT_EQ(unmet(setting),
+            (Texts{"NCCL sends from each rail's own address over RoCE v2: on mlx4_0/1 it sends "
+                   "from fe80::268a:7ff:fe52:aa10"}));
+  EXPECT_EQ(setting.notes,
+            (Texts{"NCCL_IB_ADDR_FAMILY=AF_INET of /etc/nccl.conf:1 is not kept: the file says what "
+                   "the rails need"}));
+}
+
+// What other files say and NCCL chooses well by itself counts.
+TEST(RenderNccl, HasNoOpenNeedWhereNcclUsesTheRailsAlready) {
+  for (const auto& [folder, node] : {std::pair("h100-cx7", "gpu01"), std::pair("v100-cx3pro", "gpuserver1"),
+                                     std::pair("spark-two-rails", "spark-01")}) {
+    const Setting setting = machine(folder).render(node, Section::kNccl).front();
+    EXPECT_EQ(unmet(setting), Texts{}) << folder;
+    EXPECT_TRUE(setting.contradictions.empty()) << folder << " " << setting.contradictions[0].why;
+  }
+}
+
+TEST(RenderNccl, NamesTheFilesThatWin) {
+  const Setting setting = machine("spark-hca-one-half").render("spark-01", Section::kNccl).front();
+  EXPECT_FALSE(unmet(setting).empty());
+  ASSERT_EQ(setting.contradictions.size(), 1U);
+  EXPECT_EQ(setting.contradictions[0].path, "/etc/profile.d/nccl-env.sh");
+  EXPECT_TRUE(setting.contradictions[0].why.starts_with("NCCL_IB_HCA==")) << setting.contradictions[0].why;
 }
 
 // The node with our file and nothing else that tells NCCL anything.
@@ -148,7 +182,7 @@ Facts with_only(const Facts& facts, const std::string& content) {
 
 // What is wrong with the machine itself, which no variable mends.
 bool of_the_machine(const nccl::Complaint& complaint) {
-  return complaint.id == "port-down" || complaint.id == "no-interface";
+  return complaint.id == "port-down" || complaint.id == "no-interface" || complaint.id == "no-gid-in-range";
 }
 
 TEST(RenderNccl, PassesOurOwnLintOnEveryMachine) {
@@ -165,6 +199,8 @@ TEST(RenderNccl, PassesOurOwnLintOnEveryMachine) {
       auto changed = before.evidence->nodes;
       changed[name] = with_only(facts, settings[0].files[0].content);
       const Sample after = sample(before.evidence->cluster, std::move(changed));
+      for (const Setting& now : after.render(name, Section::kNccl))
+        EXPECT_EQ(unmet(now), Texts{}) << folder << " " << name;
       for (const nccl::Complaint& one : after.survey->find(name)->nccl_complaints)
         EXPECT_TRUE(of_the_machine(one)) << folder << " " << name << ": " << one.id << " " << one.variable
                                          << "=" << one.value << " " << one.message;
