@@ -51,7 +51,7 @@ def shells_read_words(folder):
 
 
 def open_mpi_gives_ranks_their_variables(folder):
-    script = 'echo "$OMPI_COMM_WORLD_RANK $NCCL_SOCKET_IFNAME $1"'
+    script = 'printf "%s %s %s\\n" "$OMPI_COMM_WORLD_RANK" "$NCCL_SOCKET_IFNAME" "$1"'
     line, = commands(launch(folder, "mpirun", "--", "sh", "-c", script, "sh", ODD))
     words = ["localhost:4" if word.startswith("10.0.0.") and ":" in word else word for word in shlex.split(line)]
     if os.geteuid() == 0:

@@ -185,28 +185,35 @@ bool of_the_machine(const nccl::Complaint& complaint) {
   return complaint.id == "port-down" || complaint.id == "no-interface" || complaint.id == "no-gid-in-range";
 }
 
+// How many nodes got a file.
+int judge(const std::string& folder) {
+  const Sample before = machine(folder);
+  auto changed = before.evidence->nodes;
+  std::vector<std::string> written;
+  for (auto& [name, facts] : changed) {
+    const NodeView* const view = before.survey->find(name);
+    if (view->wanted == nullptr || !platform_of(*view->wanted, facts)) continue;
+    const auto settings = before.render(name, Section::kNccl);
+    if (settings.empty()) continue;
+    facts = with_only(facts, settings[0].files[0].content);
+    written.push_back(name);
+  }
+  const Sample after = sample(before.evidence->cluster, std::move(changed));
+  for (const std::string& name : written) {
+    for (const Setting& now : after.render(name, Section::kNccl))
+      EXPECT_EQ(unmet(now), Texts{}) << folder << " " << name;
+    for (const nccl::Complaint& one : after.survey->find(name)->nccl_complaints)
+      EXPECT_TRUE(of_the_machine(one)) << folder << " " << name << ": " << one.id << " " << one.variable
+                                       << "=" << one.value << " " << one.message;
+  }
+  return static_cast<int>(written.size());
+}
+
 TEST(RenderNccl, PassesOurOwnLintOnEveryMachine) {
   int judged = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(RAILBED_SOURCE_DIR "/tests/machines")) {
-    if (!std::filesystem::exists(entry.path() / "cluster.yaml")) continue;
-    const std::string folder = entry.path().filename().string();
-    const Sample before = machine(folder);
-    for (const auto& [name, facts] : before.evidence->nodes) {
-      const NodeView* const view = before.survey->find(name);
-      if (view->wanted == nullptr || !platform_of(*view->wanted, facts)) continue;
-      const auto settings = before.render(name, Section::kNccl);
-      if (settings.empty()) continue;
-      auto changed = before.evidence->nodes;
-      changed[name] = with_only(facts, settings[0].files[0].content);
-      const Sample after = sample(before.evidence->cluster, std::move(changed));
-      for (const Setting& now : after.render(name, Section::kNccl))
-        EXPECT_EQ(unmet(now), Texts{}) << folder << " " << name;
-      for (const nccl::Complaint& one : after.survey->find(name)->nccl_complaints)
-        EXPECT_TRUE(of_the_machine(one)) << folder << " " << name << ": " << one.id << " " << one.variable
-                                         << "=" << one.value << " " << one.message;
-      ++judged;
-    }
-  }
+  for (const auto& entry : std::filesystem::directory_iterator(RAILBED_SOURCE_DIR "/tests/machines"))
+    if (std::filesystem::exists(entry.path() / "cluster.yaml"))
+      judged += judge(entry.path().filename().string());
   EXPECT_GT(judged, 100);
 }
 
