@@ -31,6 +31,7 @@ Action declare_completion(CLI::App& app);
 Action declare_explain(CLI::App& app);
 Action declare_facts(CLI::App& app);
 Action declare_init(CLI::App& app);
+Action declare_launch(CLI::App& app);
 Action declare_nccl(CLI::App& app);
 Action declare_plan(CLI::App& app);
 Action declare_prove(CLI::App& app);

@@ -20,6 +20,7 @@ constexpr Command kCommands[] = {
     {"rules", "list every rule that verify applies", declare_rules},
     {"explain", "what a rule or an Xid means, and what to do", declare_explain},
     {"nccl", "lint NCCL variables, predict its choices, explain its log", declare_nccl},
+    {"launch", "the exact commands that start a job on all nodes, over the right networks", declare_launch},
     {"agent", "answer a controller on stdin and stdout; started by other commands", declare_agent},
     {"completion", "print a completion script for bash, zsh or fish", declare_completion},
 };

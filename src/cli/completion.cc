@@ -45,6 +45,7 @@ std::string argument_words(std::string_view command) {
   if (command == "explain") return rule_words();
   if (command == "bench") return "tcp rdma ladder pairs storage train gpu collectives";
   if (command == "runs") return "show export import baseline remove";
+  if (command == "launch") return "torchrun vllm mpirun srun nccl-tests";
   if (command == "completion") return "bash zsh fish";
   return "";
 }

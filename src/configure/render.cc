@@ -13,6 +13,7 @@ struct Renderer {
 // In the order in which settings are made, a line each.
 // clang-format off
 constexpr Renderer kRenderers[] = {
+    {Section::kPackages, render_packages},
     {Section::kNetwork, render_network},
     {Section::kHosts, render_hosts},
     {Section::kSysctl, render_sysctl},
@@ -23,6 +24,10 @@ constexpr Renderer kRenderers[] = {
     {Section::kQos, render_qos},
     {Section::kIpoib, render_ipoib},
     {Section::kOpensm, render_opensm},
+    {Section::kNccl, render_nccl},
+    {Section::kConsole, render_console},
+    {Section::kSsh, render_ssh},
+    {Section::kExporters, render_exporters},
 };
 // clang-format on
 

@@ -4,6 +4,7 @@
 
 #include <unordered_map>
 
+#include "configure/contact.h"
 #include "configure/files.h"
 #include "configure/render.h"
 
@@ -14,13 +15,6 @@ struct HostName {
   IpAddress address;
   std::string name;
 };
-
-// Where the node answers: its management address, else the address that ssh goes to.
-std::optional<IpAddress> own_address(const Node& node) {
-  if (node.configure.management_address) return node.configure.management_address->address;
-  const auto at = node.ssh.find('@');
-  return IpAddress::parse(at == std::string::npos ? node.ssh : node.ssh.substr(at + 1));
-}
 
 std::vector<HostName> names_in(const Cluster& cluster) {
   std::vector<HostName> names;

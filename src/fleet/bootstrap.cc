@@ -24,6 +24,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/shell.h"
 #include "base/text.h"
 
 namespace railbed::fleet {
@@ -106,12 +107,6 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 }
 
 }  // namespace
-
-std::string shell_quote(std::string_view text) {
-  std::string quoted(text);
-  replace_all(quoted, "'", "'\\''");
-  return "'" + quoted + "'";
-}
 
 std::string bootstrap_command(const std::vector<AgentBinaries::Known>& agents, std::string_view nonce) {
   std::string arms;

@@ -28,7 +28,4 @@ std::string bootstrap_reply(std::size_t bytes, std::string_view packer);
 // 16 hexadecimal digits.
 std::string make_nonce();
 
-// One word for a POSIX shell.
-std::string shell_quote(std::string_view text);
-
 }  // namespace railbed::fleet

@@ -205,10 +205,11 @@ void gid_range(Linter& lint, const NcclVariable& set) {
              "Set NCCL_IB_ADDR_FAMILY to the range's family.");
     return;
   }
+  const NameList devices = NameList::parse(lint.settings.value("NCCL_IB_HCA"));
   std::vector<std::string> without;
   for (const Port& one : ports_of(lint.facts.rdma))
-    if (one.ethernet() && one.active() && one.port->gids.ok() &&
-        !choose_gid(*one.port, lint.settings, false).matched)
+    if (one.ethernet() && one.active() && devices.selects(one.device->name, one.port->number) &&
+        one.port->gids.ok() && !choose_gid(*one.port, lint.settings, false).matched)
       without.push_back(one.name());
   if (!without.empty())
     lint.say(Severity::kError, "no-gid-in-range", set, fmt::format("holds no GID of {}", list_text(without)),

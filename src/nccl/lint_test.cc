@@ -196,6 +196,20 @@ TEST(Lint, GidRangeWithoutAnAddress) {
   EXPECT_THAT(lint_of("NCCL_IB_ADDR_RANGE", "10.2.0.0/16"), IsEmpty());
 }
 
+TEST(Lint, GidRangeIsForThePortsThatNcclTakes) {
+  Facts facts = node({{"NCCL_IB_ADDR_RANGE", "10.2.0.0/16", "/etc/nccl.conf:1"}});
+  RdmaDevice storage = roce("mlx5_8", "0000:81:00.0");
+  RdmaPort port = storage.ports->front();
+  port.gids = have(std::vector<Gid>{gid(0, "172.20.0.1", "RoCE v2")});
+  storage.ports = have(std::vector<RdmaPort>{port});
+  facts.rdma.devices = have(std::vector<RdmaDevice>{roce("mlx5_0", "0000:17:00.0"), storage});
+  EXPECT_THAT(ids(lint(facts, {})), ElementsAre("no-gid-in-range"));
+  facts.nccl.system_file =
+      have(std::vector<NcclVariable>{{"NCCL_IB_ADDR_RANGE", "10.2.0.0/16", "/etc/nccl.conf:1"},
+                                     {"NCCL_IB_HCA", "=mlx5_0", "/etc/nccl.conf:2"}});
+  EXPECT_THAT(ids(lint(facts, {})), IsEmpty());
+}
+
 TEST(Lint, PrefixOfHca) {
   const auto complaints = lint(node({{"NCCL_IB_HCA", "mlx5_0,mlx5_1", "/etc/nccl.conf:1"}}), {});
   ASSERT_FALSE(complaints.empty());

@@ -1,0 +1,246 @@
+#include "configure/launch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/shell.h"
+#include "base/text.h"
+#include "configure/launch_job.h"
+#include "configure/nccl_wishes.h"
+
+namespace railbed {
+namespace {
+
+using Words = std::vector<std::string>;
+
+void append(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
+
+// ---- the nodes
+
+Result<std::vector<const NodeView*>> nodes_of(const Survey& survey, const std::vector<std::string>& names) {
+  std::vector<const NodeView*> nodes;
+  if (names.empty())
+    for (const Node& node : survey.evidence.cluster.nodes) nodes.push_back(survey.find(node.name));
+  for (const std::string& name : names) {
+    nodes.push_back(survey.find(name));
+    if (nodes.back() == nullptr || nodes.back()->wanted == nullptr)
+      return fail(ErrorKind::kBadInput, fmt::format("cluster.yaml knows no node \"{}\"", name));
+  }
+  if (nodes.empty() || nodes.front() == nullptr)
+    return fail(ErrorKind::kBadInput, "a launch wants a cluster.yaml that names nodes");
+  return nodes;
+}
+
+Result<int> gpus_of(const NodeView& view, std::vector<std::string>& notes) {
+  const auto& wanted = view.wanted->expect.gpus;
+  const int seen = static_cast<int>(items(view.facts->gpus.devices).size());
+  if (seen == 0 && !wanted)
+    return fail(
+        ErrorKind::kBadInput,
+        fmt::format("how many GPUs {} has is not known: say expect.gpus, or let railbed look", *view.name));
+  if (seen != 0 && wanted && seen != *wanted)
+    notes.push_back(fmt::format("{} shows {} GPUs and cluster.yaml expects {}: {} are used", *view.name, seen,
+                                *wanted, seen));
+  const int gpus = seen != 0 ? seen : *wanted;
+  if (gpus < 1) return fail(ErrorKind::kBadInput, fmt::format("{} has no GPU", *view.name));
+  return gpus;
+}
+
+Result<void> find_network(LaunchJob& job) {
+  if (job.alone()) return {};
+  std::vector<const NodeView*> views;
+  for (const LaunchNode& node : job.nodes) views.push_back(node.view);
+  job.contact = find_contact(views);
+  if (!job.contact)
+    return fail(
+        ErrorKind::kBadInput,
+        "no network is known that joins these nodes: say configure.management_interface, or give each node "
+        "an address on one rail");
+  for (std::size_t i = 0; i < job.nodes.size(); ++i)
+    if (!job.contact->ends[i].address)
+      return fail(
+          ErrorKind::kBadInput,
+          fmt::format("the address of {} on {} is not known: say configure.management_address, or let "
+                      "railbed look",
+                      job.contact->ends[i].interface, job.node(i)));
+  return {};
+}
+
+// ---- what programs are told of the networks
+
+bool is_pytorch(Launcher launcher) { return launcher == Launcher::kTorchrun || launcher == Launcher::kVllm; }
+
+// Gloo and TensorPipe take a name as it is, without NCCL's "=" (torch/csrc/distributed/c10d).
+void add_networks(const LaunchJob& job, std::size_t i, std::vector<EnvironmentVariable>& environment) {
+  if (!job.contact) return;
+  const std::string interface(job.contact->ends[i].interface);
+  if (is_pytorch(job.request.launcher) || job.request.launcher == Launcher::kSrun) {
+    environment.push_back({"GLOO_SOCKET_IFNAME", interface});
+    environment.push_back({"TP_SOCKET_IFNAME", interface});
+  }
+  if (job.request.launcher == Launcher::kVllm) environment.push_back({"VLLM_HOST_IP", job.address(i)});
+}
+
+// The platform does not matter to NCCL, and a launch does not wait for it to be known.
+void add_environment(const Survey& survey, LaunchJob& job, std::size_t i) {
+  LaunchNode& node = job.nodes[i];
+  const NcclWishes wishes = nccl_wishes(Target{survey, *node.view, {}});
+  for (const NcclWish& one : wishes.variables) {
+    // Of the nodes of this job, which may be fewer than the file is for.
+    const bool first_contact = one.name == "NCCL_SOCKET_IFNAME" && job.contact && node.rdma;
+    node.environment.push_back(
+        {one.name, first_contact ? fmt::format("={}", job.contact->ends[i].interface) : one.value});
+  }
+  for (const std::string& note : wishes.notes) {
+    std::string text = fmt::format("{}: {}", job.node(i), note);
+    if (std::ranges::find(job.notes, text) == job.notes.end()) job.notes.push_back(std::move(text));
+  }
+  add_networks(job, i, node.environment);
+}
+
+Result<LaunchJob> make_job(const Survey& survey, const LaunchRequest& request) {
+  LaunchJob job{request};
+  const auto views = nodes_of(survey, request.nodes);
+  if (!views) return fail(views.error());
+  for (const NodeView* const view : *views) {
+    const auto gpus = gpus_of(*view, job.notes);
+    if (!gpus) return fail(gpus.error());
+    const bool rdma = std::ranges::any_of(
+        view->ends, [](const RailEnd& end) { return end.rail != nullptr && end.wants_rdma(); });
+    job.nodes.push_back({view, *gpus, rdma});
+  }
+  if (auto found = find_network(job); !found) return fail(found.error());
+  for (std::size_t i = 0; i < job.nodes.size(); ++i) add_environment(survey, job, i);
+  return job;
+}
+
+// ---- programs that are started on each node
+
+// The static rendezvous: with c10d's, a host has to recognise itself by its name's address, which many do
+// not.
+Words torchrun_words(const LaunchJob& job, std::size_t i) {
+  Words words = {"torchrun"};
+  if (job.alone())
+    append(words, {"--standalone", fmt::format("--nproc-per-node={}", job.nodes[i].gpus)});
+  else
+    append(words, {fmt::format("--nnodes={}", job.nodes.size()),
+                   fmt::format("--nproc-per-node={}", job.nodes[i].gpus), fmt::format("--node-rank={}", i),
+                   "--master-addr=" + job.master(), fmt::format("--master-port={}", job.request.port)});
+  append(words, job.request.arguments);
+  return words;
+}
+
+bool mentions(const Words& arguments, std::initializer_list<std::string_view> options) {
+  return std::ranges::any_of(arguments, [&](const std::string& one) {
+    return std::ranges::any_of(options, [&](std::string_view option) {
+      return one == option || one.starts_with(fmt::format("{}=", option));
+    });
+  });
+}
+
+// Tensor parallel within a node, pipeline parallel between nodes, as vLLM's documents recommend; nodes with
+// one GPU each are tensor parallel, for a pipeline makes a single request no faster.
+void add_parallel(const LaunchJob& job, Words& words) {
+  if (mentions(words, {"--tensor-parallel-size", "-tp", "--pipeline-parallel-size", "-pp",
+                       "--data-parallel-size", "-dp"}))
+    return;
+  const int gpus = job.nodes.front().gpus;
+  const int nodes = static_cast<int>(job.nodes.size());
+  words.push_back(fmt::format("--tensor-parallel-size={}", gpus == 1 ? nodes : gpus));
+  if (gpus > 1 && nodes > 1) words.push_back(fmt::format("--pipeline-parallel-size={}", nodes));
+}
+
+// Without Ray: vLLM's own processes on several nodes. Releases that do not know --nnodes say so.
+Words vllm_words(const LaunchJob& job, std::size_t i) {
+  Words words = {"vllm", "serve"};
+  append(words, job.request.arguments);
+  add_parallel(job, words);
+  if (job.alone()) return words;
+  append(words, {"--distributed-executor-backend=mp", fmt::format("--nnodes={}", job.nodes.size()),
+                 fmt::format("--node-rank={}", i), "--master-addr=" + job.master(),
+                 fmt::format("--master-port={}", job.request.port)});
+  if (i > 0) words.push_back("--headless");
+  return words;
+}
+
+bool is_mpi(Launcher launcher) { return launcher == Launcher::kMpirun || launcher == Launcher::kNcclTests; }
+
+Result<void> check_request(const LaunchJob& job) {
+  const LaunchRequest& request = job.request;
+  if (request.arguments.empty() && request.launcher != Launcher::kNcclTests)
+    return fail(ErrorKind::kBadInput, "what shall be started? Write it behind --");
+  if (request.container && !is_pytorch(request.launcher))
+    return fail(
+        ErrorKind::kBadInput,
+        "--container is for torchrun and vllm, which are started on each node; mpirun and srun start the "
+        "ranks themselves");
+  if (std::ranges::find(request.arguments, ":") != request.arguments.end() && is_mpi(request.launcher))
+    return fail(ErrorKind::kBadInput, "mpirun takes a lone : for the beginning of another program");
+  if (!job.same_gpus() && (request.launcher == Launcher::kSrun || request.launcher == Launcher::kVllm))
+    return fail(ErrorKind::kBadInput,
+                "the nodes have different numbers of GPUs, which srun and vLLM cannot take");
+  return {};
+}
+
+Result<void> add_commands(LaunchJob& job, Launch& launch) {
+  const Launcher launcher = job.request.launcher;
+  if (!is_pytorch(launcher)) {
+    auto command = launcher == Launcher::kSrun ? srun_command(job) : mpirun_command(job);
+    if (!command) return fail(command.error());
+    launch.commands.push_back(*std::move(command));
+    return {};
+  }
+  for (std::size_t i = 0; i < job.nodes.size(); ++i) {
+    NodeCommand command{job.node(i), job.nodes[i].environment,
+                        launcher == Launcher::kVllm ? vllm_words(job, i) : torchrun_words(job, i)};
+    if (auto done = contain(job, job.nodes[i], command); !done) return done;
+    launch.commands.push_back(std::move(command));
+  }
+  return {};
+}
+
+}  // namespace
+
+bool LaunchJob::same_gpus() const {
+  return std::ranges::all_of(nodes, [&](const LaunchNode& one) { return one.gpus == nodes.front().gpus; });
+}
+
+int LaunchJob::all_gpus() const {
+  int all = 0;
+  for (const LaunchNode& one : nodes) all += one.gpus;
+  return all;
+}
+
+Result<Launch> plan_launch(const Survey& survey, const LaunchRequest& request) {
+  auto job = make_job(survey, request);
+  if (!job) return fail(job.error());
+  if (auto good = check_request(*job); !good) return fail(good.error());
+  Launch launch{job->contact ? job->contact->where : ""};
+  if (auto added = add_commands(*job, launch); !added) return fail(added.error());
+  launch.notes = std::move(job->notes);
+  return launch;
+}
+
+std::string to_text(const Launch& launch) {
+  std::string text;
+  if (!launch.contact.empty()) text += fmt::format("# ranks find each other over {}\n", launch.contact);
+  for (const std::string& note : launch.notes) text += fmt::format("# {}\n", printable(note));
+  bool first = true;
+  for (const NodeCommand& one : launch.commands) {
+    const bool documents = !one.file.empty();
+    if (documents && !first) text += "---\n";
+    first = false;
+    text += fmt::format("# on {}{}\n", one.node, documents ? ": " + shell_line(one.words) : "");
+    if (documents) {
+      text += one.file;
+      continue;
+    }
+    for (const EnvironmentVariable& variable : one.environment)
+      text += fmt::format("{}={} ", variable.name, shell_word(variable.value));
+    text += shell_line(one.words) + "\n";
+  }
+  return text;
+}
+
+}  // namespace railbed

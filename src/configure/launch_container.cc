@@ -1,0 +1,132 @@
+// Containers that see the fabric. Without the devices, locked memory and the node's own network NCCL goes
+// over TCP without a word; without shared memory ranks of one node do (docs/how-to/running-job.md).
+#include <fmt/format.h>
+
+#include "base/yaml.h"
+#include "configure/launch_job.h"
+
+namespace railbed {
+namespace {
+
+using Words = std::vector<std::string>;
+
+void extend(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
+
+// podman has GPUs by CDI, and SELinux keeps its containers from devices otherwise (NVIDIA Container Toolkit).
+Words run_words(const LaunchNode& node, const NodeCommand& command, const std::string& image, bool podman) {
+  Words words = {podman ? "podman" : "docker", "run", "--rm", "--network", "host", "--ipc", "host"};
+  if (podman)
+    extend(words, {"--security-opt", "label=disable", "--device", "nvidia.com/gpu=all"});
+  else
+    extend(words, {"--gpus", "all"});
+  if (node.rdma)
+    extend(words, {"--device", "/dev/infiniband", "--cap-add", "IPC_LOCK", "--ulimit", "memlock=-1:-1"});
+  for (const EnvironmentVariable& one : command.environment)
+    extend(words, {"--env", fmt::format("{}={}", one.name, one.value)});
+  extend(words, {"--entrypoint", command.words.front(), image});
+  words.insert(words.end(), command.words.begin() + 1, command.words.end());
+  return words;
+}
+
+// compose puts variables of the shell in place of $NAME, Kubernetes those of the pod in place of $(NAME): $$
+// stands for $ in both.
+std::string scalar(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) escaped += c == '$' ? "$$" : std::string(1, c);
+  return yaml_quoted(escaped);
+}
+
+std::string compose_list(const Words& words, std::size_t from, std::size_t to) {
+  std::string text;
+  for (std::size_t i = from; i < to && i < words.size(); ++i)
+    text += fmt::format("      - {}\n", scalar(words[i]));
+  return text;
+}
+
+std::string compose_file(const LaunchNode& node, const NodeCommand& command, const std::string& image) {
+  std::string text =
+      fmt::format("services:\n  job:\n    image: {}\n    network_mode: host\n    ipc: host\n", scalar(image));
+  if (node.rdma)
+    text +=
+        "    devices:\n      - \"/dev/infiniband:/dev/infiniband\"\n"
+        "    cap_add:\n      - IPC_LOCK\n"
+        "    ulimits:\n      memlock:\n        soft: -1\n        hard: -1\n";
+  text +=
+      "    deploy:\n      resources:\n        reservations:\n          devices:\n"
+      "            - driver: nvidia\n              count: all\n              capabilities: [gpu]\n";
+  if (!command.environment.empty()) text += "    environment:\n";
+  for (const EnvironmentVariable& one : command.environment)
+    text += fmt::format("      {}: {}\n", one.name, scalar(one.value));
+  text += "    entrypoint:\n" + compose_list(command.words, 0, 1);
+  text += "    command:\n" + compose_list(command.words, 1, command.words.size());
+  return text;
+}
+
+std::string pod_list(const Words& words, std::size_t from, std::size_t to) {
+  std::string text;
+  for (std::size_t i = from; i < to && i < words.size(); ++i)
+    text += fmt::format("        - {}\n", scalar(words[i]));
+  return text;
+}
+
+// The limit of locked memory is the container runtime's own in Kubernetes, without limit as its unit is
+// shipped. A pod names its node, for its rank and addresses are that node's.
+std::string pod_file(const LaunchJob& job, const LaunchNode& node, const NodeCommand& command,
+                     const std::string& image, std::string_view name) {
+  std::string text = fmt::format(
+      "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {}\nspec:\n  restartPolicy: Never\n  hostNetwork: true\n"
+      "  dnsPolicy: ClusterFirstWithHostNet\n  nodeSelector:\n    kubernetes.io/hostname: {}\n  containers:\n"
+      "    - name: job\n      image: {}\n",
+      yaml_quoted(name), yaml_quoted(command.node), yaml_quoted(image));
+  text += "      command:\n" + pod_list(command.words, 0, 1);
+  text += "      args:\n" + pod_list(command.words, 1, command.words.size());
+  if (!command.environment.empty()) text += "      env:\n";
+  for (const EnvironmentVariable& one : command.environment)
+    text += fmt::format("        - name: {}\n          value: {}\n", one.name, scalar(one.value));
+  text += fmt::format("      resources:\n        limits:\n          nvidia.com/gpu: \"{}\"\n", node.gpus);
+  if (node.rdma)
+    text += fmt::format(
+        "          {}: \"1\"\n      securityContext:\n        capabilities:\n          add: [IPC_LOCK]\n",
+        yaml_quoted(job.request.rdma_resource));
+  return text +
+         "      volumeMounts:\n        - name: shm\n          mountPath: /dev/shm\n"
+         "  volumes:\n    - name: shm\n      emptyDir:\n        medium: Memory\n";
+}
+
+// Names of pods and files: RFC 1123 labels are lower case.
+std::string job_name(const NodeCommand& command) {
+  std::string name = "job-";
+  for (const char c : command.node) {
+    const bool lower_or_digit = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : lower_or_digit ? c : '-';
+  }
+  return name;
+}
+
+}  // namespace
+
+Result<void> contain(const LaunchJob& job, const LaunchNode& node, NodeCommand& command) {
+  if (!job.request.container) return {};
+  const std::string image =
+      job.request.image.empty() ? node.view->wanted->expect.container.value_or("") : job.request.image;
+  if (image.empty()) return fail(ErrorKind::kBadInput, "--container wants --image, or expect.container");
+  const std::string name = job_name(command);
+  switch (*job.request.container) {
+    case ContainerForm::kDocker:
+    case ContainerForm::kPodman:
+      command.words = run_words(node, command, image, *job.request.container == ContainerForm::kPodman);
+      break;
+    case ContainerForm::kCompose:
+      command.file = compose_file(node, command, image);
+      command.words = {"docker", "compose", "--file", name + ".yaml", "up"};
+      break;
+    case ContainerForm::kKubernetes:
+      command.file = pod_file(job, node, command, image, name);
+      command.words = {"kubectl", "apply", "--filename", name + ".yaml"};
+      break;
+  }
+  command.environment.clear();
+  return {};
+}
+
+}  // namespace railbed

@@ -1,0 +1,136 @@
+// mpirun and srun: one command, started on the first node or on the login node, that starts every rank.
+//
+// Ranks are not bound: both would bind them by their number, and NCCL puts its threads near each rank's GPU
+// among the processors that the rank may use.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "configure/launch_job.h"
+
+namespace railbed {
+namespace {
+
+using Environment = std::vector<EnvironmentVariable>;
+
+bool everywhere(const LaunchJob& job, const EnvironmentVariable& variable) {
+  return std::ranges::all_of(job.nodes, [&](const LaunchNode& node) {
+    return std::ranges::find(node.environment, variable) != node.environment.end();
+  });
+}
+
+// What all nodes have in common, and what is this node's alone.
+std::pair<Environment, Environment> parted(const LaunchJob& job, const LaunchNode& node) {
+  std::pair<Environment, Environment> parts;
+  for (const EnvironmentVariable& one : node.environment)
+    (everywhere(job, one) ? parts.first : parts.second).push_back(one);
+  return parts;
+}
+
+// As mpirun's ssh reaches it, and "address:slots" holds no IPv6.
+std::string mpi_host(const LaunchJob& job, std::size_t i) {
+  const bool by_address = job.contact && job.contact->ends[i].address->is_v4();
+  return fmt::format("{}:{}", by_address ? job.address(i) : job.node(i), job.nodes[i].gpus);
+}
+
+// Open MPI takes a subnet where interfaces have different names. Empty: they have nothing in common.
+std::string mpi_network(const Contact& contact) {
+  const auto same = [&](auto member) {
+    return std::ranges::all_of(
+        contact.ends, [&](const ContactEnd& end) { return end.*member == contact.ends.front().*member; });
+  };
+  if (contact.ends.front().subnet && same(&ContactEnd::subnet)) return contact.ends.front().subnet->to_text();
+  return same(&ContactEnd::interface) ? std::string(contact.ends.front().interface) : "";
+}
+
+std::vector<std::string> mpi_program(const LaunchRequest& request) {
+  std::vector<std::string> words = request.arguments;
+  if (request.launcher != Launcher::kNcclTests) return words;
+  if (words.empty()) words = {"-b", "8", "-e", "4G", "-f", "2", "-g", "1"};
+  if (words.front().starts_with('-')) words.insert(words.begin(), "all_reduce_perf");
+  return words;
+}
+
+using Words = std::vector<std::string>;
+
+void add_all(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
+
+void add_own(const Environment& own, Words& words) {
+  if (own.empty()) return;
+  words.push_back("env");
+  for (const EnvironmentVariable& one : own) words.push_back(fmt::format("{}={}", one.name, one.value));
+}
+
+// One context for all nodes, or one for each where their variables differ: env stands before the program.
+void add_contexts(const LaunchJob& job, Words& words) {
+  const bool differ = std::ranges::any_of(
+      job.nodes, [&](const LaunchNode& node) { return !parted(job, node).second.empty(); });
+  Words hosts;
+  for (std::size_t i = 0; i < job.nodes.size(); ++i) hosts.push_back(mpi_host(job, i));
+  if (!differ) {
+    add_all(words,
+            {"-np", std::to_string(job.all_gpus()), "--host", fmt::format("{}", fmt::join(hosts, ","))});
+    return add_all(words, mpi_program(job.request));
+  }
+  for (std::size_t i = 0; i < job.nodes.size(); ++i) {
+    if (i > 0) words.push_back(":");
+    add_all(words, {"-np", std::to_string(job.nodes[i].gpus), "--host", hosts[i]});
+    add_own(parted(job, job.nodes[i]).second, words);
+    add_all(words, mpi_program(job.request));
+  }
+}
+
+}  // namespace
+
+Result<NodeCommand> mpirun_command(LaunchJob& job) {
+  NodeCommand command{job.node(0)};
+  command.words = {"mpirun", "--map-by", "slot", "--bind-to", "none"};
+  if (job.contact) {
+    const std::string network = mpi_network(*job.contact);
+    if (network.empty())
+      job.notes.push_back(
+          "mpirun takes every network: the nodes' ends have neither a subnet nor a name in common");
+    else
+      add_all(command.words,
+              {"--mca", "oob_tcp_if_include", network, "--mca", "btl_tcp_if_include", network});
+    job.notes.push_back(
+        fmt::format("{} has to reach the others by ssh as the user who starts this", job.node(0)));
+  }
+  // Its own messages are few: over TCP they cannot stumble over the RDMA that is to be measured.
+  if (job.request.launcher == Launcher::kNcclTests)
+    add_all(command.words, {"--mca", "pml", "ob1", "--mca", "btl", "self,tcp"});
+  for (const EnvironmentVariable& one : parted(job, job.nodes.front()).first)
+    add_all(command.words, {"-x", fmt::format("{}={}", one.name, one.value)});
+  add_contexts(job, command.words);
+  return command;
+}
+
+Result<NodeCommand> srun_command(LaunchJob& job) {
+  NodeCommand command{job.node(0)};
+  Environment own;
+  std::tie(command.environment, own) = parted(job, job.nodes.front());
+  for (const EnvironmentVariable& one : own)
+    job.notes.push_back(fmt::format(
+        "{} differs between nodes and is not said here: /etc/nccl.conf of each has to (railbed plan)",
+        one.name));
+  if (job.contact) {
+    command.environment.push_back({"MASTER_ADDR", job.master()});
+    command.environment.push_back({"MASTER_PORT", std::to_string(job.request.port)});
+  }
+  Words names;
+  for (std::size_t i = 0; i < job.nodes.size(); ++i) names.push_back(job.node(i));
+  const int gpus = job.nodes.front().gpus;
+  command.words = {"srun",
+                   "--export=ALL",
+                   fmt::format("--nodes={}", job.nodes.size()),
+                   fmt::format("--nodelist={}", fmt::join(names, ",")),
+                   fmt::format("--ntasks-per-node={}", gpus),
+                   fmt::format("--gpus-per-node={}", gpus),
+                   "--cpu-bind=none"};
+  add_all(command.words, job.request.arguments);
+  return command;
+}
+
+}  // namespace railbed
