@@ -10,8 +10,9 @@ struct Renderer {
 
 // In the order in which settings are made.
 constexpr Renderer kRenderers[] = {
-    {Section::kHosts, render_hosts},
-    {Section::kSysctl, render_sysctl},
+    {Section::kPackages, render_packages}, {Section::kHosts, render_hosts},
+    {Section::kSysctl, render_sysctl},     {Section::kConsole, render_console},
+    {Section::kSsh, render_ssh},           {Section::kExporters, render_exporters},
 };
 
 }  // namespace
