@@ -54,8 +54,7 @@ std::vector<std::string> headers_of(const Target& target) {
   return {package};
 }
 
-// Canonical's own packages, of the branches for servers: their modules are signed for Secure Boot and come
-// with each kernel. packages.ubuntu.com, nvidia-graphics-drivers-570-server
+// Canonical's own packages, of the branches for servers: packages.ubuntu.com, nvidia-driver-570-server-open
 PackagePlan of_ubuntu(const Target& target, int branch, ModuleKind kind) {
   const std::string driver =
       fmt::format("nvidia-driver-{}-server{}", branch, kind == ModuleKind::kOpen ? "-open" : "");
@@ -68,6 +67,11 @@ PackagePlan of_ubuntu(const Target& target, int branch, ModuleKind kind) {
         "NVSwitch needs nvidia-fabricmanager of exactly the driver's version: `systemctl enable "
         "--now nvidia-fabricmanager` once the node runs the new driver.");
   }
+  if (target.facts().system.kernel.signatures_required.value_or(false))
+    plan.notes.push_back(
+        fmt::format("This kernel loads signed modules only: install Canonical's signed ones first, `apt list "
+                    "'linux-modules-{}-*'` shows them by kernel, or enroll the key of DKMS.",
+                    driver.substr(0, 7) + driver.substr(14)));
   plan.steps = {{StepKind::kRefreshPackages, {}},
                 {StepKind::kInstallPackages, packages},
                 {StepKind::kHoldPackages, packages}};

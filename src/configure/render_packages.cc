@@ -42,11 +42,8 @@ Setting package_setting(std::string title, std::string reason) {
   return {.section = Section::kPackages, .title = std::move(title), .reason = std::move(reason)};
 }
 
-std::vector<Step> install_steps(std::vector<std::string> packages, bool hold) {
-  std::vector<Step> steps{{StepKind::kRefreshPackages, {}}, {StepKind::kInstallPackages, packages}};
-  for (std::string& one : packages) one.resize(std::min(one.size(), one.find('=')));
-  if (hold) steps.push_back({StepKind::kHoldPackages, std::move(packages)});
-  return steps;
+std::vector<Step> install_steps(std::vector<std::string> packages) {
+  return {{StepKind::kRefreshPackages, {}}, {StepKind::kInstallPackages, std::move(packages)}};
 }
 
 // The module for the next boot lies on the disk, perhaps another one than the one that runs.
@@ -66,10 +63,14 @@ std::optional<Need> kind_need(const Target& target, ModuleKind kind) {
   if (!target.configure().driver_kind) return std::nullopt;
   const bool open = kind == ModuleKind::kOpen;
   Need need{.what = fmt::format("the {} kernel modules", open ? "open" : "proprietary")};
-  const auto& runs_open = target.facts().gpus.open_module;
-  if (!target.looked() || !runs_open.ok()) return need;
-  return installed(std::move(need.what), *runs_open == open,
-                   fmt::format("the {} ones", *runs_open ? "open" : "proprietary"));
+  const Gpus& gpus = target.facts().gpus;
+  if (!target.looked()) return need;
+  if (gpus.open_module.ok()) need.now = *gpus.open_module == open;
+  if (gpus.module_file.ok() && !gpus.module_file->license.empty())
+    need.at_boot = (gpus.module_file->license.find("MIT") != std::string::npos) == open;
+  if (need.now == false || need.at_boot == false)
+    need.found = open ? "the proprietary ones" : "the open ones";
+  return need;
 }
 
 void decide_driver(const Target& target, const std::string& wanted, Setting& setting) {
@@ -156,10 +157,10 @@ Need toolkit_need(const Target& target, const std::string& wanted) {
 void add_toolkit(const Target& target, std::vector<Setting>& settings) {
   const auto& wanted = target.node().expect.cuda_toolkit;
   if (!wanted) return;
-  Setting setting =
-      package_setting(fmt::format("CUDA toolkit {}", *wanted),
-                      "what is compiled here is compiled with it; the package brings no driver, as "
-                      "the one that is called cuda would");
+  Setting setting = package_setting(
+      fmt::format("CUDA toolkit {}", *wanted),
+      "what is compiled here is compiled with it; its name holds the release, and it brings no driver, as "
+      "the one that is called cuda would");
   setting.needs = {toolkit_need(target, *wanted)};
   if (is_version(*wanted)) {
     const std::string release = release_of_toolkit(*wanted);
@@ -167,7 +168,7 @@ void add_toolkit(const Target& target, std::vector<Setting>& settings) {
     std::ranges::replace(package, '.', '-');
     setting.files = {cuda_path(release)};
     setting.notes = {nvidia_repository(target, package)};
-    setting.steps = install_steps({std::move(package)}, true);
+    setting.steps = install_steps({std::move(package)});
   } else {
     setting.notes = {fmt::format("expect.cuda_toolkit {} is no version, as in \"12.8\".", *wanted)};
   }
@@ -203,11 +204,10 @@ void add_nccl(const Target& target, std::vector<Setting>& settings) {
   const auto cuda = cuda_major(target.node().expect);
   const bool debian = target.platform.family == OsFamily::kDebian;
   if (is_version(*wanted) && cuda) {
-    setting.steps = install_steps(nccl_packages(target.platform.family, *wanted, *cuda), debian);
-    if (!debian) {
-      setting.steps.push_back({StepKind::kInstallPackages, {"python3-dnf-plugin-versionlock"}});
-      setting.steps.push_back({StepKind::kHoldPackages, {"libnccl", "libnccl-devel"}});
-    }
+    setting.steps = install_steps(nccl_packages(target.platform.family, *wanted, *cuda));
+    if (!debian) setting.steps.push_back({StepKind::kInstallPackages, {"python3-dnf-plugin-versionlock"}});
+    setting.steps.push_back({StepKind::kHoldPackages,
+                             {debian ? "libnccl2" : "libnccl", debian ? "libnccl-dev" : "libnccl-devel"}});
   } else {
     setting.notes = {
         "NCCL's packages are one for each CUDA: say expect.cuda_toolkit, and expect.nccl as in "
@@ -229,8 +229,8 @@ void add_mpi(const Target& target, std::vector<Setting>& settings) {
     need = installed(std::move(need.what), found.ok() && !found->empty(), "there is none");
   setting.needs = {std::move(need)};
   setting.steps = target.platform.family == OsFamily::kDebian
-                      ? install_steps({"openmpi-bin", "libopenmpi-dev"}, false)
-                      : install_steps({"openmpi", "openmpi-devel"}, false);
+                      ? install_steps({"openmpi-bin", "libopenmpi-dev"})
+                      : install_steps({"openmpi", "openmpi-devel"});
   if (target.platform.family == OsFamily::kRhel)
     setting.notes = {
         "It is an environment module there: `module load mpi/openmpi-x86_64` puts it into PATH."};
@@ -256,10 +256,8 @@ void add_rdma(const Target& target, std::vector<Setting>& settings) {
   setting.needs = {std::move(need)};
   setting.steps =
       target.platform.family == OsFamily::kDebian
-          ? install_steps({"rdma-core", "ibverbs-providers", "ibverbs-utils", "infiniband-diags", "perftest"},
-                          false)
-          : install_steps({"rdma-core", "libibverbs", "libibverbs-utils", "infiniband-diags", "perftest"},
-                          false);
+          ? install_steps({"rdma-core", "ibverbs-providers", "ibverbs-utils", "infiniband-diags", "perftest"})
+          : install_steps({"rdma-core", "libibverbs", "libibverbs-utils", "infiniband-diags", "perftest"});
   settings.push_back(std::move(setting));
 }
 
@@ -281,7 +279,7 @@ void add_container_toolkit(const Target& target, std::vector<Setting>& settings)
   Setting setting = package_setting("NVIDIA Container Toolkit", "without it a container sees no GPU");
   setting.needs = {
       installed("the container runtime hands out GPUs", toolkit_hands_out(target), "it does not")};
-  setting.steps = install_steps({"nvidia-container-toolkit"}, false);
+  setting.steps = install_steps({"nvidia-container-toolkit"});
   const bool podman = target.node().expect.container_runtime.value_or("docker") == "podman";
   setting.notes = {
       nvidia_repository(target, "nvidia-container-toolkit"),

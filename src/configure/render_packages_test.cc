@@ -88,6 +88,8 @@ TEST(RenderPackages, NcclIsThatOfItsCuda) {
                             {"libnccl2=2.28.9-*+cuda12.*", "libnccl-dev=2.28.9-*+cuda12.*"}}));
   EXPECT_EQ(settings[1].steps.back(), (Step{StepKind::kHoldPackages, {"libnccl2", "libnccl-dev"}}));
   EXPECT_TRUE(packages("os: ubuntu 24.04, nccl: 2.28.9").at(0).steps.empty());  // for which CUDA?
+  EXPECT_EQ(packages("os: rhel 9.4, cuda: '13.0', nccl: '2.28'").at(0).steps.back(),
+            (Step{StepKind::kHoldPackages, {"libnccl", "libnccl-devel"}}));
   EXPECT_THAT(packages("os: rhel 9.4, cuda: '13.0', nccl: '2.28'").at(0).steps,
               Contains(Step{StepKind::kInstallPackages,
                             {"libnccl-2.28.*+cuda13.*", "libnccl-devel-2.28.*+cuda13.*"}}));
@@ -122,6 +124,14 @@ TEST(RenderPackages, SeesAnotherDriverAndOneThatWaitsForTheNextBoot) {
   EXPECT_EQ(packages("driver: '999'", "", {{"gpu1", node}}).at(0).needs.at(0).at_boot, true);
 }
 
+TEST(RenderPackages, SaysWhereModulesHaveToBeSigned) {
+  auto facts = facts_of_machine("h100-toolkit-sound");
+  Facts node = facts.begin()->second;
+  node.system.kernel.signatures_required = {true, "/sys/kernel/security/lockdown"};
+  EXPECT_THAT(packages("driver: '570', gpu_model: H100", "", {{"gpu1", node}}).at(0).notes,
+              Contains(HasSubstr("'linux-modules-nvidia-570-server-open-*'")));
+}
+
 TEST(RenderPackages, RdmaIsForNodesWithARailOfIt) {
   const auto settings = sample(R"(
 railbed: 1
@@ -129,7 +139,7 @@ cluster: pair
 fabric: infiniband
 expect: {os: ubuntu 22.04}
 configure: {packages: true}
-nodes: gpu[1-2]
+nodes: ["gpu[1-2]"]
 rails:
   - {name: rail0, interface: ib0}
 )")

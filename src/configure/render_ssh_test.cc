@@ -20,7 +20,7 @@ fabric: roce
 topology: back-to-back
 expect: {os: ubuntu 22.04}
 configure: {user: ops, authorized_keys: ["ssh-ed25519 AAAAC3Nza ops@desk", "ssh-rsa AAAAB3Nza ops@home"]}
-nodes: gpu[1-2]
+nodes: ["gpu[1-2]"]
 rails:
   - {name: rail0, subnet: 10.0.0.0/24, interface: ens6, first_address: 10.0.0.1}
 )";
