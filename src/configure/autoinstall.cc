@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/ip.h"
+#include "base/yaml.h"
 #include "configure/files.h"
 #include "configure/platform.h"
 #include "configure/serial_console.h"
@@ -10,9 +11,9 @@
 namespace railbed {
 namespace {
 
-// For YAML and for kickstart, which both read it as one text. There are no control characters in what
-// cluster.yaml says.
-std::string quoted(std::string_view text) {
+// One word of a kickstart's line, which is read as a shell reads it (pykickstart's parser, by shlex). There
+// are no control characters in what cluster.yaml says.
+std::string kickstart_quoted(std::string_view text) {
   std::string all = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') all += '\\';
@@ -27,11 +28,11 @@ std::string head(const Node& node) {
 
 std::string netplan_address(const Configuration& configure) {
   if (!configure.management_address) return "        dhcp4: true\n";
-  std::string text =
-      fmt::format("        addresses:\n          - {}\n", quoted(configure.management_address->to_text()));
+  std::string text = fmt::format("        addresses:\n          - {}\n",
+                                 yaml_quoted(configure.management_address->to_text()));
   if (configure.management_gateway)
     text += fmt::format("        routes:\n          - to: default\n            via: {}\n",
-                        quoted(configure.management_gateway->to_text()));
+                        yaml_quoted(configure.management_gateway->to_text()));
   return text;
 }
 
@@ -39,11 +40,11 @@ std::string netplan_address(const Configuration& configure) {
 std::string autoinstall_network(const Configuration& configure) {
   if (!configure.management_interface) return "";
   std::string text = fmt::format("  network:\n    version: 2\n    ethernets:\n      {}:\n{}",
-                                 quoted(*configure.management_interface), netplan_address(configure));
+                                 yaml_quoted(*configure.management_interface), netplan_address(configure));
   if (configure.management_dns && !configure.management_dns->empty()) {
     text += "        nameservers:\n          addresses:\n";
     for (const IpAddress& server : *configure.management_dns)
-      text += fmt::format("            - {}\n", quoted(server.to_text()));
+      text += fmt::format("            - {}\n", yaml_quoted(server.to_text()));
   }
   return text;
 }
@@ -61,9 +62,9 @@ std::string autoinstall_user(const Node& node) {
       "        lock_passwd: true\n"
       "        sudo: \"ALL=(ALL) NOPASSWD:ALL\"\n"
       "        ssh_authorized_keys:\n",
-      quoted(node.name), quoted(*node.configure.user));
+      yaml_quoted(node.name), yaml_quoted(*node.configure.user));
   for (const std::string& key : *node.configure.authorized_keys)
-    text += fmt::format("          - {}\n", quoted(key));
+    text += fmt::format("          - {}\n", yaml_quoted(key));
   return text;
 }
 
@@ -137,7 +138,7 @@ std::string kickstart_network(const Node& node) {
 std::string kickstart_user(const Configuration& configure) {
   std::string text = fmt::format("rootpw --lock\nuser --name={} --groups=wheel --lock\n", *configure.user);
   for (const std::string& key : *configure.authorized_keys)
-    text += fmt::format("sshkey --username={} {}\n", *configure.user, quoted(key));
+    text += fmt::format("sshkey --username={} {}\n", *configure.user, kickstart_quoted(key));
   return text;
 }
 
@@ -193,7 +194,7 @@ Result<std::vector<InstallFile>> install_files(const Node& node) {
                     "reads neither",
                     node.name));
   return std::vector<InstallFile>{{"user-data", autoinstall_of(node)},
-                                  {"meta-data", fmt::format("instance-id: {}\n", quoted(node.name))}};
+                                  {"meta-data", fmt::format("instance-id: {}\n", yaml_quoted(node.name))}};
 }
 
 }  // namespace railbed
