@@ -23,6 +23,7 @@ struct Command {
 };
 
 Action declare_agent(CLI::App& app);
+Action declare_autoinstall(CLI::App& app);
 Action declare_bench(CLI::App& app);
 Action declare_capture(CLI::App& app);
 Action declare_check(CLI::App& app);

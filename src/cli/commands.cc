@@ -15,6 +15,7 @@ constexpr Command kCommands[] = {
     {"runs", "the history of benchmark runs", declare_runs},
     {"init", "look at live hosts and write a first cluster.yaml", declare_init},
     {"check", "validate a cluster.yaml and say what it describes", declare_check},
+    {"autoinstall", "what the installer of a bare machine reads", declare_autoinstall},
     {"facts", "what this machine is: everything the rules know, as text or JSON", declare_facts},
     {"capture", "pack what railbed reads of this machine into one file", declare_capture},
     {"rules", "list every rule that verify applies", declare_rules},

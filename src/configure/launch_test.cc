@@ -5,19 +5,19 @@
 namespace railbed {
 namespace {
 
-Sample example(const std::string& name) {
+ConfiguredCluster example(const std::string& name) {
   const auto cluster = load_cluster(RAILBED_SOURCE_DIR "/examples/" + name + ".yaml");
   EXPECT_TRUE(cluster) << (cluster ? "" : cluster.error().text);
   return sample(cluster.value_or(Cluster{}));
 }
 
-Sample captured(const std::string& folder) {
+ConfiguredCluster captured(const std::string& folder) {
   const auto cluster = load_cluster(RAILBED_SOURCE_DIR "/tests/machines/" + folder + "/cluster.yaml");
   EXPECT_TRUE(cluster) << (cluster ? "" : cluster.error().text);
   return sample(cluster.value_or(Cluster{}), facts_of_machine(folder));
 }
 
-Launch launched(const Sample& sample, const LaunchRequest& request) {
+Launch launched(const ConfiguredCluster& sample, const LaunchRequest& request) {
   auto launch = plan_launch(*sample.survey, request);
   EXPECT_TRUE(launch) << (launch ? "" : launch.error().text);
   return launch.value_or(Launch{});
@@ -31,7 +31,7 @@ std::string commands(const Launch& launch) {
   return to_text(silent);
 }
 
-std::string refusal(const Sample& sample, const LaunchRequest& request) {
+std::string refusal(const ConfiguredCluster& sample, const LaunchRequest& request) {
   const auto launch = plan_launch(*sample.survey, request);
   return launch ? "" : launch.error().text;
 }
@@ -114,7 +114,7 @@ TEST(Launch, ContainersSeeTheFabric) {
   LaunchRequest request{.launcher = Launcher::kTorchrun, .arguments = {"train.py", "$(A) $B"}};
   request.nodes = {"spark-02"};
   request.image = "nvcr.io/nvidia/pytorch:25.01-py3";
-  const Sample sparks = captured("spark-two-rails");
+  const ConfiguredCluster sparks = captured("spark-two-rails");
   const auto in = [&](ContainerForm form) {
     request.container = form;
     return commands(launched(sparks, request));

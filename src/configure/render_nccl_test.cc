@@ -44,7 +44,7 @@ std::vector<std::string> assignments(const std::string& content) {
   return found;
 }
 
-std::vector<std::string> variables_of(const Sample& sample, std::string_view node) {
+std::vector<std::string> variables_of(const ConfiguredCluster& sample, std::string_view node) {
   const auto settings = sample.render(node, Section::kNccl);
   return settings.empty() ? std::vector<std::string>{} : assignments(settings[0].files[0].content);
 }
@@ -52,7 +52,7 @@ std::vector<std::string> variables_of(const Sample& sample, std::string_view nod
 using Texts = std::vector<std::string>;
 
 TEST(RenderNccl, SaysOfRailsWhatClusterYamlAloneTells) {
-  const Sample pair = sample(kV100Pair);
+  const ConfiguredCluster pair = sample(kV100Pair);
   EXPECT_EQ(variables_of(pair, "gpuserver1"),
             (Texts{"NCCL_SOCKET_IFNAME==ens6", "NCCL_CROSS_NIC=0", "NCCL_IB_SUBNET_AWARE_ROUTING=1"}));
   const auto settings = pair.render("gpuserver1", Section::kNccl);
@@ -104,7 +104,7 @@ TEST(RenderNccl, WritesAProfileOnlyOnRequest) {
                 "export NCCL_IB_SUBNET_PREFIX_LEN='30'\nexport NCCL_IB_MERGE_NICS='0'\n");
 }
 
-Sample machine(const std::string& folder) {
+ConfiguredCluster machine(const std::string& folder) {
   const auto cluster = load_cluster(RAILBED_SOURCE_DIR "/tests/machines/" + folder + "/cluster.yaml");
   EXPECT_TRUE(cluster) << (cluster ? "" : cluster.error().text);
   return sample(cluster.value_or(Cluster{}), facts_of_machine(folder));
@@ -130,7 +130,7 @@ TEST(RenderNccl, ListsTheDevicesOfTheRailsExactly) {
 }
 
 TEST(RenderNccl, PinsTheGidOnlyForNcclBefore221) {
-  const Sample old = machine("v100-nccl-old-library");
+  const ConfiguredCluster old = machine("v100-nccl-old-library");
   EXPECT_EQ(variables_of(old, "gpuserver1"),
             (Texts{"NCCL_IB_HCA==mlx4_0:1,mlx4_0:2", "NCCL_SOCKET_IFNAME==ens6", "NCCL_IB_GID_INDEX=3",
                    "NCCL_CROSS_NIC=0"}));
@@ -187,7 +187,7 @@ bool of_the_machine(const nccl::Complaint& complaint) {
 
 // How many nodes got a file.
 int judge(const std::string& folder) {
-  const Sample before = machine(folder);
+  const ConfiguredCluster before = machine(folder);
   auto changed = before.evidence->nodes;
   std::vector<std::string> written;
   for (auto& [name, facts] : changed) {
@@ -198,7 +198,7 @@ int judge(const std::string& folder) {
     facts = with_only(facts, settings[0].files[0].content);
     written.push_back(name);
   }
-  const Sample after = sample(before.evidence->cluster, std::move(changed));
+  const ConfiguredCluster after = sample(before.evidence->cluster, std::move(changed));
   for (const std::string& name : written) {
     for (const Setting& now : after.render(name, Section::kNccl))
       EXPECT_EQ(unmet(now), Texts{}) << folder << " " << name;

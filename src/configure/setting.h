@@ -64,14 +64,17 @@ enum class StepKind {
   kSetKernelArguments,  // ARGUMENT…: to every installed kernel's command line (RHEL's grubby)
   kInstallPackages,     // NAME[=VERSION]…
   kHoldPackages,        // NAME…: no upgrade touches them
-  kRefreshPackages      // the lists of what there is to install
+  kRefreshPackages,     // the lists of what there is to install
+  kEnableStream,        // MODULE:STREAM: which packages dnf takes (RHEL 8 and 9)
+  kReloadSshd           // sshd reads its settings again, if it finds them sound; connections stay
 };
 constexpr auto enum_names(StepKind) {
-  return std::array<std::string_view, 16>{
+  return std::array<std::string_view, 18>{
       "load-sysctl",          "load-module",      "reload-units",  "enable-unit",
       "restart-unit",         "disable-unit",     "apply-netplan", "load-connections",
       "reload-networkd",      "set-link-down",    "reload-udev",   "update-grub",
-      "set-kernel-arguments", "install-packages", "hold-packages", "refresh-packages"};
+      "set-kernel-arguments", "install-packages", "hold-packages", "refresh-packages",
+      "enable-stream",        "reload-sshd"};
 }
 
 struct NodeStep {

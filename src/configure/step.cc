@@ -60,6 +60,14 @@ Commands update_grub(OsFamily family) {
   return {{"grub2-mkconfig", "-o", "/boot/grub2/grub.cfg"}};
 }
 
+// A mistake would leave nobody a way in: sshd itself looks first, and runs on as it was where it finds one.
+// It wants to be called by its whole path.
+Commands reload_sshd(OsFamily family) {
+  return {
+      {"/usr/sbin/sshd", "-t"},
+      {"systemctl", "try-reload-or-restart", family == OsFamily::kDebian ? "ssh.service" : "sshd.service"}};
+}
+
 // What a step's arguments may look like.
 enum class Form { kNothing, kFile, kName, kPackage, kKernelArgument };
 
@@ -70,6 +78,7 @@ Form form_of(StepKind kind) {
       return Form::kFile;
     case StepKind::kInstallPackages:
     case StepKind::kHoldPackages:
+    case StepKind::kEnableStream:
       return Form::kPackage;
     case StepKind::kSetKernelArguments:
       return Form::kKernelArgument;
@@ -148,6 +157,10 @@ std::vector<std::vector<std::string>> commands_of(const NodeStep& step, const Pl
     case StepKind::kRefreshPackages:
       if (platform.family == OsFamily::kDebian) return {{"apt-get", "update"}};
       return {{"dnf", "makecache"}};
+    case StepKind::kEnableStream:
+      return each({"dnf", "--assumeyes", "module", "enable"}, given);
+    case StepKind::kReloadSshd:
+      return reload_sshd(platform.family);
   }
   return {};
 }

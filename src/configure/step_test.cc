@@ -9,6 +9,9 @@ TEST(Step, TakesNothingThatCouldBeAnOptionOrAShell) {
   EXPECT_TRUE(check_step({StepKind::kLoadModule, {"ib_umad"}}));
   EXPECT_TRUE(check_step({StepKind::kReloadUnits, {}}));
   EXPECT_TRUE(check_step({StepKind::kInstallPackages, {"libnccl2=2.28.9-1+cuda12.8"}}));
+  EXPECT_TRUE(check_step({StepKind::kEnableStream, {"nvidia-driver:580-open"}}));
+  EXPECT_TRUE(check_step({StepKind::kReloadSshd, {}}));
+  EXPECT_FALSE(check_step({StepKind::kEnableStream, {"nvidia-driver; reboot"}}));
   EXPECT_FALSE(check_step({StepKind::kLoadModule, {}}));
   EXPECT_FALSE(check_step({StepKind::kLoadModule, {"-r"}}));
   EXPECT_FALSE(check_step({StepKind::kLoadModule, {"ib_umad; reboot"}}));
@@ -28,6 +31,9 @@ TEST(Step, IsTheProgramOfThatSystem) {
                                                    {"ip", "link", "set", "dev", "eno4", "down"}}));
   EXPECT_EQ(commands_of({StepKind::kHoldPackages, {"libnccl2"}}, rhel),
             (std::vector<std::vector<std::string>>{{"dnf", "versionlock", "add", "libnccl2"}}));
+  EXPECT_EQ(commands_of({StepKind::kReloadSshd, {}}, rhel),
+            (std::vector<std::vector<std::string>>{{"/usr/sbin/sshd", "-t"},
+                                                   {"systemctl", "try-reload-or-restart", "sshd.service"}}));
   EXPECT_EQ(
       commands_of({StepKind::kLoadConnections, {"/etc/NetworkManager/system-connections/rail0.nmconnection"}},
                   rhel)

@@ -67,6 +67,17 @@ cluster.yaml:4:71: "user" must be a user name of small letters, digits, _ and -
   configure: {console: tty1, console_rate: 1200, pfc_priority: 8, user: "Ops; rm"}
                                                                         ^~~~~~~~~
 )");
+  EXPECT_EQ(complaints(R"(configure: {console: "ttyS quiet 1", authorized_keys: ssh-rsa AAAA;reboot}
+nodes: [vm1]
+)"),
+            R"(
+cluster.yaml:4:22: "console" must be a serial port, as in "ttyS1"
+  configure: {console: "ttyS quiet 1", authorized_keys: ssh-rsa AAAA;reboot}
+                       ^~~~~~~~~~~~~~
+cluster.yaml:4:55: "authorized_keys" must be public keys without options, as in "ssh-ed25519 AAAA… name"
+  configure: {console: "ttyS quiet 1", authorized_keys: ssh-rsa AAAA;reboot}
+                                                        ^~~~~~~~~~~~~~~~~~~
+)");
   EXPECT_EQ(complaints(
                 R"(configure: {management_address: 192.168.1.254/24, authorized_keys: 'command="x" ssh-rsa A'}
 nodes: [vm1, vm2]

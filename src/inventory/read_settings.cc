@@ -71,10 +71,11 @@ std::optional<std::string> parse_interface(std::string_view text) {
 
 // A serial port of a PC, or of an Arm server (Documentation/admin-guide/serial-console.rst).
 std::optional<std::string> parse_console(std::string_view text) {
-  const bool known = text.starts_with("ttyS") || text.starts_with("ttyAMA");
-  const auto number = text.find_first_of("0123456789");
-  if (!known || number == std::string_view::npos || !parse_number<unsigned>(text.substr(number))) return {};
-  return std::string(text);
+  const std::size_t letters = text.starts_with("ttyAMA") ? 6 : 4;
+  const std::string_view number = text.substr(std::min(letters, text.size()));
+  const bool known = letters == 6 || text.starts_with("ttyS");
+  const bool digits = !number.empty() && number.size() <= 2 && std::ranges::all_of(number, is_digit);
+  return known && digits ? std::optional(std::string(text)) : std::nullopt;
 }
 
 std::optional<int> parse_console_rate(std::string_view text) {
@@ -96,11 +97,14 @@ std::optional<std::string> parse_user(std::string_view text) {
   return plain ? std::optional(std::string(text)) : std::nullopt;
 }
 
-// A line of authorized_keys(5) without options: what a stranger's line might add.
+// A line of authorized_keys(5) without options: what a stranger's line might add. The key itself is base64.
 std::optional<std::string> parse_public_key(std::string_view text) {
   const auto words = split(text, ' ');
   const bool kind = text.starts_with("ssh-") || text.starts_with("ecdsa-") || text.starts_with("sk-");
-  const bool key = words.size() >= 2 && words[1].starts_with("AAAA");
+  const bool key = words.size() >= 2 && words[1].starts_with("AAAA") &&
+                   words[1].find_first_not_of(
+                       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                       "0123456789+/=") == std::string_view::npos;
   return kind && key ? std::optional(std::string(text)) : std::nullopt;
 }
 

@@ -1,0 +1,78 @@
+// railbed autoinstall cluster.yaml NODE: what the installer of a bare machine reads.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "base/files.h"
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "configure/autoinstall.h"
+#include "inventory/load.h"
+
+namespace railbed {
+namespace {
+
+struct AutoinstallOptions {
+  std::string file;
+  std::string node;
+  std::string os;
+  std::string output;
+};
+
+// "ubuntu-24.04" as cluster.yaml writes it: "ubuntu 24.04".
+std::string os_name(std::string text) {
+  if (const auto dash = text.find('-'); dash != std::string::npos) text[dash] = ' ';
+  return text;
+}
+
+Result<void> write_install_files(const std::vector<InstallFile>& files, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return fail(ErrorKind::kBadInput, fmt::format("{}: {}", folder, error.message()));
+  for (const InstallFile& one : files) {
+    const std::string path = (std::filesystem::path(folder) / one.name).string();
+    if (const auto written = write_file(path, one.content); !written) return fail(written.error());
+    fmt::print("{}\n", path);
+  }
+  return {};
+}
+
+int run_autoinstall(const AutoinstallOptions& options) {
+  const auto cluster = load_cluster(options.file);
+  if (!cluster) return report(cluster.error());
+  const Node* found = find_node(*cluster, options.node);
+  if (found == nullptr)
+    return report({ErrorKind::kBadInput, fmt::format("{} has no node {}", options.file, options.node)});
+  Node node = *found;
+  if (!options.os.empty()) node.expect.os = os_name(options.os);
+  const auto files = install_files(node);
+  if (!files) return report(files.error());
+  if (options.output.empty()) {
+    fmt::print("{}", files->front().content);
+    return kExitClean;
+  }
+  const auto written = write_install_files(*files, options.output);
+  return written ? kExitClean : report(written.error());
+}
+
+}  // namespace
+
+Action declare_autoinstall(CLI::App& app) {
+  auto options = std::make_shared<AutoinstallOptions>();
+  app.add_option("cluster.yaml", options->file, "the description of the cluster")->required();
+  app.add_option("node", options->node, "the machine that is to be installed")->required();
+  app.add_option("--os", options->os, "ubuntu-24.04 or rhel-9; expect.os of the node, when nothing is said");
+  app.add_option("-o,--output", options->output,
+                 "folder for the files: user-data and meta-data, or ks.cfg; else the main one is printed");
+  app.footer(R"(
+Examples:
+  railbed autoinstall cluster.yaml gpu1 -o seed/            Ubuntu: user-data and meta-data
+  railbed autoinstall cluster.yaml gpu1 --os rhel-9 > ks.cfg
+
+The disks stay a person's choice: the installer asks, and nothing is erased by itself. docs/how-to/bare-machine.md)");
+  return [options] { return run_autoinstall(*options); };
+}
+
+}  // namespace railbed
