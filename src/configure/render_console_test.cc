@@ -44,7 +44,8 @@ TEST(RenderConsole, IsAFileOfUpdateGrubOnUbuntu) {
   EXPECT_EQ(settings[0].steps, (std::vector<NodeStep>{{StepKind::kUpdateGrub, {}}}));
   EXPECT_THAT(settings[0].notes.at(0), HasSubstr("9600 bit/s"));
   EXPECT_TRUE(settings[1].files.empty());  // 9600 is one of the rates that the login tries
-  EXPECT_EQ(settings[1].steps, (std::vector<NodeStep>{{StepKind::kEnableUnit, {"serial-getty@ttyS1.service"}}}));
+  EXPECT_EQ(settings[1].steps,
+            (std::vector<NodeStep>{{StepKind::kEnableUnit, {"serial-getty@ttyS1.service"}}}));
 }
 
 TEST(RenderConsole, IsGrubbyOnRhelAndNoPortOfGrubOnArm) {

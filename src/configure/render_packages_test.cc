@@ -23,7 +23,7 @@ std::vector<Setting> packages(std::string_view expect, std::string_view more = "
 }
 
 std::vector<NodeStep> driver_steps(std::string_view os, std::string_view driver, std::string_view gpu,
-                               std::string_view more = "") {
+                                   std::string_view more = "") {
   const auto settings = packages(
       "os: " + std::string(os) + ", driver: '" + std::string(driver) + "', gpu_model: " + std::string(gpu),
       more);
@@ -85,14 +85,14 @@ TEST(RenderPackages, NcclIsThatOfItsCuda) {
   EXPECT_THAT(settings[0].notes, Contains(HasSubstr("compute/cuda/repos/ubuntu2404/")));
   EXPECT_THAT(settings[1].steps,
               Contains(NodeStep{StepKind::kInstallPackages,
-                            {"libnccl2=2.28.9-*+cuda12.*", "libnccl-dev=2.28.9-*+cuda12.*"}}));
+                                {"libnccl2=2.28.9-*+cuda12.*", "libnccl-dev=2.28.9-*+cuda12.*"}}));
   EXPECT_EQ(settings[1].steps.back(), (NodeStep{StepKind::kHoldPackages, {"libnccl2", "libnccl-dev"}}));
   EXPECT_TRUE(packages("os: ubuntu 24.04, nccl: 2.28.9").at(0).steps.empty());  // for which CUDA?
   EXPECT_EQ(packages("os: rhel 9.4, cuda: '13.0', nccl: '2.28'").at(0).steps.back(),
             (NodeStep{StepKind::kHoldPackages, {"libnccl", "libnccl-devel"}}));
   EXPECT_THAT(packages("os: rhel 9.4, cuda: '13.0', nccl: '2.28'").at(0).steps,
               Contains(NodeStep{StepKind::kInstallPackages,
-                            {"libnccl-2.28.*+cuda13.*", "libnccl-devel-2.28.*+cuda13.*"}}));
+                                {"libnccl-2.28.*+cuda13.*", "libnccl-devel-2.28.*+cuda13.*"}}));
 }
 
 TEST(RenderPackages, ProposesNothingWhereAllIsThere) {

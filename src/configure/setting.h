@@ -70,11 +70,10 @@ enum class StepKind {
 };
 constexpr auto enum_names(StepKind) {
   return std::array<std::string_view, 18>{
-      "load-sysctl",          "load-module",      "reload-units",  "enable-unit",
-      "restart-unit",         "disable-unit",     "apply-netplan", "load-connections",
-      "reload-networkd",      "set-link-down",    "reload-udev",   "update-grub",
-      "set-kernel-arguments", "install-packages", "hold-packages", "refresh-packages",
-      "enable-stream",        "reload-sshd"};
+      "load-sysctl",      "load-module",   "reload-units",         "enable-unit",      "restart-unit",
+      "disable-unit",     "apply-netplan", "load-connections",     "reload-networkd",  "set-link-down",
+      "reload-udev",      "update-grub",   "set-kernel-arguments", "install-packages", "hold-packages",
+      "refresh-packages", "enable-stream", "reload-sshd"};
 }
 
 struct NodeStep {

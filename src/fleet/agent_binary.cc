@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "base/files.h"
-#include "base/text.h"
 #include "base/sha256.h"
+#include "base/text.h"
 #include "host/child.h"
 
 namespace railbed::fleet {

@@ -4,11 +4,16 @@
 // looks for the one of its machine's architecture in folders of ours. Where it finds it intact, the shell
 // becomes the agent by exec: standard input and output are the stream of frames from then on. Where it does
 // not, it says "push ARCHITECTURE zstd gzip" on standard output, with what it can unpack; we answer with one
-// line, the number of bytes and how they are packed, and then with exactly so many bytes. The script takes no
-// byte more, so what follows them is for the agent. It gives the copy its name, which is its hash, only when
-// it is whole: two controllers that push at once do no harm, and another version never meets a stale one.
-// What was packed is whole when the packer found its own checksum right and the size is as it should be; else
-// it is hashed. A copy that was cut off keeps a temporary name and is removed.
+// line, the number of bytes and how they are packed, and then with exactly so many bytes. What follows them
+// is for the agent. It gives the copy its name, which is its hash, only when it is whole: two controllers
+// that push at once do no harm, and another version never meets a stale one. What was packed is whole when
+// the packer found its own checksum right and the size is as it should be; else it is hashed. A copy that was
+// cut off keeps a temporary name and is removed.
+//
+// The bytes go in pieces. The script says "more" once it has taken one, and only then gets the next: sshd
+// (OpenSSH 9.2) copies its whole buffer, up to two megabytes, for every packet that it cannot pass on yet,
+// and on a busy node that cost more than all the rest of a push. One at a time: busybox's head reads beyond
+// what it is to take, and must find nothing there.
 //
 // To read and hash the copy again at every start costs more than all the facts of a node. So its folder is
 // touched whenever the copy was found intact: a copy that is older than its folder was not written to since.
@@ -34,7 +39,8 @@ namespace {
 // (looked at before anything is made in it), has room, and may hold programs (no noexec); /dev/shm and /tmp
 // are open to all, hence the first two.
 constexpr std::string_view kScript = R"sh(LC_ALL=C; export LC_ALL; umask 077
-say() { echo "railbed:@NONCE@: $*"; }
+exec 3>&1
+say() { echo "railbed:@NONCE@: $*" >&3; }
 a=$(uname -m)
 case $a in
 @AGENTS@
@@ -70,7 +76,7 @@ for d do
   f=$d/agents/$h
   mine "$d" && mine "$d/agents" && { unchanged "$f" || intact "$f/railbed"; } || continue
   touch "$f" 2>/dev/null
-  exec "$f/railbed" agent
+  exec "$f/railbed" agent 3>&-
 done
 why=
 b=
@@ -87,7 +93,15 @@ t=$b/tmp.@NONCE@
 trap "rm -f \"$t\" \"$t.bad\"" EXIT
 trap "exit 1" HUP INT TERM
 fails() { rm -f "$t" "$t.bad"; say failed "$@"; exit 0; }
-take() { if [ "$c" = raw ]; then head -c "$n"; else head -c "$n" | { "$c" -dc || : >"$t.bad"; }; fi; }
+pieces() {
+  while [ "$n" -gt @PIECE@ ]; do
+    head -c @PIECE@ || return
+    n=$((n - @PIECE@))
+    say more
+  done
+  head -c "$n"
+}
+take() { if [ "$c" = raw ]; then pieces; else pieces | { "$c" -dc || : >"$t.bad"; }; fi; }
 e=$({ take | dd of="$t" bs=65536 conv=fsync; } 2>&1 >/dev/null) || fails $e
 chmod 700 "$t"
 [ ! -e "$t.bad" ] && whole "$t" && { [ "$c" != raw ] || intact "$t"; } ||
@@ -98,13 +112,15 @@ for x in $(ls -t "$b"); do
   [ ${#x} -eq 64 ] && { k=$((k + 1)); [ $k -le 3 ] || rm -rf "$b/$x"; }
 done
 find "$b" -name "tmp.*" -mmin +60 -exec rm -f {} + 2>/dev/null
-exec "$b/$h/railbed" agent
+exec "$b/$h/railbed" agent 3>&-
 )sh";
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
   for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
     text.replace(at, from.size(), to);
 }
+
+std::string mark_of(std::string_view nonce) { return fmt::format("railbed:{}: ", nonce); }
 
 }  // namespace
 
@@ -115,11 +131,12 @@ std::string bootstrap_command(const std::vector<AgentBinaries::Known>& agents, s
   std::string script(kScript);
   replace_all(script, "@AGENTS@\n", arms);
   replace_all(script, "@NONCE@", nonce);
+  replace_all(script, "@PIECE@", fmt::to_string(kPiece));
   return "exec sh -c " + shell_quote(script);
 }
 
 std::optional<BootstrapLine> bootstrap_line(std::string_view noise, std::string_view nonce) {
-  const std::string mark = fmt::format("railbed:{}: ", nonce);
+  const std::string mark = mark_of(nonce);
   const std::size_t at = noise.rfind(mark);
   if (at == std::string_view::npos) return std::nullopt;
   std::string_view line = noise.substr(at + mark.size());
@@ -128,6 +145,20 @@ std::optional<BootstrapLine> bootstrap_line(std::string_view noise, std::string_
   line = trim(line.substr(0, end));
   const std::size_t space = std::min(line.find(' '), line.size());
   return BootstrapLine{std::string(line.substr(0, space)), std::string(trim(line.substr(space)))};
+}
+
+std::string without_bootstrap_lines(std::string_view noise, std::string_view nonce) {
+  const std::string mark = mark_of(nonce);
+  std::string rest;
+  for (const std::string_view line : lines(noise)) rest.append(line.substr(0, line.find(mark))).append("\n");
+  return rest;
+}
+
+std::size_t bootstrap_allowance(std::string_view noise, std::string_view nonce) {
+  const std::string more = mark_of(nonce) + "more\n";
+  std::size_t pieces = 1;
+  for (std::size_t at = 0; (at = noise.find(more, at)) != std::string_view::npos; at += more.size()) ++pieces;
+  return pieces * kPiece;
 }
 
 std::string bootstrap_reply(std::size_t bytes, std::string_view packer) {

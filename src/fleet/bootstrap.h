@@ -1,6 +1,7 @@
 // How an agent gets onto a node: the POSIX shell script that ssh starts there, and what it says to us.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,13 @@ struct BootstrapLine {
 };
 // The last line of the script's own in `noise`, once it is complete.
 std::optional<BootstrapLine> bootstrap_line(std::string_view noise, std::string_view nonce);
+// What others said: a greeting, a shell's complaint.
+std::string without_bootstrap_lines(std::string_view noise, std::string_view nonce);
+
+// An agent is sent in pieces of so many bytes; the script says "more" for each that it took.
+inline constexpr std::size_t kPiece = 512 << 10;
+// How many bytes of the agent may have been sent, by what the script has said.
+std::size_t bootstrap_allowance(std::string_view noise, std::string_view nonce);
 
 // What the script reads before it takes `bytes` bytes.
 std::string bootstrap_reply(std::size_t bytes, std::string_view packer);

@@ -3,6 +3,7 @@
 // ones.
 #include "fleet/fleet.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -14,8 +15,9 @@
 #include <fstream>
 #include <thread>
 
-#include "base/text.h"
 #include "base/sha256.h"
+#include "base/text.h"
+#include "fleet/bootstrap.h"
 #include "fleet/start.h"
 
 namespace railbed::fleet {
@@ -84,6 +86,13 @@ command=$(printf %s "$command" | sed "s#/dev/shm/#$root/shm/#")
   static int pid_of(const std::string& hello) {
     return parse_number<int>(hello.substr(7, hello.size() - 8)).value_or(0);
   }
+  // Those that the script needs, and no packer.
+  void link_few_tools() {
+    for (const char* tool :
+         {"sh", "uname", "id", "mkdir", "chmod", "df", "rm", "wc", "head", "mv", "ls", "find", "touch"})
+      if (fs::exists("/bin/" + std::string(tool)))
+        fs::create_symlink("/bin/" + std::string(tool), root_ / "bin" / tool);
+  }
   // Until the file is there: a handler has come that far.
   static void await(const fs::path& path) {
     while (!fs::exists(path)) std::this_thread::sleep_for(milliseconds(2));
@@ -105,10 +114,7 @@ TEST_F(FleetTest, PushesTheAgentOnceAndThenStartsTheCachedOne) {
 }
 
 TEST_F(FleetTest, PushesWithoutGzipAndChecksumPrograms) {
-  for (const char* tool :
-       {"sh", "uname", "id", "mkdir", "chmod", "df", "rm", "wc", "head", "mv", "ls", "find", "touch"})
-    if (fs::exists("/bin/" + std::string(tool)))
-      fs::create_symlink("/bin/" + std::string(tool), root_ / "bin" / tool);
+  link_few_tools();
   fake_ssh("PATH=$root/bin");
   EXPECT_EQ(error_of(ask("echo", "[1]")), "no error: [1]");
   EXPECT_EQ(read_file(agent()), read_file(RAILBED_TEST_AGENT));
@@ -134,8 +140,11 @@ TEST_F(FleetTest, WorksInOtherShells) {
     if (!fs::exists(shell)) continue;
     ++tried;
     fs::remove_all(agents());
-    fs::remove(root_ / "bin/sh");
+    const bool busybox = std::string_view(shell).ends_with("busybox");
+    for (const char* tool : {"sh", "head"}) fs::remove(root_ / "bin" / tool);
     fs::create_symlink(shell, root_ / "bin/sh");
+    // It reads 4096 bytes at a time, also beyond what it is to take.
+    if (busybox) fs::create_symlink(shell, root_ / "bin/head");
     EXPECT_EQ(error_of(ask("echo", "[1]")), "no error: [1]") << shell;
     EXPECT_EQ(error_of(ask("echo", "[2]")), "no error: [2]") << shell;
   }
@@ -224,6 +233,70 @@ TEST_F(FleetTest, DiskThatFillsUpWhileCopyingIsNamedAndLeavesNothing) {
   write_program(root_ / "bin/dd", "echo \"dd: error writing 'x': No space left on device\" >&2; exit 1\n");
   EXPECT_THAT(error_of(ask("hello")), StartsWith("gpu07: no space left for the agent"));
   EXPECT_TRUE(fs::is_empty(agents()));
+}
+
+TEST_F(FleetTest, DiskThatFillsUpInALaterPieceIsNamedAndLeavesNothing) {
+  link_few_tools();
+  fake_ssh("PATH=$root/bin");
+  write_program(
+      root_ / "bin/dd",
+      "head -c 1200000 >/dev/null; echo \"dd: error writing 'x': No space left on device\" >&2; exit 1\n");
+  EXPECT_THAT(error_of(ask("hello")), StartsWith("gpu07: no space left for the agent"));
+  EXPECT_TRUE(fs::is_empty(agents()));
+}
+
+TEST_F(FleetTest, CopyThatHangsIsNamedWithHowFarItCame) {
+  link_few_tools();
+  fake_ssh("PATH=$root/bin; echo Welcome");
+  write_program(root_ / "bin/dd", "head -c 600000 >/dev/null; exec /bin/sleep 1000\n");
+  options_.push_deadline = seconds(2);
+  EXPECT_THAT(error_of(ask("hello")), AllOf(HasSubstr("within 2 s while copying the agent (1024 of "),
+                                            HasSubstr(" KiB sent); it said \"Welcome\"")));
+}
+
+TEST_F(FleetTest, CopyThatIsCutOffLeavesNothing) {
+  link_few_tools();
+  for (const char* path : {"", "PATH=$root/bin\n"}) {
+    // Ten reads: behind the first piece at most.
+    fake_ssh(path + std::string("/bin/dd bs=65536 count=10 2>/dev/null | sh -c \"$command\"; exit 255"));
+    EXPECT_THAT(error_of(ask("hello")), HasSubstr("the copy differs from what was sent"));
+    EXPECT_TRUE(fs::is_empty(agents()));
+  }
+}
+
+// What comes to a node that asks for the agent as the script does, then runs `says` and keeps all it gets:
+// the first line, and the number of bytes after it.
+class FleetTakerTest : public FleetTest {
+ protected:
+  std::pair<std::string, std::size_t> taken(const std::string& says) {
+    fake_ssh(R"sh(
+nonce=$(printf %s "$command" | sed -n 's/.*echo "railbed:\([0-9a-f]*\):.*/\1/p')
+say() { echo "railbed:$nonce: $*"; }
+say push $(uname -m)
+read -r line; echo "$line" >$root/taken
+)sh" + says + "\nexec cat 3>&1 >>$root/taken");
+    options_.push_deadline = seconds(2);
+    EXPECT_THAT(error_of(ask("hello")), HasSubstr("no answer within 2 s while copying the agent"));
+    const std::string all = read_file(root_ / "taken");
+    const std::size_t line = all.find('\n') + 1;
+    return {all.substr(0, line), all.size() - line};
+  }
+  const std::size_t size_ = fs::file_size(RAILBED_TEST_AGENT);
+  const std::string line_ = fmt::format("{} raw\n", size_);
+};
+
+TEST_F(FleetTakerTest, GetsOnePieceUntilItHasTakenIt) {
+  EXPECT_EQ(taken(""), (std::pair{line_, kPiece}));
+  EXPECT_EQ(taken("say push $(uname -m) gzip; say more"), (std::pair{line_, 2 * kPiece}));
+}
+
+TEST_F(FleetTakerTest, GetsNothingTwice) {
+  EXPECT_EQ(taken("for x in 1 2 3 4 5 6 7 8; do say more; done"), (std::pair{line_, size_}));
+}
+
+TEST_F(FleetTest, MoreOfNothingIsRefused) {
+  fake_ssh("printf %s \"$command\" | sed -n 's/.*echo \"\\(railbed:[0-9a-f]*:\\).*/\\1 more/p'; exec cat");
+  EXPECT_THAT(error_of(ask("hello")), HasSubstr("the agent could not be copied"));
 }
 
 TEST_F(FleetTest, OtherArchitectureIsNamedWithTheOption) {

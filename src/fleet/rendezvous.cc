@@ -21,10 +21,10 @@
 #include "base/ip.h"
 #include "base/json.h"
 #include "base/random.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "fleet/frame.h"
 #include "fleet/rank_door.h"
-#include "base/sha256.h"
 #include "host/wait.h"
 
 namespace railbed::fleet {

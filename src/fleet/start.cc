@@ -72,34 +72,53 @@ class Start {
 
   std::optional<Failure> answer_bootstrap(Link& link) {
     const auto line = bootstrap_line(link.noise(), nonce_);
-    if (!line || (pushed_ && line->word == "push")) return std::nullopt;
-    if (line->word != "push") return Failure{diagnose(target_, *line, own_architecture())};
-    const std::size_t space = std::min(line->rest.find(' '), line->rest.size());
-    const auto payload =
-        binaries_.payload(line->rest.substr(0, space), std::string_view(line->rest).substr(space));
-    if (!payload.bytes) return failed("asked for an unknown agent");
-    link.send(bootstrap_reply(payload.bytes->size(), payload.packer));
-    link.send(*payload.bytes);
-    pushed_ = true;
+    if (!line) return std::nullopt;
+    if (line->word == "push") return begin_push(link, line->rest);
+    if (line->word != "more" || !payload_.bytes) return Failure{diagnose(target_, *line, own_architecture())};
+    send_pieces(link);
+    return std::nullopt;
+  }
+
+  // `wanted` is "x86_64 zstd gzip". It stays the script's last line for a while.
+  std::optional<Failure> begin_push(Link& link, std::string_view wanted) {
+    if (payload_.bytes) return std::nullopt;
+    const std::size_t space = std::min(wanted.find(' '), wanted.size());
+    payload_ = binaries_.payload(std::string(wanted.substr(0, space)), wanted.substr(space));
+    if (!payload_.bytes) return failed("asked for an unknown agent");
+    link.send(bootstrap_reply(payload_.bytes->size(), payload_.packer));
+    send_pieces(link);
     began_ = Clock::now();
     deadline_ = began_ + options_.push_deadline;
     return std::nullopt;
+  }
+
+  void send_pieces(Link& link) {
+    const std::size_t until = std::min(payload_.bytes->size(), bootstrap_allowance(link.noise(), nonce_));
+    if (until <= sent_) return;
+    link.send(std::string_view(*payload_.bytes).substr(sent_, until - sent_));
+    sent_ = until;
   }
 
   Failure failed(std::string text) const {
     return {at_node(target_.name, {ErrorKind::kUnavailable, std::move(text)})};
   }
 
+  std::string phase() const {
+    if (!payload_.bytes) return "connecting and starting the agent";
+    return fmt::format("copying the agent ({} of {} KiB sent)", sent_ >> 10, payload_.bytes->size() >> 10);
+  }
+
   Failure diagnosed(Link& link, bool ended) {
     link.close(ended ? std::chrono::seconds(1) : std::chrono::seconds(0));
+    const std::string doing = phase(), noise = without_bootstrap_lines(link.noise(), nonce_);
     Sighting seen;
-    seen.doing = pushed_ ? "copying the agent" : "connecting and starting the agent";
+    seen.doing = doing;
     seen.errors = link.errors();
-    seen.noise = link.noise();
+    seen.noise = noise;
     if (ended) seen.exit_code = link.exit_code();
     seen.waited = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - began_);
     Diagnosis diagnosis = diagnose(target_, seen);
-    return {std::move(diagnosis.error), diagnosis.passing && !pushed_};
+    return {std::move(diagnosis.error), diagnosis.passing && !payload_.bytes};
   }
 
   const Target& target_;
@@ -108,7 +127,8 @@ class Start {
   const Waker& waker_;
   std::stop_token stop_;
   const std::string nonce_ = make_nonce();
-  bool pushed_ = false;
+  AgentBinaries::Payload payload_;  // once it was asked for
+  std::size_t sent_ = 0;            // of it
   Clock::time_point began_, deadline_;
 };
 
