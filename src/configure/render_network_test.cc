@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kMark = kFileMark;
 
-Cluster example(const std::string& name) {
+Cluster rails_of_guide(const std::string& name) {
   const auto cluster = load_cluster(RAILBED_SOURCE_DIR "/examples/" + name);
   EXPECT_TRUE(cluster) << (cluster ? "" : cluster.error().text);
   return cluster.value_or(Cluster{});
@@ -24,7 +24,7 @@ std::vector<Setting> network_of(const ConfiguredCluster& made, std::string_view 
 }
 
 // All that is not as it shall be: "WHAT: now, boot: FOUND", one a line.
-std::string unmet(const Setting& setting) {
+std::string all_unmet(const Setting& setting) {
   std::string text;
   const auto say = [](std::optional<bool> truth) { return !truth ? "?" : *truth ? "yes" : "no"; };
   for (const Need& one : setting.needs)
@@ -34,7 +34,7 @@ std::string unmet(const Setting& setting) {
 }
 
 TEST(RenderNetwork, WritesTheRailsOfTheV100GuideForNetplan) {
-  const auto settings = network_of(sample(example("v100-pair.yaml")), "gpuserver1");
+  const auto settings = network_of(sample(rails_of_guide("v100-pair.yaml")), "gpuserver1");
   ASSERT_EQ(settings.size(), 1U);
   const Setting& rails = settings[0];
   EXPECT_EQ(rails.title, "ens6 10.0.1.1/24, MTU 9000; ens6d1 10.0.0.1/24, MTU 9000");
@@ -67,7 +67,7 @@ TEST(RenderNetwork, WritesTheRailsOfTheV100GuideForNetplan) {
 }
 
 TEST(RenderNetwork, WritesIpoibForNetworkManager) {
-  const auto settings = network_of(sample(example("infiniband-trio.yaml")), "r730-a");
+  const auto settings = network_of(sample(rails_of_guide("infiniband-trio.yaml")), "r730-a");
   ASSERT_EQ(settings.size(), 1U);
   ASSERT_EQ(settings[0].files.size(), 1U);
   const DesiredFile& file = settings[0].files[0];
@@ -278,16 +278,16 @@ LinkLocalAddressing=no
     for (const NodeStep& step : one.steps) EXPECT_TRUE(check_step(step));
 }
 
-ConfiguredCluster machine(const std::string& folder) {
+ConfiguredCluster network_of_machine(const std::string& folder) {
   const auto cluster = load_cluster(RAILBED_SOURCE_DIR "/tests/machines/" + folder + "/cluster.yaml");
   EXPECT_TRUE(cluster) << (cluster ? "" : cluster.error().text);
   return sample(cluster.value_or(Cluster{}), facts_of_machine(folder));
 }
 
 TEST(RenderNetwork, SeesAnMtuThatTheNextBootForgets) {
-  const auto settings = network_of(machine("spark-mtu-by-hand"), "spark-01");
+  const auto settings = network_of(network_of_machine("spark-mtu-by-hand"), "spark-01");
   ASSERT_EQ(settings.size(), 1U);
-  EXPECT_EQ(unmet(settings[0]),
+  EXPECT_EQ(all_unmet(settings[0]),
             "enP2p1s0f0np0 has MTU 9000: yes, no: /etc/netplan/50-rails.yaml does not set it\n");
   EXPECT_TRUE(settings[0].contradictions.empty());  // netplan merges the two
   ASSERT_FALSE(settings[0].files.empty());
@@ -297,11 +297,11 @@ TEST(RenderNetwork, SeesAnMtuThatTheNextBootForgets) {
 }
 
 TEST(RenderNetwork, AProfileInRunIsNeitherKeptNorInTheWay) {
-  const auto settings = network_of(machine("spark-rails-in-run"), "spark-01");
+  const auto settings = network_of(network_of_machine("spark-rails-in-run"), "spark-01");
   ASSERT_EQ(settings.size(), 1U);
   const std::string gone =
       "only /run/NetworkManager/system-connections/mesh.nmconnection sets it, and a reboot empties /run\n";
-  EXPECT_EQ(unmet(settings[0]), "enP2p1s0f0np0 is up with 192.168.100.1/24: yes, no: " + gone +
+  EXPECT_EQ(all_unmet(settings[0]), "enP2p1s0f0np0 is up with 192.168.100.1/24: yes, no: " + gone +
                                     "enP2p1s0f0np0 has MTU 9000: yes, ?: no file outside of /run sets it; "
                                     "rdma-optimize.service may, and what it does was not read\n");
   EXPECT_TRUE(settings[0].contradictions.empty());
@@ -318,13 +318,13 @@ TEST(RenderNetwork, ProposesNothingWhereAnotherFileDoesIt) {
   const auto cluster = load_cluster(RAILBED_SOURCE_DIR "/tests/machines/spark-rails-in-run/cluster.yaml");
   const auto settings = network_of(sample(*cluster, facts), "spark-01");
   ASSERT_EQ(settings.size(), 1U);
-  EXPECT_EQ(unmet(settings[0]), "");
+  EXPECT_EQ(all_unmet(settings[0]), "");
   EXPECT_TRUE(settings[0].contradictions.empty());
 }
 
 // Its cluster.yaml does not say "vlan", and its tree does not either.
 TEST(RenderNetwork, TakesNoVlanForAnEthernet) {
-  const auto settings = network_of(machine("v100-vlan-rail"), "gpuserver1");
+  const auto settings = network_of(network_of_machine("v100-vlan-rail"), "gpuserver1");
   ASSERT_EQ(settings.size(), 2U);
   EXPECT_TRUE(settings[0].files.empty());
   EXPECT_EQ(settings[0].notes.at(0),
@@ -344,7 +344,7 @@ TEST(RenderNetwork, MakesWhatCarriesAVlanFirst) {
 }
 
 TEST(RenderNetwork, LeavesBondsAlone) {
-  const auto settings = network_of(machine("v100-bond"), "gpuserver1");
+  const auto settings = network_of(network_of_machine("v100-bond"), "gpuserver1");
   ASSERT_EQ(settings.size(), 2U);
   EXPECT_TRUE(settings[0].files.empty());
   EXPECT_EQ(settings[0].notes, std::vector<std::string>{"ens6 belongs to bond0, which has its address"});
@@ -352,9 +352,9 @@ TEST(RenderNetwork, LeavesBondsAlone) {
 }
 
 TEST(RenderNetwork, FindsIpoibAsAPersonMadeIt) {
-  const auto settings = network_of(machine("r730-address-by-hand"), "r730-a");
+  const auto settings = network_of(network_of_machine("r730-address-by-hand"), "r730-a");
   ASSERT_EQ(settings.size(), 1U);
-  EXPECT_EQ(unmet(settings[0]), "");
+  EXPECT_EQ(all_unmet(settings[0]), "");
   EXPECT_TRUE(settings[0].contradictions.empty());
 }
 
@@ -496,12 +496,12 @@ nodes: [{name: gpu1, configure: {unused_interfaces: [ens6, eno1]}}]
   ASSERT_EQ(settings.size(), 2U);
   EXPECT_EQ(settings[0].notes.at(0), "eno1 carries the default route");
   EXPECT_TRUE(settings[0].files.empty());
-  EXPECT_EQ(unmet(settings[1]), "ens6 is down: no, yes: it is up\n");
+  EXPECT_EQ(all_unmet(settings[1]), "ens6 is down: no, yes: it is up\n");
   std::vector<NetInterface> interfaces = *facts.net.interfaces;
   interfaces[0].administratively_up = {false, ""};
   facts.net.interfaces = {interfaces, ""};
   settings = network_of(sample(kUnused, {{"gpu1", facts}}), "gpu1");
-  EXPECT_EQ(unmet(settings[1]), "");
+  EXPECT_EQ(all_unmet(settings[1]), "");
 }
 
 // For tests/network_files_test.py, which has real programs read them: a folder a case.
@@ -518,12 +518,12 @@ TEST(RenderNetwork, FilesForRealPrograms) {
       }
   };
   for (const char* name : {"v100-pair", "dgx-spark-pair", "infiniband-trio"}) {
-    const Cluster cluster = example(std::string(name) + ".yaml");
+    const Cluster cluster = rails_of_guide(std::string(name) + ".yaml");
     write(name, network_of(sample(cluster), cluster.nodes.at(0).name));
   }
   for (const char* keeper : {"netplan", "networkmanager", "networkd"})
     write(keeper, network_of(all_for(keeper), "gpu1"));
-  write("dgx", network_of(machine("spark-rails-in-run"), "spark-01"));
+  write("dgx", network_of(network_of_machine("spark-rails-in-run"), "spark-01"));
 }
 
 }  // namespace

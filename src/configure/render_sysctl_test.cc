@@ -16,7 +16,7 @@ TEST(RenderSysctl, KeepsSocketBuffersInAFileAndLoadsIt) {
   ASSERT_EQ(settings.size(), 1U);
   ASSERT_EQ(settings[0].files.size(), 1U);
   EXPECT_EQ(settings[0].files[0].content,
-            seal(std::string(kFileMark) + "net.core.rmem_max = 268435456\nnet.core.wmem_max = 268435456\n"));
+            std::string(kFileMark) + "net.core.rmem_max = 268435456\nnet.core.wmem_max = 268435456\n");
   EXPECT_EQ(settings[0].steps, (std::vector<NodeStep>{{StepKind::kLoadSysctl, {settings[0].files[0].path}}}));
   EXPECT_FALSE(settings[0].needs[0].now.has_value());  // nobody has looked
 }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "configure/files.h"
 #include "configure/render.h"
 #include "facts/facts.h"
 #include "host/open.h"
@@ -31,8 +32,17 @@ struct ConfiguredCluster {
     EXPECT_TRUE(target) << (target ? "" : target.error().text);
     return *std::move(target);
   }
+  // Each file without the line of its digest, which is checked here.
   std::vector<Setting> render(std::string_view node, Section only) const {
-    return render_settings(target(node), {only});
+    std::vector<Setting> settings = render_settings(target(node), {only});
+    for (Setting& setting : settings)
+      for (DesiredFile& file : setting.files) {
+        if (!file.content.starts_with(kFileMark)) continue;
+        EXPECT_EQ(author_of(file.content, false), Author::kRailbed) << file.path;
+        const std::size_t end = file.content.find('\n', kFileMark.size());
+        file.content.erase(kFileMark.size(), end + 1 - kFileMark.size());
+      }
+    return settings;
   }
 };
 
