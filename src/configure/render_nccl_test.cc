@@ -65,7 +65,8 @@ TEST(RenderNccl, SaysOfRailsWhatClusterYamlAloneTells) {
 }
 
 TEST(RenderNccl, KeepsCommentsThatEveryReleaseSkips) {
-  for (const auto line : lines(sample(kTriangle).render("a", Section::kNccl)[0].files[0].content))
+  const auto settings = sample(kTriangle).render("a", Section::kNccl);
+  for (const auto line : lines(settings.at(0).files.at(0).content))
     EXPECT_TRUE(!line.starts_with('#') || line.find('=') == std::string_view::npos) << line;
 }
 
