@@ -301,9 +301,10 @@ TEST(RenderNetwork, AProfileInRunIsNeitherKeptNorInTheWay) {
   ASSERT_EQ(settings.size(), 1U);
   const std::string gone =
       "only /run/NetworkManager/system-connections/mesh.nmconnection sets it, and a reboot empties /run\n";
-  EXPECT_EQ(all_unmet(settings[0]), "enP2p1s0f0np0 is up with 192.168.100.1/24: yes, no: " + gone +
-                                    "enP2p1s0f0np0 has MTU 9000: yes, ?: no file outside of /run sets it; "
-                                    "rdma-optimize.service may, and what it does was not read\n");
+  EXPECT_EQ(all_unmet(settings[0]),
+            "enP2p1s0f0np0 is up with 192.168.100.1/24: yes, no: " + gone +
+                "enP2p1s0f0np0 has MTU 9000: yes, ?: no file outside of /run sets it; "
+                "rdma-optimize.service may, and what it does was not read\n");
   EXPECT_TRUE(settings[0].contradictions.empty());
   EXPECT_EQ(settings[0].files.at(0).path, "/etc/netplan/99-zz-railbed.yaml");
 }

@@ -41,7 +41,8 @@ class FileReader {
   Reading<FileState> read(const std::string& path) {
     const auto content = host_.read(path, kLargestAskedFile + 1);
     if (!content) return {content.miss(), content.from()};
-    if (content->size() > kLargestAskedFile) return {Miss{Missing::kUnsupported, "larger than 4 MiB"}, content.from()};
+    if (content->size() > kLargestAskedFile)
+      return {Miss{Missing::kUnsupported, "larger than 4 MiB"}, content.from()};
     return {FileState{*content, mode_of(path)}, content.from()};
   }
 
@@ -65,7 +66,8 @@ void add_own_names(Host& host, const std::string& folder, std::set<std::string>&
   const auto names = host.list(folder);
   if (!names) return;
   for (const std::string& name : *names)
-    if (name.find(kOwnName) != std::string::npos && paths.size() < kMostAskedFiles) paths.insert(folder + "/" + name);
+    if (name.find(kOwnName) != std::string::npos && paths.size() < kMostAskedFiles)
+      paths.insert(folder + "/" + name);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Files as a node has them, whole: what `railbed plan` compares with what they shall be. Asked for by path, and no part of
-// the facts.
+// Files as a node has them, whole: what `railbed plan` compares with what they shall be. Asked for by path,
+// and no part of the facts.
 #pragma once
 
 #include <map>
@@ -27,8 +27,8 @@ struct FileState {
 // By path. A file that is not there is absent, one that may not be read is denied.
 using FileStates = std::map<std::string, Reading<FileState>>;
 
-// The asked files, and every file whose name says that it is railbed's in the folders where railbed writes: one that
-// nothing asks for any more is found too. More than kMostAskedFiles are left out.
+// The asked files, and every file whose name says that it is railbed's in the folders where railbed writes:
+// one that nothing asks for any more is found too. More than kMostAskedFiles are left out.
 inline constexpr std::size_t kMostAskedFiles = 1024;
 FileStates collect_files(Host& host, const std::vector<std::string>& paths);
 
