@@ -39,13 +39,14 @@ Comparison compare(const DesiredFile& file, const FileStates& states) {
     return {.change = std::move(change)};
   }
   const FileState& now = **state;
-  change.before = now.content;
-  change.after = content_after(file, now.content);
+  const std::string& content = now.content.bytes;
+  change.before = content;
+  change.after = content_after(file, content);
   change.mode_before = now.mode;
   // A shared file keeps the mode that it has.
   if (file.block) change.mode = now.mode.value_or(file.mode);
   change.action = change.before == change.after ? FileAction::kSetMode : FileAction::kChange;
-  Comparison compared{.author = author_of(now.content, file.block)};
+  Comparison compared{.author = author_of(content, file.block)};
   const bool same_mode = now.mode.value_or(change.mode) == change.mode;
   if (change.before != change.after || !same_mode) compared.change = std::move(change);
   return compared;
@@ -141,9 +142,9 @@ std::optional<NodeChange> leftovers(const std::vector<Setting>& settings, const 
                     .title = "files that cluster.yaml does not ask for any more",
                     .reason = "railbed wrote them; what they set would come back at every boot"};
   for (const auto& [path, state] : states) {
-    if (!state.ok() || wanted.contains(path) || author_of(state->content, false) == Author::kOther) continue;
-    change.files.push_back({.action = FileAction::kRemove, .path = path, .before = state->content});
-    if (author_of(state->content, false) == Author::kEdited && !options.take_over)
+    if (!state.ok() || wanted.contains(path) || author_of(state->content.bytes, false) == Author::kOther) continue;
+    change.files.push_back({.action = FileAction::kRemove, .path = path, .before = state->content.bytes});
+    if (author_of(state->content.bytes, false) == Author::kEdited && !options.take_over)
       hold(change, path + " was edited by hand: look at it, then say --take-over to remove it");
   }
   if (change.files.empty()) return std::nullopt;

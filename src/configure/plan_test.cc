@@ -21,7 +21,7 @@ Setting setting() {
 }
 
 Reading<FileState> there(std::string content, std::optional<int> mode = 0644) {
-  return {FileState{std::move(content), mode}, ""};
+  return {FileState{{std::move(content)}, mode}, ""};
 }
 Reading<FileState> gone() { return {Miss{Missing::kAbsent, "No such file or directory"}, ""}; }
 

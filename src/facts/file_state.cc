@@ -43,7 +43,7 @@ class FileReader {
     if (!content) return {content.miss(), content.from()};
     if (content->size() > kLargestAskedFile)
       return {Miss{Missing::kUnsupported, "larger than 4 MiB"}, content.from()};
-    return {FileState{*content, mode_of(path)}, content.from()};
+    return {FileState{{*content}, mode_of(path)}, content.from()};
   }
 
  private:

@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "base/reading.h"
+#include "facts/file_content.h"
 
 namespace railbed {
 
 class Host;
 
 struct FileState {
-  std::string content;
+  FileContent content;
   std::optional<int> mode;  // permissions; none: nobody told (a captured tree)
   static void fields(auto&& field) {
     field("content", &FileState::content);
