@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "apply/node_apply.h"
 #include "base/json.h"
 #include "bench/engines/handlers.h"
 #include "campaign/plan_nodes.h"
@@ -61,6 +62,7 @@ Handlers agent_handlers() {
   handlers["facts"] = facts;
   handlers["files"] = files;
   handlers["clock"] = clock_now;
+  handlers.merge(apply_handlers());
   return handlers;
 }
 

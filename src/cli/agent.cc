@@ -1,8 +1,12 @@
 // railbed agent: what the controller starts on each node. People have no need of it.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
 
+#include "apply/keeper.h"
 #include "base/result.h"
 #include "campaign/agent_handlers.h"
 #include "cli/command.h"
@@ -10,13 +14,41 @@
 
 namespace railbed {
 
+namespace {
+
+// What a node starts by itself while it is changed (apply/keeper.h).
+struct AgentAlone {
+  std::string keep;
+  std::string recover;
+  bool booting = false;
+};
+
+int keep_alone(const AgentAlone& alone) {
+  WritableHost host;
+  if (!alone.keep.empty()) {
+    const auto kept = keep_apply(host, alone.keep);
+    return kept ? kExitClean : report(kept.error());
+  }
+  const auto back = recover_applies(host, alone.recover, alone.booting, !alone.booting);
+  if (!back) return report(back.error());
+  for (const std::string& id : *back) fmt::print("{} was taken back\n", id);
+  return kExitClean;
+}
+
+}  // namespace
+
 Action declare_agent(CLI::App& app) {
+  auto alone = std::make_shared<AgentAlone>();
+  app.add_option("--keep", alone->keep, "carry out this apply, and take it back if nobody commits it");
+  app.add_option("--recover", alone->recover, "take back this apply if it is open still; all: any");
+  app.add_flag("--booting", alone->booting, "with --recover: the network is not up yet");
   app.footer(
       "Started by the other commands on each node, through ssh. It reads framed requests on stdin, "
       "answers on\n"
       "stdout, listens on no port and ends when its stdin does. "
       "docs/reference/agent-protocol.md has the frames.");
-  return [] {
+  return [alone] {
+    if (!alone->keep.empty() || !alone->recover.empty()) return keep_alone(*alone);
     if (isatty(STDIN_FILENO) == 1)
       return report(
           {ErrorKind::kBadInput,

@@ -1,0 +1,149 @@
+#include "apply/keeper.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <thread>
+
+#include "apply/boot_guard.h"
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::chrono::milliseconds kLookAgain{100};
+constexpr std::chrono::seconds kGrace{30};
+constexpr std::chrono::seconds kLongestSteps{240};  // without packages
+constexpr std::chrono::hours kLongestPackages{2};
+
+using KeeperClock = std::chrono::steady_clock;
+
+bool has_systemd(const WritableHost& host) {
+  return host.is_this_machine() && host.is_folder("/run/systemd/system");
+}
+
+std::string keeper_unit(const std::string& id) { return "railbed-apply-" + id; }
+std::string timer_unit(const std::string& id) { return "railbed-recover-" + id; }
+
+Result<void> started(const Reading<CommandOutput>& ended, std::string_view what) {
+  if (!ended) return fail(ErrorKind::kUnavailable, fmt::format("{}: {}", what, ended.miss().why));
+  if (ended->exit_code != 0)
+    return fail(ErrorKind::kUnavailable, fmt::format("{}: {}", what, printable(trim(ended->error_output))));
+  return {};
+}
+
+// Without systemd: a process that no session and no terminal belongs to.
+Result<void> start_detached(const std::vector<std::string>& words) {
+  const pid_t child = fork();
+  if (child < 0) return fail(ErrorKind::kUnavailable, fmt::format("cannot fork: {}", std::strerror(errno)));
+  if (child > 0) {
+    waitpid(child, nullptr, 0);
+    return {};
+  }
+  setsid();
+  if (fork() != 0) _exit(0);
+  const int nothing = open("/dev/null", O_RDWR);
+  for (int stream = 0; stream < 3; ++stream) dup2(nothing, stream);
+  for (int fd = 3; fd < 1024; ++fd) close(fd);
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  execv(arguments.front(), arguments.data());
+  _exit(127);
+}
+
+// The process that holds the lock wrote its number into it.
+void end_keeper(WritableHost& host, const std::string& id) {
+  if (has_systemd(host)) (void)host.run({"systemctl", "stop", keeper_unit(id) + ".service"});
+  const auto file = host.read(fmt::format("{}/{}/lock", kApplyFolder, id));
+  if (!file || !*file) return;
+  const auto pid = parse_number<int>((*file)->content.bytes);
+  if (pid && *pid > 1 && *pid != getpid()) kill(*pid, SIGKILL);
+}
+
+Result<bool> recover(WritableHost& host, const std::string& id, bool booting, bool overdue) {
+  auto transaction = Transaction::open(host, id);
+  if (!transaction) return false;  // cut off before anything was kept, let alone changed
+  if (!is_open(transaction->state())) return false;
+  auto lock = ApplyLock::take(host, id, std::chrono::seconds(overdue ? 5 : 0));
+  if (!lock && overdue) {
+    end_keeper(host, id);
+    lock = ApplyLock::take(host, id, std::chrono::seconds(20));
+  }
+  if (!lock) return false;
+  if (auto finished = transaction->finish(booting); !finished) return fail(finished.error());
+  return transaction->state() == ApplyState::kReverted;
+}
+
+}  // namespace
+
+std::optional<ApplyLock> ApplyLock::take(const WritableHost& host, const std::string& id,
+                                         std::chrono::milliseconds patience) {
+  const std::string path = host.below_root(fmt::format("{}/{}/lock", kApplyFolder, id));
+  Fd fd(open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!fd) return std::nullopt;
+  const auto until = KeeperClock::now() + patience;
+  while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (KeeperClock::now() >= until) return std::nullopt;
+    std::this_thread::sleep_for(kLookAgain);
+  }
+  if (ftruncate(fd.get(), 0) != 0 || !write_all(fd.get(), std::to_string(getpid()))) return std::nullopt;
+  return ApplyLock(std::move(fd));
+}
+
+Result<void> keep_apply(WritableHost& host, const std::string& id, std::chrono::milliseconds look_every) {
+  auto transaction = Transaction::open(host, id);
+  if (!transaction) return fail(transaction.error());
+  const auto lock = ApplyLock::take(host, id, std::chrono::seconds(5));
+  if (!lock) return fail(ErrorKind::kUnavailable, "somebody works on apply " + id + " already");
+  if (transaction->state() != ApplyState::kStaged || transaction->decided())
+    return transaction->finish(false);
+  if (transaction->switch_over()) {
+    const auto until = KeeperClock::now() + std::chrono::seconds(transaction->journal().request.seconds);
+    while (!transaction->decided() && KeeperClock::now() < until) std::this_thread::sleep_for(look_every);
+  }
+  auto finished = transaction->finish(false);
+  if (has_systemd(host) && finished) (void)host.run({"systemctl", "stop", timer_unit(id) + ".timer"});
+  return finished;
+}
+
+Result<void> start_keeper(WritableHost& host, const Transaction& transaction) {
+  const ApplyRequest& request = transaction.journal().request;
+  const std::vector<std::string> keep = {own_program(), "agent", "--keep", request.id};
+  if (!has_systemd(host)) return start_detached(keep);
+  const std::chrono::seconds steps = request.stays ? std::chrono::seconds(kLongestPackages) : kLongestSteps;
+  const auto after = std::chrono::seconds(request.seconds) + steps + kGrace;
+  auto timer =
+      started(host.run({"systemd-run", "--quiet", "--collect", "--unit=" + timer_unit(request.id),
+                        fmt::format("--on-active={}s", after.count()), "--timer-property=AccuracySec=1s",
+                        own_program(), "agent", "--recover", request.id}),
+              "cannot start the timer that would take the change back");
+  if (!timer) return timer;
+  std::vector<std::string> words = {"systemd-run", "--quiet", "--collect",
+                                    "--unit=" + keeper_unit(request.id), "--property=OOMScoreAdjust=-900"};
+  words.insert(words.end(), keep.begin(), keep.end());
+  return started(host.run(words), "cannot start the process that makes the change");
+}
+
+Result<std::vector<std::string>> recover_applies(WritableHost& host, const std::string& id, bool booting,
+                                                 bool overdue) {
+  std::vector<std::string> back;
+  std::optional<Error> problem;
+  for (const std::string& one : apply_ids(host)) {
+    if (id != "all" && one != id) continue;
+    const auto recovered = recover(host, one, booting, overdue);
+    if (!recovered) problem = recovered.error();
+    if (recovered && *recovered) back.push_back(one);
+  }
+  if (problem) return fail(*problem);
+  return back;
+}
+
+}  // namespace railbed

@@ -1,0 +1,76 @@
+// The running network as a transaction found it, and what brings it back: addresses, MTUs, links that are up,
+// VLANs that were not there, default routes. What railbed's files set comes back with them; this is for what
+// their programs leave behind, and for what nobody had written into a file.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace railbed {
+
+class WritableHost;
+
+struct LinkAddress {
+  std::string local = {};
+  int prefixlen = 0;
+  std::string scope = {};
+  bool dynamic = false;  // by DHCP or router advertisements: whoever asked for it asks again
+  static void fields(auto&& field) {
+    field("local", &LinkAddress::local);
+    field("prefixlen", &LinkAddress::prefixlen);
+    field("scope", &LinkAddress::scope);
+    field("dynamic", &LinkAddress::dynamic);
+  }
+  bool operator==(const LinkAddress&) const = default;
+};
+struct LinkInfo {
+  std::string info_kind = {};  // "vlan"; empty: a device
+  static void fields(auto&& field) { field("info_kind", &LinkInfo::info_kind); }
+  bool operator==(const LinkInfo&) const = default;
+};
+struct LinkState {
+  std::string ifname = {};
+  int mtu = 0;
+  std::vector<std::string> flags = {};
+  LinkInfo linkinfo = {};
+  std::vector<LinkAddress> addr_info = {};
+  static void fields(auto&& field) {
+    field("ifname", &LinkState::ifname);
+    field("mtu", &LinkState::mtu);
+    field("flags", &LinkState::flags);
+    field("linkinfo", &LinkState::linkinfo);
+    field("addr_info", &LinkState::addr_info);
+  }
+  bool operator==(const LinkState&) const = default;
+};
+struct DefaultRoute {
+  std::string gateway = {};
+  std::string dev = {};
+  int metric = 0;
+  static void fields(auto&& field) {
+    field("gateway", &DefaultRoute::gateway);
+    field("dev", &DefaultRoute::dev);
+    field("metric", &DefaultRoute::metric);
+  }
+  bool operator==(const DefaultRoute&) const = default;
+};
+struct NetworkState {
+  std::vector<LinkState> links = {};      // `ip -d -j address show`
+  std::vector<DefaultRoute> routes = {};  // `ip -j route show default`
+  static void fields(auto&& field) {
+    field("links", &NetworkState::links);
+    field("routes", &NetworkState::routes);
+  }
+};
+
+// Empty where iproute2 does not answer.
+NetworkState network_state(const WritableHost& host);
+
+// The words of the programs that lead from `now` to `before`; none where they are alike.
+std::vector<std::vector<std::string>> network_commands(const NetworkState& before, const NetworkState& now);
+
+// `now` without what has led from `before` to `after`: links that were alike then stay as they are now.
+NetworkState taken_back(const NetworkState& before, const NetworkState& after, const NetworkState& now);
+
+}  // namespace railbed

@@ -1,0 +1,191 @@
+#include "apply/node_apply.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <functional>
+#include <ranges>
+#include <thread>
+
+#include "apply/keeper.h"
+#include "base/fd.h"
+#include "base/moment.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::chrono::seconds kKeeperStarts{15};
+constexpr double kForgottenAfter = 900;  // seconds: a controller stages all nodes and switches them at once
+
+ApplyStatus status_of(const Transaction& transaction) {
+  return {transaction.journal().request.id, transaction.state(), {transaction.why()}, {transaction.log()}};
+}
+
+Result<void> want_root() {
+  if (geteuid() == 0) return {};
+  return fail(ErrorKind::kUnavailable, "changing a node takes root, and this agent is not root");
+}
+
+bool is_forgotten(const Transaction& open) {
+  const auto begun = parse_since(open.journal().begun, now_unix());
+  return open.state() == ApplyState::kStaged && (!begun || now_unix() - *begun > kForgottenAfter);
+}
+
+// An error while somebody changes this node; what nobody works on any more is taken back first.
+Result<void> want_no_other(WritableHost& host) {
+  for (const std::string& id : apply_ids(host)) {
+    auto open = Transaction::open(host, id);
+    if (!open || !is_open(open->state())) continue;
+    if (open->state() != ApplyState::kStaged || is_forgotten(*open)) {
+      if (auto back = recover_applies(host, id, false, false); !back) return fail(back.error());
+      if (!is_open(open->state())) continue;
+    }
+    const ApplyRequest& request = open->journal().request;
+    return fail(ErrorKind::kUnavailable,
+                fmt::format("{} is changing this node since {} (apply {}, {}): wait until it has ended; "
+                            "left alone it goes back by itself",
+                            request.who, open->journal().begun, id,
+                            enum_names(open->state())[static_cast<std::size_t>(open->state())]));
+  }
+  return {};
+}
+
+void forget_old(WritableHost& host) {
+  std::vector<std::string> ended;
+  for (const std::string& id : apply_ids(host)) {
+    const auto one = Transaction::open(host, id);
+    if (!one || !is_open(one->state())) ended.push_back(id);
+  }
+  if (ended.size() <= kKeptApplies) return;
+  ended.resize(ended.size() - kKeptApplies);
+  for (const std::string& id : ended) {
+    const std::string folder = fmt::format("{}/{}", kApplyFolder, id);
+    for (const std::string& name : host.list(folder)) (void)host.remove(folder + "/" + name);
+    host.remove_folder(folder);
+  }
+}
+
+// Two controllers that stage at the same moment: one after the other.
+class StageLock {
+ public:
+  explicit StageLock(const WritableHost& host)
+      : fd_(open(host.below_root(std::string(kApplyFolder)).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    flock(fd_.get(), LOCK_EX);
+  }
+
+ private:
+  Fd fd_;
+};
+
+Result<ApplyStatus> stage_alone(WritableHost& host, const std::function<Result<Transaction>()>& stage) {
+  if (auto folder = host.make_folder(std::string(kApplyFolder), 0700); !folder) return fail(folder.error());
+  const StageLock alone(host);
+  if (auto free = want_no_other(host); !free) return fail(free.error());
+  forget_old(host);
+  auto staged = stage();
+  if (!staged) return fail(staged.error());
+  return status_of(*staged);
+}
+
+Result<std::string> told(const Result<ApplyStatus>& status) {
+  if (!status) return fail(status.error());
+  return json::dump(json::encode(*status));
+}
+
+// Reads what was asked, and answers as root.
+template <class Asked>
+Handler answers(Result<ApplyStatus> (*handle)(WritableHost& host, const Asked& asked)) {
+  return [handle](std::string_view payload, std::stop_token) -> Result<std::string> {
+    if (auto root = want_root(); !root) return fail(root.error());
+    const auto asked = json::read<Asked>(payload);
+    if (!asked) return fail(asked.error(), "apply");
+    WritableHost host;
+    return told(handle(host, *asked));
+  };
+}
+
+Result<ApplyStatus> look(WritableHost& host, const ApplyAsked& asked) {
+  auto transaction = Transaction::open(host, asked.id);
+  if (!transaction) return fail(transaction.error());
+  return status_of(*transaction);
+}
+
+Result<ApplyStatus> switch_node(WritableHost& host, const ApplyAsked& asked) {
+  auto transaction = Transaction::open(host, asked.id);
+  if (!transaction) return fail(transaction.error());
+  if (auto kept = start_keeper(host, *transaction); !kept) return fail(kept.error());
+  const auto until = std::chrono::steady_clock::now() + kKeeperStarts;
+  while (transaction->state() == ApplyState::kStaged && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  if (transaction->state() == ApplyState::kStaged)
+    return fail(ErrorKind::kTimeout, "the process that makes the change has not begun");
+  return status_of(*transaction);
+}
+
+// Of an apply that never switched nobody but us will carry the decision out.
+Result<ApplyStatus> decide(WritableHost& host, const ApplyDecided& asked) {
+  auto transaction = Transaction::open(host, asked.id);
+  if (!transaction) return fail(transaction.error());
+  const auto decided = transaction->decide(asked.commit ? Decision::kCommit : Decision::kRevert);
+  if (!decided) return fail(decided.error());
+  if (transaction->state() == ApplyState::kStaged)
+    if (auto finished = transaction->finish(false); !finished) return fail(finished.error());
+  return status_of(*transaction);
+}
+
+Result<std::string> history(std::string_view, std::stop_token) {
+  if (auto root = want_root(); !root) return fail(root.error());
+  WritableHost host;
+  return json::dump(json::encode(apply_history(host)));
+}
+
+}  // namespace
+
+Result<ApplyStatus> stage_apply(WritableHost& host, const ApplyRequest& request) {
+  return stage_alone(host, [&] { return Transaction::stage(host, request); });
+}
+
+Result<ApplyStatus> stage_rollback(WritableHost& host, const RollbackRequest& asked) {
+  const ApplyRequest request{.id = asked.id,
+                             .who = asked.who,
+                             .cluster = asked.cluster,
+                             .seconds = asked.seconds,
+                             .titles = {"back to before " + asked.target}};
+  if (auto checked = check_request(request); !checked) return fail(checked.error());
+  return stage_alone(host, [&] { return Transaction::stage_rollback(host, request, asked.target); });
+}
+
+ApplyHistory apply_history(WritableHost& host) {
+  ApplyHistory all;
+  for (const std::string& id : apply_ids(host) | std::views::reverse) {
+    const auto past = Transaction::open(host, id);
+    if (!past) continue;
+    const Journal& journal = past->journal();
+    PastApply one{id,
+                  journal.request.who,
+                  journal.request.cluster,
+                  journal.begun,
+                  past->state(),
+                  journal.request.titles,
+                  {},
+                  {past->why()}};
+    for (const KeptEdit& edit : journal.files) one.files.push_back(edit.path);
+    all.applies.push_back(std::move(one));
+  }
+  return all;
+}
+
+Handlers apply_handlers() {
+  Handlers handlers;
+  handlers[std::string(kApplyStage)] = answers<ApplyRequest>(stage_apply);
+  handlers[std::string(kApplyRollback)] = answers<RollbackRequest>(stage_rollback);
+  handlers[std::string(kApplySwitch)] = answers<ApplyAsked>(switch_node);
+  handlers[std::string(kApplyLook)] = answers<ApplyAsked>(look);
+  handlers[std::string(kApplyDecide)] = answers<ApplyDecided>(decide);
+  handlers[std::string(kApplyHistory)] = history;
+  return handlers;
+}
+
+}  // namespace railbed

@@ -1,0 +1,97 @@
+// What an agent that runs as root answers about applies (docs/reference/agent-protocol.md).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apply/transaction.h"
+#include "base/json.h"
+#include "base/peer.h"
+
+namespace railbed {
+
+inline constexpr std::string_view kApplyStage = "apply.stage";        // ApplyRequest → ApplyStatus
+inline constexpr std::string_view kApplyRollback = "apply.rollback";  // RollbackRequest → ApplyStatus
+inline constexpr std::string_view kApplySwitch = "apply.switch";      // ApplyAsked → ApplyStatus
+inline constexpr std::string_view kApplyLook = "apply.look";          // ApplyAsked → ApplyStatus
+inline constexpr std::string_view kApplyDecide = "apply.decide";      // ApplyDecided → ApplyStatus
+inline constexpr std::string_view kApplyHistory = "apply.history";    // nothing → ApplyHistory
+
+struct ApplyAsked {
+  std::string id = {};
+  static void fields(auto&& field) { field("id", &ApplyAsked::id); }
+};
+struct ApplyDecided {
+  std::string id = {};
+  bool commit = false;
+  static void fields(auto&& field) {
+    field("id", &ApplyDecided::id);
+    field("commit", &ApplyDecided::commit);
+  }
+};
+struct ApplyStatus {
+  std::string id = {};
+  ApplyState state = ApplyState::kStaged;
+  json::Lines why = {};
+  json::Lines log = {};
+  static void fields(auto&& field) {
+    field("id", &ApplyStatus::id);
+    field("state", &ApplyStatus::state);
+    field("why", &ApplyStatus::why);
+    field("log", &ApplyStatus::log);
+  }
+};
+
+// Transaction::stage_rollback()
+struct RollbackRequest {
+  std::string id = {};
+  std::string who = {};
+  std::string cluster = {};
+  std::string target = {};
+  int seconds = 120;
+  static void fields(auto&& field) {
+    field("id", &RollbackRequest::id);
+    field("who", &RollbackRequest::who);
+    field("cluster", &RollbackRequest::cluster);
+    field("target", &RollbackRequest::target);
+    field("seconds", &RollbackRequest::seconds);
+  }
+};
+
+struct PastApply {
+  std::string id = {};
+  std::string who = {};
+  std::string cluster = {};
+  std::string begun = {};
+  ApplyState state = ApplyState::kStaged;
+  std::vector<std::string> titles = {};
+  std::vector<std::string> files = {};
+  json::Lines why = {};
+  static void fields(auto&& field) {
+    field("id", &PastApply::id);
+    field("who", &PastApply::who);
+    field("cluster", &PastApply::cluster);
+    field("begun", &PastApply::begun);
+    field("state", &PastApply::state);
+    field("titles", &PastApply::titles);
+    field("files", &PastApply::files);
+    field("why", &PastApply::why);
+  }
+};
+struct ApplyHistory {
+  std::vector<PastApply> applies = {};  // the latest first
+  static void fields(auto&& field) { field("applies", &ApplyHistory::applies); }
+};
+
+// A node keeps so many that have ended; older ones go when the next begins.
+inline constexpr std::size_t kKeptApplies = 20;
+
+Handlers apply_handlers();
+
+// The same on any host.
+Result<ApplyStatus> stage_apply(WritableHost& host, const ApplyRequest& request);
+Result<ApplyStatus> stage_rollback(WritableHost& host, const RollbackRequest& request);
+ApplyHistory apply_history(WritableHost& host);
+
+}  // namespace railbed

@@ -1,0 +1,70 @@
+// What a controller asks one node to change: the node's plan without what only people read. Everything in it
+// is checked again on the node, as root.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "configure/plan.h"
+#include "configure/platform.h"
+#include "configure/setting.h"
+#include "facts/file_content.h"
+
+namespace railbed {
+
+struct FileEdit {
+  std::string path = {};
+  std::optional<FileContent> before = {};  // what the plan has seen; none: it was not there
+  std::optional<FileContent> after = {};   // none: it goes
+  int mode = 0644;
+  bool aside = false;  // it gets another name beside it (aside_name()); the plan has not seen its content
+  static void fields(auto&& field) {
+    field("path", &FileEdit::path);
+    field("before", &FileEdit::before);
+    field("after", &FileEdit::after);
+    field("mode", &FileEdit::mode);
+    field("aside", &FileEdit::aside);
+  }
+};
+
+struct ApplyRequest {
+  std::string id = {};       // make_apply_id(), the same on all nodes
+  std::string who = {};      // "alice@head": who holds the node meanwhile
+  std::string cluster = {};  // its name
+  int seconds = 120;         // after its switch a node waits so long for the decision, and goes back then
+  bool stays = false;        // packages: what is installed cannot be taken back, only the files
+  OsFamily family = OsFamily::kDebian;
+  std::vector<std::string> titles = {};  // of the settings, for the history
+  std::vector<FileEdit> files = {};
+  std::vector<NodeStep> steps = {};
+  static void fields(auto&& field) {
+    field("id", &ApplyRequest::id);
+    field("who", &ApplyRequest::who);
+    field("cluster", &ApplyRequest::cluster);
+    field("seconds", &ApplyRequest::seconds);
+    field("stays", &ApplyRequest::stays);
+    field("family", &ApplyRequest::family);
+    field("titles", &ApplyRequest::titles);
+    field("files", &ApplyRequest::files);
+    field("steps", &ApplyRequest::steps);
+  }
+};
+
+// "20261123T101500Z-1f0c": names sort by time.
+std::string make_apply_id();
+bool is_apply_id(std::string_view text);
+
+// Where a file that says otherwise goes. Readers of folders leave out what ends with '~'.
+std::string aside_name(const std::string& path);
+
+// Of the node's changes; those that are held are left out. Equal steps are carried out once: all files lie
+// there before the first of them.
+ApplyRequest request_of(const std::vector<NodeChange>& changes);
+
+// Paths below /etc, steps as check_step() takes them, sizes within bounds.
+Result<void> check_request(const ApplyRequest& request);
+
+}  // namespace railbed

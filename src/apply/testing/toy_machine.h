@@ -1,0 +1,134 @@
+// A machine in a folder: /etc, and what runs, as files too (/live), so that all of it outlives a process that
+// is cut off and can be compared whole. Its programs do what the real ones do to that state.
+#pragma once
+
+#include <dirent.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apply/writable_host.h"
+#include "base/text.h"
+
+namespace railbed {
+
+class ToyMachine {
+ public:
+  ToyMachine() {
+    // In memory, where there is such a place: thousands of cuts sync tens of thousands of times.
+    std::string folder =
+        access("/dev/shm", W_OK) == 0 ? "/dev/shm/railbed-toy.XXXXXX" : "/tmp/railbed-toy.XXXXXX";
+    root_ = mkdtemp(folder.data());
+    for (const char* one : {"/etc/sysctl.d", "/etc/netplan", "/etc/systemd/system/sysinit.target.wants",
+                            "/var/lib", "/live/sysctl", "/live/active", "/live/enabled", "/sys/module"})
+      std::filesystem::create_directories(root_ + one);
+    put("/etc/systemd/system/sysinit.target.wants/other.service", "");
+  }
+  ToyMachine(const ToyMachine&) = delete;
+  ToyMachine& operator=(const ToyMachine&) = delete;
+  ~ToyMachine() { std::filesystem::remove_all(root_); }
+
+  WritableHost host() {
+    return WritableHost(root_, [this](const std::vector<std::string>& words, auto) { return run(words); });
+  }
+  void put(const std::string& path, std::string_view text, unsigned mode = 0644) const {
+    std::ofstream(root_ + path) << text;
+    chmod((root_ + path).c_str(), mode);
+  }
+  std::string text(const std::string& path) const {
+    std::ifstream file(root_ + path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  bool has(const std::string& path) const { return std::filesystem::exists(root_ + path); }
+  void remove(const std::string& path) const { std::filesystem::remove(root_ + path); }
+
+  // Every file with its mode and every folder, but for railbed's own records.
+  std::map<std::string, std::string> state() const {
+    std::map<std::string, std::string> all;
+    for (const auto& one : std::filesystem::recursive_directory_iterator(root_)) {
+      const std::string path = one.path().string().substr(root_.size());
+      if (path.starts_with("/var/lib/railbed")) continue;
+      struct stat status = {};
+      lstat(one.path().c_str(), &status);
+      all[path] = std::to_string(status.st_mode) + (one.is_regular_file() ? " " + text(path) : "");
+    }
+    return all;
+  }
+
+  // What runs after a restart: what the files say.
+  void boot() const {
+    for (const char* folder : {"/live/active", "/live/sysctl", "/sys/module"})
+      for (const auto& one : std::filesystem::directory_iterator(root_ + folder))
+        std::filesystem::remove_all(one.path());
+    put("/live/sysctl/net.a", "1");
+    put("/live/sysctl/net.b", "0");
+    for (const auto& one : std::filesystem::directory_iterator(root_ + "/etc/sysctl.d"))
+      if (one.path().extension() == ".conf") load(one.path().string().substr(root_.size()));
+    for (const auto& one : std::filesystem::directory_iterator(root_ + "/live/enabled"))
+      put("/live/active/" + one.path().filename().string(), "");
+    apply_netplan();
+  }
+
+  std::vector<std::string> ran;  // of this process
+  std::string fails;             // this program ends with 1
+  Reading<CommandOutput> run(const std::vector<std::string>& words) {
+    std::string line;
+    for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
+    ran.push_back(line);
+    if (!fails.empty() && line.starts_with(fails)) return {CommandOutput{1, "", "it does not want to"}, line};
+    return {CommandOutput{0, answer(words), ""}, line};
+  }
+
+ private:
+  std::string answer(const std::vector<std::string>& words) const {
+    const std::string& last = words.back();
+    const std::string verb = words.size() > 1 ? words[1] : "";
+    if (words[0] == "sysctl" && verb == "--values") return text("/live/sysctl/" + last);
+    if (words[0] == "sysctl" && verb == "--load") load(last);
+    if (words[0] == "sysctl" && verb == "--write") set(last);
+    if (words[0] == "modprobe" && verb == "--")
+      std::filesystem::create_directories(root_ + "/sys/module/" + last);
+    if (words[0] == "modprobe" && verb == "--remove") remove("/sys/module/" + last);
+    if (words[0] == "netplan" && verb == "apply") apply_netplan();
+    if (words[0] == "systemctl") return systemctl(words, verb, last);
+    return "";
+  }
+  std::string systemctl(const std::vector<std::string>& words, const std::string& verb,
+                        const std::string& unit) const {
+    const bool now = words[2 % words.size()] == "--now";
+    if (verb == "is-active") return has("/live/active/" + unit) ? "active" : "inactive";
+    if (verb == "is-enabled") return has("/live/enabled/" + unit) ? "enabled" : "disabled";
+    if (verb == "enable") put("/live/enabled/" + unit, "");
+    if (verb == "disable") remove("/live/enabled/" + unit);
+    if (verb == "start" || (verb == "enable" && now)) put("/live/active/" + unit, "");
+    if (verb == "stop" || (verb == "disable" && now)) remove("/live/active/" + unit);
+    return "";
+  }
+  void set(const std::string& assignment) const {
+    if (const auto pair = key_value(assignment, '='))
+      put("/live/sysctl/" + std::string(pair->first), pair->second);
+  }
+  void load(const std::string& file) const {
+    const std::string content = text(file);
+    for (const std::string_view line : lines(content)) set(std::string(line));
+  }
+  void apply_netplan() const {
+    std::string all;
+    for (const auto& one : std::filesystem::directory_iterator(root_ + "/etc/netplan"))
+      if (one.path().extension() == ".yaml") all += text(one.path().string().substr(root_.size()));
+    put("/live/network", all);
+  }
+
+  std::string root_;
+};
+
+}  // namespace railbed

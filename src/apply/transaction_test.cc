@@ -1,0 +1,327 @@
+#include "apply/transaction.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <map>
+
+#include "apply/boot_guard.h"
+#include "apply/keeper.h"
+#include "apply/node_apply.h"
+#include "apply/testing/toy_machine.h"
+
+namespace railbed {
+namespace {
+
+constexpr const char* kFirst = "20260101T000000Z-0001";
+constexpr const char* kSecond = "20260102T000000Z-0002";
+constexpr const char* kThird = "20260103T000000Z-0003";
+
+// A file that changes, one that is new in a folder that is new, one that moves aside, one that goes; and each
+// kind of step that a toy machine knows.
+ApplyRequest sample_request(const std::string& id = kFirst) {
+  ApplyRequest request{
+      .id = id, .who = "alice@head", .cluster = "pair", .seconds = 5, .titles = {"all of it"}};
+  request.files = {
+      {.path = "/etc/netplan/50-other.yaml", .aside = true},
+      {.path = "/etc/netplan/90-railbed.yaml", .after = FileContent{"rail: new\n"}, .mode = 0600},
+      {.path = "/etc/sysctl.d/90-railbed.conf",
+       .before = FileContent{"net.a = 2\n"},
+       .after = FileContent{"net.a = 3\nnet.b = 7\n"}},
+      {.path = "/etc/systemd/system/slurmd.service.d/railbed.conf", .after = FileContent{"[Service]\n"}},
+      {.path = "/etc/old.conf", .before = FileContent{"old\xff\n"}}};
+  request.steps = {{StepKind::kReloadUnits, {}},
+                   {StepKind::kLoadSysctl, {"/etc/sysctl.d/90-railbed.conf"}},
+                   {StepKind::kLoadModule, {"rdma_cm"}},
+                   {StepKind::kApplyNetplan, {}},
+                   {StepKind::kEnableUnit, {"railbed-qos.service"}},
+                   {StepKind::kDisableUnit, {"irqbalance.service"}}};
+  return request;
+}
+
+void prepare(const ToyMachine& toy) {
+  toy.put("/etc/netplan/50-other.yaml", "rail: old\n", 0600);
+  toy.put("/etc/sysctl.d/90-railbed.conf", "net.a = 2\n", 0640);
+  toy.put("/etc/old.conf", "old\xff\n", 0400);
+  toy.put("/live/enabled/irqbalance.service", "");
+  toy.boot();
+}
+
+Result<Decision> make_whole(WritableHost& host, const std::string& id) {
+  auto transaction = Transaction::open(host, id);
+  if (!transaction) return fail(transaction.error());
+  const auto switched = transaction->switch_over();
+  auto decided = transaction->decide(switched ? Decision::kCommit : Decision::kRevert);
+  if (!decided) return decided;
+  if (auto finished = transaction->finish(false); !finished) return fail(finished.error());
+  return decided;
+}
+
+ApplyState state_of(WritableHost& host, const std::string& id) {
+  const auto transaction = Transaction::open(host, id);
+  return transaction ? transaction->state() : ApplyState::kDropped;
+}
+
+TEST(Transaction, ChangesAllAndSaysWhatItDid) {
+  ToyMachine toy;
+  prepare(toy);
+  WritableHost host = toy.host();
+  ASSERT_TRUE(stage_apply(host, sample_request()));
+  ASSERT_EQ(make_whole(host, kFirst), Decision::kCommit);
+  EXPECT_EQ(state_of(host, kFirst), ApplyState::kCommitted);
+  EXPECT_EQ(toy.text("/etc/sysctl.d/90-railbed.conf"), "net.a = 3\nnet.b = 7\n");
+  EXPECT_EQ(toy.text("/live/sysctl/net.b"), "7");
+  EXPECT_EQ(toy.text("/live/network"), "rail: new\n");
+  EXPECT_EQ(toy.text("/etc/netplan/50-other.yaml.railbed-aside~"), "rail: old\n");
+  EXPECT_FALSE(toy.has("/etc/netplan/50-other.yaml"));
+  EXPECT_FALSE(toy.has("/etc/old.conf"));
+  EXPECT_TRUE(toy.has("/live/active/railbed-qos.service"));
+  EXPECT_FALSE(toy.has("/live/active/irqbalance.service"));
+  EXPECT_FALSE(toy.has(std::string(kBootGuard)));
+  const ApplyHistory history = apply_history(host);
+  ASSERT_EQ(history.applies.size(), 1U);
+  EXPECT_EQ(history.applies[0].who, "alice@head");
+  EXPECT_EQ(history.applies[0].titles, (std::vector<std::string>{"all of it"}));
+}
+
+TEST(Transaction, AProgramThatFailsLeavesNothing) {
+  for (const char* program : {"sysctl --load", "modprobe --", "netplan apply", "systemctl enable --now",
+                              "systemctl disable --now", "systemctl daemon-reload"}) {
+    ToyMachine toy;
+    prepare(toy);
+    const auto before = toy.state();
+    WritableHost host = toy.host();
+    ASSERT_TRUE(stage_apply(host, sample_request()));
+    toy.fails = program;
+    ASSERT_EQ(make_whole(host, kFirst), Decision::kRevert) << program;
+    EXPECT_EQ(toy.state(), before) << program;
+    const auto transaction = Transaction::open(host, kFirst);
+    ASSERT_TRUE(transaction);
+    EXPECT_EQ(transaction->state(), ApplyState::kReverted);
+    EXPECT_NE(transaction->why().find("it does not want to"), std::string::npos) << transaction->why();
+  }
+}
+
+// The process ends before its operation number `stop`; false: it came to its end. `work` gets the host.
+template <class Work>
+bool cut_off(ToyMachine& toy, int stop, const Work& work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    WritableHost host = toy.host();
+    int operations = 0;
+    host.before_each = [&](std::string_view) {
+      if (++operations == stop) _exit(9);
+      return 0;
+    };
+    work(host);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 9;
+}
+
+struct Outcomes {
+  std::map<std::string, std::string> before;
+  std::map<std::string, std::string> after;
+};
+Outcomes outcomes(bool booted) {
+  ToyMachine toy;
+  prepare(toy);
+  Outcomes both;
+  if (booted) toy.boot();
+  both.before = toy.state();
+  WritableHost host = toy.host();
+  EXPECT_TRUE(stage_apply(host, sample_request()));
+  EXPECT_EQ(make_whole(host, kFirst), Decision::kCommit);
+  if (booted) toy.boot();
+  both.after = toy.state();
+  return both;
+}
+
+void expect_old_or_new(ToyMachine& toy, WritableHost& host, const Outcomes& both, const std::string& where) {
+  const bool committed = state_of(host, kFirst) == ApplyState::kCommitted;
+  EXPECT_EQ(toy.state(), committed ? both.after : both.before) << where;
+  for (const PastApply& one : apply_history(host).applies) EXPECT_FALSE(is_open(one.state)) << where;
+}
+
+// Cut off before every single operation, and again before operations of what takes it back.
+constexpr int kStride = RAILBED_SANITIZED ? 29 : 11;
+void cut_off_everywhere(bool booting) {
+  const Outcomes both = outcomes(booting);
+  int cuts = 0;
+  for (int first = 1;; ++first) {
+    bool was_cut = true;
+    for (int second = first % kStride + 1;; second += kStride) {
+      ToyMachine toy;
+      prepare(toy);
+      WritableHost host = toy.host();
+      was_cut = cut_off(toy, first, [](WritableHost& cut) {
+        if (stage_apply(cut, sample_request())) (void)make_whole(cut, kFirst);
+      });
+      const bool again = cut_off(
+          toy, second, [booting](WritableHost& cut) { (void)recover_applies(cut, "all", booting, false); });
+      cuts += was_cut + again;
+      EXPECT_TRUE(recover_applies(host, "all", booting, false));
+      if (booting) toy.boot();
+      expect_old_or_new(toy, host, both, fmt::format("cut off at {}, then at {}", first, second));
+      if (!again || ::testing::Test::HasFailure()) break;
+    }
+    if (!was_cut || ::testing::Test::HasFailure()) break;
+  }
+  EXPECT_GT(cuts, 200);
+}
+
+TEST(Transaction, CutOffAnywhereItIsOldOrNew) { cut_off_everywhere(false); }
+TEST(Transaction, CutOffAnywhereItStartsOldOrNew) { cut_off_everywhere(true); }
+
+TEST(Transaction, AnOperationThatFailsLeavesOldOrNew) {
+  const Outcomes both = outcomes(false);
+  bool failed = true;
+  for (int stop = 1; failed; ++stop) {
+    ToyMachine toy;
+    prepare(toy);
+    WritableHost host = toy.host();
+    int operations = 0;
+    host.before_each = [&](std::string_view) { return ++operations == stop ? ENOSPC : 0; };
+    if (stage_apply(host, sample_request())) (void)make_whole(host, kFirst);
+    failed = operations >= stop;
+    EXPECT_TRUE(recover_applies(host, "all", false, false));
+    expect_old_or_new(toy, host, both, fmt::format("operation {} fails", stop));
+    if (::testing::Test::HasFailure()) break;
+  }
+}
+
+TEST(Transaction, WhatChangedSinceThePlanIsRefused) {
+  ToyMachine toy;
+  prepare(toy);
+  toy.put("/etc/sysctl.d/90-railbed.conf", "net.a = 4\n");
+  WritableHost host = toy.host();
+  const auto staged = stage_apply(host, sample_request());
+  ASSERT_FALSE(staged);
+  EXPECT_NE(staged.error().text.find("has changed since the plan"), std::string::npos);
+  EXPECT_TRUE(apply_ids(host).empty());
+}
+
+TEST(Transaction, ALinkIsNotFollowed) {
+  ToyMachine toy;
+  prepare(toy);
+  WritableHost host = toy.host();
+  toy.remove("/etc/old.conf");
+  ASSERT_TRUE(host.link_to("/etc/passwd", "/etc/old.conf"));
+  const auto staged = stage_apply(host, sample_request());
+  ASSERT_FALSE(staged);
+  EXPECT_NE(staged.error().text.find("symbolic link"), std::string::npos);
+}
+
+TEST(Transaction, NonsenseIsRefused) {
+  ToyMachine toy;
+  WritableHost host = toy.host();
+  const auto refused = [&](auto spoil) {
+    ApplyRequest request = sample_request();
+    spoil(request);
+    const auto staged = stage_apply(host, request);
+    return !staged && staged.error().kind == ErrorKind::kBadInput;
+  };
+  EXPECT_TRUE(refused([](ApplyRequest& one) { one.id = "../../../etc"; }));
+  EXPECT_TRUE(refused([](ApplyRequest& one) { one.files[0].path = "/etc/../root/.ssh/authorized_keys"; }));
+  EXPECT_TRUE(refused([](ApplyRequest& one) { one.files[0].path = "/usr/bin/ls"; }));
+  EXPECT_TRUE(refused([](ApplyRequest& one) { one.files[0].path = "/etc/a\nb"; }));
+  EXPECT_TRUE(refused([](ApplyRequest& one) { one.files[1].mode = 04755; }));
+  EXPECT_TRUE(refused([](ApplyRequest& one) { one.steps[1].arguments = {"--system"}; }));
+  EXPECT_TRUE(refused([](ApplyRequest& one) { one.seconds = 100000; }));
+}
+
+TEST(Transaction, TheSecondControllerIsToldWhoIsAtWork) {
+  ToyMachine toy;
+  prepare(toy);
+  WritableHost host = toy.host();
+  ASSERT_TRUE(stage_apply(host, sample_request()));
+  const auto second = stage_apply(host, sample_request(kSecond));
+  ASSERT_FALSE(second);
+  EXPECT_NE(second.error().text.find("alice@head is changing this node"), std::string::npos);
+}
+
+TEST(Transaction, ARollbackBringsBackAllSinceAndCanItselfBeTakenBack) {
+  ToyMachine toy;
+  prepare(toy);
+  WritableHost host = toy.host();
+  const auto old = toy.state();
+  ASSERT_TRUE(stage_apply(host, sample_request()));
+  ASSERT_EQ(make_whole(host, kFirst), Decision::kCommit);
+  ApplyRequest more{.id = kSecond, .who = "bob@head", .titles = {"more"}};
+  more.files = {{.path = "/etc/sysctl.d/90-railbed.conf",
+                 .before = FileContent{"net.a = 3\nnet.b = 7\n"},
+                 .after = FileContent{"net.a = 5\n"}}};
+  more.steps = {{StepKind::kLoadSysctl, {"/etc/sysctl.d/90-railbed.conf"}}};
+  ASSERT_TRUE(stage_apply(host, more));
+  ASSERT_EQ(make_whole(host, kSecond), Decision::kCommit);
+  const auto changed = toy.state();
+
+  const RollbackRequest back{kThird, "bob@head", "pair", kFirst, 60};
+  ASSERT_TRUE(stage_rollback(host, back));
+  auto rollback = Transaction::open(host, kThird);
+  ASSERT_TRUE(rollback);
+  ASSERT_TRUE(rollback->switch_over()) << rollback->why();
+  EXPECT_EQ(rollback->decide(Decision::kRevert), Decision::kRevert);
+  ASSERT_TRUE(rollback->finish(false));
+  EXPECT_EQ(toy.state(), changed);
+
+  ASSERT_TRUE(stage_rollback(host, {"20260104T000000Z-0004", "bob@head", "pair", kFirst, 60}));
+  ASSERT_EQ(make_whole(host, "20260104T000000Z-0004"), Decision::kCommit);
+  EXPECT_EQ(toy.state(), old);
+}
+
+TEST(Transaction, OnlySoManyAreKept) {
+  ToyMachine toy;
+  WritableHost host = toy.host();
+  for (int i = 0; i < 25; ++i) {
+    const std::string id = fmt::format("202601{:02}T000000Z-0001", i + 1);
+    ASSERT_TRUE(stage_apply(host, {.id = id, .who = "alice@head"}));
+    ASSERT_EQ(make_whole(host, id), Decision::kCommit);
+  }
+  EXPECT_EQ(apply_ids(host).size(), kKeptApplies + 1);
+}
+
+TEST(Keeper, GoesBackWithoutADecision) {
+  ToyMachine toy;
+  prepare(toy);
+  const auto before = toy.state();
+  WritableHost host = toy.host();
+  ASSERT_TRUE(stage_apply(host, sample_request()));
+  ASSERT_TRUE(keep_apply(host, kFirst, std::chrono::milliseconds(20)));
+  EXPECT_EQ(state_of(host, kFirst), ApplyState::kReverted);
+  EXPECT_EQ(toy.state(), before);
+}
+
+TEST(Keeper, DoesNotBeginWhatWasCalledOff) {
+  ToyMachine toy;
+  prepare(toy);
+  const auto before = toy.state();
+  WritableHost host = toy.host();
+  ASSERT_TRUE(stage_apply(host, sample_request()));
+  ASSERT_TRUE(Transaction::open(host, kFirst)->decide(Decision::kRevert));
+  ASSERT_TRUE(keep_apply(host, kFirst));
+  EXPECT_EQ(state_of(host, kFirst), ApplyState::kDropped);
+  EXPECT_EQ(toy.state(), before);
+}
+
+TEST(Keeper, LeavesAloneWhatIsBeingWorkedOn) {
+  ToyMachine toy;
+  prepare(toy);
+  WritableHost host = toy.host();
+  ASSERT_TRUE(stage_apply(host, sample_request()));
+  const auto lock = ApplyLock::take(host, kFirst, std::chrono::seconds(0));
+  ASSERT_TRUE(lock);
+  const auto recovered = recover_applies(host, "all", false, false);
+  ASSERT_TRUE(recovered);
+  EXPECT_TRUE(recovered->empty());
+  EXPECT_EQ(state_of(host, kFirst), ApplyState::kStaged);
+}
+
+}  // namespace
+}  // namespace railbed

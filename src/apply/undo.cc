@@ -1,0 +1,195 @@
+// What a step leaves behind depends on what was there before it, so each is looked at:
+//
+//   load-sysctl       the values that its keys have now are set again
+//   load-module       what was not loaded is unloaded, if nothing uses it by then
+//   enable-unit       what was not enabled is disabled, what did not run is stopped, while its file is there
+//   disable-unit      what was enabled is enabled, what ran is started, once its file is there again
+//   restart-unit      it restarts with its old files
+//   apply-netplan, reload-networkd, load-connections, reload-udev, reload-sshd, update-grub, reload-units
+//                     the same again, over the old files
+//   set-kernel-arguments  those that were not there go
+//   hold-packages     those that were not held are let go
+//   set-link-down     network_state.h brings the link up again
+//
+// Installed packages stay. What a unit had set before it was stopped (the governor, QoS) stays until the next
+// boot.
+#include "apply/undo.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "configure/step.h"
+
+namespace railbed {
+namespace {
+
+using UndoWords = std::vector<std::string>;
+
+class UndoMaker {
+ public:
+  UndoMaker(const ApplyRequest& request, const WritableHost& host) : request_(request), host_(host) {}
+
+  void add(const NodeStep& step) {
+    switch (step.kind) {
+      case StepKind::kLoadSysctl:
+        return each(step, &UndoMaker::sysctl);
+      case StepKind::kLoadModule:
+        return each(step, &UndoMaker::module);
+      case StepKind::kEnableUnit:
+        return each(step, &UndoMaker::enabled);
+      case StepKind::kDisableUnit:
+        return each(step, &UndoMaker::disabled);
+      case StepKind::kRestartUnit:
+        return each(step, &UndoMaker::restarted);
+      case StepKind::kApplyNetplan:
+        after(true, false, {"netplan", "apply"});
+        return after(false, true, {"netplan", "generate"});
+      case StepKind::kLoadConnections:
+        return connections(step);
+      case StepKind::kSetKernelArguments:
+        return kernel_arguments(step);
+      case StepKind::kHoldPackages:
+        return holds(step);
+      case StepKind::kUpdateGrub:
+        return again(step, true);
+      case StepKind::kReloadUnits:
+        return again(step, true);
+      case StepKind::kReloadNetworkd:
+      case StepKind::kReloadUdev:
+      case StepKind::kReloadSshd:
+        return again(step, false);
+      case StepKind::kSetLinkDown:
+      case StepKind::kInstallPackages:
+      case StepKind::kRefreshPackages:
+      case StepKind::kEnableStream:
+        return;
+    }
+  }
+
+  std::vector<UndoCommand> take() { return std::move(commands_); }
+
+ private:
+  void each(const NodeStep& step, void (UndoMaker::*one)(const std::string&)) {
+    for (const std::string& argument : step.arguments) (this->*one)(argument);
+  }
+  void before(bool running, bool booting, UndoWords words) {
+    commands_.push_back({UndoWhen::kBeforeFiles, running, booting, std::move(words)});
+  }
+  void after(bool running, bool booting, UndoWords words) {
+    commands_.push_back({UndoWhen::kAfterFiles, running, booting, std::move(words)});
+  }
+  void again(const NodeStep& step, bool booting) {
+    for (UndoWords& words : commands_of(step, Platform{.family = request_.family}))
+      after(true, booting, std::move(words));
+  }
+
+  // First line of what a program says; empty where it does not answer.
+  std::string answer(const UndoWords& words) const {
+    const auto said = host_.ask(words);
+    return said ? std::string(trim(said->output.substr(0, said->output.find('\n')))) : "";
+  }
+
+  std::string new_content(const std::string& path) const {
+    const auto found = std::ranges::find(request_.files, path, &FileEdit::path);
+    if (found != request_.files.end()) return found->after ? found->after->bytes : "";
+    const auto there = host_.read(path);
+    return there && *there ? (*there)->content.bytes : "";
+  }
+
+  void sysctl(const std::string& file) {
+    const std::string content = new_content(file);
+    for (const std::string_view line : lines(content)) {
+      const auto pair = key_value(line, '=');
+      if (!pair || pair->first.empty() || pair->first.starts_with('#') || pair->first.starts_with(';'))
+        continue;
+      std::string key(pair->first);
+      if (key.starts_with('-')) key.erase(0, 1);
+      const std::string value = answer({"sysctl", "--values", key});
+      if (!value.empty()) after(true, false, {"sysctl", "--write", key + "=" + value});
+    }
+  }
+
+  void module(const std::string& name) {
+    std::string folder = name;
+    std::ranges::replace(folder, '-', '_');
+    if (!host_.is_folder("/sys/module/" + folder)) after(true, false, {"modprobe", "--remove", "--", name});
+  }
+
+  void enabled(const std::string& unit) {
+    const bool runs = answer({"systemctl", "is-active", unit}) == "active";
+    if (!runs) before(true, false, {"systemctl", "stop", unit});
+    if (answer({"systemctl", "is-enabled", unit}) != "enabled")
+      before(true, true, {"systemctl", "disable", unit});
+  }
+
+  void disabled(const std::string& unit) {
+    if (answer({"systemctl", "is-enabled", unit}) == "enabled")
+      after(true, true, {"systemctl", "enable", unit});
+    if (answer({"systemctl", "is-active", unit}) == "active")
+      after(true, false, {"systemctl", "start", unit});
+  }
+
+  void restarted(const std::string& unit) {
+    if (answer({"systemctl", "is-active", unit}) == "active")
+      after(true, false, {"systemctl", "try-restart", unit});
+  }
+
+  // A connection that is read again goes up on its device by itself only where nothing else is up there.
+  void connections(const NodeStep& step) {
+    after(true, false, {"nmcli", "connection", "reload"});
+    for (const std::string& file : step.arguments) {
+      const std::string content = new_content(file);
+      for (const std::string_view line : lines(content)) {
+        const auto pair = key_value(line, '=');
+        if (!pair || pair->first != "interface-name") continue;
+        const std::string device(pair->second);
+        const std::string uuid = answer({"nmcli", "-g", "GENERAL.CON-UUID", "device", "show", device});
+        if (uuid.empty())
+          after(true, false, {"nmcli", "device", "disconnect", device});
+        else
+          after(true, false, {"nmcli", "--wait", "30", "connection", "up", "uuid", uuid, "ifname", device});
+      }
+    }
+  }
+
+  void kernel_arguments(const NodeStep& step) {
+    const auto info = host_.ask({"grubby", "--info=DEFAULT"});
+    const std::string known = info ? info->output : "";
+    UndoWords fresh;
+    for (const std::string& argument : step.arguments)
+      if (known.find(argument) == std::string::npos) fresh.push_back(argument);
+    if (!fresh.empty())
+      after(true, true,
+            {"grubby", "--update-kernel=ALL", fmt::format("--remove-args={}", fmt::join(fresh, " "))});
+  }
+
+  void holds(const NodeStep& step) {
+    const bool debian = request_.family == OsFamily::kDebian;
+    const auto held =
+        debian ? host_.ask({"apt-mark", "showhold"}) : host_.ask({"dnf", "versionlock", "list"});
+    const std::string known = held ? held->output : "";
+    for (const std::string& package : step.arguments) {
+      if (known.find(package) != std::string::npos) continue;
+      after(true, false,
+            debian ? UndoWords{"apt-mark", "unhold", package}
+                   : UndoWords{"dnf", "versionlock", "delete", package});
+    }
+  }
+
+  const ApplyRequest& request_;
+  const WritableHost& host_;
+  std::vector<UndoCommand> commands_;
+};
+
+}  // namespace
+
+std::vector<UndoCommand> undo_of(const ApplyRequest& request, const WritableHost& host) {
+  UndoMaker maker(request, host);
+  for (const NodeStep& step : request.steps) maker.add(step);
+  return maker.take();
+}
+
+}  // namespace railbed
