@@ -7,8 +7,10 @@
 
 namespace railbed {
 
-// Overwrites it in a way that no optimizer removes (explicit_bzero(3)); it is empty then.
+// Overwrites it in a way that no optimizer removes (explicit_bzero(3)), with what it held before; it is empty
+// then.
 inline void wipe(std::string& secret) {
+  secret.resize(secret.capacity());
   explicit_bzero(secret.data(), secret.size());
   secret.clear();
 }
