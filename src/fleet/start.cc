@@ -72,7 +72,7 @@ class Start {
     const auto known = binaries_.known();
     if (!known) return fail(known.error());
     const std::string start =
-        options_.as_root ? root_start(!options_.sudo_password.empty()) : std::string(kStart);
+        options_.as_root ? root_start(!options_.sudo_password.empty()) : std::string(kStartAsUser);
     const std::string script = bootstrap_command(*known, nonce_, start);
     if (target_.local) return std::vector<std::string>{"/bin/sh", "-c", script};
     return ssh_words(target_, options_, script);
