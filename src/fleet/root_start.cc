@@ -6,9 +6,10 @@
 // else can reach; and runs the copy only if its hash is the one that the controller asked for. A change of
 // the user's file before, during or after that has no effect but that the copy is refused.
 //
-// The user's file is read by a process of the user's. Root may not be able to: homes on NFS squash it. And a
-// link to a file that only root can read gives nothing away. That process gets a pipe, never the copy itself:
-// another process of the user could take an open file from it and write after the check.
+// The user's file is read by a process of the user's where util-linux's setpriv(1) can make one. Root may not
+// be able to: homes on NFS squash it. And a link to a file that only root can read gives nothing away. That
+// process gets a pipe, never the copy itself: another process of the user could take an open file from it and
+// write after the check.
 //
 // The copy is hashed at each start, so nothing has to be synced but its content: a rename that a power cut
 // took back is made again.
@@ -43,9 +44,9 @@ intact() {
   [ "$1" = "$h" ]
 }
 as_user() {
-  [ "$u" = 0 ] || ! command -v setpriv >/dev/null 2>&1 ||
-    set -- setpriv --reuid "$u" --regid "$g" --clear-groups -- "$@"
-  "$@"
+  p="setpriv --reuid $u --regid $g --clear-groups --"
+  [ "$u" != 0 ] && $p true 2>/dev/null || p=
+  $p "$@"
 }
 keep_two() {
   k=0
