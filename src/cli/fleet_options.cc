@@ -2,6 +2,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/wipe.h"
+#include "cli/ask_password.h"
+
 namespace railbed {
 
 void add_fleet_options(CLI::App& app, ReachOptions& options) {
@@ -47,6 +50,20 @@ void add_fleet_options(CLI::App& app, ReachOptions& options) {
          "railbed built for nodes of another architecture, e.g. aarch64=railbed-arm64; may be repeated")
       ->type_name("ARCH=PATH")
       ->allow_extra_args(false)
+      ->group(kReachGroup);
+}
+
+void add_root_options(CLI::App& app, ReachOptions& options) {
+  options.as_root = true;
+  app.add_flag_callback(
+         "-K,--ask-sudo-password",
+         [&options] {
+           auto password = ask_password("Password for sudo on the nodes: ");
+           if (!password) throw CLI::ValidationError("--ask-sudo-password", password.error().text);
+           options.sudo_password = *password;
+           wipe(*password);
+         },
+         "ask once for the password that sudo wants on the nodes; else sudo must want none")
       ->group(kReachGroup);
 }
 

@@ -2,13 +2,13 @@
 //
 // ssh runs kScript on the node. The script knows the hash and the size of every agent that we could send, and
 // looks for the one of its machine's architecture in folders of ours. Where it finds it intact, the shell
-// becomes the agent by exec: standard input and output are the stream of frames from then on. Where it does
-// not, it says "push ARCHITECTURE zstd gzip" on standard output, with what it can unpack; we answer with one
-// line, the number of bytes and how they are packed, and then with exactly so many bytes. What follows them
-// is for the agent. It gives the copy its name, which is its hash, only when it is whole: two controllers
-// that push at once do no harm, and another version never meets a stale one. What was packed is whole when
-// the packer found its own checksum right and the size is as it should be; else it is hashed. A copy that was
-// cut off keeps a temporary name and is removed.
+// becomes the agent by exec (as root: root_start.cc): standard input and output are the stream of frames from
+// then on. Where it does not, it says "push ARCHITECTURE zstd gzip" on standard output, with what it can
+// unpack; we answer with one line, the number of bytes and how they are packed, and then with exactly so many
+// bytes. What follows them is for the agent. It gives the copy its name, which is its hash, only when it is
+// whole: two controllers that push at once do no harm, and another version never meets a stale one. What was
+// packed is whole when the packer found its own checksum right and the size is as it should be; else it is
+// hashed. A copy that was cut off keeps a temporary name and is removed.
 //
 // The bytes go in pieces. The script says "more" once it has taken one, and only then gets the next: sshd
 // (OpenSSH 9.2) copies its whole buffer, up to two megabytes, for every packet that it cannot pass on yet,
@@ -47,6 +47,7 @@ case $a in
 *) say architecture "$a"; exit 0 ;;
 esac
 u=$(id -u)
+@START@
 mine() { [ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ]; }
 unchanged() { [ -x "$1/railbed" ] && [ "$1" -nt "$1/railbed" ]; }
 whole() { [ -x "$1" ] && [ "$(wc -c <"$1")" -eq "$s" ]; }
@@ -76,7 +77,7 @@ for d do
   f=$d/agents/$h
   mine "$d" && mine "$d/agents" && { unchanged "$f" || intact "$f/railbed"; } || continue
   touch "$f" 2>/dev/null
-  exec "$f/railbed" agent 3>&-
+  start "$f/railbed"
 done
 why=
 b=
@@ -112,7 +113,7 @@ for x in $(ls -t "$b"); do
   [ ${#x} -eq 64 ] && { k=$((k + 1)); [ $k -le 3 ] || rm -rf "$b/$x"; }
 done
 find "$b" -name "tmp.*" -mmin +60 -exec rm -f {} + 2>/dev/null
-exec "$b/$h/railbed" agent 3>&-
+start "$b/$h/railbed"
 )sh";
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
@@ -124,12 +125,14 @@ std::string mark_of(std::string_view nonce) { return fmt::format("railbed:{}: ",
 
 }  // namespace
 
-std::string bootstrap_command(const std::vector<AgentBinaries::Known>& agents, std::string_view nonce) {
+std::string bootstrap_command(const std::vector<AgentBinaries::Known>& agents, std::string_view nonce,
+                              std::string_view start) {
   std::string arms;
   for (const AgentBinaries::Known& agent : agents)
     arms += fmt::format("{}) h={} s={} ;;\n", agent.architecture, agent.hash, agent.size);
   std::string script(kScript);
   replace_all(script, "@AGENTS@\n", arms);
+  replace_all(script, "@START@\n", start);
   replace_all(script, "@NONCE@", nonce);
   replace_all(script, "@PIECE@", fmt::to_string(kPiece));
   return "exec sh -c " + shell_quote(script);

@@ -13,7 +13,10 @@ namespace railbed::fleet {
 
 // The remote command. It starts the agent that the node already has, or says what it needs; see
 // docs/reference/agent-protocol.md. `nonce` marks its lines, so that no greeting can be mistaken for one.
-std::string bootstrap_command(const std::vector<AgentBinaries::Known>& agents, std::string_view nonce);
+// `start` is the shell function that becomes the agent whose path it gets (root_start.h has another).
+inline constexpr std::string_view kStartAsUser = "start() { exec \"$1\" agent 3>&-; }\n";
+std::string bootstrap_command(const std::vector<AgentBinaries::Known>& agents, std::string_view nonce,
+                              std::string_view start = kStartAsUser);
 
 // "push x86_64 zstd gzip", "architecture riscv64", "nowhere /root/.cache/railbed: No space left on device", …
 struct BootstrapLine {

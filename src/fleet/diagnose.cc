@@ -19,9 +19,36 @@ struct Symptom {
   std::string_view also = "";  // must be said as well
 };
 
-// The words are OpenSSH's (sshconnect.c, ssh.c, packet.c, clientloop.c, authfile.c of 9.2), strerror(3)'s and
+constexpr std::string_view kPasswordRefused = "sudo on {0} does not accept the password";
+constexpr std::string_view kOtherPassword =
+    "give the one of the user that ssh logs in as; an account may be locked after a few wrong ones";
+
+// The words are sudo's (plugins/sudoers/{auth/sudo_auth,check,logging,policy,sudoers}.c, src/{exec,sudo}.c
+// of 1.9.13), OpenSSH's (sshconnect.c, ssh.c, packet.c, clientloop.c, authfile.c of 9.2), strerror(3)'s and
 // ld.so's. The first that fits wins: what is more particular stands higher.
 constexpr Symptom kSymptoms[] = {
+    {"incorrect password attempt", kPasswordRefused, kOtherPassword},
+    {"sudo: a password is required", "sudo on {0} asks for a password",
+     "give it with --ask-sudo-password (-K), or allow this user sudo without one (NOPASSWD, sudoers(5))"},
+    {"you must have a tty to run sudo", "sudo on {0} wants a terminal, and we have none",
+     "put `Defaults !requiretty` for this user into /etc/sudoers.d there"},
+    {"is not in the sudoers file", "this user may not use sudo on {0}",
+     "allow it to run /bin/sh as root there (sudoers(5)), or log in as root"},
+    {"is not allowed to execute", "this user may not run /bin/sh as root on {0}",
+     "allow it there (sudoers(5)), or log in as root"},
+    {"may not run sudo on", "this user may not use sudo on {0}",
+     "allow it to run /bin/sh as root there (sudoers(5)), or log in as root"},
+    {"'nosuid' option set", "sudo on {0} is powerless", "mount its file system without nosuid"},
+    {"effective uid is not 0", "sudo on {0} is powerless", "install it again, or mend its owner and mode"},
+    {"must be owned by uid 0 and have the setuid bit", "sudo on {0} is powerless",
+     "install it again, or mend its owner and mode"},
+    {"no new privileges", "sudo on {0} is powerless in this session",
+     "it runs in a container or under a unit with NoNewPrivileges; log in as root"},
+    {"account validation failure", "sudo on {0} refuses this account",
+     "it is locked or has expired; ask who keeps the accounts there"},
+    {"Account expired", "sudo on {0} refuses this account",
+     "it is locked or has expired; ask who keeps the accounts there"},
+    {"Password expired", "the password of this user on {0} has expired", "log in there and set a new one"},
     {"REMOTE HOST IDENTIFICATION HAS CHANGED", "the host key of {0} is not the one that known_hosts has",
      "find out why; if the machine was reinstalled, remove the old key with ssh-keygen -R"},
     {"Host key verification failed", "the host key of {0} is not known",
@@ -66,6 +93,24 @@ constexpr Symptom kSymptoms[] = {
     {"closed by remote host", "{0} closed the connection",
      "it is going down, or its sshd ended; look at its console"},
     {"Broken pipe", "the connection to {0} broke", "look at its console"},
+};
+
+// What the script of root_start.cc reports; {0} is what it adds.
+struct RootWord {
+  std::string_view word;
+  std::string_view text;
+};
+constexpr RootWord kRootWords[] = {
+    {"no-sudo", "it has no sudo, and we are not root there: install sudo, or log in as root"},
+    {"root-folder",
+     "it has no safe place for what runs as root: only root may be able to change {0}; make it a directory of "
+     "root's, mode 0755, no link"},
+    {"root-differs",
+     "the agent in the user's cache was changed after it was checked, so it was not run as root ({0}): find out "
+     "who can write there, remove it, and try again"},
+    {"root-noexec", "{0} may not be run: mount /opt without noexec"},
+    {"root-failed",
+     "root there could not keep the agent in /opt/railbed/bin ({0}): see to that, and try again"},
 };
 
 const Symptom* find_symptom(std::string_view said) {
@@ -129,6 +174,12 @@ Diagnosis diagnose(const Target& target, const Sighting& sighting) {
                                                    sighting.doing, quoted_words(sighting), hint))};
 }
 
+Error password_refused(const Target& target, std::string_view said) {
+  return at_node(target.name,
+                 {ErrorKind::kUnavailable, fmt::format("{}: {} (\"{}\")", fill(kPasswordRefused, target, ""),
+                                                       kOtherPassword, quotable(said))});
+}
+
 Error diagnose(const Target& target, const BootstrapLine& line, std::string_view own_architecture) {
   const auto say = [&](std::string text) {
     return at_node(target.name, {ErrorKind::kUnavailable, std::move(text)});
@@ -137,6 +188,8 @@ Error diagnose(const Target& target, const BootstrapLine& line, std::string_view
   if (line.word == "architecture")
     return say(fmt::format("it is {0}, this railbed is {1}: give one built for it: --agent-binary {0}=PATH",
                            rest, own_architecture));
+  for (const RootWord& root : kRootWords)
+    if (line.word == root.word) return say(fmt::format(fmt::runtime(root.text), rest));
   const bool full =
       line.rest.find("No space left") != std::string::npos || line.rest.find("quota") != std::string::npos;
   const std::string_view reason = full

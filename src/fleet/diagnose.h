@@ -29,6 +29,9 @@ struct Diagnosis {
 
 Diagnosis diagnose(const Target& target, const Sighting& sighting);
 
+// sudo asked again. `said`: what it said before.
+Error password_refused(const Target& target, std::string_view said);
+
 // What the bootstrap script reported, unless it is "push".
 Error diagnose(const Target& target, const BootstrapLine& line, std::string_view own_architecture);
 

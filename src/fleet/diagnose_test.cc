@@ -1,4 +1,4 @@
-// The words of OpenSSH 9.2 as they come, and what is made of them.
+// The words of OpenSSH 9.2 and sudo 1.9.13 as they come, and what is made of them.
 #include "fleet/diagnose.h"
 
 #include <gmock/gmock.h>
@@ -41,6 +41,47 @@ TEST(Diagnose, KeyThatOthersMayReadIsNoMatterWhereAnotherWorked) {
 
 TEST(Diagnose, RefusedKeyIsToBeAdded) {
   EXPECT_THAT(diagnosed("ops@gpu01: Permission denied (publickey).\n"), HasSubstr("ssh-copy-id ops@gpu01"));
+}
+
+TEST(Diagnose, WhatSudoSaysComesWithWhatToDo) {
+  const std::pair<const char*, const char*> told[] = {
+      {"sudo: a password is required\n", "--ask-sudo-password (-K)"},
+      {"Sorry, try again.\n\nsudo: no password was provided\nsudo: 1 incorrect password attempt\n",
+       "does not accept the password"},
+      {"sudo: sorry, you must have a tty to run sudo\n", "!requiretty"},
+      {"ops is not in the sudoers file.\n", "log in as root"},
+      {"Sorry, user ops is not allowed to execute '/bin/sh -c set -f' as root on gpu01.\n", "log in as root"},
+      {"Sorry, user ops may not run sudo on gpu01.\n", "log in as root"},
+      {"sudo: effective uid is not 0, is /usr/bin/sudo on a file system with the 'nosuid' option set or an NFS "
+       "file system without root privileges?\n",
+       "without nosuid"},
+      {"sudo: /usr/bin/sudo must be owned by uid 0 and have the setuid bit set\n", "owner and mode"},
+      {"sudo: The \"no new privileges\" flag is set, which prevents sudo from running as root.\n",
+       "NoNewPrivileges"},
+      {"sudo: account validation failure, is your account locked?\n", "locked or has expired"},
+      {"sudo: Account expired or PAM config lacks an \"account\" section for sudo, contact your system "
+       "administrator\n",
+       "locked or has expired"},
+      {"sudo: Password expired, contact your system administrator\n", "set a new one"},
+  };
+  for (const auto& [said, remedy] : told) EXPECT_THAT(diagnosed(said), HasSubstr(remedy)) << said;
+}
+
+TEST(Diagnose, WhatTheScriptOfRootReportsComesWithWhatToDo) {
+  const Target target = {"gpu01", "ops@gpu01", false};
+  const auto told = [&](std::string word, std::string rest) {
+    return diagnose(target, BootstrapLine{std::move(word), std::move(rest)}, "x86_64").text;
+  };
+  EXPECT_THAT(told("no-sudo", ""), HasSubstr("install sudo"));
+  EXPECT_THAT(told("root-folder", "/opt (drwxrwxrwx {} root)"),
+              HasSubstr("change /opt (drwxrwxrwx {} root)"));
+  EXPECT_THAT(told("root-differs", "/home/ops\33[31m"), HasSubstr("(/home/ops)"));
+  EXPECT_THAT(told("root-failed", "No space left on device"), HasSubstr("/opt/railbed/bin"));
+}
+
+TEST(Diagnose, SecondQuestionOfSudoSaysWhatCameBetween) {
+  EXPECT_THAT(password_refused({"gpu01", "ops@gpu01", false}, "Sorry, try again.\n").text,
+              HasSubstr("gpu01: sudo on ops@gpu01 does not accept the password"));
 }
 
 }  // namespace

@@ -10,10 +10,13 @@
 #include <cerrno>
 #include <thread>
 
+#include "base/wipe.h"
+
 namespace railbed::fleet {
 namespace {
 
 constexpr std::size_t kErrorsKept = 4096;
+constexpr auto kUnkillable = std::chrono::seconds(6);  // longer than an agent takes to end by itself
 
 int milliseconds_until(Clock::time_point deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -92,17 +95,18 @@ void Link::write_input() {
   const bool broken = count < 0 && errno != EAGAIN && errno != EINTR;
   if (broken) program_.in.reset();
   if (broken || sent_ == outbox_.size()) {
-    outbox_.clear();
+    wipe(outbox_);  // a password may have been in it
     sent_ = 0;
   }
 }
 
 void Link::close(std::chrono::milliseconds grace) {
   program_.in.reset();
+  wipe(outbox_);
   const auto start = Clock::now();
   bool terminated = false;
   char rest[4096];
-  while (!program_.child.ended()) {
+  while (!program_.child.ended() && Clock::now() - start < grace + kUnkillable) {
     // Drained, so that a child that still writes can reach its end.
     if (program_.out && read(program_.out.get(), rest, sizeof rest) == 0) program_.out.reset();
     read_errors();

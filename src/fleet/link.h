@@ -45,10 +45,12 @@ class Link {
 
   const std::string& noise() const { return decoder_.noise(); }
   const std::string& errors() const { return errors_; }  // the end of what it wrote to stderr
+  void forget_errors() { errors_.clear(); }
   std::optional<int> exit_code() { return program_.child.ended(); }
 
   // Closes its input, so that the agent ends by itself; after `grace` SIGTERM, half a second later SIGKILL.
-  // Returns when the process is gone. What it still said is in errors().
+  // Returns when the process is gone, or after some seconds more where no signal of ours ends it: sudo is
+  // root's. What it still said is in errors().
   void close(std::chrono::milliseconds grace);
 
  private:

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "base/wipe.h"
 #include "fleet/agent_binary.h"
 #include "fleet/fleet.h"
 #include "fleet/link.h"
@@ -20,6 +21,7 @@ namespace railbed::fleet {
 struct FleetContext {
   explicit FleetContext(FleetOptions given)
       : options(std::move(given)), binaries(options.binary, options.agent_binaries) {}
+  ~FleetContext() { wipe(options.sudo_password); }
   FleetOptions options;
   AgentBinaries binaries;
 };

@@ -7,6 +7,7 @@
 
 #include "fleet/bootstrap.h"
 #include "fleet/diagnose.h"
+#include "fleet/root_start.h"
 
 namespace railbed::fleet {
 namespace {
@@ -41,6 +42,7 @@ class Start {
       if (*frame && (*frame)->kind == FrameKind::kReady) return std::nullopt;
       if (*frame) return failed("answered before it was asked");
       if (auto failure = answer_bootstrap(*link)) return failure;
+      if (auto failure = answer_sudo(*link)) return failure;
       if (ended) return diagnosed(*link, true);
       if (stop_.stop_requested()) return Failure{cancelled(target_)};
       switch (link->pump(deadline_, waker_)) {
@@ -56,18 +58,29 @@ class Start {
 
  private:
   std::optional<Failure> spawn(std::optional<Link>& link) {
-    std::vector<std::string> words = {options_.binary, "agent"};
-    if (!target_.local) {
-      const auto known = binaries_.known();
-      if (!known) return Failure{known.error()};
-      words = ssh_words(target_, options_, bootstrap_command(*known, nonce_));
-    }
-    auto started = Link::start(words);
+    const auto words = command();
+    if (!words) return Failure{words.error()};
+    auto started = Link::start(*words);
     if (!started) return Failure{at_node(target_.name, started.error())};
     link.emplace(std::move(*started));
-    began_ = Clock::now();
-    deadline_ = began_ + options_.start_deadline;
+    allow(options_.start_deadline);
     return std::nullopt;
+  }
+
+  Result<std::vector<std::string>> command() {
+    if (target_.local && !options_.as_root) return std::vector<std::string>{options_.binary, "agent"};
+    const auto known = binaries_.known();
+    if (!known) return fail(known.error());
+    const std::string start =
+        options_.as_root ? root_start(!options_.sudo_password.empty()) : std::string(kStartAsUser);
+    const std::string script = bootstrap_command(*known, nonce_, start);
+    if (target_.local) return std::vector<std::string>{"/bin/sh", "-c", script};
+    return ssh_words(target_, options_, script);
+  }
+
+  void allow(std::chrono::milliseconds time) {
+    began_ = Clock::now();
+    deadline_ = began_ + time;
   }
 
   std::optional<Failure> answer_bootstrap(Link& link) {
@@ -87,8 +100,7 @@ class Start {
     if (!payload_.bytes) return failed("asked for an unknown agent");
     link.send(bootstrap_reply(payload_.bytes->size(), payload_.packer));
     send_pieces(link);
-    began_ = Clock::now();
-    deadline_ = began_ + options_.push_deadline;
+    allow(options_.push_deadline);
     return std::nullopt;
   }
 
@@ -99,11 +111,25 @@ class Start {
     sent_ = until;
   }
 
+  // One answer: a second question means that the first was wrong, and more of them may lock the account.
+  std::optional<Failure> answer_sudo(Link& link) {
+    if (!options_.as_root || options_.sudo_password.empty() || !asks_for_password(link.errors(), nonce_))
+      return std::nullopt;
+    if (answered_) return Failure{password_refused(target_, without_bootstrap_lines(link.errors(), nonce_))};
+    link.forget_errors();
+    link.send(options_.sudo_password);
+    link.send("\n");
+    answered_ = true;
+    allow(options_.start_deadline);
+    return std::nullopt;
+  }
+
   Failure failed(std::string text) const {
     return {at_node(target_.name, {ErrorKind::kUnavailable, std::move(text)})};
   }
 
   std::string phase() const {
+    if (answered_) return "starting the agent as root";
     if (!payload_.bytes) return "connecting and starting the agent";
     return fmt::format("copying the agent ({} of {} KiB sent)", sent_ >> 10, payload_.bytes->size() >> 10);
   }
@@ -129,6 +155,7 @@ class Start {
   const std::string nonce_ = make_nonce();
   AgentBinaries::Payload payload_;  // once it was asked for
   std::size_t sent_ = 0;            // of it
+  bool answered_ = false;           // sudo's question
   Clock::time_point began_, deadline_;
 };
 

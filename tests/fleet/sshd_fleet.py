@@ -56,7 +56,7 @@ def missing():
 
 class SshdFleet:
     """`nodes`: name → {"state": "up" | "refusing" | "unplugged" | "absent" | "hanging",
-    "home": "plain" | "full" | "noexec", "bashrc": text}."""
+    "home": "plain" | "full" | "noexec", "bashrc": text, "setup": shell text, run on the node before its sshd}."""
 
     def __init__(self, nodes):
         self.nodes = nodes
@@ -213,6 +213,7 @@ class SshdFleet:
         elif home == "full":
             for folder in ("/root", "/tmp", "/dev/shm"):
                 script += f"mount -t tmpfs -o size=64k tmpfs {folder}; head -c 65536 /dev/zero >{folder}/full || :; "
+        script += node.get("setup", "")
         return script + f"exec /usr/sbin/sshd -D -e -f {self.lab}/sshd_config -o ListenAddress={self.address(name)}"
 
     def _await_servers(self):

@@ -20,6 +20,14 @@ Result<std::string> hello(std::string_view, std::stop_token) {
   return fmt::format("{{\"pid\":{}}}", getpid());
 }
 
+// As whom it runs, and which file.
+Result<std::string> whoami(std::string_view, std::stop_token) {
+  char program[4096];
+  const ssize_t count = readlink("/proc/self/exe", program, sizeof program);
+  return fmt::format("{{\"uid\":{},\"program\":\"{}\"}}", geteuid(),
+                     std::string_view(program, count > 0 ? static_cast<std::size_t>(count) : 0));
+}
+
 // Params: a file to create when it starts, and one to create when it was told to stop: "started stopped".
 Result<std::string> wait_for_stop(std::string_view params, std::stop_token stop) {
   const auto files = words(params);
@@ -69,6 +77,7 @@ int main(int argc, char** argv) {
   if (argc != 2 || std::string_view(argv[1]) != "agent") return kExitUsage;
   const Handlers handlers = {
       {"hello", hello},
+      {"whoami", whoami},
       {"echo",
        [](std::string_view params, std::stop_token) { return Result<std::string>(std::string(params)); }},
       {"refuse",

@@ -1,11 +1,15 @@
 // Asks every node one method and prints "NODE ok ANSWER" or "NODE failed REASON", a line each: what the tests
 // with real sshds (tests/fleet/) run, so that they need no other room.
 //
-//   fleet_probe AGENT SSH_CONFIG DEADLINE_MS METHOD PARAMS NODE...
+//   fleet_probe [--root] AGENT SSH_CONFIG DEADLINE_MS METHOD PARAMS NODE...
+//
+// With --root the agents run as root, and the first line of standard input is sudo's password, or empty. The
+// node "here" is this machine, without ssh.
 #include <fmt/format.h>
 #include <signal.h>
 
 #include <algorithm>
+#include <iostream>
 #include <thread>
 
 #include "base/text.h"
@@ -13,6 +17,13 @@
 
 int main(int argc, char** argv) {
   using namespace railbed;
+  fleet::FleetOptions options;
+  options.as_root = argc > 1 && std::string_view(argv[1]) == "--root";
+  if (options.as_root) {
+    std::getline(std::cin, options.sudo_password);
+    ++argv;
+    --argc;
+  }
   if (argc < 7) return kExitUsage;
   // Blocked here and in all threads, taken by the one below: as a program with Ctrl-C handling does it.
   sigset_t signals;
@@ -26,12 +37,11 @@ int main(int argc, char** argv) {
     stop.request_stop();
   }).detach();
 
-  fleet::FleetOptions options;
   options.binary = argv[1];
   options.ssh_config = argv[2];
   const std::chrono::milliseconds deadline(parse_number<int>(argv[3]).value_or(0));
   std::vector<fleet::Target> targets;
-  for (int i = 6; i < argc; ++i) targets.push_back({argv[i], argv[i], false});
+  for (int i = 6; i < argc; ++i) targets.push_back({argv[i], argv[i], std::string_view(argv[i]) == "here"});
   fleet::Fleet fleet(std::move(targets), options);
   bool failed = false;
   for (const auto& answer : fleet::gather(fleet, argv[4], argv[5], deadline, stop.get_token())) {
