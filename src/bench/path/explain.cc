@@ -112,4 +112,11 @@ void PathExplainer::explain(Engine engine, Failure& failure, const std::stop_tok
   failure.remedy = found_->remedy;
 }
 
+std::optional<Diagnosis> find_path_fault(const PairEnd& a, const PairEnd& b, bool rdma,
+                                         const std::stop_token& stop) {
+  auto found = diagnose(PathSurvey(a, b, rdma, {}, stop).run());
+  if (!found) return Diagnosis{{.cause = "neither node answered"}, ""};
+  return found->root.layer == PathLayer::kNone ? std::nullopt : std::move(found);
+}
+
 }  // namespace railbed

@@ -26,4 +26,9 @@ class PathExplainer {
   std::optional<Diagnosis> found_;
 };
 
+// The fault of a path on which nothing was measured, for RDMA or for TCP alone. Nothing: it is sound, as far
+// as both ends can tell.
+std::optional<Diagnosis> find_path_fault(const PairEnd& a, const PairEnd& b, bool rdma,
+                                         const std::stop_token& stop);
+
 }  // namespace railbed
