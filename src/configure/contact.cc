@@ -86,10 +86,13 @@ const Rail* rail_of_all(const Nodes& nodes) {
 
 }  // namespace
 
+std::optional<IpAddress> ssh_address(const Node& node) {
+  return IpAddress::parse(node.ssh.substr(node.ssh.find('@') + 1));  // find() + 1 is 0 without a user
+}
+
 std::optional<IpAddress> own_address(const Node& node) {
   if (node.configure.management_address) return node.configure.management_address->address;
-  const auto at = node.ssh.find('@');
-  return IpAddress::parse(at == std::string::npos ? node.ssh : node.ssh.substr(at + 1));
+  return ssh_address(node);
 }
 
 std::optional<Contact> find_contact(const Nodes& nodes) {

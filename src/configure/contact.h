@@ -32,6 +32,8 @@ std::optional<Contact> find_contact(const std::vector<const NodeView*>& nodes);
 // One node's end of what joins all nodes of the survey, without making the ends of the others.
 std::optional<ContactEnd> own_contact(const Survey& survey, const NodeView& node);
 
+// That ssh goes to; none: it goes to a name.
+std::optional<IpAddress> ssh_address(const Node& node);
 // Where the node answers: its management address, else the address that ssh goes to.
 std::optional<IpAddress> own_address(const Node& node);
 
