@@ -355,7 +355,7 @@ NcclWishes nccl_wishes(const Target& target) {
   bool has_rail = false;
   for (const RailEnd& end : target.view.ends) {
     has_rail = has_rail || end.rail != nullptr;
-    if (end.rail != nullptr && end.wants_rdma()) wisher.rdma_ends.push_back(&end);
+    if (end.rdma_rail()) wisher.rdma_ends.push_back(&end);
   }
   if (!has_rail || known_without_gpus(target)) return {};
   if (!wisher.rdma_ends.empty()) wish_devices(wisher);
