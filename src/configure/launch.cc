@@ -12,10 +12,6 @@
 namespace railbed {
 namespace {
 
-using Words = std::vector<std::string>;
-
-void append(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
-
 // ---- the nodes
 
 Result<std::vector<const NodeView*>> nodes_of(const Survey& survey, const std::vector<std::string>& names) {
@@ -106,9 +102,7 @@ Result<LaunchJob> make_job(const Survey& survey, const LaunchRequest& request) {
   for (const NodeView* const view : *views) {
     const auto gpus = gpus_of(*view, job.notes);
     if (!gpus) return fail(gpus.error());
-    const bool rdma = std::ranges::any_of(
-        view->ends, [](const RailEnd& end) { return end.rail != nullptr && end.wants_rdma(); });
-    job.nodes.push_back({view, *gpus, rdma});
+    job.nodes.push_back({view, *gpus, std::ranges::any_of(view->ends, &RailEnd::rdma_rail)});
   }
   if (auto found = find_network(job); !found) return fail(found.error());
   for (std::size_t i = 0; i < job.nodes.size(); ++i) add_environment(survey, job, i);

@@ -104,8 +104,7 @@ std::optional<NodeChange> change_for(const Setting& setting, const FileStates& s
   const auto aside = moved_aside(setting, states);
   change.files.insert(change.files.begin(), aside.begin(), aside.end());
   change.steps = setting.steps;
-  for (const NodeStep& step : change.steps)
-    for (auto& command : commands_of(step, platform)) change.commands.push_back(std::move(command));
+  change.commands = commands_of(change.steps, platform);
   return change;
 }
 
@@ -148,8 +147,7 @@ std::optional<NodeChange> leftovers(const std::vector<Setting>& settings, const 
   }
   if (change.files.empty()) return std::nullopt;
   change.steps = steps_to_remove(change.files);
-  for (const NodeStep& step : change.steps)
-    for (auto& command : commands_of(step, platform)) change.commands.push_back(std::move(command));
+  change.commands = commands_of(change.steps, platform);
   change.notes = {"what they set stays as it is until the next boot"};
   return change;
 }

@@ -200,9 +200,8 @@ std::string settings_text(const std::vector<NodeSettings>& nodes) {
       for (const DesiredFile& file : setting.files)
         text += fmt::format("---- {} {}\n{}", file.path,
                             file.block ? "(lines of it)" : fmt::format("{:04o}", file.mode), file.content);
-      for (const NodeStep& step : setting.steps)
-        for (const auto& command : commands_of(step, node.platform))
-          text += fmt::format("run   {}\n", fmt::join(command, " "));
+      for (const auto& command : commands_of(setting.steps, node.platform))
+        text += fmt::format("run   {}\n", fmt::join(command, " "));
     }
   }
   return text;
