@@ -6,13 +6,11 @@
 #include <map>
 
 #include "base/json.h"
-#include "campaign/evidence.h"
 #include "campaign/survey.h"
 #include "configure/render.h"
 #include "fleet/fleet.h"
 #include "host/open.h"
 #include "inventory/hostlist.h"
-#include "inventory/load.h"
 
 namespace railbed {
 namespace {
@@ -40,19 +38,11 @@ Result<Names> names_of(const PlanRequest& request, const Cluster& cluster) {
   return names;
 }
 
-// What the sources' files bring: the cluster, and facts.
-Result<Evidence> read_sources(const Sources& sources) {
-  Evidence evidence;
-  if (!sources.cluster.empty()) {
-    auto cluster = load_cluster(sources.cluster);
-    if (!cluster) return fail(cluster.error());
-    evidence.cluster = std::move(*cluster);
-  }
-  if (!sources.root.empty())
-    if (auto added = add_root(sources.root, evidence); !added) return fail(added.error());
-  for (const std::string& file : sources.facts)
-    if (auto added = add_facts_file(file, evidence); !added) return fail(added.error());
-  if (evidence.cluster.nodes.empty())
+// The files, which have to bring a cluster.
+Result<Evidence> read_with_cluster(const Sources& sources) {
+  auto evidence = read_sources(sources);
+  if (!evidence) return evidence;
+  if (evidence->cluster.nodes.empty())
     return fail(
         ErrorKind::kBadInput,
         "a cluster.yaml says what nodes shall have: name it; `railbed init HOST…` writes a first one");
@@ -171,8 +161,8 @@ ClusterPlan assemble(const Evidence& evidence, const Names& names, std::map<std:
 
 }  // namespace
 
-Result<std::vector<NodeSettings>> render_nodes(const PlanRequest& request, const Caller&) {
-  auto evidence = read_sources(request.sources);
+Result<std::vector<NodeSettings>> render_nodes(const PlanRequest& request) {
+  auto evidence = read_with_cluster(request.sources);
   if (!evidence) return fail(evidence.error());
   const auto names = names_of(request, evidence->cluster);
   if (!names) return fail(names.error());
@@ -186,7 +176,7 @@ Result<std::vector<NodeSettings>> render_nodes(const PlanRequest& request, const
 }
 
 Result<ClusterPlan> plan_nodes(const PlanRequest& request, ReachOptions reach, const Caller& caller) {
-  auto evidence = read_sources(request.sources);
+  auto evidence = read_with_cluster(request.sources);
   if (!evidence) return fail(evidence.error());
   const auto names = names_of(request, evidence->cluster);
   if (!names) return fail(names.error());

@@ -20,7 +20,7 @@ struct PlanRequest {
 };
 
 // Without a look at live nodes: by cluster.yaml, and by facts where the sources bring some.
-Result<std::vector<NodeSettings>> render_nodes(const PlanRequest& request, const Caller& caller);
+Result<std::vector<NodeSettings>> render_nodes(const PlanRequest& request);
 
 // Looks at the nodes, or at captured ones, for their facts and then for the files that their settings
 // concern.
