@@ -71,4 +71,22 @@ inline ConfiguredCluster sample(std::string_view yaml, std::map<std::string, Fac
   return sample(cluster.value_or(Cluster{}), std::move(facts));
 }
 
+// A cluster.yaml of this repository.
+inline Cluster cluster_in(const std::string& file) {
+  const auto cluster = load_cluster(RAILBED_SOURCE_DIR "/" + file);
+  EXPECT_TRUE(cluster) << (cluster ? "" : cluster.error().text);
+  return cluster.value_or(Cluster{});
+}
+
+// Of a folder of tests/machines.
+inline Cluster cluster_of_machine(const std::string& folder) {
+  return cluster_in("tests/machines/" + folder + "/cluster.yaml");
+}
+inline ConfiguredCluster captured(const std::string& folder) {
+  return sample(cluster_of_machine(folder), facts_of_machine(folder));
+}
+
+// Of the guides, before anybody has looked.
+inline Cluster example(const std::string& name) { return cluster_in("examples/" + name + ".yaml"); }
+
 }  // namespace railbed
