@@ -36,7 +36,7 @@ Evidence evidence_to_plan(int nodes) {
 FileStates states_of(const std::vector<Setting>& settings, bool configured) {
   FileStates states;
   for (const std::string& path : files_of(settings))
-    states.emplace(path, Miss{Missing::kAbsent, "No such file or directory"});
+    states[path] = {Miss{Missing::kAbsent, "No such file or directory"}, path};
   if (configured)
     for (const Setting& setting : settings)
       for (const DesiredFile& file : setting.files)
@@ -46,14 +46,15 @@ FileStates states_of(const std::vector<Setting>& settings, bool configured) {
 
 // One survey and all settings of all nodes, as campaign/plan_nodes.cc has them.
 struct Rendered {
-  explicit Rendered(const Evidence& evidence) : survey(evidence) {
+  explicit Rendered(const Evidence& evidence) : survey(evidence), wide(survey) {
     for (const NodeView& view : survey.nodes)
-      if (auto target = target_of(survey, view)) {
+      if (auto target = target_of(wide, view)) {
         targets.push_back(*std::move(target));
         settings.push_back(render_settings(targets.back()));
       }
   }
   Survey survey;
+  ClusterWide wide;
   std::vector<Target> targets = {};
   std::vector<std::vector<Setting>> settings = {};
 };

@@ -54,9 +54,9 @@ Evidence without_others(Evidence evidence, const Names& names) {
   return evidence;
 }
 
-NodeSettings settings_of_node(const Survey& survey, const NodeView& view, const std::set<Section>& only) {
+NodeSettings settings_of_node(const ClusterWide& wide, const NodeView& view, const std::set<Section>& only) {
   NodeSettings made{.node = *view.name};
-  auto target = target_of(survey, view);
+  auto target = target_of(wide, view);
   if (!target) {
     made.error = target.error().text;
     return made;
@@ -132,14 +132,14 @@ StatesByNode files_of_root(const std::string& root,
 
 // The plan of a node that gave facts, its settings and the states of their files.
 struct Planner {
-  const Survey& survey;
+  const ClusterWide& wide;
   const PlanRequest& request;
 
   NodePlan plan(const NodeSettings& made, const StatesByNode& states) const {
     if (!made.error.empty()) return {.node = made.node, .error = made.error};
     static const FileStates kNone;
     const auto own = states.find(made.node);
-    const Target target{survey, *survey.find(made.node), made.platform};
+    const Target target{wide, *wide.survey.find(made.node), made.platform};
     return plan_node(target, made.settings, own == states.end() ? kNone : own->second,
                      {.take_over = request.take_over, .leftovers = request.only.empty()});
   }
@@ -168,10 +168,11 @@ Result<std::vector<NodeSettings>> render_nodes(const PlanRequest& request) {
   if (!names) return fail(names.error());
   for (const Node& node : evidence->cluster.nodes) evidence->nodes.try_emplace(node.name);
   const Survey survey(*evidence);
+  const ClusterWide wide(survey);
   std::vector<NodeSettings> all;
   for (const Node& node : evidence->cluster.nodes)
     if (names->contains(node.name))
-      all.push_back(settings_of_node(survey, *survey.find(node.name), request.only));
+      all.push_back(settings_of_node(wide, *survey.find(node.name), request.only));
   return all;
 }
 
@@ -185,17 +186,18 @@ Result<ClusterPlan> plan_nodes(const PlanRequest& request, ReachOptions reach, c
     live.emplace(evidence->cluster, *names, std::move(reach), caller).add_facts(*evidence);
   const Evidence own = without_others(*std::move(evidence), *names);
   const Survey survey(own);
+  const ClusterWide wide(survey);
   std::vector<NodeSettings> settings;
   std::map<std::string, std::vector<std::string>, std::less<>> paths;
   for (const NodeView& view : survey.nodes) {
     if (view.wanted == nullptr) continue;  // a machine that cluster.yaml does not know
-    settings.push_back(settings_of_node(survey, view, request.only));
+    settings.push_back(settings_of_node(wide, view, request.only));
     paths.emplace(*view.name, files_of(settings.back().settings));
   }
   const StatesByNode states = live ? live->files(paths) : files_of_root(request.sources.root, paths);
   std::map<std::string, NodePlan> plans;
   for (const NodeSettings& made : settings)
-    plans.emplace(made.node, Planner{survey, request}.plan(made, states));
+    plans.emplace(made.node, Planner{wide, request}.plan(made, states));
   return assemble(own, *names, std::move(plans));
 }
 

@@ -79,9 +79,9 @@ void add_networks(const LaunchJob& job, std::size_t i, std::vector<EnvironmentVa
 }
 
 // The platform does not matter to NCCL, and a launch does not wait for it to be known.
-void add_environment(const Survey& survey, LaunchJob& job, std::size_t i) {
+void add_environment(const ClusterWide& wide, LaunchJob& job, std::size_t i) {
   LaunchNode& node = job.nodes[i];
-  const NcclWishes wishes = nccl_wishes(Target{survey, *node.view, {}});
+  const NcclWishes wishes = nccl_wishes(Target{wide, *node.view, {}});
   for (const NcclWish& one : wishes.variables) {
     // Of the nodes of this job, which may be fewer than the file is for.
     const bool first_contact = one.name == "NCCL_SOCKET_IFNAME" && job.contact && node.rdma;
@@ -105,7 +105,8 @@ Result<LaunchJob> make_job(const Survey& survey, const LaunchRequest& request) {
     job.nodes.push_back({view, *gpus, std::ranges::any_of(view->ends, &RailEnd::rdma_rail)});
   }
   if (auto found = find_network(job); !found) return fail(found.error());
-  for (std::size_t i = 0; i < job.nodes.size(); ++i) add_environment(survey, job, i);
+  const ClusterWide wide(survey);
+  for (std::size_t i = 0; i < job.nodes.size(); ++i) add_environment(wide, job, i);
   return job;
 }
 

@@ -74,6 +74,10 @@ std::optional<NetworkKeeper> usual_keeper(const Platform& platform) {
 
 }  // namespace
 
+std::optional<int> Platform::major_version() const {
+  return parse_number<int>(version.substr(0, version.find('.')));
+}
+
 Result<Platform> platform_of(const Node& node, const Facts& facts) {
   const OsName os = os_of(node, facts);
   Platform platform{.os = os.id, .version = os.version};

@@ -4,27 +4,11 @@
 
 #include <unordered_map>
 
-#include "configure/contact.h"
 #include "configure/files.h"
 #include "configure/render.h"
 
 namespace railbed {
 namespace {
-
-struct HostName {
-  IpAddress address;
-  std::string name;
-};
-
-std::vector<HostName> names_in(const Cluster& cluster) {
-  std::vector<HostName> names;
-  for (const Node& node : cluster.nodes)
-    if (const auto address = own_address(node)) names.push_back({*address, node.name});
-  for (const Rail& rail : cluster.rails)
-    for (const RailPort& port : rail.ports)
-      if (port.address) names.push_back({*port.address, fmt::format("{}-{}", port.node, rail.name)});
-  return names;
-}
 
 // As the resolver does: the first line that holds a name counts.
 using Resolved = std::unordered_map<std::string_view, const IpAddress*>;
@@ -37,7 +21,7 @@ Resolved resolved_by(const std::vector<HostsEntry>& entries) {
 }
 
 Need resolves(const Resolved& resolved, const HostName& wanted) {
-  Need need{.what = fmt::format("{} is {}", wanted.name, wanted.address.to_text())};
+  Need need{.what = wanted.need};
   const auto found = resolved.find(wanted.name);
   need.now = found != resolved.end() && *found->second == wanted.address;
   need.at_boot = need.now;
@@ -48,19 +32,16 @@ Need resolves(const Resolved& resolved, const HostName& wanted) {
 }  // namespace
 
 void render_hosts(const Target& target, std::vector<Setting>& settings) {
-  const auto names = names_in(target.cluster());
+  const std::vector<HostName>& names = target.wide.host_names;
   if (names.empty()) return;
   Setting setting{.section = Section::kHosts,
                   .title = fmt::format("{} names in /etc/hosts", names.size()),
-                  .reason = "nodes find each other without a name server, by each rail"};
-  DesiredFile file{.path = "/etc/hosts", .block = true};
-  const bool looked = target.looked() && target.facts().system.hosts.ok();
-  const Resolved resolved = looked ? resolved_by(*target.facts().system.hosts) : Resolved{};
-  for (const HostName& one : names) {
-    if (looked) setting.needs.push_back(resolves(resolved, one));
-    file.content += fmt::format("{} {}\n", one.address.to_text(), one.name);
+                  .reason = "nodes find each other without a name server, by each rail",
+                  .files = {{.path = "/etc/hosts", .content = target.wide.host_lines, .block = true}}};
+  if (target.looked() && target.facts().system.hosts.ok()) {
+    const Resolved resolved = resolved_by(*target.facts().system.hosts);
+    for (const HostName& one : names) setting.needs.push_back(resolves(resolved, one));
   }
-  setting.files.push_back(std::move(file));
   settings.push_back(std::move(setting));
 }
 
