@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "configure/files.h"
+
 namespace railbed {
 namespace {
 
@@ -60,10 +62,10 @@ std::unordered_map<std::string_view, std::string> rail_names(const Cluster& clus
 
 std::string aliases_in(const Cluster& cluster) {
   auto names = rail_names(cluster);
-  std::string text;
+  std::string text(kFileMark);
   for (const Node& node : cluster.nodes)
     text += fmt::format("Host {0}{1}\n    HostKeyAlias {0}\n", node.name, names[node.name]);
-  return text;
+  return seal(text);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ struct ClusterWide {
   std::set<const Rail*> rails_of_all;  // that every node is on
   std::vector<HostName> host_names;    // in the order of /etc/hosts
   std::string host_lines;
-  std::string host_key_aliases;  // ssh_config(5): every name of a node has one host key
+  std::string host_key_aliases;  // a sealed file of ssh_config(5): the names of a node have one host key
 };
 
 }  // namespace railbed

@@ -24,7 +24,7 @@ const Reading<FileState>* state_of(const FileStates& states, const std::string& 
 // The file on the node, compared with what it shall be.
 struct Comparison {
   std::optional<FileChange> change = {};  // none: it is as it shall be
-  Author author = Author::kRailbed;       // of what lies there
+  Author author = Author::kRailbed;       // of what lies there, where it changes
   std::string unread = {};                // why it could not be compared
 };
 
@@ -45,10 +45,9 @@ Comparison compare(const DesiredFile& file, const FileStates& states) {
   // A shared file keeps the mode that it has.
   if (file.block) change.mode = now.mode.value_or(file.mode);
   change.action = change.before == change.after ? FileAction::kSetMode : FileAction::kChange;
-  Comparison compared{.author = author_of(now.content, file.block)};
   const bool same_mode = now.mode.value_or(change.mode) == change.mode;
-  if (change.before != change.after || !same_mode) compared.change = std::move(change);
-  return compared;
+  if (change.before == change.after && same_mode) return {};
+  return {.change = std::move(change), .author = author_of(now.content, file.block)};
 }
 
 std::vector<FileChange> moved_aside(const Setting& setting, const FileStates& states) {

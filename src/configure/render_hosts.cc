@@ -2,6 +2,7 @@
 // each end of a rail by NODE-RAIL.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "configure/files.h"
@@ -20,13 +21,36 @@ Resolved resolved_by(const std::vector<HostsEntry>& entries) {
   return resolved;
 }
 
+bool is_right(const Resolved& resolved, const HostName& wanted) {
+  const auto found = resolved.find(wanted.name);
+  return found != resolved.end() && *found->second == wanted.address;
+}
+
 Need resolves(const Resolved& resolved, const HostName& wanted) {
   Need need{.what = wanted.need};
+  need.now = need.at_boot = is_right(resolved, wanted);
+  if (*need.now) return need;
   const auto found = resolved.find(wanted.name);
-  need.now = found != resolved.end() && *found->second == wanted.address;
-  need.at_boot = need.now;
-  if (!*need.now) need.found = found != resolved.end() ? found->second->to_text() : "no entry";
+  need.found = found != resolved.end() ? found->second->to_text() : "no entry";
   return need;
+}
+
+// The names of a large cluster are told together: nobody reads thousands of lines, and each node has them
+// all.
+constexpr std::size_t kMostTold = 64;
+
+std::vector<Need> needs_of(const Resolved& resolved, const std::vector<HostName>& names) {
+  std::vector<Need> needs;
+  const std::size_t told = std::min(names.size(), kMostTold);
+  for (std::size_t i = 0; i < told; ++i) needs.push_back(resolves(resolved, names[i]));
+  if (names.size() == told) return needs;
+  std::size_t others = 0;
+  for (std::size_t i = told; i < names.size(); ++i) others += !is_right(resolved, names[i]);
+  Need rest{.what = fmt::format("{} more names have their addresses", names.size() - told)};
+  rest.now = rest.at_boot = others == 0;
+  if (others > 0) rest.found = fmt::format("missing or different: {}", others);
+  needs.push_back(std::move(rest));
+  return needs;
 }
 
 }  // namespace
@@ -39,8 +63,7 @@ void render_hosts(const Target& target, std::vector<Setting>& settings) {
                   .reason = "nodes find each other without a name server, by each rail",
                   .files = {{.path = "/etc/hosts", .content = target.wide.host_lines, .block = true}}};
   if (target.looked() && target.facts().system.hosts.ok()) {
-    const Resolved resolved = resolved_by(*target.facts().system.hosts);
-    for (const HostName& one : names) setting.needs.push_back(resolves(resolved, one));
+    setting.needs = needs_of(resolved_by(*target.facts().system.hosts), names);
   }
   settings.push_back(std::move(setting));
 }

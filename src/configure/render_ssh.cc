@@ -49,8 +49,7 @@ void add_keys(const Target& target, std::vector<Setting>& settings) {
 void add_client(const Target& target, std::vector<Setting>& settings) {
   const Cluster& cluster = target.cluster();
   if (!target.configure().user || cluster.nodes.size() < 2) return;
-  DesiredFile file{.path = "/etc/ssh/ssh_config.d/90-railbed.conf",
-                   .content = std::string(kFileMark) + target.wide.host_key_aliases};
+  DesiredFile file{.path = "/etc/ssh/ssh_config.d/90-railbed.conf", .content = target.wide.host_key_aliases};
   settings.push_back(
       {.section = Section::kSsh,
        .title = fmt::format("one host key each for {} nodes", cluster.nodes.size()),
