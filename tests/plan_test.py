@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 RAILBED = os.environ["RAILBED"]
+MACHINES = pathlib.Path(__file__).resolve().parent / "machines"
 CLUSTER = """\
 railbed: 1
 cluster: pair
@@ -88,6 +89,41 @@ class Plan(unittest.TestCase):
         node = json.loads(answer.stdout)["nodes"][0]
         self.assertEqual(node["error"], "")
         self.assertEqual(len(node["changes"]) + len(node["met"]), 1)
+
+    def captured(self, machine):
+        """A folder of trees like the machine's own, without its cluster.yaml, that files can be laid in."""
+        trees = self.path / machine
+        trees.mkdir()
+        for tree in (MACHINES / machine).glob("*.tree"):
+            (trees / tree.name).write_text(f"railbed-tree 1\nbase: {os.path.relpath(tree, trees)}\n")
+        return trees
+
+    def init(self, trees):
+        answer = self.run_railbed("init", "--root", str(trees), "--name", "seen", "-o", "-")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        return answer.stdout
+
+    def changes(self, trees):
+        """(node, change) of all that init's proposal wants."""
+        self.cluster.write_text(self.init(trees))
+        answer = self.run_railbed("plan", str(self.cluster), "--root", str(trees), "--json")
+        changes = [(node["node"], change) for node in json.loads(answer.stdout)["nodes"] for change in node["changes"]]
+        self.assertEqual(answer.returncode, 1 if changes else 0, answer.stderr)
+        return changes
+
+    def test_init_and_plan_want_nothing_of_a_configured_host(self):
+        for machine in ("spark-two-rails", "v100-cx3pro", "r730-cx4"):  # netplan, netplan, NetworkManager
+            with self.subTest(machine):
+                trees = self.captured(machine)
+                proposed = self.init(trees)
+                wanted = self.changes(trees)
+                self.assertTrue(wanted)
+                for node, change in wanted:
+                    with open(trees / f"{node}.tree", "a") as tree:
+                        for file in change["files"]:
+                            tree.write(f"{file['path']} <<END_OF_FILE\n{file['after']}END_OF_FILE\n")
+                self.assertEqual(self.changes(trees), [])
+                self.assertEqual(self.init(trees), proposed)
 
 
 if __name__ == "__main__":

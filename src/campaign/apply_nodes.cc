@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <set>
+#include <mutex>
 #include <thread>
 
 #include "bench/path/explain.h"
@@ -32,9 +32,8 @@ constexpr std::chrono::milliseconds kAskAgain{1000};
 
 fleet::Fleet fleet_of(const Cluster& cluster, const NodeNames& nodes, ReachOptions reach) {
   auto targets = fleet::targets_of(cluster);
-  std::erase_if(targets, [&](const fleet::Target& one) {
-    return std::ranges::find(nodes, one.name) == nodes.end();
-  });
+  std::erase_if(targets,
+                [&](const fleet::Target& one) { return std::ranges::find(nodes, one.name) == nodes.end(); });
   reach.ssh_config = cluster.ssh_config;
   return fleet::Fleet(std::move(targets), std::move(reach));
 }
@@ -62,10 +61,14 @@ std::string first_problem(const Statuses& statuses) {
 // One batch of nodes that change together.
 class Batch {
  public:
-  Batch(const Cluster& cluster, NodeNames nodes, std::string id, const ApplyChoice& choice, ReachOptions reach,
-        const Caller& caller)
-      : cluster_(cluster), nodes_(std::move(nodes)), id_(std::move(id)), choice_(choice),
-        reach_(std::move(reach)), caller_(caller) {}
+  Batch(const Cluster& cluster, NodeNames nodes, std::string id, const ApplyChoice& choice,
+        ReachOptions reach, const Caller& caller)
+      : cluster_(cluster),
+        nodes_(std::move(nodes)),
+        id_(std::move(id)),
+        choice_(choice),
+        reach_(std::move(reach)),
+        caller_(caller) {}
 
   // Nothing is changed yet. False: it is over.
   bool stage(std::string_view method, const Payloads& payloads) {
@@ -111,8 +114,8 @@ class Batch {
       std::this_thread::sleep_for(2 * kAskAgain);
     }
     const RailFault& first = outcome.faults.front();
-    problem_ = fmt::format("{} between {} and {} does not carry: {}", first.rail, first.from, first.to,
-                           first.cause);
+    problem_ =
+        fmt::format("{} between {} and {} does not carry: {}", first.rail, first.from, first.to, first.cause);
     return false;
   }
 
@@ -232,9 +235,8 @@ class Batch {
   // The rail with the ports of this batch alone.
   Rail among(const Rail& rail) const {
     Rail part = rail;
-    std::erase_if(part.ports, [&](const RailPort& port) {
-      return std::ranges::find(nodes_, port.node) == nodes_.end();
-    });
+    std::erase_if(part.ports,
+                  [&](const RailPort& port) { return std::ranges::find(nodes_, port.node) == nodes_.end(); });
     return part;
   }
   static PairEnd end_of(const Rail& rail, fleet::Fleet& fleet, const std::string& node) {
@@ -299,11 +301,12 @@ Result<void> check_apply(const ClusterPlan& plan, const ApplyChoice& choice) {
                                 "--skip-held leaves out what is held.",
                                 node.node, change.title, change.held));
       if (change.risk == Risk::kAccess && change.held.empty() && !choice.management)
-        return fail(ErrorKind::kUnavailable,
-                    fmt::format("nothing was changed, since it would change the network that this session runs "
-                                "over: {}: {}\n--management allows it: a node that is lost by it goes back by "
-                                "itself after {} s.",
-                                node.node, change.title, choice.seconds));
+        return fail(
+            ErrorKind::kUnavailable,
+            fmt::format("nothing was changed, since it would change the network that this session runs "
+                        "over: {}: {}\n--management allows it: a node that is lost by it goes back by "
+                        "itself after {} s.",
+                        node.node, change.title, choice.seconds));
     }
   }
   return {};
@@ -349,8 +352,8 @@ ApplyOutcome roll_back(const Cluster& cluster, const std::string& target,
                        const std::vector<std::string>& nodes, const ApplyChoice& choice, ReachOptions reach,
                        const Caller& caller) {
   ApplyOutcome outcome{.id = make_apply_id()};
-  const auto asked = json::dump(json::encode(
-      RollbackRequest{outcome.id, choice.who, cluster.name, target, choice.seconds}));
+  const auto asked =
+      json::dump(json::encode(RollbackRequest{outcome.id, choice.who, cluster.name, target, choice.seconds}));
   Payloads payloads;
   for (const std::string& node : nodes) payloads.emplace(node, asked);
   Batch batch(cluster, nodes, outcome.id, choice, std::move(reach), caller);

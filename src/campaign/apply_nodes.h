@@ -4,11 +4,10 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "apply/node_apply.h"
+#include "apply/outcome.h"
 #include "base/result.h"
 #include "campaign/caller.h"
 #include "campaign/reach.h"
@@ -18,57 +17,13 @@
 namespace railbed {
 
 struct ApplyChoice {
-  std::string who;             // "alice@head"
-  int seconds = 120;           // a node that has switched waits so long to be told
-  bool management = false;     // changes of the management network are allowed
-  bool skip_held = false;      // what is held is left out; else nothing is done
-  bool prove = true;           // the rails, before it is committed
-  std::size_t canary = 0;      // so many nodes first, on their own; 0: all at once
+  std::string who;          // "alice@head"
+  int seconds = 120;        // a node that has switched waits so long to be told
+  bool management = false;  // changes of the management network are allowed
+  bool skip_held = false;   // what is held is left out; else nothing is done
+  bool prove = true;        // the rails, before it is committed
+  std::size_t canary = 0;   // so many nodes first, on their own; 0: all at once
   std::function<bool(std::string_view question)> confirm = {};  // before the commit; empty: nobody is asked
-};
-
-// What became of one node.
-struct NodeOutcome {
-  std::string node = {};
-  std::optional<ApplyState> state = {};  // none: it was not touched, or nobody knows
-  json::Lines why = {};                  // empty: all is well
-  json::Lines log = {};
-  static void fields(auto&& field) {
-    field("node", &NodeOutcome::node);
-    field("state", &NodeOutcome::state);
-    field("why", &NodeOutcome::why);
-    field("log", &NodeOutcome::log);
-  }
-};
-struct RailFault {
-  std::string rail = {};
-  std::string from = {};
-  std::string to = {};
-  std::string cause = {};
-  std::string remedy = {};
-  static void fields(auto&& field) {
-    field("rail", &RailFault::rail);
-    field("from", &RailFault::from);
-    field("to", &RailFault::to);
-    field("cause", &RailFault::cause);
-    field("remedy", &RailFault::remedy);
-  }
-};
-struct ApplyOutcome {
-  std::string id = {};
-  bool committed = false;
-  json::Lines why = {};  // it was not
-  int paths = 0;         // of rails that were proven
-  std::vector<RailFault> faults = {};
-  std::vector<NodeOutcome> nodes = {};  // in the order of the file
-  static void fields(auto&& field) {
-    field("id", &ApplyOutcome::id);
-    field("committed", &ApplyOutcome::committed);
-    field("why", &ApplyOutcome::why);
-    field("paths", &ApplyOutcome::paths);
-    field("faults", &ApplyOutcome::faults);
-    field("nodes", &ApplyOutcome::nodes);
-  }
 };
 
 // Why it is not begun: a node that could not be planned, held changes, the management network.
@@ -85,16 +40,7 @@ ApplyOutcome roll_back(const Cluster& cluster, const std::string& target,
                        const std::vector<std::string>& nodes, const ApplyChoice& choice, ReachOptions reach,
                        const Caller& caller);
 
-struct NodeHistory {
-  std::string node = {};
-  std::string error = {};  // why there is none
-  std::vector<PastApply> applies = {};
-  static void fields(auto&& field) {
-    field("node", &NodeHistory::node);
-    field("error", &NodeHistory::error);
-    field("applies", &NodeHistory::applies);
-  }
-};
+// By node.
 std::vector<NodeHistory> read_histories(const Cluster& cluster, const std::vector<std::string>& nodes,
                                         ReachOptions reach, const Caller& caller);
 

@@ -42,32 +42,34 @@ CollectOptions health_options(const Sources& sources, const Cluster& cluster) {
   return options;
 }
 
-Result<void> add_files(const Sources& sources, Evidence& evidence) {
+}  // namespace
+
+Result<Evidence> read_sources(const Sources& sources) {
+  Evidence evidence;
   if (!sources.cluster.empty()) {
     auto cluster = load_cluster(sources.cluster);
-    if (!cluster) return tl::unexpected<Error>(cluster.error());
+    if (!cluster) return fail(cluster.error());
     evidence.cluster = std::move(*cluster);
   }
   if (!sources.root.empty())
-    if (auto added = add_root(sources.root, evidence); !added) return added;
+    if (auto added = add_root(sources.root, evidence); !added) return fail(added.error());
   for (const std::string& file : sources.facts)
-    if (auto added = add_facts_file(file, evidence); !added) return added;
+    if (auto added = add_facts_file(file, evidence); !added) return fail(added.error());
   for (const std::string& file : sources.measurements)
-    if (auto added = add_measurements_file(file, evidence); !added) return added;
-  return {};
+    if (auto added = add_measurements_file(file, evidence); !added) return fail(added.error());
+  return evidence;
 }
 
-}  // namespace
-
 Result<Evidence> gather_evidence(const Sources& sources, ReachOptions reach, const Caller& caller) {
-  Evidence evidence;
-  if (auto added = add_files(sources, evidence); !added) return tl::unexpected<Error>(added.error());
+  auto read = read_sources(sources);
+  if (!read) return read;
+  Evidence& evidence = *read;
   if (sources.live() && (sources.only || !sources.containers))
     for (Node& node : evidence.cluster.nodes) node.expect.container.reset();
   if (!sources.only) {
     if (sources.live()) look(sources.collect, std::move(reach), caller, evidence);
     caller.progress("");
-    return evidence;
+    return read;
   }
   if (sources.live()) {
     auto facts = look_within(kHealthDeadline, health_options(sources, evidence.cluster));
@@ -75,7 +77,7 @@ Result<Evidence> gather_evidence(const Sources& sources, ReachOptions reach, con
     evidence.nodes.emplace(*sources.only, std::move(*facts));
   }
   if (auto one = narrow_to(*sources.only, evidence); !one) return tl::unexpected<Error>(one.error());
-  return evidence;
+  return read;
 }
 
 Result<Facts> look_within(std::chrono::milliseconds deadline, const CollectOptions& options) {

@@ -32,6 +32,10 @@ struct Sources {
   bool live() const { return root.empty() && facts.empty(); }
 };
 
+// What the sources' files bring: the cluster, facts and measurements.
+Result<Evidence> read_sources(const Sources& sources);
+
+// … and, where no file brings facts, what the nodes show, or this machine.
 Result<Evidence> gather_evidence(const Sources& sources, ReachOptions reach, const Caller& caller);
 
 // This machine's facts, collected in a child that is given up at the deadline: nothing that hangs there can

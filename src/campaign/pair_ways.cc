@@ -14,11 +14,6 @@ namespace {
 
 constexpr std::uint64_t kLargest = 64 << 20;
 
-bool has_default_route(const Net& net, const std::string& interface) {
-  const auto& routes = items(net.default_routes);
-  return std::find(routes.begin(), routes.end(), interface) != routes.end();
-}
-
 // Greater is better.
 auto worth(const Facts& facts, const NetInterface& interface) {
   const RdmaPortRef rdma = rdma_port_of(facts.rdma, facts.net, interface.name);

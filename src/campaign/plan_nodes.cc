@@ -6,13 +6,11 @@
 #include <map>
 
 #include "base/json.h"
-#include "campaign/evidence.h"
 #include "campaign/survey.h"
 #include "configure/render.h"
 #include "fleet/fleet.h"
 #include "host/open.h"
 #include "inventory/hostlist.h"
-#include "inventory/load.h"
 
 namespace railbed {
 namespace {
@@ -20,39 +18,13 @@ namespace {
 constexpr std::chrono::seconds kFilesDeadline{20};
 constexpr std::size_t kMostNames = 100'000;
 
-using Names = std::set<std::string, std::less<>>;
 using StatesByNode = std::map<std::string, FileStates, std::less<>>;
 
-// The nodes that are meant, by names and ranges; all, where none is named.
-Result<Names> names_of(const PlanRequest& request, const Cluster& cluster) {
-  Names names;
-  for (const std::string& pattern : request.nodes) {
-    const auto some = expand_hostlist(pattern, kMostNames);
-    if (!some) return fail(ErrorKind::kBadInput, fmt::format("{}: {}", pattern, some.error().text));
-    for (const std::string& name : *some) {
-      if (find_node(cluster, name) == nullptr)
-        return fail(ErrorKind::kBadInput, fmt::format("{} knows no node \"{}\"", cluster.file, name));
-      names.insert(name);
-    }
-  }
-  if (request.nodes.empty())
-    for (const Node& node : cluster.nodes) names.insert(node.name);
-  return names;
-}
-
-// What the sources' files bring: the cluster, and facts.
-Result<Evidence> read_sources(const Sources& sources) {
-  Evidence evidence;
-  if (!sources.cluster.empty()) {
-    auto cluster = load_cluster(sources.cluster);
-    if (!cluster) return fail(cluster.error());
-    evidence.cluster = std::move(*cluster);
-  }
-  if (!sources.root.empty())
-    if (auto added = add_root(sources.root, evidence); !added) return fail(added.error());
-  for (const std::string& file : sources.facts)
-    if (auto added = add_facts_file(file, evidence); !added) return fail(added.error());
-  if (evidence.cluster.nodes.empty())
+// The files, which have to bring a cluster.
+Result<Evidence> read_with_cluster(const Sources& sources) {
+  auto evidence = read_sources(sources);
+  if (!evidence) return evidence;
+  if (evidence->cluster.nodes.empty())
     return fail(
         ErrorKind::kBadInput,
         "a cluster.yaml says what nodes shall have: name it; `railbed init HOST…` writes a first one");
@@ -64,9 +36,9 @@ Evidence without_others(Evidence evidence, const Names& names) {
   return evidence;
 }
 
-NodeSettings settings_of_node(const Survey& survey, const NodeView& view, const std::set<Section>& only) {
+NodeSettings settings_of_node(const ClusterWide& wide, const NodeView& view, const std::set<Section>& only) {
   NodeSettings made{.node = *view.name};
-  auto target = target_of(survey, view);
+  auto target = target_of(wide, view);
   if (!target) {
     made.error = target.error().text;
     return made;
@@ -142,14 +114,14 @@ StatesByNode files_of_root(const std::string& root,
 
 // The plan of a node that gave facts, its settings and the states of their files.
 struct Planner {
-  const Survey& survey;
+  const ClusterWide& wide;
   const PlanRequest& request;
 
   NodePlan plan(const NodeSettings& made, const StatesByNode& states) const {
     if (!made.error.empty()) return {.node = made.node, .error = made.error};
     static const FileStates kNone;
     const auto own = states.find(made.node);
-    const Target target{survey, *survey.find(made.node), made.platform};
+    const Target target{wide, *wide.survey.find(made.node), made.platform};
     return plan_node(target, made.settings, own == states.end() ? kNone : own->second,
                      {.take_over = request.take_over, .leftovers = request.only.empty()});
   }
@@ -171,41 +143,59 @@ ClusterPlan assemble(const Evidence& evidence, const Names& names, std::map<std:
 
 }  // namespace
 
-Result<std::vector<NodeSettings>> render_nodes(const PlanRequest& request, const Caller&) {
-  auto evidence = read_sources(request.sources);
+Result<Names> chosen_nodes(const std::vector<std::string>& patterns, const Cluster& cluster) {
+  Names names;
+  for (const std::string& pattern : patterns) {
+    const auto some = expand_hostlist(pattern, kMostNames);
+    if (!some) return fail(ErrorKind::kBadInput, fmt::format("{}: {}", pattern, some.error().text));
+    for (const std::string& name : *some) {
+      if (find_node(cluster, name) == nullptr)
+        return fail(ErrorKind::kBadInput, fmt::format("{} knows no node \"{}\"", cluster.file, name));
+      names.insert(name);
+    }
+  }
+  if (patterns.empty())
+    for (const Node& node : cluster.nodes) names.insert(node.name);
+  return names;
+}
+
+Result<std::vector<NodeSettings>> render_nodes(const PlanRequest& request) {
+  auto evidence = read_with_cluster(request.sources);
   if (!evidence) return fail(evidence.error());
-  const auto names = names_of(request, evidence->cluster);
+  const auto names = chosen_nodes(request.nodes, evidence->cluster);
   if (!names) return fail(names.error());
   for (const Node& node : evidence->cluster.nodes) evidence->nodes.try_emplace(node.name);
   const Survey survey(*evidence);
+  const ClusterWide wide(survey);
   std::vector<NodeSettings> all;
   for (const Node& node : evidence->cluster.nodes)
     if (names->contains(node.name))
-      all.push_back(settings_of_node(survey, *survey.find(node.name), request.only));
+      all.push_back(settings_of_node(wide, *survey.find(node.name), request.only));
   return all;
 }
 
 Result<ClusterPlan> plan_nodes(const PlanRequest& request, ReachOptions reach, const Caller& caller) {
-  auto evidence = read_sources(request.sources);
+  auto evidence = read_with_cluster(request.sources);
   if (!evidence) return fail(evidence.error());
-  const auto names = names_of(request, evidence->cluster);
+  const auto names = chosen_nodes(request.nodes, evidence->cluster);
   if (!names) return fail(names.error());
   std::optional<LiveNodes> live;
   if (request.sources.live())
     live.emplace(evidence->cluster, *names, std::move(reach), caller).add_facts(*evidence);
   const Evidence own = without_others(*std::move(evidence), *names);
   const Survey survey(own);
+  const ClusterWide wide(survey);
   std::vector<NodeSettings> settings;
   std::map<std::string, std::vector<std::string>, std::less<>> paths;
   for (const NodeView& view : survey.nodes) {
     if (view.wanted == nullptr) continue;  // a machine that cluster.yaml does not know
-    settings.push_back(settings_of_node(survey, view, request.only));
+    settings.push_back(settings_of_node(wide, view, request.only));
     paths.emplace(*view.name, files_of(settings.back().settings));
   }
   const StatesByNode states = live ? live->files(paths) : files_of_root(request.sources.root, paths);
   std::map<std::string, NodePlan> plans;
   for (const NodeSettings& made : settings)
-    plans.emplace(made.node, Planner{survey, request}.plan(made, states));
+    plans.emplace(made.node, Planner{wide, request}.plan(made, states));
   return assemble(own, *names, std::move(plans));
 }
 

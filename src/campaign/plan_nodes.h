@@ -1,6 +1,7 @@
 // What nodes shall have, and what would change on them: rendered and planned over a whole cluster.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,8 +20,12 @@ struct PlanRequest {
   bool take_over = false;          // PlanOptions::take_over
 };
 
+// The nodes that names and ranges mean; all of the cluster where none is given.
+using Names = std::set<std::string, std::less<>>;
+Result<Names> chosen_nodes(const std::vector<std::string>& patterns, const Cluster& cluster);
+
 // Without a look at live nodes: by cluster.yaml, and by facts where the sources bring some.
-Result<std::vector<NodeSettings>> render_nodes(const PlanRequest& request, const Caller& caller);
+Result<std::vector<NodeSettings>> render_nodes(const PlanRequest& request);
 
 // Looks at the nodes, or at captured ones, for their facts and then for the files that their settings
 // concern.

@@ -30,11 +30,9 @@ struct Group {
 
 // Members of bonds and bridges, loopback and the bridges of container engines are no rails.
 bool may_carry_a_rail(const NetInterface& interface, const Net& net) {
-  const auto& routes = items(net.default_routes);
-  const bool management = std::find(routes.begin(), routes.end(), interface.name) != routes.end();
   const bool virtual_bridge = interface.name.starts_with("docker") || interface.name.starts_with("veth") ||
                               interface.name.starts_with("virbr") || interface.name.starts_with("br-");
-  return !management && !virtual_bridge && !interface.master.ok() &&
+  return !has_default_route(net, interface.name) && !virtual_bridge && !interface.master.ok() &&
          interface.link_type.value_or(1) != kLoopbackLink;
 }
 

@@ -23,6 +23,7 @@ struct Command {
 };
 
 Action declare_agent(CLI::App& app);
+Action declare_apply(CLI::App& app);
 Action declare_autoinstall(CLI::App& app);
 Action declare_bench(CLI::App& app);
 Action declare_capture(CLI::App& app);
@@ -31,6 +32,7 @@ Action declare_compare(CLI::App& app);
 Action declare_completion(CLI::App& app);
 Action declare_explain(CLI::App& app);
 Action declare_facts(CLI::App& app);
+Action declare_history(CLI::App& app);
 Action declare_init(CLI::App& app);
 Action declare_launch(CLI::App& app);
 Action declare_nccl(CLI::App& app);
@@ -38,6 +40,7 @@ Action declare_plan(CLI::App& app);
 Action declare_prove(CLI::App& app);
 Action declare_render(CLI::App& app);
 Action declare_report(CLI::App& app);
+Action declare_rollback(CLI::App& app);
 Action declare_rules(CLI::App& app);
 Action declare_runs(CLI::App& app);
 Action declare_verify(CLI::App& app);

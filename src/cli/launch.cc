@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "campaign/gather.h"
 #include "cli/command.h"
+#include "cli/enum_words.h"
 #include "cli/fleet_options.h"
 #include "cli/terminal.h"
 #include "inventory/load.h"
@@ -27,19 +27,6 @@ struct LaunchOptions {
   bool json = false;
   ReachOptions reach;
 };
-
-// `word` is one of them: the parser has checked.
-template <class Enum>
-Enum enum_of(const std::string& word) {
-  const auto names = enum_names(Enum{});
-  return static_cast<Enum>(std::ranges::find(names, word) - names.begin());
-}
-
-template <class Enum>
-CLI::IsMember one_of_names() {
-  const auto names = enum_names(Enum{});
-  return CLI::IsMember(std::vector<std::string>(names.begin(), names.end()));
-}
 
 Result<Evidence> look_at_nodes(const LaunchOptions& options) {
   Evidence evidence;
@@ -80,7 +67,7 @@ Action declare_launch(CLI::App& app) {
   LaunchRequest& request = options->request;
   app.add_option("PROGRAM", options->launcher, "torchrun, vllm, mpirun, srun or nccl-tests")
       ->required()
-      ->check(one_of_names<Launcher>());
+      ->check(CLI::IsMember(words_of<Launcher>()));
   app.add_option("cluster.yaml", options->sources.cluster, "the nodes and their rails")->required();
   app.add_option("ARGUMENTS", request.arguments, "behind --: what PROGRAM starts, with its own arguments");
   app.add_option("--nodes", request.nodes, "these nodes alone, in the order of ranks: gpu1,gpu2")
@@ -91,7 +78,7 @@ Action declare_launch(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--container", options->container,
                  "in containers that see the fabric: docker, podman, compose or kubernetes")
-      ->check(one_of_names<ContainerForm>());
+      ->check(CLI::IsMember(words_of<ContainerForm>()));
   app.add_option("--image", request.image, "of the containers; else expect.container");
   app.add_option("--rdma-resource", request.rdma_resource,
                  "what the RDMA device plugin of the Kubernetes cluster calls its devices")

@@ -1,32 +1,23 @@
 #include "cli/plan_options.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
+
+#include "cli/enum_words.h"
 
 namespace railbed {
-namespace {
-
-std::vector<std::string> section_names() {
-  const auto names = enum_names(Section{});
-  return {names.begin(), names.end()};
-}
-
-}  // namespace
 
 void add_plan_options(CLI::App& app, PlanOptionsSaid& said) {
   app.add_option("cluster.yaml", said.request.sources.cluster, "what the nodes shall be");
   app.add_option("NODE", said.request.nodes, "these nodes alone: names, or ranges like gpu[01-08]");
   app.add_option("--only", said.only, "these sections alone, as in --only network,hosts")
       ->delimiter(',')
-      ->check(CLI::IsMember(section_names()));
+      ->check(CLI::IsMember(words_of<Section>()));
   app.add_flag("--json", said.json, "print one JSON document");
 }
 
 PlanRequest request_of(const PlanOptionsSaid& said) {
   PlanRequest request = said.request;
-  const auto names = section_names();
-  for (const std::string& one : said.only)
-    request.only.insert(static_cast<Section>(std::ranges::find(names, one) - names.begin()));
+  for (const std::string& one : said.only) request.only.insert(enum_of<Section>(one));
   return request;
 }
 

@@ -38,7 +38,7 @@ Result<void> write_files(const std::vector<NodeSettings>& nodes, const std::stri
 }
 
 int run_render(const RenderCommand& command) {
-  const auto nodes = render_nodes(request_of(command.said), terminal_caller());
+  const auto nodes = render_nodes(request_of(command.said));
   if (!nodes) return report(nodes.error());
   if (!command.folder.empty()) {
     if (const auto written = write_files(*nodes, command.folder); !written) return report(written.error());

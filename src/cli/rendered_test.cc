@@ -21,7 +21,7 @@ class Rendered : public testing::TestWithParam<std::string> {};
 TEST_P(Rendered, IsWhatTheGoldenFileSays) {
   PlanRequest request;
   request.sources.cluster = fs::path(RAILBED_SOURCE_DIR) / "examples" / (GetParam() + ".yaml");
-  const auto nodes = render_nodes(request, {});
+  const auto nodes = render_nodes(request);
   ASSERT_TRUE(nodes) << nodes.error().text;
   const std::string text = settings_text(*nodes);
   const fs::path golden = kRendered / (GetParam() + ".txt");

@@ -86,33 +86,32 @@ const Rail* rail_of_all(const Nodes& nodes) {
 
 }  // namespace
 
+std::optional<IpAddress> ssh_address(const Node& node) {
+  return IpAddress::parse(node.ssh.substr(node.ssh.find('@') + 1));  // find() + 1 is 0 without a user
+}
+
 std::optional<IpAddress> own_address(const Node& node) {
   if (node.configure.management_address) return node.configure.management_address->address;
-  const auto at = node.ssh.find('@');
-  return IpAddress::parse(at == std::string::npos ? node.ssh : node.ssh.substr(at + 1));
+  return ssh_address(node);
+}
+
+std::optional<Meeting> find_meeting(const Nodes& nodes) {
+  if (nodes.empty()) return std::nullopt;
+  if (all_have_management(nodes)) return Meeting{};
+  const Rail* const rail = rail_of_all(nodes);
+  return rail == nullptr ? std::nullopt : std::optional(Meeting{rail});
+}
+
+std::optional<ContactEnd> end_at(const Meeting& meeting, const NodeView& node) {
+  return meeting.rail == nullptr ? management_end(node) : rail_end(node, *meeting.rail);
 }
 
 std::optional<Contact> find_contact(const Nodes& nodes) {
-  if (nodes.empty()) return std::nullopt;
-  Contact contact{"management", {}};
-  const Rail* const rail = all_have_management(nodes) ? nullptr : rail_of_all(nodes);
-  if (rail != nullptr)
-    contact.where = "rail " + rail->name;
-  else if (!all_have_management(nodes))
-    return std::nullopt;
-  for (const NodeView* const node : nodes)
-    contact.ends.push_back(*(rail == nullptr ? management_end(*node) : rail_end(*node, *rail)));
+  const auto meeting = find_meeting(nodes);
+  if (!meeting) return std::nullopt;
+  Contact contact{meeting->rail == nullptr ? "management" : "rail " + meeting->rail->name, {}};
+  for (const NodeView* const node : nodes) contact.ends.push_back(*end_at(*meeting, *node));
   return contact;
-}
-
-std::optional<ContactEnd> own_contact(const Survey& survey, const NodeView& node) {
-  Nodes all;
-  for (const NodeView& one : survey.nodes)
-    if (one.wanted != nullptr) all.push_back(&one);
-  if (all.empty()) return std::nullopt;
-  if (all_have_management(all)) return management_end(node);
-  const Rail* const rail = rail_of_all(all);
-  return rail == nullptr ? std::nullopt : rail_end(node, *rail);
 }
 
 }  // namespace railbed

@@ -29,9 +29,16 @@ struct Contact {
 // Nothing: no network joins these nodes, as far as cluster.yaml and facts tell.
 std::optional<Contact> find_contact(const std::vector<const NodeView*>& nodes);
 
-// One node's end of what joins all nodes of the survey, without making the ends of the others.
-std::optional<ContactEnd> own_contact(const Survey& survey, const NodeView& node);
+// Over which network nodes meet, without their ends.
+struct Meeting {
+  const Rail* rail = nullptr;  // null: the management network
+};
+std::optional<Meeting> find_meeting(const std::vector<const NodeView*>& nodes);
+// One node's end of it.
+std::optional<ContactEnd> end_at(const Meeting& meeting, const NodeView& node);
 
+// That ssh goes to; none: it goes to a name.
+std::optional<IpAddress> ssh_address(const Node& node);
 // Where the node answers: its management address, else the address that ssh goes to.
 std::optional<IpAddress> own_address(const Node& node);
 

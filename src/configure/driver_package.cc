@@ -41,8 +41,6 @@ bool any_model(const Target& target, Is&& is) {
   return std::ranges::any_of(models_of(target), [&](const GpuModel* model) { return is(*model); });
 }
 
-bool is_ubuntu(const Target& target) { return target.platform.os == "ubuntu"; }
-
 // Headers that DKMS builds the module with, where the running kernel has none.
 std::vector<std::string> headers_of(const Target& target) {
   const Kernel& kernel = target.facts().system.kernel;
@@ -56,8 +54,8 @@ std::vector<std::string> headers_of(const Target& target) {
 
 // Canonical's own packages, of the branches for servers: packages.ubuntu.com, nvidia-driver-570-server-open
 PackagePlan of_ubuntu(const Target& target, int branch, ModuleKind kind) {
-  const std::string driver =
-      fmt::format("nvidia-driver-{}-server{}", branch, kind == ModuleKind::kOpen ? "-open" : "");
+  const std::string flavour = fmt::format("{}-server{}", branch, kind == ModuleKind::kOpen ? "-open" : "");
+  const std::string driver = "nvidia-driver-" + flavour;
   std::vector<std::string> packages = headers_of(target);
   packages.push_back(driver);
   PackagePlan plan;
@@ -70,8 +68,8 @@ PackagePlan of_ubuntu(const Target& target, int branch, ModuleKind kind) {
   if (target.facts().system.kernel.signatures_required.value_or(false))
     plan.notes.push_back(
         fmt::format("This kernel loads signed modules only: install Canonical's signed ones first, `apt list "
-                    "'linux-modules-{}-*'` shows them by kernel, or enroll the key of DKMS.",
-                    driver.substr(0, 7) + driver.substr(14)));
+                    "'linux-modules-nvidia-{}-*'` shows them by kernel, or enroll the key of DKMS.",
+                    flavour));
   plan.steps = {{StepKind::kRefreshPackages, {}},
                 {StepKind::kInstallPackages, packages},
                 {StepKind::kHoldPackages, packages}};
@@ -100,6 +98,8 @@ PackagePlan of_debian(const Target& target, int branch, ModuleKind kind) {
 // RHEL 8 and 9 choose a branch by a module's stream, RHEL 10 by a lock (NVIDIA Driver Installation Guide,
 // "Kernel Modules" and "Version locking").
 PackagePlan of_rhel(const Target& target, int branch, ModuleKind kind) {
+  const auto release = target.platform.major_version();
+  if (!release) return {.notes = {"The release of this system is not known: say it in expect.os."}};
   const bool open = kind == ModuleKind::kOpen;
   std::vector<std::string> packages = headers_of(target);
   packages.push_back(open ? "nvidia-open" : "cuda-drivers");
@@ -107,9 +107,6 @@ PackagePlan of_rhel(const Target& target, int branch, ModuleKind kind) {
   const NodeStep install{StepKind::kInstallPackages, packages};
   PackagePlan plan{.steps = {{StepKind::kRefreshPackages, {}},
                              {StepKind::kInstallPackages, {"python3-dnf-plugin-versionlock"}}}};
-  const auto release =
-      parse_number<int>(target.platform.version.substr(0, target.platform.version.find('.')));
-  if (!release) return {.notes = {"The release of this system is not known: say it in expect.os."}};
   if (*release >= 10) {
     plan.steps.insert(plan.steps.end(), {lock, install});
   } else {
@@ -158,7 +155,7 @@ std::optional<std::string> why_no_driver(const Target& target, int branch) {
 
 PackagePlan driver_packages(const Target& target, int branch, ModuleKind kind) {
   if (target.platform.family == OsFamily::kRhel) return of_rhel(target, branch, kind);
-  return is_ubuntu(target) ? of_ubuntu(target, branch, kind) : of_debian(target, branch, kind);
+  return target.platform.os == "ubuntu" ? of_ubuntu(target, branch, kind) : of_debian(target, branch, kind);
 }
 
 std::string nvidia_repository(const Target& target, std::string_view package) {

@@ -49,6 +49,7 @@ Author author_by(std::string_view digest, std::string_view lines) {
 std::string seal(std::string_view content) {
   if (!content.starts_with(kFileMark)) return std::string(content);
   const std::string_view below = content.substr(kFileMark.size());
+  if (below.starts_with(kDigestLine)) return std::string(content);  // sealed already
   return fmt::format("{}{}{}\n{}", kFileMark, kDigestLine, sha256_hex(below), below);
 }
 

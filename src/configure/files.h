@@ -17,7 +17,7 @@ namespace railbed {
 inline constexpr std::string_view kFileMark =
     "# Written by railbed from cluster.yaml. Change it there: `railbed plan` shows what differs here.\n";
 
-// Puts the digest below kFileMark; a file without the mark stays as it is.
+// Puts the digest below kFileMark; a file without the mark, or with the digest, stays as it is.
 std::string seal(std::string_view content);
 
 enum class Author {

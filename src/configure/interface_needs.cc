@@ -74,8 +74,8 @@ Need has_dhcp(const Target& target, const NetInterface& interface, const BootFil
 
 Need has_gateway(const Target& target, const WantedInterface& wanted, const std::vector<Need>& others) {
   Need need{.what = fmt::format("the default route goes by {}", wanted.name)};
-  const auto& routes = target.facts().net.default_routes;
-  if (routes.ok()) need.now = std::ranges::find(*routes, wanted.name) != routes->end();
+  const Net& net = target.facts().net;
+  if (net.default_routes.ok()) need.now = has_default_route(net, wanted.name);
   if (need.now == false) need.found = "another default route, or none";
   // Facts have no gateways of the next boot. A file that keeps the address made this route as well.
   if (need.now == true && !others.empty()) need.at_boot = others.front().at_boot;

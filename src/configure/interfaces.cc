@@ -6,24 +6,20 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "configure/contact.h"
+#include "configure/ipoib.h"
+#include "configure/unit_instance.h"
 
 namespace railbed {
 namespace {
 
-// RFC 4391: an InfiniBand MTU of 4096 less IPoIB's header. More is connected mode.
-constexpr int kMostOfDatagram = 4092;
-
-const RailEnd* end_of(const Target& target, std::string_view interface) {
-  const auto found = std::ranges::find(target.view.ends, interface, &RailEnd::name);
-  return found == target.view.ends.end() ? nullptr : &*found;
-}
-
-// Enhanced IPoIB, ConnectX-4's and later, has datagrams only.
-void choose_ipoib_mode(const Target& target, WantedInterface& wanted) {
-  if (wanted.mtu.value_or(0) <= kMostOfDatagram) return;
-  const RailEnd* end = end_of(target, wanted.name);
-  wanted.connected = end == nullptr || end->model == nullptr || end->model->connected_ipoib;
-  if (!wanted.connected) wanted.mtu = kMostOfDatagram;
+void take_ipoib(const Target& target, const RailPort& port, WantedInterface& wanted) {
+  wanted.kind = LinkKind::kInfiniband;
+  const auto end = std::ranges::find(target.view.ends, &port, &RailEnd::port);
+  const auto wish = end == target.view.ends.end() ? std::nullopt : ipoib_of(*end);
+  if (!wish) return;
+  wanted.connected = wish->mode == "connected";
+  wanted.mtu = wish->mtu;
 }
 
 // As cluster.yaml says, else as the node has it.
@@ -37,12 +33,10 @@ void take_vlan(const Target& target, const Rail& rail, WantedInterface& wanted) 
 
 WantedInterface rail_interface(const Target& target, const Rail& rail, const RailPort& port) {
   WantedInterface wanted{.name = port.interface, .mtu = rail.mtu};
-  if (rail.fabric == Fabric::kInfiniband) {
-    wanted.kind = LinkKind::kInfiniband;
-    choose_ipoib_mode(target, wanted);
-  } else {
+  if (rail.fabric == Fabric::kInfiniband)
+    take_ipoib(target, port, wanted);
+  else
     take_vlan(target, rail, wanted);
-  }
   if (port.address && rail.subnet) wanted.addresses.push_back({*port.address, rail.subnet->prefix()});
   return wanted;
 }
@@ -86,11 +80,6 @@ void join_management(WantedInterface& management, std::vector<WantedInterface>& 
   std::erase_if(rails, [&](const WantedInterface& one) { return one.name == management.name; });
 }
 
-bool has_default_route(const Facts& facts, const std::string& interface) {
-  return facts.net.default_routes.ok() &&
-         std::ranges::find(*facts.net.default_routes, interface) != facts.net.default_routes->end();
-}
-
 bool holds(const NetInterface* interface, const IpAddress& address) {
   if (interface == nullptr || !interface->addresses.ok()) return false;
   return std::ranges::find(*interface->addresses, address, &InterfaceAddress::address) !=
@@ -99,7 +88,7 @@ bool holds(const NetInterface* interface, const IpAddress& address) {
 
 // The way by which railbed itself comes in.
 bool carries_ssh(const Node& node, const NetInterface* interface, const WantedInterface& wanted) {
-  const auto address = IpAddress::parse(node.ssh.substr(node.ssh.find('@') + 1));
+  const auto address = ssh_address(node);
   if (!address) return false;
   return holds(interface, *address) ||
          std::ranges::find(wanted.addresses, *address, &InterfaceAddress::address) != wanted.addresses.end();
@@ -128,7 +117,7 @@ std::string why_link_left_alone(const NetInterface& interface) {
 std::string why_rail_left_alone(const Target& target, const NetInterface* interface,
                                 const WantedInterface& wanted) {
   const std::string& name = wanted.name;
-  if (has_default_route(target.facts(), name))
+  if (has_default_route(target.facts().net, name))
     return fmt::format(
         "{} carries the default route; where it is meant to be a rail as well, describe it "
         "as configure.management_interface",
@@ -180,15 +169,9 @@ WantedNetwork wanted_network(const Target& target) {
   return network;
 }
 
-bool is_writable_name(std::string_view interface) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-  return !interface.empty() && interface.front() != '-' &&
-         interface.find_first_not_of(kPlain) == std::string_view::npos;
-}
-
 std::string why_left_alone(const Target& target, const WantedNetwork& network,
                            const WantedInterface& wanted) {
-  if (!is_writable_name(wanted.name)) return odd_name(wanted.name);
+  if (!is_plain_interface(wanted.name)) return odd_name(wanted.name);
   const NetInterface* interface = find_interface(target.facts().net, wanted.name);
   if (interface != nullptr)
     if (std::string why = why_link_left_alone(*interface); !why.empty()) return why;
@@ -202,9 +185,9 @@ std::string why_left_alone(const Target& target, const WantedNetwork& network,
 }
 
 std::string why_not_taken_down(const Target& target, const std::string& interface) {
-  if (!is_writable_name(interface)) return odd_name(interface);
+  if (!is_plain_interface(interface)) return odd_name(interface);
   const NetInterface* found = find_interface(target.facts().net, interface);
-  if (has_default_route(target.facts(), interface))
+  if (has_default_route(target.facts().net, interface))
     return fmt::format("{} carries the default route", interface);
   if (carries_ssh(target.node(), found, {.name = interface}))
     return fmt::format("ssh comes in by {}", interface);

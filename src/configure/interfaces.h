@@ -39,9 +39,6 @@ struct WantedNetwork {
 
 WantedNetwork wanted_network(const Target& target);
 
-// A name that stays a name in every file, in the name of a file, and in a command.
-bool is_writable_name(std::string_view interface);
-
 // Why railbed writes nothing for this interface: a mistake would lock everybody out, or it is of a kind that
 // railbed does not make. Empty: it writes.
 std::string why_left_alone(const Target& target, const WantedNetwork& network, const WantedInterface& wanted);

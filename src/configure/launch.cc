@@ -12,10 +12,6 @@
 namespace railbed {
 namespace {
 
-using Words = std::vector<std::string>;
-
-void append(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
-
 // ---- the nodes
 
 Result<std::vector<const NodeView*>> nodes_of(const Survey& survey, const std::vector<std::string>& names) {
@@ -83,9 +79,9 @@ void add_networks(const LaunchJob& job, std::size_t i, std::vector<EnvironmentVa
 }
 
 // The platform does not matter to NCCL, and a launch does not wait for it to be known.
-void add_environment(const Survey& survey, LaunchJob& job, std::size_t i) {
+void add_environment(const ClusterWide& wide, LaunchJob& job, std::size_t i) {
   LaunchNode& node = job.nodes[i];
-  const NcclWishes wishes = nccl_wishes(Target{survey, *node.view, {}});
+  const NcclWishes wishes = nccl_wishes(Target{wide, *node.view, {}});
   for (const NcclWish& one : wishes.variables) {
     // Of the nodes of this job, which may be fewer than the file is for.
     const bool first_contact = one.name == "NCCL_SOCKET_IFNAME" && job.contact && node.rdma;
@@ -106,12 +102,11 @@ Result<LaunchJob> make_job(const Survey& survey, const LaunchRequest& request) {
   for (const NodeView* const view : *views) {
     const auto gpus = gpus_of(*view, job.notes);
     if (!gpus) return fail(gpus.error());
-    const bool rdma = std::ranges::any_of(
-        view->ends, [](const RailEnd& end) { return end.rail != nullptr && end.wants_rdma(); });
-    job.nodes.push_back({view, *gpus, rdma});
+    job.nodes.push_back({view, *gpus, std::ranges::any_of(view->ends, &RailEnd::rdma_rail)});
   }
   if (auto found = find_network(job); !found) return fail(found.error());
-  for (std::size_t i = 0; i < job.nodes.size(); ++i) add_environment(survey, job, i);
+  const ClusterWide wide(survey);
+  for (std::size_t i = 0; i < job.nodes.size(); ++i) add_environment(wide, job, i);
   return job;
 }
 

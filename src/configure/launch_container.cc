@@ -8,23 +8,21 @@
 namespace railbed {
 namespace {
 
-using Words = std::vector<std::string>;
-
-void extend(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
+Words arguments_of(const NodeCommand& command) { return {command.words.begin() + 1, command.words.end()}; }
 
 // podman has GPUs by CDI, and SELinux keeps its containers from devices otherwise (NVIDIA Container Toolkit).
 Words run_words(const LaunchNode& node, const NodeCommand& command, const std::string& image, bool podman) {
   Words words = {podman ? "podman" : "docker", "run", "--rm", "--network", "host", "--ipc", "host"};
   if (podman)
-    extend(words, {"--security-opt", "label=disable", "--device", "nvidia.com/gpu=all"});
+    append(words, {"--security-opt", "label=disable", "--device", "nvidia.com/gpu=all"});
   else
-    extend(words, {"--gpus", "all"});
+    append(words, {"--gpus", "all"});
   if (node.rdma)
-    extend(words, {"--device", "/dev/infiniband", "--cap-add", "IPC_LOCK", "--ulimit", "memlock=-1:-1"});
+    append(words, {"--device", "/dev/infiniband", "--cap-add", "IPC_LOCK", "--ulimit", "memlock=-1:-1"});
   for (const EnvironmentVariable& one : command.environment)
-    extend(words, {"--env", fmt::format("{}={}", one.name, one.value)});
-  extend(words, {"--entrypoint", command.words.front(), image});
-  words.insert(words.end(), command.words.begin() + 1, command.words.end());
+    append(words, {"--env", fmt::format("{}={}", one.name, one.value)});
+  append(words, {"--entrypoint", command.words.front(), image});
+  append(words, arguments_of(command));
   return words;
 }
 
@@ -36,10 +34,11 @@ std::string scalar(std::string_view text) {
   return yaml_quoted(escaped);
 }
 
-std::string compose_list(const Words& words, std::size_t from, std::size_t to) {
-  std::string text;
-  for (std::size_t i = from; i < to && i < words.size(); ++i)
-    text += fmt::format("      - {}\n", scalar(words[i]));
+// `name` and what it holds, a line each.
+std::string yaml_list(std::size_t indent, std::string_view name, const Words& words) {
+  const std::string space(indent, ' ');
+  std::string text = fmt::format("{}{}:\n", space, name);
+  for (const std::string& one : words) text += fmt::format("{}  - {}\n", space, scalar(one));
   return text;
 }
 
@@ -57,15 +56,8 @@ std::string compose_file(const LaunchNode& node, const NodeCommand& command, con
   if (!command.environment.empty()) text += "    environment:\n";
   for (const EnvironmentVariable& one : command.environment)
     text += fmt::format("      {}: {}\n", one.name, scalar(one.value));
-  text += "    entrypoint:\n" + compose_list(command.words, 0, 1);
-  text += "    command:\n" + compose_list(command.words, 1, command.words.size());
-  return text;
-}
-
-std::string pod_list(const Words& words, std::size_t from, std::size_t to) {
-  std::string text;
-  for (std::size_t i = from; i < to && i < words.size(); ++i)
-    text += fmt::format("        - {}\n", scalar(words[i]));
+  text += yaml_list(4, "entrypoint", {command.words.front()});
+  text += yaml_list(4, "command", arguments_of(command));
   return text;
 }
 
@@ -78,8 +70,8 @@ std::string pod_file(const LaunchJob& job, const LaunchNode& node, const NodeCom
       "  dnsPolicy: ClusterFirstWithHostNet\n  nodeSelector:\n    kubernetes.io/hostname: {}\n  containers:\n"
       "    - name: job\n      image: {}\n",
       yaml_quoted(name), yaml_quoted(command.node), yaml_quoted(image));
-  text += "      command:\n" + pod_list(command.words, 0, 1);
-  text += "      args:\n" + pod_list(command.words, 1, command.words.size());
+  text += yaml_list(6, "command", {command.words.front()});
+  text += yaml_list(6, "args", arguments_of(command));
   if (!command.environment.empty()) text += "      env:\n";
   for (const EnvironmentVariable& one : command.environment)
     text += fmt::format("        - name: {}\n          value: {}\n", one.name, scalar(one.value));

@@ -7,6 +7,7 @@
 
 #include "configure/contact.h"
 #include "configure/launch.h"
+#include "configure/words.h"
 
 namespace railbed {
 

@@ -45,17 +45,13 @@ std::string mpi_network(const Contact& contact) {
   return same(&ContactEnd::interface) ? std::string(contact.ends.front().interface) : "";
 }
 
-std::vector<std::string> mpi_program(const LaunchRequest& request) {
-  std::vector<std::string> words = request.arguments;
+Words mpi_program(const LaunchRequest& request) {
+  Words words = request.arguments;
   if (request.launcher != Launcher::kNcclTests) return words;
   if (words.empty()) words = {"-b", "8", "-e", "4G", "-f", "2", "-g", "1"};
   if (words.front().starts_with('-')) words.insert(words.begin(), "all_reduce_perf");
   return words;
 }
-
-using Words = std::vector<std::string>;
-
-void add_all(Words& words, const Words& more) { words.insert(words.end(), more.begin(), more.end()); }
 
 void add_own(const Environment& own, Words& words) {
   if (own.empty()) return;
@@ -70,15 +66,15 @@ void add_contexts(const LaunchJob& job, Words& words) {
   Words hosts;
   for (std::size_t i = 0; i < job.nodes.size(); ++i) hosts.push_back(mpi_host(job, i));
   if (!differ) {
-    add_all(words,
-            {"-np", std::to_string(job.all_gpus()), "--host", fmt::format("{}", fmt::join(hosts, ","))});
-    return add_all(words, mpi_program(job.request));
+    append(words,
+           {"-np", std::to_string(job.all_gpus()), "--host", fmt::format("{}", fmt::join(hosts, ","))});
+    return append(words, mpi_program(job.request));
   }
   for (std::size_t i = 0; i < job.nodes.size(); ++i) {
     if (i > 0) words.push_back(":");
-    add_all(words, {"-np", std::to_string(job.nodes[i].gpus), "--host", hosts[i]});
+    append(words, {"-np", std::to_string(job.nodes[i].gpus), "--host", hosts[i]});
     add_own(parted(job, job.nodes[i]).second, words);
-    add_all(words, mpi_program(job.request));
+    append(words, mpi_program(job.request));
   }
 }
 
@@ -93,16 +89,15 @@ Result<NodeCommand> mpirun_command(LaunchJob& job) {
       job.notes.push_back(
           "mpirun takes every network: the nodes' ends have neither a subnet nor a name in common");
     else
-      add_all(command.words,
-              {"--mca", "oob_tcp_if_include", network, "--mca", "btl_tcp_if_include", network});
+      append(command.words, {"--mca", "oob_tcp_if_include", network, "--mca", "btl_tcp_if_include", network});
     job.notes.push_back(
         fmt::format("{} has to reach the others by ssh as the user who starts this", job.node(0)));
   }
   // Its own messages are few: over TCP they cannot stumble over the RDMA that is to be measured.
   if (job.request.launcher == Launcher::kNcclTests)
-    add_all(command.words, {"--mca", "pml", "ob1", "--mca", "btl", "self,tcp"});
+    append(command.words, {"--mca", "pml", "ob1", "--mca", "btl", "self,tcp"});
   for (const EnvironmentVariable& one : parted(job, job.nodes.front()).first)
-    add_all(command.words, {"-x", fmt::format("{}={}", one.name, one.value)});
+    append(command.words, {"-x", fmt::format("{}={}", one.name, one.value)});
   add_contexts(job, command.words);
   return command;
 }
@@ -129,7 +124,7 @@ Result<NodeCommand> srun_command(LaunchJob& job) {
                    fmt::format("--ntasks-per-node={}", gpus),
                    fmt::format("--gpus-per-node={}", gpus),
                    "--cpu-bind=none"};
-  add_all(command.words, job.request.arguments);
+  append(command.words, job.request.arguments);
   return command;
 }
 

@@ -5,18 +5,6 @@
 namespace railbed {
 namespace {
 
-ConfiguredCluster example(const std::string& name) {
-  const auto cluster = load_cluster(RAILBED_SOURCE_DIR "/examples/" + name + ".yaml");
-  EXPECT_TRUE(cluster) << (cluster ? "" : cluster.error().text);
-  return sample(cluster.value_or(Cluster{}));
-}
-
-ConfiguredCluster captured(const std::string& folder) {
-  const auto cluster = load_cluster(RAILBED_SOURCE_DIR "/tests/machines/" + folder + "/cluster.yaml");
-  EXPECT_TRUE(cluster) << (cluster ? "" : cluster.error().text);
-  return sample(cluster.value_or(Cluster{}), facts_of_machine(folder));
-}
-
 Launch launched(const ConfiguredCluster& sample, const LaunchRequest& request) {
   auto launch = plan_launch(*sample.survey, request);
   EXPECT_TRUE(launch) << (launch ? "" : launch.error().text);
@@ -37,8 +25,9 @@ std::string refusal(const ConfiguredCluster& sample, const LaunchRequest& reques
 }
 
 TEST(Launch, TorchrunFromClusterYamlAlone) {
-  const Launch launch = launched(example("dgx-spark-pair"), {.launcher = Launcher::kTorchrun,
-                                                             .arguments = {"train.py", "--name", "a b"}});
+  const Launch launch =
+      launched(sample(example("dgx-spark-pair")),
+               {.launcher = Launcher::kTorchrun, .arguments = {"train.py", "--name", "a b"}});
   EXPECT_EQ(launch.contact, "rail mesh");
   EXPECT_EQ(commands(launch),
             "# on spark-01\n"
@@ -59,12 +48,12 @@ TEST(Launch, MpirunForBothV100Nodes) {
             "NCCL_IB_HCA==mlx4_0:1,mlx4_0:2 -x NCCL_SOCKET_IFNAME==ens6 -x "
             "NCCL_IB_ADDR_RANGE=10.0.0.0/23 -x NCCL_CROSS_NIC=0 -np 4 --host 10.0.1.1:2,10.0.1.2:2 "
             "all_reduce_perf -b 8 -e 4G -f 2 -g 1\n");
-  EXPECT_EQ(
-      commands(launched(example("v100-pair"), {.launcher = Launcher::kMpirun, .arguments = {"./solve"}})),
-      "# on gpuserver1\n"
-      "mpirun --map-by slot --bind-to none --mca oob_tcp_if_include 10.0.1.0/24 --mca "
-      "btl_tcp_if_include 10.0.1.0/24 -x NCCL_SOCKET_IFNAME==ens6 -x NCCL_CROSS_NIC=0 -x "
-      "NCCL_IB_SUBNET_AWARE_ROUTING=1 -np 4 --host 10.0.1.1:2,10.0.1.2:2 ./solve\n");
+  EXPECT_EQ(commands(launched(sample(example("v100-pair")),
+                              {.launcher = Launcher::kMpirun, .arguments = {"./solve"}})),
+            "# on gpuserver1\n"
+            "mpirun --map-by slot --bind-to none --mca oob_tcp_if_include 10.0.1.0/24 --mca "
+            "btl_tcp_if_include 10.0.1.0/24 -x NCCL_SOCKET_IFNAME==ens6 -x NCCL_CROSS_NIC=0 -x "
+            "NCCL_IB_SUBNET_AWARE_ROUTING=1 -np 4 --host 10.0.1.1:2,10.0.1.2:2 ./solve\n");
 }
 
 TEST(Launch, EachNodeHasItsOwnNamesInMpirun) {
@@ -215,17 +204,19 @@ TEST(Launch, ContainersSeeTheFabric) {
 }
 
 TEST(Launch, RefusesWhatItCannotKnow) {
-  EXPECT_EQ(refusal(example("infiniband-trio"), {.arguments = {"x"}}),
+  EXPECT_EQ(refusal(sample(example("infiniband-trio")), {.arguments = {"x"}}),
             "how many GPUs r720 has is not known: say expect.gpus, or let railbed look");
-  EXPECT_EQ(refusal(example("v100-pair"), {}), "what shall be started? Write it behind --");
-  EXPECT_EQ(refusal(example("v100-pair"), {.arguments = {"x"}, .nodes = {"gpu7"}}),
+  EXPECT_EQ(refusal(sample(example("v100-pair")), {}), "what shall be started? Write it behind --");
+  EXPECT_EQ(refusal(sample(example("v100-pair")), {.arguments = {"x"}, .nodes = {"gpu7"}}),
             "cluster.yaml knows no node \"gpu7\"");
-  EXPECT_EQ(refusal(example("v100-pair"), {.arguments = {"x"}, .container = ContainerForm::kDocker}),
+  EXPECT_EQ(refusal(sample(example("v100-pair")), {.arguments = {"x"}, .container = ContainerForm::kDocker}),
             "--container wants --image, or expect.container");
-  EXPECT_NE(refusal(example("v100-pair"),
+  EXPECT_NE(refusal(sample(example("v100-pair")),
                     {.launcher = Launcher::kSrun, .arguments = {"x"}, .container = ContainerForm::kDocker}),
             "");
-  EXPECT_NE(refusal(example("v100-pair"), {.launcher = Launcher::kMpirun, .arguments = {"x", ":", "y"}}), "");
+  EXPECT_NE(
+      refusal(sample(example("v100-pair")), {.launcher = Launcher::kMpirun, .arguments = {"x", ":", "y"}}),
+      "");
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ bool meets_the_others(const Target& target) {
     return names.empty() ? nullptr : find_interface(node.facts->net, names.front());
   };
   const NetInterface* const own = first_of(target.view);
-  for (const NodeView& other : target.survey.nodes) {
+  for (const NodeView& other : target.wide.survey.nodes) {
     const NetInterface* const theirs = &other == &target.view ? nullptr : first_of(other);
     if (own == nullptr || theirs == nullptr) continue;
     for (const InterfaceAddress& a : items(own->addresses))
@@ -163,8 +163,8 @@ void wish_interfaces(Wisher& wisher) {
   std::vector<std::string> names;
   if (wisher.rdma_ends.empty())
     names = ethernet_rails(wisher.target);
-  else if (const auto contact = own_contact(wisher.target.survey, wisher.target.view))
-    names.emplace_back(contact->interface);
+  else if (const auto& meeting = wisher.target.wide.meeting)
+    if (const auto contact = end_at(*meeting, wisher.target.view)) names.emplace_back(contact->interface);
   if (names.empty())
     return wisher.note(
         "NCCL_SOCKET_IFNAME is left out: no network is known that joins all nodes (configure.management_interface)");
@@ -271,11 +271,6 @@ void wish_gids(Wisher& wisher) {
 
 // ---- rails
 
-bool reaches_all(const Target& target, const Rail& rail) {
-  return std::ranges::all_of(target.cluster().nodes,
-                             [&](const Node& node) { return find_port(rail, node.name) != nullptr; });
-}
-
 bool separate(const std::vector<const RailEnd*>& ends) {
   std::set<Subnet> subnets;
   for (const RailEnd* const end : ends)
@@ -322,8 +317,9 @@ void wish_rails(Wisher& wisher) {
   if (!separate(wisher.rdma_ends)) return;
   const bool cables = std::ranges::all_of(
       wisher.rdma_ends, [](const RailEnd* end) { return end->rail->topology == Topology::kBackToBack; });
-  const bool planes = std::ranges::all_of(
-      wisher.rdma_ends, [&](const RailEnd* end) { return reaches_all(wisher.target, *end->rail); });
+  const bool planes = std::ranges::all_of(wisher.rdma_ends, [&](const RailEnd* end) {
+    return wisher.target.wide.rails_of_all.contains(end->rail);
+  });
   if (cables && !planes) return wish_mesh(wisher);
   wisher.wish("NCCL_CROSS_NIC", "0",
               "rails are networks of their own: what leaves by one arrives by the same");
@@ -355,7 +351,7 @@ NcclWishes nccl_wishes(const Target& target) {
   bool has_rail = false;
   for (const RailEnd& end : target.view.ends) {
     has_rail = has_rail || end.rail != nullptr;
-    if (end.rail != nullptr && end.wants_rdma()) wisher.rdma_ends.push_back(&end);
+    if (end.rdma_rail()) wisher.rdma_ends.push_back(&end);
   }
   if (!has_rail || known_without_gpus(target)) return {};
   if (!wisher.rdma_ends.empty()) wish_devices(wisher);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/text.h"
 #include "base/yaml.h"
 #include "configure/files.h"
 #include "configure/foreign_files.h"
@@ -100,7 +99,7 @@ std::string why_not_written(const Target& target, const WantedInterface& wanted)
   const Platform& platform = target.platform;
   if (platform.network != NetworkKeeper::kNetplan || ipoib_text(target, wanted).empty()) return "";
   // infiniband-mode is of netplan 0.105, and one key that it does not know makes netplan refuse all files.
-  const int major = parse_number<int>(platform.version.substr(0, platform.version.find('.'))).value_or(0);
+  const int major = platform.major_version().value_or(0);
   if (major >= (platform.os == "ubuntu" ? 23 : 12)) return "";
   return fmt::format(
       "netplan of this system may not know \"infiniband-mode\" (0.105), which {} needs; set "

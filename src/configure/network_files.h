@@ -17,7 +17,7 @@ inline constexpr std::string_view kNetplanRails = "/etc/netplan/99-zz-railbed.ya
 inline constexpr std::string_view kNetplanManagement = "/etc/netplan/99-zz-railbed-management.yaml";
 inline constexpr std::string_view kNetplanUnused = "/etc/netplan/99-zz-railbed-unused.yaml";
 
-// Its names are valid in the files (is_writable_name).
+// Its names are valid in the files (is_plain_interface).
 DesiredFile netplan_file(const Target& target, std::string_view path, std::span<const WantedInterface> all);
 DesiredFile netplan_unused(const Target& target, const std::vector<std::string>& interfaces);
 

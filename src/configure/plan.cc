@@ -24,7 +24,7 @@ const Reading<FileState>* state_of(const FileStates& states, const std::string& 
 // The file on the node, compared with what it shall be.
 struct Comparison {
   std::optional<FileChange> change = {};  // none: it is as it shall be
-  Author author = Author::kRailbed;       // of what lies there
+  Author author = Author::kRailbed;       // of what lies there, where it changes
   std::string unread = {};                // why it could not be compared
 };
 
@@ -46,10 +46,9 @@ Comparison compare(const DesiredFile& file, const FileStates& states) {
   // A shared file keeps the mode that it has.
   if (file.block) change.mode = now.mode.value_or(file.mode);
   change.action = change.before == change.after ? FileAction::kSetMode : FileAction::kChange;
-  Comparison compared{.author = author_of(content, file.block)};
   const bool same_mode = now.mode.value_or(change.mode) == change.mode;
-  if (change.before != change.after || !same_mode) compared.change = std::move(change);
-  return compared;
+  if (change.before == change.after && same_mode) return {};
+  return {.change = std::move(change), .author = author_of(content, file.block)};
 }
 
 std::vector<FileChange> moved_aside(const Setting& setting, const FileStates& states) {
@@ -105,8 +104,7 @@ std::optional<NodeChange> change_for(const Setting& setting, const FileStates& s
   const auto aside = moved_aside(setting, states);
   change.files.insert(change.files.begin(), aside.begin(), aside.end());
   change.steps = setting.steps;
-  for (const NodeStep& step : change.steps)
-    for (auto& command : commands_of(step, platform)) change.commands.push_back(std::move(command));
+  change.commands = commands_of(change.steps, platform);
   return change;
 }
 
@@ -142,15 +140,15 @@ std::optional<NodeChange> leftovers(const std::vector<Setting>& settings, const 
                     .title = "files that cluster.yaml does not ask for any more",
                     .reason = "railbed wrote them; what they set would come back at every boot"};
   for (const auto& [path, state] : states) {
-    if (!state.ok() || wanted.contains(path) || author_of(state->content.bytes, false) == Author::kOther) continue;
+    if (!state.ok() || wanted.contains(path) || author_of(state->content.bytes, false) == Author::kOther)
+      continue;
     change.files.push_back({.action = FileAction::kRemove, .path = path, .before = state->content.bytes});
     if (author_of(state->content.bytes, false) == Author::kEdited && !options.take_over)
       hold(change, path + " was edited by hand: look at it, then say --take-over to remove it");
   }
   if (change.files.empty()) return std::nullopt;
   change.steps = steps_to_remove(change.files);
-  for (const NodeStep& step : change.steps)
-    for (auto& command : commands_of(step, platform)) change.commands.push_back(std::move(command));
+  change.commands = commands_of(change.steps, platform);
   change.notes = {"what they set stays as it is until the next boot"};
   return change;
 }
@@ -175,7 +173,7 @@ std::vector<std::string> files_of(const std::vector<Setting>& settings) {
 
 NodePlan plan_node(const Target& target, const std::vector<Setting>& settings, const FileStates& states,
                    const PlanOptions& options) {
-  NodePlan plan{.node = target.node().name};
+  NodePlan plan{.node = target.node().name, .family = target.platform.family};
   for (const Setting& setting : settings) {
     auto change = change_for(setting, states, target.platform, options);
     if (!change)

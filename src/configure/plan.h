@@ -85,12 +85,14 @@ struct NodeChange {
 struct NodePlan {
   std::string node = {};
   std::string error = {};  // why there is no plan for it: unreachable, an unknown system; empty: there is one
+  OsFamily family = OsFamily::kDebian;
   std::vector<NodeChange> changes = {};
   std::vector<std::string> met = {};              // titles of settings that need nothing
   std::vector<std::string> awaiting_reboot = {};  // likewise, of settings that are true after the next boot
   static void fields(auto&& field) {
     field("node", &NodePlan::node);
     field("error", &NodePlan::error);
+    field("family", &NodePlan::family);
     field("changes", &NodePlan::changes);
     field("met", &NodePlan::met);
     field("awaiting_reboot", &NodePlan::awaiting_reboot);

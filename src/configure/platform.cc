@@ -36,10 +36,7 @@ const BootProfile* telling_profile(const Facts& facts) {
   if (!facts.net.at_boot.ok()) return nullptr;
   const BootProfile* any = nullptr;
   for (const BootProfile& one : *facts.net.at_boot) {
-    const bool default_route =
-        facts.net.default_routes.ok() &&
-        std::ranges::find(*facts.net.default_routes, one.interface) != facts.net.default_routes->end();
-    if (default_route) return &one;
+    if (has_default_route(facts.net, one.interface)) return &one;
     if (any == nullptr) any = &one;
   }
   return any;
@@ -76,6 +73,10 @@ std::optional<NetworkKeeper> usual_keeper(const Platform& platform) {
 }
 
 }  // namespace
+
+std::optional<int> Platform::major_version() const {
+  return parse_number<int>(version.substr(0, version.find('.')));
+}
 
 Result<Platform> platform_of(const Node& node, const Facts& facts) {
   const OsName os = os_of(node, facts);

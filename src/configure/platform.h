@@ -22,6 +22,9 @@ struct Platform {
   // netplan's files are carried out by NetworkManager (DGX OS, Ubuntu desktop), not by systemd-networkd. With
   // `network` netplan only.
   bool netplan_by_networkmanager = false;
+
+  std::optional<int> major_version() const;  // 9 of "9.4"
+
   static void fields(auto&& field) {
     field("family", &Platform::family);
     field("os", &Platform::os);

@@ -36,16 +36,11 @@ std::string governor_unit() {
       kFileMark, kGovernorLinesPath);
 }
 
-bool runs_at_boot(const Target& target, std::string_view name) {
-  const Service* service = find_service(target.view, {name});
-  return service != nullptr && service->unit_file_state == "enabled";
-}
-
 // What is there now was set in this boot. That the next one sets it is known where a service that does so is
 // enabled, or where the kernel is told.
 std::optional<bool> governor_at_boot(const Target& target, const std::string& wanted) {
-  if (runs_at_boot(target, "tuned") || runs_at_boot(target, "cpupower") ||
-      runs_at_boot(target, "cpufrequtils"))
+  if (is_enabled_unit(target.view, "tuned") || is_enabled_unit(target.view, "cpupower") ||
+      is_enabled_unit(target.view, "cpufrequtils"))
     return true;
   const std::string line = target.facts().system.kernel.command_line.value_or("");
   if (line.find("cpufreq.default_governor=" + wanted) != std::string::npos) return true;
@@ -84,7 +79,7 @@ void render_governor(const Target& target, std::vector<Setting>& settings) {
       .steps = {{StepKind::kReloadUnits, {}},
                 {StepKind::kEnableUnit, {"railbed-governor.service"}},
                 {StepKind::kRestartUnit, {"railbed-governor.service"}}}};
-  if (runs_at_boot(target, "tuned"))
+  if (is_enabled_unit(target.view, "tuned"))
     setting.notes.push_back(
         "tuned sets the governor too, whenever its profile is applied: choose one that agrees "
         "(`tuned-adm profile throughput-performance`).");

@@ -32,7 +32,8 @@ Need in_mode(const RailEnd& end, const std::string& mode) {
   return need;
 }
 
-std::optional<bool> mtu_at_boot(const Facts& facts, const std::string& interface, int mtu) {
+// Unlike mtu_at_boot() of verify: without a file IPoIB takes what its partition has, which is not known here.
+std::optional<bool> mtu_by_files(const Facts& facts, const std::string& interface, int mtu) {
   for (const BootProfile& one : items(facts.net.at_boot))
     if (one.interface == interface && one.certain && one.mtu != 0) return one.kept && one.mtu == mtu;
   return std::nullopt;
@@ -40,7 +41,7 @@ std::optional<bool> mtu_at_boot(const Facts& facts, const std::string& interface
 
 Need has_ipoib_mtu(const Target& target, const RailEnd& end, int mtu) {
   Need need{.what = fmt::format("{} has MTU {}", end.name, mtu),
-            .at_boot = mtu_at_boot(target.facts(), end.name, mtu)};
+            .at_boot = mtu_by_files(target.facts(), end.name, mtu)};
   if (need.at_boot == false) need.found = "a file says another MTU for the next boot";
   if (end.interface == nullptr || !end.interface->mtu.ok()) return need;
   need.now = *end.interface->mtu == mtu;

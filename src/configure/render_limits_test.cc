@@ -69,10 +69,7 @@ rails: [{name: rail0, subnet: 10.0.0.0/24, interface: ens6, first_address: 10.0.
 }
 
 TEST(RenderLimits, TellsTheSlurmOfAMachine) {
-  const auto facts = facts_of_machine("h100-slurmd-memlock");
-  const auto cluster = load_cluster(RAILBED_SOURCE_DIR "/tests/machines/h100-slurmd-memlock/cluster.yaml");
-  ASSERT_TRUE(cluster);
-  const auto settings = sample(*cluster, facts).render("gpu01", Section::kLimits);
+  const auto settings = captured("h100-slurmd-memlock").render("gpu01", Section::kLimits);
   ASSERT_EQ(settings.size(), 2U);
   EXPECT_EQ(settings[0].needs[0].now, true);   // logins are well
   EXPECT_EQ(settings[1].needs[0].now, false);  // jobs are not

@@ -38,18 +38,13 @@ ModuleNames rdma_modules(const Target& target) {
   return names;
 }
 
-bool is_installed_unit(const Target& target, std::string_view name) {
-  const Service* service = find_service(target.view, {name});
-  return service != nullptr && service->load_state == "loaded";
-}
-
 // rdma-core starts rdma-load-modules@ by a udev rule when an adapter appears, and lists in /etc/rdma/modules
 // ib_uverbs, rdma_ucm, and for InfiniBand ib_umad and ib_ipoib; its rdma-hw-modules.rules load mlx4_ib and
 // mlx5_ib. openibd of NVIDIA's OFED does the same.
 bool loads_at_boot(const Target& target, std::string_view module) {
   const bool software = module == "rdma_rxe" || module == "siw";
   return !software &&
-         (is_installed_unit(target, "rdma-load-modules@rdma") || is_installed_unit(target, "openibd"));
+         (is_loaded_unit(target.view, "rdma-load-modules@rdma") || is_loaded_unit(target.view, "openibd"));
 }
 
 Need module_loaded(const Target& target, const std::string& module) {
@@ -105,8 +100,7 @@ bool needs_peermem(const Target& target) {
 Need peermem_registered(const Target& target) {
   Need need{.what = "nvidia-peermem is registered with the RDMA core",
             .now = gpudirect_routes(target.facts()).peer_memory()};
-  const Service* loader = find_service(target.view, {"nvidia-peermem"});
-  if (*need.now && loader != nullptr && loader->unit_file_state == "enabled") need.at_boot = true;
+  if (*need.now && is_enabled_unit(target.view, "nvidia-peermem")) need.at_boot = true;
   if (!*need.now) need.found = gpudirect_routes(target.facts()).no_peer_memory;
   return need;
 }

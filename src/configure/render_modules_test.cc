@@ -6,14 +6,8 @@
 namespace railbed {
 namespace {
 
-ConfiguredCluster sample_of_machine(const std::string& folder) {
-  const auto cluster = load_cluster(RAILBED_SOURCE_DIR "/tests/machines/" + folder + "/cluster.yaml");
-  EXPECT_TRUE(cluster);
-  return sample(cluster.value_or(Cluster{}), facts_of_machine(folder));
-}
-
 TEST(RenderModules, ListsWhatRdmaNeedsByFabricAndAdapter) {
-  const auto settings = sample_of_machine("r730-umad-missing").render("r730-b", Section::kModules);
+  const auto settings = captured("r730-umad-missing").render("r730-b", Section::kModules);
   ASSERT_FALSE(settings.empty());
   EXPECT_EQ(settings[0].files[0].path, "/etc/modules-load.d/railbed.conf");
   EXPECT_EQ(settings[0].files[0].content,
@@ -45,7 +39,7 @@ rails: [{name: rail0, subnet: 10.0.0.0/24, interface: ens6, first_address: 10.0.
 }
 
 TEST(RenderModules, MakesSoftwareDevicesAtBoot) {
-  const auto settings = sample_of_machine("rxe-device-missing").render("vm1", Section::kModules);
+  const auto settings = captured("rxe-device-missing").render("vm1", Section::kModules);
   ASSERT_EQ(settings.size(), 2U);
   const Setting& link = settings[1];
   EXPECT_EQ(link.files[0].path, "/etc/systemd/system/railbed-rxe@.service");
@@ -64,7 +58,7 @@ const Setting* find_peermem(const std::vector<Setting>& settings) {
 
 TEST(RenderModules, LeavesPeermemAloneWhereItIsNotTheRoute) {
   const auto peermem_of = [](const std::string& machine, const std::string& node) {
-    const auto settings = sample_of_machine(machine).render(node, Section::kModules);
+    const auto settings = captured(machine).render(node, Section::kModules);
     return find_peermem(settings) != nullptr;
   };
   EXPECT_FALSE(peermem_of("h100-gpudirect-none", "gpu01"));  // this kernel's RDMA core has no place for it
@@ -74,7 +68,7 @@ TEST(RenderModules, LeavesPeermemAloneWhereItIsNotTheRoute) {
 }
 
 TEST(RenderModules, LoadsPeermemWithNvidiasDriver) {
-  ConfiguredCluster all = sample_of_machine("h100-gpudirect-none");
+  ConfiguredCluster all = captured("h100-gpudirect-none");
   Facts facts = all.evidence->nodes.at("gpu01");
   facts.rdma.driver_version = {"24.10-0.7.0", ""};
   auto settings = sample(all.evidence->cluster, {{"gpu01", facts}}).render("gpu01", Section::kModules);

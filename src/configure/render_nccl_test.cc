@@ -105,12 +105,6 @@ TEST(RenderNccl, WritesAProfileOnlyOnRequest) {
                 "export NCCL_IB_SUBNET_PREFIX_LEN='30'\nexport NCCL_IB_MERGE_NICS='0'\n");
 }
 
-ConfiguredCluster machine(const std::string& folder) {
-  const auto cluster = load_cluster(RAILBED_SOURCE_DIR "/tests/machines/" + folder + "/cluster.yaml");
-  EXPECT_TRUE(cluster) << (cluster ? "" : cluster.error().text);
-  return sample(cluster.value_or(Cluster{}), facts_of_machine(folder));
-}
-
 std::vector<std::string> unmet(const Setting& setting) {
   std::vector<std::string> found;
   for (const Need& need : setting.needs)
@@ -119,19 +113,19 @@ std::vector<std::string> unmet(const Setting& setting) {
 }
 
 TEST(RenderNccl, ListsTheDevicesOfTheRailsExactly) {
-  EXPECT_EQ(variables_of(machine("h100-cx7"), "gpu01"),
+  EXPECT_EQ(variables_of(captured("h100-cx7"), "gpu01"),
             (Texts{"NCCL_IB_HCA==mlx5_0:1,mlx5_1:1,mlx5_2:1,mlx5_3:1,mlx5_4:1,mlx5_5:1,mlx5_6:1,mlx5_7:1",
                    "NCCL_SOCKET_IFNAME==ens11np0", "NCCL_IB_TC=104", "NCCL_IB_ADDR_RANGE=10.0.0.0/13",
                    "NCCL_CROSS_NIC=0"}));
-  EXPECT_EQ(variables_of(machine("spark-two-rails"), "spark-01"),
+  EXPECT_EQ(variables_of(captured("spark-two-rails"), "spark-01"),
             (Texts{"NCCL_IB_HCA==roceP2p1s0f0:1,rocep1s0f0:1", "NCCL_SOCKET_IFNAME==enP2p1s0f0np0",
                    "NCCL_IB_ADDR_RANGE=192.168.100.0/23", "NCCL_CROSS_NIC=0"}));
-  EXPECT_EQ(variables_of(machine("r730-cx4"), "r730-a"),
+  EXPECT_EQ(variables_of(captured("r730-cx4"), "r730-a"),
             (Texts{"NCCL_IB_HCA==mlx5_0:1", "NCCL_SOCKET_IFNAME==ib0"}));
 }
 
 TEST(RenderNccl, PinsTheGidOnlyForNcclBefore221) {
-  const ConfiguredCluster old = machine("v100-nccl-old-library");
+  const ConfiguredCluster old = captured("v100-nccl-old-library");
   EXPECT_EQ(variables_of(old, "gpuserver1"),
             (Texts{"NCCL_IB_HCA==mlx4_0:1,mlx4_0:2", "NCCL_SOCKET_IFNAME==ens6", "NCCL_IB_GID_INDEX=3",
                    "NCCL_CROSS_NIC=0"}));
@@ -148,14 +142,14 @@ TEST(RenderNccl, PinsTheGidOnlyForNcclBefore221) {
 TEST(RenderNccl, HasNoOpenNeedWhereNcclUsesTheRailsAlready) {
   for (const auto& [folder, node] : {std::pair("h100-cx7", "gpu01"), std::pair("v100-cx3pro", "gpuserver1"),
                                      std::pair("spark-two-rails", "spark-01")}) {
-    const Setting setting = machine(folder).render(node, Section::kNccl).front();
+    const Setting setting = captured(folder).render(node, Section::kNccl).front();
     EXPECT_EQ(unmet(setting), Texts{}) << folder;
     EXPECT_TRUE(setting.contradictions.empty()) << folder << " " << setting.contradictions[0].why;
   }
 }
 
 TEST(RenderNccl, NamesTheFilesThatWin) {
-  const Setting setting = machine("spark-hca-one-half").render("spark-01", Section::kNccl).front();
+  const Setting setting = captured("spark-hca-one-half").render("spark-01", Section::kNccl).front();
   EXPECT_FALSE(unmet(setting).empty());
   ASSERT_EQ(setting.contradictions.size(), 1U);
   EXPECT_EQ(setting.contradictions[0].path, "/etc/profile.d/nccl-env.sh");
@@ -188,7 +182,7 @@ bool of_the_machine(const nccl::Complaint& complaint) {
 
 // How many nodes got a file.
 int judge(const std::string& folder) {
-  const ConfiguredCluster before = machine(folder);
+  const ConfiguredCluster before = captured(folder);
   auto changed = before.evidence->nodes;
   std::vector<std::string> written;
   for (auto& [name, facts] : changed) {

@@ -25,10 +25,9 @@ constexpr std::string_view kManagementReason =
 constexpr std::string_view kUnusedReason =
     "a port without a cable or a subnet offers GIDs and routes that NCCL and people take for a rail";
 
-template <class T>
-std::string shortened(const std::vector<T>& texts, std::size_t most) {
-  const std::vector<T> first(texts.begin(), texts.begin() + std::min(texts.size(), most));
-  std::string text = fmt::format("{}", fmt::join(first, "; "));
+std::string shortened(const std::vector<std::string>& texts, std::size_t most) {
+  const auto end = texts.begin() + std::min(texts.size(), most);
+  std::string text = fmt::format("{}", fmt::join(texts.begin(), end, "; "));
   if (texts.size() > most) text += fmt::format("; and {} more", texts.size() - most);
   return text;
 }

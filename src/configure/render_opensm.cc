@@ -74,17 +74,12 @@ Need manages(const Target& target, const std::string& unit) {
   if (!target.looked() || !target.facts().system.services.ok()) return need;
   const Service* service = find_service(target.view, {unit});
   need.now = service != nullptr && service->active_state == "active";
-  need.at_boot = service != nullptr && service->unit_file_state == "enabled";
+  need.at_boot = is_enabled_unit(target.view, unit);
   if (!*need.now)
     need.found = "it does not run";
   else if (!*need.at_boot)
     need.found = "it does not start at boot";
   return need;
-}
-
-bool is_there(const Target& target, const std::string& unit) {
-  const Service* service = find_service(target.view, {unit});
-  return service != nullptr && service->load_state == "loaded";
 }
 
 void add_manager(const Target& target, const std::string& unit, std::vector<Setting>& settings) {
@@ -102,7 +97,7 @@ void add_manager(const Target& target, const std::string& unit, std::vector<Sett
                  .content = fmt::format("sm_priority {}\n", priority),
                  .block = true}}};
   if (auto ports = ports_file(target)) setting.files.push_back(*std::move(ports));
-  if (!is_there(target, unit)) setting.steps.push_back({StepKind::kInstallPackages, {"opensm"}});
+  if (!is_loaded_unit(target.view, unit)) setting.steps.push_back({StepKind::kInstallPackages, {"opensm"}});
   setting.steps.push_back({StepKind::kEnableUnit, {unit + ".service"}});
   setting.steps.push_back({StepKind::kRestartUnit, {unit + ".service"}});
   settings.push_back(std::move(setting));

@@ -237,14 +237,8 @@ void add_mpi(const Target& target, std::vector<Setting>& settings) {
   settings.push_back(std::move(setting));
 }
 
-bool wants_rdma(const Target& target) {
-  return std::ranges::any_of(target.cluster().rails, [&](const Rail& rail) {
-    return rail.fabric != Fabric::kEthernet && find_port(rail, target.node().name) != nullptr;
-  });
-}
-
 void add_rdma(const Target& target, std::vector<Setting>& settings) {
-  if (!wants_rdma(target)) return;
+  if (std::ranges::none_of(target.view.ends, &RailEnd::rdma_rail)) return;
   Setting setting =
       package_setting("libibverbs and RDMA's programs",
                       "NCCL and MPI reach RDMA adapters by libibverbs and the adapter's provider; "

@@ -84,9 +84,7 @@ TEST(RenderQos, SaysWhatASystemLacks) {
 
 // Needs of both nodes that are known not to be met, with what there is instead.
 std::vector<std::string> unmet_of_machine(const std::string& machine) {
-  const auto cluster = load_cluster(RAILBED_SOURCE_DIR "/tests/machines/" + machine + "/cluster.yaml");
-  EXPECT_TRUE(cluster);
-  const ConfiguredCluster all = sample(*cluster, facts_of_machine(machine));
+  const ConfiguredCluster all = captured(machine);
   std::vector<std::string> unmet;
   for (const char* node : {"gpu01", "gpu02"})
     for (const Setting& setting : all.render(node, Section::kQos))

@@ -43,15 +43,10 @@ std::string tos_unit(const std::vector<std::string>& interfaces, int tos) {
       kFileMark, fmt::join(interfaces, " "), tos);
 }
 
-bool tos_at_boot(const Target& target) {
-  const Service* service = find_service(target.view, {"rdma-cm-tos"});
-  return service != nullptr && service->unit_file_state == "enabled";
-}
-
 Need marks(const Target& target, const RailEnd& end, int tos) {
   Need need{.what = fmt::format("RDMA-CM marks connections on {} with ToS {}", end.name, tos)};
   if (!target.looked()) return need;
-  if (target.facts().system.services.ok()) need.at_boot = tos_at_boot(target);
+  if (target.facts().system.services.ok()) need.at_boot = is_enabled_unit(target.view, "rdma-cm-tos");
   if (need.at_boot == false) need.found = "no unit rdma-cm-tos sets it at boot";
   if (!end.rdma || !end.rdma.port->roce_tos.ok()) return need;
   need.now = *end.rdma.port->roce_tos == tos;
@@ -95,7 +90,7 @@ constexpr std::string_view kSetReadRequest =
     "CAP_EXP+8.w=5000:7000'\n";
 
 bool is_fast_adapter(const RailEnd& end) {
-  if (end.rail == nullptr || !end.wants_rdma() || end.software_rdma() || end.model == nullptr) return false;
+  if (!end.rdma_rail() || end.software_rdma() || end.model == nullptr) return false;
   if (end.rail->speed) return end.rail->speed->gigabits() >= kFastGigabits;
   return std::max(end.model->ethernet.gigabits(), end.model->infiniband.gigabits()) >= kFastGigabits;
 }

@@ -53,9 +53,7 @@ rails: [{name: rail0, subnet: 10.0.0.0/24, interface: "e;reboot", first_address:
 }
 
 std::vector<Setting> rdma_settings_of(const std::string& machine, const std::string& node) {
-  const auto cluster = load_cluster(RAILBED_SOURCE_DIR "/tests/machines/" + machine + "/cluster.yaml");
-  EXPECT_TRUE(cluster);
-  return sample(*cluster, facts_of_machine(machine)).render(node, Section::kRdma);
+  return captured(machine).render(node, Section::kRdma);
 }
 
 int unmet_now(const Setting& setting) {

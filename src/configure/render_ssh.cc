@@ -46,20 +46,10 @@ void add_keys(const Target& target, std::vector<Setting>& settings) {
   settings.push_back(std::move(setting));
 }
 
-// gpu1, gpu1-rail0, gpu1-rail1
-std::string names_of_node(const Cluster& cluster, const Node& node) {
-  std::string names = node.name;
-  for (const Rail& rail : cluster.rails)
-    if (find_port(rail, node.name) != nullptr) names += fmt::format(" {}-{}", node.name, rail.name);
-  return names;
-}
-
 void add_client(const Target& target, std::vector<Setting>& settings) {
   const Cluster& cluster = target.cluster();
   if (!target.configure().user || cluster.nodes.size() < 2) return;
-  DesiredFile file{.path = "/etc/ssh/ssh_config.d/90-railbed.conf", .content = std::string(kFileMark)};
-  for (const Node& node : cluster.nodes)
-    file.content += fmt::format("Host {}\n    HostKeyAlias {}\n", names_of_node(cluster, node), node.name);
+  DesiredFile file{.path = "/etc/ssh/ssh_config.d/90-railbed.conf", .content = target.wide.host_key_aliases};
   settings.push_back(
       {.section = Section::kSsh,
        .title = fmt::format("one host key each for {} nodes", cluster.nodes.size()),

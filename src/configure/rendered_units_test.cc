@@ -40,10 +40,7 @@ struct RenderedRoot {
 };
 
 std::vector<Setting> settings_of_h100() {
-  const std::string machine = "h100-read-request-512";
-  const auto cluster = load_cluster(RAILBED_SOURCE_DIR "/tests/machines/" + machine + "/cluster.yaml");
-  EXPECT_TRUE(cluster);
-  const ConfiguredCluster all = sample(cluster.value_or(Cluster{}), facts_of_machine(machine));
+  const ConfiguredCluster all = captured("h100-read-request-512");
   std::vector<Setting> settings = render_settings(all.target("gpu01"));
   constexpr std::string_view kSoftware = R"(
 railbed: 1

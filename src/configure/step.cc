@@ -5,15 +5,15 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "configure/words.h"
 
 namespace railbed {
 namespace {
 
-using Words = std::vector<std::string>;
 using Commands = std::vector<Words>;
 
 Words with(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
+  append(words, more);
   return words;
 }
 
@@ -163,6 +163,13 @@ std::vector<std::vector<std::string>> commands_of(const NodeStep& step, const Pl
       return reload_sshd(platform.family);
   }
   return {};
+}
+
+Commands commands_of(const std::vector<NodeStep>& steps, const Platform& platform) {
+  Commands commands;
+  for (const NodeStep& step : steps)
+    std::ranges::move(commands_of(step, platform), std::back_inserter(commands));
+  return commands;
 }
 
 Result<void> check_step(const NodeStep& step) {

@@ -13,6 +13,8 @@ namespace railbed {
 // The programs, in order, with their arguments: what a person would type, and what apply runs without a
 // shell.
 std::vector<std::vector<std::string>> commands_of(const NodeStep& step, const Platform& platform);
+std::vector<std::vector<std::string>> commands_of(const std::vector<NodeStep>& steps,
+                                                  const Platform& platform);
 
 // Whether the arguments are what the step takes: names of units, modules, packages and interfaces, paths
 // below /etc. A step may come from another machine's plan.

@@ -2,10 +2,10 @@
 
 namespace railbed {
 
-Result<Target> target_of(const Survey& survey, const NodeView& view) {
+Result<Target> target_of(const ClusterWide& wide, const NodeView& view) {
   auto platform = platform_of(*view.wanted, *view.facts);
   if (!platform) return fail(platform.error());
-  return Target{survey, view, *std::move(platform)};
+  return Target{wide, view, *std::move(platform)};
 }
 
 }  // namespace railbed

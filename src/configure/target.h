@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/result.h"
+#include "configure/cluster_wide.h"
 #include "configure/platform.h"
 #include "verify/survey.h"
 
@@ -10,11 +11,11 @@ namespace railbed {
 
 // Points into the survey, and so into its evidence. A node that nobody has looked at has empty Facts there.
 struct Target {
-  const Survey& survey;  // of all nodes
+  const ClusterWide& wide;
   const NodeView& view;
   Platform platform;
 
-  const Cluster& cluster() const { return survey.evidence.cluster; }
+  const Cluster& cluster() const { return wide.cluster(); }
   const Node& node() const { return *view.wanted; }
   const Configuration& configure() const { return view.wanted->configure; }
   const Facts& facts() const { return *view.facts; }
@@ -22,6 +23,6 @@ struct Target {
 };
 
 // `view` is of a node that cluster.yaml knows. An error where the platform cannot be told.
-Result<Target> target_of(const Survey& survey, const NodeView& view);
+Result<Target> target_of(const ClusterWide& wide, const NodeView& view);
 
 }  // namespace railbed

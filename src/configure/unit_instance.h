@@ -14,7 +14,8 @@ std::string escaped_for_unit(std::string_view text);
 // `unit`: "railbed-qos"
 std::string instance_of(std::string_view unit, std::string_view interface);
 
-// Letters, digits, '.', '_' and '-' alone: such a name means nothing to a shell or to systemd.
+// Letters, digits, '.', '_' and '-' alone, '-' not first: such a name stays a name in every file, in the name
+// of a file, to systemd, to a shell and in a command.
 bool is_plain_interface(std::string_view name);
 
 // The interfaces whose ports carry an end: a VLAN's parent, and a bond's members where the node was looked

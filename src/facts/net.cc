@@ -249,6 +249,11 @@ const Vlan* find_vlan(const Net& net, std::string_view interface) {
   return nullptr;
 }
 
+bool has_default_route(const Net& net, std::string_view interface) {
+  const auto& routes = items(net.default_routes);
+  return std::ranges::find(routes, interface) != routes.end();
+}
+
 const NetInterface* carrier_of(const Net& net, std::string_view name) {
   const Vlan* vlan = find_vlan(net, name);
   const NetInterface* parent = vlan == nullptr ? nullptr : find_interface(net, vlan->parent);

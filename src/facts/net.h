@@ -185,6 +185,7 @@ Reading<std::vector<BootProfile>> collect_net_at_boot(Host& host, const Net& net
 
 const NetInterface* find_interface(const Net& net, std::string_view name);
 const Vlan* find_vlan(const Net& net, std::string_view interface);
+bool has_default_route(const Net& net, std::string_view interface);
 // The interface whose port carries this one: a VLAN's parent, else itself. Null: there is no such interface.
 const NetInterface* carrier_of(const Net& net, std::string_view name);
 

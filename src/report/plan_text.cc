@@ -194,15 +194,14 @@ std::string settings_text(const std::vector<NodeSettings>& nodes) {
     text += fmt::format("{}==== {} ====\n", text.empty() ? "" : "\n", printable(node.node));
     if (!node.error.empty()) text += printable_lines(node.error) + "\n";
     for (const Setting& setting : node.settings) {
-      text += fmt::format("\n[{}] {}\n", word_of(setting.section), setting.title);
+      text += fmt::format("\n[{}] {}\n", word_of(setting.section), printable(setting.title));
       if (!setting.reason.empty()) text += fmt::format("why   {}\n", setting.reason);
-      for (const std::string& note : setting.notes) text += fmt::format("note  {}\n", note);
+      for (const std::string& note : setting.notes) text += fmt::format("note  {}\n", printable(note));
       for (const DesiredFile& file : setting.files)
         text += fmt::format("---- {} {}\n{}", file.path,
                             file.block ? "(lines of it)" : fmt::format("{:04o}", file.mode), file.content);
-      for (const NodeStep& step : setting.steps)
-        for (const auto& command : commands_of(step, node.platform))
-          text += fmt::format("run   {}\n", fmt::join(command, " "));
+      for (const auto& command : commands_of(setting.steps, node.platform))
+        text += fmt::format("run   {}\n", fmt::join(command, " "));
     }
   }
   return text;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 
 namespace railbed {
 
@@ -46,8 +45,7 @@ std::vector<std::string> set_mtu_with(const RailEnd& end, int mtu) {
 
 bool may_lose_address(const Facts& facts, const NetInterface* interface) {
   if (interface == nullptr || interface->master.ok()) return false;
-  const auto& routes = facts.net.default_routes;
-  return !routes.ok() || std::ranges::find(*routes, interface->name) == routes->end();
+  return !facts.net.default_routes.ok() || !has_default_route(facts.net, interface->name);
 }
 
 bool stands_alone(const RailEnd& end) {

@@ -67,7 +67,7 @@ void add_ends(NodeView& node, const Cluster& cluster, const Wanted& wanted) {
 bool has_separate_rails(const NodeView& node) {
   std::vector<const Rail*> rails;
   for (const RailEnd& end : node.ends)
-    if (end.rail != nullptr && end.wants_rdma() && end.rail->subnet &&
+    if (end.rdma_rail() && end.rail->subnet &&
         std::ranges::none_of(rails, [&](const Rail* other) { return other->subnet == end.rail->subnet; }))
       rails.push_back(end.rail);
   return rails.size() > 1;
@@ -182,6 +182,16 @@ const Service* find_service(const NodeView& node, std::initializer_list<std::str
   for (const Service& service : items(node.facts->system.services))
     if (std::ranges::find(names, service.name) != names.end()) return &service;
   return nullptr;
+}
+
+bool is_loaded_unit(const NodeView& node, std::string_view name) {
+  const Service* service = find_service(node, {name});
+  return service != nullptr && service->load_state == "loaded";
+}
+
+bool is_enabled_unit(const NodeView& node, std::string_view name) {
+  const Service* service = find_service(node, {name});
+  return service != nullptr && service->unit_file_state == "enabled";
 }
 
 bool is_roce_v2(const Gid& gid) { return gid.type.value_or("") == "RoCE v2"; }

@@ -33,6 +33,7 @@ struct RailEnd {
   bool software_rdma() const { return rail != nullptr && !rail->rdma_driver.empty(); }
   bool wants_rdma() const { return rail == nullptr || rail->fabric != Fabric::kEthernet; }
   bool roce() const { return wants_rdma() && !infiniband(); }
+  bool rdma_rail() const { return rail != nullptr && wants_rdma(); }
   // That cluster.yaml gives this end; null: none.
   const IpAddress* address() const { return port != nullptr && port->address ? &*port->address : nullptr; }
   std::string address_text() const;  // "10.0.0.1/24", with its rail's prefix; only where there is one
@@ -88,6 +89,10 @@ struct Survey {
 
 // The unit of one of these names; null: none, or services could not be read.
 const Service* find_service(const NodeView& node, std::initializer_list<std::string_view> names);
+// systemd has read the unit's file …
+bool is_loaded_unit(const NodeView& node, std::string_view name);
+// … and starts it at boot.
+bool is_enabled_unit(const NodeView& node, std::string_view name);
 
 bool is_roce_v2(const Gid& gid);
 // A RoCE v2 GID of the address that cluster.yaml gives this end.

@@ -20,11 +20,6 @@ int major_version(const NodeView& node) {
   return parse_number<int>(version.substr(0, version.find('.'))).value_or(0);
 }
 
-bool is_installed(const NodeView& node, std::string_view unit) {
-  const Service* service = find_service(node, {unit});
-  return service != nullptr && service->load_state == "loaded";
-}
-
 // Programs that a server's installation does not bring along, and their packages: packages.debian.org,
 // packages.ubuntu.com (bookworm, noble), Red Hat's BaseOS and AppStream.
 struct Packaged {
@@ -157,13 +152,13 @@ std::vector<std::string> set_at_boot_with(const NodeView& node, std::string_view
 
 std::vector<std::string> keep_time_with(const NodeView& node) {
   for (const std::string unit : {"chrony", "chronyd", "ntpsec", "systemd-timesyncd"})
-    if (is_installed(node, unit)) return {fmt::format("systemctl enable --now {}", unit), "timedatectl"};
+    if (is_loaded_unit(node, unit)) return {fmt::format("systemctl enable --now {}", unit), "timedatectl"};
   return for_system(node, {"apt-get install chrony", "systemctl enable --now chrony"},
                     {"dnf install chrony", "systemctl enable --now chronyd"});
 }
 
 std::vector<std::string> keep_driver_with(const NodeView& node) {
-  if (is_installed(node, "nvidia-persistenced")) return {"systemctl enable --now nvidia-persistenced"};
+  if (is_loaded_unit(node, "nvidia-persistenced")) return {"systemctl enable --now nvidia-persistenced"};
   return {"nvidia-smi -pm 1"};
 }
 
@@ -190,7 +185,7 @@ std::vector<std::string> flash_with(const RdmaDevice& device) {
 }
 
 std::string subnet_manager_unit(const NodeView& node) {
-  return !is_installed(node, "opensm") && is_installed(node, "opensmd") ? "opensmd" : "opensm";
+  return !is_loaded_unit(node, "opensm") && is_loaded_unit(node, "opensmd") ? "opensmd" : "opensm";
 }
 
 // Red Hat's opensm is built with /etc/rdma as its folder (RHEL, "Configuring InfiniBand and RDMA networks").

@@ -24,11 +24,12 @@ namespace railbed {
 struct ConfiguredCluster {
   std::unique_ptr<Evidence> evidence;
   std::unique_ptr<Survey> survey;
+  std::unique_ptr<ClusterWide> wide;
 
   Target target(std::string_view node) const {
     const NodeView* view = survey->find(node);
     EXPECT_NE(view, nullptr) << node;
-    auto target = target_of(*survey, *view);
+    auto target = target_of(*wide, *view);
     EXPECT_TRUE(target) << (target ? "" : target.error().text);
     return *std::move(target);
   }
@@ -57,11 +58,12 @@ inline std::map<std::string, Facts> facts_of_machine(const std::string& folder) 
 }
 
 inline ConfiguredCluster sample(const Cluster& cluster, std::map<std::string, Facts> facts = {}) {
-  ConfiguredCluster made{std::make_unique<Evidence>(), nullptr};
+  ConfiguredCluster made{std::make_unique<Evidence>(), nullptr, nullptr};
   made.evidence->cluster = cluster;
   made.evidence->nodes = std::move(facts);
   for (const Node& node : cluster.nodes) made.evidence->nodes.try_emplace(node.name);  // nobody has looked
   made.survey = std::make_unique<Survey>(*made.evidence);
+  made.wide = std::make_unique<ClusterWide>(*made.survey);
   return made;
 }
 
@@ -70,5 +72,23 @@ inline ConfiguredCluster sample(std::string_view yaml, std::map<std::string, Fac
   EXPECT_TRUE(cluster) << (cluster ? "" : cluster.error().text);
   return sample(cluster.value_or(Cluster{}), std::move(facts));
 }
+
+// A cluster.yaml of this repository.
+inline Cluster cluster_in(const std::string& file) {
+  const auto cluster = load_cluster(RAILBED_SOURCE_DIR "/" + file);
+  EXPECT_TRUE(cluster) << (cluster ? "" : cluster.error().text);
+  return cluster.value_or(Cluster{});
+}
+
+// Of a folder of tests/machines.
+inline Cluster cluster_of_machine(const std::string& folder) {
+  return cluster_in("tests/machines/" + folder + "/cluster.yaml");
+}
+inline ConfiguredCluster captured(const std::string& folder) {
+  return sample(cluster_of_machine(folder), facts_of_machine(folder));
+}
+
+// Of the guides, before anybody has looked.
+inline Cluster example(const std::string& name) { return cluster_in("examples/" + name + ".yaml"); }
 
 }  // namespace railbed

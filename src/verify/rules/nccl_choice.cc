@@ -66,7 +66,7 @@ void covers_rails(const Survey& survey, Judge& judge) {
     std::size_t used = 0;
     for (const RailEnd& end : node.ends) {
       // Without cluster.yaml nobody says what is a rail: an adapter for storage is left out on purpose.
-      if (end.rail == nullptr || !end.rdma || !end.wants_rdma()) continue;
+      if (!end.rdma_rail() || !end.rdma) continue;
       if (end.rdma.port->state.value_or("") != "ACTIVE") continue;
       const nccl::PortChoice* const port = choice_of(node, end);
       if (port == nullptr) continue;

@@ -1,0 +1,66 @@
+// What became of an apply on a cluster, as data.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apply/node_apply.h"
+
+namespace railbed {
+
+// What became of one node.
+struct NodeOutcome {
+  std::string node = {};
+  std::optional<ApplyState> state = {};  // none: it was not touched, or nobody knows
+  json::Lines why = {};                  // empty: all is well
+  json::Lines log = {};
+  static void fields(auto&& field) {
+    field("node", &NodeOutcome::node);
+    field("state", &NodeOutcome::state);
+    field("why", &NodeOutcome::why);
+    field("log", &NodeOutcome::log);
+  }
+};
+struct RailFault {
+  std::string rail = {};
+  std::string from = {};
+  std::string to = {};
+  std::string cause = {};
+  std::string remedy = {};
+  static void fields(auto&& field) {
+    field("rail", &RailFault::rail);
+    field("from", &RailFault::from);
+    field("to", &RailFault::to);
+    field("cause", &RailFault::cause);
+    field("remedy", &RailFault::remedy);
+  }
+};
+struct ApplyOutcome {
+  std::string id = {};
+  bool committed = false;
+  json::Lines why = {};  // it was not
+  int paths = 0;         // of rails that were proven
+  std::vector<RailFault> faults = {};
+  std::vector<NodeOutcome> nodes = {};  // in the order of the file
+  static void fields(auto&& field) {
+    field("id", &ApplyOutcome::id);
+    field("committed", &ApplyOutcome::committed);
+    field("why", &ApplyOutcome::why);
+    field("paths", &ApplyOutcome::paths);
+    field("faults", &ApplyOutcome::faults);
+    field("nodes", &ApplyOutcome::nodes);
+  }
+};
+
+struct NodeHistory {
+  std::string node = {};
+  std::string error = {};  // why there is none
+  std::vector<PastApply> applies = {};
+  static void fields(auto&& field) {
+    field("node", &NodeHistory::node);
+    field("error", &NodeHistory::error);
+    field("applies", &NodeHistory::applies);
+  }
+};
+}  // namespace railbed

@@ -1,0 +1,14 @@
+// What became of an apply, and the applies of the past, as people read them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apply/outcome.h"
+
+namespace railbed {
+
+std::string apply_text(const ApplyOutcome& outcome);
+std::string history_text(const std::vector<NodeHistory>& histories);
+
+}  // namespace railbed
