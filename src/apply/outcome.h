@@ -1,6 +1,7 @@
 // What became of an apply on a cluster, as data.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,7 +43,13 @@ struct ApplyOutcome {
   json::Lines why = {};  // it was not
   int paths = 0;         // of rails that were proven
   std::vector<RailFault> faults = {};
-  std::vector<NodeOutcome> nodes = {};  // in the order of the file
+  std::vector<NodeOutcome> nodes = {};
+  // Whether a node was changed at all, as far as is known.
+  bool was_begun() const {
+    return std::ranges::any_of(nodes, [](const NodeOutcome& one) {
+      return one.state && *one.state != ApplyState::kStaged && *one.state != ApplyState::kDropped;
+    });
+  }
   static void fields(auto&& field) {
     field("id", &ApplyOutcome::id);
     field("committed", &ApplyOutcome::committed);

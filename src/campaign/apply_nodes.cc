@@ -285,6 +285,25 @@ std::vector<NodeNames> batches_of(const NodeNames& nodes, std::size_t canary) {
 
 bool is_wanted(const NodeChange& change) { return change.held.empty(); }
 
+// Some nodes have kept it already when another one was lost, or when the nodes after a canary failed. They go
+// back one by one: none waits for another that is lost as well.
+void take_back_committed(const Cluster& cluster, const ApplyChoice& choice, const ReachOptions& reach,
+                         const Caller& caller, ApplyOutcome& outcome) {
+  ApplyChoice quiet = choice;
+  quiet.prove = false;
+  quiet.confirm = {};
+  Caller steadfast = caller;  // a second thought does not leave nodes in two states
+  steadfast.stop = {};
+  for (NodeOutcome& one : outcome.nodes) {
+    if (one.state != ApplyState::kCommitted) continue;
+    const ApplyOutcome back = roll_back(cluster, outcome.id, {one.node}, quiet, reach, steadfast);
+    if (back.committed)
+      one.state = ApplyState::kReverted;
+    else
+      one.why.text = fmt::format("it keeps the change, for it could not be taken back: {}", back.why.text);
+  }
+}
+
 }  // namespace
 
 Result<void> check_apply(const ClusterPlan& plan, const ApplyChoice& choice) {
@@ -342,7 +361,9 @@ ApplyOutcome apply_plan(const Cluster& cluster, const ClusterPlan& plan, const A
   const std::chrono::seconds steps = packages ? std::chrono::seconds(kPackagesDeadline) : kStepsDeadline;
   for (const NodeNames& some : batches_of(nodes, choice.canary)) {
     Batch batch(cluster, some, outcome.id, choice, reach, caller);
-    if (!carry_out(batch, kApplyStage, payloads, steps, choice, caller, outcome)) return outcome;
+    if (carry_out(batch, kApplyStage, payloads, steps, choice, caller, outcome)) continue;
+    take_back_committed(cluster, choice, reach, caller, outcome);
+    return outcome;
   }
   outcome.committed = true;
   return outcome;

@@ -61,7 +61,8 @@ bool is_agreed(const ApplyOptionsSaid& said, std::string_view question) {
 
 int print_outcome(const ApplyOutcome& outcome, bool json) {
   fmt::print("{}", json ? json::dump_pretty(json::encode(outcome)) : apply_text(outcome));
-  return outcome.committed ? kExitClean : kExitFailures;
+  if (outcome.committed) return kExitClean;
+  return outcome.was_begun() ? kExitFailures : kExitCouldNotLook;
 }
 
 }  // namespace railbed

@@ -64,7 +64,8 @@ std::string apply_text(const ApplyOutcome& outcome) {
         "done: apply {}{}\n", outcome.id,
         outcome.paths > 0 ? fmt::format("; {} paths of rails carry from both ends", outcome.paths) : "");
   else
-    text = fmt::format("TAKEN BACK: {}\n", printable_lines(trim(outcome.why.text)));
+    text = fmt::format("{}: {}\n", outcome.was_begun() ? "TAKEN BACK" : "NOTHING WAS CHANGED",
+                       printable_lines(trim(outcome.why.text)));
   text += states_text(outcome.nodes);
   if (outcome.committed)
     return text + fmt::format("back to what was before: railbed rollback CLUSTER {}\n", outcome.id);

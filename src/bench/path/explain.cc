@@ -115,7 +115,7 @@ void PathExplainer::explain(Engine engine, Failure& failure, const std::stop_tok
 std::optional<Diagnosis> find_path_fault(const PairEnd& a, const PairEnd& b, bool rdma,
                                          const std::stop_token& stop) {
   auto found = diagnose(PathSurvey(a, b, rdma, {}, stop).run());
-  if (!found) return Diagnosis{{.cause = "neither node answered"}, ""};
+  if (!found) return Diagnosis{{PathLayer::kNone, "", "neither node answered", {}}, ""};
   return found->root.layer == PathLayer::kNone ? std::nullopt : std::move(found);
 }
 

@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""railbed apply on two machines with a whole operating system: all of a plan or nothing of it, whatever happens meanwhile.
+
+The binary is found in RAILBED. RAILBED_POWER_CUTS says how often a node loses its power at a random moment of an apply
+(default 2).
+"""
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import os_image  # noqa: E402
+from os_pair import OsPair, RAILBED  # noqa: E402
+from packages import LabError  # noqa: E402
+
+FOLDER = pathlib.Path(os.environ.get('RAILBED_LAB_DIR', os_image.DEFAULT_FOLDER)).resolve()
+SECONDS = 1500  # should a wait never end, its guests do
+NODES = os_image.NODES
+SHORT = '30'    # seconds that a node waits to be told
+
+# All of /etc with modes and owners, and what runs of the network.
+STATE = r"""sudo sh -c 'cd /etc; find . \( -type f -o -type l \) ! -name .pwd.lock ! -name resolv.conf -printf "%p %m %U:%G %l\n" | sort
+find . -type f ! -name .pwd.lock ! -name resolv.conf -exec sha256sum {} + | sort
+for i in eth0 eth1; do cat /sys/class/net/$i/mtu /sys/class/net/$i/flags; ip -4 -o address show dev $i | tr -s " " | cut -d " " -f 2-4; done
+sysctl net.core.rmem_max net.core.wmem_max'"""
+
+
+def setUpModule():
+    try:
+        with os_image.exclusive(FOLDER / 'os'):
+            for kind in os_image.KINDS:
+                os_image.build(kind, FOLDER)
+    except LabError as problem:
+        print(problem, file=sys.stderr)
+        sys.exit(77)
+
+
+class ApplyTest:
+    @classmethod
+    def setUpClass(cls):
+        cls.pair = OsPair(cls.kind, SECONDS, FOLDER)
+        cls.addClassCleanup(cls.pair.down)
+        cls.pair.up()
+        cls.bare = {node: cls.pair.run(node, STATE) for node in NODES}
+
+    def setUp(self):
+        for node, (status, text) in self.bare.items():
+            self.assertEqual(status, 0, text)
+
+    def railbed(self, command, *words, status=None, cluster=None):
+        done = self.pair.railbed(command, cluster or self.pair.cluster, *words)
+        if status is not None:
+            self.assertEqual(done.returncode, status, done.stdout[-4000:] + done.stderr[-4000:])
+        return done
+
+    def applied(self, *words, status=0, cluster=None):
+        """What became of `railbed apply`."""
+        done = self.railbed('apply', '--yes', '--json', '--timeout', SHORT, *words, status=status, cluster=cluster)
+        return json.loads(done.stdout)
+
+    def states(self, outcome):
+        return {one['node']: one.get('state') for one in outcome['nodes']}
+
+    def begin(self):
+        """An apply that goes on by itself, once it has switched a node. Its rail is cut, so that it does not end soon."""
+        environment = {**os.environ, 'XDG_STATE_HOME': str(self.pair.folder / 'state')}
+        running = subprocess.Popen([RAILBED, 'apply', self.pair.cluster, '--yes', '--timeout', '60'], env=environment, text=True,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.addCleanup(running.wait)
+        self.addCleanup(running.kill)
+        self.wait_for('switched', 'node1', 90)
+        return running
+
+    def latest_state(self, node):
+        status, output = self.pair.run(node, 'sudo sh -c "cd /var/lib/railbed/apply && cat $(ls -d 2* | tail -1)/state"')
+        return output.strip() if status == 0 else ''
+
+    def wait_for(self, state, node, seconds):
+        end = time.monotonic() + seconds
+        while self.latest_state(node) != state:
+            self.assertLess(time.monotonic(), end, f'{node} is {self.latest_state(node)}, not {state}')
+            time.sleep(0.3)
+
+    def expect_bare(self, nodes=NODES):
+        for node in nodes:
+            with self.subTest(node):
+                self.assertEqual(self.pair.run(node, STATE), self.bare[node])
+
+    def expect_rail(self):
+        ping = 'ping -c 1 -W 5 -M do -s 8972 10.77.0.2'
+        status, output = self.pair.run('node1', f'{ping} || {ping}')
+        self.assertEqual(status, 0, output)
+
+
+class Whole(ApplyTest):
+    """From bare to a rail that carries, over a reboot, and back."""
+
+    def test_1_all_of_it_and_nothing_is_left_to_do(self):
+        outcome = self.applied()
+        self.assertTrue(outcome['committed'])
+        self.assertEqual(outcome['paths'], 1)
+        self.assertEqual(self.states(outcome), dict.fromkeys(NODES, 'committed'))
+        self.expect_rail()
+        plan = json.loads(self.railbed('plan', '--json', status=0).stdout)
+        self.assertEqual([node['changes'] for node in plan['nodes']], [[], []])
+        self.assertIn('nothing to do', self.railbed('apply', '--yes', status=0).stdout)
+
+    def test_2_it_outlives_a_reboot(self):
+        for node in NODES:
+            self.assertEqual(self.pair.reboot(node), 'running')
+        self.expect_rail()
+        self.railbed('plan', status=0)
+        status, left = self.pair.run('node1', 'ls /etc/systemd/system/railbed-recover.service; systemctl list-units "railbed-*"')
+        self.assertIn('0 loaded units', left)
+
+    def test_3_a_rollback_leaves_it_bare(self):
+        self.assertIn('committed', self.railbed('history', status=0).stdout)
+        self.railbed('rollback', '--yes', status=0)
+        self.expect_bare()
+
+
+class NetplanWhole(Whole, unittest.TestCase):
+    kind = 'netplan'
+
+
+class NetworkManagerWhole(Whole, unittest.TestCase):
+    kind = 'networkmanager'
+
+
+class Trouble(ApplyTest, unittest.TestCase):
+    """Each leaves both nodes as they were."""
+    kind = 'netplan'
+
+    def test_a_full_disk_is_refused(self):
+        self.pair.fill_disk('node2')
+        self.addCleanup(self.pair.empty_disk, 'node2')
+        outcome = self.applied(status=3)
+        self.assertFalse(outcome['committed'])
+        self.pair.empty_disk('node2')
+        self.expect_bare()
+
+    def test_a_password_for_sudo_that_nobody_gives(self):
+        done = self.railbed('apply', '--yes', '--ssh-option', 'User=keeper', status=3)
+        self.assertIn('sudo', done.stderr)
+        self.expect_bare()
+
+    def test_a_rail_that_does_not_carry_takes_all_back(self):
+        self.pair.cut_rail()
+        self.addCleanup(self.pair.mend_rail)
+        outcome = self.applied(status=2)
+        self.assertEqual(self.states(outcome), dict.fromkeys(NODES, 'reverted'))
+        self.assertEqual(outcome['faults'][0]['rail'], 'rail0')
+        self.pair.mend_rail()
+        self.expect_bare()
+
+    def test_a_controller_that_is_killed(self):
+        self.pair.cut_rail()
+        self.addCleanup(self.pair.mend_rail)
+        running = self.begin()
+        running.kill()
+        second = self.railbed('apply', '--yes', status=3)
+        self.assertIn('is changing this node since', second.stdout + second.stderr)
+        for node in NODES:
+            self.wait_for('reverted', node, 180)
+        self.pair.mend_rail()
+        self.expect_bare()
+
+    def test_a_node_that_loses_its_power(self):
+        self.pair.cut_rail()
+        self.addCleanup(self.pair.mend_rail)
+        running = self.begin()
+        self.pair.power_cut('node2')
+        output, _ = running.communicate(timeout=300)
+        self.assertEqual(running.returncode, 2, output)
+        self.assertIn('node2', output)
+        self.expect_bare(['node1'])
+        self.pair.mend_rail(['node1'])
+        self.pair.power_on('node2')
+        self.expect_bare()
+
+    def test_the_management_network_that_is_cut(self):
+        """Refused; and where it is forced, the nodes come back by themselves."""
+        text = pathlib.Path(self.pair.cluster).read_text()
+        self.assertIn('\nconfigure:', text)
+        wrong = self.pair.folder / 'wrong.yaml'
+        wrong.write_text(text.replace('\nconfigure:', '\nconfigure:\n  management_interface: eth0\n  management_address: 10.9.9.1/24', 1))
+        refused = self.railbed('apply', '--yes', '--only', 'network', status=3, cluster=wrong)
+        self.assertIn('--management', refused.stderr)
+        self.applied('--management', '--only', 'network', status=2, cluster=wrong)
+        for node in NODES:
+            self.pair.disconnect(node)
+            self.wait_for('reverted', node, 180)
+        self.expect_bare()
+
+
+class PowerCuts(ApplyTest, unittest.TestCase):
+    """At moments that nobody chose."""
+    kind = 'netplan'
+
+    def test_old_or_new(self):
+        for cut in range(int(os.environ.get('RAILBED_POWER_CUTS', '2'))):
+            after = random.uniform(2, 25)
+            with self.subTest(cut=cut, after=after):
+                environment = {**os.environ, 'XDG_STATE_HOME': str(self.pair.folder / 'state')}
+                running = subprocess.Popen([RAILBED, 'apply', self.pair.cluster, '--yes', '--timeout', SHORT], env=environment,
+                                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                self.addCleanup(running.kill)
+                time.sleep(after)
+                self.pair.power_cut('node2')
+                status = running.wait(timeout=300)
+                self.pair.power_on('node2')
+                states = {node: self.latest_state(node) for node in NODES}
+                print(f'power cut after {after:.1f} s: apply ended with {status}, {states}', file=sys.stderr)
+                for node, state in states.items():
+                    self.assertIn(state, ('', 'dropped', 'reverted', 'committed'))
+                    if state != 'committed':
+                        self.expect_bare([node])
+                if 'committed' in states.values():
+                    done = self.railbed('rollback', '--yes')
+                    self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                    self.expect_bare()
+
+
+if __name__ == '__main__':
+    unittest.main()
