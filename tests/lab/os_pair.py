@@ -8,6 +8,7 @@ Their rail (eth1) is bare. Each pair has disks of its own, which are gone with i
 `seconds`, and when this process dies. Call it from one thread, for a guest dies with the thread that started it.
 """
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -26,7 +27,7 @@ from supervisor import free_ports
 
 RAILBED = os.environ.get('RAILBED', str(DEFAULT_FOLDER.parent / 'release/railbed'))
 MEMORY_MIB = 512
-BOOT_SECONDS = 240  # bound, not expectation: other work may have the processors
+BOOT_SECONDS = 480  # bound, not expectation: other work may have the processors
 SAVED = ('node1.qcow2', 'node2.qcow2', 'node1.state', 'node2.state')
 FULL = '/var/tmp/lab-full'
 CLUSTER = '''railbed: 1
@@ -72,7 +73,7 @@ class OsPair:
         with os_image.exclusive(self.base / 'os'):
             self.image = os_image.build(self.kind, self.base)
             self.keys = self.image.keys
-            self.folder = pathlib.Path(tempfile.mkdtemp(prefix='run-', dir=self.base / 'os'))
+            self.folder = self.make_folder()
             if not all((self.image.folder / name).exists() for name in SAVED):
                 self.boot_and_save()
         self.reaper = threading.Timer(self.seconds, self.expire)
@@ -81,7 +82,18 @@ class OsPair:
         for node in NODES:
             self.make_disk(self.disk(node), self.image.folder / f'{node}.qcow2', 'qcow2')
         self.start_pair(resume=True)
-        self.wait_for_ssh(NODES, 60)
+        self.wait_for_ssh(NODES)
+
+    def make_folder(self):
+        """This pair's own, locked for as long as it is used. Those that nobody uses were left by killed processes."""
+        for old in (self.base / 'os').glob('run-*'):
+            with open(old / 'lock', 'a') as lock, contextlib.suppress(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(old)
+        folder = pathlib.Path(tempfile.mkdtemp(prefix='run-', dir=self.base / 'os'))
+        self.lock = open(folder / 'lock', 'w')
+        fcntl.flock(self.lock, fcntl.LOCK_EX)
+        return folder
 
     def down(self):
         """Ends both guests and forgets their disks. May be called twice."""
@@ -96,6 +108,7 @@ class OsPair:
             end.close()
         if self.folder:
             shutil.rmtree(self.folder, ignore_errors=True)
+            self.lock.close()
 
     def expire(self):
         self.expired = True
@@ -164,7 +177,7 @@ class OsPair:
     def arguments(self, node):
         number, address = NODES.index(node) + 1, management_address(node)
         # As the smaller guests (supervisor.py), and with a disk. No -no-reboot: these come back.
-        return ['-name', node, '-accel', 'tcg,thread=multi', '-cpu', 'max', '-machine', 'q35', '-m', str(MEMORY_MIB),
+        return ['-name', node, '-accel', 'tcg,thread=multi', '-cpu', 'max', '-machine', 'q35,usb=off,smbus=off,sata=off', '-m', str(MEMORY_MIB),
                 '-smp', '2', '-nodefaults', '-no-user-config', '-display', 'none',
                 '-chardev', f'file,id=console,path={self.console(node)},append=on', '-serial', 'chardev:console',
                 '-kernel', self.image.machine.kernel, '-initrd', str(self.image.folder / 'initramfs.cpio'),
@@ -233,7 +246,7 @@ class OsPair:
         except FileNotFoundError:
             return 'its console is empty'
 
-    def wait_settled(self, node, seconds=180):
+    def wait_settled(self, node, seconds=BOOT_SECONDS):
         """Until systemd has no more to start; answers what it says then, as in `running`."""
         return self.run(node, 'systemctl is-system-running --wait', user='root', timeout=seconds)[1].strip()
 
@@ -339,6 +352,7 @@ class OsPair:
             text += (f'Host {node}\n  HostName 127.0.0.1\n  Port {self.ports[node]}\n  User operator\n'
                      f'  IdentityFile "{self.keys}/login"\n  IdentitiesOnly yes\n'
                      f'  HostKeyAlias {node}\n  UserKnownHostsFile "{self.keys}/known_hosts"\n'
-                     f'  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking yes\n')
+                     f'  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking yes\n'
+                     '  KexAlgorithms curve25519-sha256\n')  # the default takes an emulated processor twice as long
         self.ssh_config.write_text(text)
         self.cluster.write_text(CLUSTER.format(kind=self.kind, ssh_config=json.dumps(str(self.ssh_config))))
