@@ -101,14 +101,17 @@ class OsPair:
             self.reaper.cancel()
         for node in NODES:
             self.disconnect(node)
-        for guest in self.guests.values():
-            guest.end()
-        self.guests = {}
-        for end in self.rail.values():
-            end.close()
+        self.end_guests()
         if self.folder:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.lock.close()
+
+    def end_guests(self):
+        for guest in self.guests.values():
+            guest.end()
+        for end in self.rail.values():
+            end.close()
+        self.guests, self.rail = {}, {}
 
     def expire(self):
         self.expired = True
@@ -130,8 +133,7 @@ class OsPair:
             guest.begin_save(self.image.folder / f'{node}.state')
         for guest in self.guests.values():
             guest.wait_migrated(lambda: time.sleep(0.02))
-            guest.end()
-        self.guests = {}
+        self.end_guests()
         for node in NODES:
             os.replace(self.disk(node), self.image.folder / f'{node}.qcow2')
 
@@ -154,8 +156,7 @@ class OsPair:
                     self.start(node, resume)
                 break
             except GuestError as error:
-                for guest in self.guests.values():
-                    guest.end()
+                self.end_guests()
                 if attempt == 3 or 'forwarding' not in str(error):
                     raise
         if resume:
@@ -210,29 +211,40 @@ class OsPair:
 
     def wait_for_ssh(self, nodes=NODES, seconds=BOOT_SECONDS):
         """Until each answers, with the right host key. Also sets their clocks: a saved one stood still."""
-        deadline, waiting = time.monotonic() + seconds, {}
+        deadline, probes = time.monotonic() + seconds, {}
+        waiting = set(nodes)
         try:
-            for node in nodes:
-                waiting[node] = self.set_clock(node)
             while waiting:
                 time.sleep(0.1)
-                for node, probe in list(waiting.items()):
-                    if probe.poll() is None:
-                        continue
-                    why = probe.communicate()[1].strip()
-                    if probe.returncode == 0:
-                        del waiting[node]
-                    elif 'Host key verification' in why or self.guests[node].process.poll() is not None:
-                        raise LabError(f'{node} does not come up: {why}; {self.last_words(node)}')
-                    else:
-                        waiting[node] = self.set_clock(node)
-                if waiting and (time.monotonic() > deadline or self.expired):
-                    raise LabError(f'{", ".join(waiting)}: no answer by ssh within {seconds} s; ' +
-                                   self.last_words(next(iter(waiting))))
+                for node in list(waiting):
+                    if node not in probes:
+                        if self.greets(node):
+                            probes[node] = self.set_clock(node)
+                    elif probes[node].poll() is not None:
+                        probe = probes.pop(node)
+                        why = probe.communicate()[1].strip()
+                        if probe.returncode == 0:
+                            waiting.remove(node)
+                        elif 'Host key verification' in why:
+                            raise LabError(f'{node} does not come up: {why}')
+                    if self.guests[node].process.poll() is not None:
+                        raise LabError(f'{node} ended; {self.last_words(node)}')
+                if waiting and time.monotonic() > deadline:
+                    node = min(waiting)
+                    raise LabError(f'{node}: no answer by ssh within {seconds} s; {self.last_words(node)}')
         finally:
-            for probe in waiting.values():
+            for probe in probes.values():
                 probe.kill()
                 probe.communicate()
+
+    def greets(self, node):
+        """Whether a server answers behind the port: QEMU takes connections before there is one."""
+        try:
+            with socket.create_connection(('127.0.0.1', self.ports[node]), 1) as connection:
+                connection.settimeout(2)
+                return connection.recv(4) == b'SSH-'
+        except OSError:
+            return False
 
     def set_clock(self, node):
         argv = ['ssh', '-F', str(self.ssh_config), '-o', 'BatchMode=yes', '-o', 'ConnectTimeout=10', f'root@{node}',
