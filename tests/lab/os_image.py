@@ -164,7 +164,7 @@ def make_disk(image, common, modules):
     lay_out(own_files(image), ours)
     run([*as_root(), 'sh', '-euc', '''
         mkdir "$1"
-        tar -x --numeric-owner --exclude="./dev/*" -C "$1" -f "$2"
+        tar -x --numeric-owner --xattrs --xattrs-include="*" --exclude="./dev/*" -C "$1" -f "$2"
         tar -c --owner=0 --group=0 --numeric-owner -C "$3" . | tar -x --keep-directory-symlink -C "$1"
         "$4/os_customize" "$1" "$5" "$6"
         mke2fs -q -t ext4 -L root -d "$1" "$7" "$8"
