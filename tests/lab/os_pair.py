@@ -30,6 +30,8 @@ MEMORY_MIB = 512
 BOOT_SECONDS = 480  # bound, not expectation: other work may have the processors
 SAVED = ('node1.qcow2', 'node2.qcow2', 'node1.state', 'node2.state')
 FULL = '/var/tmp/lab-full'
+# What a saved state must have, since all tests go on from it.
+WHOLE = 'systemctl --failed --no-legend; timeout 120 sh -c "until [ -e /sys/class/infiniband/rxe0 ]; do sleep 1; done" && sync'
 CLUSTER = '''railbed: 1
 cluster: os-pair
 ssh: {{config: {ssh_config}}}
@@ -126,8 +128,10 @@ class OsPair:
         self.start_pair(resume=False)
         self.wait_for_ssh(NODES, BOOT_SECONDS)
         for node in NODES:
-            self.wait_settled(node)
-            self.run(node, 'sync', user='root')
+            state = self.wait_settled(node)
+            status, said = self.run(node, WHOLE, user='root', timeout=BOOT_SECONDS)
+            if state != 'running' or status:
+                raise LabError(f'{node} did not start whole ({state}): {said.strip()}; {self.last_words(node)}')
             self.disconnect(node)
         for node, guest in self.guests.items():
             guest.begin_save(self.image.folder / f'{node}.state')
