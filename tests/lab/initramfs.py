@@ -131,14 +131,14 @@ class Initramfs:
         return run([str(self.loader), '--argv0', name, '--library-path', str(self.libraries),
                     str(self.root / 'usr/bin/kmod'), *argv])
 
-    def add_modules(self):
+    def add_modules(self, modules=MODULES, optional=OPTIONAL_MODULES):
         tree = self.root / 'usr/lib/modules' / self.release
         self.kmod('depmod', '-b', str(self.root), self.release)
         nothing = self.folder / 'no-modprobe-configuration'  # not this host's
         nothing.mkdir(exist_ok=True)
         lookup = ['-C', str(nothing), '-d', str(self.root), '-S', self.release, '--show-depends']
-        lines = self.kmod('modprobe', *lookup, '-a', *MODULES).splitlines()
-        for name in OPTIONAL_MODULES:
+        lines = self.kmod('modprobe', *lookup, '-a', *modules).splitlines()
+        for name in optional:
             try:
                 lines += self.kmod('modprobe', *lookup, name).splitlines()
             except LabError:
