@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "bench/composed_nodes.h"
+#include "composed_nodes.h"
 #include "configure/files.h"
 #include "configure/plan.h"
 #include "configure/render.h"
