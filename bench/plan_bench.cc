@@ -88,6 +88,8 @@ void plan_cluster(benchmark::State& state) {
 BENCHMARK(plan_cluster)
     ->ArgNames({"nodes", "configured"})
     ->ArgsProduct({{1, 10, 100, 1000}, {0, 1}})
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace
