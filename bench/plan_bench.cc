@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "bench/composed_nodes.h"
+#include "composed_nodes.h"
 #include "configure/files.h"
 #include "configure/plan.h"
 #include "configure/render.h"
@@ -88,6 +88,8 @@ void plan_cluster(benchmark::State& state) {
 BENCHMARK(plan_cluster)
     ->ArgNames({"nodes", "configured"})
     ->ArgsProduct({{1, 10, 100, 1000}, {0, 1}})
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace

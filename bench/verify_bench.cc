@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "bench/composed_nodes.h"
+#include "composed_nodes.h"
 
 namespace railbed {
 namespace {

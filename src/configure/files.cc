@@ -44,6 +44,18 @@ Author author_by(std::string_view digest, std::string_view lines) {
   return digest == sha256_hex(lines) ? Author::kRailbed : Author::kEdited;
 }
 
+// The longest block, of /etc/hosts, is the same on every node of a plan: to compare it takes a fraction of
+// the time that its digest takes.
+std::string digest_of(std::string_view block) {
+  thread_local std::string last;
+  thread_local std::string digest = sha256_hex(last);
+  if (block != last) {
+    last = block;
+    digest = sha256_hex(last);
+  }
+  return digest;
+}
+
 }  // namespace
 
 std::string seal(std::string_view content) {
@@ -68,7 +80,7 @@ Author author_of(std::string_view content, bool block) {
 
 std::string with_block(std::string_view content, std::string_view block) {
   std::string marked;
-  if (!block.empty()) marked = fmt::format("{}{}\n{}{}", kBlockBegin, sha256_hex(block), block, kBlockEnd);
+  if (!block.empty()) marked = fmt::format("{}{}\n{}{}", kBlockBegin, digest_of(block), block, kBlockEnd);
   if (const auto place = find_block(content))
     return fmt::format("{}{}{}", content.substr(0, place->outer), marked, content.substr(place->outer_end));
   const bool ends = content.empty() || content.back() == '\n' || marked.empty();

@@ -65,39 +65,39 @@ bool is_shared_entry(const Target& target, const BootProfile& profile) {
 }
 
 // What becomes of the interface where both files are there.
-enum class Meeting { kMerged, kSecond, kDefeated };
+enum class Precedence { kMerged, kSecond, kDefeated };
 
-Meeting meeting_of(const Target& target, const WantedInterface& wanted, const BootProfile& profile) {
+Precedence precedence_of(const Target& target, const WantedInterface& wanted, const BootProfile& profile) {
   const NetworkKeeper keeper = *target.platform.network;
   if (keeper == NetworkKeeper::kNetplan && is_netplans_file(profile) && !is_of_networkmanager(profile)) {
-    if (is_shared_entry(target, profile)) return Meeting::kDefeated;
+    if (is_shared_entry(target, profile)) return Precedence::kDefeated;
     const bool later = base_name(profile.file) > base_name(std::string(kNetplanRails));
-    return later ? Meeting::kDefeated : Meeting::kMerged;
+    return later ? Precedence::kDefeated : Precedence::kMerged;
   }
   // systemd-networkd takes the first file that fits, by name.
   if (profile.manager == "systemd-networkd" && !is_netplans_file(profile)) {
     if (keeper == NetworkKeeper::kNetworkd && base_name(profile.file) > networkd_name(wanted.name))
-      return Meeting::kSecond;
+      return Precedence::kSecond;
     const bool by_networkd = keeper == NetworkKeeper::kNetplan && !target.platform.netplan_by_networkmanager;
-    if (by_networkd && base_name(profile.file) > "10-netplan-") return Meeting::kSecond;
+    if (by_networkd && base_name(profile.file) > "10-netplan-") return Precedence::kSecond;
   }
-  return Meeting::kDefeated;
+  return Precedence::kDefeated;
 }
 
 void judge_file(const Target& target, const WantedNetwork& network, const WantedInterface& wanted,
                 const BootProfile& profile, ForeignFiles& found) {
   const std::string says = what_it_says(profile, wanted);
-  switch (meeting_of(target, wanted, profile)) {
-    case Meeting::kSecond:
+  switch (precedence_of(target, wanted, profile)) {
+    case Precedence::kSecond:
       return;
-    case Meeting::kMerged:
+    case Precedence::kMerged:
       if (other_address(profile, wanted) != nullptr)
         found.notes.push_back(
             fmt::format("{}: {}. netplan adds the lists of its files together, so that "
                         "{} keeps that one too; take it out there",
                         profile.file, says, wanted.name));
       return;
-    case Meeting::kDefeated:
+    case Precedence::kDefeated:
       if (!profile.file.starts_with("/etc/") || configures_others(target, network, wanted, profile))
         found.blocked = fmt::format(
             "{}: {}. It configures other interfaces too, or belongs to a package: "

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-
 namespace railbed {
 
 std::string port_interface(const RailEnd& end) {
