@@ -179,6 +179,8 @@ def own_files(image):
     files = {'lab/login.pub': (0o644, (image.keys / 'login.pub').read_bytes())}
     for path in (p for p in OVERLAY.rglob('*') if p.is_file()):
         files[str(path.relative_to(OVERLAY))] = (0o644, path.read_bytes())
+    if image.kind == 'networkmanager':  # as RHEL's servers have it: else a bare port asks for an address for ever
+        files['etc/NetworkManager/conf.d/lab.conf'] = (0o644, b'[main]\nno-auto-default=*\n')
     where, text = MANAGEMENT[image.kind]
     for node in NODES:
         own = {
