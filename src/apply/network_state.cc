@@ -20,50 +20,51 @@ std::vector<T> asked(const WritableHost& host, const std::vector<std::string>& w
   return json::read<std::vector<T>>(answer->output).value_or(std::vector<T>{});
 }
 
-const LinkState* find_link(const NetworkState& state, std::string_view name) {
-  const auto found = std::ranges::find(state.links, name, &LinkState::ifname);
+const RunningLink* find_link(const NetworkState& state, std::string_view name) {
+  const auto found = std::ranges::find(state.links, name, &RunningLink::ifname);
   return found == state.links.end() ? nullptr : &*found;
 }
 
-bool is_up(const LinkState& link) { return std::ranges::find(link.flags, "UP") != link.flags.end(); }
+bool is_up(const RunningLink& link) { return std::ranges::find(link.flags, "UP") != link.flags.end(); }
 
 // Link-local addresses and what a server hands out are not ours to set.
-bool is_set_by_hand(const LinkAddress& address) { return address.scope == "global" && !address.dynamic; }
+bool is_set_by_hand(const RunningAddress& address) { return address.scope == "global" && !address.dynamic; }
 
-bool has(const LinkState& link, const LinkAddress& address) {
-  return std::ranges::any_of(link.addr_info, [&](const LinkAddress& one) {
+bool has(const RunningLink& link, const RunningAddress& address) {
+  return std::ranges::any_of(link.addr_info, [&](const RunningAddress& one) {
     return one.local == address.local && one.prefixlen == address.prefixlen;
   });
 }
 
-void add_address(NetworkWords& words, const char* verb, const LinkAddress& address, const std::string& link) {
+void add_address(NetworkWords& words, const char* verb, const RunningAddress& address,
+                 const std::string& link) {
   words.push_back(
       {"ip", "address", verb, fmt::format("{}/{}", address.local, address.prefixlen), "dev", link});
 }
 
-void add_link(NetworkWords& words, const LinkState& before, const LinkState& now) {
-  for (const LinkAddress& one : now.addr_info)
+void add_link(NetworkWords& words, const RunningLink& before, const RunningLink& now) {
+  for (const RunningAddress& one : now.addr_info)
     if (is_set_by_hand(one) && !has(before, one)) add_address(words, "delete", one, now.ifname);
   if (before.mtu != now.mtu && before.mtu > 0)
     words.push_back({"ip", "link", "set", "dev", now.ifname, "mtu", std::to_string(before.mtu)});
   if (is_up(before) != is_up(now))
     words.push_back({"ip", "link", "set", "dev", now.ifname, is_up(before) ? "up" : "down"});
-  for (const LinkAddress& one : before.addr_info)
+  for (const RunningAddress& one : before.addr_info)
     if (is_set_by_hand(one) && !has(now, one)) add_address(words, "replace", one, now.ifname);
 }
 
 }  // namespace
 
 NetworkState network_state(const WritableHost& host) {
-  return {asked<LinkState>(host, {"ip", "-d", "-j", "address", "show"}),
+  return {asked<RunningLink>(host, {"ip", "-d", "-j", "address", "show"}),
           asked<DefaultRoute>(host, {"ip", "-j", "route", "show", "default"})};
 }
 
 NetworkWords network_commands(const NetworkState& before, const NetworkState& now) {
   NetworkWords words;
   if (before.links.empty()) return words;  // nobody could look
-  for (const LinkState& link : now.links) {
-    const LinkState* const was = find_link(before, link.ifname);
+  for (const RunningLink& link : now.links) {
+    const RunningLink* const was = find_link(before, link.ifname);
     if (was != nullptr)
       add_link(words, *was, link);
     else if (link.linkinfo.info_kind == "vlan")
@@ -80,9 +81,9 @@ NetworkWords network_commands(const NetworkState& before, const NetworkState& no
 
 NetworkState taken_back(const NetworkState& before, const NetworkState& after, const NetworkState& now) {
   NetworkState wanted{{}, now.routes};
-  for (const LinkState& link : now.links) {
-    const LinkState* const was = find_link(before, link.ifname);
-    const LinkState* const became = find_link(after, link.ifname);
+  for (const RunningLink& link : now.links) {
+    const RunningLink* const was = find_link(before, link.ifname);
+    const RunningLink* const became = find_link(after, link.ifname);
     const bool touched = (was == nullptr) != (became == nullptr) ||
                          (was != nullptr && (was->mtu != became->mtu || is_up(*was) != is_up(*became) ||
                                              was->addr_info != became->addr_info));

@@ -11,38 +11,38 @@ namespace railbed {
 
 class WritableHost;
 
-struct LinkAddress {
+struct RunningAddress {
   std::string local = {};
   int prefixlen = 0;
   std::string scope = {};
   bool dynamic = false;  // by DHCP or router advertisements: whoever asked for it asks again
   static void fields(auto&& field) {
-    field("local", &LinkAddress::local);
-    field("prefixlen", &LinkAddress::prefixlen);
-    field("scope", &LinkAddress::scope);
-    field("dynamic", &LinkAddress::dynamic);
+    field("local", &RunningAddress::local);
+    field("prefixlen", &RunningAddress::prefixlen);
+    field("scope", &RunningAddress::scope);
+    field("dynamic", &RunningAddress::dynamic);
   }
-  bool operator==(const LinkAddress&) const = default;
+  bool operator==(const RunningAddress&) const = default;
 };
 struct LinkInfo {
   std::string info_kind = {};  // "vlan"; empty: a device
   static void fields(auto&& field) { field("info_kind", &LinkInfo::info_kind); }
   bool operator==(const LinkInfo&) const = default;
 };
-struct LinkState {
+struct RunningLink {
   std::string ifname = {};
   int mtu = 0;
   std::vector<std::string> flags = {};
   LinkInfo linkinfo = {};
-  std::vector<LinkAddress> addr_info = {};
+  std::vector<RunningAddress> addr_info = {};
   static void fields(auto&& field) {
-    field("ifname", &LinkState::ifname);
-    field("mtu", &LinkState::mtu);
-    field("flags", &LinkState::flags);
-    field("linkinfo", &LinkState::linkinfo);
-    field("addr_info", &LinkState::addr_info);
+    field("ifname", &RunningLink::ifname);
+    field("mtu", &RunningLink::mtu);
+    field("flags", &RunningLink::flags);
+    field("linkinfo", &RunningLink::linkinfo);
+    field("addr_info", &RunningLink::addr_info);
   }
-  bool operator==(const LinkState&) const = default;
+  bool operator==(const RunningLink&) const = default;
 };
 struct DefaultRoute {
   std::string gateway = {};
@@ -56,7 +56,7 @@ struct DefaultRoute {
   bool operator==(const DefaultRoute&) const = default;
 };
 struct NetworkState {
-  std::vector<LinkState> links = {};      // `ip -d -j address show`
+  std::vector<RunningLink> links = {};    // `ip -d -j address show`
   std::vector<DefaultRoute> routes = {};  // `ip -j route show default`
   static void fields(auto&& field) {
     field("links", &NetworkState::links);

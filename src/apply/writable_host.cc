@@ -55,7 +55,7 @@ bool take_all(int fd, std::string& bytes) {
 
 }  // namespace
 
-WritableHost::WritableHost(std::string root, RunProgram run) : root_(std::move(root)), run_(std::move(run)) {
+WritableHost::WritableHost(std::string root, RunWords run) : root_(std::move(root)), run_(std::move(run)) {
   if (!run_) run_ = [](const auto& words, auto deadline) { return run_program(words, deadline); };
 }
 

@@ -33,13 +33,13 @@ struct KeptFile {
   bool operator==(const KeptFile&) const = default;
 };
 
-using RunProgram = std::function<Reading<CommandOutput>(const std::vector<std::string>& words,
-                                                        std::chrono::milliseconds deadline)>;
+using RunWords = std::function<Reading<CommandOutput>(const std::vector<std::string>& words,
+                                                      std::chrono::milliseconds deadline)>;
 
 class WritableHost {
  public:
   // All paths are below `root`; empty: this machine. `run`: programs; empty: this machine's.
-  explicit WritableHost(std::string root = "", RunProgram run = {});
+  explicit WritableHost(std::string root = "", RunWords run = {});
 
   // Asked before each operation that changes something, with its name. An errno makes it fail; tests end the
   // process here, too.
@@ -76,7 +76,7 @@ class WritableHost {
   Result<void> sync_folder_of(const std::string& path);
 
   std::string root_;
-  RunProgram run_;
+  RunWords run_;
 };
 
 }  // namespace railbed

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -27,6 +29,7 @@ constexpr std::chrono::seconds kLookDeadline{15};
 constexpr std::chrono::seconds kEndDeadline{60};  // a node that goes back runs netplan and its like again
 constexpr std::chrono::seconds kStepsDeadline{240};
 constexpr std::chrono::hours kPackagesDeadline{2};
+constexpr int kPackagesWait = 3600;
 constexpr std::chrono::seconds kProveDeadline{30};
 constexpr std::chrono::milliseconds kAskAgain{1000};
 
@@ -58,6 +61,65 @@ std::string first_problem(const Statuses& statuses) {
   return "";
 }
 
+// Connections that were made after the nodes had switched. One that fails is made again when it is next
+// needed.
+class FreshConnections {
+ public:
+  FreshConnections(const Cluster& cluster, const NodeNames& nodes, ReachOptions reach)
+      : cluster_(cluster), reach_(made_anew(std::move(reach))) {
+    for (const std::string& node : nodes) lost_.push_back(node);
+  }
+
+  // Asks some of the nodes. An error of the connection's own is kept apart from what the node answers by its
+  // method: it is no verdict.
+  std::vector<fleet::Answer> ask(const NodeNames& nodes, std::string_view method, const std::string& payload,
+                                 std::chrono::milliseconds deadline, const fleet::OnStep& on_step) {
+    connect_lost();
+    std::vector<fleet::Answer> answers;
+    for (auto& [fleet, own] : fleets_) {
+      NodeNames wanted;
+      std::ranges::copy_if(own, std::back_inserter(wanted), [&](const std::string& node) {
+        return std::ranges::find(nodes, node) != nodes.end();
+      });
+      if (wanted.empty()) continue;
+      for (fleet::Answer& answer : fleet::gather(*fleet, method, payload, deadline, {}, on_step)) {
+        if (std::ranges::find(wanted, answer.node) == wanted.end()) continue;
+        if (!answer.result && answer.result.error().kind != ErrorKind::kBadInput)
+          lost_.push_back(answer.node);
+        answers.push_back(std::move(answer));
+      }
+      std::erase_if(own, [&](const std::string& node) { return is_lost(node); });
+    }
+    std::erase_if(fleets_, [](const Connected& one) { return one.nodes.empty(); });
+    return answers;
+  }
+
+  Peer* find(const std::string& node) {
+    connect_lost();
+    for (auto& [fleet, own] : fleets_)
+      if (std::ranges::find(own, node) != own.end()) return fleet->find(node);
+    return nullptr;
+  }
+
+ private:
+  struct Connected {
+    std::unique_ptr<fleet::Fleet> fleet;
+    NodeNames nodes;
+  };
+
+  bool is_lost(const std::string& node) const { return std::ranges::find(lost_, node) != lost_.end(); }
+  void connect_lost() {
+    if (lost_.empty()) return;
+    fleets_.push_back({std::make_unique<fleet::Fleet>(fleet_of(cluster_, lost_, reach_)), std::move(lost_)});
+    lost_.clear();
+  }
+
+  const Cluster& cluster_;
+  const ReachOptions reach_;
+  std::vector<Connected> fleets_;
+  NodeNames lost_;  // to be connected
+};
+
 // One batch of nodes that change together.
 class Batch {
  public:
@@ -68,16 +130,17 @@ class Batch {
         id_(std::move(id)),
         choice_(choice),
         reach_(std::move(reach)),
-        caller_(caller) {}
+        caller_(caller),
+        fresh_(cluster, nodes_, reach_) {}
 
   // Nothing is changed yet. False: it is over.
   bool stage(std::string_view method, const Payloads& payloads) {
     auto fleet = fleet_of(cluster_, nodes_, reach_);
-    const auto staged = ask_all(fleet, method, "preparing", kStageDeadline,
-                                [&](const std::string& node) { return payloads.find(node)->second; });
+    const auto staged = statuses_of(fleet::gather(
+        fleet, method, [&](const std::string& node) { return payloads.find(node)->second; }, kStageDeadline,
+        {}, telling("preparing")));
     if (keep(staged)) return true;
     std::erase_if(nodes_, [&](const std::string& node) { return !staged.at(node); });
-    call_off(fleet);
     return false;
   }
 
@@ -85,9 +148,9 @@ class Batch {
   bool switch_over(std::chrono::seconds steps) {
     {
       auto fleet = fleet_of(cluster_, nodes_, reach_);
-      const auto asked = json::dump(json::encode(ApplyAsked{id_}));
       // An answer may be lost with the network that changes: what counts is asked for afterwards.
-      (void)ask_all(fleet, kApplySwitch, "switching", kSwitchDeadline, [&](const auto&) { return asked; });
+      (void)fleet::gather(fleet, kApplySwitch, json::dump(json::encode(ApplyAsked{id_})), kSwitchDeadline, {},
+                          telling("switching"));
     }
     const auto statuses = wait_for(
         [](ApplyState state) { return state != ApplyState::kStaged && state != ApplyState::kSwitching; },
@@ -99,12 +162,12 @@ class Batch {
 
   // Of all who switched. `why` of the outcome says what is wrong.
   bool prove(ApplyOutcome& outcome) {
-    auto fleet = fleet_of(cluster_, nodes_, made_anew(reach_));
+    caller_.progress("looking at the rails from both ends");
     const auto until = ApplyClock::now() + std::min<ApplyClock::duration>(
                                                kProveDeadline, std::chrono::seconds(choice_.seconds) / 2);
     while (true) {
       outcome.faults.clear();
-      const int paths = look_at_rails(fleet, outcome.faults);
+      const int paths = look_at_rails(outcome.faults);
       if (outcome.faults.empty()) {
         outcome.paths += paths;
         return true;
@@ -120,10 +183,7 @@ class Batch {
   }
 
   bool commit() {
-    auto fleet = fleet_of(cluster_, nodes_, made_anew(reach_));
-    const auto asked = json::dump(json::encode(ApplyDecided{id_, true}));
-    if (!keep(ask_all(fleet, kApplyDecide, "committing", kLookDeadline, [&](const auto&) { return asked; })))
-      return false;
+    if (!keep(decide(true, "committing"))) return false;
     const auto ended = wait_for_end();
     return keep(ended) && std::ranges::all_of(ended, [](const auto& one) {
              return one.second->state == ApplyState::kCommitted;
@@ -133,8 +193,7 @@ class Batch {
   // Each that can be reached is told; the others find out by themselves.
   void take_back() {
     if (nodes_.empty()) return;
-    auto fleet = fleet_of(cluster_, nodes_, made_anew(reach_));
-    call_off(fleet);
+    (void)decide(false, "going back");
     for (auto& [node, status] : wait_for_end()) statuses_.insert_or_assign(node, std::move(status));
   }
 
@@ -158,14 +217,15 @@ class Batch {
   }
 
  private:
-  template <class Payload>
-  Statuses ask_all(fleet::Fleet& fleet, std::string_view method, std::string_view doing,
-                   std::chrono::milliseconds deadline, const Payload& payload) {
+  fleet::OnStep telling(std::string_view doing) const {
+    return [this, doing](const fleet::Step& step) {
+      caller_.progress(fmt::format("{}: {}", doing, step.to_text()));
+    };
+  }
+
+  // A stop does not reach any of these questions: what was begun is ended, or taken back.
+  Statuses statuses_of(const std::vector<fleet::Answer>& answers) const {
     Statuses statuses;
-    // A stop does not reach this: what was begun is ended, or taken back.
-    const auto answers = fleet::gather(
-        fleet, method, [&](const std::string& node) -> std::string { return payload(node); }, deadline, {},
-        [&](const fleet::Step& step) { caller_.progress(fmt::format("{}: {}", doing, step.to_text())); });
     for (const fleet::Answer& answer : answers) {
       if (!answer.result)
         statuses.emplace(answer.node, fail(answer.result.error()));
@@ -174,6 +234,13 @@ class Batch {
     }
     caller_.progress("");
     return statuses;
+  }
+  Statuses ask(const NodeNames& nodes, std::string_view method, const std::string& payload,
+               std::string_view doing) {
+    return statuses_of(fresh_.ask(nodes, method, payload, kLookDeadline, telling(doing)));
+  }
+  Statuses decide(bool commit, std::string_view doing) {
+    return ask(nodes_, kApplyDecide, json::dump(json::encode(ApplyDecided{id_, commit})), doing);
   }
 
   // Remembers what nodes said; false where one failed.
@@ -190,9 +257,7 @@ class Batch {
     Statuses all;
     NodeNames pending = nodes_;
     while (true) {
-      auto fleet = fleet_of(cluster_, pending, made_anew(reach_));
-      for (auto& [node, status] :
-           ask_all(fleet, kApplyLook, doing, kLookDeadline, [&](const auto&) { return asked; }))
+      for (auto& [node, status] : ask(pending, kApplyLook, asked, doing))
         all.insert_or_assign(node, std::move(status));
       std::erase_if(pending, [&](const std::string& node) {
         const auto& status = all.at(node);
@@ -206,14 +271,7 @@ class Batch {
     return wait_for([](ApplyState state) { return !is_open(state); }, kEndDeadline, "ending");
   }
 
-  void call_off(fleet::Fleet& fleet) {
-    const auto asked = json::dump(json::encode(ApplyDecided{id_, false}));
-    for (auto& [node, status] :
-         ask_all(fleet, kApplyDecide, "going back", kLookDeadline, [&](const auto&) { return asked; }))
-      if (status) statuses_.insert_or_assign(node, std::move(status));
-  }
-
-  int look_at_rails(fleet::Fleet& fleet, std::vector<RailFault>& faults) {
+  int look_at_rails(std::vector<RailFault>& faults) {
     int paths = 0;
     for (const Rail& rail : cluster_.rails)
       for (const auto& round : neighbour_rounds(among(rail))) {
@@ -221,9 +279,8 @@ class Batch {
         std::mutex mutex;
         for (const Pair& pair : round) {
           ++paths;
-          looking.emplace_back([&, pair] {
-            auto fault = find_path_fault(end_of(rail, fleet, pair.from), end_of(rail, fleet, pair.to),
-                                         rail.fabric != Fabric::kEthernet, caller_.stop);
+          looking.emplace_back([&, pair, a = end_of(rail, pair.from), b = end_of(rail, pair.to)] {
+            auto fault = find_path_fault(a, b, rail.fabric != Fabric::kEthernet, caller_.stop);
             if (!fault) return;
             const std::lock_guard guard(mutex);
             faults.push_back({rail.name, pair.from, pair.to, fault->root.cause, fault->remedy});
@@ -239,9 +296,9 @@ class Batch {
                   [&](const RailPort& port) { return std::ranges::find(nodes_, port.node) == nodes_.end(); });
     return part;
   }
-  static PairEnd end_of(const Rail& rail, fleet::Fleet& fleet, const std::string& node) {
+  PairEnd end_of(const Rail& rail, const std::string& node) {
     const auto port = std::ranges::find(rail.ports, node, &RailPort::node);
-    return {fleet.find(node), port->interface, port->address, nullptr};
+    return {fresh_.find(node), port->interface, port->address, nullptr};
   }
 
   const Cluster& cluster_;
@@ -250,6 +307,7 @@ class Batch {
   const ApplyChoice& choice_;
   const ReachOptions reach_;
   const Caller& caller_;
+  FreshConnections fresh_;
   Statuses statuses_;
   std::string problem_;
 };
@@ -350,10 +408,11 @@ ApplyOutcome apply_plan(const Cluster& cluster, const ClusterPlan& plan, const A
     request.id = outcome.id;
     request.who = choice.who;
     request.cluster = plan.cluster;
-    request.seconds = choice.seconds;
     request.family = node.family;
     request.stays = std::ranges::any_of(
         node.changes, [](const NodeChange& one) { return one.section == Section::kPackages; });
+    // Nodes install for minutes or for an hour; none is to give up before the slowest has ended.
+    request.seconds = request.stays ? kPackagesWait : choice.seconds;
     packages = packages || request.stays;
     nodes.push_back(node.node);
     payloads.emplace(node.node, json::dump(json::encode(request)));

@@ -22,7 +22,7 @@ from packages import LabError  # noqa: E402
 FOLDER = pathlib.Path(os.environ.get('RAILBED_LAB_DIR', os_image.DEFAULT_FOLDER)).resolve()
 SECONDS = 1500  # should a wait never end, its guests do
 NODES = os_image.NODES
-SHORT = '30'    # seconds that a node waits to be told
+SHORT = '60'    # seconds that a node waits to be told
 
 # All of /etc with modes and owners, and what runs of the network.
 STATE = r"""sudo sh -c 'cd /etc; find . \( -type f -o -type l \) ! -name .pwd.lock ! -name resolv.conf -printf "%p %m %U:%G %l\n" | sort
@@ -54,7 +54,8 @@ class ApplyTest:
             self.assertEqual(status, 0, text)
 
     def railbed(self, command, *words, status=None, cluster=None):
-        done = self.pair.railbed(command, cluster or self.pair.cluster, *words)
+        # Both guests share what processors there are: a new connection takes them ten seconds, and more while they switch.
+        done = self.pair.railbed(command, cluster or self.pair.cluster, '--connect-timeout', '60', *words, timeout=600)
         if status is not None:
             self.assertEqual(done.returncode, status, done.stdout[-4000:] + done.stderr[-4000:])
         return done
@@ -70,7 +71,7 @@ class ApplyTest:
     def begin(self):
         """An apply that goes on by itself, once it has switched a node. Its rail is cut, so that it does not end soon."""
         environment = {**os.environ, 'XDG_STATE_HOME': str(self.pair.folder / 'state')}
-        running = subprocess.Popen([RAILBED, 'apply', self.pair.cluster, '--yes', '--timeout', '60'], env=environment, text=True,
+        running = subprocess.Popen([RAILBED, 'apply', self.pair.cluster, '--connect-timeout', '60', '--yes', '--timeout', '90'], env=environment, text=True,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.addCleanup(running.wait)
         self.addCleanup(running.kill)
@@ -208,7 +209,7 @@ class PowerCuts(ApplyTest, unittest.TestCase):
             after = random.uniform(2, 25)
             with self.subTest(cut=cut, after=after):
                 environment = {**os.environ, 'XDG_STATE_HOME': str(self.pair.folder / 'state')}
-                running = subprocess.Popen([RAILBED, 'apply', self.pair.cluster, '--yes', '--timeout', SHORT], env=environment,
+                running = subprocess.Popen([RAILBED, 'apply', self.pair.cluster, '--connect-timeout', '60', '--yes', '--timeout', SHORT], env=environment,
                                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                 self.addCleanup(running.kill)
                 time.sleep(after)
