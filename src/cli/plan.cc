@@ -42,10 +42,13 @@ Action declare_plan(CLI::App& app) {
   app.add_flag("--all", command->text.all, "list what is already as it shall be, too");
   app.add_flag("--take-over", command->said.request.take_over,
                "overwrite files that a person edited; without it their changes are held");
+  app.add_flag(
+      "--as-root", command->reach.as_root,
+      "look as root, by sudo where ssh logs in as another user: what only root may read is no longer held");
   add_fleet_options(app, command->reach);
   app.footer(
       "\nNothing is changed on any node. A setting that is met now and after the next boot is left alone, whoever\n"
-      "saw to that. What is not readable for the ssh user is held: root sees all. Examples:\n"
+      "saw to that. What is not readable for the ssh user is held: --as-root sees all. Examples:\n"
       "  railbed plan cluster.yaml\n"
       "  railbed plan cluster.yaml gpu[01-08] --only network --diff\n\n"
       "Exit codes: 0 nothing to do, 1 changes, 3 a node could not be planned.");

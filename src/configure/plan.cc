@@ -108,9 +108,10 @@ std::optional<NodeChange> change_for(const Setting& setting, const FileStates& s
   return change;
 }
 
-// All is in place, and only the running system does not know yet.
+// All is in place, and only the running system does not know yet; where no step tells it, a new login or a
+// service's next start will.
 bool awaits_reboot(const Setting& setting, const NodeChange& change) {
-  return setting.reboot && change.files.empty() && change.held.empty() &&
+  return (setting.reboot || change.steps.empty()) && change.files.empty() && change.held.empty() &&
          std::ranges::none_of(setting.needs, [](const Need& need) { return need.at_boot == false; });
 }
 

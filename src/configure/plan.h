@@ -88,7 +88,7 @@ struct NodePlan {
   OsFamily family = OsFamily::kDebian;
   std::vector<NodeChange> changes = {};
   std::vector<std::string> met = {};              // titles of settings that need nothing
-  std::vector<std::string> awaiting_reboot = {};  // likewise, of settings that are true after the next boot
+  std::vector<std::string> awaiting_reboot = {};  // likewise, of settings that are true after the next boot or login
   static void fields(auto&& field) {
     field("node", &NodePlan::node);
     field("error", &NodePlan::error);

@@ -179,7 +179,7 @@ std::string plan_text(const ClusterPlan& plan, const PlanTextOptions& options) {
   for (const ToldChange& one : told_once(plan, options))
     text +=
         fmt::format("\n{}{}{}\n    on    {}\n{}", bold, one.title, plain, listed_hosts(one.nodes), one.text);
-  const std::string waiting = shared_titles(plan, "waits for a reboot:", &NodePlan::awaiting_reboot);
+  const std::string waiting = shared_titles(plan, "waits for a reboot or a new login:", &NodePlan::awaiting_reboot);
   if (!waiting.empty()) text += "\n" + waiting;
   if (options.all) {
     const std::string met = shared_titles(plan, "as it shall be:", &NodePlan::met);
