@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <functional>
-#include <ranges>
 #include <thread>
 
 #include "apply/keeper.h"
@@ -159,7 +158,7 @@ Result<ApplyStatus> stage_rollback(WritableHost& host, const RollbackRequest& as
 
 ApplyHistory apply_history(WritableHost& host) {
   ApplyHistory all;
-  for (const std::string& id : apply_ids(host) | std::views::reverse) {
+  for (const std::string& id : reversed(apply_ids(host))) {
     const auto past = Transaction::open(host, id);
     if (!past) continue;
     const Journal& journal = past->journal();

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
 
 #include "apply/boot_guard.h"
 #include "base/json.h"
@@ -32,8 +31,8 @@ void add_missing_folders(const WritableHost& host, const std::string& path,
   for (std::string folder = parent_of(path); folder.size() > 1 && !host.is_folder(folder);
        folder = parent_of(folder))
     own.push_back(folder);
-  for (std::string& folder : own | std::views::reverse)
-    if (std::ranges::find(missing, folder) == missing.end()) missing.push_back(std::move(folder));
+  for (const std::string& folder : reversed(own))
+    if (std::ranges::find(missing, folder) == missing.end()) missing.push_back(folder);
 }
 
 KeptFile file_after(const FileEdit& edit, const std::optional<KeptFile>& before) {
@@ -164,7 +163,7 @@ Result<Transaction> Transaction::stage_rollback(WritableHost& host, ApplyRequest
                 fmt::format("this node has no committed apply {}: `railbed history` lists them", target));
   Journal journal{.request = std::move(request)};
   journal.to_network = network_state(host);
-  for (const Transaction& past : since | std::views::reverse) {
+  for (const Transaction& past : reversed(since)) {
     for (const UndoCommand& one : past.journal().undo)
       if (one.running)
         (one.when == UndoWhen::kBeforeFiles ? journal.first : journal.then)
@@ -368,15 +367,15 @@ void Transaction::undo_commands(UndoWhen when, bool booting) {
 // The last change first. Every file is tried, whatever became of the others.
 Result<void> Transaction::restore_files() {
   Result<void> all;
-  for (const std::string& folder : journal_.emptied | std::views::reverse)
+  for (const std::string& folder : reversed(journal_.emptied))
     if (auto made = host_->make_folder(folder); !made) all = std::move(made);
-  for (const KeptEdit& edit : journal_.files | std::views::reverse) {
+  for (const KeptEdit& edit : reversed(journal_.files)) {
     auto done = edit.before ? host_->write(edit.path, *edit.before) : host_->remove(edit.path);
     if (done) continue;
     fail_with(done.error());
     all = std::move(done);
   }
-  for (const std::string& folder : journal_.folders | std::views::reverse) host_->remove_folder(folder);
+  for (const std::string& folder : reversed(journal_.folders)) host_->remove_folder(folder);
   return all;
 }
 

@@ -12,6 +12,7 @@
 // and `log`. Each is there whole or not at all, so that whoever comes after a power cut knows what to do.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -135,6 +136,13 @@ class Transaction {
   Journal journal_;
   std::string log_;
 };
+
+// The last first.
+template <class T>
+std::vector<T> reversed(std::vector<T> items) {
+  std::ranges::reverse(items);
+  return items;
+}
 
 // Names of all applies of this node, oldest first.
 std::vector<std::string> apply_ids(const WritableHost& host);
