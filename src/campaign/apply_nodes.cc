@@ -152,12 +152,13 @@ class Batch {
       (void)fleet::gather(fleet, kApplySwitch, json::dump(json::encode(ApplyAsked{id_})), kSwitchDeadline, {},
                           telling("switching"));
     }
-    const auto statuses = wait_for(
-        [](ApplyState state) { return state != ApplyState::kStaged && state != ApplyState::kSwitching; },
-        steps + std::chrono::seconds(choice_.seconds), "switching");
-    return keep(statuses) && std::ranges::all_of(statuses, [](const auto& one) {
-             return one.second->state == ApplyState::kSwitched;
-           });
+    const auto statuses = wait_for([](ApplyState state) { return state != ApplyState::kSwitching; },
+                                   steps + std::chrono::seconds(choice_.seconds), "switching");
+    if (!keep(statuses)) return false;
+    for (const auto& [node, status] : statuses)
+      if (status->state != ApplyState::kSwitched)
+        say(fmt::format("{}: it has not switched and does not say why", node));
+    return problem_.empty();
   }
 
   // Of all who switched. `why` of the outcome says what is wrong.
