@@ -16,6 +16,7 @@ namespace railbed {
 namespace {
 
 constexpr std::chrono::seconds kKeeperStarts{15};
+constexpr std::chrono::seconds kStagingTakes{40};
 constexpr double kForgottenAfter = 900;  // seconds: a controller stages all nodes and switches them at once
 
 ApplyStatus status_of(const Transaction& transaction) {
@@ -71,16 +72,22 @@ class StageLock {
  public:
   explicit StageLock(const WritableHost& host)
       : fd_(open(host.below_root(std::string(kApplyFolder)).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    flock(fd_.get(), LOCK_EX);
+    const auto until = std::chrono::steady_clock::now() + kStagingTakes;
+    while (!(taken_ = flock(fd_.get(), LOCK_EX | LOCK_NB) == 0) && std::chrono::steady_clock::now() < until)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
+  bool is_taken() const { return taken_; }
 
  private:
   Fd fd_;
+  bool taken_ = false;
 };
 
 Result<ApplyStatus> stage_alone(WritableHost& host, const std::function<Result<Transaction>()>& stage) {
   if (auto folder = host.make_folder(std::string(kApplyFolder), 0700); !folder) return fail(folder.error());
   const StageLock alone(host);
+  if (!alone.is_taken())
+    return fail(ErrorKind::kTimeout, "another controller is still preparing this node: try again");
   if (auto free = want_no_other(host); !free) return fail(free.error());
   forget_old(host);
   auto staged = stage();

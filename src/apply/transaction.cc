@@ -123,6 +123,28 @@ void add_values(const std::vector<TimedCommand>& commands, const WritableHost& h
   }
 }
 
+bool has_word(std::string_view text, std::string_view word) {
+  constexpr std::string_view kOfNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    const bool begins = at == 0 || kOfNames.find(text[at - 1]) == std::string_view::npos;
+    const bool ends = end == text.size() || kOfNames.find(text[end]) == std::string_view::npos;
+    if (begins && ends) return true;
+  }
+  return false;
+}
+
+bool speaks_of(const Journal& journal, std::string_view interface) {
+  const auto in = [&](const std::optional<KeptFile>& file) {
+    return file && has_word(file->content.bytes, interface);
+  };
+  return std::ranges::any_of(journal.files,
+                             [&](const KeptEdit& edit) { return in(edit.before) || in(edit.after); }) ||
+         std::ranges::any_of(journal.request.steps, [&](const NodeStep& step) {
+           return std::ranges::find(step.arguments, interface) != step.arguments.end();
+         });
+}
+
 std::string last_lines(std::string_view text) {
   constexpr std::size_t kMost = 2000;
   text = trim(text);
@@ -303,8 +325,11 @@ Result<void> Transaction::run_all(const std::vector<TimedCommand>& commands) {
   return {};
 }
 
+// Of the links that this change speaks of, by file or by step: others may change for reasons of their own.
 void Transaction::lead_network_to(const NetworkState& wanted) {
-  for (const auto& words : network_commands(wanted, network_state(*host_))) {
+  NetworkState now = network_state(*host_);
+  std::erase_if(now.links, [this](const RunningLink& link) { return !speaks_of(journal_, link.ifname); });
+  for (const auto& words : network_commands(wanted, now)) {
     say("run " + shell_line(words));
     (void)host_->run(words);
   }

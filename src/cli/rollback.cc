@@ -136,9 +136,9 @@ Action declare_history(CLI::App& app) {
 Action declare_rollback(CLI::App& app) {
   auto command = std::make_shared<PastCommand>();
   command->apply.unproven = true;
+  add_past_options(app, *command);
   app.add_option("apply", command->id, "take back this apply and all that came after it; else the latest")
       ->type_name("ID");
-  add_past_options(app, *command);
   app.add_flag("--yes,-y", command->apply.yes, "do not ask before it begins");
   app.footer(
       "\nFiles come back with their content, mode and owner, what was not there goes, units, sysctls, addresses and\n"
