@@ -55,6 +55,21 @@ TEST(RenderNetworkFacts, ProposesNothingWhereAnotherFileDoesIt) {
   EXPECT_TRUE(settings[0].contradictions.empty());
 }
 
+// As systemd may not answer for a while after a boot.
+TEST(RenderNetworkFacts, DoesNotKnowWhoReadsAFileWhereSystemdDidNotAnswer) {
+  auto facts = facts_of_machine("spark-rails-in-run");
+  for (BootProfile& one : std::vector<BootProfile>(*facts.at("spark-01").net.at_boot)) {
+    one.file = "/etc/netplan/50-rails.yaml";
+    one.kept = true;
+    facts.at("spark-01").net.at_boot = {{one}, ""};
+  }
+  facts.at("spark-01").system.services = {Miss{Missing::kTimeout, "no answer within 5 s"}, "systemctl show"};
+  const auto settings =
+      sample(cluster_of_machine("spark-rails-in-run"), facts).render("spark-01", Section::kNetwork);
+  ASSERT_EQ(settings.size(), 1U);
+  for (const Need& one : settings[0].needs) EXPECT_EQ(one.at_boot, std::nullopt) << one.what;
+}
+
 // Its cluster.yaml does not say "vlan", and its tree does not either.
 TEST(RenderNetworkFacts, TakesNoVlanForAnEthernet) {
   const auto settings = captured("v100-vlan-rail").render("gpuserver1", Section::kNetwork);

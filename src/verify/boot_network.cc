@@ -47,6 +47,13 @@ struct Answers {
   const BootProfile* silent = nullptr;  // is for the interface and says nothing of this
 };
 
+// systemd did not answer, as it may not for a while after a boot: whether the file's reader starts is not
+// known.
+bool is_reader_unknown(const NodeView& node, const BootProfile& profile) {
+  const auto& services = node.facts->system.services;
+  return !services && !services.absent() && profile.manager != "udev" && profile.manager != "ifupdown";
+}
+
 Answers ask_files(const NodeView& node, const std::string& interface,
                   const std::vector<BootProfile>& profiles, const AskFile& ask) {
   Answers answers;
@@ -54,11 +61,13 @@ Answers ask_files(const NodeView& node, const std::string& interface,
     if (place == nullptr) place = &one;
   };
   for (const BootProfile& one : profiles) {
-    if (one.interface != interface || !is_read_at_boot(node, one)) continue;
+    if (one.interface != interface) continue;
+    const bool unknown = is_reader_unknown(node, one);
+    if (!unknown && !is_read_at_boot(node, one)) continue;
     const Says says = ask(one);
     if (!one.kept) {
       if (says == Says::kWanted) keep(answers.gone, one);
-    } else if (!one.certain) {
+    } else if (!one.certain || unknown) {
       if (says == Says::kWanted) keep(answers.perhaps, one);
     } else {
       keep(says == Says::kWanted  ? answers.wanted
@@ -96,6 +105,8 @@ AtBoot conclude(const NodeView& node, const std::string& interface, const Answer
     return {true, ""};
   else if (answers.other != nullptr)
     doubt.clear();
+  else if (answers.perhaps != nullptr && is_reader_unknown(node, *answers.perhaps))
+    doubt = fmt::format("whether {} starts at boot could not be read", answers.perhaps->manager);
   else if (answers.perhaps != nullptr)
     doubt = fmt::format("whether {} is for {} cannot be told", answers.perhaps->file, interface);
   else if (answers.gone != nullptr && boots_from_network(node))
