@@ -130,7 +130,7 @@ class Whole(ApplyTest):
         self.expect_rail()
         self.assertIn('netdev eth1', self.pair.run('node1', 'rdma link')[1])
         self.railbed('plan', '--as-root', status=0)
-        status, left = self.pair.run('node1', 'ls /etc/systemd/system/railbed-recover.service; systemctl list-units "railbed-*"')
+        status, left = self.pair.run('node1', 'ls /etc/systemd/system/railbed-recover.service; systemctl list-units "railbed-apply*" "railbed-recover*"')
         self.assertIn('0 loaded units', left)
 
     def test_3_a_rollback_leaves_it_bare(self):
