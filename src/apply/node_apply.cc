@@ -33,6 +33,15 @@ bool is_forgotten(const Transaction& open) {
   return open.state() == ApplyState::kStaged && (!begun || now_unix() - *begun > kForgottenAfter);
 }
 
+Error already_changed_by(const Transaction& open) {
+  const ApplyRequest& request = open.journal().request;
+  return {ErrorKind::kUnavailable,
+          fmt::format("{} is changing this node since {} (apply {}, {}): wait until it has ended; "
+                      "left alone it goes back by itself",
+                      request.who, open.journal().begun, request.id,
+                      enum_names(open.state())[static_cast<std::size_t>(open.state())])};
+}
+
 // An error while somebody changes this node; what nobody works on any more is taken back first.
 Result<void> want_no_other(WritableHost& host) {
   for (const std::string& id : apply_ids(host)) {
@@ -42,12 +51,16 @@ Result<void> want_no_other(WritableHost& host) {
       if (auto back = recover_applies(host, id, false, false); !back) return fail(back.error());
       if (!is_open(open->state())) continue;
     }
-    const ApplyRequest& request = open->journal().request;
-    return fail(ErrorKind::kUnavailable,
-                fmt::format("{} is changing this node since {} (apply {}, {}): wait until it has ended; "
-                            "left alone it goes back by itself",
-                            request.who, open->journal().begun, id,
-                            enum_names(open->state())[static_cast<std::size_t>(open->state())]));
+    return fail(already_changed_by(*open));
+  }
+  return {};
+}
+
+// The same, by a look alone.
+Result<void> want_free(WritableHost& host) {
+  for (const std::string& id : apply_ids(host)) {
+    const auto open = Transaction::open(host, id);
+    if (open && is_open(open->state()) && !is_forgotten(*open)) return fail(already_changed_by(*open));
   }
   return {};
 }
@@ -141,6 +154,34 @@ Result<ApplyStatus> decide(WritableHost& host, const ApplyDecided& asked) {
   return status_of(*transaction);
 }
 
+Result<std::string> free(std::string_view, std::stop_token) {
+  if (auto root = want_root(); !root) return fail(root.error());
+  WritableHost host;
+  if (auto free = want_free(host); !free) return fail(free.error());
+  return "{}";
+}
+
+Result<std::string> boot(std::string_view, std::stop_token) {
+  return json::dump(json::encode(BootAnswer{boot_now(WritableHost())}));
+}
+
+// Answers before the node goes down, as far as the network still carries it.
+Result<std::string> reboot(std::string_view payload, std::stop_token) {
+  if (auto root = want_root(); !root) return fail(root.error());
+  const auto asked = json::read<RebootAsked>(payload);
+  if (!asked) return fail(asked.error(), "reboot");
+  WritableHost host;
+  if (auto free = want_no_other(host); !free) return fail(free.error());
+  BootAnswer answer{boot_now(host)};
+  if (asked->boot == answer.boot) {
+    const auto told = host.run({"systemctl", "--no-block", "reboot"});
+    if (!told.ok()) return fail(ErrorKind::kUnavailable, describe(told.miss(), told.from()));
+    if (told->exit_code != 0)
+      return fail(ErrorKind::kUnavailable, fmt::format("systemctl reboot: {}", trim(told->error_output)));
+  }
+  return json::dump(json::encode(answer));
+}
+
 Result<std::string> history(std::string_view, std::stop_token) {
   if (auto root = want_root(); !root) return fail(root.error());
   WritableHost host;
@@ -176,7 +217,8 @@ ApplyHistory apply_history(WritableHost& host) {
                   past->state(),
                   journal.request.titles,
                   {},
-                  {past->why()}};
+                  {past->why()},
+                  !journal.boot.empty() && journal.boot == boot_now(host)};
     for (const KeptEdit& edit : journal.files) one.files.push_back(edit.path);
     all.applies.push_back(std::move(one));
   }
@@ -191,6 +233,9 @@ Handlers apply_handlers() {
   handlers[std::string(kApplyLook)] = answers<ApplyAsked>(look);
   handlers[std::string(kApplyDecide)] = answers<ApplyDecided>(decide);
   handlers[std::string(kApplyHistory)] = history;
+  handlers[std::string(kApplyFree)] = free;
+  handlers[std::string(kApplyBoot)] = boot;
+  handlers[std::string(kApplyReboot)] = reboot;
   return handlers;
 }
 

@@ -17,6 +17,10 @@ inline constexpr std::string_view kApplySwitch = "apply.switch";      // ApplyAs
 inline constexpr std::string_view kApplyLook = "apply.look";          // ApplyAsked → ApplyStatus
 inline constexpr std::string_view kApplyDecide = "apply.decide";      // ApplyDecided → ApplyStatus
 inline constexpr std::string_view kApplyHistory = "apply.history";    // nothing → ApplyHistory
+inline constexpr std::string_view kApplyFree =
+    "apply.free";  // nothing → nothing; an error: somebody changes it
+inline constexpr std::string_view kApplyBoot = "apply.boot";      // nothing → BootAnswer
+inline constexpr std::string_view kApplyReboot = "apply.reboot";  // RebootAsked → BootAnswer
 
 struct ApplyAsked {
   std::string id = {};
@@ -59,6 +63,15 @@ struct RollbackRequest {
   }
 };
 
+struct BootAnswer {
+  std::string boot = {};  // the kernel's own name of this boot: another one after the next
+  static void fields(auto&& field) { field("boot", &BootAnswer::boot); }
+};
+struct RebootAsked {
+  std::string boot = {};  // the one that is to end: a second request does not reboot twice
+  static void fields(auto&& field) { field("boot", &RebootAsked::boot); }
+};
+
 struct PastApply {
   std::string id = {};
   std::string who = {};
@@ -68,6 +81,7 @@ struct PastApply {
   std::vector<std::string> titles = {};
   std::vector<std::string> files = {};
   json::Lines why = {};
+  bool this_boot = false;  // the node has not started anew since it began
   static void fields(auto&& field) {
     field("id", &PastApply::id);
     field("who", &PastApply::who);
@@ -77,6 +91,7 @@ struct PastApply {
     field("titles", &PastApply::titles);
     field("files", &PastApply::files);
     field("why", &PastApply::why);
+    field("this_boot", &PastApply::this_boot);
   }
 };
 struct ApplyHistory {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apply/node_apply.h"
@@ -58,6 +60,33 @@ struct ApplyOutcome {
     field("faults", &ApplyOutcome::faults);
     field("nodes", &ApplyOutcome::nodes);
   }
+};
+
+enum class RebootState {
+  kLeft,    // not rebooted
+  kWell,    // rebooted, and as it shall be
+  kNotWell  // rebooted, and not back, or not as it shall be
+};
+constexpr auto enum_names(RebootState) { return std::array<std::string_view, 3>{"left", "well", "not-well"}; }
+struct RebootedNode {
+  std::string node = {};
+  RebootState state = RebootState::kLeft;
+  json::Lines why = {};  // empty: it is well, or its turn did not come
+  double seconds = 0;    // that its turn took
+  static void fields(auto&& field) {
+    field("node", &RebootedNode::node);
+    field("state", &RebootedNode::state);
+    field("why", &RebootedNode::why);
+    field("seconds", &RebootedNode::seconds);
+  }
+};
+struct RebootOutcome {
+  std::vector<RebootedNode> nodes = {};  // in the order of their turns
+  bool is_complete() const {
+    return std::ranges::all_of(nodes,
+                               [](const RebootedNode& one) { return one.state == RebootState::kWell; });
+  }
+  static void fields(auto&& field) { field("nodes", &RebootOutcome::nodes); }
 };
 
 struct NodeHistory {

@@ -212,6 +212,7 @@ Result<Transaction> Transaction::stage_rollback(WritableHost& host, ApplyRequest
 
 Result<Transaction> Transaction::keep(WritableHost& host, Journal journal) {
   journal.begun = utc_now();
+  journal.boot = boot_now(host);
   journal.network = network_state(host);
   for (const KeptEdit& edit : journal.files)
     if (edit.after) add_missing_folders(host, edit.path, journal.folders);
@@ -402,6 +403,11 @@ Result<void> Transaction::restore_files() {
   }
   for (const std::string& folder : reversed(journal_.folders)) host_->remove_folder(folder);
   return all;
+}
+
+std::string boot_now(const WritableHost& host) {
+  const auto file = host.read("/proc/sys/kernel/random/boot_id");
+  return file && *file ? std::string(trim((*file)->content.bytes)) : "";
 }
 
 std::vector<std::string> apply_ids(const WritableHost& host) {

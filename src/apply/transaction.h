@@ -65,6 +65,7 @@ struct TimedCommand {
 struct Journal {
   ApplyRequest request = {};
   std::string begun = {};  // RFC 3339
+  std::string boot = {};   // boot_now() of then
   // In this order: what runs while the old files are there, files, what runs with the new ones.
   std::vector<TimedCommand> first = {};
   std::vector<KeptEdit> files = {};
@@ -77,6 +78,7 @@ struct Journal {
   static void fields(auto&& field) {
     field("request", &Journal::request);
     field("begun", &Journal::begun);
+    field("boot", &Journal::boot);
     field("first", &Journal::first);
     field("files", &Journal::files);
     field("folders", &Journal::folders);
@@ -143,6 +145,9 @@ std::vector<T> reversed(std::vector<T> items) {
   std::ranges::reverse(items);
   return items;
 }
+
+// The kernel's name of this boot; empty where there is none.
+std::string boot_now(const WritableHost& host);
 
 // Names of all applies of this node, oldest first.
 std::vector<std::string> apply_ids(const WritableHost& host);

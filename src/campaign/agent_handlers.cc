@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "bench/engines/handlers.h"
 #include "campaign/plan_nodes.h"
+#include "campaign/reboot_nodes.h"
 #include "facts/facts.h"
 #include "facts/file_state.h"
 #include "fleet/fleet.h"
@@ -63,6 +64,7 @@ Handlers agent_handlers() {
   handlers["files"] = files;
   handlers["clock"] = clock_now;
   handlers.merge(apply_handlers());
+  handlers.merge(slurm_handlers());
   return handlers;
 }
 

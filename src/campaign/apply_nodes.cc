@@ -13,6 +13,7 @@
 
 #include "bench/path/explain.h"
 #include "campaign/neighbours.h"
+#include "campaign/survey.h"
 #include "fleet/fleet.h"
 
 namespace railbed {
@@ -32,21 +33,6 @@ constexpr std::chrono::hours kPackagesDeadline{2};
 constexpr int kPackagesWait = 3600;
 constexpr std::chrono::seconds kProveDeadline{30};
 constexpr std::chrono::milliseconds kAskAgain{1000};
-
-fleet::Fleet fleet_of(const Cluster& cluster, const NodeNames& nodes, ReachOptions reach) {
-  auto targets = fleet::targets_of(cluster);
-  std::erase_if(targets,
-                [&](const fleet::Target& one) { return std::ranges::find(nodes, one.name) == nodes.end(); });
-  reach.ssh_config = cluster.ssh_config;
-  return fleet::Fleet(std::move(targets), std::move(reach));
-}
-
-// Connections that nobody made before: what was there may outlive a network that lets no new one in.
-ReachOptions made_anew(ReachOptions reach) {
-  reach.share_connections = false;
-  reach.ssh_options.insert(reach.ssh_options.end(), {"-o", "ControlPath=none"});
-  return reach;
-}
 
 bool is_good(const Statuses& statuses) {
   return std::ranges::all_of(statuses, [](const auto& one) { return one.second.has_value(); });
@@ -110,7 +96,8 @@ class FreshConnections {
   bool is_lost(const std::string& node) const { return std::ranges::find(lost_, node) != lost_.end(); }
   void connect_lost() {
     if (lost_.empty()) return;
-    fleets_.push_back({std::make_unique<fleet::Fleet>(fleet_of(cluster_, lost_, reach_)), std::move(lost_)});
+    fleets_.push_back(
+        {std::make_unique<fleet::Fleet>(open_fleet(cluster_, lost_, reach_)), std::move(lost_)});
     lost_.clear();
   }
 
@@ -135,7 +122,7 @@ class Batch {
 
   // Nothing is changed yet. False: it is over.
   bool stage(std::string_view method, const Payloads& payloads) {
-    auto fleet = fleet_of(cluster_, nodes_, reach_);
+    auto fleet = open_fleet(cluster_, nodes_, reach_);
     const auto staged = statuses_of(fleet::gather(
         fleet, method, [&](const std::string& node) { return payloads.find(node)->second; }, kStageDeadline,
         {}, telling("preparing")));
@@ -147,7 +134,7 @@ class Batch {
   // Every node switches by itself; then each is asked over a connection of its own until it has.
   bool switch_over(std::chrono::seconds steps) {
     {
-      auto fleet = fleet_of(cluster_, nodes_, reach_);
+      auto fleet = open_fleet(cluster_, nodes_, reach_);
       // An answer may be lost with the network that changes: what counts is asked for afterwards.
       (void)fleet::gather(fleet, kApplySwitch, json::dump(json::encode(ApplyAsked{id_})), kSwitchDeadline, {},
                           telling("switching"));
@@ -444,7 +431,7 @@ ApplyOutcome roll_back(const Cluster& cluster, const std::string& target,
 
 std::vector<NodeHistory> read_histories(const Cluster& cluster, const std::vector<std::string>& nodes,
                                         ReachOptions reach, const Caller& caller) {
-  auto fleet = fleet_of(cluster, nodes, std::move(reach));
+  auto fleet = open_fleet(cluster, nodes, std::move(reach));
   std::vector<NodeHistory> all;
   for (const fleet::Answer& answer : fleet::gather(
            fleet, kApplyHistory, std::string("{}"), kStageDeadline, caller.stop,

@@ -24,12 +24,16 @@ bool is_fixture(const fs::path& folder) {
   return false;
 }
 
-Result<void> add_clocks_file(const std::string& file, Evidence& evidence) {
+// What a file of a fixture says of nodes, by name; nothing where it is not there.
+template <class Said>
+Result<void> add_file_of_nodes(const fs::path& file, std::map<std::string, Said>& nodes) {
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) return {};
   const auto text = read_file(file);
   if (!text) return fail(text.error());
-  auto clocks = json::read<std::map<std::string, ClockReading>>(*text);
-  if (!clocks) return fail(std::move(clocks.error()), file);
-  evidence.clocks = std::move(*clocks);
+  auto said = json::read<std::map<std::string, Said>>(*text);
+  if (!said) return fail(std::move(said.error()), file.string());
+  nodes = std::move(*said);
   return {};
 }
 
@@ -71,8 +75,9 @@ Result<void> add_root(const std::string& root, Evidence& evidence) {
   for (const Node& node : evidence.cluster.nodes)
     if (!evidence.nodes.contains(node.name))
       evidence.unreachable.push_back({node.name, {ErrorKind::kUnavailable, "there is no tree of it"}});
-  if (fs::exists(folder / "clocks.json", ignored))
-    if (auto added = add_clocks_file(folder / "clocks.json", evidence); !added) return added;
+  if (auto added = add_file_of_nodes(folder / "clocks.json", evidence.clocks); !added) return added;
+  if (auto added = add_file_of_nodes(folder / "after-reboot.json", evidence.after_reboot); !added)
+    return added;
   if (fs::exists(folder / "measurements.json", ignored))
     return add_measurements_file(folder / "measurements.json", evidence);
   return {};

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <map>
 
+#include "apply/node_apply.h"
 #include "base/json.h"
 #include "campaign/survey.h"
+#include "configure/answers.h"
 #include "configure/render.h"
 #include "fleet/fleet.h"
 #include "host/open.h"
@@ -54,7 +56,8 @@ class LiveNodes {
   LiveNodes(const Cluster& cluster, const Names& names, ReachOptions reach, const Caller& caller)
       : cluster_(cluster),
         caller_(caller),
-        fleet_(targets(cluster, names), with_config(cluster, std::move(reach))) {}
+        as_root_(reach.as_root),
+        fleet_(open_fleet(cluster, {names.begin(), names.end()}, std::move(reach))) {}
 
   void add_facts(Evidence& evidence) {
     Cluster quiet = cluster_;  // a plan imports no PyTorch and starts no container
@@ -85,19 +88,20 @@ class LiveNodes {
     return states;
   }
 
- private:
-  static std::vector<fleet::Target> targets(const Cluster& cluster, const Names& names) {
-    auto all = fleet::targets_of(cluster);
-    std::erase_if(all, [&](const fleet::Target& one) { return !names.contains(one.name); });
-    return all;
-  }
-  static ReachOptions with_config(const Cluster& cluster, ReachOptions reach) {
-    reach.ssh_config = cluster.ssh_config;
-    return reach;
+  // A node that somebody changes just now is not what it will be: it may go back by itself. Only root can
+  // tell.
+  void name_changing(std::map<std::string, NodePlan>& plans) {
+    if (!as_root_) return;
+    for (const fleet::Answer& answer :
+         fleet::gather(fleet_, kApplyFree, std::string("{}"), kFilesDeadline, caller_.stop))
+      if (const auto plan = plans.find(answer.node); !answer.result && plan != plans.end())
+        plan->second = {.node = answer.node, .error = answer.result.error().text};
   }
 
+ private:
   const Cluster& cluster_;
   const Caller& caller_;
+  const bool as_root_;
   fleet::Fleet fleet_;
 };
 
@@ -196,7 +200,9 @@ Result<ClusterPlan> plan_nodes(const PlanRequest& request, ReachOptions reach, c
   std::map<std::string, NodePlan> plans;
   for (const NodeSettings& made : settings)
     plans.emplace(made.node, Planner{wide, request}.plan(made, states));
-  return assemble(own, *names, std::move(plans));
+  if (live) live->name_changing(plans);
+  ClusterPlan plan = assemble(own, *names, std::move(plans));
+  return request.fix ? answers_to(verify(own).findings, std::move(plan), request.rules) : std::move(plan);
 }
 
 }  // namespace railbed

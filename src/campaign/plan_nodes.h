@@ -18,6 +18,8 @@ struct PlanRequest {
   std::vector<std::string> nodes;  // names and ranges; empty: all
   std::set<Section> only;          // empty: all
   bool take_over = false;          // PlanOptions::take_over
+  bool fix = false;                // only what answers a red finding (answers.h) …
+  std::set<std::string> rules;     // … of these rules; empty: of all
 };
 
 // The nodes that names and ranges mean; all of the cluster where none is given.

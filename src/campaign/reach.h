@@ -7,4 +7,7 @@ namespace railbed {
 
 using ReachOptions = fleet::FleetOptions;
 
+// Connections that nobody made before: what was there may outlive a network that lets no new one in.
+ReachOptions made_anew(ReachOptions reach);
+
 }  // namespace railbed

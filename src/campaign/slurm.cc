@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/text.h"
+#include "host/host_name.h"
 
 namespace railbed {
 namespace {
@@ -18,6 +20,17 @@ bool says_drain(std::string_view state) {
   while (!state.empty()) {
     const auto plus = state.find('+');
     if (state.substr(0, plus).starts_with("DRAIN")) return true;
+    state.remove_prefix(plus == std::string_view::npos ? state.size() : plus + 1);
+  }
+  return false;
+}
+
+// "ALLOCATED+DRAIN", "MIXED", "COMPLETING*"
+bool says_busy(std::string_view state) {
+  while (!state.empty()) {
+    const auto plus = state.find('+');
+    const std::string_view word = state.substr(0, plus);
+    if (word.starts_with("ALLOC") || word.starts_with("MIX") || word.starts_with("COMPL")) return true;
     state.remove_prefix(plus == std::string_view::npos ? state.size() : plus + 1);
   }
   return false;
@@ -64,7 +77,41 @@ Result<std::string> scontrol(const RunProgram& run, std::vector<std::string> wor
   return fail(ErrorKind::kUnavailable, fmt::format("{}: {}", done.from(), trim(said)));
 }
 
+// slurmctld takes a reason from between double quotes.
+std::string reason_of(std::string_view mark, std::string_view line) {
+  std::string reason = std::string(mark) + std::string(line);
+  std::ranges::replace(reason, '"', '\'');
+  return reason;
+}
+
 }  // namespace
+
+std::string slurm_node_name() {
+  if (const char* name = std::getenv("SLURMD_NODENAME"); name != nullptr && *name != '\0') return name;
+  const std::string name = host_name();
+  return name.empty() ? "localhost" : name.substr(0, name.find('.'));
+}
+
+Result<SlurmNode> ask_slurm(const std::string& node, const RunProgram& run) {
+  const auto shown = scontrol(run, {"show", "node", node});
+  if (!shown) return fail(shown.error(), "ask Slurm for " + node);
+  auto now = parse_slurm_node(*shown);
+  if (!now) return fail(ErrorKind::kUnavailable, "scontrol show node " + node + " names no state");
+  return *std::move(now);
+}
+
+Result<void> drain(const std::string& node, std::string_view reason, const RunProgram& run) {
+  const auto told =
+      scontrol(run, {"update", "NodeName=" + node, "State=DRAIN", "Reason=" + reason_of("", reason)});
+  if (!told) return fail(told.error(), "drain " + node);
+  return {};
+}
+
+Result<void> resume(const std::string& node, const RunProgram& run) {
+  const auto told = scontrol(run, {"update", "NodeName=" + node, "State=RESUME"});
+  if (!told) return fail(told.error(), "resume " + node);
+  return {};
+}
 
 std::optional<SlurmNode> parse_slurm_node(std::string_view text) {
   SlurmNode node;
@@ -74,6 +121,7 @@ std::optional<SlurmNode> parse_slurm_node(std::string_view text) {
     if (line.starts_with("State=")) {
       const std::string_view state = line.substr(6, line.find(' ') - 6);
       node.drained = says_drain(state);
+      node.busy = says_busy(state);
       stated = true;
     } else if (line.starts_with("Reason=")) {
       node.reason = without_author(line.substr(7));
@@ -85,9 +133,7 @@ std::optional<SlurmNode> parse_slurm_node(std::string_view text) {
 SlurmStep slurm_step(const Verdict& verdict, const std::string& line, const SlurmNode& now) {
   if (now.drained && !now.drained_by_railbed()) return {SlurmOutcome::kOthersDrain, now.reason};
   if (std::ranges::any_of(verdict.findings, [](const Finding& one) { return one.status == Status::kFail; })) {
-    // slurmctld takes a reason from between double quotes.
-    std::string reason = std::string(kSlurmMark) + line;
-    std::ranges::replace(reason, '"', '\'');
+    std::string reason = reason_of(kSlurmMark, line);
     const bool known = now.drained && now.reason == reason;
     return {known ? SlurmOutcome::kStillDrained : SlurmOutcome::kDrained, std::move(reason)};
   }
@@ -97,10 +143,8 @@ SlurmStep slurm_step(const Verdict& verdict, const std::string& line, const Slur
 
 Result<SlurmStep> tell_slurm(const std::string& node, const Verdict& verdict, const std::string& line,
                              const RunProgram& run) {
-  const auto shown = scontrol(run, {"show", "node", node});
-  if (!shown) return fail(shown.error(), "ask Slurm for " + node);
-  const auto now = parse_slurm_node(*shown);
-  if (!now) return fail(ErrorKind::kUnavailable, "scontrol show node " + node + " names no state");
+  const auto now = ask_slurm(node, run);
+  if (!now) return fail(now.error());
   SlurmStep step = slurm_step(verdict, line, *now);
   std::vector<std::string> update = {"update", "NodeName=" + node};
   if (step.outcome == SlurmOutcome::kDrained) {

@@ -1,5 +1,6 @@
-// Slurm's HealthCheckProgram: what to tell slurmctld about the node that a verdict is on. Only this drains or
-// resumes a node (docs/decisions/0007-slurm-drain.md), and only `railbed verify --slurm` calls it.
+// What slurmctld is told about a node: as Slurm's HealthCheckProgram, by the verdict on it, and around a
+// reboot. Only this drains or resumes a node (docs/decisions/0007-slurm-drain.md), and only `railbed verify
+// --slurm` and `railbed apply --reboot` call it.
 #pragma once
 
 #include <chrono>
@@ -23,6 +24,7 @@ inline constexpr std::string_view kSlurmMark = "railbed: ";
 struct SlurmNode {
   bool drained = false;  // DRAIN stands in its state
   std::string reason;    // without "[user@time]"; empty: none
+  bool busy = false;     // jobs run on it, or are just ending
   bool drained_by_railbed() const { return drained && reason.starts_with(kSlurmMark); }
 };
 std::optional<SlurmNode> parse_slurm_node(std::string_view text);
@@ -48,10 +50,22 @@ struct SlurmStep {
 // at most kSlurmLineBytes.
 SlurmStep slurm_step(const Verdict& verdict, const std::string& line, const SlurmNode& now);
 
+// SLURMD_NODENAME, which slurmd sets, else the host name up to its first dot.
+std::string slurm_node_name();
+
 using RunProgram = std::function<Reading<CommandOutput>(const std::vector<std::string>& words,
                                                         std::chrono::milliseconds deadline)>;
 // Asks slurmctld for the node and does what is due. What was done, or why Slurm could not be told.
 Result<SlurmStep> tell_slurm(const std::string& node, const Verdict& verdict, const std::string& line,
                              const RunProgram& run);
+
+// What Slurm knows of the node.
+Result<SlurmNode> ask_slurm(const std::string& node, const RunProgram& run);
+// The mark of a drain before a reboot. No health check takes it back: it is none of kSlurmMark.
+inline constexpr std::string_view kRebootMark = "railbed reboot: ";
+// No new job starts there. `reason`: one line.
+Result<void> drain(const std::string& node, std::string_view reason, const RunProgram& run);
+// Jobs again, also where Slurm took the node for lost while it rebooted.
+Result<void> resume(const std::string& node, const RunProgram& run);
 
 }  // namespace railbed

@@ -10,6 +10,7 @@
 #include "campaign/agent_handlers.h"
 #include "campaign/caller.h"
 #include "campaign/evidence.h"
+#include "campaign/reach.h"
 
 namespace railbed {
 namespace {
@@ -72,6 +73,21 @@ std::map<std::string, ClockReading> read_clocks(fleet::Fleet& fleet,
 fleet::Fleet open_fleet(const Cluster& cluster, fleet::FleetOptions options) {
   options.ssh_config = cluster.ssh_config;
   return fleet::Fleet(fleet::targets_of(cluster), std::move(options));
+}
+
+fleet::Fleet open_fleet(const Cluster& cluster, const std::vector<std::string>& nodes,
+                        fleet::FleetOptions options) {
+  auto targets = fleet::targets_of(cluster);
+  std::erase_if(targets,
+                [&](const fleet::Target& one) { return std::ranges::find(nodes, one.name) == nodes.end(); });
+  options.ssh_config = cluster.ssh_config;
+  return fleet::Fleet(std::move(targets), std::move(options));
+}
+
+ReachOptions made_anew(ReachOptions reach) {
+  reach.share_connections = false;
+  reach.ssh_options.insert(reach.ssh_options.end(), {"-o", "ControlPath=none"});
+  return reach;
 }
 
 Surveyed survey_nodes(fleet::Fleet& fleet, const Caller& caller, const CollectOptions& options,

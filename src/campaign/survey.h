@@ -18,6 +18,9 @@ namespace railbed {
 // The cluster's nodes; `options` as add_fleet_options() declared them, the cluster's ssh configuration laid
 // over.
 fleet::Fleet open_fleet(const Cluster& cluster, fleet::FleetOptions options);
+// Likewise, of these alone.
+fleet::Fleet open_fleet(const Cluster& cluster, const std::vector<std::string>& nodes,
+                        fleet::FleetOptions options);
 
 // What `node` brings to a measurement on this rail. It has a port there, and gave facts.
 struct Surveyed;

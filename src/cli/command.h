@@ -32,6 +32,7 @@ Action declare_compare(CLI::App& app);
 Action declare_completion(CLI::App& app);
 Action declare_explain(CLI::App& app);
 Action declare_facts(CLI::App& app);
+Action declare_fix(CLI::App& app);
 Action declare_history(CLI::App& app);
 Action declare_init(CLI::App& app);
 Action declare_launch(CLI::App& app);

@@ -9,6 +9,7 @@ constexpr Command kCommands[] = {
     {"prove", "verify, measure between neighbours, and write one page that shows it all", declare_prove},
     {"plan", "what would change on which node to make it what cluster.yaml says", declare_plan},
     {"apply", "make a plan true on all its nodes, or on none", declare_apply},
+    {"fix", "make what answers the findings of verify, and verify again", declare_fix},
     {"rollback", "back to what was before an apply", declare_rollback},
     {"history", "the applies that nodes remember", declare_history},
     {"render", "the files that cluster.yaml asks for, without asking a node", declare_render},

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
-#include "host/host_name.h"
 #include "host/process.h"
 #include "report/escape.h"
 #include "report/findings.h"
@@ -20,12 +17,6 @@ std::string could_not_look(const Error& error, std::size_t most) {
 }
 
 }  // namespace
-
-std::string slurm_node_name() {
-  if (const char* name = std::getenv("SLURMD_NODENAME"); name != nullptr && *name != '\0') return name;
-  const std::string name = host_name();
-  return name.empty() ? "localhost" : name.substr(0, name.find('.'));
-}
 
 std::string slurm_text(const std::string& node, const std::string& line, const SlurmStep& step) {
   switch (step.outcome) {

@@ -38,6 +38,8 @@ Action declare_plan(CLI::App& app) {
   add_plan_options(app, command->said);
   app.add_option("--root", command->said.request.sources.root,
                  "plan for captured machines instead: a folder like /, a .tree file, or a folder of them");
+  app.add_flag("--fix", command->said.request.fix,
+               "only what answers a finding of `railbed verify`: what `railbed fix` would do");
   app.add_flag("--diff", command->text.diff, "show what changes in each file");
   app.add_flag("--all", command->text.all, "list what is already as it shall be, too");
   app.add_flag("--take-over", command->said.request.take_over,

@@ -211,10 +211,10 @@ std::string wrong_unit(const Facts& facts, const std::string& command, const Rem
   const bool installed = std::ranges::any_of(remedy.commands, [&](const std::string& other) {
     return &other < &command && other.find(*unit) != std::string::npos;
   });
-  // Units of which the limits were read from a running process, and those that every systemd has.
+  // Units of which the limits were read from a running process, and those that every systemd and apt have.
   const auto& limits = facts.system.memory.service_memlock;
   const bool there = std::ranges::find(limits, *unit, &ServiceLimit::service) != limits.end() ||
-                     unit->starts_with("systemd-");
+                     unit->starts_with("systemd-") || unit->starts_with("apt-daily");
   return installed || there ? std::string() : fmt::format("the unit {} is not there", *unit);
 }
 

@@ -12,6 +12,8 @@
 
 #include "base/files.h"
 #include "base/moment.h"
+#include "base/wipe.h"
+#include "campaign/after_reboot.h"
 #include "campaign/gather.h"
 #include "cli/command.h"
 #include "cli/fleet_options.h"
@@ -31,6 +33,7 @@ struct VerifyOptions {
   bool all = false;
   bool learn = false;
   bool yes = false;
+  bool after_reboot = false;
   ReachOptions reach;
 };
 
@@ -67,6 +70,8 @@ int run_verify(const VerifyOptions& options) {
   if (is_health_check(options)) return run_health_check(options);
   if (options.learn && options.sources.cluster.empty())
     return report({ErrorKind::kBadInput, "--learn adds to a cluster.yaml: name it"});
+  if (options.after_reboot && (options.sources.cluster.empty() || !options.sources.live()))
+    return report({ErrorKind::kBadInput, "--after-reboot asks the nodes of a cluster.yaml: name it alone"});
   const auto begin = std::chrono::steady_clock::now();
   Sources sources = options.sources;
   sources.containers = options.form != "prom";  // a timer's
@@ -74,8 +79,14 @@ int run_verify(const VerifyOptions& options) {
   // Files say the same tomorrow: only a look at real machines is dated.
   if (options.sources.live())
     about.started_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-  const auto evidence = gather_evidence(sources, options.reach, terminal_caller());
+  // As root only where that was asked for: what a user of the node sees is what a job will see.
+  ReachOptions reach = options.reach;
+  reach.as_root = false;
+  auto evidence = gather_evidence(sources, std::move(reach), terminal_caller());
   if (!evidence) return report(evidence.error());
+  if (options.after_reboot)
+    if (auto added = add_after_reboot(sources.cluster, options.reach, terminal_caller(), *evidence); !added)
+      return report(added.error());
   const Verdict verdict = verify(*evidence);
   if (options.learn) return run_learn(options.sources.cluster, *evidence, verdict, options.yes);
   about.differences = find_differences(*evidence);
@@ -140,12 +151,17 @@ Action declare_verify(CLI::App& app) {
         return parse_since(text, now_unix()) ? "" : "not a time; write 30m, 1h, 7d or 2026-01-19T10:00:00Z";
       })
       ->excludes(root);
+  app.add_flag(
+      "--after-reboot", options->after_reboot,
+      "judge as well whether each node has rebooted since railbed changed it, and is as cluster.yaml "
+      "says; asks as root");
   app.add_flag("--all", options->all, "list what passed and what does not apply, too");
   auto* learn = app.add_flag("--learn", options->learn,
                              "add what the healthy nodes show to cluster.yaml's expectations; asks first");
   for (CLI::Option* one : {json, junit, prometheus, slurm, problem, output}) learn->excludes(one);
   app.add_flag("--yes", options->yes, "with --learn: do not ask")->needs(learn);
   add_fleet_options(app, options->reach);
+  add_root_options(app, options->reach);
   app.footer(
       "\nNothing is changed on any machine, but for this node's state in Slurm by --slurm. "
       "Each finding names\n"
@@ -154,7 +170,11 @@ Action declare_verify(CLI::App& app) {
       "  railbed verify cluster.yaml\n"
       "  railbed verify --root tests/machines/v100-40g-at-10g\n\n"
       "Exit codes: 0 clean, 1 warnings, 2 failures found, 3 could not look.");
-  return [options] { return run_verify(*options); };
+  return [options] {
+    const int status = run_verify(*options);
+    wipe(options->reach.sudo_password);
+    return status;
+  };
 }
 
 }  // namespace railbed

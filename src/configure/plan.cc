@@ -99,7 +99,7 @@ std::optional<NodeChange> change_for(const Setting& setting, const FileStates& s
   std::ranges::copy_if(setting.needs, std::back_inserter(change.unmet), is_unmet);
   const bool outdated = add_files(setting, states, options, change);
   const bool met = !setting.needs.empty() && std::ranges::all_of(setting.needs, is_met);
-  if (met && !outdated) return std::nullopt;
+  if ((met || (!setting.asked && change.unmet.empty())) && !outdated) return std::nullopt;
   if (change.files.empty() && change.held.empty() && change.unmet.empty()) return std::nullopt;
   const auto aside = moved_aside(setting, states);
   change.files.insert(change.files.begin(), aside.begin(), aside.end());
@@ -177,12 +177,14 @@ NodePlan plan_node(const Target& target, const std::vector<Setting>& settings, c
   NodePlan plan{.node = target.node().name, .family = target.platform.family};
   for (const Setting& setting : settings) {
     auto change = change_for(setting, states, target.platform, options);
-    if (!change)
+    if (!change) {
       plan.met.push_back(setting.title);
-    else if (awaits_reboot(setting, *change))
-      plan.awaiting_reboot.push_back(setting.title);
-    else
+    } else if (!awaits_reboot(setting, *change)) {
       plan.changes.push_back(std::move(*change));
+    } else {
+      plan.awaiting_reboot.push_back(setting.title);
+      plan.wants_reboot = plan.wants_reboot || setting.reboot;
+    }
   }
   if (options.leftovers)
     if (auto change = leftovers(settings, states, target.platform, options))

@@ -52,6 +52,20 @@ struct FileChange {
   }
 };
 
+// A finding of verify, as a plan speaks of it.
+struct PlannedFinding {
+  std::string node = {};
+  std::string rule = {};
+  std::string subject = {};
+  std::string message = {};
+  static void fields(auto&& field) {
+    field("node", &PlannedFinding::node);
+    field("rule", &PlannedFinding::rule);
+    field("subject", &PlannedFinding::subject);
+    field("message", &PlannedFinding::message);
+  }
+};
+
 // What is to be done for one setting.
 struct NodeChange {
   Section section = Section::kNetwork;
@@ -67,6 +81,7 @@ struct NodeChange {
   // Why it cannot be made as it stands, and what to do: a file that a person edited, a file that may not be
   // read. Empty: it can.
   std::string held = {};
+  std::vector<PlannedFinding> answers = {};  // what it is to clear; of `railbed fix` only
   static void fields(auto&& field) {
     field("section", &NodeChange::section);
     field("title", &NodeChange::title);
@@ -79,6 +94,7 @@ struct NodeChange {
     field("commands", &NodeChange::commands);
     field("notes", &NodeChange::notes);
     field("held", &NodeChange::held);
+    field("answers", &NodeChange::answers);
   }
 };
 
@@ -87,8 +103,10 @@ struct NodePlan {
   std::string error = {};  // why there is no plan for it: unreachable, an unknown system; empty: there is one
   OsFamily family = OsFamily::kDebian;
   std::vector<NodeChange> changes = {};
-  std::vector<std::string> met = {};              // titles of settings that need nothing
-  std::vector<std::string> awaiting_reboot = {};  // likewise, of settings that are true after the next boot or login
+  std::vector<std::string> met = {};  // titles of settings that need nothing
+  std::vector<std::string> awaiting_reboot =
+      {};                     // likewise, of settings that are true after the next boot or login
+  bool wants_reboot = false;  // one of these wants a boot: a new login does not do
   static void fields(auto&& field) {
     field("node", &NodePlan::node);
     field("error", &NodePlan::error);
@@ -96,15 +114,18 @@ struct NodePlan {
     field("changes", &NodePlan::changes);
     field("met", &NodePlan::met);
     field("awaiting_reboot", &NodePlan::awaiting_reboot);
+    field("wants_reboot", &NodePlan::wants_reboot);
   }
 };
 
 struct ClusterPlan {
   std::string cluster = {};
-  std::vector<NodePlan> nodes = {};  // in the order of the file
+  std::vector<NodePlan> nodes = {};             // in the order of the file
+  std::vector<PlannedFinding> unanswered = {};  // that no change clears; of `railbed fix` only
   static void fields(auto&& field) {
     field("cluster", &ClusterPlan::cluster);
     field("nodes", &ClusterPlan::nodes);
+    field("unanswered", &ClusterPlan::unanswered);
   }
   int exit_code() const;  // 0 nothing to do, 1 changes, 3 a node could not be looked at
 };

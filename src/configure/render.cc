@@ -20,6 +20,7 @@ constexpr Renderer kRenderers[] = {
     {Section::kLimits, render_limits},
     {Section::kModules, render_modules},
     {Section::kGovernor, render_governor},
+    {Section::kServices, render_services},
     {Section::kRdma, render_rdma},
     {Section::kQos, render_qos},
     {Section::kIpoib, render_ipoib},

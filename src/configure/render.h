@@ -36,6 +36,7 @@ void render_sysctl(const Target& target, std::vector<Setting>& settings);
 void render_limits(const Target& target, std::vector<Setting>& settings);
 void render_modules(const Target& target, std::vector<Setting>& settings);
 void render_governor(const Target& target, std::vector<Setting>& settings);
+void render_services(const Target& target, std::vector<Setting>& settings);
 void render_rdma(const Target& target, std::vector<Setting>& settings);
 void render_qos(const Target& target, std::vector<Setting>& settings);
 void render_ipoib(const Target& target, std::vector<Setting>& settings);

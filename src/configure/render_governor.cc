@@ -47,6 +47,13 @@ std::optional<bool> governor_at_boot(const Target& target, const std::string& wa
   return std::nullopt;
 }
 
+// What host.governor of verify wants, too.
+std::optional<std::string> wanted_governor(const Target& target) {
+  if (target.node().expect.governor) return target.node().expect.governor;
+  const bool scales = target.facts().system.cpu.governors.ok();
+  return scales && target.view.has_accelerators() ? std::optional<std::string>("performance") : std::nullopt;
+}
+
 Need governor_need(const Target& target, const std::string& wanted) {
   Need need{.what = fmt::format("every processor has governor {}", wanted)};
   const auto& governors = target.facts().system.cpu.governors;
@@ -63,7 +70,7 @@ Need governor_need(const Target& target, const std::string& wanted) {
 }  // namespace
 
 void render_governor(const Target& target, std::vector<Setting>& settings) {
-  const auto& wanted = target.node().expect.governor;
+  const auto wanted = wanted_governor(target);
   if (!wanted) return;
   // A virtual machine, or firmware that scales by itself: there is no such file.
   if (target.looked() && target.facts().system.cpu.governors.absent()) return;
@@ -73,6 +80,7 @@ void render_governor(const Target& target, std::vector<Setting>& settings) {
       .reason =
           "a saving governor lowers the clock between messages, and latency rises; written by hand it "
           "is gone after a reboot",
+      .asked = target.node().expect.governor.has_value(),
       .needs = {governor_need(target, *wanted)},
       .files = {{.path = kGovernorLinesPath, .content = governor_line(*wanted)},
                 {.path = kGovernorUnitPath, .content = governor_unit()}},

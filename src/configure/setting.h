@@ -20,6 +20,7 @@ enum class Section {
   kLimits,
   kModules,
   kGovernor,
+  kServices,
   kRdma,
   kQos,
   kIpoib,
@@ -31,9 +32,9 @@ enum class Section {
   kLeftovers  // files of railbed's that nothing asks for any more: no renderer, plan.h finds them
 };
 constexpr auto enum_names(Section) {
-  return std::array<std::string_view, 16>{"packages", "network", "hosts",     "sysctl",   "limits", "modules",
-                                          "governor", "rdma",    "qos",       "ipoib",    "opensm", "nccl",
-                                          "console",  "ssh",     "exporters", "leftovers"};
+  return std::array<std::string_view, 17>{"packages", "network",  "hosts", "sysctl",    "limits",   "modules",
+                                          "governor", "services", "rdma",  "qos",       "ipoib",    "opensm",
+                                          "nccl",     "console",  "ssh",   "exporters", "leftovers"};
 }
 
 // The worst that may happen while it is made, when all goes as it should.
@@ -136,6 +137,9 @@ struct Setting {
   std::string reason = {};  // why one wants it, a sentence
   Risk risk = Risk::kNone;
   bool reboot = false;  // it is true after the next boot only
+  // cluster.yaml asks for it. Else verify wants it of every such node, and it is made only where a need is
+  // known not to be met.
+  bool asked = true;
   std::vector<Need> needs = {};
   std::vector<DesiredFile> files = {};
   std::vector<Contradiction> contradictions = {};
@@ -147,6 +151,7 @@ struct Setting {
     field("reason", &Setting::reason);
     field("risk", &Setting::risk);
     field("reboot", &Setting::reboot);
+    field("asked", &Setting::asked);
     field("needs", &Setting::needs);
     field("files", &Setting::files);
     field("contradictions", &Setting::contradictions);

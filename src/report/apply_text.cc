@@ -77,6 +77,25 @@ std::string apply_text(const ApplyOutcome& outcome) {
   return text + reasons_text(outcome.nodes);
 }
 
+std::string reboot_text(const RebootOutcome& outcome) {
+  std::string text;
+  std::vector<std::string> left;
+  for (const RebootedNode& one : outcome.nodes) {
+    const std::string name = printable(one.node);
+    if (one.state == RebootState::kWell)
+      text += fmt::format("{}: rebooted, and as it shall be, after {:.0f} s\n", name, one.seconds);
+    else if (one.state == RebootState::kNotWell)
+      text += fmt::format("{}: REBOOTED AND NOT WELL: {}\n", name, printable_lines(one.why.text));
+    else if (!one.why.text.empty())
+      text += fmt::format("{}: not rebooted: {}\n", name, printable_lines(one.why.text));
+    else
+      left.push_back(one.node);
+  }
+  if (!left.empty())
+    text += fmt::format("{}: not rebooted, since one before was not well\n", listed_hosts(left));
+  return text;
+}
+
 std::string history_text(const std::vector<NodeHistory>& histories) {
   std::map<std::string, std::map<std::string_view, ToldApply>, std::greater<>> by_id;  // the latest first
   std::string text;

@@ -9,6 +9,7 @@
 namespace railbed {
 
 std::string apply_text(const ApplyOutcome& outcome);
+std::string reboot_text(const RebootOutcome& outcome);
 std::string history_text(const std::vector<NodeHistory>& histories);
 
 }  // namespace railbed

@@ -60,6 +60,8 @@ std::string_view risk_text(Risk risk) {
 class ChangeText {
  public:
   ChangeText(const NodeChange& change, const PlanTextOptions& options) {
+    for (const PlannedFinding& one : change.answers)
+      line("mends", fmt::format("{}: {}", one.rule, one.message));
     line("why", change.reason + (change.reason.empty() ? "" : "."));
     for (const Need& need : change.unmet)
       line("now", need.what + (need.found.empty() ? " is not so" : ": " + need.found));
@@ -166,6 +168,26 @@ std::string shared_titles(const ClusterPlan& plan, std::string_view label,
   return text;
 }
 
+// Equal ones of several nodes once.
+std::string unanswered_text(const ClusterPlan& plan) {
+  if (plan.unanswered.empty()) return "";
+  std::vector<const PlannedFinding*> first;
+  std::map<std::string_view, std::vector<std::string>> nodes;
+  for (const PlannedFinding& one : plan.unanswered) {
+    auto& those = nodes[one.rule];
+    if (those.empty()) first.push_back(&one);
+    if (!one.node.empty() && std::ranges::find(those, one.node) == those.end()) those.push_back(one.node);
+  }
+  std::string text = fmt::format("\n{} that no setting mends; `railbed explain RULE` says what does:\n",
+                                 counted(plan.unanswered.size(), "finding"));
+  for (const PlannedFinding* one : first) {
+    const auto& those = nodes[one->rule];
+    text += fmt::format("  {:<22} {}\n", one->rule, printable(one->message));
+    if (those.size() > 1) text += fmt::format("  {:<22} on {}\n", "", listed_hosts(those));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string plan_text(const ClusterPlan& plan, const PlanTextOptions& options) {
@@ -179,8 +201,10 @@ std::string plan_text(const ClusterPlan& plan, const PlanTextOptions& options) {
   for (const ToldChange& one : told_once(plan, options))
     text +=
         fmt::format("\n{}{}{}\n    on    {}\n{}", bold, one.title, plain, listed_hosts(one.nodes), one.text);
-  const std::string waiting = shared_titles(plan, "waits for a reboot or a new login:", &NodePlan::awaiting_reboot);
+  const std::string waiting =
+      shared_titles(plan, "waits for a reboot or a new login:", &NodePlan::awaiting_reboot);
   if (!waiting.empty()) text += "\n" + waiting;
+  text += unanswered_text(plan);
   if (options.all) {
     const std::string met = shared_titles(plan, "as it shall be:", &NodePlan::met);
     if (!met.empty()) text += "\n" + met;

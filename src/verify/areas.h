@@ -12,6 +12,7 @@ std::span<const Rule> node_rules();          // does it answer, is it what clust
 std::span<const Rule> tuning_rules();        // memory, disk space, processors, clock
 std::span<const Rule> system_rules();        // what hangs, what is full or frozen
 std::span<const Rule> upkeep_rules();        // the next boot
+std::span<const Rule> after_reboot_rules();  // what railbed changed, after a boot
 std::span<const Rule> reach_rules();         // the firewall, names
 std::span<const Rule> vlan_rules();          // rails on VLANs
 std::span<const Rule> shaper_rules();        // queue disciplines that hold rails back

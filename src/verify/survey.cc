@@ -133,6 +133,12 @@ std::string RailEnd::where() const { return name + " of " + *node; }
 
 std::string RailEnd::rdma_where() const { return rdma_name() + " of " + *node; }
 
+bool NodeView::has_nvswitch() const {
+  return items(facts->gpus.devices).size() >= 8 && std::ranges::all_of(gpu_models, [](const GpuModel* model) {
+           return model != nullptr && model->nvswitch;
+         });
+}
+
 bool NodeView::needs_rdma() const {
   return !adapters().empty() || std::ranges::any_of(ends, &RailEnd::wants_rdma);
 }

@@ -60,6 +60,8 @@ struct NodeView {
   bool has_accelerators() const { return !gpus().empty() || !adapters().empty(); }
   // It has an RDMA adapter, or an end that wants RDMA.
   bool needs_rdma() const;
+  // All GPUs are of boards that join them by NVSwitch: they wait for the fabric manager.
+  bool has_nvswitch() const;
   const Expectations& expect() const;
   const std::vector<PciDevice>& pci() const;  // empty when it could not be read
   const std::vector<const PciDevice*>& gpus() const { return gpus_on_pci; }

@@ -29,12 +29,27 @@ struct ClockReading {
   }
 };
 
+// What a node shows of the applies that changed it.
+struct AfterReboot {
+  std::string error = {};              // why nobody could look; empty: it was looked at
+  std::string apply = {};              // the last that was kept; empty: none
+  bool this_boot = false;              // the node has not started anew since
+  std::vector<std::string> lost = {};  // what is not as cluster.yaml says
+  static void fields(auto&& field) {
+    field("error", &AfterReboot::error);
+    field("apply", &AfterReboot::apply);
+    field("this_boot", &AfterReboot::this_boot);
+    field("lost", &AfterReboot::lost);
+  }
+};
+
 struct Evidence {
   Cluster cluster;  // empty nodes and rails: nothing is expected, rules use tables and majority
   std::map<std::string, Facts> nodes;  // by node name
   std::vector<Unreachable> unreachable;
   std::vector<Measurement> measurements;
-  std::map<std::string, ClockReading> clocks;  // by node name; those that were read
+  std::map<std::string, ClockReading> clocks;            // by node name; those that were read
+  std::map<std::string, AfterReboot> after_reboot = {};  // likewise; of `railbed verify --after-reboot` only
 };
 
 struct Verdict {

@@ -83,7 +83,7 @@ class ApplyTest:
         return running
 
     def latest_state(self, node):
-        status, output = self.pair.run(node, 'sudo sh -c "cd /var/lib/railbed/apply && cat $(ls -d 2* | tail -1)/state"')
+        status, output = self.pair.run(node, """sudo sh -c 'cd /var/lib/railbed/apply && cat "$(ls -d 2* | tail -1)/state"'""")
         return output.strip() if status == 0 else ''
 
     def wait_for(self, state, node, seconds):
@@ -212,9 +212,9 @@ class Trouble(ApplyTest, unittest.TestCase):
     def test_the_management_network_that_is_cut(self):
         """Refused; and where it is forced, the nodes come back by themselves."""
         text = pathlib.Path(self.pair.cluster).read_text()
-        self.assertIn('\nconfigure:', text)
+        self.assertIn('configure: {', text)
         wrong = self.pair.folder / 'wrong.yaml'
-        wrong.write_text(text.replace('\nconfigure:', '\nconfigure:\n  management_interface: eth0\n  management_address: 10.9.9.1/24', 1))
+        wrong.write_text(text.replace('configure: {', 'configure: {management_interface: eth0, management_address: 10.9.9.1/24, ', 1))
         refused = self.railbed('apply', '--yes', '--only', 'network', status=3, cluster=wrong)
         self.assertIn('--management', refused.stderr)
         self.applied('--management', '--only', 'network', status=2, cluster=wrong)

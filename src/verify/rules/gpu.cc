@@ -187,15 +187,9 @@ void driver_expected(const Survey& survey, Judge& judge) {
   });
 }
 
-bool has_nvswitch(const NodeView& node) {
-  return items(node.facts->gpus.devices).size() >= 8 &&
-         std::ranges::all_of(node.gpu_models,
-                             [](const GpuModel* model) { return model != nullptr && model->nvswitch; });
-}
-
 void fabric_manager(const Survey& survey, Judge& judge) {
   each_node(survey, judge, "nvidia-fabricmanager", its_gpus, [](Case& one, const NodeView& node) {
-    if (!has_nvswitch(node)) return one.not_applicable("no NVSwitch board");
+    if (!node.has_nvswitch()) return one.not_applicable("no NVSwitch board");
     if (one.lacks_systemd(node)) return;
     const Service* service = find_service(node, {"nvidia-fabricmanager"});
     const std::string state = service == nullptr ? "not installed" : service->active_state;
@@ -228,7 +222,7 @@ Remedy equal_versions(const NodeView& node, const std::string& manager, const st
 
 void fabric_manager_version(const Survey& survey, Judge& judge) {
   each_node(survey, judge, "nvidia-fabricmanager", its_gpus, [](Case& one, const NodeView& node) {
-    if (!has_nvswitch(node)) return one.not_applicable("no NVSwitch board");
+    if (!node.has_nvswitch()) return one.not_applicable("no NVSwitch board");
     const Gpus& gpus = node.facts->gpus;
     const std::string* manager = one.read_if_there(gpus.fabric_manager, "not installed, or not recorded");
     if (manager == nullptr) return;

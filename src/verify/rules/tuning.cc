@@ -200,7 +200,7 @@ void automatic_upgrades(const Survey& survey, Judge& judge) {
               .expected = "not active",
               .observed = "active",
               .remedy = {"Switch it off and upgrade all nodes together.",
-                         {"systemctl disable --now unattended-upgrades"}}});
+                         {"systemctl disable --now apt-daily-upgrade.timer unattended-upgrades"}}});
   });
 }
 

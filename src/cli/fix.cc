@@ -1,0 +1,81 @@
+// railbed fix: verify, make what answers its findings, verify again.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "base/text.h"
+#include "base/wipe.h"
+#include "campaign/gather.h"
+#include "cli/applying.h"
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "report/findings.h"
+#include "verify/rule.h"
+
+namespace railbed {
+namespace {
+
+std::string check_rule(const std::string& id) {
+  if (find_rule(id) != nullptr) return "";
+  std::vector<std::string_view> ids;
+  for (const Rule& rule : all_rules()) ids.push_back(rule.id);
+  const auto near = closest(id, ids);
+  return near ? fmt::format("no rule \"{}\", did you mean \"{}\"?", id, *near)
+              : fmt::format("no rule \"{}\"; see: railbed rules", id);
+}
+
+// What is left, seen by new eyes.
+int verify_again(const ApplyCommand& command) {
+  const auto evidence = gather_evidence(request_of(command.said).sources, command.reach, terminal_caller());
+  if (!evidence) return report(evidence.error());
+  const Verdict verdict = verify(*evidence);
+  Run about;
+  about.cluster = evidence->cluster.name;
+  about.nodes = evidence->nodes.size() + evidence->unreachable.size();
+  TextOptions options;
+  options.colour = use_colour(STDOUT_FILENO);
+  if (!command.said.json) fmt::print("\nVerified again:\n{}", render_text(verdict, about, options));
+  return verdict.exit_code();
+}
+
+int run_fix(const ApplyCommand& command) {
+  const Applied applied = look_and_apply(command);
+  if (applied.status != kExitClean || !applied.changed) return applied.status;
+  return verify_again(command);
+}
+
+}  // namespace
+
+Action declare_fix(CLI::App& app) {
+  auto command = std::make_shared<ApplyCommand>();
+  command->said.request.fix = true;
+  add_applying_options(app, *command);
+  app.add_option_function<std::vector<std::string>>(
+         "--rule",
+         [command](const std::vector<std::string>& rules) {
+           command->said.request.rules.insert(rules.begin(), rules.end());
+         },
+         "the findings of these rules alone, as in --rule net.mtu,host.governor")
+      ->delimiter(',')
+      ->check(check_rule)
+      ->type_name("RULE");
+  app.footer(
+      "\nLooks at the nodes, takes of `railbed plan` what answers a finding of `railbed verify`, shows it, asks,\n"
+      "and makes it true as `railbed apply` does: on all nodes or on none, and back where it fails. Then it\n"
+      "verifies again. The management network is never touched. Findings that no setting mends are listed:\n"
+      "`railbed explain RULE` says what does. `railbed plan --fix` shows the plan and stops there. Examples:\n"
+      "  railbed fix cluster.yaml\n"
+      "  railbed fix cluster.yaml gpu3 --rule net.mtu\n\n"
+      "Exit codes: those of `railbed verify` afterwards; 1 nothing was changed since nobody agreed, 2 it was\n"
+      "taken back, 3 it could not be begun.");
+  return [command] {
+    const int status = run_fix(*command);
+    wipe(command->reach.sudo_password);
+    return status;
+  };
+}
+
+}  // namespace railbed
