@@ -39,7 +39,7 @@ Reading<CommandOutput> run_here(const std::vector<std::string>& words, std::chro
 Result<SlurmAnswer> look_at_slurm() {
   const auto running = run_here({"pgrep", "-x", "slurmd"}, kAnswerDeadline);
   if (!running.ok() || running->exit_code != 0) return SlurmAnswer{};
-  const auto now = ask_slurm(slurm_node_name(), run_here);
+  const auto now = ask_slurm(slurm_host_name(), run_here);
   if (!now) return fail(now.error());
   return SlurmAnswer{true, now->drained, now->drained && now->reason.starts_with(kRebootMark), now->busy};
 }
@@ -63,11 +63,11 @@ Result<void> drain_for_reboot(std::string_view payload, const SlurmAnswer& now) 
   const auto asked = json::read<SlurmDrainAsked>(payload);
   if (!asked) return fail(asked.error(), "drain");
   if (now.drained) return {};
-  return drain(slurm_node_name(), fmt::format("{}asked for by {}", kRebootMark, asked->who), run_here);
+  return drain(slurm_host_name(), fmt::format("{}asked for by {}", kRebootMark, asked->who), run_here);
 }
 
 Result<void> resume_after_reboot(std::string_view, const SlurmAnswer& now) {
-  return now.ours ? resume(slurm_node_name(), run_here) : Result<void>();
+  return now.ours ? resume(slurm_host_name(), run_here) : Result<void>();
 }
 
 // --- on the controller ---
@@ -120,6 +120,7 @@ class Turn {
     return answer->boot;
   }
 
+  std::chrono::seconds settling() const { return std::min(kSettles, std::chrono::seconds(choice_.seconds)); }
   bool stopped() const { return caller_.stop.stop_requested(); }
   // Until `done` says so, or the time is up, or somebody stops it.
   template <class Done>
@@ -220,7 +221,7 @@ class Turn {
   // A node that has just begun to answer still starts its services.
   Result<void> wait_until_well(const Failures& before) const {
     std::vector<std::string> faults;
-    const bool well = wait_for(kSettles, "looking at it after its reboot",
+    const bool well = wait_for(settling(), "looking at it after its reboot",
                                [&] { return (faults = faults_now(before)).empty(); });
     if (well) return {};
     if (faults.size() > kMostTold) {
@@ -235,7 +236,7 @@ class Turn {
   Result<void> resume_node() const {
     if (!in_slurm_) return {};
     Result<SlurmAnswer> last = SlurmAnswer{};
-    const bool resumed = wait_for(kSettles, "back into Slurm", [&] {
+    const bool resumed = wait_for(settling(), "back into Slurm", [&] {
       last = ask<SlurmAnswer>(kSlurmResume);
       return last && last->member && !last->ours;
     });

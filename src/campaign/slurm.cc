@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/text.h"
 #include "host/host_name.h"
@@ -86,8 +85,7 @@ std::string reason_of(std::string_view mark, std::string_view line) {
 
 }  // namespace
 
-std::string slurm_node_name() {
-  if (const char* name = std::getenv("SLURMD_NODENAME"); name != nullptr && *name != '\0') return name;
+std::string slurm_host_name() {
   const std::string name = host_name();
   return name.empty() ? "localhost" : name.substr(0, name.find('.'));
 }

@@ -50,8 +50,8 @@ struct SlurmStep {
 // at most kSlurmLineBytes.
 SlurmStep slurm_step(const Verdict& verdict, const std::string& line, const SlurmNode& now);
 
-// SLURMD_NODENAME, which slurmd sets, else the host name up to its first dot.
-std::string slurm_node_name();
+// What Slurm calls this node unless somebody named it otherwise: the host name up to its first dot.
+std::string slurm_host_name();
 
 using RunProgram = std::function<Reading<CommandOutput>(const std::vector<std::string>& words,
                                                         std::chrono::milliseconds deadline)>;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "host/process.h"
 #include "report/escape.h"
 #include "report/findings.h"
@@ -17,6 +19,11 @@ std::string could_not_look(const Error& error, std::size_t most) {
 }
 
 }  // namespace
+
+std::string slurm_node_name() {
+  const char* const name = std::getenv("SLURMD_NODENAME");
+  return name != nullptr && *name != '\0' ? name : slurm_host_name();
+}
 
 std::string slurm_text(const std::string& node, const std::string& line, const SlurmStep& step) {
   switch (step.outcome) {

@@ -9,6 +9,9 @@
 
 namespace railbed {
 
+// SLURMD_NODENAME, which slurmd sets, else slurm_host_name().
+std::string slurm_node_name();
+
 // For Slurm: drains or undrains `node`, prints one line. 0, also with warnings; 2 with failures; 3 when
 // looking or telling failed.
 int report_to_slurm(const std::string& node, const Result<Verdict>& verdict);

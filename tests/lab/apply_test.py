@@ -101,6 +101,11 @@ class ApplyTest:
             time.sleep(10)
         self.fail(done.stdout + done.stderr)
 
+    def after_reboot(self, rule):
+        """What the rule says of each node."""
+        done = self.railbed('verify', '--after-reboot', '--json')
+        return {one['node']: one['status'] for one in json.loads(done.stdout)['findings'] if one['rule'] == rule}
+
     def on_both(self, command):
         for node in NODES:
             status, output = self.pair.run(node, command)
@@ -133,9 +138,15 @@ class Whole(ApplyTest):
         # railbed's own unit makes the RDMA device of the rail now; the lab's would want to make it, too.
         self.on_both('sudo systemctl disable lab-rxe.service')
         self.addCleanup(self.on_both, 'sudo systemctl enable lab-rxe.service')
+        self.assertEqual(self.after_reboot('host.rebooted'), dict.fromkeys(NODES, 'warn'))
+        done = self.pair.railbed('apply', self.pair.cluster, '--yes', '--reboot-all', '--connect-timeout', '45', timeout=1000)
+        self.assertEqual(done.returncode, 0, done.stdout[-4000:] + done.stderr[-4000:])
         for node in NODES:
-            self.pair.reboot(node)
+            self.assertIn(f'{node}: rebooted, and as it shall be', done.stdout)
+            self.pair.come_back(node)
             self.assertNotIn('railbed', self.pair.run(node, 'systemctl --failed --no-legend')[1])
+        self.assertEqual(self.after_reboot('host.rebooted'), dict.fromkeys(NODES, 'pass'))
+        self.assertEqual(self.after_reboot('host.settings-kept'), dict.fromkeys(NODES, 'pass'))
         self.expect_rail()
         self.assertIn('netdev eth1', self.pair.run('node1', 'rdma link')[1])
         self.expect_nothing_to_do()
@@ -210,11 +221,11 @@ class Trouble(ApplyTest, unittest.TestCase):
         self.expect_bare()
 
     def test_the_management_network_that_is_cut(self):
-        """Refused; and where it is forced, the nodes come back by themselves."""
+        """Refused; and where it is forced, the nodes come back by themselves. The gateway's address as their own: no answer leaves them."""
         text = pathlib.Path(self.pair.cluster).read_text()
         self.assertIn('configure: {', text)
         wrong = self.pair.folder / 'wrong.yaml'
-        wrong.write_text(text.replace('configure: {', 'configure: {management_interface: eth0, management_address: 10.9.9.1/24, ', 1))
+        wrong.write_text(text.replace('configure: {', 'configure: {management_interface: eth0, management_address: 10.0.2.2/24, ', 1))
         refused = self.railbed('apply', '--yes', '--only', 'network', status=3, cluster=wrong)
         self.assertIn('--management', refused.stderr)
         self.applied('--management', '--only', 'network', status=2, cluster=wrong)
