@@ -59,6 +59,25 @@ Result<void> start_detached(const std::vector<std::string>& words) {
   _exit(127);
 }
 
+std::chrono::seconds longest_steps(const ApplyRequest& request) {
+  return request.stays ? std::chrono::seconds(kLongestPackages) : kLongestSteps;
+}
+
+void wait_for_decision(const Transaction& transaction, std::chrono::milliseconds look_every) {
+  const ApplyRequest& request = transaction.journal().request;
+  const std::chrono::seconds patience(request.seconds);
+  const auto last = KeeperClock::now() + std::max(patience, longest_steps(request));
+  auto until = KeeperClock::now() + patience;
+  std::string heard = transaction.heard();
+  while (!transaction.decided() && KeeperClock::now() < until) {
+    std::this_thread::sleep_for(look_every);
+    if (std::string now = transaction.heard(); now != heard) {
+      heard = std::move(now);
+      until = std::min(KeeperClock::now() + patience, last);
+    }
+  }
+}
+
 // The process that holds the lock wrote its number into it.
 void end_keeper(WritableHost& host, const std::string& id) {
   if (has_systemd(host)) (void)host.run({"systemctl", "stop", keeper_unit(id) + ".service"});
@@ -106,8 +125,7 @@ Result<void> keep_apply(WritableHost& host, const std::string& id, std::chrono::
   if (transaction->state() != ApplyState::kStaged || transaction->decided())
     return transaction->finish(false);
   if (transaction->switch_over()) {
-    const auto until = KeeperClock::now() + std::chrono::seconds(transaction->journal().request.seconds);
-    while (!transaction->decided() && KeeperClock::now() < until) std::this_thread::sleep_for(look_every);
+    wait_for_decision(*transaction, look_every);
   }
   auto finished = transaction->finish(false);
   if (has_systemd(host) && finished) (void)host.run({"systemctl", "stop", timer_unit(id) + ".timer"});
@@ -118,8 +136,8 @@ Result<void> start_keeper(WritableHost& host, const Transaction& transaction) {
   const ApplyRequest& request = transaction.journal().request;
   const std::vector<std::string> keep = {own_program(), "agent", "--keep", request.id};
   if (!has_systemd(host)) return start_detached(keep);
-  const std::chrono::seconds steps = request.stays ? std::chrono::seconds(kLongestPackages) : kLongestSteps;
-  const auto after = std::chrono::seconds(request.seconds) + steps + kGrace;
+  // Its own steps, and as long again for those of others.
+  const auto after = std::chrono::seconds(request.seconds) + 2 * longest_steps(request) + kGrace;
   auto timer =
       started(host.run({"systemd-run", "--quiet", "--collect", "--unit=" + timer_unit(request.id),
                         fmt::format("--on-active={}s", after.count()), "--timer-property=AccuracySec=1s",

@@ -27,7 +27,8 @@ class ApplyLock {
   Fd fd_;
 };
 
-// Switches over, waits for the decision, carries it out. Without one in time it goes back.
+// Switches over, waits for the decision, carries it out. Without one in time it goes back; a controller that
+// still waits for other nodes gets more time (Transaction::hear), up to what the slowest of them may take.
 Result<void> keep_apply(WritableHost& host, const std::string& id,
                         std::chrono::milliseconds look_every = std::chrono::milliseconds(200));
 

@@ -131,6 +131,13 @@ Result<ApplyStatus> look(WritableHost& host, const ApplyAsked& asked) {
   return status_of(*transaction);
 }
 
+Result<ApplyStatus> wait_longer(WritableHost& host, const ApplyAsked& asked) {
+  auto transaction = Transaction::open(host, asked.id);
+  if (!transaction) return fail(transaction.error());
+  if (transaction->state() == ApplyState::kSwitched) transaction->hear();
+  return status_of(*transaction);
+}
+
 Result<ApplyStatus> switch_node(WritableHost& host, const ApplyAsked& asked) {
   auto transaction = Transaction::open(host, asked.id);
   if (!transaction) return fail(transaction.error());
@@ -231,6 +238,7 @@ Handlers apply_handlers() {
   handlers[std::string(kApplyRollback)] = answers<RollbackRequest>(stage_rollback);
   handlers[std::string(kApplySwitch)] = answers<ApplyAsked>(switch_node);
   handlers[std::string(kApplyLook)] = answers<ApplyAsked>(look);
+  handlers[std::string(kApplyWait)] = answers<ApplyAsked>(wait_longer);
   handlers[std::string(kApplyDecide)] = answers<ApplyDecided>(decide);
   handlers[std::string(kApplyHistory)] = history;
   handlers[std::string(kApplyFree)] = free;

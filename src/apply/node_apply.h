@@ -15,8 +15,10 @@ inline constexpr std::string_view kApplyStage = "apply.stage";        // ApplyRe
 inline constexpr std::string_view kApplyRollback = "apply.rollback";  // RollbackRequest → ApplyStatus
 inline constexpr std::string_view kApplySwitch = "apply.switch";      // ApplyAsked → ApplyStatus
 inline constexpr std::string_view kApplyLook = "apply.look";          // ApplyAsked → ApplyStatus
-inline constexpr std::string_view kApplyDecide = "apply.decide";      // ApplyDecided → ApplyStatus
-inline constexpr std::string_view kApplyHistory = "apply.history";    // nothing → ApplyHistory
+inline constexpr std::string_view kApplyWait =
+    "apply.wait";  // ApplyAsked → ApplyStatus: others are not ready
+inline constexpr std::string_view kApplyDecide = "apply.decide";    // ApplyDecided → ApplyStatus
+inline constexpr std::string_view kApplyHistory = "apply.history";  // nothing → ApplyHistory
 inline constexpr std::string_view kApplyFree =
     "apply.free";  // nothing → nothing; an error: somebody changes it
 inline constexpr std::string_view kApplyBoot = "apply.boot";      // nothing → BootAnswer

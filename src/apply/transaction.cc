@@ -405,6 +405,13 @@ Result<void> Transaction::restore_files() {
   return all;
 }
 
+void Transaction::hear() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  (void)put("heard", std::to_string(std::chrono::nanoseconds(now).count()));
+}
+
+std::string Transaction::heard() const { return text_of("heard"); }
+
 std::string boot_now(const WritableHost& host) {
   const auto file = host.read("/proc/sys/kernel/random/boot_id");
   return file && *file ? std::string(trim((*file)->content.bytes)) : "";

@@ -8,8 +8,9 @@
 //   dropped           reverting ──▶ reverted
 //
 // On the node, /var/lib/railbed/apply/ID/ holds `journal` (the request, the files as they were, what undoes
-// the steps; written once), `state` (one word), `decision` (the first that comes: commit or revert), `why`
-// and `log`. Each is there whole or not at all, so that whoever comes after a power cut knows what to do.
+// the steps; written once), `state` (one word), `decision` (the first that comes: commit or revert), `heard`
+// (when a controller last asked for more time), `why` and `log`. Each is there whole or not at all, so that
+// whoever comes after a power cut knows what to do.
 #pragma once
 
 #include <algorithm>
@@ -111,6 +112,10 @@ class Transaction {
   // The first decision counts, and is the answer. A commit wants a node that has switched.
   Result<Decision> decide(Decision decision);
   std::optional<Decision> decided() const;
+  // A controller reached this node after its switch and waits for others: its time begins anew. `heard`
+  // differs after each such word.
+  void hear();
+  std::string heard() const;
   // Carries the decision out; without one it is to go back. Again after a power cut: it does no harm.
   Result<void> finish(bool booting);
 

@@ -1,13 +1,18 @@
 #include "apply/transaction.h"
 
 #include <gtest/gtest.h>
+
 #include <sys/wait.h>
 #include <unistd.h>
+#include <chrono>
+#include <thread>
 
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <chrono>
 #include <map>
+#include <thread>
 
 #include "apply/boot_guard.h"
 #include "apply/keeper.h"
@@ -296,6 +301,26 @@ TEST(Keeper, GoesBackWithoutADecision) {
   ASSERT_TRUE(keep_apply(host, kFirst, std::chrono::milliseconds(20)));
   EXPECT_EQ(state_of(host, kFirst), ApplyState::kReverted);
   EXPECT_EQ(toy.state(), before);
+}
+
+TEST(Keeper, WaitsLongerForAControllerThatWaitsForOthers) {
+  ToyMachine toy;
+  prepare(toy);
+  WritableHost host = toy.host();
+  ASSERT_TRUE(stage_apply(host, sample_request()));
+  std::jthread controller([&toy] {
+    WritableHost own = toy.host();
+    while (state_of(own, kFirst) != ApplyState::kSwitched)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    auto seen = Transaction::open(own, kFirst);
+    for (int i = 0; i < 16; ++i) {  // longer than it would wait by itself
+      seen->hear();
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    }
+    EXPECT_TRUE(seen->decide(Decision::kCommit));
+  });
+  ASSERT_TRUE(keep_apply(host, kFirst, std::chrono::milliseconds(20)));
+  EXPECT_EQ(state_of(host, kFirst), ApplyState::kCommitted);
 }
 
 TEST(Keeper, DoesNotBeginWhatWasCalledOff) {

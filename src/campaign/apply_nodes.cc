@@ -33,6 +33,7 @@ constexpr std::chrono::hours kPackagesDeadline{2};
 constexpr int kPackagesWait = 3600;
 constexpr std::chrono::seconds kProveDeadline{30};
 constexpr std::chrono::milliseconds kAskAgain{1000};
+constexpr std::chrono::seconds kTellAgain{5};
 
 bool is_good(const Statuses& statuses) {
   return std::ranges::all_of(statuses, [](const auto& one) { return one.second.has_value(); });
@@ -252,8 +253,19 @@ class Batch {
         return status && reached(status->state);
       });
       if (pending.empty() || ApplyClock::now() > until) return all;
+      keep_waiting(pending, asked);
       std::this_thread::sleep_for(kAskAgain);
     }
+  }
+  // Those that have switched wait with us for the others.
+  void keep_waiting(const NodeNames& pending, const std::string& asked) {
+    if (ApplyClock::now() - told_to_wait_ < kTellAgain) return;
+    NodeNames waiting;
+    std::ranges::copy_if(nodes_, std::back_inserter(waiting), [&](const std::string& node) {
+      return std::ranges::find(pending, node) == pending.end();
+    });
+    if (!waiting.empty()) (void)fresh_.ask(waiting, kApplyWait, asked, kLookDeadline, telling("waiting"));
+    told_to_wait_ = ApplyClock::now();
   }
   Statuses wait_for_end() {
     return wait_for([](ApplyState state) { return !is_open(state); }, kEndDeadline, "ending");
@@ -298,6 +310,7 @@ class Batch {
   FreshConnections fresh_;
   Statuses statuses_;
   std::string problem_;
+  ApplyClock::time_point told_to_wait_ = ApplyClock::now();
 };
 
 // Stage, switch, prove, ask, commit; false: it was taken back, and `outcome.why` says why.
