@@ -1,13 +1,9 @@
 #include "apply/transaction.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
-
 #include <sys/wait.h>
 #include <unistd.h>
-#include <chrono>
-#include <thread>
-
-#include <fmt/format.h>
 
 #include <cerrno>
 #include <chrono>

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -34,6 +35,7 @@ constexpr int kPackagesWait = 3600;
 constexpr std::chrono::seconds kProveDeadline{30};
 constexpr std::chrono::milliseconds kAskAgain{1000};
 constexpr std::chrono::seconds kTellAgain{5};
+constexpr double kMostClockOffset = 300;  // seconds
 
 bool is_good(const Statuses& statuses) {
   return std::ranges::all_of(statuses, [](const auto& one) { return one.second.has_value(); });
@@ -372,6 +374,16 @@ Result<void> check_apply(const ClusterPlan& plan, const ApplyChoice& choice) {
                   fmt::format("nothing was changed, since a node could not be planned: {}: {}\n"
                               "Mend it, or name the nodes that are to change.",
                               node.node, node.error));
+    // Signatures of packages and certificates look false then, and histories out of order.
+    const bool sets_clock = std::ranges::all_of(
+        node.changes, [](const NodeChange& one) { return one.section == Section::kServices; });
+    if (std::abs(node.clock_offset) > kMostClockOffset && !sets_clock)
+      return fail(
+          ErrorKind::kUnavailable,
+          fmt::format("nothing was changed, since the clock of {} is {:.0f} s {} ours.\n"
+                      "Set it first: `railbed apply --only services` starts its time service where it "
+                      "has one that does not run; or there, by `timedatectl set-time`.",
+                      node.node, std::abs(node.clock_offset), node.clock_offset > 0 ? "ahead of" : "behind"));
     for (const NodeChange& change : node.changes) {
       if (!change.held.empty() && !choice.skip_held)
         return fail(ErrorKind::kUnavailable,

@@ -26,7 +26,8 @@ struct ApplyChoice {
   std::function<bool(std::string_view question)> confirm = {};  // before the commit; empty: nobody is asked
 };
 
-// Why it is not begun: a node that could not be planned, held changes, the management network.
+// Why it is not begun: a node that could not be planned, a clock that is minutes off, held changes, the
+// management network.
 Result<void> check_apply(const ClusterPlan& plan, const ApplyChoice& choice);
 
 // The plan with the changes that `wanted` picks.

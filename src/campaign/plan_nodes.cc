@@ -68,6 +68,7 @@ class LiveNodes {
     Surveyed surveyed = survey_nodes(fleet_, caller_, {}, quiet);
     evidence.nodes = std::move(surveyed.facts);
     evidence.unreachable = std::move(surveyed.unreachable);
+    evidence.clocks = std::move(surveyed.clocks);
   }
 
   StatesByNode files(const std::map<std::string, std::vector<std::string>, std::less<>>& paths) {
@@ -126,8 +127,12 @@ struct Planner {
     static const FileStates kNone;
     const auto own = states.find(made.node);
     const Target target{wide, *wide.survey.find(made.node), made.platform};
-    return plan_node(target, made.settings, own == states.end() ? kNone : own->second,
-                     {.take_over = request.take_over, .leftovers = request.only.empty()});
+    NodePlan plan = plan_node(target, made.settings, own == states.end() ? kNone : own->second,
+                              {.take_over = request.take_over, .leftovers = request.only.empty()});
+    const auto& clocks = wide.survey.evidence.clocks;
+    if (const auto clock = clocks.find(made.node); clock != clocks.end())
+      plan.clock_offset = clock->second.offset_seconds;
+    return plan;
   }
 };
 

@@ -106,6 +106,7 @@ struct NodePlan {
   std::vector<std::string> met = {};  // titles of settings that need nothing
   std::vector<std::string> awaiting_reboot =
       {};                     // likewise, of settings that are true after the next boot or login
+  double clock_offset = 0;    // seconds ahead of the clock of who asked; 0 also where nobody compared them
   bool wants_reboot = false;  // one of these wants a boot: a new login does not do
   static void fields(auto&& field) {
     field("node", &NodePlan::node);
@@ -114,6 +115,7 @@ struct NodePlan {
     field("changes", &NodePlan::changes);
     field("met", &NodePlan::met);
     field("awaiting_reboot", &NodePlan::awaiting_reboot);
+    field("clock_offset", &NodePlan::clock_offset);
     field("wants_reboot", &NodePlan::wants_reboot);
   }
 };
