@@ -8,6 +8,7 @@
 #include "apply/node_apply.h"
 #include "base/json.h"
 #include "bench/engines/handlers.h"
+#include "campaign/job_handlers.h"
 #include "campaign/plan_nodes.h"
 #include "facts/facts.h"
 #include "facts/file_state.h"
@@ -63,6 +64,7 @@ Handlers agent_handlers() {
   handlers["files"] = files;
   handlers["clock"] = clock_now;
   handlers.merge(apply_handlers());
+  handlers.merge(job_handlers());
   return handlers;
 }
 
