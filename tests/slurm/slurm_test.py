@@ -197,7 +197,7 @@ def check_launch(slurm):
                                 env=slurm.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def tasks():
-        return [path for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if b"sleep\x004711" in read(path)]
+        return [path for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if b"sleep\x004712" in read(path)]
 
     def step_is_over():
         return not tasks() and not subprocess.run(["squeue", "-h"], env=slurm.environment, capture_output=True).stdout
@@ -206,7 +206,7 @@ def check_launch(slurm):
     printed, errors = running.communicate(timeout=60)
     assert running.returncode == 0, errors
     assert sorted(printed.splitlines()) == ["[srun] 0 on gpu1 at 10.0.0.1", "[srun] 1 on gpu2 at 10.0.0.1"], printed
-    running = start("[ $SLURM_PROCID = 0 ] || exit 6; exec sleep 4711")
+    running = start("[ $SLURM_PROCID = 0 ] || exit 6; exec sleep 4712")
     wait_for("a task that waits", tasks)
     for task in tasks():
         os.kill(int(task.parent.name), signal.SIGTERM)
@@ -214,7 +214,7 @@ def check_launch(slurm):
     assert running.returncode == 2 and "railbed: srun: exit status" in errors, errors
     wait_for("no step", step_is_over)
     for number in (signal.SIGINT, signal.SIGKILL):
-        running = start("exec sleep 4711")
+        running = start("exec sleep 4712")
         wait_for("two tasks", lambda: len(tasks()) == 2)
         running.send_signal(number)
         running.communicate(timeout=60)
