@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What `railbed launch` prints is what shells, Open MPI and YAML libraries read: every rank gets its own node's variables,
-and no argument is changed on the way."""
+and no argument is changed on the way. With --exec, srun and nodes that are this machine are started here."""
 import os
 import pathlib
 import shlex
@@ -76,11 +76,49 @@ def files_hold_the_arguments(folder):
         assert box["resources"]["limits"] == {"nvidia.com/gpu": "2"}, box
 
 
+def run_here(folder, program, *words, **variables):
+    """What launch --exec does with a `program` of ours in PATH."""
+    (folder / "bin").mkdir(exist_ok=True)
+    (folder / "bin" / program).write_text(f"#!/bin/sh\necho in $(pwd) $MASTER_ADDR\nprintf '%s\\n' \"$@\"\nexit {variables.get('CODE', 0)}\n")
+    (folder / "bin" / program).chmod(0o755)
+    return subprocess.run([RAILBED, "launch", variables.get("LAUNCHER", program), str(folder / "cluster.yaml"), "--no-look", "--exec", *words],
+                          capture_output=True, text=True, cwd=folder,
+                          env=os.environ | {"PATH": f"{folder}/bin:{os.environ['PATH']}"})
+
+
+def srun_is_started_here(folder):
+    done = run_here(folder, "srun", "--", "train", ODD)
+    printed = done.stdout.splitlines()
+    assert done.returncode == 0, done.stderr
+    assert printed[0] == f"[srun] in {folder} 10.0.0.1" and printed[-1] == f"[srun] {ODD}", printed
+    done = run_here(folder, "srun", "--", "train", CODE=4)
+    assert done.returncode == 2 and done.stderr.splitlines()[-1] == "railbed: srun: exit status 4", done.stderr
+
+
+def docker_is_started_on_the_nodes(folder):
+    (folder / "cluster.yaml").write_text(CLUSTER.replace("[a, b]", "[{name: a, local: true}, {name: b, local: true}]"))
+    done = run_here(folder, "docker", "--container", "docker", "--image", "i", "--", ODD, LAUNCHER="torchrun")
+    assert done.returncode == 0, done.stderr
+    for node in "ab":
+        printed = [line.removeprefix(f"[{node}] ") for line in done.stdout.splitlines() if line.startswith(f"[{node}] ")]
+        assert printed[1:3] == ["run", "--rm"] and printed[-1] == ODD, printed
+
+
+def files_are_not_started(folder):
+    for form, what in (("compose", "docker compose --file FILE up"), ("kubernetes", "kubectl apply --filename FILE")):
+        done = run_here(folder, "torchrun", "--container", form, "--image", "i", "--", "x")
+        assert done.returncode == 64 and what in done.stderr, done.stderr
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "cluster.yaml").write_text(CLUSTER)
         shells_read_words(folder)
+        srun_is_started_here(folder)
+        files_are_not_started(folder)
+        docker_is_started_on_the_nodes(folder)
+        (folder / "cluster.yaml").write_text(CLUSTER)
         if yaml:
             files_hold_the_arguments(folder)
         if shutil.which("mpirun"):

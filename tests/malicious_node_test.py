@@ -55,6 +55,8 @@ def answer_of(mode, method):
         return ANSWER, (b"[" + b"1," * (30 << 20) + b"1]" if mode == "huge" else b'{"nanoseconds":%d}' % time.time_ns())
     if method == "hello":
         return ANSWER, json.dumps({"version": "0" + POISON, "architecture": "x86_64", "pid": 1, "node": POISON}).encode()
+    if method.startswith("launch.") and mode in ("liar", "texts"):
+        return ANSWER, json.dumps({"output": [{"error": True, "lines": POISON + "\n"}, {"lines": POISON}], "status": 1}).encode()
     if mode == "liar":
         lie = {key: POISON for key in ("session", "library", "error", "step", "cause", "stage", "remedy", "token", "text")}
         lie |= {"port": 65535, "ended": True, "results": [POISON, "{}", json.dumps({"text": POISON})], "trouble": POISON,
@@ -98,6 +100,7 @@ COMMANDS = {
     "apply": ("apply", "cluster.yaml", "--yes", "--timeout", "30"),
     "history": ("history", "cluster.yaml"),
     "init": ("init", "evil1", "evil2", "-o", "new.yaml"),
+    "launch": ("launch", "torchrun", "cluster.yaml", "--exec", "--", "train.py"),
     "bench tcp": ("bench", "tcp", "evil1", "evil2", "--cluster", "cluster.yaml"),
     "bench rdma": ("bench", "rdma", "evil1", "evil2", "--cluster", "cluster.yaml", "--json"),
     "bench pairs": ("bench", "pairs", "cluster.yaml"),

@@ -8,6 +8,7 @@
 #include "apply/node_apply.h"
 #include "base/json.h"
 #include "bench/engines/handlers.h"
+#include "campaign/job_handlers.h"
 #include "campaign/plan_nodes.h"
 #include "campaign/reboot_nodes.h"
 #include "facts/facts.h"
@@ -65,6 +66,7 @@ Handlers agent_handlers() {
   handlers["clock"] = clock_now;
   handlers.merge(apply_handlers());
   handlers.merge(slurm_handlers());
+  handlers.merge(job_handlers());
   return handlers;
 }
 

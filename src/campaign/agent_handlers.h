@@ -14,7 +14,7 @@ struct ClockNow {
 };
 
 // hello → {"version", "architecture", "pid", "node"}: who answers. facts → facts/facts.h of this machine.
-// clock → ClockNow. bench.…: bench/engines/handlers.h.
+// clock → ClockNow. bench.…: bench/engines/handlers.h. launch.…: campaign/job_handlers.h.
 Handlers agent_handlers();
 
 // Answers them on this process's standard input and output until the input ends. Answers how many handlers

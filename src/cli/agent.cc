@@ -11,16 +11,18 @@
 #include "campaign/agent_handlers.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
+#include "host/supervisor.h"
 
 namespace railbed {
 
 namespace {
 
-// What a node starts by itself while it is changed (apply/keeper.h).
+// What a node starts by itself: while it is changed (apply/keeper.h), and above a program of the user's.
 struct AgentAlone {
   std::string keep;
   std::string recover;
   bool booting = false;
+  bool supervise = false;
 };
 
 int keep_alone(const AgentAlone& alone) {
@@ -42,6 +44,7 @@ Action declare_agent(CLI::App& app) {
   app.add_option("--keep", alone->keep, "carry out this apply, and take it back if nobody commits it");
   app.add_option("--recover", alone->recover, "take back this apply if it is open still; all: any");
   app.add_flag("--booting", alone->booting, "with --recover: the network is not up yet");
+  app.add_flag("--supervise", alone->supervise, "start the program that stdin names, and end it with stdin");
   app.footer(
       "Started by the other commands on each node, through ssh. It reads framed requests on stdin, "
       "answers on\n"
@@ -49,6 +52,7 @@ Action declare_agent(CLI::App& app) {
       "docs/reference/agent-protocol.md has the frames.");
   return [alone] {
     if (!alone->keep.empty() || !alone->recover.empty()) return keep_alone(*alone);
+    if (alone->supervise) return supervise(STDIN_FILENO);
     if (isatty(STDIN_FILENO) == 1)
       return report(
           {ErrorKind::kBadInput,

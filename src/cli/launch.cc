@@ -1,14 +1,21 @@
-// railbed launch: the exact commands that start a job on the nodes of a cluster.
+// railbed launch: the exact commands that start a job on the nodes of a cluster, printed or run.
 #include "configure/launch.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <map>
 #include <memory>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "campaign/gather.h"
+#include "campaign/launch_nodes.h"
 #include "cli/command.h"
 #include "cli/enum_words.h"
 #include "cli/fleet_options.h"
@@ -25,10 +32,23 @@ struct LaunchOptions {
   std::string container;
   bool no_look = false;
   bool json = false;
+  bool exec = false;
+  int grace_seconds = 10;
+  LaunchChoice choice;
   ReachOptions reach;
 };
 
-Result<Evidence> look_at_nodes(const LaunchOptions& options) {
+// Slurm knows by itself which nodes are there; else a rank on a node that does not answer is not begun with.
+Result<void> check_reached(const LaunchRequest& request, const Evidence& evidence) {
+  if (request.launcher == Launcher::kSrun) return {};
+  for (const Unreachable& one : evidence.unreachable)
+    if (request.nodes.empty() || std::ranges::find(request.nodes, one.node) != request.nodes.end())
+      return fail(ErrorKind::kUnavailable,
+                  "nothing was started on any node:\n" + at_node(one.node, one.error).text);
+  return {};
+}
+
+Result<Evidence> look_at_nodes(const LaunchOptions& options, const LaunchRequest& request) {
   Evidence evidence;
   if (options.no_look) {
     auto cluster = load_cluster(options.sources.cluster);
@@ -41,6 +61,8 @@ Result<Evidence> look_at_nodes(const LaunchOptions& options) {
     if (!gathered) return gathered;
     evidence = *std::move(gathered);
   }
+  if (options.exec)
+    if (auto reached = check_reached(request, evidence); !reached) return fail(reached.error());
   for (const Unreachable& one : evidence.unreachable)
     fmt::print(stderr, "railbed: {} did not answer, so cluster.yaml alone speaks for it: {}\n", one.node,
                printable(one.error.text));
@@ -48,14 +70,82 @@ Result<Evidence> look_at_nodes(const LaunchOptions& options) {
   return evidence;
 }
 
+// ---- --exec
+
+Result<void> check_exec(const LaunchRequest& request) {
+  if (request.container == ContainerForm::kCompose)
+    return fail(
+        ErrorKind::kBadInput,
+        "--exec starts docker and podman, not compose: put what is printed without --exec into a file "
+        "on each node and run there: docker compose --file FILE up");
+  if (request.container == ContainerForm::kKubernetes)
+    return fail(ErrorKind::kBadInput,
+                "--exec starts docker and podman; pods are Kubernetes' to start: put what is printed without "
+                "--exec into a file and run: kubectl apply --filename FILE");
+  return {};
+}
+
+// "[gpu1]" before each line, in a colour of its own on a terminal.
+class LinePrinter {
+ public:
+  explicit LinePrinter(const Launch& launch) {
+    for (const NodeCommand& one : launch.commands) colours_.emplace(name_of(one), colours_.size());
+  }
+
+  void print(const PrintedLine& line) const {
+    static constexpr std::array<int, 6> kColours = {36, 33, 32, 35, 34, 31};  // ECMA-48, 8.3.117
+    const int colour = kColours[colours_.at(line.node) % kColours.size()];
+    if (coloured_[line.error ? 1 : 0])
+      fmt::print(line.error ? stderr : stdout, "\x1b[{}m[{}]\x1b[0m {}\n", colour, line.node, line.text);
+    else
+      fmt::print(line.error ? stderr : stdout, "[{}] {}\n", line.node, line.text);
+  }
+
+ private:
+  std::map<std::string, std::size_t, std::less<>> colours_;
+  const std::array<bool, 2> coloured_ = {use_colour(STDOUT_FILENO), use_colour(STDERR_FILENO)};
+};
+
+// The first that failed stands on the first line: the others often failed because of it.
+int report_end(const LaunchEnd& end) {
+  int code = kExitClean;
+  if (end.first) {
+    fmt::print(stderr, "railbed: {}{}\n", printable_lines(end.ends[*end.first].to_text()),
+               end.stopped ? "; the others were then stopped" : "");
+    code = kExitFailures;
+  } else if (end.cancelled) {
+    const bool all =
+        std::ranges::none_of(end.ends, [](const CommandEnd& one) { return one.lost.has_value(); });
+    code =
+        report({ErrorKind::kCancelled, all ? "stopped on all nodes" : "stopped, but not all nodes say so:"});
+  }
+  for (std::size_t i = 0; i < end.ends.size(); ++i)
+    if (end.ends[i].lost && end.first != i)
+      fmt::print(stderr, "railbed: {}\n", printable_lines(end.ends[i].to_text()));
+  return code;
+}
+
+int run_on_nodes(const LaunchOptions& options, const Evidence& evidence, const Launch& launch) {
+  for (const std::string& note : launch.notes) fmt::print(stderr, "railbed: {}\n", printable(note));
+  LaunchChoice choice = options.choice;
+  choice.grace = std::chrono::seconds(options.grace_seconds);
+  const LinePrinter printer(launch);
+  const auto end = launch_nodes(evidence.cluster, launch, choice, options.reach, terminal_caller(),
+                                [&](const PrintedLine& line) { printer.print(line); });
+  return end ? report_end(*end) : report(end.error());
+}
+
 int run_launch(const LaunchOptions& options) {
   LaunchRequest request = options.request;
   request.launcher = enum_of<Launcher>(options.launcher);
   if (!options.container.empty()) request.container = enum_of<ContainerForm>(options.container);
-  const auto evidence = look_at_nodes(options);
+  if (options.exec)
+    if (auto good = check_exec(request); !good) return report(good.error());
+  const auto evidence = look_at_nodes(options, request);
   if (!evidence) return report(evidence.error());
   const auto launch = plan_launch(Survey(*evidence), request);
   if (!launch) return report(launch.error());
+  if (options.exec) return run_on_nodes(options, *evidence, *launch);
   fmt::print("{}", options.json ? json::dump_pretty(json::encode(*launch)) : to_text(*launch));
   return evidence->unreachable.empty() ? kExitClean : kExitCouldNotLook;
 }
@@ -91,11 +181,24 @@ Action declare_launch(CLI::App& app) {
   app.add_flag("--no-look", options->no_look, "take cluster.yaml alone; RDMA devices are then left to NCCL")
       ->excludes(root)
       ->excludes(facts);
-  app.add_flag("--json", options->json, "print JSON: the words of each command, without a shell's quotes");
+  auto* json = app.add_flag("--json", options->json,
+                            "print JSON: the words of each command, without a shell's quotes");
+  auto* exec = app.add_flag("--exec", options->exec,
+                            "run the commands: their output here, each line behind its node's name")
+                   ->excludes(json);
+  app.add_option("--chdir", options->choice.folder, "with --exec: the folder to start in, on every node")
+      ->needs(exec);
+  app.add_option("--grace", options->grace_seconds, "with --exec: seconds from SIGTERM to SIGKILL")
+      ->needs(exec)
+      ->check(CLI::Range(0, 3600))
+      ->capture_default_str();
   add_fleet_options(app, options->reach);
   app.footer(R"(
-Nothing is started: the commands are printed, one a node, quoted for a POSIX shell. Examples:
+The commands are printed, one a node, quoted for a POSIX shell; --exec runs them, as the user of ssh. It
+ends with 0 when all did, with 2 when one failed (the others are then stopped, and the first is named), and
+with 3 when a node did not answer: then nothing was started anywhere. Ctrl-C ends them all. Examples:
   railbed launch torchrun cluster.yaml -- train.py --epochs 3
+  railbed launch torchrun cluster.yaml --exec --chdir /shared/run -- train.py --epochs 3
   railbed launch vllm cluster.yaml --container docker --image vllm/vllm-openai -- /models/llama
   railbed launch nccl-tests cluster.yaml -- all_reduce_perf -b 8 -e 4G -f 2)");
   return [options] { return run_launch(*options); };

@@ -22,6 +22,8 @@ Result<std::vector<const NodeView*>> nodes_of(const Survey& survey, const std::v
     nodes.push_back(survey.find(name));
     if (nodes.back() == nullptr || nodes.back()->wanted == nullptr)
       return fail(ErrorKind::kBadInput, fmt::format("cluster.yaml knows no node \"{}\"", name));
+    if (std::ranges::count(names, name) > 1)
+      return fail(ErrorKind::kBadInput, fmt::format("--nodes names {} twice", name));
   }
   if (nodes.empty() || nodes.front() == nullptr)
     return fail(ErrorKind::kBadInput, "a launch wants a cluster.yaml that names nodes");
@@ -226,7 +228,8 @@ std::string to_text(const Launch& launch) {
     const bool documents = !one.file.empty();
     if (documents && !first) text += "---\n";
     first = false;
-    text += fmt::format("# on {}{}\n", one.node, documents ? ": " + shell_line(one.words) : "");
+    text += fmt::format("# on {}{}\n", one.node.empty() ? "the login node" : one.node,
+                        documents ? ": " + shell_line(one.words) : "");
     if (documents) {
       text += one.file;
       continue;

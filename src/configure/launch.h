@@ -45,7 +45,7 @@ struct EnvironmentVariable {
 };
 
 struct NodeCommand {
-  std::string node;  // where it is started
+  std::string node;  // where it is started; empty: where somebody logs in to Slurm
   std::vector<EnvironmentVariable> environment = {};
   std::vector<std::string> words = {};  // no shell has read them
   std::string file = {};                // of compose or Kubernetes, which holds both; empty: there is none

@@ -103,7 +103,7 @@ Result<NodeCommand> mpirun_command(LaunchJob& job) {
 }
 
 Result<NodeCommand> srun_command(LaunchJob& job) {
-  NodeCommand command{job.node(0)};
+  NodeCommand command{""};
   Environment own;
   std::tie(command.environment, own) = parted(job, job.nodes.front());
   for (const EnvironmentVariable& one : own)

@@ -74,7 +74,7 @@ rails:
       "./solve '$X' : -np 1 --host 10.0.0.2:1 env NCCL_SOCKET_IFNAME==ens1 ./solve '$X'\n");
   const Launch slurm = launched(sample(kMixed), {.launcher = Launcher::kSrun, .arguments = {"./solve"}});
   EXPECT_EQ(commands(slurm),
-            "# on a\n"
+            "# on the login node\n"
             "MASTER_ADDR=10.0.0.1 MASTER_PORT=29500 srun --export=ALL --nodes=2 --nodelist=a,b "
             "--ntasks-per-node=1 --gpus-per-node=1 --cpu-bind=none ./solve\n");
   EXPECT_EQ(slurm.notes.size(), 3U);
@@ -209,6 +209,9 @@ TEST(Launch, RefusesWhatItCannotKnow) {
   EXPECT_EQ(refusal(sample(example("v100-pair")), {}), "what shall be started? Write it behind --");
   EXPECT_EQ(refusal(sample(example("v100-pair")), {.arguments = {"x"}, .nodes = {"gpu7"}}),
             "cluster.yaml knows no node \"gpu7\"");
+  EXPECT_EQ(
+      refusal(sample(example("v100-pair")), {.arguments = {"x"}, .nodes = {"gpuserver1", "gpuserver1"}}),
+      "--nodes names gpuserver1 twice");
   EXPECT_EQ(refusal(sample(example("v100-pair")), {.arguments = {"x"}, .container = ContainerForm::kDocker}),
             "--container wants --image, or expect.container");
   EXPECT_NE(refusal(sample(example("v100-pair")),

@@ -19,6 +19,9 @@
 // touched whenever the copy was found intact: a copy that is older than its folder was not written to since.
 // One that is not older, or where the shell knows no -nt, is hashed again.
 //
+// What it changes for itself it remembers in RAILBED_LOGIN, for programs that run as the user would have them
+// (host/supervisor.cc).
+//
 // A login shell may print anything before. So the script marks its lines with a nonce that no greeting knows,
 // and frames begin with a byte that no greeting contains (frame.cc).
 #include "fleet/bootstrap.h"
@@ -38,7 +41,8 @@ namespace {
 // For any POSIX shell with coreutils or busybox. A directory is used only when it is ours, no symbolic link
 // (looked at before anything is made in it), has room, and may hold programs (no noexec); /dev/shm and /tmp
 // are open to all, hence the first two.
-constexpr std::string_view kScript = R"sh(LC_ALL=C; export LC_ALL; umask 077
+constexpr std::string_view kScript = R"sh(RAILBED_LOGIN="$(umask) ${LC_ALL-}"; export RAILBED_LOGIN
+LC_ALL=C; export LC_ALL; umask 077
 exec 3>&1
 say() { echo "railbed:@NONCE@: $*" >&3; }
 a=$(uname -m)

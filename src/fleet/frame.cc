@@ -146,16 +146,26 @@ Error decode_error(std::string_view body) {
                printable_lines(std::string_view(text_of("text")).substr(0, kMaxErrorText))};
 }
 
-std::string quotable(std::string_view bytes, std::size_t limit) {
+std::string without_escape_sequences(std::string_view bytes) {
   std::string plain;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (bytes[i] != '\x1b') {
       plain.push_back(bytes[i]);
     } else if (i + 1 < bytes.size() && bytes[i + 1] == '[') {
-      // CSI sequences end with a letter (ECMA-48, 5.4); of others only ESC is dropped
+      // CSI: up to a letter
       for (i += 2; i < bytes.size() && (bytes[i] < '@' || bytes[i] > '~');) ++i;
+    } else if (i + 1 < bytes.size() && bytes[i + 1] == ']') {
+      // OSC, as of a window's title: up to BEL or ESC \, and never beyond the line
+      const auto end = std::min(bytes.find_first_of("\a\x1b\n", i + 2), bytes.size());
+      const bool whole = bytes.substr(end, 2) == "\x1b\\";
+      i = whole ? end + 1 : bytes.substr(end, 1) == "\a" ? end : end - 1;
     }
   }
+  return plain;
+}
+
+std::string quotable(std::string_view bytes, std::size_t limit) {
+  const std::string plain = without_escape_sequences(bytes);
   std::string out = printable(fmt::format("{}", fmt::join(words(plain), " ")), "?");
   if (out.size() <= limit) return out;
   std::size_t begin = out.size() - limit + 3;

@@ -83,6 +83,10 @@ Result<Request> decode_request(std::string_view body);
 std::string encode_error(const Error& error);
 Error decode_error(std::string_view body);
 
+// Without the escape sequences that terminals obey (ECMA-48, 5.4 and 5.6); of one that is cut off nothing
+// stays.
+std::string without_escape_sequences(std::string_view bytes);
+
 // Bytes from elsewhere as a message quotes them: printable(), without the escape sequences of terminals and
 // without runs of spaces, and of a longer text its end, where the reason usually stands.
 std::string quotable(std::string_view bytes, std::size_t limit = 300);

@@ -116,5 +116,12 @@ TEST(Quotable, IsOneBoundedLineWithoutControls) {
   EXPECT_EQ(quotable("\x1b["), "");
 }
 
+TEST(EscapeSequences, AreLeftOut) {
+  EXPECT_EQ(without_escape_sequences("\x1b[1;31ma\x1b[0m\n\x1b]0;title\x07"
+                                     "b\x1b]8;;x\x1b\\c\x1b]\x1b[1md"),
+            "a\nbcd");
+  EXPECT_EQ(without_escape_sequences("\x1b]cut off\nnext\x1b[12"), "\nnext");
+}
+
 }  // namespace
 }  // namespace railbed::fleet

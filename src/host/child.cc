@@ -71,10 +71,11 @@ Child::Child(Child&& other) noexcept
       group_(other.group_),
       exit_fd_(std::move(other.exit_fd_)),
       status_(other.status_),
-      reaped_(other.reaped_) {}
+      reaped_(other.reaped_),
+      outlives_(other.outlives_) {}
 
 Child::~Child() {
-  if (pid_ < 0 || reaped_) return;
+  if (pid_ < 0 || reaped_ || outlives_) return;
   stop();
   // A process stuck in a driver survives SIGKILL; it must not take us along.
   wait_exit(Clock::now() + std::chrono::milliseconds(500));

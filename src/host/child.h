@@ -24,7 +24,7 @@ std::optional<Pipe> make_pipe();
 enum class End { kExited, kTimeout, kTooMuch };
 Miss miss_of_end(End end);
 
-// Killed when this object goes, where it still runs.
+// Killed when this object goes, where it still runs and is not to outlive it.
 class Child {
  public:
   using Clock = std::chrono::steady_clock;
@@ -42,6 +42,8 @@ class Child {
   std::optional<End> collect_some(Streams& streams, Clock::time_point until);
   void signal(int number) const;
   void stop() const;
+  // It ends by itself, whatever becomes of this object.
+  void let_outlive() { outlives_ = true; }
   // The status as in a shell: the exit code, or 128 + signal; nothing while it runs.
   std::optional<int> ended();
   // The same after kExited; nothing of the group is left running.
@@ -57,6 +59,7 @@ class Child {
   Fd exit_fd_;
   int status_ = 0;
   bool reaped_ = false;
+  bool outlives_ = false;
 };
 
 // Starts a program that is found by PATH unless it is a path, and answers 0 or the errno. It leads a process

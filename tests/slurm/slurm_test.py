@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """railbed verify --slurm as HealthCheckProgram of a real Slurm: four slurmd, each with a machine of its own made of a
-captured tree. A sick machine is seen drained with the reason, mended it is seen back, and another's drain stays. And
-railbed bench collectives as srun starts it, with GPUs and an NCCL made for it (the first argument; left out without).
+captured tree. A sick machine is seen drained with the reason, mended it is seen back, and another's drain stays. A job by
+railbed launch srun --exec. And railbed bench collectives as srun starts it, with GPUs and an NCCL made for it (the first
+argument; left out without).
 
 Needs root (slurmd and munged insist) and the packages slurmctld, slurmd, slurm-client and munge. Everything lives in a
 folder of its own and is stopped by process id.
@@ -11,6 +12,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -58,11 +60,12 @@ class Slurm:
                  "ProctrackType=proctrack/pgid\nTaskPlugin=task/none\nSwitchType=switch/none\nMpiDefault=none",
                  "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core\nReturnToService=2",
                  f"SlurmdParameters=config_overrides\nHealthCheckProgram={health}\nHealthCheckInterval=2",
-                 "HealthCheckNodeState=ANY\nSlurmdTimeout=60"]
-        lines += [f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1 RealMemory=100 State=UNKNOWN"
+                 "HealthCheckNodeState=ANY\nSlurmdTimeout=60\nGresTypes=gpu"]
+        lines += [f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1 RealMemory=100 Gres=gpu:1 State=UNKNOWN"
                   for node, port in zip(NODES, ports[1:])]
         lines.append("PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP")
         (self.folder / "slurm.conf").write_text("\n".join(lines) + "\n")
+        (self.folder / "gres.conf").write_text("Name=gpu File=/dev/null\n")  # GPUs without a file are not counted
         for node in NODES:
             self.machine(node, SOUND)
         key = self.folder / "run/munge.key"
@@ -183,6 +186,49 @@ def check_ranks(slurm, fake):
         print("srun", *where, "→", len(run["ranks"]), "ranks,", len(run["rows"]), "sizes, nothing wrong")
 
 
+def check_launch(slurm):
+    """A task a node; one that fails ends the step; Ctrl-C and SIGKILL of railbed leave no task."""
+    cluster = slurm.folder / "cluster.yaml"
+    cluster.write_text("railbed: 1\ncluster: launch\nexpect: {gpus: 1}\nnodes: [gpu1, gpu2]\nrails:\n"
+                       "  - {name: r, subnet: 10.0.0.0/24, interface: eth0, first_address: 10.0.0.1}\n")
+
+    def start(script):
+        return subprocess.Popen([RAILBED, "launch", "srun", cluster, "--no-look", "--exec", "--", "sh", "-c", script],
+                                env=slurm.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def tasks():
+        return [path for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if b"sleep\x004712" in read(path)]
+
+    def step_is_over():
+        return not tasks() and not subprocess.run(["squeue", "-h"], env=slurm.environment, capture_output=True).stdout
+
+    running = start("echo $SLURM_PROCID on $SLURMD_NODENAME at $MASTER_ADDR")
+    printed, errors = running.communicate(timeout=60)
+    assert running.returncode == 0, errors
+    assert sorted(printed.splitlines()) == ["[srun] 0 on gpu1 at 10.0.0.1", "[srun] 1 on gpu2 at 10.0.0.1"], printed
+    running = start("[ $SLURM_PROCID = 0 ] || exit 6; exec sleep 4712")
+    wait_for("a task that waits", tasks)
+    for task in tasks():
+        os.kill(int(task.parent.name), signal.SIGTERM)
+    errors = running.communicate(timeout=60)[1]
+    assert running.returncode == 2 and "railbed: srun: exit status" in errors, errors
+    wait_for("no step", step_is_over)
+    for number in (signal.SIGINT, signal.SIGKILL):
+        running = start("exec sleep 4712")
+        wait_for("two tasks", lambda: len(tasks()) == 2)
+        running.send_signal(number)
+        running.communicate(timeout=60)
+        wait_for(f"no step after {number.name}", step_is_over)
+        print("launch srun --exec after", number.name, "left no task")
+
+
+def read(path):
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""  # it has ended
+
+
 def main():
     for program in ("munged", "slurmctld", "slurmd", "scontrol", "srun"):
         if not shutil.which(program):
@@ -197,6 +243,7 @@ def main():
         slurm.write()
         slurm.up()
         wait_for("four idle nodes", lambda: all(slurm.node(name)[0] == "IDLE" for name in NODES))
+        check_launch(slurm)
         if len(sys.argv) > 1:
             check_ranks(slurm, sys.argv[1])
         check(slurm)

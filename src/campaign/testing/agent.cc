@@ -1,6 +1,12 @@
 // The agent of the campaigns' tests: what `railbed agent` answers, without a command line.
 #include <unistd.h>
 
-#include "campaign/agent_handlers.h"
+#include <string_view>
 
-int main() { _exit(railbed::serve_agent() == 0 ? 0 : 1); }
+#include "campaign/agent_handlers.h"
+#include "host/supervisor.h"
+
+int main(int argc, char** argv) {
+  if (std::string_view(argv[argc - 1]) == "--supervise") return railbed::supervise(STDIN_FILENO);
+  _exit(railbed::serve_agent() == 0 ? 0 : 1);
+}
