@@ -6,8 +6,7 @@
 // steps make true now what the files say. A file of railbed's that nothing asks for any more goes away.
 //
 // What a person changed is not overwritten: it is shown and kept, and its setting waits until it is said who
-// is right
-// (`take_over`).
+// is right (`take_over`). So does a setting that a person has to look at first (Setting::doubt).
 #pragma once
 
 #include <array>
@@ -87,8 +86,9 @@ struct NodePlan {
   std::string error = {};  // why there is no plan for it: unreachable, an unknown system; empty: there is one
   OsFamily family = OsFamily::kDebian;
   std::vector<NodeChange> changes = {};
-  std::vector<std::string> met = {};              // titles of settings that need nothing
-  std::vector<std::string> awaiting_reboot = {};  // likewise, of settings that are true after the next boot or login
+  std::vector<std::string> met = {};  // titles of settings that need nothing
+  std::vector<std::string> awaiting_reboot =
+      {};  // likewise, of settings that are true after the next boot or login
   static void fields(auto&& field) {
     field("node", &NodePlan::node);
     field("error", &NodePlan::error);

@@ -179,7 +179,8 @@ std::string plan_text(const ClusterPlan& plan, const PlanTextOptions& options) {
   for (const ToldChange& one : told_once(plan, options))
     text +=
         fmt::format("\n{}{}{}\n    on    {}\n{}", bold, one.title, plain, listed_hosts(one.nodes), one.text);
-  const std::string waiting = shared_titles(plan, "waits for a reboot or a new login:", &NodePlan::awaiting_reboot);
+  const std::string waiting =
+      shared_titles(plan, "waits for a reboot or a new login:", &NodePlan::awaiting_reboot);
   if (!waiting.empty()) text += "\n" + waiting;
   if (options.all) {
     const std::string met = shared_titles(plan, "as it shall be:", &NodePlan::met);
@@ -197,6 +198,7 @@ std::string settings_text(const std::vector<NodeSettings>& nodes) {
       text += fmt::format("\n[{}] {}\n", word_of(setting.section), printable(setting.title));
       if (!setting.reason.empty()) text += fmt::format("why   {}\n", setting.reason);
       for (const std::string& note : setting.notes) text += fmt::format("note  {}\n", printable(note));
+      if (!setting.doubt.empty()) text += fmt::format("HELD  {}\n", printable(setting.doubt));
       for (const DesiredFile& file : setting.files)
         text += fmt::format("---- {} {}\n{}", file.path,
                             file.block ? "(lines of it)" : fmt::format("{:04o}", file.mode), file.content);
