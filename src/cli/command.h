@@ -33,6 +33,7 @@ Action declare_completion(CLI::App& app);
 Action declare_explain(CLI::App& app);
 Action declare_facts(CLI::App& app);
 Action declare_history(CLI::App& app);
+Action declare_hostkeys(CLI::App& app);
 Action declare_init(CLI::App& app);
 Action declare_launch(CLI::App& app);
 Action declare_nccl(CLI::App& app);
