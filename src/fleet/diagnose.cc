@@ -53,7 +53,8 @@ constexpr Symptom kSymptoms[] = {
      "find out why: `railbed hostkeys cluster.yaml` shows both; only if the machine was reinstalled, remove the old "
      "one with ssh-keygen -R"},
     {"Host key verification failed", "the host key of {0} is not known",
-     "`railbed hostkeys cluster.yaml` shows it for comparing with the node's console, and adds it"},
+     "`railbed hostkeys cluster.yaml` shows it for comparing with the node's console, and adds it; `ssh {0}` "
+     "asks about it, once"},
     {"Could not resolve hostname", "the name {0} does not resolve",
      "correct `ssh:` in cluster.yaml, or add the name to DNS, /etc/hosts or ~/.ssh/config"},
     {"Bad configuration option", "ssh refuses its configuration", "mend the file and line that ssh names"},
