@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -14,15 +13,6 @@
 
 namespace railbed {
 namespace {
-
-bool asks_person(std::string_view question) {
-  if (isatty(STDIN_FILENO) != 1) return false;
-  clear_progress();
-  fmt::print(stderr, "{} [y/N] ", question);
-  std::fflush(stderr);
-  char answer[16] = {};
-  return std::fgets(answer, sizeof answer, stdin) != nullptr && (answer[0] == 'y' || answer[0] == 'Y');
-}
 
 std::string own_name() {
   const passwd* const user = getpwuid(getuid());

@@ -34,6 +34,7 @@ Action declare_explain(CLI::App& app);
 Action declare_facts(CLI::App& app);
 Action declare_fix(CLI::App& app);
 Action declare_history(CLI::App& app);
+Action declare_hostkeys(CLI::App& app);
 Action declare_init(CLI::App& app);
 Action declare_launch(CLI::App& app);
 Action declare_nccl(CLI::App& app);

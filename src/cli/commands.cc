@@ -18,6 +18,7 @@ constexpr Command kCommands[] = {
     {"compare", "whether one benchmark run is worse than another", declare_compare},
     {"runs", "the history of benchmark runs", declare_runs},
     {"init", "look at live hosts and write a first cluster.yaml", declare_init},
+    {"hostkeys", "the nodes' ssh host keys, for comparing, and into known_hosts", declare_hostkeys},
     {"check", "validate a cluster.yaml and say what it describes", declare_check},
     {"autoinstall", "what the installer of a bare machine reads", declare_autoinstall},
     {"facts", "what this machine is: everything the rules know, as text or JSON", declare_facts},

@@ -7,7 +7,7 @@
 
 namespace railbed {
 
-void add_fleet_options(CLI::App& app, ReachOptions& options) {
+void add_connect_options(CLI::App& app, ReachOptions& options) {
   app.add_option("--parallel", options.parallelism, "nodes worked on at once")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str()
@@ -32,6 +32,10 @@ void add_fleet_options(CLI::App& app, ReachOptions& options) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
       ->group(kReachGroup);
+}
+
+void add_fleet_options(CLI::App& app, ReachOptions& options) {
+  add_connect_options(app, options);
   options.share_connections = true;
   app.add_flag_callback(
          "--no-share", [&options] { options.share_connections = false; },

@@ -16,6 +16,10 @@ inline constexpr const char* kReachGroup = "Reaching the nodes";
 // outlive the parsing. A cluster's ssh_config is the caller's to set.
 void add_fleet_options(CLI::App& app, ReachOptions& options);
 
+// Of these the ones that say how ssh finds a node, for a command that starts no agent: --parallel,
+// --connect-timeout and --ssh-option.
+void add_connect_options(CLI::App& app, ReachOptions& options);
+
 // For a command whose agents run as root: asks for that, and adds --ask-sudo-password (-K), which asks a
 // person while the command line is read. The command should wipe() the password when its last fleet was made.
 void add_root_options(CLI::App& app, ReachOptions& options);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <thread>
@@ -79,6 +80,15 @@ void clear_progress() {
 }
 
 std::stop_token interrupted() { return install_handlers().get_token(); }
+
+bool asks_person(std::string_view question) {
+  if (isatty(STDIN_FILENO) != 1) return false;
+  clear_progress();
+  fmt::print(stderr, "{} [y/N] ", question);
+  std::fflush(stderr);
+  char answer[16] = {};
+  return std::fgets(answer, sizeof answer, stdin) != nullptr && (answer[0] == 'y' || answer[0] == 'Y');
+}
 
 Caller terminal_caller() {
   return {interrupted(), progress, [](std::string_view line) {

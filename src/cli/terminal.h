@@ -26,6 +26,9 @@ void clear_progress();
 // signal ends the process at once.
 std::stop_token interrupted();
 
+// Asks a person, who has to say yes; false as well where standard input is no terminal.
+bool asks_person(std::string_view question);
+
 // Campaigns hear of Ctrl-C by it, and say what they do on stderr.
 Caller terminal_caller();
 

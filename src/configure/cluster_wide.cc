@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -68,6 +69,30 @@ std::string aliases_in(const Cluster& cluster) {
   return seal(text);
 }
 
+// Every node writes them: one that says it has more does not fill the others' files.
+constexpr std::size_t kMostHostKeysOfANode = 16;
+
+HostKeysOf keys_of_node(std::string_view node, const std::vector<HostKey>& own) {
+  HostKeysOf all{.node = node};
+  const std::size_t count_told = std::min(own.size(), kMostHostKeysOfANode);
+  for (std::size_t i = 0; i < count_told; ++i) all.keys.push_back(own[i].key);
+  const auto others = std::stable_partition(all.keys.begin(), all.keys.end(),
+                                            [](const PublicKey& one) { return one.type != "ssh-rsa"; });
+  const auto count = static_cast<std::size_t>(others - all.keys.begin());
+  all.worth_telling = count > 0 ? count : all.keys.size();
+  return all;
+}
+
+std::vector<HostKeysOf> host_keys_of(const Survey& survey) {
+  std::vector<HostKeysOf> all;
+  for (const Node& node : survey.evidence.cluster.nodes) {
+    const NodeView* view = survey.find(node.name);
+    all.push_back(view == nullptr ? HostKeysOf{.node = node.name}
+                                  : keys_of_node(node.name, items(view->facts->system.ssh.host_keys)));
+  }
+  return all;
+}
+
 }  // namespace
 
 ClusterWide::ClusterWide(const Survey& all)
@@ -76,6 +101,7 @@ ClusterWide::ClusterWide(const Survey& all)
       rails_of_all(shared_rails(cluster())),
       host_names(names_in(cluster())),
       host_lines(lines_of(host_names)),
-      host_key_aliases(aliases_in(cluster())) {}
+      host_key_aliases(aliases_in(cluster())),
+      host_keys(host_keys_of(all)) {}
 
 }  // namespace railbed

@@ -98,6 +98,10 @@ std::optional<NodeChange> change_for(const Setting& setting, const FileStates& s
   change.notes = setting.notes;
   std::ranges::copy_if(setting.needs, std::back_inserter(change.unmet), is_unmet);
   const bool outdated = add_files(setting, states, options, change);
+  if (!setting.doubt.empty() && options.take_over)
+    change.notes.push_back(setting.doubt);
+  else if (!setting.doubt.empty())
+    hold(change, setting.doubt + ", then say --take-over");
   const bool met = !setting.needs.empty() && std::ranges::all_of(setting.needs, is_met);
   if ((met || (!setting.asked && change.unmet.empty())) && !outdated) return std::nullopt;
   if (change.files.empty() && change.held.empty() && change.unmet.empty()) return std::nullopt;

@@ -6,8 +6,7 @@
 // steps make true now what the files say. A file of railbed's that nothing asks for any more goes away.
 //
 // What a person changed is not overwritten: it is shown and kept, and its setting waits until it is said who
-// is right
-// (`take_over`).
+// is right (`take_over`). So does a setting that a person has to look at first (Setting::doubt).
 #pragma once
 
 #include <array>

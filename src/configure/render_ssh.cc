@@ -1,7 +1,10 @@
-// Who may log in with which key, and that the names of one node are known to have one host key.
+// Who may log in with which key, that the names of one node are known to have one host key, and which.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "configure/files.h"
+#include "configure/known_hosts.h"
 #include "configure/render.h"
 
 namespace railbed {
@@ -60,8 +63,53 @@ void add_client(const Target& target, std::vector<Setting>& settings) {
        .needs = {{.what = "ssh knows a node's names as one"}},
        .files = {std::move(file)},
        .notes = {
-           "MPI asks no question on its way: log in to each node once, or collect the host keys, before "
-           "the first job."}});
+           "`railbed hostkeys cluster.yaml` shows the nodes' host keys for comparing, and adds them to your "
+           "own known_hosts."}});
+}
+
+constexpr std::size_t kMostNodesTold = 8;
+
+// "gpu2, gpu3 and 5 more"
+std::string some_of(const std::vector<std::string>& nodes) {
+  const std::size_t told = std::min(nodes.size(), kMostNodesTold);
+  std::string text =
+      fmt::format("{}", fmt::join(nodes.begin(), nodes.begin() + static_cast<long>(told), ", "));
+  if (told < nodes.size()) text += fmt::format(" and {} more", nodes.size() - told);
+  return text;
+}
+
+Need knows_nodes(const Target& target, const KnownHostsWish& wish) {
+  Need need{.what = fmt::format("ssh knows the host keys of {} nodes", wish.known)};
+  const auto& known = target.facts().system.ssh.known_hosts;
+  if (!target.looked() || (!known.ok() && !known.absent())) return need;
+  need.now = need.at_boot = wish.strangers.empty();
+  if (!wish.strangers.empty()) need.found = "not those of " + some_of(wish.strangers);
+  return need;
+}
+
+// The keys come out of each node's own files over a connection whose host key was checked, and so are no
+// less sure than that check. Still, one that takes another's place is never written unseen.
+void add_known_hosts(const Target& target, std::vector<Setting>& settings) {
+  if (!target.configure().user || target.cluster().nodes.size() < 2) return;
+  const KnownHostsWish wish = known_hosts_for(target);
+  if (wish.lines.empty()) return;
+  Setting setting{
+      .section = Section::kSsh,
+      .title = fmt::format("host keys of {} nodes in /etc/ssh/ssh_known_hosts", wish.known),
+      .reason =
+          "MPI and its kin ask no question on their way, and a machine that pretends to be a node "
+          "is found out; the keys are those that each node itself has",
+      .needs = {knows_nodes(target, wish)},
+      .files = {{.path = "/etc/ssh/ssh_known_hosts", .content = wish.lines, .block = true}}};
+  if (!wish.unread.empty())
+    setting.notes.push_back(fmt::format(
+        "Nobody has read the host keys of {}: what railbed wrote of them stays, nothing is added.",
+        some_of(wish.unread)));
+  if (!wish.changed.empty())
+    setting.doubt = fmt::format(
+        "{}: compare it with `ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub` and its kin on the node's console",
+        fmt::join(wish.changed, "; "));
+  settings.push_back(std::move(setting));
 }
 
 }  // namespace
@@ -69,6 +117,7 @@ void add_client(const Target& target, std::vector<Setting>& settings) {
 void render_ssh(const Target& target, std::vector<Setting>& settings) {
   add_keys(target, settings);
   add_client(target, settings);
+  add_known_hosts(target, settings);
 }
 
 }  // namespace railbed

@@ -145,6 +145,7 @@ struct Setting {
   std::vector<Contradiction> contradictions = {};
   std::vector<NodeStep> steps = {};     // in order, once the files lie there
   std::vector<std::string> notes = {};  // what a person has to know or do besides
+  std::string doubt = {};  // what a person has to look at first: it waits for `take_over`; empty: nothing
   static void fields(auto&& field) {
     field("section", &Setting::section);
     field("title", &Setting::title);
@@ -157,6 +158,7 @@ struct Setting {
     field("contradictions", &Setting::contradictions);
     field("steps", &Setting::steps);
     field("notes", &Setting::notes);
+    field("doubt", &Setting::doubt);
   }
   bool operator==(const Setting&) const = default;
 };

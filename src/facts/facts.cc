@@ -103,6 +103,7 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   system.firmware = timed("firmware", runs, [&] { return collect_firmware(host); });
   system.stuck = timed("stuck", runs, [&] { return collect_stuck(host); });
   system.hosts = timed("hosts", runs, [&] { return collect_hosts(host); });
+  system.ssh = timed("ssh", runs, [&] { return collect_ssh(host); });
   system.firewall = timed("firewall", runs, [&] { return collect_firewall(host); });
   system.interrupts = timed("interrupts", runs, [&] { return collect_interrupts(host, facts.pci); });
   facts.nccl = timed("nccl", runs, [&] { return collect_nccl(host, system.services); });
@@ -169,6 +170,16 @@ std::string odd_name(const Facts& facts) {
   return "";
 }
 
+// Likewise of a key; what its own fingerprint is not would be compared with another machine's.
+std::string odd_key(const Facts& facts) {
+  for (const HostKey& one : items(facts.system.ssh.host_keys))
+    if (one.key == PublicKey{} || one.fingerprint != fingerprint_of(one.key))
+      return fmt::format("a host key has the fingerprint \"{}\", which is not its own", one.fingerprint);
+  for (const KnownHost& one : items(facts.system.ssh.known_hosts))
+    if (one.key == PublicKey{}) return "a known host has no key";
+  return "";
+}
+
 }  // namespace
 
 Result<Facts> facts_from_json(std::string_view text) {
@@ -180,6 +191,8 @@ Result<Facts> facts_from_json(std::string_view text) {
                                           ": this railbed reads version " + std::to_string(kFactsVersion));
   if (const std::string odd = odd_name(*facts); !odd.empty())
     return fail(ErrorKind::kBadInput, "facts: " + odd + ", which nothing can be called");
+  if (const std::string odd = odd_key(*facts); !odd.empty())
+    return fail(ErrorKind::kBadInput, "facts: " + odd);
   return facts;
 }
 

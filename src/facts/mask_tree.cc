@@ -80,6 +80,10 @@ Tree masked(const Tree& tree, Mask& mask) {
   if (const TreeEntry* hosts = tree.find("/etc/hosts")) hide_hosts(hosts->content, mask);
   Tree hidden;
   tree.each([&](const std::string& path, const TreeEntry& entry) {
+    // A host key is the name of a machine, which anybody on its network can ask for; so are the hosts it
+    // knows.
+    if (entry.kind == TreeEntry::Kind::kFile && (path.starts_with("/etc/ssh/") || path.ends_with(".pub")))
+      return;
     TreeEntry kept = entry;
     if (entry.kind == TreeEntry::Kind::kFile) kept.content = masked_file(path, entry.content, mask);
     if (path == "/proc/cpuinfo") kept.content = without_serial_line(entry.content);

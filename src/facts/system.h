@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "facts/firewall.h"
 #include "facts/interrupts.h"
+#include "facts/ssh.h"
 
 namespace railbed {
 
@@ -319,6 +320,7 @@ struct System {
   Reading<std::vector<StuckProcess>> stuck;
   Reading<Firewall> firewall;
   Reading<std::vector<HostsEntry>> hosts;  // /etc/hosts
+  Ssh ssh;
   Reading<std::vector<AdapterInterrupts>> interrupts;
   static void fields(auto&& field) {
     field("os", &System::os);
@@ -333,6 +335,7 @@ struct System {
     field("stuck", &System::stuck);
     field("firewall", &System::firewall);
     field("hosts", &System::hosts);
+    field("ssh", &System::ssh);
     field("interrupts", &System::interrupts);
   }
 };

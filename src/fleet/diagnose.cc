@@ -50,9 +50,11 @@ constexpr Symptom kSymptoms[] = {
      "it is locked or has expired; ask who keeps the accounts there"},
     {"Password expired", "the password of this user on {0} has expired", "log in there and set a new one"},
     {"REMOTE HOST IDENTIFICATION HAS CHANGED", "the host key of {0} is not the one that known_hosts has",
-     "find out why; if the machine was reinstalled, remove the old key with ssh-keygen -R"},
+     "find out why: `railbed hostkeys cluster.yaml` shows both; only if the machine was reinstalled, remove the old "
+     "one with ssh-keygen -R"},
     {"Host key verification failed", "the host key of {0} is not known",
-     "run `ssh {0}` once and accept its key, or add it to known_hosts"},
+     "`railbed hostkeys cluster.yaml` shows it for comparing with the node's console, and adds it; `ssh {0}` "
+     "asks about it, once"},
     {"Could not resolve hostname", "the name {0} does not resolve",
      "correct `ssh:` in cluster.yaml, or add the name to DNS, /etc/hosts or ~/.ssh/config"},
     {"Bad configuration option", "ssh refuses its configuration", "mend the file and line that ssh names"},

@@ -221,6 +221,7 @@ std::string settings_text(const std::vector<NodeSettings>& nodes) {
       text += fmt::format("\n[{}] {}\n", word_of(setting.section), printable(setting.title));
       if (!setting.reason.empty()) text += fmt::format("why   {}\n", setting.reason);
       for (const std::string& note : setting.notes) text += fmt::format("note  {}\n", printable(note));
+      if (!setting.doubt.empty()) text += fmt::format("HELD  {}\n", printable(setting.doubt));
       for (const DesiredFile& file : setting.files)
         text += fmt::format("---- {} {}\n{}", file.path,
                             file.block ? "(lines of it)" : fmt::format("{:04o}", file.mode), file.content);

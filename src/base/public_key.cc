@@ -1,0 +1,121 @@
+#include "base/public_key.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/sha256.h"
+#include "base/text.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::size_t kLongestBase64 = 8192;  // RSA of 16384 bits, the longest that ssh makes, has 2800
+constexpr std::string_view kFingerprintMark = "SHA256:";
+constexpr std::size_t kFingerprintDigits = 43;  // 256 bits
+
+// How many parts its bytes have, the kind itself among them: RFC 4253 (RSA), 5656 (ECDSA), 8709 (Ed25519),
+// OpenSSH's PROTOCOL.u2f (keys in hardware). DSA is left out, which OpenSSH has not made since 2015.
+struct KeyKind {
+  std::string_view type;
+  int parts;
+};
+constexpr KeyKind kKeyKinds[] = {
+    {"ssh-ed25519", 2},
+    {"ecdsa-sha2-nistp256", 3},
+    {"ecdsa-sha2-nistp384", 3},
+    {"ecdsa-sha2-nistp521", 3},
+    {"ssh-rsa", 3},
+    {"sk-ssh-ed25519@openssh.com", 3},
+    {"sk-ecdsa-sha2-nistp256@openssh.com", 4},
+};
+
+std::string from_base64(std::string_view text) {
+  std::string bytes;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text) {
+    bits = bits << 6 | static_cast<std::uint32_t>(kBase64.find(c));
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    bytes.push_back(static_cast<char>(bits >> count & 0xff));
+  }
+  return bytes;
+}
+
+// Without the padding.
+std::string to_base64(std::string_view bytes) {
+  std::string text;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char c : bytes) {
+    bits = bits << 8 | static_cast<std::uint8_t>(c);
+    for (count += 8; count >= 6; count -= 6) text.push_back(kBase64[bits >> (count - 6) & 63]);
+  }
+  if (count > 0) text.push_back(kBase64[bits << (6 - count) & 63]);
+  return text;
+}
+
+// Nothing but the one way to write these bytes.
+std::optional<std::string> decoded(std::string_view text) {
+  if (text.empty() || text.size() > kLongestBase64 || text.size() % 4 != 0) return std::nullopt;
+  std::string_view digits = text;
+  for (int i = 0; i < 2 && digits.ends_with('='); ++i) digits.remove_suffix(1);
+  if (digits.find_first_not_of(kBase64) != std::string_view::npos) return std::nullopt;
+  std::string bytes = from_base64(digits);
+  if (to_base64(bytes) != digits) return std::nullopt;
+  return bytes;
+}
+
+// A part is its length in four bytes and then itself; nothing where there is no whole one.
+std::optional<std::string_view> take_part(std::string_view& bytes) {
+  if (bytes.size() < 4) return std::nullopt;
+  std::uint32_t size = 0;
+  for (int i = 0; i < 4; ++i)
+    size = size << 8 | static_cast<std::uint8_t>(bytes[static_cast<std::size_t>(i)]);
+  bytes.remove_prefix(4);
+  if (size > bytes.size()) return std::nullopt;
+  const std::string_view part = bytes.substr(0, size);
+  bytes.remove_prefix(size);
+  return part;
+}
+
+bool has_parts(std::string_view bytes, const KeyKind& kind) {
+  if (take_part(bytes) != kind.type) return false;
+  for (int i = 1; i < kind.parts; ++i) {
+    const auto part = take_part(bytes);
+    if (!part || part->empty()) return false;
+    if (kind.type == "ssh-ed25519" && part->size() != 32) return false;
+  }
+  return bytes.empty();
+}
+
+}  // namespace
+
+std::optional<PublicKey> PublicKey::parse(std::string_view text) {
+  const auto columns = words(text);
+  if (columns.size() != 2) return std::nullopt;
+  const auto* const kind = std::find_if(std::begin(kKeyKinds), std::end(kKeyKinds),
+                                        [&](const KeyKind& one) { return one.type == columns[0]; });
+  if (kind == std::end(kKeyKinds)) return std::nullopt;
+  const auto bytes = decoded(columns[1]);
+  if (!bytes || !has_parts(*bytes, *kind)) return std::nullopt;
+  return PublicKey{std::string(columns[0]), std::string(columns[1])};
+}
+
+std::string fingerprint_of(const PublicKey& key) {
+  const std::string hex = sha256_hex(decoded(key.base64).value_or(""));
+  std::string digest;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
+    digest.push_back(static_cast<char>(parse_number<int>(hex.substr(i, 2), 16).value_or(0)));
+  return std::string(kFingerprintMark) + to_base64(digest);
+}
+
+bool is_fingerprint(std::string_view text) {
+  if (!text.starts_with(kFingerprintMark)) return false;
+  text.remove_prefix(kFingerprintMark.size());
+  return text.size() == kFingerprintDigits && text.find_first_not_of(kBase64) == std::string_view::npos;
+}
+
+}  // namespace railbed
