@@ -11,6 +11,7 @@
 #include "apply/keeper.h"
 #include "base/fd.h"
 #include "base/moment.h"
+#include "base/text.h"
 
 namespace railbed {
 namespace {
