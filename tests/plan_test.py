@@ -111,6 +111,10 @@ class Plan(unittest.TestCase):
         self.assertEqual(answer.returncode, 1 if changes else 0, answer.stderr)
         return changes
 
+    def test_the_cluster_that_is_named_counts(self):
+        answer = self.run_railbed("plan", str(self.cluster), "--root", str(MACHINES / "v100-cx3pro"), "--json")
+        self.assertEqual([node["node"] for node in json.loads(answer.stdout)["nodes"]], ["gpu1", "gpu2"])
+
     def test_init_and_plan_want_nothing_of_a_configured_host(self):
         for machine in ("spark-two-rails", "v100-cx3pro", "r730-cx4"):  # netplan, netplan, NetworkManager
             with self.subTest(machine):

@@ -59,7 +59,8 @@ Result<void> add_root(const std::string& root, Evidence& evidence) {
   const fs::path folder(root);
   std::error_code ignored;
   const bool fixture = fs::is_directory(folder, ignored) && is_fixture(folder);
-  if (fixture && fs::exists(folder / "cluster.yaml", ignored)) {
+  // A cluster.yaml that was named is the one that was meant.
+  if (fixture && evidence.cluster.nodes.empty() && fs::exists(folder / "cluster.yaml", ignored)) {
     auto cluster = load_cluster(folder / "cluster.yaml");
     if (!cluster) return fail(cluster.error());
     evidence.cluster = std::move(*cluster);

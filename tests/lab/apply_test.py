@@ -169,6 +169,24 @@ class NetworkManagerWhole(Whole, unittest.TestCase):
 
 
 @unittest.skipUnless(ALL, 'RAILBED_OS_LAB=all does it')
+class Fresh(ApplyTest, unittest.TestCase):
+    """Two commands, from bare to numbers. How long they take is printed."""
+    kind = 'netplan'
+
+    def test_apply_and_prove(self):
+        begun = time.monotonic()
+        self.applied()
+        applied = time.monotonic()
+        report = self.pair.folder / 'report.html'
+        done = self.railbed('prove', '--seconds', '1', '-o', report)
+        proven = time.monotonic()
+        print(f'apply took {applied - begun:.0f} s, prove {proven - applied:.0f} s\n{done.stdout}', file=sys.stderr)
+        self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
+        self.assertIn('RDMA', done.stdout)
+        self.assertTrue(report.exists())
+
+
+@unittest.skipUnless(ALL, 'RAILBED_OS_LAB=all does it')
 class Trouble(ApplyTest, unittest.TestCase):
     """Each leaves both nodes as they were."""
     kind = 'netplan'
