@@ -115,6 +115,7 @@ class Applying {
 
 void add_applying_options(CLI::App& app, ApplyCommand& command) {
   add_plan_options(app, command.said);
+  app.get_option("cluster.yaml")->required();
   add_apply_options(app, command.apply);
   app.add_flag("--diff", command.text.diff, "show what changes in each file");
   app.add_flag("--take-over", command.said.request.take_over,

@@ -39,7 +39,9 @@ cat >/dev/shm/bin/systemctl <<'END'
 echo "$(date +%s.%N) reboot" >>/dev/shm/log
 cat /proc/sys/kernel/random/uuid >/dev/shm/new_id; cat /dev/shm/new_id >/dev/shm/boot_id
 [ ! -e /dev/shm/forgets ] || echo '127.0.0.1 localhost' >/etc/hosts
-setsid sh -c "sleep 0.5; ip link set eth0 down; [ -e /dev/shm/gone ] || { sleep 2; ip link set eth0 up; }" >/dev/null 2>&1 &
+rm -f /dev/shm/going
+setsid sh -c "touch /dev/shm/going; sleep 0.5; ip link set eth0 down; [ -e /dev/shm/gone ] || { sleep 2; ip link set eth0 up; }" >/dev/null 2>&1 &
+until [ -e /dev/shm/going ]; do sleep 0.05; done  # what is left of our process group is killed
 END
 cat >/dev/shm/bin/scontrol <<'END'
 #!/bin/sh
