@@ -181,9 +181,11 @@ class Fresh(ApplyTest, unittest.TestCase):
         done = self.railbed('prove', '--seconds', '1', '-o', report)
         proven = time.monotonic()
         print(f'apply took {applied - begun:.0f} s, prove {proven - applied:.0f} s\n{done.stdout}', file=sys.stderr)
-        self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
-        self.assertIn('RDMA', done.stdout)
+        # The guests have a management network each, so that they do not meet on it: that failure is a true one.
+        self.assertRegex(done.stdout, r'RDMA +[1-9][0-9.]* [MG]b/s')
         self.assertTrue(report.exists())
+        verdict = self.railbed('verify')
+        self.assertIn(verdict.returncode, (0, 1), verdict.stdout)
 
 
 @unittest.skipUnless(ALL, 'RAILBED_OS_LAB=all does it')
@@ -260,7 +262,7 @@ class PowerCuts(ApplyTest, unittest.TestCase):
 
     def test_old_or_new(self):
         for cut in range(int(os.environ.get('RAILBED_POWER_CUTS', '2'))):
-            after = random.uniform(5, 80)  # all of an apply
+            after = random.uniform(5, 50)  # all of an apply
             with self.subTest(cut=cut, after=after):
                 environment = {**os.environ, 'XDG_STATE_HOME': str(self.pair.folder / 'state')}
                 running = subprocess.Popen([RAILBED, 'apply', self.pair.cluster, '--connect-timeout', '60', '--yes', '--timeout', SHORT], env=environment,
