@@ -130,7 +130,7 @@ class RebootTest(unittest.TestCase):
 
     def test_a_node_that_does_not_come_back_ends_it(self):
         self.on("node1", "touch /dev/shm/gone")
-        outcome = self.reboot("--connect-timeout", "2", status=2)
+        outcome = self.reboot("--connect-timeout", "5", status=2)
         self.assertEqual(outcome["node1"]["state"], "not-well")
         self.assertIn("did not come back within 30 s", outcome["node1"]["why"])
         self.assertEqual(self.words("node2"), [])
