@@ -247,17 +247,25 @@ class Batch {
     const auto asked = json::dump(json::encode(ApplyAsked{id_}));
     Statuses all;
     NodeNames pending = nodes_;
+    for (const std::string& node : nodes_) last_heard_[node] = ApplyClock::now();
     while (true) {
-      for (auto& [node, status] : ask(pending, kApplyLook, asked, doing))
+      for (auto& [node, status] : ask(pending, kApplyLook, asked, doing)) {
+        if (status) last_heard_[node] = ApplyClock::now();
         all.insert_or_assign(node, std::move(status));
+      }
       std::erase_if(pending, [&](const std::string& node) {
         const auto& status = all.at(node);
-        return status && reached(status->state);
+        return status ? reached(status->state) : is_lost(node);
       });
       if (pending.empty() || ApplyClock::now() > until) return all;
       keep_waiting(pending, asked);
       std::this_thread::sleep_for(kAskAgain);
     }
+  }
+  // Nobody has reached it for as long as it waits by itself: it is dead, or goes back. The others need not
+  // wait for it.
+  bool is_lost(const std::string& node) const {
+    return ApplyClock::now() - last_heard_.at(node) > std::chrono::seconds(choice_.seconds);
   }
   // Those that have switched wait with us for the others.
   void keep_waiting(const NodeNames& pending, const std::string& asked) {
@@ -312,6 +320,7 @@ class Batch {
   FreshConnections fresh_;
   Statuses statuses_;
   std::string problem_;
+  std::map<std::string, ApplyClock::time_point, std::less<>> last_heard_;
   ApplyClock::time_point told_to_wait_ = ApplyClock::now();
 };
 
