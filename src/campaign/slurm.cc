@@ -14,24 +14,11 @@ namespace {
 // check (slurm.conf(5), HealthCheckProgram).
 constexpr std::chrono::seconds kScontrolDeadline{8};
 
-// "IDLE+DRAIN", "DOWN*+DRAIN+NOT_RESPONDING"
-bool says_drain(std::string_view state) {
-  while (!state.empty()) {
-    const auto plus = state.find('+');
-    if (state.substr(0, plus).starts_with("DRAIN")) return true;
-    state.remove_prefix(plus == std::string_view::npos ? state.size() : plus + 1);
-  }
-  return false;
-}
-
-// "ALLOCATED+DRAIN", "MIXED", "COMPLETING*"
-bool says_busy(std::string_view state) {
-  while (!state.empty()) {
-    const auto plus = state.find('+');
-    const std::string_view word = state.substr(0, plus);
-    if (word.starts_with("ALLOC") || word.starts_with("MIX") || word.starts_with("COMPL")) return true;
-    state.remove_prefix(plus == std::string_view::npos ? state.size() : plus + 1);
-  }
+// One of the words of "IDLE+DRAIN", "DOWN*+DRAIN+NOT_RESPONDING", "COMPLETING*" begins so.
+bool says(std::string_view state, std::initializer_list<std::string_view> beginnings) {
+  for (const std::string_view word : split(state, '+'))
+    for (const std::string_view beginning : beginnings)
+      if (word.starts_with(beginning)) return true;
   return false;
 }
 
@@ -118,8 +105,8 @@ std::optional<SlurmNode> parse_slurm_node(std::string_view text) {
     line = trim(line);
     if (line.starts_with("State=")) {
       const std::string_view state = line.substr(6, line.find(' ') - 6);
-      node.drained = says_drain(state);
-      node.busy = says_busy(state);
+      node.drained = says(state, {"DRAIN"});
+      node.busy = says(state, {"ALLOC", "MIX", "COMPL"});
       stated = true;
     } else if (line.starts_with("Reason=")) {
       node.reason = without_author(line.substr(7));
