@@ -105,8 +105,12 @@ class Turn {
  private:
   template <class Answer>
   Result<Answer> ask(std::string_view method, const std::string& payload = "{}") const {
+    return ask<Answer>(method, payload, caller_.stop);
+  }
+  template <class Answer>
+  Result<Answer> ask(std::string_view method, const std::string& payload, std::stop_token stop) const {
     auto fleet = open_fleet(cluster_, {node_}, reach_);
-    const auto answers = fleet::gather(fleet, method, payload, kAnswerDeadline, caller_.stop);
+    const auto answers = fleet::gather(fleet, method, payload, kAnswerDeadline, std::move(stop));
     if (!answers.front().result) return fail(answers.front().result.error());
     return json::read<Answer>(*answers.front().result);
   }
@@ -245,9 +249,9 @@ class Turn {
                 fmt::format("it is well, and stays drained in Slurm: {}",
                             last ? "it was resumed, and Slurm still shows the drain" : last.error().text));
   }
-  // It was not rebooted: jobs again.
+  // It was not rebooted: jobs again, also where somebody stopped it.
   void give_back() const {
-    if (in_slurm_) (void)ask<SlurmAnswer>(kSlurmResume);
+    if (in_slurm_) (void)ask<SlurmAnswer>(kSlurmResume, "{}", std::stop_token());
   }
 
   const Cluster& cluster_;

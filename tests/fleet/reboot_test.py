@@ -8,7 +8,7 @@ real Slurm.
 """
 import json
 import os
-import pathlib
+import signal
 import subprocess
 import time
 import unittest
@@ -118,6 +118,21 @@ class RebootTest(unittest.TestCase):
         self.assertEqual(len(self.words("node1")), 2)  # drained and given back
         self.assertIn("State=RESUME", self.words("node1")[-1])
         self.assertEqual(self.words("node2"), [])
+
+    def test_a_stop_while_jobs_run_gives_the_node_back(self):
+        self.on("node1", "echo State=MIXED >/dev/shm/slurm")
+        words = [RAILBED, "apply", str(self.cluster), "--no-share", "--yes", "--only", "hosts", "--reboot-all"]
+        running = subprocess.Popen(self.fleet.inside(words), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(running.wait)
+        self.addCleanup(running.kill)
+        until = time.monotonic() + 60
+        while not self.words("node1"):
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.5)
+        running.send_signal(signal.SIGINT)
+        running.wait(timeout=60)
+        self.assertEqual(len(self.words("node1")), 2)
+        self.assertIn("State=RESUME", self.words("node1")[-1])
 
     def test_a_setting_that_the_boot_loses_ends_it(self):
         self.on("node1", "touch /dev/shm/forgets")
