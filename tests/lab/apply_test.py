@@ -262,7 +262,7 @@ class PowerCuts(ApplyTest, unittest.TestCase):
 
     def test_old_or_new(self):
         for cut in range(int(os.environ.get('RAILBED_POWER_CUTS', '2'))):
-            after = random.uniform(5, 50)  # all of an apply
+            after = random.uniform(5, 75)  # all of an apply, and a little after its end
             with self.subTest(cut=cut, after=after):
                 environment = {**os.environ, 'XDG_STATE_HOME': str(self.pair.folder / 'state')}
                 running = subprocess.Popen([RAILBED, 'apply', self.pair.cluster, '--connect-timeout', '60', '--yes', '--timeout', SHORT], env=environment,
