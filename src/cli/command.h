@@ -26,6 +26,7 @@ Action declare_agent(CLI::App& app);
 Action declare_apply(CLI::App& app);
 Action declare_autoinstall(CLI::App& app);
 Action declare_bench(CLI::App& app);
+Action declare_boot(CLI::App& app);
 Action declare_capture(CLI::App& app);
 Action declare_check(CLI::App& app);
 Action declare_compare(CLI::App& app);
@@ -35,16 +36,20 @@ Action declare_facts(CLI::App& app);
 Action declare_fix(CLI::App& app);
 Action declare_history(CLI::App& app);
 Action declare_hostkeys(CLI::App& app);
+Action declare_identify(CLI::App& app);
 Action declare_init(CLI::App& app);
 Action declare_launch(CLI::App& app);
 Action declare_nccl(CLI::App& app);
 Action declare_plan(CLI::App& app);
+Action declare_power(CLI::App& app);
 Action declare_prove(CLI::App& app);
 Action declare_render(CLI::App& app);
 Action declare_report(CLI::App& app);
 Action declare_rollback(CLI::App& app);
 Action declare_rules(CLI::App& app);
 Action declare_runs(CLI::App& app);
+Action declare_sel(CLI::App& app);
+Action declare_sensors(CLI::App& app);
 Action declare_verify(CLI::App& app);
 
 // All commands, in the order `railbed --help` lists them (cli/commands.cc).

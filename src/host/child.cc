@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -18,6 +19,8 @@
 
 namespace railbed {
 namespace {
+
+constexpr int kFirstSecret = 3;  // in the child
 
 // Moves what is there; false at the end of the stream or when `into` has grown beyond kMaxOutput.
 bool drain(const Fd& fd, std::string& into) {
@@ -135,8 +138,23 @@ void Child::reap(int flags) {
   reaped_ = true;
 }
 
+SecretFiles::SecretFiles(const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) {
+    const Fd made(memfd_create("railbed", MFD_CLOEXEC));
+    // Above those that the child finds them at: none is overwritten by another on the way there.
+    Fd file(fcntl(made.get(), F_DUPFD_CLOEXEC, kFirstSecret + 16));
+    if (!file || !write_all(file.get(), text)) error_ = errno;
+    files_.push_back(std::move(file));
+  }
+}
+
+std::string SecretFiles::path(std::size_t index) {
+  return fmt::format("/proc/self/fd/{}", kFirstSecret + static_cast<int>(index));
+}
+
 int spawn(const std::string& program, const std::vector<std::string>& words, const StandardStreams& streams,
-          char* const* environment, pid_t& pid) {
+          char* const* environment, pid_t& pid, const SecretFiles& secrets) {
+  if (secrets.error() != 0) return secrets.error();
   std::vector<char*> arguments;
   for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -148,6 +166,8 @@ int spawn(const std::string& program, const std::vector<std::string>& words, con
     posix_spawn_file_actions_adddup2(&actions, streams.in, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, streams.out, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, streams.err, STDERR_FILENO);
+  for (int at = kFirstSecret; const Fd& file : secrets.files())
+    posix_spawn_file_actions_adddup2(&actions, file.get(), at++);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   fresh_signals(attributes);
@@ -160,7 +180,7 @@ int spawn(const std::string& program, const std::vector<std::string>& words, con
   return error;
 }
 
-Result<Program> start_program(const std::vector<std::string>& words) {
+Result<Program> start_program(const std::vector<std::string>& words, const SecretFiles& secrets) {
   const auto refuse = [](std::string text) { return fail(ErrorKind::kUnavailable, std::move(text)); };
   auto in = make_sockets();
   auto out = make_pipe();
@@ -168,7 +188,7 @@ Result<Program> start_program(const std::vector<std::string>& words) {
   if (!in || !out || !err) return refuse(fmt::format("no pipe for {}: {}", words[0], std::strerror(errno)));
   pid_t pid = -1;
   const StandardStreams streams{in->second.get(), out->write_end.get(), err->write_end.get()};
-  if (const int error = spawn(words[0], words, streams, environ, pid); error != 0)
+  if (const int error = spawn(words[0], words, streams, environ, pid, secrets); error != 0)
     return refuse(fmt::format("cannot start {}: {}", words[0], std::strerror(error)));
   return Program{Child(pid, true), std::move(in->first), std::move(out->read_end), std::move(err->read_end)};
 }

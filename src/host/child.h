@@ -62,6 +62,22 @@ class Child {
   bool outlives_ = false;
 };
 
+// Texts that a child reads as files: they lie in memory alone, and neither the list of processes nor a folder
+// shows them. The first is at path(0), as the child sees it.
+class SecretFiles {
+ public:
+  SecretFiles() = default;
+  explicit SecretFiles(const std::vector<std::string>& texts);
+  static std::string path(std::size_t index);
+  // Where they could not be made, the errno.
+  int error() const { return error_; }
+  const std::vector<Fd>& files() const { return files_; }
+
+ private:
+  std::vector<Fd> files_;
+  int error_ = 0;
+};
+
 // Starts a program that is found by PATH unless it is a path, and answers 0 or the errno. It leads a process
 // group of its own, so that Ctrl-C in the terminal reaches only us and we end it in order, and gets its
 // signals as a fresh program expects them. `in` -1: it reads nothing.
@@ -71,7 +87,7 @@ struct StandardStreams {
   int err;
 };
 int spawn(const std::string& program, const std::vector<std::string>& words, const StandardStreams& streams,
-          char* const* environment, pid_t& pid);
+          char* const* environment, pid_t& pid, const SecretFiles& secrets = {});
 
 // A program and our ends of its standard streams, which do not block.
 struct Program {
@@ -80,6 +96,6 @@ struct Program {
   Fd out;
   Fd err;
 };
-Result<Program> start_program(const std::vector<std::string>& words);
+Result<Program> start_program(const std::vector<std::string>& words, const SecretFiles& secrets = {});
 
 }  // namespace railbed

@@ -40,7 +40,7 @@ std::vector<char*> plain_environment() {
 }  // namespace
 
 Reading<CommandOutput> run_program(const std::vector<std::string>& words, std::chrono::milliseconds deadline,
-                                   std::stop_token stop) {
+                                   std::stop_token stop, const SecretFiles& secrets) {
   const std::string from = joined(words);
   const std::string program = find_program(words.front());
   if (program.empty()) return {Miss{Missing::kAbsent, words.front() + " is not installed"}, from};
@@ -49,7 +49,7 @@ Reading<CommandOutput> run_program(const std::vector<std::string>& words, std::c
   if (!out || !err) return {miss_of(errno), from};
   pid_t pid = 0;
   const StandardStreams ends{-1, out->write_end.get(), err->write_end.get()};
-  if (const int error = spawn(program, words, ends, plain_environment().data(), pid); error != 0)
+  if (const int error = spawn(program, words, ends, plain_environment().data(), pid, secrets); error != 0)
     return {miss_of(error), from};
   Child child(pid, true);
   out->write_end.reset();

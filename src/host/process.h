@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/reading.h"
+#include "host/child.h"
 #include "host/host.h"
 
 namespace railbed {
@@ -21,7 +22,7 @@ inline constexpr std::size_t kMaxOutput = 4 << 20;
 // of its own that is killed at the deadline, when a stop is requested or when more than kMaxOutput bytes
 // come. What was killed by a stop is a value like any other program that a signal ended.
 Reading<CommandOutput> run_program(const std::vector<std::string>& words, std::chrono::milliseconds deadline,
-                                   std::stop_token stop = {});
+                                   std::stop_token stop = {}, const SecretFiles& secrets = {});
 
 // What the child is about to do; should that not come back, it is named.
 using Say = std::function<void(std::string_view step)>;

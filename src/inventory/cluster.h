@@ -120,6 +120,27 @@ struct Configuration {
   bool operator==(const Configuration&) const = default;
 };
 
+// What is spoken with BMCs: IPMI 2.0 over UDP port 623, Redfish over HTTPS, or SMASH CLP over ssh.
+enum class BmcProtocol { kIpmi, kRedfish, kSmash };
+constexpr auto enum_names(BmcProtocol) {
+  return std::array<std::string_view, 3>{"ipmi", "redfish", "smash"};
+}
+
+// How BMCs are reached. Passwords never stand in cluster.yaml, only where they lie.
+struct BmcAccess {
+  BmcProtocol protocol = BmcProtocol::kIpmi;
+  std::string user;           // empty: the password file names users, or nobody does
+  std::string password_file;  // absolute, or relative to where railbed runs; empty: none
+  std::optional<int> cipher;  // suite of IPMI; 17 and then 3 when nothing is said
+  static void fields(auto&& field) {
+    field("protocol", &BmcAccess::protocol);
+    field("user", &BmcAccess::user);
+    field("password_file", &BmcAccess::password_file);
+    field("cipher", &BmcAccess::cipher);
+  }
+  bool operator==(const BmcAccess&) const = default;
+};
+
 struct Node {
   std::string name;
   std::string ssh;                 // ssh destination as the user would type it; empty when local
@@ -176,12 +197,14 @@ struct Cluster {
   std::string name;
   std::string file;        // where it was read from
   std::string ssh_config;  // -F for ssh; empty: the user's own
+  BmcAccess bmc;
   std::vector<Node> nodes;
   std::vector<Rail> rails;
   static void fields(auto&& field) {
     field("name", &Cluster::name);
     field("file", &Cluster::file);
     field("ssh_config", &Cluster::ssh_config);
+    field("bmc", &Cluster::bmc);
     field("nodes", &Cluster::nodes);
     field("rails", &Cluster::rails);
   }

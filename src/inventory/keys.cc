@@ -19,10 +19,11 @@ std::vector<std::string_view> names_of() {
 std::span<const KeyTable> all_key_tables() {
   static const std::vector<KeyTable> tables = {
       {"cluster",
-       {"railbed", "cluster", "ssh", "fabric", "topology", "mtu", "speed", "vlan", "rdma_driver", "expect",
+       {"railbed", "cluster", "ssh", "bmc", "fabric", "topology", "mtu", "speed", "vlan", "rdma_driver", "expect",
         "configure", "nodes", "rails"},
        {"railbed", "cluster", "nodes"}},
       {"ssh", {"config", "user"}, {}},
+      {"bmc", names_of<BmcAccess>(), {}},
       {"expect", names_of<Expectations>(), {}},
       {"configure", names_of<Configuration>(), {}},
       {"node", {"name", "ssh", "local", "bmc", "expect", "configure"}, {"name"}},

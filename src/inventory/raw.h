@@ -79,6 +79,7 @@ struct RawCluster {
   std::string name;
   std::string ssh_config;
   std::string ssh_user;
+  BmcAccess bmc;  // password_file as it was written
   RawLink link;
   RawExpect expect;
   RawConfigure configure;

@@ -47,6 +47,13 @@ std::optional<int> parse_vlan(std::string_view text) {
   return id && *id >= 1 && *id <= 4094 ? id : std::nullopt;
 }
 
+// Suites with both a checked and an encrypted session: HMAC-SHA256 or HMAC-SHA1, each with AES-CBC-128 (IPMI 2.0,
+// table 22-20, and its errata 7).
+std::optional<int> parse_cipher(std::string_view text) {
+  const auto suite = parse_number<int>(text);
+  return suite && (*suite == 3 || *suite == 17) ? suite : std::nullopt;
+}
+
 std::optional<BitRate> parse_speed(std::string_view text) {
   const auto rate = parse_bit_rate(text);
   return rate && rate->gigabits() <= 100e3 ? rate : std::nullopt;
@@ -155,6 +162,19 @@ void ClusterReader::read_ssh(const YamlKey& at, const YamlValue& value, RawClust
       complaints_.add(said->spot, fmt::format("\"{}\" is no user name", said->value));
     } else {
       cluster.ssh_user = said->value;
+    }
+  });
+}
+
+void ClusterReader::read_bmc(const YamlKey& at, const YamlValue& value, BmcAccess& access) {
+  if (!is(ValueKind::kMapping, value, at)) return;
+  each_key(value, "bmc", [&](std::string_view key, const YamlKey& key_at, const YamlValue& item) {
+    if (key == "protocol") {
+      access.protocol = word<BmcProtocol>(key_at, item).value_or(access.protocol);
+    } else if (key == "cipher") {
+      if (const auto cipher = parsed(key_at, item, parse_cipher, "3 or 17")) access.cipher = cipher->value;
+    } else if (const auto said = text(key_at, item)) {
+      (key == "user" ? access.user : access.password_file) = said->value;
     }
   });
 }
@@ -275,6 +295,8 @@ RawCluster ClusterReader::read(const YamlValue& root) {
       if (auto name = text(at, value)) cluster.name = std::move(name->value);
     } else if (key == "ssh") {
       read_ssh(at, value, cluster);
+    } else if (key == "bmc") {
+      read_bmc(at, value, cluster.bmc);
     } else if (key == "expect") {
       cluster.expect = read_expect(at, value);
     } else if (key == "configure") {

@@ -48,6 +48,7 @@ class ClusterReader {
 
   bool read_link(std::string_view key, const YamlKey& at, const YamlValue& value, RawLink& link);
   void read_ssh(const YamlKey& at, const YamlValue& value, RawCluster& cluster);
+  void read_bmc(const YamlKey& at, const YamlValue& value, BmcAccess& access);
   std::optional<std::map<std::string, std::string>> read_firmware(const YamlKey& at, const YamlValue& value);
   RawExpect read_expect(const YamlKey& at, const YamlValue& value);
   // The items of a list, or the one value that stands for a list of itself.

@@ -43,6 +43,9 @@ bool is_destination(std::string_view text) {
          text.find_first_of(" \t'\"\\;&|<>$`") == std::string_view::npos;
 }
 
+// An IP address or a host name, which ends up in the words of programs.
+bool is_bmc(std::string_view text) { return IpAddress::parse(text).has_value() || is_name(text); }
+
 Expectations overlay(const Expectations& below, const RawExpect& above) {
   Expectations merged = below;
   Expectations::fields([&](std::string_view, auto member) {
@@ -82,7 +85,8 @@ class Resolver {
   std::vector<std::string> expand(const RawPattern& pattern, std::size_t limit);
   // What stands beside a range of nodes: as many names, or one IP address that counts up.
   std::vector<std::string> expand_beside(const RawPattern& pattern, std::size_t count);
-  std::string ssh_config() const;
+  // A path in cluster.yaml starts from that file's folder; ~ is the user's home.
+  std::string beside_file(const std::string& path) const;
 
   void add_nodes(const RawNode& raw);
   void check_local(const RawNode& raw);
@@ -142,12 +146,11 @@ std::vector<std::string> Resolver::expand_beside(const RawPattern& pattern, std:
   return {};
 }
 
-std::string Resolver::ssh_config() const {
-  const std::string& config = raw_.ssh_config;
-  if (config.empty()) return config;
+std::string Resolver::beside_file(const std::string& path) const {
+  if (path.empty()) return path;
   const char* home = std::getenv("HOME");
-  if (home != nullptr && (config == "~" || config.starts_with("~/"))) return home + config.substr(1);
-  return (std::filesystem::path(folder_) / config).lexically_normal().string();
+  if (home != nullptr && (path == "~" || path.starts_with("~/"))) return home + path.substr(1);
+  return (std::filesystem::path(folder_) / path).lexically_normal().string();
 }
 
 std::string Resolver::with_user(std::string destination) const {
@@ -196,6 +199,9 @@ void Resolver::add_nodes(const RawNode& raw) {
         fmt::format("\"{}\" is no host name: letters, digits, \"-\", \".\" and \"_\"", names.front()));
   if (!destinations.empty() && !is_destination(destinations.front()))
     return complain(raw.ssh->spot, fmt::format("\"{}\" is no ssh destination", destinations.front()));
+  if (!bmcs.empty() && !is_bmc(bmcs.front()))
+    return complain(raw.bmc->spot,
+                    fmt::format("\"{}\" is neither an IP address nor a host name", bmcs.front()));
   bool duplicate = false;  // one complaint an entry is enough
   bool fine = true;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -434,7 +440,9 @@ void Resolver::check_against_other_rails() {
 Cluster Resolver::resolve() {
   cluster_.name = raw_.name;
   nodes_misread_ = raw_.nodes_misread;
-  cluster_.ssh_config = ssh_config();
+  cluster_.ssh_config = beside_file(raw_.ssh_config);
+  cluster_.bmc = raw_.bmc;
+  cluster_.bmc.password_file = beside_file(raw_.bmc.password_file);
   for (const RawNode& node : raw_.nodes) add_nodes(node);
   if (raw_.rails.size() > kMaxRails)
     complain(raw_.rails[kMaxRails].spot, fmt::format("more than {} rails", kMaxRails));

@@ -216,6 +216,16 @@ Settings link_of(const Rail& rail) {
   return link;
 }
 
+Settings settings_of(const BmcAccess& access) {
+  Settings settings;
+  if (access.protocol != BmcProtocol{}) settings.emplace_back("protocol", text_of(access.protocol));
+  if (!access.user.empty()) settings.emplace_back("user", in_quotes(access.user));
+  if (!access.password_file.empty())
+    settings.emplace_back("password_file", in_quotes(access.password_file));
+  if (access.cipher) settings.emplace_back("cipher", text_of(*access.cipher));
+  return settings;
+}
+
 // Consecutive ports with one interface whose nodes fold and whose addresses count up.
 struct PortGroup {
   std::string interface;
@@ -322,6 +332,7 @@ std::string write_cluster(const Cluster& cluster, const std::vector<std::string>
   if (!cluster.ssh_config.empty()) ssh.emplace_back("config", in_quotes(cluster.ssh_config));
   if (!user.empty()) ssh.emplace_back("user", in_quotes(user));
   if (!ssh.empty()) text += "ssh: " + flow(ssh) + "\n";
+  if (const Settings bmc = settings_of(cluster.bmc); !bmc.empty()) text += "bmc: " + flow(bmc) + "\n";
   for (const auto& [key, value] : common_link) text += fmt::format("{}: {}\n", key, value);
   const Settings expect = without(common_expect, settings_of(Expectations{}));
   if (!expect.empty()) text += "expect: " + flow(expect) + "\n";

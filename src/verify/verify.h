@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "facts/bmc.h"
 #include "facts/facts.h"
 #include "inventory/cluster.h"
 #include "results/measurement.h"
@@ -50,6 +51,7 @@ struct Evidence {
   std::vector<Measurement> measurements;
   std::map<std::string, ClockReading> clocks;            // by node name; those that were read
   std::map<std::string, AfterReboot> after_reboot = {};  // likewise; of `railbed verify --after-reboot` only
+  std::map<std::string, BmcFacts> bmcs = {};             // likewise; of BMCs that were asked
 };
 
 struct Verdict {

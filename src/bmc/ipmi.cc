@@ -1,0 +1,200 @@
+// A BMC asked over IPMI 2.0 by FreeIPMI's programs, each a process: a BMC that makes one of them hang or crash costs
+// that answer alone. User and password reach them in a configuration file that lies in memory (host/child.h).
+//
+// The cipher suite is 17 (HMAC-SHA256) first. A BMC that refuses in a way that may come from the suite is asked once more
+// with 3 (HMAC-SHA1), unless cluster.yaml names one; what it took stays for the questions that follow.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/moment.h"
+#include "base/text.h"
+#include "bmc/bmc.h"
+#include "bmc/freeipmi_text.h"
+#include "host/process.h"
+
+namespace railbed {
+namespace {
+
+constexpr int kCipher = 17;
+constexpr int kOlderCipher = 3;
+// Of IPMI's enumeration of rates (26.3); FreeIPMI knows no others.
+constexpr std::array kRates = {9600, 19200, 38400, 57600, 115200};
+
+using Words = std::vector<std::string>;
+
+std::string_view device_word(BootDevice device) {
+  switch (device) {
+    case BootDevice::kNone:
+      return "NO-OVERRIDE";
+    case BootDevice::kPxe:
+      return "PXE";
+    case BootDevice::kDisk:
+      return "HARD-DRIVE";
+    case BootDevice::kBios:
+      return "BIOS-SETUP";
+    case BootDevice::kCd:
+      return "CD-DVD";
+  }
+  return "NO-OVERRIDE";
+}
+
+class IpmiBmc final : public Bmc {
+ public:
+  IpmiBmc(BmcTarget target, BmcOptions options) : target_(std::move(target)), options_(std::move(options)) {}
+
+  Reading<PowerState> power() override { return ask({"ipmipower", "--stat"}, parse_power); }
+  Reading<BmcDevice> device() override { return ask({"bmc-info", "--get-device-id"}, parse_device); }
+
+  Reading<std::vector<BmcSensor>> sensors() override {
+    return ask(cached({"ipmi-sensors", "--comma-separated-output", "--no-header-output", "--output-sensor-state",
+                       "--output-sensor-thresholds"}),
+               [](std::string_view text) { return std::optional(parse_sensors(text)); });
+  }
+  Reading<std::vector<BmcEvent>> events() override {
+    return ask(cached({"ipmi-sel", "--comma-separated-output", "--no-header-output", "--output-event-state"}),
+               [](std::string_view text) { return std::optional(parse_events(text)); });
+  }
+  Reading<double> clock_offset() override {
+    return ask({"bmc-device", "--get-sel-time"}, [](std::string_view text) {
+      const auto time = parse_sel_time(text);
+      return time ? std::optional(*time - now_unix()) : std::nullopt;
+    });
+  }
+  Reading<SerialOverLan> serial() override {
+    return ask({"ipmi-config", "--category=core", "--checkout", "-S", "SOL_Conf"}, parse_serial);
+  }
+  std::optional<int> cipher() const override { return cipher_; }
+
+  Result<void> change_power(PowerAction action) override {
+    const auto names = enum_names(action);
+    const auto said = run({"ipmipower", fmt::format("--{}", names[static_cast<std::size_t>(action)])});
+    if (!said.ok()) return refuse(said.miss());
+    // It says "ADDRESS: ok" and ends with 0 whatever comes.
+    if (trim(said->output).ends_with(": ok")) return {};
+    return refuse(why_refused(after_colon(said->output)));
+  }
+  Result<void> set_boot(const BootOrder& order) override {
+    return configure("chassis", fmt::format("Section Chassis_Boot_Flags\n Boot_Flags_Persistent {}\n BIOS_Boot_Type "
+                                            "{}\n Boot_Device {}\nEndSection\n",
+                                            order.once ? "No" : "Yes", order.legacy ? "PC-COMPATIBLE" : "EFI",
+                                            device_word(order.device)));
+  }
+  Result<void> set_identify(int seconds) override {
+    // Chassis Identify (28.5) with its first byte alone, which every version of IPMI knows.
+    const auto said = run({"ipmi-raw", "0", "0", "4", fmt::format("{:02x}", seconds)});
+    if (!said.ok()) return refuse(said.miss());
+    const auto bytes = words(said->output);
+    if (bytes.size() >= 3 && bytes[0] == "rcvd:" && bytes[2] == "00") return {};
+    return fail(ErrorKind::kUnavailable, "its BMC has no light that finds it");
+  }
+  Result<void> clear_events() override { return done(run({"ipmi-sel", "--clear"})); }
+  Result<void> set_serial_rate(int rate) override {
+    if (std::ranges::find(kRates, rate) == kRates.end())
+      return fail(ErrorKind::kBadInput, fmt::format("{} is no rate of IPMI's: {}", rate, fmt::join(kRates, ", ")));
+    return configure("core", fmt::format("Section SOL_Conf\n Volatile_Bit_Rate {0}\n Non_Volatile_Bit_Rate {0}\n"
+                                         "EndSection\n",
+                                         rate));
+  }
+  Result<void> set_password(const std::string& password) override {
+    const auto users = run({"ipmi-config", "--category=core", "--checkout"});
+    if (!users.ok()) return refuse(users.miss());
+    const auto section = find_user_section(users->output, target_.login.user);
+    if (!section) return fail(ErrorKind::kUnavailable, "its BMC does not say which user this is");
+    if (auto set = configure("core", fmt::format("Section {}\n Password {}\nEndSection\n", *section, password)); !set)
+      return set;
+    target_.login.password = password;
+    if (const auto now = power(); !now.ok())
+      return fail(ErrorKind::kUnavailable, "its BMC took the new password and refuses it now: " + now.miss().why);
+    return {};
+  }
+
+ private:
+  static std::string after_colon(std::string_view text) {
+    const std::size_t colon = text.find(": ");
+    return std::string(colon == std::string_view::npos ? text : text.substr(colon + 2));
+  }
+  static tl::unexpected<Error> refuse(const Miss& miss) {
+    return fail(miss.missing == Missing::kTimeout ? ErrorKind::kTimeout : ErrorKind::kUnavailable, miss.why);
+  }
+  static Result<void> done(const Reading<CommandOutput>& said) {
+    if (!said.ok()) return refuse(said.miss());
+    if (said->exit_code == 0) return {};
+    return refuse(why_refused(after_colon(said->error_output)));
+  }
+
+  Words cached(Words words) const {
+    words.push_back("--quiet-cache");
+    words.push_back("--sdr-cache-recreate");
+    if (!options_.cache.empty()) words.push_back("--sdr-cache-directory=" + options_.cache);
+    return words;
+  }
+  std::string login() const {
+    // opensesspriv: many BMCs, and the simulator, expect the privilege to be asked for when the session opens
+    // (FreeIPMI's list of workarounds, freeipmi(7)); the others take it as well.
+    return fmt::format("username {}\npassword {}\ndriver-type LAN_2_0\nprivilege-level ADMIN\nworkaround-flags "
+                       "opensesspriv\nsession-timeout {}\nretransmission-timeout 500\n",
+                       in_configuration(target_.login.user), in_configuration(target_.login.password),
+                       options_.silence.count());
+  }
+  Reading<CommandOutput> run_with(const Words& command, int cipher, const Words& texts) const {
+    Words words = {command.front(), "--config-file=" + SecretFiles::path(0), "-h", target_.address, "-I",
+                   std::to_string(cipher)};
+    words.insert(words.end(), command.begin() + 1, command.end());
+    Words secrets = {login()};
+    secrets.insert(secrets.end(), texts.begin(), texts.end());
+    auto said = run_program(words, options_.deadline, options_.stop, SecretFiles(secrets));
+    if (!said.ok() && said.absent())
+      return {Miss{Missing::kAbsent, fmt::format("{} is not installed on this machine: install FreeIPMI (Debian and "
+                                                 "Ubuntu: freeipmi-tools, RHEL: freeipmi)",
+                                                 command.front())},
+              said.from()};
+    return said;
+  }
+  // The suite that the BMC takes is found out by the first question.
+  Reading<CommandOutput> run(const Words& command, const Words& texts = {}) {
+    const int first = cipher_.value_or(target_.access.cipher.value_or(kCipher));
+    auto said = run_with(command, first, texts);
+    if (!said.ok()) return said;
+    const bool refused = may_be_the_cipher(said->error_output) || may_be_the_cipher(said->output);
+    if (!refused) {
+      cipher_ = first;
+      return said;
+    }
+    if (cipher_ || target_.access.cipher || first == kOlderCipher) return said;
+    said = run_with(command, kOlderCipher, texts);
+    if (said.ok() && !may_be_the_cipher(said->error_output) && !may_be_the_cipher(said->output))
+      cipher_ = kOlderCipher;
+    return said;
+  }
+  template <class Parse>
+  auto ask(const Words& command, Parse&& parse) -> Reading<typename decltype(parse(std::string_view()))::value_type> {
+    using Value = typename decltype(parse(std::string_view()))::value_type;
+    const auto said = run(command);
+    const std::string from = fmt::format("{} at {}", command.front(), target_.address);
+    if (!said.ok()) return {said.miss(), from};
+    auto value = parse(std::string_view(said->output));
+    // ipmi-config ends with 1 when any key of a section could not be read, and prints the others.
+    const bool useful = value && (said->exit_code == 0 || command.front() == "ipmi-config");
+    if (useful) return {std::move(*value), from};
+    const std::string& complaint = trim(said->error_output).empty() ? said->output : said->error_output;
+    return Reading<Value>(why_refused(after_colon(complaint)), from);
+  }
+  Result<void> configure(std::string_view category, const std::string& sections) {
+    return done(run({"ipmi-config", fmt::format("--category={}", category), "--commit",
+                     "--filename=" + SecretFiles::path(1)},
+                    {sections}));
+  }
+
+  BmcTarget target_;
+  BmcOptions options_;
+  std::optional<int> cipher_;
+};
+
+}  // namespace
+
+std::unique_ptr<Bmc> open_bmc(BmcTarget target, BmcOptions options) {
+  return std::make_unique<IpmiBmc>(std::move(target), std::move(options));
+}
+
+}  // namespace railbed

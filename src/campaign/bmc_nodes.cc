@@ -1,0 +1,154 @@
+#include "campaign/bmc_nodes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "base/text.h"
+
+namespace railbed {
+namespace {
+
+std::vector<const Node*> chosen(const Cluster& cluster, const Names& names) {
+  std::vector<const Node*> nodes;
+  for (const Node& node : cluster.nodes)
+    if (names.contains(node.name)) nodes.push_back(&node);
+  return nodes;
+}
+
+// Calls work(i) for each node, so many at once; the caller hears how many are done.
+void each_node_at_once(std::size_t count, std::size_t parallelism, std::string_view doing, const Caller& caller,
+                       const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next = 0;
+  std::mutex mutex;
+  std::size_t done = 0;
+  const auto run = [&] {
+    for (std::size_t i; !caller.stop.stop_requested() && (i = next++) < count;) {
+      work(i);
+      const std::lock_guard lock(mutex);
+      caller.progress(fmt::format("{}: {}/{} BMCs", doing, ++done, count));
+    }
+  };
+  {
+    std::vector<std::jthread> workers;
+    for (std::size_t i = 0; i < std::min(std::max<std::size_t>(1, parallelism), count); ++i) workers.emplace_back(run);
+  }
+  caller.progress("");
+}
+
+// What makers' BMCs leave the factory with, by a part of the name that they give themselves.
+struct DefaultLogin {
+  std::string_view maker;
+  std::string_view user;
+  std::string_view password;
+};
+constexpr std::array kDefaultLogins = {
+    DefaultLogin{"Super Micro", "ADMIN", "ADMIN"},  // until 2019; SB-327 of California ended it
+    DefaultLogin{"Supermicro", "ADMIN", "ADMIN"},
+    DefaultLogin{"Dell", "root", "calvin"},  // iDRAC user's guide, "default user name and password"
+    DefaultLogin{"DELL", "root", "calvin"},
+    DefaultLogin{"Lenovo", "USERID", "PASSW0RD"},  // XClarity controller user's guide, "login for the first time"
+    DefaultLogin{"IBM", "USERID", "PASSW0RD"},
+    DefaultLogin{"", "admin", "admin"},  // American Megatrends' MegaRAC, as ASUS, Gigabyte, Tyan and Quanta ship it
+};
+
+bool is_login(const BmcLogin& login, const DefaultLogin& one) {
+  return login.user == one.user && login.password == one.password;
+}
+
+// One attempt at most, so that no BMC locks anybody out.
+Reading<std::string> try_default_login(const BmcTarget& target, const BmcOptions& options, const BmcFacts& facts) {
+  for (const DefaultLogin& one : kDefaultLogins)
+    if (is_login(target.login, one)) return {std::string(one.user), "the login that it was asked with"};
+  const std::string maker = facts.device.ok() ? facts.device->manufacturer : "";
+  const auto* one = std::ranges::find_if(kDefaultLogins, [&](const DefaultLogin& login) {
+    return maker.find(login.maker) != std::string::npos;
+  });
+  BmcTarget other = target;
+  other.login = {std::string(one->user), std::string(one->password)};
+  const std::string from = fmt::format("one login as {} at {}", one->user, target.address);
+  const auto answer = open_bmc(std::move(other), options)->power();
+  if (answer.ok()) return {std::string(one->user), from};
+  if (answer.miss().missing == Missing::kDenied) return {std::string(), from};
+  return {answer.miss(), from};
+}
+
+BmcFacts ask(const BmcTarget& target, const BmcOptions& options, const BmcQuestions& questions) {
+  BmcFacts facts{.node = target.node, .address = target.address};
+  const auto bmc = open_bmc(target, options);
+  facts.power = bmc->power();
+  facts.cipher = bmc->cipher();
+  // Each further question would only wait as long again.
+  if (!facts.power.ok()) {
+    facts.error = facts.power.miss().why;
+    return facts;
+  }
+  if (questions.device) facts.device = bmc->device();
+  if (questions.sensors) facts.sensors = bmc->sensors();
+  if (questions.events) facts.events = bmc->events();
+  if (questions.clock) facts.clock_offset = bmc->clock_offset();
+  if (questions.serial) facts.serial = bmc->serial();
+  if (questions.default_login) facts.default_login = try_default_login(target, options, facts);
+  return facts;
+}
+
+}  // namespace
+
+Result<BmcTarget> target_of(const Cluster& cluster, const Node& node, const BmcLogins& logins) {
+  if (!node.bmc)
+    return fail(ErrorKind::kBadInput, fmt::format("{} gives it no `bmc`, the address of its BMC", cluster.file));
+  const BmcLogin* login = logins.find(node.name);
+  if (login == nullptr) return fail(ErrorKind::kBadInput, "the password file names no login for its BMC");
+  return BmcTarget{node.name, *node.bmc, cluster.bmc, *login};
+}
+
+std::vector<BmcFacts> look_at_bmcs(const Cluster& cluster, const Names& names, const BmcQuestions& questions,
+                                   const BmcReach& reach, const Caller& caller) {
+  const auto nodes = chosen(cluster, names);
+  std::vector<BmcFacts> looks(nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    looks[i] = {.node = nodes[i]->name, .error = "not asked: stopped", .address = nodes[i]->bmc.value_or("")};
+  each_node_at_once(nodes.size(), reach.parallelism, "asking BMCs", caller, [&](std::size_t i) {
+    if (const auto target = target_of(cluster, *nodes[i], reach.logins))
+      looks[i] = ask(*target, reach.options, questions);
+    else
+      looks[i].error = target.error().text;
+  });
+  return looks;
+}
+
+std::vector<BmcFacts> wait_for_power(const Cluster& cluster, const Names& names, PowerState wanted,
+                                     std::chrono::seconds patience, const BmcReach& reach, const Caller& caller) {
+  const auto until = std::chrono::steady_clock::now() + patience;
+  Names waiting = names;
+  while (true) {
+    std::vector<BmcFacts> others;
+    for (BmcFacts& one : look_at_bmcs(cluster, waiting, {}, reach, caller))
+      if (!one.power.ok() || *one.power != wanted) others.push_back(std::move(one));
+    if (others.empty() || caller.stop.stop_requested() || std::chrono::steady_clock::now() >= until) return others;
+    waiting.clear();
+    for (const BmcFacts& one : others) waiting.insert(one.node);
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
+}
+
+std::vector<BmcChange> change_bmcs(const Cluster& cluster, const Names& names, std::string_view doing,
+                                   const std::function<Result<void>(Bmc&)>& change, const BmcReach& reach,
+                                   const Caller& caller) {
+  const auto nodes = chosen(cluster, names);
+  std::vector<BmcChange> changes(nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) changes[i] = {nodes[i]->name, "not done: stopped"};
+  each_node_at_once(nodes.size(), reach.parallelism, doing, caller, [&](std::size_t i) {
+    auto target = target_of(cluster, *nodes[i], reach.logins);
+    const Result<void> done =
+        target ? change(*open_bmc(std::move(*target), reach.options)) : Result<void>(fail(target.error()));
+    changes[i].error = done ? "" : done.error().text;
+  });
+  return changes;
+}
+
+}  // namespace railbed

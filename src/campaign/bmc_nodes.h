@@ -1,0 +1,58 @@
+// What is done with the BMCs of many nodes at once. A dead one costs its own answer; who has none, or no login, is named.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bmc/bmc.h"
+#include "campaign/caller.h"
+#include "campaign/plan_nodes.h"
+#include "facts/bmc.h"
+#include "inventory/cluster.h"
+
+namespace railbed {
+
+struct BmcReach {
+  BmcLogins logins = {};
+  BmcOptions options = {};
+  std::size_t parallelism = 64;
+};
+
+// What is asked besides the power, which is always the first question.
+struct BmcQuestions {
+  bool device = false;
+  bool sensors = false;
+  bool events = false;
+  bool clock = false;
+  bool serial = false;
+  bool default_login = false;  // one attempt with what this maker's BMCs leave the factory with
+};
+inline constexpr BmcQuestions kAllBmcQuestions = {true, true, true, true, true, true};
+
+// Of the named nodes, in the order of the file.
+std::vector<BmcFacts> look_at_bmcs(const Cluster& cluster, const Names& names, const BmcQuestions& questions,
+                                   const BmcReach& reach, const Caller& caller);
+
+struct BmcChange {
+  std::string node = {};
+  std::string error = {};  // empty: it is done
+  static void fields(auto&& field) {
+    field("node", &BmcChange::node);
+    field("error", &BmcChange::error);
+  }
+};
+
+// `doing` is what the caller hears: "power off".
+std::vector<BmcChange> change_bmcs(const Cluster& cluster, const Names& names, std::string_view doing,
+                                   const std::function<Result<void>(Bmc&)>& change, const BmcReach& reach,
+                                   const Caller& caller);
+
+// Asks each second until all of them are in that state, or `patience` is over; answers those that are not.
+std::vector<BmcFacts> wait_for_power(const Cluster& cluster, const Names& names, PowerState wanted,
+                                     std::chrono::seconds patience, const BmcReach& reach, const Caller& caller);
+
+// One BMC of a node, ready to be asked.
+Result<BmcTarget> target_of(const Cluster& cluster, const Node& node, const BmcLogins& logins);
+
+}  // namespace railbed

@@ -1,0 +1,179 @@
+#include "cli/bmc_options.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "base/wipe.h"
+#include "cli/ask_password.h"
+#include "cli/fleet_options.h"
+#include "cli/terminal.h"
+#include "inventory/hostlist.h"
+#include "inventory/load.h"
+
+namespace railbed {
+namespace {
+
+constexpr const char* kPasswordVariable = "RAILBED_BMC_PASSWORD";
+
+// Taken out of the environment, so that no child sees it.
+std::string take_from_environment() {
+  const char* value = std::getenv(kPasswordVariable);
+  std::string password = value == nullptr ? "" : value;
+  unsetenv(kPasswordVariable);
+  return password;
+}
+
+Result<BmcLogins> logins_from_file(const std::string& path, const Cluster& cluster) {
+  auto text = read_secret_file(path);
+  if (!text) return fail(text.error());
+  auto logins = BmcLogins::parse(*text, path, cluster);
+  wipe(*text);
+  return logins;
+}
+
+Result<BmcLogins> find_logins(const BmcCommand& command, const Cluster& cluster) {
+  std::string password = take_from_environment();
+  if (!command.password_file.empty()) return logins_from_file(command.password_file, cluster);
+  if (password.empty()) {
+    if (!cluster.bmc.password_file.empty()) return logins_from_file(cluster.bmc.password_file, cluster);
+    auto typed = ask_password(fmt::format("Password of {} at the BMCs: ", cluster.bmc.user));
+    if (!typed)
+      return fail(ErrorKind::kBadInput,
+                  fmt::format("nobody said the BMCs' password: name a file of mode 0600 by --password-file or in "
+                              "{} as `bmc: {{password_file: …}}`, or set {}",
+                              cluster.file, kPasswordVariable));
+    password = std::move(*typed);
+  }
+  auto logins = BmcLogins::of_all(cluster, cluster.bmc.user, password);
+  wipe(password);
+  return logins;
+}
+
+// For what BMCs say of their sensors, which takes a slow one many seconds to tell. Empty: there is no such place.
+std::string cache_folder() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  std::filesystem::path folder;
+  if (cache != nullptr && *cache == '/')
+    folder = cache;
+  else if (home != nullptr && *home == '/')
+    folder = std::filesystem::path(home) / ".cache";
+  else
+    return "";
+  folder /= "railbed/sensors";
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  struct stat status = {};
+  if (stat(folder.c_str(), &status) != 0 || status.st_uid != geteuid()) return "";
+  return chmod(folder.c_str(), 0700) == 0 ? folder.string() : "";
+}
+
+Result<Names> chosen_bmcs(const BmcCommand& command, const Cluster& cluster) {
+  if (!command.nodes.empty()) return chosen_nodes(command.nodes, cluster);
+  Names names;
+  for (const Node& node : cluster.nodes)
+    if (node.bmc) names.insert(node.name);
+  if (names.empty())
+    return fail(ErrorKind::kBadInput,
+                fmt::format("{} gives no node the address of its BMC: say `bmc: ADDRESS` beside the node's name",
+                            cluster.file));
+  return names;
+}
+
+}  // namespace
+
+void add_bmc_options(CLI::App& app, BmcCommand& command) {
+  app.add_option("cluster.yaml", command.cluster, "its nodes name their BMCs")->required();
+  app.add_option("NODE", command.nodes, "these nodes alone: names, or ranges like gpu[01-08]");
+  app.add_option("--user", command.user, "user at the BMCs, instead of cluster.yaml's")
+      ->type_name("USER")
+      ->group(kReachGroup);
+  app.add_option("--password-file", command.password_file,
+                 "one password, or lines NODES USER PASSWORD; its mode must be 0600")
+      ->type_name("FILE")
+      ->group(kReachGroup);
+  app.add_option("--timeout", command.silence_seconds, "give a BMC up that says nothing for so many seconds")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 600))
+      ->group(kReachGroup);
+  app.add_option("--parallel", command.parallelism, "so many BMCs at once")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024))
+      ->group(kReachGroup);
+  app.add_flag("--json", command.json, "print one JSON document");
+}
+
+Result<BmcPlaces> open_places(const BmcCommand& command) {
+  BmcPlaces places;
+  auto cluster = load_cluster(command.cluster);
+  if (!cluster) return fail(cluster.error());
+  places.cluster = std::move(*cluster);
+  if (!command.user.empty()) places.cluster.bmc.user = command.user;
+  auto names = chosen_bmcs(command, places.cluster);
+  if (!names) return fail(names.error());
+  places.names = std::move(*names);
+  auto logins = find_logins(command, places.cluster);
+  if (!logins) return fail(logins.error());
+  places.reach.logins = std::move(*logins);
+  places.reach.parallelism = command.parallelism;
+  places.reach.options.silence = std::chrono::seconds(command.silence_seconds);
+  places.reach.options.cache = cache_folder();
+  places.reach.options.stop = interrupted();
+  return places;
+}
+
+int exit_code_of(const std::vector<BmcChange>& changes) {
+  return std::ranges::all_of(changes, [](const BmcChange& one) { return one.error.empty(); }) ? kExitClean
+                                                                                             : kExitCouldNotLook;
+}
+
+std::string answers_text(const std::vector<std::pair<std::string, std::string>>& answers) {
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<std::string>> nodes;
+  for (const auto& [node, answer] : answers) {
+    if (!nodes.contains(answer)) order.push_back(answer);
+    nodes[answer].push_back(node);
+  }
+  std::size_t width = 0;
+  for (auto& [answer, those] : nodes) {
+    those = {fold_hostlist(those)};
+    width = std::max(width, those.front().size());
+  }
+  std::string text;
+  for (const std::string& answer : order) text += fmt::format("{:<{}}  {}\n", nodes[answer].front(), width, answer);
+  return text;
+}
+
+int print_changes(const std::vector<BmcChange>& changes, std::string_view done, bool json) {
+  if (json) {
+    fmt::print("{}", json::dump_pretty(json::encode(changes)));
+    return exit_code_of(changes);
+  }
+  std::vector<std::pair<std::string, std::string>> answers;
+  for (const BmcChange& one : changes)
+    answers.emplace_back(one.node, one.error.empty() ? std::string(done) : "FAILED: " + printable(one.error));
+  fmt::print("{}", answers_text(answers));
+  return exit_code_of(changes);
+}
+
+bool may_touch(const Names& names, std::string_view what, bool yes) {
+  if (yes || names.size() <= 1) return true;
+  if (isatty(STDIN_FILENO) != 1) {
+    fmt::print(stderr, "railbed: {} {} nodes: there is no terminal to ask on; --yes says that it is meant\n", what,
+               names.size());
+    return false;
+  }
+  fmt::print(stderr, "{} {} nodes: {}\n", what, names.size(),
+             printable(fold_hostlist(std::vector<std::string>(names.begin(), names.end()))));
+  return asks_person("Is that meant?");
+}
+
+}  // namespace railbed

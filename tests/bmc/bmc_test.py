@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""railbed power, boot, sensors, sel, identify and bmc at simulated BMCs, among them dead ones and one with another
+password. Exits 77 where there can be none."""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import bmc_lab
+
+RAILBED = os.environ['RAILBED']
+
+
+def watch_children(stop, seen):
+    """Every command line and environment of every process here, while a test runs."""
+    while not stop.is_set():
+        for process in pathlib.Path('/proc').glob('[0-9]*'):
+            for name in ('cmdline', 'environ'):
+                try:
+                    seen.add((process / name).read_bytes())
+                except OSError:
+                    pass
+
+
+class BmcTest(unittest.TestCase):
+    COUNT = 3
+
+    @classmethod
+    def setUpClass(cls):
+        cls.lab = bmc_lab.BmcLab(cls.COUNT)
+        cls.lab.__enter__()
+        cls.addClassCleanup(cls.lab.__exit__)
+        cls.folder = cls.lab.folder
+        cls.home = cls.folder / 'home'
+        cls.home.mkdir()
+        cls.cluster = cls.folder / 'cluster.yaml'
+        cls.passwords = cls.folder / 'bmc.passwords'
+        nodes = {f'gpu{number:02}': bmc.address for number, bmc in enumerate(cls.lab.bmcs)}
+        cls.write(nodes, {f'gpu{number:02}': bmc.password for number, bmc in enumerate(cls.lab.bmcs)})
+
+    @classmethod
+    def write(cls, nodes, passwords):
+        text = 'railbed: 1\ncluster: pod\nbmc: {password_file: bmc.passwords}\nnodes:\n'
+        cls.cluster.write_text(text + ''.join(f'  - {{name: {name}, bmc: {bmc}}}\n' for name, bmc in nodes.items()))
+        cls.passwords.write_text(''.join(f'{name} admin {password}\n' for name, password in passwords.items()))
+        cls.passwords.chmod(0o600)
+
+    def run_railbed(self, *words, environment=None, timeout=60, **more):
+        return subprocess.run([RAILBED, *map(str, words)], capture_output=True, text=True, timeout=timeout,
+                              env={**os.environ, 'HOME': str(self.home), 'NO_COLOR': '1', **(environment or {})},
+                              stdin=subprocess.DEVNULL, **more)
+
+    def railbed(self, *words, status=0, **more):
+        done = self.run_railbed(*words, **more)
+        self.assertEqual(done.returncode, status, f'{words}: {done.stdout}{done.stderr}')
+        return done.stdout
+
+
+class OneByOne(BmcTest):
+    def test_power(self):
+        self.assertEqual(self.railbed('power', 'status', self.cluster), 'gpu[00-02]  on\n')
+        self.assertIn('the BMC took it', self.railbed('power', 'off', self.cluster, 'gpu01'))
+        self.assertEqual([bmc.power() for bmc in self.lab.bmcs], [True, False, True])
+        self.assertEqual(self.railbed('power', 'status', self.cluster), 'gpu[00,02]  on\ngpu01       off\n')
+        self.railbed('power', 'on', self.cluster, 'gpu01', '--wait', '20')
+        self.assertTrue(self.lab.bmcs[1].power())
+        for action in ('cycle', 'reset', 'soft'):
+            self.railbed('power', action, self.cluster, 'gpu02')
+        self.assertFalse(self.lab.bmcs[2].power())
+        self.railbed('power', 'on', self.cluster, 'gpu02')
+
+    def test_a_node_that_does_not_shut_down_is_named(self):
+        deaf = self.lab.bmcs[0].folder / 'deaf'
+        deaf.touch()
+        self.addCleanup(deaf.unlink)
+        done = self.run_railbed('power', 'soft', self.cluster, 'gpu00', '--wait', '2')
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('gpu00: after 2 s its power is on', done.stderr)
+
+    def test_more_than_one_node_is_asked_for(self):
+        done = self.run_railbed('power', 'off', self.cluster)
+        self.assertEqual(done.returncode, 64)
+        self.assertIn('--yes', done.stderr)
+        self.assertTrue(all(bmc.power() for bmc in self.lab.bmcs))
+        self.railbed('power', 'off', self.cluster, '--yes')
+        self.assertFalse(any(bmc.power() for bmc in self.lab.bmcs))
+        self.railbed('power', 'on', self.cluster)
+
+    def test_boot(self):
+        self.assertIn('boots from pxe the next time', self.railbed('boot', 'pxe', self.cluster, 'gpu01', '--once'))
+        self.assertEqual(self.lab.bmcs[1].boot(), 'pxe')
+        self.railbed('boot', 'bios', self.cluster, 'gpu01', '--always')
+        self.assertEqual(self.lab.bmcs[1].boot(), 'bios')
+        self.railbed('boot', 'none', self.cluster, 'gpu01')
+        self.assertEqual(self.lab.bmcs[1].boot(), 'none')
+
+    def test_identify(self):
+        self.assertIn('shines for 5 s', self.railbed('identify', self.cluster, 'gpu00', '--seconds', '5'))
+        self.assertIn('identify', (self.lab.bmcs[0].folder / 'chassis.log').read_text())
+
+    def test_sensors_and_events(self):
+        bmc = self.lab.bmcs[2]
+        self.assertEqual(self.railbed('sensors', self.cluster), '3 nodes: all sensors in order\n')
+        one = self.railbed('sensors', self.cluster, 'gpu02')
+        self.assertRegex(one, r'nominal +GPU0 Temp +62 C +at most 90 +OK')
+        self.assertRegex(one, r'nominal +FAN1 +9000 RPM')
+        self.assertEqual(self.railbed('sel', self.cluster, 'gpu02'), 'gpu02: 0 events\n')
+        bmc.say('sensor_set_value 0x20 0 1 88 1')
+        bmc.say('sensor_set_bit 0x20 0 0x20 1 1 1')
+        hot = self.railbed('sensors', self.cluster, status=2)
+        self.assertRegex(hot, r'gpu02\n +critical +CPU1 Temp +88 C')
+        self.assertRegex(hot, r'critical +PSU1 .*Presence detected, Power Supply Failure detected')
+        self.assertIn('2 nodes: all sensors in order', hot)
+        events = self.railbed('sel', self.cluster, 'gpu02', status=2)
+        self.assertIn('CPU1 Temp: Upper Critical - going high', events)
+        self.assertIn('PSU1: Power Supply Failure detected', events)
+        bmc.say('sensor_set_value 0x20 0 1 55 0')
+        bmc.say('sensor_set_bit 0x20 0 0x20 1 0 0')
+        self.railbed('sel', self.cluster, 'gpu02', '--clear')
+        self.assertEqual(self.railbed('sel', self.cluster, 'gpu02'), 'gpu02: 0 events\n')
+        facts = json.loads(self.railbed('sensors', self.cluster, 'gpu00', '--json'))
+        self.assertEqual(facts[0]['sensors']['value'][0]['name'], 'CPU1 Temp')
+
+    def test_no_secret_is_seen(self):
+        stop, seen = threading.Event(), set()
+        watcher = threading.Thread(target=watch_children, args=(stop, seen))
+        watcher.start()
+        for words in (('sensors',), ('power', 'status'), ('sel',)):
+            self.railbed(*words, self.cluster)
+        done = self.run_railbed('power', 'status', self.cluster, 'gpu00',
+                                environment={'RAILBED_BMC_PASSWORD': self.lab.bmcs[0].password})
+        stop.set()
+        watcher.join()
+        self.assertEqual(done.returncode, 64, 'nobody said which user that password is of')
+        asked = [text for text in seen if b'ipmi' in text.split(b'\0')[0]]
+        self.assertTrue(asked, 'the watch saw no child')
+        for bmc in self.lab.bmcs:
+            for text in seen:
+                program = text.split(b'\0')[0]
+                if bmc.password.encode() in text:
+                    # The test's own call hands it over, and nothing that railbed starts has it.
+                    self.assertIn(b'RAILBED_BMC_PASSWORD=', text, program)
+                    self.assertNotIn(b'ipmi', program)
+            for file in self.home.rglob('*'):
+                if file.is_file():
+                    self.assertNotIn(bmc.password.encode(), file.read_bytes(), file)
+
+
+class Trouble(BmcTest):
+    COUNT = 2
+
+    def test_dead_refused_and_silent(self):
+        whole, other = self.lab.bmcs
+        relay = bmc_lab.Relay('127.0.9.1', whole, packets=int(os.environ.get('PK','12')))
+        self.addCleanup(relay.close)
+        self.write({'gpu00': whole.address, 'gpu01': '127.0.9.200', 'gpu02': other.address, 'gpu03': '127.0.9.1'},
+                   {'gpu00': whole.password, 'gpu01': 'x', 'gpu02': 'wrong', 'gpu03': whole.password})
+        begin = time.monotonic()
+        text = self.railbed('sensors', self.cluster, status=3)
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assertIn('1 node: all sensors in order', text)
+        self.assertIn('gpu01: no answer: its BMC does not answer', text)
+        self.assertIn('gpu02: no answer: its BMC refuses user or password', text)
+        self.assertIn('gpu03: no answer: its BMC stopped answering', text)
+
+    def test_password_files(self):
+        self.write({'gpu00': self.lab.bmcs[0].address}, {'gpu00': self.lab.bmcs[0].password})
+        self.passwords.chmod(0o640)
+        done = self.run_railbed('power', 'status', self.cluster)
+        self.assertEqual(done.returncode, 64)
+        self.assertIn('chmod 600', done.stderr)
+        self.passwords.chmod(0o600)
+        self.passwords.write_text('gpu00 admin\nsecret-of-nobody\n')
+        done = self.run_railbed('power', 'status', self.cluster)
+        self.assertEqual(done.returncode, 64)
+        self.assertIn('bmc.passwords:1: expected NODES USER PASSWORD', done.stderr)
+        self.assertNotIn('secret-of-nobody', done.stderr)
+        self.passwords.unlink()
+        self.assertIn('gpu00  on', self.railbed('power', 'status', self.cluster, '--user', 'admin', environment={
+            'RAILBED_BMC_PASSWORD': self.lab.bmcs[0].password}))
+
+    def test_an_interrupt_leaves_nothing(self):
+        self.write({f'gpu{number:02}': f'127.0.9.{100 + number}' for number in range(8)},
+                   {f'gpu{number:02}': 'x' for number in range(8)})
+        running = subprocess.Popen([RAILBED, 'sensors', str(self.cluster), '--timeout', '60'], stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+                                   env={**os.environ, 'HOME': str(self.home)})
+        time.sleep(1)
+        running.send_signal(signal.SIGINT)
+        self.assertEqual(running.wait(timeout=20), 3)
+        self.assertEqual(subprocess.run(['pgrep', '-f', '127.0.9.10'], capture_output=True).stdout, b'')
+
+
+if __name__ == '__main__':
+    why = bmc_lab.missing()
+    if why:
+        print(why)
+        sys.exit(77)
+    bmc_lab.enter_namespace()
+    unittest.main()
