@@ -44,10 +44,11 @@ def setUpModule():
 
 class ApplyTest:
     maxDiff = 4000
+    seconds = SECONDS  # that the guests live
 
     @classmethod
     def setUpClass(cls):
-        cls.pair = OsPair(cls.kind, SECONDS, FOLDER)
+        cls.pair = OsPair(cls.kind, cls.seconds, FOLDER)
         cls.addClassCleanup(cls.pair.down)
         cls.pair.up()
         cls.bare = {node: cls.pair.run(node, STATE) for node in NODES}
@@ -259,9 +260,11 @@ class Trouble(ApplyTest, unittest.TestCase):
 class PowerCuts(ApplyTest, unittest.TestCase):
     """At moments that nobody chose."""
     kind = 'netplan'
+    cuts = int(os.environ.get('RAILBED_POWER_CUTS', '2'))
+    seconds = SECONDS + 240 * cuts
 
     def test_old_or_new(self):
-        for cut in range(int(os.environ.get('RAILBED_POWER_CUTS', '2'))):
+        for cut in range(self.cuts):
             after = random.uniform(5, 75)  # all of an apply, and a little after its end
             with self.subTest(cut=cut, after=after):
                 environment = {**os.environ, 'XDG_STATE_HOME': str(self.pair.folder / 'state')}
