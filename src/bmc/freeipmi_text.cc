@@ -187,6 +187,8 @@ Miss why_refused(std::string_view said) {
     return {Missing::kUnsupported, "its BMC does not speak IPMI 2.0 over the network"};
   if (has("BMC busy")) return {Missing::kTimeout, "its BMC is busy"};
   const std::string words = shown(said);
+  if (has("internal IPMI error") || has("BMC error"))
+    return {Missing::kGarbled, "its BMC broke off, or answered what nobody understands (FreeIPMI: " + words + ")"};
   return {Missing::kGarbled, words.empty() ? "its BMC answered nothing" : words};
 }
 

@@ -21,6 +21,8 @@ constexpr Command kCommands[] = {
     {"boot", "what nodes boot from the next time", declare_boot},
     {"sensors", "what BMCs measure: temperatures, fans, power supplies", declare_sensors},
     {"sel", "what BMCs remember: their event logs", declare_sel},
+    {"console", "nodes' serial consoles over the network, for you or for the record", declare_console},
+    {"bmc", "the BMCs themselves: what they are, their serial rate and passwords", declare_bmc},
     {"identify", "the light that finds a machine in a rack", declare_identify},
     {"init", "look at live hosts and write a first cluster.yaml", declare_init},
     {"hostkeys", "the nodes' ssh host keys, for comparing, and into known_hosts", declare_hostkeys},

@@ -152,6 +152,116 @@ class OneByOne(BmcTest):
                     self.assertNotIn(bmc.password.encode(), file.read_bytes(), file)
 
 
+class Consoles(BmcTest):
+    COUNT = 3
+
+    def attach(self, node, *words):
+        running = subprocess.Popen([RAILBED, 'console', str(self.cluster), node, *words], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1,
+                                   env={**os.environ, 'HOME': str(self.home), 'NO_COLOR': '1'})
+        self.addCleanup(running.kill)
+        return running
+
+    def wait_until(self, condition, what, seconds=20):
+        end = time.monotonic() + seconds
+        while not condition():
+            self.assertLess(time.monotonic(), end, what)
+            time.sleep(0.1)
+
+    def wait_attached(self, running):
+        self.assertIn('attached', running.stderr.readline())
+
+    def test_both_ways_and_into_a_log(self):
+        bmc, log = self.lab.bmcs[0], self.folder / 'gpu00.console'
+        running = self.attach('gpu00', '--log', str(log))
+        self.wait_attached(running)
+        running.stdin.write('root\r')
+        self.wait_until(lambda: b'root\r' in bmc.console.heard, 'the keys did not arrive')
+        bmc.console.say(b'GRUB loading.\r\n')
+        self.wait_until(lambda: 'GRUB loading.' in log.read_text(), 'the text did not arrive')
+        running.stdin.write('~~x\r')
+        self.wait_until(lambda: b'~x\r' in bmc.console.heard, 'a tilde')
+        running.stdin.write('~.')
+        out, errors = running.communicate(timeout=20)
+        self.assertEqual(running.returncode, 0, errors)
+        self.assertIn('login: ', out)
+        self.assertIn('GRUB loading.', out)
+        self.assertEqual(log.stat().st_mode & 0o777, 0o600)
+
+    def test_taken_and_stolen(self):
+        first = self.attach('gpu01')
+        self.wait_attached(first)
+        second = self.attach('gpu01')
+        _, errors = second.communicate(timeout=30)
+        self.assertEqual(second.returncode, 3)
+        self.assertIn("gpu01: somebody else has its console; --steal takes it over", errors)
+        third = self.attach('gpu01', '--steal')
+        self.wait_attached(third)
+        third.stdin.write('mine\r')
+        self.wait_until(lambda: b'mine' in self.lab.bmcs[1].console.heard, 'the stolen console is dead')
+        third.stdin.write('~.')
+        third.communicate(timeout=20)
+
+    def test_many_for_the_record(self):
+        folder = self.folder / 'boot'
+        running = subprocess.Popen([RAILBED, 'console', str(self.cluster), '--record', str(folder)], text=True,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env={**os.environ, 'HOME': str(self.home), 'NO_COLOR': '1'})
+        self.addCleanup(running.kill)
+        logs = [folder / f'gpu{number:02}.log' for number in range(3)]
+        self.wait_until(lambda: all(log.exists() and 'attached' in log.read_text() for log in logs), 'not attached')
+        for number, bmc in enumerate(self.lab.bmcs):
+            bmc.console.say(f'\x1b[2Jkernel of {number}\r\n'.encode())
+        self.wait_until(lambda: all('kernel of' in log.read_text() for log in logs), 'not recorded')
+        running.send_signal(signal.SIGINT)
+        out, errors = running.communicate(timeout=20)
+        self.assertEqual(running.returncode, 0, errors)
+        for number, log in enumerate(logs):
+            self.assertRegex(log.read_text(), rf'(?m)^\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ .*kernel of {number}$')
+            self.assertNotIn('\x1b', log.read_text())
+            self.assertIn(f'kernel of {number}', out)
+
+    def test_a_dead_bmc_is_named(self):
+        self.write({'gpu00': '127.0.9.150'}, {'gpu00': 'x'})
+        self.addCleanup(self.write, {f'gpu{number:02}': bmc.address for number, bmc in enumerate(self.lab.bmcs)},
+                        {f'gpu{number:02}': bmc.password for number, bmc in enumerate(self.lab.bmcs)})
+        done = self.run_railbed('console', self.cluster, 'gpu00')
+        self.assertEqual(done.returncode, 3)
+        self.assertIn('gpu00: its BMC does not answer', done.stderr)
+
+
+class Settings(BmcTest):
+    COUNT = 2
+
+    def test_show_rate_and_password(self):
+        text = self.railbed('bmc', 'show', self.cluster, 'gpu00')
+        self.assertIn('Super Micro Computer Inc. (10876), firmware 3.15', text)
+        self.assertRegex(text, r"maker's default +refused")
+        self.assertRegex(text, r'cipher suite +3')
+        self.railbed('bmc', 'set-sol-rate', '115200', self.cluster, 'gpu00')
+        self.assertRegex(self.railbed('bmc', 'show', self.cluster, 'gpu00'), r'serial-over-LAN +on, 115200 bit/s')
+        new = self.folder / 'new'
+        new.write_text('n3w-and-better\n')
+        new.chmod(0o600)
+        self.railbed('bmc', 'set-password', self.cluster, 'gpu01', '--new-password-file', new)
+        self.assertIn('refuses user or password', self.railbed('power', 'status', self.cluster, 'gpu01', status=3))
+        self.passwords.write_text('gpu01 admin n3w-and-better\n')
+        self.railbed('power', 'status', self.cluster, 'gpu01')
+        new.write_text('has a blank\n')
+        self.assertEqual(self.run_railbed('bmc', 'set-password', self.cluster, 'gpu01', '--new-password-file', new).returncode, 64)
+
+
+class DefaultLogin(BmcTest):
+    COUNT = 0
+
+    def test_a_makers_default_login_is_a_failure(self):
+        with bmc_lab.BmcLab(1, user='ADMIN', password='ADMIN') as lab:
+            self.write({'gpu00': lab.bmcs[0].address}, {})
+            self.passwords.write_text('gpu00 ADMIN ADMIN\n')
+            text = self.railbed('bmc', 'show', self.cluster, status=2)
+            self.assertIn('ACCEPTED as ADMIN', text)
+
+
 class Trouble(BmcTest):
     COUNT = 2
 
