@@ -1,6 +1,6 @@
-// One BMC, whatever is spoken with it. Asking changes nothing; what changes something says so by its name. Every call
-// ends within the BMC's own deadlines, and a BMC that is dead, refuses the login or talks nonsense costs no more than
-// its own answer.
+// One BMC, whatever is spoken with it. Asking changes nothing; what changes something says so by its name.
+// Every call ends within the BMC's own deadlines, and a BMC that is dead, refuses the login or talks nonsense
+// costs no more than its own answer.
 //
 //   auto bmc = open_bmc({node.name, *node.bmc, cluster.bmc, login}, options);
 //   const Reading<PowerState> power = bmc->power();
@@ -34,7 +34,7 @@ constexpr auto enum_names(BootDevice) {
 
 struct BootOrder {
   BootDevice device = BootDevice::kNone;
-  bool once = true;  // the next boot alone
+  bool once = true;     // the next boot alone
   bool legacy = false;  // as a PC's BIOS boots, not by EFI
 };
 
@@ -46,9 +46,11 @@ struct BmcTarget {
 };
 
 struct BmcOptions {
-  std::chrono::milliseconds silence = std::chrono::seconds(3);   // a BMC that says nothing for so long is given up
+  std::chrono::milliseconds silence =
+      std::chrono::seconds(3);  // a BMC that says nothing for so long is given up
   std::chrono::milliseconds deadline = std::chrono::seconds(60);  // of one question, however long its answer
-  std::string cache;  // a folder of ours for what BMCs say of their sensors; empty: none, and sensors take longer
+  std::string
+      cache;  // a folder of ours for what BMCs say of their sensors; empty: none, and sensors take longer
   std::stop_token stop = {};
 };
 

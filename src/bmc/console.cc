@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -21,8 +22,24 @@ constexpr auto kLeaving = std::chrono::seconds(5);
 constexpr char kItsEscape = '\x1f';
 
 std::vector<std::string> ipmitool_words(const BmcTarget& target, int cipher) {
-  return {"ipmitool", "-I", "lanplus", "-C", std::to_string(cipher), "-N", "2", "-R", "2", "-H", target.address, "-U",
-          target.login.user, "-f", SecretFiles::path(0), "-e", std::string(1, kItsEscape), "sol"};
+  return {"ipmitool",
+          "-I",
+          "lanplus",
+          "-C",
+          std::to_string(cipher),
+          "-N",
+          "2",
+          "-R",
+          "2",
+          "-H",
+          target.address,
+          "-U",
+          target.login.user,
+          "-f",
+          SecretFiles::path(0),
+          "-e",
+          std::string(1, kItsEscape),
+          "sol"};
 }
 
 SecretFiles password_file(const BmcTarget& target) { return SecretFiles({target.login.password + "\n"}); }
@@ -48,8 +65,9 @@ Result<Console> Console::open(const BmcTarget& target, int cipher) {
   // ipmitool writes to a pipe by the block.
   auto program = start_in_terminal(words, password_file(target));
   if (!program)
-    return fail(ErrorKind::kUnavailable,
-                program.error().text + ": consoles need ipmitool (Debian, Ubuntu and RHEL: package ipmitool)");
+    return fail(
+        ErrorKind::kUnavailable,
+        program.error().text + ": consoles need ipmitool (Debian, Ubuntu and RHEL: package ipmitool)");
   return Console(std::move(*program), target, cipher);
 }
 
@@ -70,12 +88,25 @@ std::string Console::read() {
   return greeting_.substr(line + 1);
 }
 
-bool Console::is_taken() const { return said_.find("already active on another session") != std::string::npos; }
+Result<Console> attach_console(const BmcTarget& target, const BmcOptions& options, bool steal) {
+  const auto bmc = open_bmc(target, options);
+  if (const auto power = required(bmc->power()); !power) return fail(power.error());
+  const int cipher = bmc->cipher().value_or(17);
+  if (steal)
+    if (auto ended = end_console(target, cipher, options.deadline, options.stop); !ended)
+      return fail(ended.error());
+  return Console::open(target, cipher);
+}
+
+bool Console::is_taken() const {
+  return said_.find("already active on another session") != std::string::npos;
+}
 
 Error Console::why_ended() const {
   const auto has = [&](std::string_view phrase) { return said_.find(phrase) != std::string::npos; };
   if (is_taken()) return {ErrorKind::kUnavailable, "somebody else has its console; --steal takes it over"};
-  if (has("Unable to establish")) return {ErrorKind::kUnavailable, "its BMC refuses the session, or does not answer"};
+  if (has("Unable to establish"))
+    return {ErrorKind::kUnavailable, "its BMC refuses the session, or does not answer"};
   if (has("SOL payload disabled") || has("Payload type not enabled"))
     return {ErrorKind::kUnavailable, "serial-over-LAN is off in its BMC"};
   if (open_) return {ErrorKind::kCancelled, "the BMC ended the session"};

@@ -32,7 +32,8 @@ class Console {
 
   void type(std::string_view keys);
   void send_break();
-  // Ends the session, within some seconds: a BMC keeps one that merely falls silent for a minute, and refuses others.
+  // Ends the session, within some seconds: a BMC keeps one that merely falls silent for a minute, and refuses
+  // others.
   void leave();
 
  private:
@@ -47,6 +48,10 @@ class Console {
   bool open_ = false;
   bool ended_ = false;
 };
+
+// Asks the BMC which suite it takes, ends the session of whoever is attached where that is wished, and starts
+// connecting.
+Result<Console> attach_console(const BmcTarget& target, const BmcOptions& options, bool steal);
 
 // Ends whatever session the BMC has, and waits until it is so.
 Result<void> end_console(const BmcTarget& target, int cipher, std::chrono::milliseconds deadline,

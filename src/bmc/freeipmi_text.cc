@@ -32,18 +32,19 @@ std::optional<BmcSeverity> severity_of(std::string_view state) {
   return std::nullopt;
 }
 
-// FreeIPMI does not quote: a name that holds commas takes several columns. The state is the first column from `least`
-// on that is one, and the type stands before it.
+// FreeIPMI does not quote: a name that holds commas takes several columns. The state is the first column from
+// `least` on that is one, and the type stands before it.
 std::optional<std::size_t> state_column(const std::vector<std::string_view>& columns, std::size_t least) {
   for (std::size_t i = least; i < columns.size(); ++i)
-    if (columns[i] != "N/A" && severity_of(columns[i])) return i;
-  return columns.size() > least && columns[least] == "N/A" ? std::optional(least) : std::nullopt;
+    if (severity_of(columns[i])) return i;
+  return std::nullopt;
 }
 
 // 'Presence detected' 'Failure detected' → Presence detected, Failure detected.
 std::string without_quotes(std::string text) {
   for (std::size_t at; (at = text.find("' '")) != std::string::npos;) text.replace(at, 3, ", ");
-  if (text.size() >= 2 && text.starts_with('\'') && text.ends_with('\'')) text = text.substr(1, text.size() - 2);
+  if (text.size() >= 2 && text.starts_with('\'') && text.ends_with('\''))
+    text = text.substr(1, text.size() - 2);
   return text;
 }
 
@@ -56,7 +57,8 @@ std::string event_time(std::string_view date, std::string_view time) {
   if (parts.size() != 3 || !parse_number<int>(parts[1]) || !parse_number<int>(parts[2])) return "";
   const auto month = std::ranges::find(kMonths, parts[0]);
   if (month == kMonths.end()) return "";
-  return shown(fmt::format("{}-{:02}-{} {}", parts[2], month - kMonths.begin() + 1, parts[1], time.substr(0, 8)));
+  return shown(
+      fmt::format("{}-{:02}-{} {}", parts[2], month - kMonths.begin() + 1, parts[1], time.substr(0, 8)));
 }
 
 std::optional<BmcSensor> parse_sensor(std::string_view line) {
@@ -93,7 +95,8 @@ std::optional<BmcEvent> parse_event(std::string_view line) {
 
 std::optional<PowerState> parse_power(std::string_view text) {
   for (const std::string_view line : lines(text)) {
-    const auto word = trim(line.substr(line.rfind(": ") == std::string_view::npos ? 0 : line.rfind(": ") + 2));
+    const auto word =
+        trim(line.substr(line.rfind(": ") == std::string_view::npos ? 0 : line.rfind(": ") + 2));
     if (word == "on") return PowerState::kOn;
     if (word == "off") return PowerState::kOff;
   }
@@ -133,8 +136,8 @@ std::optional<double> parse_sel_time(std::string_view text) {
   if (!pair || pair->first != "SEL Time") return std::nullopt;
   std::tm time = {};
   const std::string said(pair->second.substr(0, 32));
-  if (std::sscanf(said.c_str(), "%d/%d/%d - %d:%d:%d", &time.tm_mon, &time.tm_mday, &time.tm_year, &time.tm_hour,
-                  &time.tm_min, &time.tm_sec) != 6)
+  if (std::sscanf(said.c_str(), "%d/%d/%d - %d:%d:%d", &time.tm_mon, &time.tm_mday, &time.tm_year,
+                  &time.tm_hour, &time.tm_min, &time.tm_sec) != 6)
     return std::nullopt;
   const bool sane = time.tm_mon >= 1 && time.tm_mon <= 12 && time.tm_mday >= 1 && time.tm_mday <= 31 &&
                     time.tm_year >= 1970 && time.tm_year <= 2200 && time.tm_hour >= 0 && time.tm_hour < 24 &&
@@ -182,13 +185,15 @@ Miss why_refused(std::string_view said) {
     return {Missing::kDenied, "its BMC refuses user or password"};
   if (has("privilege level"))
     return {Missing::kDenied, "its BMC lets this user do less than administrators may do"};
-  if (has("cipher suite id unavailable")) return {Missing::kUnsupported, "its BMC does not know the cipher suite"};
+  if (has("cipher suite id unavailable"))
+    return {Missing::kUnsupported, "its BMC does not know the cipher suite"};
   if (has("ipmi 2.0 unavailable") || has("authentication type unavailable"))
     return {Missing::kUnsupported, "its BMC does not speak IPMI 2.0 over the network"};
   if (has("BMC busy")) return {Missing::kTimeout, "its BMC is busy"};
   const std::string words = shown(said);
   if (has("internal IPMI error") || has("BMC error"))
-    return {Missing::kGarbled, "its BMC broke off, or answered what nobody understands (FreeIPMI: " + words + ")"};
+    return {Missing::kGarbled,
+            "its BMC broke off, or answered what nobody understands (FreeIPMI: " + words + ")"};
   return {Missing::kGarbled, words.empty() ? "its BMC answered nothing" : words};
 }
 

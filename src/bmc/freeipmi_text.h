@@ -1,5 +1,5 @@
-// What FreeIPMI's programs print, as data. Everything in it may come from a BMC that lies: any text leads to data or to
-// nothing, and no text is longer than kMaxBmcText.
+// What FreeIPMI's programs print, as data. Everything in it may come from a BMC that lies: any text leads to
+// data or to nothing, and no text is longer than kMaxBmcText.
 #pragma once
 
 #include <optional>

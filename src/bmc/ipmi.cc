@@ -1,11 +1,15 @@
-// A BMC asked over IPMI 2.0 by FreeIPMI's programs, each a process: a BMC that makes one of them hang or crash costs
-// that answer alone. User and password reach them in a configuration file that lies in memory (host/child.h).
+// A BMC asked over IPMI 2.0 by FreeIPMI's programs, each a process: a BMC that makes one of them hang or
+// crash costs that answer alone. User and password reach them in a configuration file that lies in memory
+// (host/child.h).
 //
-// The cipher suite is 17 (HMAC-SHA256) first. A BMC that refuses in a way that may come from the suite is asked once more
-// with 3 (HMAC-SHA1), unless cluster.yaml names one; what it took stays for the questions that follow.
+// The cipher suite is 17 (HMAC-SHA256) first. A BMC that refuses in a way that may come from the suite is
+// asked once more with 3 (HMAC-SHA1), unless cluster.yaml names one; what it took stays for the questions
+// that follow.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <filesystem>
+#include <algorithm>
+#include <array>
 
 #include "base/moment.h"
 #include "base/text.h"
@@ -47,8 +51,8 @@ class IpmiBmc final : public Bmc {
   Reading<BmcDevice> device() override { return ask({"bmc-info", "--get-device-id"}, parse_device); }
 
   Reading<std::vector<BmcSensor>> sensors() override {
-    return ask(cached({"ipmi-sensors", "--comma-separated-output", "--no-header-output", "--output-sensor-state",
-                       "--output-sensor-thresholds"}),
+    return ask(cached({"ipmi-sensors", "--comma-separated-output", "--no-header-output",
+                       "--output-sensor-state", "--output-sensor-thresholds"}),
                [](std::string_view text) { return std::optional(parse_sensors(text)); });
   }
   Reading<std::vector<BmcEvent>> events() override {
@@ -75,10 +79,11 @@ class IpmiBmc final : public Bmc {
     return refuse(why_refused(after_colon(said->output)));
   }
   Result<void> set_boot(const BootOrder& order) override {
-    return configure("chassis", fmt::format("Section Chassis_Boot_Flags\n Boot_Flags_Persistent {}\n BIOS_Boot_Type "
-                                            "{}\n Boot_Device {}\nEndSection\n",
-                                            order.once ? "No" : "Yes", order.legacy ? "PC-COMPATIBLE" : "EFI",
-                                            device_word(order.device)));
+    return configure("chassis",
+                     fmt::format("Section Chassis_Boot_Flags\n Boot_Flags_Persistent {}\n BIOS_Boot_Type "
+                                 "{}\n Boot_Device {}\nEndSection\n",
+                                 order.once ? "No" : "Yes", order.legacy ? "PC-COMPATIBLE" : "EFI",
+                                 device_word(order.device)));
   }
   Result<void> set_identify(int seconds) override {
     // Chassis Identify (28.5) with its first byte alone, which every version of IPMI knows.
@@ -91,21 +96,26 @@ class IpmiBmc final : public Bmc {
   Result<void> clear_events() override { return done(run({"ipmi-sel", "--clear"})); }
   Result<void> set_serial_rate(int rate) override {
     if (std::ranges::find(kRates, rate) == kRates.end())
-      return fail(ErrorKind::kBadInput, fmt::format("{} is no rate of IPMI's: {}", rate, fmt::join(kRates, ", ")));
-    return configure("core", fmt::format("Section SOL_Conf\n Volatile_Bit_Rate {0}\n Non_Volatile_Bit_Rate {0}\n"
-                                         "EndSection\n",
-                                         rate));
+      return fail(ErrorKind::kBadInput,
+                  fmt::format("{} is no rate of IPMI's: {}", rate, fmt::join(kRates, ", ")));
+    return configure("core",
+                     fmt::format("Section SOL_Conf\n Volatile_Bit_Rate {0}\n Non_Volatile_Bit_Rate {0}\n"
+                                 "EndSection\n",
+                                 rate));
   }
   Result<void> set_password(const std::string& password) override {
     const auto users = run({"ipmi-config", "--category=core", "--checkout"});
     if (!users.ok()) return refuse(users.miss());
     const auto section = find_user_section(users->output, target_.login.user);
     if (!section) return fail(ErrorKind::kUnavailable, "its BMC does not say which user this is");
-    if (auto set = configure("core", fmt::format("Section {}\n Password {}\nEndSection\n", *section, password)); !set)
+    if (auto set =
+            configure("core", fmt::format("Section {}\n Password {}\nEndSection\n", *section, password));
+        !set)
       return set;
     target_.login.password = password;
     if (const auto now = power(); !now.ok())
-      return fail(ErrorKind::kUnavailable, "its BMC took the new password and refuses it now: " + now.miss().why);
+      return fail(ErrorKind::kUnavailable,
+                  "its BMC took the new password and refuses it now: " + now.miss().why);
     return {};
   }
 
@@ -132,22 +142,25 @@ class IpmiBmc final : public Bmc {
   std::string login() const {
     // opensesspriv: many BMCs, and the simulator, expect the privilege to be asked for when the session opens
     // (FreeIPMI's list of workarounds, freeipmi(7)); the others take it as well.
-    return fmt::format("username {}\npassword {}\ndriver-type LAN_2_0\nprivilege-level ADMIN\nworkaround-flags "
-                       "opensesspriv\nsession-timeout {}\nretransmission-timeout 500\n",
-                       in_configuration(target_.login.user), in_configuration(target_.login.password),
-                       options_.silence.count());
+    return fmt::format(
+        "username {}\npassword {}\ndriver-type LAN_2_0\nprivilege-level ADMIN\nworkaround-flags "
+        "opensesspriv\nsession-timeout {}\nretransmission-timeout 500\n",
+        in_configuration(target_.login.user), in_configuration(target_.login.password),
+        options_.silence.count());
   }
   Reading<CommandOutput> run_with(const Words& command, int cipher, const Words& texts) const {
-    Words words = {command.front(), "--config-file=" + SecretFiles::path(0), "-h", target_.address, "-I",
-                   std::to_string(cipher)};
+    Words words = {
+        command.front(),       "--config-file=" + SecretFiles::path(0), "-h", target_.address, "-I",
+        std::to_string(cipher)};
     words.insert(words.end(), command.begin() + 1, command.end());
     Words secrets = {login()};
     secrets.insert(secrets.end(), texts.begin(), texts.end());
     auto said = run_program(words, options_.deadline, options_.stop, SecretFiles(secrets));
     if (!said.ok() && said.absent())
-      return {Miss{Missing::kAbsent, fmt::format("{} is not installed on this machine: install FreeIPMI (Debian and "
-                                                 "Ubuntu: freeipmi-tools, RHEL: freeipmi)",
-                                                 command.front())},
+      return {Miss{Missing::kAbsent,
+                   fmt::format("{} is not installed on this machine: install FreeIPMI (Debian and "
+                               "Ubuntu: freeipmi-tools, RHEL: freeipmi)",
+                               command.front())},
               said.from()};
     return said;
   }
@@ -168,7 +181,8 @@ class IpmiBmc final : public Bmc {
     return said;
   }
   template <class Parse>
-  auto ask(const Words& command, Parse&& parse) -> Reading<typename decltype(parse(std::string_view()))::value_type> {
+  auto ask(const Words& command, Parse&& parse)
+      -> Reading<typename decltype(parse(std::string_view()))::value_type> {
     using Value = typename decltype(parse(std::string_view()))::value_type;
     const auto said = run(command);
     const std::string from = fmt::format("{} at {}", command.front(), target_.address);

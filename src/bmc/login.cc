@@ -24,9 +24,8 @@ constexpr std::size_t kMaxNames = 100'000;
 
 // Something a program's configuration can carry in one line.
 bool is_typed(std::string_view text) {
-  return !text.empty() && std::ranges::none_of(text, [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-  });
+  return !text.empty() &&
+         std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
 std::optional<std::string> why_no_login(const BmcLogin& login) {
@@ -71,9 +70,10 @@ Result<BmcLogins> BmcLogins::of_all(const Cluster& cluster, const std::string& u
                                     const std::string& password) {
   const BmcLogin login{user, password};
   if (user.empty())
-    return fail(ErrorKind::kBadInput, fmt::format("{} names no user of the BMCs: say `bmc: {{user: …}}` there, or "
-                                                  "--user",
-                                                  cluster.file));
+    return fail(ErrorKind::kBadInput,
+                fmt::format("{} names no user of the BMCs: say `bmc: {{user: …}}` there, or "
+                            "--user",
+                            cluster.file));
   if (const auto why = why_no_login(login)) return fail(ErrorKind::kBadInput, *why);
   BmcLogins logins;
   for (const Node& node : cluster.nodes) logins.logins_.emplace(node.name, login);
@@ -117,9 +117,10 @@ Result<std::string> read_secret_file(const std::string& path) {
   if (stat(path.c_str(), &status) != 0)
     return fail(ErrorKind::kBadInput, fmt::format("{}: {}", path, std::strerror(errno)));
   if ((status.st_mode & 077) != 0)
-    return fail(ErrorKind::kBadInput, fmt::format("{} holds passwords, and others than its owner can reach it (mode "
-                                                  "{:04o}): chmod 600 {}",
-                                                  path, status.st_mode & 07777, path));
+    return fail(ErrorKind::kBadInput,
+                fmt::format("{} holds passwords, and others than its owner can reach it (mode "
+                            "{:04o}): chmod 600 {}",
+                            path, status.st_mode & 07777, path));
   if (status.st_uid != geteuid() && status.st_uid != 0)
     return fail(ErrorKind::kBadInput, fmt::format("{} belongs to another user, who can change it", path));
   auto text = read_file(path, kMaxFile);

@@ -1,5 +1,5 @@
-// Who logs in at which BMC. Passwords come from a file that only its owner can read, from the environment or from a
-// person; they stay in memory, and programs get them through SecretFiles (host/child.h).
+// Who logs in at which BMC. Passwords come from a file that only its owner can read, from the environment or
+// from a person; they stay in memory, and programs get them through SecretFiles (host/child.h).
 #pragma once
 
 #include <map>
@@ -28,9 +28,10 @@ class BmcLogins {
   ~BmcLogins();
 
   // One login for all nodes.
-  static Result<BmcLogins> of_all(const Cluster& cluster, const std::string& user, const std::string& password);
-  // A file of logins: one password for all, or lines NODES USER PASSWORD. A complaint names file and line, and never
-  // says what stands there.
+  static Result<BmcLogins> of_all(const Cluster& cluster, const std::string& user,
+                                  const std::string& password);
+  // A file of logins: one password for all, or lines NODES USER PASSWORD. A complaint names file and line,
+  // and never says what stands there.
   static Result<BmcLogins> parse(std::string_view text, std::string_view file, const Cluster& cluster);
   // Null: nobody said how to log in there.
   const BmcLogin* find(std::string_view node) const;

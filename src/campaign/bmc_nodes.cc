@@ -21,8 +21,8 @@ std::vector<const Node*> chosen(const Cluster& cluster, const Names& names) {
 }
 
 // Calls work(i) for each node, so many at once; the caller hears how many are done.
-void each_node_at_once(std::size_t count, std::size_t parallelism, std::string_view doing, const Caller& caller,
-                       const std::function<void(std::size_t)>& work) {
+void each_node_at_once(std::size_t count, std::size_t parallelism, std::string_view doing,
+                       const Caller& caller, const std::function<void(std::size_t)>& work) {
   std::atomic<std::size_t> next = 0;
   std::mutex mutex;
   std::size_t done = 0;
@@ -35,7 +35,8 @@ void each_node_at_once(std::size_t count, std::size_t parallelism, std::string_v
   };
   {
     std::vector<std::jthread> workers;
-    for (std::size_t i = 0; i < std::min(std::max<std::size_t>(1, parallelism), count); ++i) workers.emplace_back(run);
+    for (std::size_t i = 0; i < std::min(std::max<std::size_t>(1, parallelism), count); ++i)
+      workers.emplace_back(run);
   }
   caller.progress("");
 }
@@ -51,9 +52,11 @@ constexpr std::array kDefaultLogins = {
     DefaultLogin{"Supermicro", "ADMIN", "ADMIN"},
     DefaultLogin{"Dell", "root", "calvin"},  // iDRAC user's guide, "default user name and password"
     DefaultLogin{"DELL", "root", "calvin"},
-    DefaultLogin{"Lenovo", "USERID", "PASSW0RD"},  // XClarity controller user's guide, "login for the first time"
+    DefaultLogin{"Lenovo", "USERID",
+                 "PASSW0RD"},  // XClarity controller user's guide, "login for the first time"
     DefaultLogin{"IBM", "USERID", "PASSW0RD"},
-    DefaultLogin{"", "admin", "admin"},  // American Megatrends' MegaRAC, as ASUS, Gigabyte, Tyan and Quanta ship it
+    DefaultLogin{"", "admin",
+                 "admin"},  // American Megatrends' MegaRAC, as ASUS, Gigabyte, Tyan and Quanta ship it
 };
 
 bool is_login(const BmcLogin& login, const DefaultLogin& one) {
@@ -61,7 +64,8 @@ bool is_login(const BmcLogin& login, const DefaultLogin& one) {
 }
 
 // One attempt at most, so that no BMC locks anybody out.
-Reading<std::string> try_default_login(const BmcTarget& target, const BmcOptions& options, const BmcFacts& facts) {
+Reading<std::string> try_default_login(const BmcTarget& target, const BmcOptions& options,
+                                       const BmcFacts& facts) {
   for (const DefaultLogin& one : kDefaultLogins)
     if (is_login(target.login, one)) return {std::string(one.user), "the login that it was asked with"};
   const std::string maker = facts.device.ok() ? facts.device->manufacturer : "";
@@ -100,7 +104,11 @@ BmcFacts ask(const BmcTarget& target, const BmcOptions& options, const BmcQuesti
 
 Result<BmcTarget> target_of(const Cluster& cluster, const Node& node, const BmcLogins& logins) {
   if (!node.bmc)
-    return fail(ErrorKind::kBadInput, fmt::format("{} gives it no `bmc`, the address of its BMC", cluster.file));
+    return fail(ErrorKind::kBadInput,
+                fmt::format("{} gives it no `bmc`, the address of its BMC", cluster.file));
+  if (cluster.bmc.protocol != BmcProtocol::kIpmi)
+    return fail(ErrorKind::kUnavailable,
+                "this railbed speaks IPMI with BMCs, not what `bmc: {protocol: …}` in cluster.yaml names");
   const BmcLogin* login = logins.find(node.name);
   if (login == nullptr) return fail(ErrorKind::kBadInput, "the password file names no login for its BMC");
   return BmcTarget{node.name, *node.bmc, cluster.bmc, *login};
@@ -122,14 +130,16 @@ std::vector<BmcFacts> look_at_bmcs(const Cluster& cluster, const Names& names, c
 }
 
 std::vector<BmcFacts> wait_for_power(const Cluster& cluster, const Names& names, PowerState wanted,
-                                     std::chrono::seconds patience, const BmcReach& reach, const Caller& caller) {
+                                     std::chrono::seconds patience, const BmcReach& reach,
+                                     const Caller& caller) {
   const auto until = std::chrono::steady_clock::now() + patience;
   Names waiting = names;
   while (true) {
     std::vector<BmcFacts> others;
     for (BmcFacts& one : look_at_bmcs(cluster, waiting, {}, reach, caller))
       if (!one.power.ok() || *one.power != wanted) others.push_back(std::move(one));
-    if (others.empty() || caller.stop.stop_requested() || std::chrono::steady_clock::now() >= until) return others;
+    if (others.empty() || caller.stop.stop_requested() || std::chrono::steady_clock::now() >= until)
+      return others;
     waiting.clear();
     for (const BmcFacts& one : others) waiting.insert(one.node);
     std::this_thread::sleep_for(std::chrono::seconds(1));

@@ -1,4 +1,5 @@
-// What is done with the BMCs of many nodes at once. A dead one costs its own answer; who has none, or no login, is named.
+// What is done with the BMCs of many nodes at once. A dead one costs its own answer; who has none, or no
+// login, is named.
 #pragma once
 
 #include <functional>
@@ -50,7 +51,8 @@ std::vector<BmcChange> change_bmcs(const Cluster& cluster, const Names& names, s
 
 // Asks each second until all of them are in that state, or `patience` is over; answers those that are not.
 std::vector<BmcFacts> wait_for_power(const Cluster& cluster, const Names& names, PowerState wanted,
-                                     std::chrono::seconds patience, const BmcReach& reach, const Caller& caller);
+                                     std::chrono::seconds patience, const BmcReach& reach,
+                                     const Caller& caller);
 
 // One BMC of a node, ready to be asked.
 Result<BmcTarget> target_of(const Cluster& cluster, const Node& node, const BmcLogins& logins);

@@ -79,6 +79,7 @@ Result<void> add_root(const std::string& root, Evidence& evidence) {
   if (auto added = add_file_of_nodes(folder / "clocks.json", evidence.clocks); !added) return added;
   if (auto added = add_file_of_nodes(folder / "after-reboot.json", evidence.after_reboot); !added)
     return added;
+  if (auto added = add_file_of_nodes(folder / "bmcs.json", evidence.bmcs); !added) return added;
   if (fs::exists(folder / "measurements.json", ignored))
     return add_measurements_file(folder / "measurements.json", evidence);
   return {};

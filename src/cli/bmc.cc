@@ -35,21 +35,24 @@ std::string serial_text(const SerialOverLan& serial) {
 }
 
 std::string default_login_text(const std::string& user) {
-  return user.empty() ? "refused" : fmt::format("ACCEPTED as {}: change it by `railbed bmc set-password`", user);
+  return user.empty() ? "refused"
+                      : fmt::format("ACCEPTED as {}: change it by `railbed bmc set-password`", user);
 }
 
 std::string show_text(const BmcFacts& one) {
   if (!one.error.empty()) return fmt::format("{}: no answer: {}\n", one.node, printable(one.error));
   const auto device = [](const BmcDevice& it) {
-    return fmt::format("{}, firmware {}", it.manufacturer.empty() ? "maker unknown" : printable(it.manufacturer),
+    return fmt::format("{}, firmware {}",
+                       it.manufacturer.empty() ? "maker unknown" : printable(it.manufacturer),
                        printable(it.firmware));
   };
-  return fmt::format("{} at {}\n  BMC                {}\n  clock              {}\n  serial-over-LAN    {}\n"
-                     "  maker's default    {}\n  cipher suite       {}\n",
-                     one.node, printable(one.address), told(one.device, device),
-                     told(one.clock_offset, [](double offset) { return fmt::format("{:+.0f} s", offset); }),
-                     told(one.serial, serial_text), told(one.default_login, default_login_text),
-                     one.cipher ? std::to_string(*one.cipher) : "none");
+  return fmt::format(
+      "{} at {}\n  BMC                {}\n  clock              {}\n  serial-over-LAN    {}\n"
+      "  maker's default    {}\n  cipher suite       {}\n",
+      one.node, printable(one.address), told(one.device, device),
+      told(one.clock_offset, [](double offset) { return fmt::format("{:+.0f} s", offset); }),
+      told(one.serial, serial_text), told(one.default_login, default_login_text),
+      one.cipher ? std::to_string(*one.cipher) : "none");
 }
 
 int run_show(const BmcCommand& command) {
@@ -75,18 +78,20 @@ int run_set_rate(const SerialRateCommand& command) {
   auto& [cluster, names, reach] = *places;
   if (!may_touch(names, "set the serial rate of", command.yes)) return kExitUsage;
   const auto changes = change_bmcs(
-      cluster, names, "setting the serial rate", [&](Bmc& bmc) { return bmc.set_serial_rate(command.rate); }, reach,
-      terminal_caller());
+      cluster, names, "setting the serial rate", [&](Bmc& bmc) { return bmc.set_serial_rate(command.rate); },
+      reach, terminal_caller());
   return print_changes(changes, fmt::format("serial-over-LAN at {} bit/s", command.rate), command.json);
 }
 
 // What ipmi-config can carry: it splits lines at blanks and ends them at "#".
 Result<void> check_new_password(const std::string& password) {
   if (password.empty() || password.size() > kMaxBmcPassword)
-    return fail(ErrorKind::kBadInput, fmt::format("a BMC's password has 1 to {} characters", kMaxBmcPassword));
+    return fail(ErrorKind::kBadInput,
+                fmt::format("a BMC's password has 1 to {} characters", kMaxBmcPassword));
   for (const char c : password)
     if (c <= ' ' || c > '~' || c == '#')
-      return fail(ErrorKind::kBadInput, "the new password may hold ASCII letters, digits and signs, but no blank and no #");
+      return fail(ErrorKind::kBadInput,
+                  "the new password may hold ASCII letters, digits and signs, but no blank and no #");
   return {};
 }
 
@@ -99,8 +104,10 @@ Result<std::string> new_password(const PasswordCommand& command) {
     return password;
   }
   auto first = ask_password("New password: ");
-  if (!first) return fail(ErrorKind::kBadInput, "there is no terminal to ask for the new password on: name a file of "
-                                                "mode 0600 by --new-password-file");
+  if (!first)
+    return fail(ErrorKind::kBadInput,
+                "there is no terminal to ask for the new password on: name a file of "
+                "mode 0600 by --new-password-file");
   auto again = ask_password("The same again: ");
   const bool same = again && *again == *first;
   if (again) wipe(*again);

@@ -46,10 +46,11 @@ Result<BmcLogins> find_logins(const BmcCommand& command, const Cluster& cluster)
     if (!cluster.bmc.password_file.empty()) return logins_from_file(cluster.bmc.password_file, cluster);
     auto typed = ask_password(fmt::format("Password of {} at the BMCs: ", cluster.bmc.user));
     if (!typed)
-      return fail(ErrorKind::kBadInput,
-                  fmt::format("nobody said the BMCs' password: name a file of mode 0600 by --password-file or in "
-                              "{} as `bmc: {{password_file: …}}`, or set {}",
-                              cluster.file, kPasswordVariable));
+      return fail(
+          ErrorKind::kBadInput,
+          fmt::format("nobody said the BMCs' password: name a file of mode 0600 by --password-file or in "
+                      "{} as `bmc: {{password_file: …}}`, or set {}",
+                      cluster.file, kPasswordVariable));
     password = std::move(*typed);
   }
   auto logins = BmcLogins::of_all(cluster, cluster.bmc.user, password);
@@ -57,7 +58,8 @@ Result<BmcLogins> find_logins(const BmcCommand& command, const Cluster& cluster)
   return logins;
 }
 
-// For what BMCs say of their sensors, which takes a slow one many seconds to tell. Empty: there is no such place.
+// For what BMCs say of their sensors, which takes a slow one many seconds to tell. Empty: there is no such
+// place.
 std::string cache_folder() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
@@ -82,9 +84,10 @@ Result<Names> chosen_bmcs(const BmcCommand& command, const Cluster& cluster) {
   for (const Node& node : cluster.nodes)
     if (node.bmc) names.insert(node.name);
   if (names.empty())
-    return fail(ErrorKind::kBadInput,
-                fmt::format("{} gives no node the address of its BMC: say `bmc: ADDRESS` beside the node's name",
-                            cluster.file));
+    return fail(
+        ErrorKind::kBadInput,
+        fmt::format("{} gives no node the address of its BMC: say `bmc: ADDRESS` beside the node's name",
+                    cluster.file));
   return names;
 }
 
@@ -131,8 +134,9 @@ Result<BmcPlaces> open_places(const BmcCommand& command) {
 }
 
 int exit_code_of(const std::vector<BmcChange>& changes) {
-  return std::ranges::all_of(changes, [](const BmcChange& one) { return one.error.empty(); }) ? kExitClean
-                                                                                             : kExitCouldNotLook;
+  return std::ranges::all_of(changes, [](const BmcChange& one) { return one.error.empty(); })
+             ? kExitClean
+             : kExitCouldNotLook;
 }
 
 std::string answers_text(const std::vector<std::pair<std::string, std::string>>& answers) {
@@ -148,7 +152,8 @@ std::string answers_text(const std::vector<std::pair<std::string, std::string>>&
     width = std::max(width, those.front().size());
   }
   std::string text;
-  for (const std::string& answer : order) text += fmt::format("{:<{}}  {}\n", nodes[answer].front(), width, answer);
+  for (const std::string& answer : order)
+    text += fmt::format("{:<{}}  {}\n", nodes[answer].front(), width, answer);
   return text;
 }
 
@@ -167,8 +172,8 @@ int print_changes(const std::vector<BmcChange>& changes, std::string_view done, 
 bool may_touch(const Names& names, std::string_view what, bool yes) {
   if (yes || names.size() <= 1) return true;
   if (isatty(STDIN_FILENO) != 1) {
-    fmt::print(stderr, "railbed: {} {} nodes: there is no terminal to ask on; --yes says that it is meant\n", what,
-               names.size());
+    fmt::print(stderr, "railbed: {} {} nodes: there is no terminal to ask on; --yes says that it is meant\n",
+               what, names.size());
     return false;
   }
   fmt::print(stderr, "{} {} nodes: {}\n", what, names.size(),

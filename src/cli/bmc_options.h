@@ -15,10 +15,10 @@ class App;
 namespace railbed {
 
 struct BmcCommand {
-  std::string cluster;
-  std::vector<std::string> nodes;
-  std::string user;
-  std::string password_file;
+  std::string cluster = {};
+  std::vector<std::string> nodes = {};
+  std::string user = {};
+  std::string password_file = {};
   int silence_seconds = 3;
   std::size_t parallelism = 64;
   bool json = false;
@@ -32,8 +32,8 @@ struct BmcPlaces {
   Names names;  // those that were named, or all that have a BMC
   BmcReach reach;
 };
-// The password comes from --password-file, from $RAILBED_BMC_PASSWORD, which is then forgotten, from cluster.yaml's
-// password_file, or from the person at the terminal; the first that says one counts.
+// The password comes from --password-file, from $RAILBED_BMC_PASSWORD, which is then forgotten, from
+// cluster.yaml's password_file, or from the person at the terminal; the first that says one counts.
 Result<BmcPlaces> open_places(const BmcCommand& command);
 
 // 0: every BMC did it; 3: some could not be asked.

@@ -14,8 +14,7 @@
 namespace railbed {
 namespace {
 
-constexpr std::string_view kExits =
-    "Exit codes: 0 done on every node, 3 not on some, which are named.";
+constexpr std::string_view kExits = "Exit codes: 0 done on every node, 3 not on some, which are named.";
 
 struct PowerCommand : BmcCommand {
   std::string action;
@@ -46,10 +45,11 @@ void warn_of_cipher(const std::vector<BmcFacts>& looks) {
   for (const BmcFacts& one : looks)
     if (one.cipher == 3) older.emplace_back(one.node, "");
   if (!older.empty())
-    fmt::print(stderr,
-               "railbed: {} BMC{} took cipher suite 3 (SHA-1), not 17; `bmc: {{cipher: 3}}` in cluster.yaml asks for it "
-               "at once\n",
-               older.size(), older.size() == 1 ? "" : "s");
+    fmt::print(
+        stderr,
+        "railbed: {} BMC{} took cipher suite 3 (SHA-1), not 17; `bmc: {{cipher: 3}}` in cluster.yaml asks for it "
+        "at once\n",
+        older.size(), older.size() == 1 ? "" : "s");
 }
 
 int run_power(const PowerCommand& command) {
@@ -74,7 +74,8 @@ int run_power(const PowerCommand& command) {
   const auto others = wait_for_power(cluster, names, off ? PowerState::kOff : PowerState::kOn,
                                      std::chrono::seconds(command.wait_seconds), reach, terminal_caller());
   for (const BmcFacts& one : others)
-    fmt::print(stderr, "railbed: {}: after {} s its power is {}\n", one.node, command.wait_seconds, power_word(one));
+    fmt::print(stderr, "railbed: {}: after {} s its power is {}\n", one.node, command.wait_seconds,
+               power_word(one));
   return others.empty() ? kExitClean : kExitFailures;
 }
 
@@ -95,9 +96,9 @@ int run_boot(const BootCommand& command) {
   const auto changes = change_bmcs(
       cluster, names, "boot " + command.device, [&](Bmc& bmc) { return bmc.set_boot(order); }, reach,
       terminal_caller());
-  return print_changes(changes,
-                       fmt::format("boots from {} {}", command.device, order.once ? "the next time" : "from now on"),
-                       command.json);
+  return print_changes(
+      changes, fmt::format("boots from {} {}", command.device, order.once ? "the next time" : "from now on"),
+      command.json);
 }
 
 struct IdentifyCommand : BmcCommand {
@@ -111,7 +112,8 @@ int run_identify(const IdentifyCommand& command) {
   auto& [cluster, names, reach] = *places;
   const int seconds = command.off ? 0 : command.seconds;
   const auto changes = change_bmcs(
-      cluster, names, "identify", [&](Bmc& bmc) { return bmc.set_identify(seconds); }, reach, terminal_caller());
+      cluster, names, "identify", [&](Bmc& bmc) { return bmc.set_identify(seconds); }, reach,
+      terminal_caller());
   return print_changes(changes, command.off ? "dark" : fmt::format("shines for {} s", seconds), command.json);
 }
 
@@ -144,7 +146,8 @@ Action declare_boot(CLI::App& app) {
       ->check(CLI::IsMember({"pxe", "disk", "cd", "bios", "none"}));
   add_bmc_options(app, *command);
   auto* once = app.add_flag("--once", command->once, "the next boot alone, which is the default");
-  app.add_flag("--always", command->always, "every boot from now on, until it is said otherwise")->excludes(once);
+  app.add_flag("--always", command->always, "every boot from now on, until it is said otherwise")
+      ->excludes(once);
   app.add_flag("--legacy", command->legacy, "as a PC's BIOS boots; without it by UEFI");
   app.add_flag("--yes", command->yes, "do not ask, where more than one node is touched");
   app.footer(
@@ -161,8 +164,9 @@ Action declare_identify(CLI::App& app) {
                       ->capture_default_str()
                       ->check(CLI::Range(1, 255));
   app.add_flag("--off", command->off, "turn it off")->excludes(seconds);
-  app.footer("\nThe light that finds a machine in a rack. Example:\n  railbed identify cluster.yaml gpu17\n\n" +
-             std::string(kExits));
+  app.footer(
+      "\nThe light that finds a machine in a rack. Example:\n  railbed identify cluster.yaml gpu17\n\n" +
+      std::string(kExits));
   return [command] { return run_identify(*command); };
 }
 

@@ -57,7 +57,8 @@ struct SelCommand : BmcCommand {
 int run_clear(const SelCommand& command, BmcPlaces& places) {
   auto& [cluster, names, reach] = places;
   const auto changes = change_bmcs(
-      cluster, names, "clearing event logs", [](Bmc& bmc) { return bmc.clear_events(); }, reach, terminal_caller());
+      cluster, names, "clearing event logs", [](Bmc& bmc) { return bmc.clear_events(); }, reach,
+      terminal_caller());
   return print_changes(changes, "its event log is empty now", command.json);
 }
 
@@ -91,9 +92,11 @@ Action declare_sel(CLI::App& app) {
   auto command = std::make_shared<SelCommand>();
   add_bmc_options(app, *command);
   app.add_flag("--all", command->all, "events that are in order, too");
-  app.add_option("--last", command->most, "so many events of a node, the latest; 0: all")->capture_default_str();
+  app.add_option("--last", command->most, "so many events of a node, the latest; 0: all")
+      ->capture_default_str();
   auto* clear = app.add_flag("--clear", command->clear, "empty the logs; what they held is gone");
-  app.add_flag("--yes", command->yes, "with --clear: do not ask, where more than one node is touched")->needs(clear);
+  app.add_flag("--yes", command->yes, "with --clear: do not ask, where more than one node is touched")
+      ->needs(clear);
   app.footer(
       "\nThe System Event Log: what a BMC remembers of memory errors, power supplies, fans and PCI errors, while the node\n"
       "itself was down as well. Its times are those of the BMC's own clock. Examples:\n"

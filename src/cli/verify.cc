@@ -14,7 +14,9 @@
 #include "base/moment.h"
 #include "base/wipe.h"
 #include "campaign/after_reboot.h"
+#include "campaign/bmc_nodes.h"
 #include "campaign/gather.h"
+#include "cli/bmc_options.h"
 #include "cli/command.h"
 #include "cli/fleet_options.h"
 #include "cli/health.h"
@@ -34,6 +36,7 @@ struct VerifyOptions {
   bool learn = false;
   bool yes = false;
   bool after_reboot = false;
+  bool bmc = false;
   ReachOptions reach;
 };
 
@@ -66,12 +69,20 @@ std::string render(const VerifyOptions& options, const Verdict& verdict, const R
       {here && use_colour(STDOUT_FILENO), here ? terminal_width() : TextOptions{}.width, options.all});
 }
 
+void add_bmcs(const BmcPlaces& places, Evidence& evidence) {
+  for (BmcFacts& one :
+       look_at_bmcs(places.cluster, places.names, kAllBmcQuestions, places.reach, terminal_caller()))
+    evidence.bmcs.emplace(one.node, std::move(one));
+}
+
 int run_verify(const VerifyOptions& options) {
   if (is_health_check(options)) return run_health_check(options);
   if (options.learn && options.sources.cluster.empty())
     return report({ErrorKind::kBadInput, "--learn adds to a cluster.yaml: name it"});
   if (options.after_reboot && (options.sources.cluster.empty() || !options.sources.live()))
     return report({ErrorKind::kBadInput, "--after-reboot asks the nodes of a cluster.yaml: name it alone"});
+  if (options.bmc && (options.sources.cluster.empty() || !options.sources.live()))
+    return report({ErrorKind::kBadInput, "--bmc asks the BMCs that a cluster.yaml names: name it alone"});
   const auto begin = std::chrono::steady_clock::now();
   Sources sources = options.sources;
   sources.containers = options.form != "prom";  // a timer's
@@ -79,6 +90,12 @@ int run_verify(const VerifyOptions& options) {
   // Files say the same tomorrow: only a look at real machines is dated.
   if (options.sources.live())
     about.started_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  std::optional<BmcPlaces> bmcs;
+  if (options.bmc) {
+    auto places = open_places({.cluster = sources.cluster});
+    if (!places) return report(places.error());
+    bmcs = std::move(*places);
+  }
   // As root only where that was asked for: what a user of the node sees is what a job will see.
   ReachOptions reach = options.reach;
   reach.as_root = false;
@@ -87,6 +104,7 @@ int run_verify(const VerifyOptions& options) {
   if (options.after_reboot)
     if (auto added = add_after_reboot(sources.cluster, options.reach, terminal_caller(), *evidence); !added)
       return report(added.error());
+  if (bmcs) add_bmcs(*bmcs, *evidence);
   const Verdict verdict = verify(*evidence);
   if (options.learn) return run_learn(options.sources.cluster, *evidence, verdict, options.yes);
   about.differences = find_differences(*evidence);
@@ -155,6 +173,11 @@ Action declare_verify(CLI::App& app) {
       "--after-reboot", options->after_reboot,
       "judge as well whether each node has rebooted since railbed changed it, and is as cluster.yaml "
       "says; asks as root");
+  auto* bmc = app.add_flag(
+      "--bmc", options->bmc,
+      "ask each node's BMC as well: power, sensors, event log, clock, console, and one login with "
+      "its maker's default");
+  for (CLI::Option* one : {slurm, problem}) bmc->excludes(one);
   app.add_flag("--all", options->all, "list what passed and what does not apply, too");
   auto* learn = app.add_flag("--learn", options->learn,
                              "add what the healthy nodes show to cluster.yaml's expectations; asks first");

@@ -7,30 +7,16 @@
 #include "configure/files.h"
 #include "configure/render.h"
 #include "configure/serial_console.h"
+#include "verify/kernel_console.h"
 
 namespace railbed {
 namespace {
 
-// The first console= of the running kernel that names the port, without "console="; none: there is none. Of
-// a port that is named twice the kernel keeps the first settings (kernel/printk/printk.c,
-// __add_preferred_console).
+// The console= of the running kernel that names the port; none: there is none.
 std::optional<std::string> console_now(std::string_view command_line, std::string_view port) {
-  for (std::string_view word : words(command_line)) {
-    if (!word.starts_with("console=")) continue;
-    word.remove_prefix(8);
-    if (word.substr(0, word.find(',')) == port) return std::string(word);
-  }
+  for (std::string& console : serial_consoles(command_line))
+    if (console_port(console) == port) return std::move(console);
   return std::nullopt;
-}
-
-// bit/s of "ttyS1,9600n8". A PC's port without a rate has 9600 (drivers/tty/serial/8250); an Arm server's
-// the one that its firmware set.
-std::optional<int> rate_of(std::string_view console) {
-  const auto comma = console.find(',');
-  if (comma == std::string_view::npos)
-    return console.starts_with("ttyS") ? std::optional(9600) : std::nullopt;
-  const std::string_view options = console.substr(comma + 1);
-  return parse_number<int>(options.substr(0, options.find_first_not_of("0123456789")));
 }
 
 // What the boot loader passed to this boot it passes to the next one as well; what it did not pass it may
@@ -45,7 +31,7 @@ Need kernel_writes(const Target& target, const SerialConsole& console) {
     need.found = fmt::format("its command line has no console={}", console.port);
     return need;
   }
-  const auto rate = rate_of(*found);
+  const auto rate = console_rate(*found);
   if (!rate) return need;
   need.now = *rate == console.rate;
   if (*need.now) need.at_boot = true;

@@ -1,5 +1,6 @@
-// What a node's BMC shows over its own network: power, sensors, event log, serial-over-LAN. The controller asks it
-// (bmc/bmc.h), whether the node runs or not, so it is no part of what the node says of itself (facts.h).
+// What a node's BMC shows over its own network: power, sensors, event log, serial-over-LAN. The controller
+// asks it (bmc/bmc.h), whether the node runs or not, so it is no part of what the node says of itself
+// (facts.h).
 #pragma once
 
 #include <array>
@@ -16,8 +17,8 @@ namespace railbed {
 enum class PowerState { kOff, kOn };
 constexpr auto enum_names(PowerState) { return std::array<std::string_view, 2>{"off", "on"}; }
 
-// How bad a sensor's state or an event is. IPMI says it of thresholds; of the states of discrete sensors FreeIPMI's
-// table says it (freeipmi_interpret_sensor.conf(5), freeipmi_interpret_sel.conf(5)).
+// How bad a sensor's state or an event is. IPMI says it of thresholds; of the states of discrete sensors
+// FreeIPMI's table says it (freeipmi_interpret_sensor.conf(5), freeipmi_interpret_sel.conf(5)).
 enum class BmcSeverity { kNominal, kWarning, kCritical, kUnknown };
 constexpr auto enum_names(BmcSeverity) {
   return std::array<std::string_view, 4>{"nominal", "warning", "critical", "unknown"};
@@ -82,11 +83,11 @@ struct SerialOverLan {
 
 struct BmcFacts {
   std::string node = {};
-  std::string error = {};                      // why it could not be asked; empty: it answered
-  std::string address = {};                    // as cluster.yaml gives it
-  std::optional<int> cipher = {};              // suite of IPMI that it took
-  Reading<BmcDevice> device = {};              // Get Device ID
-  Reading<PowerState> power = {};              // Get Chassis Status
+  std::string error = {};          // why it could not be asked; empty: it answered
+  std::string address = {};        // as cluster.yaml gives it
+  std::optional<int> cipher = {};  // suite of IPMI that it took
+  Reading<BmcDevice> device = {};  // Get Device ID
+  Reading<PowerState> power = {};  // Get Chassis Status
   Reading<std::vector<BmcSensor>> sensors = {};
   Reading<std::vector<BmcEvent>> events = {};  // the System Event Log, the oldest first
   Reading<double> clock_offset = {};           // Get SEL Time: seconds ahead of the controller's clock

@@ -47,7 +47,8 @@ Result<Program> start_in_terminal(const std::vector<std::string>& words, const S
   if (!in) return refuse(errno);
   pid_t pid = -1;
   const StandardStreams streams{terminal->its.get(), terminal->its.get(), err->write_end.get()};
-  if (const int error = spawn(words[0], words, streams, environ, pid, secrets); error != 0) return refuse(error);
+  if (const int error = spawn(words[0], words, streams, environ, pid, secrets); error != 0)
+    return refuse(error);
   return Program{Child(pid, true), std::move(in), std::move(terminal->ours), std::move(err->read_end)};
 }
 

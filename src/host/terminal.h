@@ -9,8 +9,8 @@
 
 namespace railbed {
 
-// Starts it at a terminal of its own, which is raw: no echo, no change of line ends. `in` and `out` are our end of it;
-// `err` is a pipe.
+// Starts it at a terminal of its own, which is raw: no echo, no change of line ends. `in` and `out` are our
+// end of it; `err` is a pipe.
 Result<Program> start_in_terminal(const std::vector<std::string>& words, const SecretFiles& secrets = {});
 
 }  // namespace railbed

@@ -122,9 +122,7 @@ struct Configuration {
 
 // What is spoken with BMCs: IPMI 2.0 over UDP port 623, Redfish over HTTPS, or SMASH CLP over ssh.
 enum class BmcProtocol { kIpmi, kRedfish, kSmash };
-constexpr auto enum_names(BmcProtocol) {
-  return std::array<std::string_view, 3>{"ipmi", "redfish", "smash"};
-}
+constexpr auto enum_names(BmcProtocol) { return std::array<std::string_view, 3>{"ipmi", "redfish", "smash"}; }
 
 // How BMCs are reached. Passwords never stand in cluster.yaml, only where they lie.
 struct BmcAccess {

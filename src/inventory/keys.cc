@@ -19,8 +19,8 @@ std::vector<std::string_view> names_of() {
 std::span<const KeyTable> all_key_tables() {
   static const std::vector<KeyTable> tables = {
       {"cluster",
-       {"railbed", "cluster", "ssh", "bmc", "fabric", "topology", "mtu", "speed", "vlan", "rdma_driver", "expect",
-        "configure", "nodes", "rails"},
+       {"railbed", "cluster", "ssh", "bmc", "fabric", "topology", "mtu", "speed", "vlan", "rdma_driver",
+        "expect", "configure", "nodes", "rails"},
        {"railbed", "cluster", "nodes"}},
       {"ssh", {"config", "user"}, {}},
       {"bmc", names_of<BmcAccess>(), {}},

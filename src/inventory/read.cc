@@ -47,8 +47,8 @@ std::optional<int> parse_vlan(std::string_view text) {
   return id && *id >= 1 && *id <= 4094 ? id : std::nullopt;
 }
 
-// Suites with both a checked and an encrypted session: HMAC-SHA256 or HMAC-SHA1, each with AES-CBC-128 (IPMI 2.0,
-// table 22-20, and its errata 7).
+// Suites with both a checked and an encrypted session: HMAC-SHA256 or HMAC-SHA1, each with AES-CBC-128
+// (IPMI 2.0, table 22-20, and its errata 7).
 std::optional<int> parse_cipher(std::string_view text) {
   const auto suite = parse_number<int>(text);
   return suite && (*suite == 3 || *suite == 17) ? suite : std::nullopt;

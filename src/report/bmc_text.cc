@@ -41,7 +41,8 @@ std::string limits_text(const BmcSensor& sensor) {
 
 std::string sensor_line(const BmcSensor& sensor, std::size_t width, bool colour) {
   return fmt::format("  {}  {:<{}}  {:>12}  {:<14}  {}\n", severity_word(sensor.severity, colour),
-                     printable(sensor.name), width, reading_text(sensor), limits_text(sensor), printable(sensor.state));
+                     printable(sensor.name), width, reading_text(sensor), limits_text(sensor),
+                     printable(sensor.state));
 }
 
 template <class List, class Name>
@@ -85,11 +86,13 @@ std::string events_text(const std::vector<BmcFacts>& nodes, const BmcTextOptions
     std::vector<const BmcEvent*> events;
     for (const BmcEvent& event : *node.events)
       if (options.all || is_out_of_order(event.severity)) events.push_back(&event);
-    const std::size_t more = options.most > 0 && events.size() > options.most ? events.size() - options.most : 0;
+    const std::size_t more =
+        options.most > 0 && events.size() > options.most ? events.size() - options.most : 0;
     events.erase(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(more));
     const std::size_t others = node.events->size() - events.size() - more;
-    text += fmt::format("{}: {} event{}{}\n", node.node, node.events->size(), node.events->size() == 1 ? "" : "s",
-                        others == 0 ? "" : fmt::format(", {} of them in order", others));
+    text +=
+        fmt::format("{}: {} event{}{}\n", node.node, node.events->size(), node.events->size() == 1 ? "" : "s",
+                    others == 0 ? "" : fmt::format(", {} of them in order", others));
     if (more > 0) text += fmt::format("  … {} older\n", more);
     for (const BmcEvent* event : events)
       text += fmt::format("  {}  {:<19}  {}: {}\n", severity_word(event->severity, options.colour),

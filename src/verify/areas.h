@@ -17,6 +17,7 @@ std::span<const Rule> reach_rules();         // the firewall, names
 std::span<const Rule> vlan_rules();          // rails on VLANs
 std::span<const Rule> shaper_rules();        // queue disciplines that hold rails back
 std::span<const Rule> interrupt_rules();     // cores that serve adapters
+std::span<const Rule> bmc_rules();           // what BMCs show of nodes, and themselves
 std::span<const Rule> disk_rules();          // drives and room for checkpoints
 std::span<const Rule> module_rules();        // kernel modules and the devices they bring
 std::span<const Rule> limit_rules();         // locked memory, socket buffers

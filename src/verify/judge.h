@@ -99,6 +99,10 @@ class Judge {
   }
   // About a whole node, which may have given no facts.
   Case on_node(const std::string& node) { return Case(*rule_, findings_, node, node, {"node:" + node}); }
+  // About something of a node that may have given no facts: its BMC.
+  Case on_node(const std::string& node, std::string subject, Things touches) {
+    return Case(*rule_, findings_, node, std::move(subject), std::move(touches));
+  }
   // About the cluster, a rail or a measurement rather than one node.
   Case on_cluster(std::string subject, Things touches = {}) {
     return Case(*rule_, findings_, {}, std::move(subject), std::move(touches));

@@ -141,7 +141,7 @@ std::span<const Rule> node_rules() {
        .standard = "every node of cluster.yaml answers within the deadline",
        .remedy = "Check power (BMC), network and ssh, in this order.",
        .fixture = "v100-node-unreachable",
-       .explained_by = {},
+       .explained_by = {"bmc.power"},
        .check = reachable},
       {.id = "host.os-expected",
        .title = "operating system as expected",

@@ -13,7 +13,7 @@ namespace {
 
 void memory_errors(const Survey& survey, Judge& judge) {
   constexpr std::uint64_t kCorrectableLimit = 100;  // sichek's default
-  each_node(survey, judge, "memory", [&](Case& one, const NodeView& node) {
+  each_node(survey, judge, "memory", Things{"memory"}, [&](Case& one, const NodeView& node) {
     const Memory& memory = node.facts->system.memory;
     const std::uint64_t* uncorrectable =
         one.read_if_there(memory.edac_uncorrectable, "no EDAC driver counts here");
@@ -215,7 +215,7 @@ std::span<const Rule> tuning_rules() {
        .standard = "0 uncorrectable; below 100 corrected since boot (sichek's default)",
        .remedy = "Replace the module.",
        .fixture = "v100-memory-errors",
-       .explained_by = {},
+       .explained_by = {"bmc.events"},
        .check = memory_errors},
       {.id = "host.disk-space",
        .title = "file system has room",

@@ -1,0 +1,70 @@
+// What a BMC answers reaches us as the text of programs: any bytes are data or nothing, and none of them a
+// terminal.
+//
+// Rooms: bmc inventory facts host base
+#include <cstdint>
+#include <string>
+
+#include "bmc/console.h"
+#include "bmc/freeipmi_text.h"
+#include "bmc/login.h"
+#include "fuzz/require.h"
+
+namespace {
+
+using namespace railbed;
+
+void require_shown(const std::string& text) {
+  require_printable(text);
+  // Each character that is replaced takes three bytes instead of one.
+  require(text.size() <= 3 * kMaxBmcText + 64);
+}
+
+void sensors(std::string_view text) {
+  const auto all = parse_sensors(text);
+  require(all.size() <= kMaxBmcSensors);
+  for (const BmcSensor& one : all)
+    for (const std::string* said : {&one.name, &one.type, &one.units, &one.state}) require_shown(*said);
+}
+
+void events(std::string_view text) {
+  const auto all = parse_events(text);
+  require(all.size() <= kMaxBmcEvents);
+  for (const BmcEvent& one : all)
+    for (const std::string* said : {&one.time, &one.sensor, &one.type, &one.event}) require_shown(*said);
+}
+
+void logins(std::string_view text) {
+  Cluster cluster;
+  cluster.file = "cluster.yaml";
+  cluster.bmc.user = "admin";
+  for (const char* name : {"a", "b1", "b2"}) cluster.nodes.emplace_back().name = name;
+  const auto read = BmcLogins::parse(text, "passwords", cluster);
+  if (!read) return require_printable(read.error().text);
+  for (const Node& node : cluster.nodes)
+    if (const BmcLogin* login = read->find(node.name)) {
+      require(!login->user.empty() && login->user.size() <= kMaxBmcUser);
+      require(!login->password.empty() && login->password.size() <= kMaxBmcPassword);
+      require(in_configuration(login->password).find('\n') == std::string::npos);
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text = as_text(data, size);
+  sensors(text);
+  events(text);
+  logins(text);
+  (void)parse_power(text);
+  (void)parse_sel_time(text);
+  (void)parse_serial(text);
+  if (const auto device = parse_device(text)) require_shown(device->firmware);
+  (void)find_user_section(text, "admin");
+  require_shown(why_refused(text).why);
+  ConsoleKeys keys;
+  std::size_t typed = 0;
+  for (const auto& step : keys.feed(text)) typed += step.keys.size();
+  require(typed <= text.size());
+  return 0;
+}

@@ -1,0 +1,33 @@
+#include "verify/kernel_console.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace railbed {
+
+std::string_view console_port(std::string_view console) { return console.substr(0, console.find(',')); }
+
+std::vector<std::string> serial_consoles(std::string_view command_line) {
+  std::vector<std::string> consoles;
+  for (std::string_view word : words(command_line)) {
+    if (!word.starts_with("console=tty")) continue;
+    word.remove_prefix(8);
+    const std::string_view port = console_port(word);
+    if (port.size() < 5 || is_digit(port[3])) continue;  // tty0: the screen
+    const bool known =
+        std::ranges::any_of(consoles, [&](const std::string& one) { return console_port(one) == port; });
+    if (!known) consoles.emplace_back(word);
+  }
+  return consoles;
+}
+
+std::optional<int> console_rate(std::string_view console) {
+  const auto comma = console.find(',');
+  if (comma == std::string_view::npos)
+    return console.starts_with("ttyS") ? std::optional(9600) : std::nullopt;
+  const std::string_view options = console.substr(comma + 1);
+  return parse_number<int>(options.substr(0, options.find_first_not_of("0123456789")));
+}
+
+}  // namespace railbed

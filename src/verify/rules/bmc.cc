@@ -1,0 +1,404 @@
+// What BMCs show of their nodes, whether these run or not, and what is wrong with the BMCs themselves.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/shell.h"
+#include "base/text.h"
+#include "verify/areas.h"
+#include "verify/kernel_console.h"
+#include "verify/walk.h"
+
+namespace railbed {
+namespace {
+
+std::string file_of(const Survey& survey) {
+  return survey.evidence.cluster.file.empty() ? "cluster.yaml" : survey.evidence.cluster.file;
+}
+std::string railbed_line(const Survey& survey, std::vector<std::string> words, const std::string& node) {
+  words.insert(words.begin(), "railbed");
+  words.push_back(file_of(survey));
+  words.push_back(node);
+  return shell_line(words);
+}
+
+// look(Case&, const BmcFacts&) on every BMC that was asked.
+template <class Look>
+void each_bmc(const Survey& survey, Judge& judge, std::string_view subject, const Things& touches,
+              const Look& look) {
+  for (const auto& [node, facts] : survey.evidence.bmcs) {
+    Case one = judge.on_node(node, std::string(subject), touches);
+    look(one, node, facts);
+  }
+}
+// … and answered.
+template <class Look>
+void each_answering(const Survey& survey, Judge& judge, std::string_view subject, const Look& look) {
+  each_bmc(survey, judge, subject, {"bmc"}, [&](Case& one, const std::string& node, const BmcFacts& facts) {
+    if (!facts.error.empty()) return one.not_applicable("the BMC was not asked: " + facts.error);
+    look(one, node, facts);
+  });
+}
+
+void reachable(const Survey& survey, Judge& judge) {
+  each_bmc(survey, judge, "BMC", {"bmc"}, [&](Case& one, const std::string& node, const BmcFacts& facts) {
+    one.seen(facts.power);
+    if (facts.power.ok()) return one.pass("answers");
+    if (facts.power.from().empty()) return one.unknown(facts.error);  // nobody could even try
+    const bool refused = facts.power.miss().missing == Missing::kDenied;
+    one.fail(
+        {.message = fmt::format("{}: {} ({})", node, facts.error, facts.address),
+         .expected = "answers",
+         .observed = facts.error,
+         .remedy =
+             refused
+                 ? Remedy{"Correct user and password in the password file; they are those of the BMC, not "
+                          "of the node."}
+                 : Remedy{"Check the cable of the BMC's port and its address, which the node itself tells "
+                          "as root; a BMC that hangs comes back when the node loses its mains for a "
+                          "minute.",
+                          {"ipmitool lan print 1"}}});
+  });
+}
+
+void power(const Survey& survey, Judge& judge) {
+  for (const auto& [node, facts] : survey.evidence.bmcs) {
+    Case one = judge.on_node(node, "power", {"node:" + node});
+    if (!facts.error.empty()) {
+      one.not_applicable("the BMC was not asked: " + facts.error);
+      continue;
+    }
+    const PowerState* state = one.read(facts.power);
+    if (state == nullptr) continue;
+    if (*state == PowerState::kOn)
+      one.pass("on");
+    else
+      one.fail(
+          {.message = fmt::format("{} is switched off", node),
+           .expected = "on",
+           .observed = "off",
+           .remedy = {"Find out why in its event log, and switch it on.",
+                      {railbed_line(survey, {"sel"}, node), railbed_line(survey, {"power", "on"}, node)}}});
+  }
+}
+
+void sensors(const Survey& survey, Judge& judge) {
+  each_answering(survey, judge, "sensors", [&](Case& one, const std::string& node, const BmcFacts& facts) {
+    const auto* all = one.read(facts.sensors);
+    if (all == nullptr) return;
+    std::vector<std::string> odd;
+    bool critical = false;
+    for (const BmcSensor& sensor : *all) {
+      if (sensor.severity != BmcSeverity::kWarning && sensor.severity != BmcSeverity::kCritical) continue;
+      critical = critical || sensor.severity == BmcSeverity::kCritical;
+      odd.push_back(sensor.reading ? fmt::format("{} {:g} {} ({})", sensor.name, *sensor.reading,
+                                                 sensor.units, sensor.state)
+                                   : fmt::format("{}: {}", sensor.name, sensor.state));
+    }
+    if (odd.empty()) return one.pass(fmt::format("{} sensors in order", all->size()));
+    constexpr std::size_t kMost = 4;
+    const std::size_t more = odd.size() > kMost ? odd.size() - kMost : 0;
+    odd.resize(odd.size() - more);
+    const std::string text =
+        fmt::format("{}{}", fmt::join(odd, "; "), more > 0 ? fmt::format("; and {} more", more) : "");
+    one.red(
+        critical ? Status::kFail : Status::kWarn,
+        {.message = fmt::format("sensors of {} are out of range: {}", node, text),
+         .expected = "all in order",
+         .observed = text,
+         .remedy = {"Look at fans, air flow and power supplies of the machine; its light shows which it is.",
+                    {railbed_line(survey, {"sensors"}, node), railbed_line(survey, {"identify"}, node)}}});
+  });
+}
+
+// What of the machine an event is about, as other rules call it.
+std::string thing_of(const BmcEvent& event) { return event.type == "Memory" ? "memory" : "bmc"; }
+
+bool is_uncorrectable_memory(const BmcEvent& event) {
+  return event.type == "Memory" && lower(event.event).find("uncorrectable") != std::string::npos;
+}
+
+void judge_events(const Survey& survey, Case& one, const std::string& node, const std::string& text,
+                  bool memory_lost) {
+  one.red(memory_lost ? Status::kFail : Status::kWarn,
+          {.message = memory_lost
+                          ? fmt::format("the BMC of {} remembers uncorrectable memory errors: {}", node, text)
+                          : fmt::format("the BMC of {} remembers critical events: {}", node, text),
+           .expected = "no critical event",
+           .observed = text,
+           .remedy = {memory_lost ? "Replace the module that is named, then empty the log."
+                                  : "Mend what is named, unless that was done, then empty the log.",
+                      {railbed_line(survey, {"sel"}, node), railbed_line(survey, {"sel", "--clear"}, node)},
+                      false,
+                      true}});
+}
+
+// One finding for all that a sensor said, memory apart from the rest, so that each stands beside what the
+// kernel counts.
+void events(const Survey& survey, Judge& judge) {
+  for (const auto& [node, facts] : survey.evidence.bmcs) {
+    if (!facts.error.empty() || !facts.events.ok()) {
+      Case one = judge.on_node(node, "event log", {"bmc"});
+      if (!facts.error.empty())
+        one.not_applicable("the BMC was not asked: " + facts.error);
+      else
+        (void)one.read(facts.events);
+      continue;
+    }
+    struct Heard {
+      std::size_t count = 0;
+      std::vector<std::string> texts;
+      std::string last;
+      bool memory_lost = false;
+    };
+    std::map<std::string, Heard> heard;
+    for (const BmcEvent& event : *facts.events) {
+      if (event.severity != BmcSeverity::kCritical) continue;
+      Heard& group = heard[thing_of(event)];
+      ++group.count;
+      const std::string text = fmt::format("{}: {}", event.sensor, event.event);
+      if (group.texts.size() < 3 && std::ranges::find(group.texts, text) == group.texts.end())
+        group.texts.push_back(text);
+      if (!event.time.empty()) group.last = event.time;
+      group.memory_lost = group.memory_lost || is_uncorrectable_memory(event);
+    }
+    for (const auto& [thing, group] : heard) {
+      Case one = judge.on_node(node, thing == "memory" ? "event log, memory" : "event log", {thing});
+      one.seen(facts.events);
+      judge_events(
+          survey, one, node,
+          fmt::format("{} ({} event{}{})", fmt::join(group.texts, "; "), group.count,
+                      group.count == 1 ? "" : "s", group.last.empty() ? "" : ", the last at " + group.last),
+          group.memory_lost);
+    }
+    if (!heard.empty()) continue;
+    Case one = judge.on_node(node, "event log", {"bmc"});
+    one.seen(facts.events);
+    one.pass(fmt::format("{} events, none critical", facts.events->size()));
+  }
+}
+
+void clock(const Survey& survey, Judge& judge) {
+  constexpr double kLimit = 300;
+  each_answering(
+      survey, judge, "BMC's clock", [&](Case& one, const std::string& node, const BmcFacts& facts) {
+        const double* offset = one.read(facts.clock_offset);
+        if (offset == nullptr) return;
+        if (std::abs(*offset) < kLimit) return one.pass(fmt::format("{:+.0f} s", *offset));
+        // Time zones lie a multiple of a quarter of an hour from UTC, at most 14 h.
+        const double quarters = std::round(*offset / 900);
+        const bool zone = std::abs(*offset - quarters * 900) < 60 && std::abs(quarters) <= 56;
+        one.warn(
+            {.message = fmt::format("the BMC's clock of {} is {:.0f} s {}{}: its events bear wrong times",
+                                    node, std::abs(*offset), *offset > 0 ? "ahead" : "behind",
+                                    zone ? ", as it is when it keeps another time zone" : ""),
+             .expected = fmt::format("within {:.0f} s of UTC", kLimit),
+             .observed = fmt::format("{:+.0f} s", *offset),
+             .remedy = {
+                 "Give the BMC an NTP server in its web page, or set its clock from the node, as root.",
+                 {"ipmitool sel time set \"$(date -u '+%m/%d/%Y %H:%M:%S')\""}}});
+      });
+}
+
+void default_login(const Survey& survey, Judge& judge) {
+  each_answering(
+      survey, judge, "BMC's login", [&](Case& one, const std::string& node, const BmcFacts& facts) {
+        const std::string* user = one.read(facts.default_login);
+        if (user == nullptr) return;
+        if (user->empty()) return one.pass("the maker's default is refused");
+        one.fail(
+            {.message =
+                 fmt::format("the BMC of {} takes its maker's default login, {}: whoever reaches it owns the "
+                             "machine",
+                             node, *user),
+             .expected = "a password of your own",
+             .observed = "the default of user " + *user,
+             .remedy = {"Set another password.", {railbed_line(survey, {"bmc", "set-password"}, node)}}});
+      });
+}
+
+// Where the serial console falls silent between kernel and BMC.
+void serial(const Survey& survey, Judge& judge) {
+  each_answering(
+      survey, judge, "serial console", [&](Case& one, const std::string& node, const BmcFacts& facts) {
+        const NodeView* view = survey.find(node);
+        if (view == nullptr) return one.not_applicable("the node gave no facts");
+        const SerialOverLan* serial = one.read(facts.serial);
+        if (serial == nullptr) return;
+        const std::string* line = one.read(view->facts->system.kernel.command_line);
+        if (line == nullptr) return;
+        const auto consoles = serial_consoles(*line);
+        if (!serial->enabled)
+          return one.warn(
+              {.message = fmt::format(
+                   "serial-over-LAN is off in the BMC of {}: its console cannot be reached", node),
+               .expected = "on",
+               .observed = "off",
+               .remedy = {"Switch it on in the BMC, as root on the node.",
+                          {"ipmitool sol set enabled true 1"}}});
+        if (consoles.empty())
+          return one.warn(
+              {.message =
+                   fmt::format("the kernel of {} writes to no serial port: its console over the network is "
+                               "blank once the kernel runs",
+                               node),
+               .expected = "console=ttyS… on the kernel's command line",
+               .observed = "none",
+               .remedy = {
+                   "Say `configure: {console: ttyS1}` in cluster.yaml, or ttyS0, whichever the BMC sends, "
+                   "and apply it.",
+                   {shell_line({"railbed", "plan", file_of(survey)})},
+                   true}});
+        if (!serial->rate) return one.pass("the BMC sends at the port's own rate");
+        for (const std::string& console : consoles)
+          if (console_rate(console) == serial->rate)
+            return one.pass(fmt::format("{} bit/s on both sides", *serial->rate));
+        const auto rate = console_rate(consoles.back());
+        if (!rate) return one.unknown("the kernel does not say at which rate it writes: " + consoles.back());
+        one.warn({.message = fmt::format(
+                      "the BMC of {} reads the serial port at {} bit/s, and the kernel writes at {}: the "
+                      "console shows nothing, or garbage",
+                      node, *serial->rate, *rate),
+                  .expected = fmt::format("{} bit/s", *rate),
+                  .observed = fmt::format("{} bit/s", *serial->rate),
+                  .remedy = {"Give the BMC the kernel's rate.",
+                             {shell_line({"railbed", "bmc", "set-sol-rate", std::to_string(*rate),
+                                          file_of(survey), node})}}});
+      });
+}
+
+bool is_in(const IpAddress& address, std::initializer_list<std::string_view> networks) {
+  return std::ranges::any_of(networks, [&](std::string_view text) {
+    const auto network = Subnet::parse(text);
+    return network && network->contains(address);
+  });
+}
+
+// Addresses that the internet does not route: RFC 1918, 6598, 3927, 4193 and the loopback.
+bool is_private(const IpAddress& address) {
+  return is_in(address, {"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16",
+                         "127.0.0.0/8", "fc00::/7", "fe80::/10", "::1/128"});
+}
+
+void network(const Survey& survey, Judge& judge) {
+  for (const Node& node : survey.evidence.cluster.nodes) {
+    if (!node.bmc) continue;
+    Case one = judge.on_node(node.name, "BMC's address", {"bmc"});
+    one.add_evidence(file_of(survey));
+    const auto address = IpAddress::parse(*node.bmc);
+    if (!address) {
+      one.not_applicable("a host name");
+      continue;
+    }
+    const auto rail = std::ranges::find_if(survey.evidence.cluster.rails, [&](const Rail& each) {
+      return each.subnet && each.subnet->contains(*address);
+    });
+    const Remedy move{"Give the BMCs a network of their own that only administrators reach."};
+    if (rail != survey.evidence.cluster.rails.end())
+      one.fail({.message = fmt::format(
+                    "the BMC of {} is on {}, where every job is: {} can be attacked from any node", node.name,
+                    rail->name, *node.bmc),
+                .expected = "a network apart from the rails",
+                .observed = *node.bmc,
+                .remedy = move});
+    else if (!is_private(*address))
+      one.fail({.message = fmt::format(
+                    "the BMC of {} has a public address, {}: IPMI hands whoever asks what guesses its "
+                    "passwords",
+                    node.name, *node.bmc),
+                .expected = "a private address",
+                .observed = *node.bmc,
+                .remedy = move});
+    else
+      one.pass(*node.bmc);
+  }
+}
+
+}  // namespace
+
+std::span<const Rule> bmc_rules() {
+  static const Rule kRules[] = {
+      {.id = "bmc.reachable",
+       .title = "BMC answers and takes the login",
+       .why = "A BMC that does not answer is missed on the day when nothing else does.",
+       .source = "Get Chassis Status over IPMI, from the controller",
+       .standard =
+           "an answer within the deadline; judged by `railbed verify --bmc` alone, as all that BMCs are asked",
+       .remedy = "Check its cable and address; correct the login.",
+       .fixture = "v100-bmc-dead",
+       .explained_by = {},
+       .check = reachable},
+      {.id = "bmc.power",
+       .title = "node is switched on",
+       .why = "A node that is off looks like one without network, and is mended from a chair.",
+       .source = "Get Chassis Status",
+       .standard = "on",
+       .remedy = "railbed power on",
+       .fixture = "v100-bmc-power-off",
+       .explained_by = {},
+       .check = power},
+      {.id = "bmc.sensors",
+       .title = "sensors are in range",
+       .why = "A fan or a power supply that fails is followed by throttling, and then by silence.",
+       .source = "the BMC's sensors, by its own thresholds; states by FreeIPMI's table",
+       .standard = "none critical (failure) or at a warning threshold (warning)",
+       .remedy = "Look at fans, air flow and power supplies.",
+       .fixture = "v100-bmc-hot",
+       .explained_by = {},
+       .check = sensors},
+      {.id = "bmc.events",
+       .title = "event log holds nothing critical",
+       .why =
+           "The log names the module, slot or supply that failed, also where the kernel died of it. What was mended "
+           "stays in it until somebody empties it, hence a warning.",
+       .source = "the BMC's System Event Log, by FreeIPMI's table of severities",
+       .standard = "no critical event (warning), no uncorrectable memory error (failure)",
+       .remedy = "Mend what it names, then empty it: railbed sel --clear.",
+       .fixture = "v100-bmc-memory",
+       .explained_by = {},
+       .check = events},
+      {.id = "bmc.clock",
+       .title = "BMC's clock is right",
+       .why = "Its events can only be matched with the kernel's and the jobs' when their times agree.",
+       .source = "Get SEL Time, beside the controller's clock",
+       .standard = "within 300 s of UTC (ours)",
+       .remedy = "Give the BMC an NTP server.",
+       .fixture = "v100-bmc-clock",
+       .explained_by = {},
+       .check = clock},
+      {.id = "bmc.default-login",
+       .title = "BMC refuses its maker's default login",
+       .why = "Whoever is in a BMC switches the machine off, boots another system and reads every key.",
+       .source = "one login with the default of this maker",
+       .standard = "refused",
+       .remedy = "railbed bmc set-password",
+       .fixture = "v100-bmc-default-login",
+       .explained_by = {},
+       .check = default_login},
+      {.id = "bmc.serial-console",
+       .title = "serial console is carried from kernel to BMC",
+       .why = "A console that is blank is found out when it is the only way in.",
+       .source = "Get SOL Configuration Parameters; /proc/cmdline",
+       .standard = "serial-over-LAN is on, the kernel writes to a serial port, and both have one rate",
+       .remedy = "railbed bmc set-sol-rate; `configure: {console: ttyS1}`.",
+       .fixture = "v100-bmc-serial-rate",
+       .explained_by = {},
+       .check = serial},
+      {.id = "bmc.network",
+       .title = "BMC is on a network of its own",
+       .why =
+           "IPMI 2.0 gives anybody who asks a hash of each user's password (CVE-2013-4786), and BMCs are seldom mended.",
+       .source = "cluster.yaml",
+       .standard = "a private address, on no rail's subnet",
+       .remedy = "Move the BMCs to a network that only administrators reach.",
+       .fixture = "v100-bmc-on-rail",
+       .explained_by = {},
+       .check = network},
+  };
+  return kRules;
+}
+
+}  // namespace railbed
