@@ -1,0 +1,55 @@
+// Management datagrams: how a question is built and what an answer says. Every offset is in one table, here and in
+// mad.cc; the layouts are those of the InfiniBand Architecture Specification, volume 1 (13.4, 14.2.5, 16.1.3).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "fabric/counters.h"
+#include "fabric/subnet.h"
+#include "host/umad.h"
+
+namespace railbed {
+
+enum class MadAttribute : std::uint16_t {
+  kNodeDescription = 0x10,
+  kNodeInfo = 0x11,
+  kPortCounters = 0x12,  // of performance management
+  kPortInfo = 0x15,
+  kSmInfo = 0x20,
+};
+
+inline constexpr std::size_t kMostHops = 63;
+
+// A directed route: the ports that lead out, one after the other.
+using MadPath = std::basic_string<std::uint8_t>;
+
+Mad ask_directed(const MadPath& path, MadAttribute attribute, std::uint32_t modifier, std::uint32_t transaction);
+Mad ask_by_lid(MadAttribute attribute, std::uint32_t modifier, std::uint32_t transaction);
+Mad ask_counters(int port, std::uint32_t transaction);
+
+// What an answer is to, whatever it says of itself; nothing for what is no answer.
+struct MadAnswer {
+  std::uint32_t transaction = 0;
+  std::uint8_t management_class = 0;
+  MadAttribute attribute = MadAttribute::kNodeInfo;
+  unsigned status = 0;  // 0: good
+};
+std::optional<MadAnswer> answer_of(const Mad& mad);
+
+struct MadNodeInfo {
+  IbNode node;  // without description; ports are numbered and empty
+  int local_port = 0;
+};
+// Nothing when it cannot be: no GUID, no type, no port, or a port of itself that it does not have.
+std::optional<MadNodeInfo> node_info(const Mad& mad);
+std::string node_description(const Mad& mad);
+// Fills all but number, GUID and peer.
+void port_info(const Mad& mad, IbPort& port);
+IbManager sm_info(const Mad& mad);
+// Nothing when it is of another port.
+std::optional<IbCounts> port_counters(const Mad& mad, int port);
+
+}  // namespace railbed
