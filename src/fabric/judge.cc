@@ -1,11 +1,12 @@
 #include "fabric/judge.h"
 
-#include <fmt/format.h>
-
+#include <algorithm>
+#include <cstddef>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "fabric/judging.h"
-#include "verify/causes.h"
 
 namespace railbed {
 
@@ -25,11 +26,24 @@ std::vector<Finding> judge_fabric(const FabricEvidence& evidence) {
 
 Verdict verify_fabric(const FabricEvidence& evidence) {
   Findings::Blocks blocks(1);
-  blocks.front() = judge_fabric(evidence);
-  FindingList order;
-  for (Finding& one : blocks.front()) order.push_back(&one);
-  put_in_order(order);
-  return {Findings(std::move(blocks), std::move(order))};
+  auto& found = blocks.front() = judge_fabric(evidence);
+  // Worst first; what a finding explains follows it. (put_in_order() is for the rules of nodes.)
+  std::vector<std::size_t> order(found.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const auto rank = [&](std::size_t i) {
+    const std::size_t root = found[i].caused_by.value_or(i);
+    return std::tuple(severity(found[root].status), root, i != root);
+  };
+  std::ranges::stable_sort(order, {}, rank);
+  std::vector<std::size_t> place(order.size());
+  std::vector<Finding*> sorted;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    place[order[k]] = k;
+    sorted.push_back(&found[order[k]]);
+  }
+  for (Finding& one : found)
+    if (one.caused_by) one.caused_by = place[*one.caused_by];
+  return {Findings(std::move(blocks), std::move(sorted))};
 }
 
 }  // namespace railbed

@@ -24,7 +24,7 @@ struct FabricEvidence {
 };
 
 // The rules, for `railbed explain` and `railbed rules`; their `check` is null: they are judged here, all at once.
-std::span<const Rule> fabric_rules();
+std::span<const Rule> subnet_rules();
 
 std::vector<Finding> judge_fabric(const FabricEvidence& evidence);
 // The same in the order that people read.

@@ -78,7 +78,7 @@ std::vector<Rule> make_rules() {
 
 }  // namespace
 
-std::span<const Rule> fabric_rules() {
+std::span<const Rule> subnet_rules() {
   static const std::vector<Rule> kRules = make_rules();
   return kRules;
 }
