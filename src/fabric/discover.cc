@@ -80,6 +80,10 @@ class Discovery {
     });
     const IbNode& added = fabric_.nodes[static_cast<std::size_t>(node)];
     if (!added.is_switch()) fabric_.port({node, local_port}).guid = added.port_guid;
+    if (added.is_switch())
+      questions_.ask(ask_directed(path, MadAttribute::kSwitchInfo, 0, 0), {}, [this, node](const Mad* answer) {
+        if (answer != nullptr) fabric_.nodes[static_cast<std::size_t>(node)].enhanced_port0 = has_enhanced_port0(*answer);
+      });
     const int first = added.is_switch() ? 0 : 1;
     const int last = added.last_port();
     for (int port = first; port <= last; ++port) {
@@ -158,7 +162,8 @@ Result<IbCounterLook> read_ib_counters(MadDoor& door, const IbFabric& fabric, do
   IbCounterLook look;
   for (std::size_t n = 0; n < fabric.nodes.size(); ++n)
     for (const IbPort& port : fabric.nodes[n].ports)
-      if (port.peer && port.number > 0 && lid_for(fabric.nodes[n], port) != 0)
+      // Others cannot be asked: only management of the subnet passes a port that is not active.
+      if (port.peer && port.state == IbState::kActive && lid_for(fabric.nodes[n], port) != 0)
         look.ports.push_back({{static_cast<int>(n), port.number}, {}, std::nullopt});
   const auto begin = std::chrono::steady_clock::now();
   if (auto read = read_once(door, fabric, look, false, limits); !read) return fail(read.error(), "read the counters");

@@ -101,7 +101,7 @@ void judge_counters(const FabricEvidence& evidence, FabricFindings& findings) {
   if (!evidence.counters)
     return none(evidence.fabric.live ? "counters were not asked for" : "a file says nothing of counters");
   const IbCounterLook& look = *evidence.counters;
-  if (look.ports.empty() && look.unanswered == 0) return none("no port has an address to ask it by");
+  if (look.ports.empty() && look.unanswered == 0) return none("no port with a cable is active");
   for (const IbCounterReading& one : look.ports) {
     const std::size_t before = findings.list().size();
     if (one.second && look.seconds > 0) {

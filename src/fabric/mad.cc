@@ -33,6 +33,8 @@ struct PortInfoAt {
 struct SmInfoAt {
   static constexpr std::size_t kPortGuid = 0, kActivity = 16, kPriorityAndState = 20;
 };
+constexpr std::size_t kSwitchFlags = 16;  // of SwitchInfo
+constexpr unsigned kEnhancedPort0 = 1U << 3;
 constexpr std::size_t kCountedPort = 1;
 constexpr std::size_t kDescriptionBytes = 64;
 constexpr std::uint32_t kIsManager = 1U << 1;
@@ -157,6 +159,8 @@ void port_info(const Mad& mad, IbPort& port) {
   port.active = {widest(static_cast<unsigned>(data(mad, PortInfoAt::kWidthActive, 1))),
                  fastest(static_cast<unsigned>(data(mad, PortInfoAt::kSpeedActive, 1)) >> 4, extended >> 4)};
 }
+
+bool has_enhanced_port0(const Mad& mad) { return (data(mad, kSwitchFlags, 1) & kEnhancedPort0) != 0; }
 
 IbManager sm_info(const Mad& mad) {
   const auto both = static_cast<unsigned>(data(mad, SmInfoAt::kPriorityAndState, 1));

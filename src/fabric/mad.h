@@ -16,7 +16,8 @@ namespace railbed {
 enum class MadAttribute : std::uint16_t {
   kNodeDescription = 0x10,
   kNodeInfo = 0x11,
-  kPortCounters = 0x12,  // of performance management
+  kSwitchInfo = 0x12,
+  kPortCounters = 0x12,  // of performance management, which numbers anew
   kPortInfo = 0x15,
   kSmInfo = 0x20,
 };
@@ -49,6 +50,7 @@ std::string node_description(const Mad& mad);
 // Fills all but number, GUID and peer.
 void port_info(const Mad& mad, IbPort& port);
 IbManager sm_info(const Mad& mad);
+bool has_enhanced_port0(const Mad& mad);  // of SwitchInfo
 // Nothing when it is of another port.
 std::optional<IbCounts> port_counters(const Mad& mad, int port);
 

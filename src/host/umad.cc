@@ -115,7 +115,7 @@ Result<std::unique_ptr<MadDoor>> open_umad(const std::string& device, int port) 
     const int error = -id;
     return fail(ErrorKind::kUnavailable,
                 fmt::format("cannot open {} for management: {}\nIt needs root, or a member of the group that owns "
-                            "/dev/infiniband/umad*, and the module ib_umad",
+                            "/dev/infiniband/umad*, and the module ib_umad; or name a dump with --from",
                             name, std::strerror(error)));
   }
   auto door = std::make_unique<UmadDoor>(*umad, id, name);
