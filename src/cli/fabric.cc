@@ -94,27 +94,14 @@ int discover(const FabricOptions& options) {
   return kExitClean;
 }
 
-Result<std::vector<std::string>> infiniband_hosts(const std::string& path) {
-  const auto cluster = load_cluster(path);
-  if (!cluster) return fail(cluster.error());
-  std::vector<std::string> hosts;
-  for (const Node& node : cluster->nodes)
-    for (const Rail& rail : cluster->rails)
-      if (rail.fabric == Fabric::kInfiniband &&
-          std::ranges::find(rail.ports, node.name, &RailPort::node) != rail.ports.end()) {
-        hosts.push_back(node.name);
-        break;
-      }
-  if (hosts.empty()) return fail(ErrorKind::kBadInput, path + ": no rail is infiniband");
-  return hosts;
-}
-
 Result<FabricEvidence> gather(const FabricOptions& options) {
   FabricEvidence evidence;
   if (!options.cluster.empty()) {
-    auto hosts = infiniband_hosts(options.cluster);
-    if (!hosts) return fail(hosts.error());
-    evidence.hosts = std::move(*hosts);
+    const auto cluster = load_cluster(options.cluster);
+    if (!cluster) return fail(cluster.error());
+    evidence.hosts = infiniband_hosts(*cluster);
+    if (evidence.hosts.empty())
+      return fail(ErrorKind::kBadInput, options.cluster + ": no rail is infiniband");
   }
   if (!options.plan.empty()) {
     auto plan = fabric_of_file(options.plan);
@@ -127,8 +114,10 @@ Result<FabricEvidence> gather(const FabricOptions& options) {
   evidence.from = looked->from;
   evidence.oversubscription = options.oversubscription;
   if (!looked->door) return evidence;
-  progress(options.window > 0 ? fmt::format("counting errors for {:g} s", options.window) : "reading error counters");
-  auto counters = read_ib_counters(*looked->door, evidence.fabric, options.window, wait_for, limits_of_terminal());
+  progress(options.window > 0 ? fmt::format("counting errors for {:g} s", options.window)
+                              : "reading error counters");
+  auto counters =
+      read_ib_counters(*looked->door, evidence.fabric, options.window, wait_for, limits_of_terminal());
   clear_progress();
   if (!counters) return fail(counters.error());
   evidence.counters = std::move(*counters);
@@ -172,7 +161,8 @@ int look_at_sm(const FabricOptions& options) {
   const IbFabric before = looked->fabric;
   if (options.window > 0 && !before.managers.empty()) {
     progress(fmt::format("watching the managers for {:g} s", options.window));
-    if (!wait_for(std::chrono::duration<double>(options.window))) return report({ErrorKind::kCancelled, "stopped"});
+    if (!wait_for(std::chrono::duration<double>(options.window)))
+      return report({ErrorKind::kCancelled, "stopped"});
     clear_progress();
   }
   ask_managers(*looked->door, looked->fabric, limits_of_terminal());
@@ -182,18 +172,20 @@ int look_at_sm(const FabricOptions& options) {
   return managers.exit_code();
 }
 
-CLI::App* declare_one(CLI::App& app, const std::shared_ptr<FabricOptions>& options, const char* name, const char* help,
-                      int (*what)(const FabricOptions&)) {
+CLI::App* declare_one(CLI::App& app, const std::shared_ptr<FabricOptions>& options, const char* name,
+                      const char* help, int (*what)(const FabricOptions&)) {
   CLI::App* one = app.add_subcommand(name, help);
   one->callback([options, what] { options->what = what; });
-  auto* device = one->add_option("--device", options->device, "ask through this device: mlx5_0; else the first with a link");
+  auto* device = one->add_option("--device", options->device,
+                                 "ask through this device: mlx5_0; else the first with a link");
   one->add_option("--port", options->port, "and this port of it")->check(CLI::Range(1, 254))->needs(device);
   return one;
 }
 
 void add_from(CLI::App& app, FabricOptions& options) {
-  app.add_option("--from", options.from, "read what ibnetdiscover, or `railbed fabric discover --ibnetdiscover`, wrote; "
-                                         "ask nobody")
+  app.add_option("--from", options.from,
+                 "read what ibnetdiscover, or `railbed fabric discover --ibnetdiscover`, wrote; "
+                 "ask nobody")
       ->excludes("--device");
 }
 
@@ -203,27 +195,34 @@ Action declare_fabric(CLI::App& app) {
   auto options = std::make_shared<FabricOptions>();
   app.require_subcommand(1);
 
-  CLI::App* found = declare_one(app, options, "discover", "switches, HCAs and the cables between them", discover);
+  CLI::App* found =
+      declare_one(app, options, "discover", "switches, HCAs and the cables between them", discover);
   add_from(*found, *options);
   auto* dump = found->add_flag("--ibnetdiscover", options->dump, "print it in the format of ibnetdiscover");
   found->add_flag("--json", options->json, "print one JSON document")->excludes(dump);
   found->add_option("--svg", options->svg, "draw it into this file");
 
-  CLI::App* judged = declare_one(app, options, "verify", "what is wrong with cables, ports and their counters", verify_it);
-  judged->add_option("cluster.yaml", options->cluster, "every node of its InfiniBand rails has to be in the subnet");
+  CLI::App* judged =
+      declare_one(app, options, "verify", "what is wrong with cables, ports and their counters", verify_it);
+  judged->add_option("cluster.yaml", options->cluster,
+                     "every node of its InfiniBand rails has to be in the subnet");
   add_from(*judged, *options);
   judged->add_option("--plan", options->plan, "the cables as they should be, in the format of ibnetdiscover");
   judged->add_option("--learn", options->learn, "write the plan there, unless something is broken");
-  judged->add_option("--window", options->window, "seconds between two readings of the error counters; 0: one reading")
+  judged
+      ->add_option("--window", options->window,
+                   "seconds between two readings of the error counters; 0: one reading")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
-  judged->add_option("--oversubscription", options->oversubscription, "the most that a leaf may have: 2 is 2:1")
+  judged
+      ->add_option("--oversubscription", options->oversubscription, "the most that a leaf may have: 2 is 2:1")
       ->check(CLI::Range(0.01, 1000.0));
   auto* json = judged->add_flag("--json", options->json, "print one JSON document");
   judged->add_flag("--junit", options->junit, "print JUnit XML, for CI")->excludes(json);
   judged->add_flag("--all", options->all, "list what passed and what does not apply, too");
 
-  CLI::App* managers = declare_one(app, options, "sm", "who manages the subnet, whether it works, and how it routes", look_at_sm);
+  CLI::App* managers = declare_one(app, options, "sm",
+                                   "who manages the subnet, whether it works, and how it routes", look_at_sm);
   managers->add_option("--window", options->window, "seconds between two looks at a manager's activity")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();

@@ -35,9 +35,10 @@ int run_rules(bool as_json) {
   }
   for (const auto list : {all_rules(), subnet_rules()})
     for (const Rule& rule : list) fmt::print("{:<28}{}\n", rule.id, rule.title);
-  fmt::print("\n{} rules; those of fabric are applied by `railbed fabric verify`. "
-             "`railbed explain RULE` tells what one looks at and why.\n",
-             all_rules().size() + subnet_rules().size());
+  fmt::print(
+      "\n{} rules; those of fabric are applied by `railbed fabric verify`. "
+      "`railbed explain RULE` tells what one looks at and why.\n",
+      all_rules().size() + subnet_rules().size());
   return 0;
 }
 

@@ -2,9 +2,9 @@
 
 namespace railbed {
 
-// Rates: a cable that keeps the bit error ratio of 10^-12 that the InfiniBand specification allows shows no more than
-// 120 symbol errors an hour at any speed up to QDR, and fewer with FEC. A link that goes down, or loses its integrity,
-// while nobody touches it is never right. Others are ours.
+// Rates: a cable that keeps the bit error ratio of 10^-12 that the InfiniBand specification allows shows no
+// more than 120 symbol errors an hour at any speed up to QDR, and fewer with FEC. A link that goes down, or
+// loses its integrity, while nobody touches it is never right. Others are ours.
 const std::array<IbCounterRow, kIbCounters>& ib_counter_rows() {
   constexpr double kHour = 3600, kMinute = 60;
   static const std::array<IbCounterRow, kIbCounters> kRows = {{

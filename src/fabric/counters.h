@@ -1,4 +1,5 @@
-// What ports count of errors: PerfMgt's PortCounters, in the words of the InfiniBand specification (16.1.3.5).
+// What ports count of errors: PerfMgt's PortCounters, in the words of the InfiniBand specification
+// (16.1.3.5).
 #pragma once
 
 #include <array>
@@ -35,8 +36,9 @@ struct IbCounterRow {
   std::size_t byte = 0;  // in PortCounters' data
   int bits = 0;          // 4 (the low or high half of the byte), 8, 16 or 32; it stops at its end
   bool high_half = false;
-  std::uint64_t total = 0;    // ibqueryerrors' own threshold (error_thresholds of infiniband-diags); 0: no limit
-  double a_second = 0;        // as it grows in a window; what more is red
+  std::uint64_t total =
+      0;                // ibqueryerrors' own threshold (error_thresholds of infiniband-diags); 0: no limit
+  double a_second = 0;  // as it grows in a window; what more is red
   std::string_view standard;  // where the rate comes from
   std::uint64_t end() const { return bits == 32 ? 0xFFFFFFFFU : (std::uint64_t{1} << bits) - 1; }
 };

@@ -19,7 +19,8 @@ class Discovery {
     ask_node({}, {});
     if (auto done = questions_.run(); !done) return fail(done.error(), "discover the subnet");
     if (fabric_.nodes.empty())
-      return fail(ErrorKind::kUnavailable, "the port does not answer for itself: is its link layer InfiniBand?");
+      return fail(ErrorKind::kUnavailable,
+                  "the port does not answer for itself: is its link layer InfiniBand?");
     return std::move(fabric_);
   }
 
@@ -62,7 +63,8 @@ class Discovery {
     const IbEnd here{known->second, local_port};
     if (!fabric_.at(here).is_switch()) fabric_.port(here).guid = info->node.port_guid;
     const IbEnd peer = fabric_.port(here).peer;
-    if (peer && peer != from) return conflict(fabric_.at(here).guid, from, "which are cabled to different ports");
+    if (peer && peer != from)
+      return conflict(fabric_.at(here).guid, from, "which are cabled to different ports");
     if (!peer && !fabric_.port(from).peer) join(fabric_, from, here);
   }
 
@@ -75,15 +77,19 @@ class Discovery {
   }
 
   void ask_about(int node, int local_port, const MadPath& path) {
-    questions_.ask(ask_directed(path, MadAttribute::kNodeDescription, 0, 0), {}, [this, node](const Mad* answer) {
-      if (answer != nullptr) fabric_.nodes[static_cast<std::size_t>(node)].description = node_description(*answer);
-    });
+    questions_.ask(ask_directed(path, MadAttribute::kNodeDescription, 0, 0), {},
+                   [this, node](const Mad* answer) {
+                     if (answer != nullptr)
+                       fabric_.nodes[static_cast<std::size_t>(node)].description = node_description(*answer);
+                   });
     const IbNode& added = fabric_.nodes[static_cast<std::size_t>(node)];
     if (!added.is_switch()) fabric_.port({node, local_port}).guid = added.port_guid;
     if (added.is_switch())
-      questions_.ask(ask_directed(path, MadAttribute::kSwitchInfo, 0, 0), {}, [this, node](const Mad* answer) {
-        if (answer != nullptr) fabric_.nodes[static_cast<std::size_t>(node)].enhanced_port0 = has_enhanced_port0(*answer);
-      });
+      questions_.ask(
+          ask_directed(path, MadAttribute::kSwitchInfo, 0, 0), {}, [this, node](const Mad* answer) {
+            if (answer != nullptr)
+              fabric_.nodes[static_cast<std::size_t>(node)].enhanced_port0 = has_enhanced_port0(*answer);
+          });
     const int first = added.is_switch() ? 0 : 1;
     const int last = added.last_port();
     for (int port = first; port <= last; ++port) {
@@ -136,17 +142,18 @@ Result<void> read_once(MadDoor& door, const IbFabric& fabric, IbCounterLook& loo
   for (std::size_t i = 0; i < look.ports.size(); ++i) {
     const IbEnd end = look.ports[i].end;
     const auto lid = static_cast<std::uint16_t>(lid_for(fabric.at(end), fabric.port(end)));
-    questions.ask(ask_counters(end.port, 0), {lid, true}, [&look, &answered = look.unanswered, i, again, end](const Mad* answer) {
-      const auto counts = answer != nullptr ? port_counters(*answer, end.port) : std::nullopt;
-      if (!counts) {
-        ++answered;
-        if (!again) look.ports[i].end = {};
-      } else if (again) {
-        look.ports[i].second = *counts;
-      } else {
-        look.ports[i].first = *counts;
-      }
-    });
+    questions.ask(ask_counters(end.port, 0), {lid, true},
+                  [&look, &answered = look.unanswered, i, again, end](const Mad* answer) {
+                    const auto counts = answer != nullptr ? port_counters(*answer, end.port) : std::nullopt;
+                    if (!counts) {
+                      ++answered;
+                      if (!again) look.ports[i].end = {};
+                    } else if (again) {
+                      look.ports[i].second = *counts;
+                    } else {
+                      look.ports[i].first = *counts;
+                    }
+                  });
   }
   return questions.run();
 }
@@ -157,8 +164,8 @@ Result<IbFabric> discover_fabric(MadDoor& door, const DiscoveryLimits& limits) {
   return Discovery(door, limits).run();
 }
 
-Result<IbCounterLook> read_ib_counters(MadDoor& door, const IbFabric& fabric, double seconds, const Sleep& wait,
-                                       const DiscoveryLimits& limits) {
+Result<IbCounterLook> read_ib_counters(MadDoor& door, const IbFabric& fabric, double seconds,
+                                       const Sleep& wait, const DiscoveryLimits& limits) {
   IbCounterLook look;
   for (std::size_t n = 0; n < fabric.nodes.size(); ++n)
     for (const IbPort& port : fabric.nodes[n].ports)
@@ -166,12 +173,14 @@ Result<IbCounterLook> read_ib_counters(MadDoor& door, const IbFabric& fabric, do
       if (port.peer && port.state == IbState::kActive && lid_for(fabric.nodes[n], port) != 0)
         look.ports.push_back({{static_cast<int>(n), port.number}, {}, std::nullopt});
   const auto begin = std::chrono::steady_clock::now();
-  if (auto read = read_once(door, fabric, look, false, limits); !read) return fail(read.error(), "read the counters");
+  if (auto read = read_once(door, fabric, look, false, limits); !read)
+    return fail(read.error(), "read the counters");
   std::erase_if(look.ports, [](const IbCounterReading& one) { return !one.end; });
   if (seconds <= 0 || look.ports.empty()) return look;
   if (!wait(std::chrono::duration<double>(seconds))) return fail(ErrorKind::kCancelled, "stopped");
   look.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (auto read = read_once(door, fabric, look, true, limits); !read) return fail(read.error(), "read the counters");
+  if (auto read = read_once(door, fabric, look, true, limits); !read)
+    return fail(read.error(), "read the counters");
   return look;
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 
@@ -18,7 +19,8 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 void store(Mad& mad, std::size_t at, std::size_t bytes, std::uint64_t value) {
-  for (std::size_t i = 0; i < bytes; ++i) mad[64 + at + i] = static_cast<std::uint8_t>(value >> 8 * (bytes - 1 - i));
+  for (std::size_t i = 0; i < bytes; ++i)
+    mad[64 + at + i] = static_cast<std::uint8_t>(value >> 8 * (bytes - 1 - i));
 }
 
 void store_node(Mad& mad, const IbNode& node, int local_port) {
@@ -26,7 +28,8 @@ void store_node(Mad& mad, const IbNode& node, int local_port) {
   store(mad, 3, 1, static_cast<std::uint64_t>(node.last_port()));
   store(mad, 4, 8, node.system_guid);
   store(mad, 12, 8, node.guid);
-  store(mad, 20, 8, node.is_switch() ? node.port_guid : node.ports[static_cast<std::size_t>(local_port)].guid);
+  store(mad, 20, 8,
+        node.is_switch() ? node.port_guid : node.ports[static_cast<std::size_t>(local_port)].guid);
   store(mad, 30, 2, node.device);
   store(mad, 36, 1, static_cast<std::uint64_t>(local_port));
   store(mad, 37, 3, node.vendor);
@@ -35,7 +38,7 @@ void store_node(Mad& mad, const IbNode& node, int local_port) {
 void store_port(Mad& mad, const IbPort& port, bool manager) {
   store(mad, 16, 2, port.lid);
   store(mad, 20, 4, manager ? 2 : 0);
-  store(mad, 30, 2, 0x0302);                                             // supports 1X and 4X; 4X is active
+  store(mad, 30, 2, 0x0302);  // supports 1X and 4X; 4X is active
   store(mad, 32, 2, static_cast<std::uint64_t>(port.peer ? 0x74 : 0x71) << 8 | (port.peer ? 0x52 : 0x22));
   store(mad, 35, 1, 0x47);
   store(mad, 62, 1, 0x47);  // HDR of SDR to HDR
@@ -85,7 +88,8 @@ class ToldDoor : public MadDoor {
     if (attribute == 0x20) store(answer, 16, 5, 0x00000009'53);
     if (attribute == 0x10) {
       const std::string& text = told_.at(at).description;
-      for (std::size_t i = 0; i < 64; ++i) answer[64 + i] = i < text.size() ? static_cast<std::uint8_t>(text[i]) : 0;
+      for (std::size_t i = 0; i < 64; ++i)
+        answer[64 + i] = i < text.size() ? static_cast<std::uint8_t>(text[i]) : 0;
     }
     return lie && !lie(answer) ? std::nullopt : std::optional(answer);
   }
@@ -140,7 +144,9 @@ TEST(Discover, LostPacketsAreAskedForAgain) {
 TEST(Discover, ASilentNodeIsSaid) {
   IbFabric told = testing::fat_tree();
   ToldDoor door(told, first_hca());
-  door.lie = [&](Mad& answer) { return !(answer[17] == 0x11 && answer[64 + 19] == 0x0a && answer[64 + 18] == 0x30); };
+  door.lie = [&](Mad& answer) {
+    return !(answer[17] == 0x11 && answer[64 + 19] == 0x0a && answer[64 + 18] == 0x30);
+  };
   const auto found = discover_fabric(door, quick());
   ASSERT_TRUE(found);
   EXPECT_THAT(found->nodes, SizeIs(23));
@@ -185,7 +191,8 @@ TEST(Discover, TwoNodesWithOneGuid) {
 }
 
 TEST(Discover, OddAnswersAreSilence) {
-  for (const auto& [at, value] : std::vector<std::pair<std::size_t, std::uint8_t>>{{3, 255}, {3, 0}, {2, 9}, {36, 255}, {36, 200}}) {
+  for (const auto& [at, value] :
+       std::vector<std::pair<std::size_t, std::uint8_t>>{{3, 255}, {3, 0}, {2, 9}, {36, 255}, {36, 200}}) {
     ToldDoor door(testing::fat_tree(), first_hca());
     bool first = true;
     door.lie = [&, at = at, value = value](Mad& answer) {
@@ -256,9 +263,7 @@ TEST(Mads, CountersLieWhereTheSpecificationSays) {
   EXPECT_FALSE(port_counters(mad, 4));
 }
 
-TEST(Mads, AQuestionIsNoAnswer) {
-  EXPECT_FALSE(answer_of(ask_by_lid(MadAttribute::kNodeInfo, 0, 1)));
-}
+TEST(Mads, AQuestionIsNoAnswer) { EXPECT_FALSE(answer_of(ask_by_lid(MadAttribute::kNodeInfo, 0, 1))); }
 
 }  // namespace
 }  // namespace railbed

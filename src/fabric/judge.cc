@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -9,6 +10,18 @@
 #include "fabric/judging.h"
 
 namespace railbed {
+
+std::vector<std::string> infiniband_hosts(const Cluster& cluster) {
+  std::vector<std::string> hosts;
+  for (const Node& node : cluster.nodes) {
+    const auto reaches = [&](const Rail& rail) {
+      return rail.fabric == Fabric::kInfiniband &&
+             std::ranges::find(rail.ports, node.name, &RailPort::node) != rail.ports.end();
+    };
+    if (std::ranges::any_of(cluster.rails, reaches)) hosts.push_back(node.name);
+  }
+  return hosts;
+}
 
 std::vector<Finding> judge_fabric(const FabricEvidence& evidence) {
   FabricFindings findings(evidence.from);

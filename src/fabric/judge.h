@@ -8,6 +8,7 @@
 
 #include "fabric/counters.h"
 #include "fabric/subnet.h"
+#include "inventory/cluster.h"
 #include "verify/finding.h"
 #include "verify/rule.h"
 #include "verify/verify.h"
@@ -23,8 +24,12 @@ struct FabricEvidence {
   std::optional<IbCounterLook> counters;
 };
 
-// The rules, for `railbed explain` and `railbed rules`; their `check` is null: they are judged here, all at once.
+// The rules, for `railbed explain` and `railbed rules`; their `check` is null: they are judged here, all at
+// once.
 std::span<const Rule> subnet_rules();
+
+// The nodes that have a port on an InfiniBand rail.
+std::vector<std::string> infiniband_hosts(const Cluster& cluster);
 
 std::vector<Finding> judge_fabric(const FabricEvidence& evidence);
 // The same in the order that people read.

@@ -1,5 +1,6 @@
-// Cables against a plan. Two sets of edges between ports, the planned cables that are not there and the cables that are
-// there unplanned, hang together in chains and rings: each is one mistake of one person, and is said once.
+// Cables against a plan. Two sets of edges between ports, the planned cables that are not there and the
+// cables that are there unplanned, hang together in chains and rings: each is one mistake of one person, and
+// is said once.
 //   one planned edge alone            a cable is missing
 //   one unplanned edge alone          a cable too many
 //   planned, unplanned                one end of a cable is in another hole
@@ -69,11 +70,12 @@ class Cabling {
 
   PlannedLinks judge() {
     if (std::ranges::all_of(matching_.actual_of, [](int actual) { return actual < 0; })) {
-      findings_.fail("fabric.missing-node", "plan",
-                     {.message = "no node of the plan is in this subnet: is it the plan of another?",
-                      .expected = count_of(plan_.nodes.size(), "node", "nodes"),
-                      .observed = "none of them",
-                      .remedy = {"Name the plan of this subnet, or write one with --learn once it is healthy."}});
+      findings_.fail(
+          "fabric.missing-node", "plan",
+          {.message = "no node of the plan is in this subnet: is it the plan of another?",
+           .expected = count_of(plan_.nodes.size(), "node", "nodes"),
+           .observed = "none of them",
+           .remedy = {"Name the plan of this subnet, or write one with --learn once it is healthy."}});
       return {};
     }
     nodes_that_changed();
@@ -108,12 +110,12 @@ class Cabling {
       const IbNode& planned = plan_.nodes[n];
       const IbNode& actual = fabric_.nodes[static_cast<std::size_t>(at)];
       if (planned.guid == actual.guid) continue;
-      findings_.warn("fabric.replaced", name_of(actual),
-                     {.message = fmt::format("{} has another GUID than in the plan: it was replaced",
-                                             name_of(actual)),
-                      .expected = guid_text(planned.guid),
-                      .observed = guid_text(actual.guid),
-                      .remedy = {"If that was meant, write the plan anew with --learn."}});
+      findings_.warn(
+          "fabric.replaced", name_of(actual),
+          {.message = fmt::format("{} has another GUID than in the plan: it was replaced", name_of(actual)),
+           .expected = guid_text(planned.guid),
+           .observed = guid_text(actual.guid),
+           .remedy = {"If that was meant, write the plan anew with --learn."}});
     }
   }
 
@@ -128,8 +130,8 @@ class Cabling {
     });
   }
 
-  // Missing nodes hang together where the plan has a cable between them: what is behind a dead switch is explained
-  // by the switches at the border, those that something present is cabled to.
+  // Missing nodes hang together where the plan has a cable between them: what is behind a dead switch is
+  // explained by the switches at the border, those that something present is cabled to.
   void missing_nodes() {
     std::vector<bool> seen(plan_.nodes.size(), false);
     std::vector<int> lone;
@@ -138,7 +140,8 @@ class Cabling {
       const std::vector<int> island = island_of(static_cast<int>(n), seen);
       std::vector<int> border;
       for (const int one : island)
-        if (plan_.nodes[static_cast<std::size_t>(one)].is_switch() && touches_present(one)) border.push_back(one);
+        if (plan_.nodes[static_cast<std::size_t>(one)].is_switch() && touches_present(one))
+          border.push_back(one);
       if (border.empty())
         lone.insert(lone.end(), island.begin(), island.end());
       else
@@ -173,11 +176,12 @@ class Cabling {
                                         cables == 1 ? "cable is" : fmt::format("{} cables are", cables));
       if (behind > 0)
         message += fmt::format(", and {} behind it cannot be reached", count_of(behind, "node", "nodes"));
-      findings_.fail("fabric.missing-node", name_of(node),
-                     {.message = std::move(message),
-                      .expected = fmt::format("{} ({})", name_of(node), guid_text(node.guid)),
-                      .observed = "no answer",
-                      .remedy = {fmt::format("Look at {}'s power supplies and its console.", name_of(node))}});
+      findings_.fail(
+          "fabric.missing-node", name_of(node),
+          {.message = std::move(message),
+           .expected = fmt::format("{} ({})", name_of(node), guid_text(node.guid)),
+           .observed = "no answer",
+           .remedy = {fmt::format("Look at {}'s power supplies and its console.", name_of(node))}});
     }
   }
 
@@ -188,7 +192,8 @@ class Cabling {
     for (const int one : lone) wanted.insert(host_of(plan_.nodes[static_cast<std::size_t>(one)]));
     for (const IbNode& node : plan_.nodes)
       if (!node.is_switch() && wanted.contains(host_of(node))) ++hosts[host_of(node)].first;
-    for (const int one : lone) hosts[host_of(plan_.nodes[static_cast<std::size_t>(one)])].second.push_back(one);
+    for (const int one : lone)
+      hosts[host_of(plan_.nodes[static_cast<std::size_t>(one)])].second.push_back(one);
     for (const auto& [host, entry] : hosts) {
       if (entry.first > 1 && entry.first == entry.second.size())
         missing_host(host, entry.second);
@@ -200,12 +205,12 @@ class Cabling {
   void missing_host(const std::string& host, const std::vector<int>& hcas) {
     std::vector<std::string> holes;
     for (const int one : hcas) holes.push_back(holes_of(one));
-    findings_.fail("fabric.missing-node", host,
-                   {.message = fmt::format("{} is not in the subnet: none of its {} HCAs answers", host,
-                                           hcas.size()),
-                    .expected = fmt::format("cables in {}", fmt::join(holes, ", ")),
-                    .observed = "no link",
-                    .remedy = {fmt::format("Look whether {} is powered on and has started its RDMA driver.", host)}});
+    findings_.fail(
+        "fabric.missing-node", host,
+        {.message = fmt::format("{} is not in the subnet: none of its {} HCAs answers", host, hcas.size()),
+         .expected = fmt::format("cables in {}", fmt::join(holes, ", ")),
+         .observed = "no link",
+         .remedy = {fmt::format("Look whether {} is powered on and has started its RDMA driver.", host)}});
   }
 
   void missing_hca(int planned) {
@@ -310,8 +315,10 @@ class Cabling {
 
   void say(const Chain& chain) {
     const auto& ends = chain.ends;
-    if (ends.size() == 2 && !chain.ring) return chain.begins_lost ? missing_cable(ends[0], ends[1]) : extra(ends[0], ends[1]);
-    if (ends.size() == 3) return chain.begins_lost ? moved(ends[0], ends[1], ends[2]) : moved(ends[2], ends[1], ends[0]);
+    if (ends.size() == 2 && !chain.ring)
+      return chain.begins_lost ? missing_cable(ends[0], ends[1]) : extra(ends[0], ends[1]);
+    if (ends.size() == 3)
+      return chain.begins_lost ? moved(ends[0], ends[1], ends[2]) : moved(ends[2], ends[1], ends[0]);
     if (ends.size() == 4 && chain.ring) return swapped(chain);
     mixed_up(ends);
   }
@@ -319,15 +326,16 @@ class Cabling {
   void missing_cable(const IbEnd& one, const IbEnd& other) {
     const auto state = [&](const IbEnd& end) {
       const IbPort& port = fabric_.port(end);
-      return fmt::format("{} {}", place_of(fabric_, end),
-                         port.state == IbState::kNotSaid ? "has no link"
-                                                         : fmt::format("is {}", word(port.state)));
+      return fmt::format(
+          "{} {}", place_of(fabric_, end),
+          port.state == IbState::kNotSaid ? "has no link" : fmt::format("is {}", word(port.state)));
     };
-    findings_.fail("fabric.missing-link", place_of(fabric_, one),
-                   {.message = fmt::format("there is no link between {}, which the plan wants", cable(one, other)),
-                    .expected = far_end(other),
-                    .observed = fmt::format("{}, {}", state(one), state(other)),
-                    .remedy = {"Plug the cable in, or reseat both its ends; if it stays dark, try another."}});
+    findings_.fail(
+        "fabric.missing-link", place_of(fabric_, one),
+        {.message = fmt::format("there is no link between {}, which the plan wants", cable(one, other)),
+         .expected = far_end(other),
+         .observed = fmt::format("{}, {}", state(one), state(other)),
+         .remedy = {"Plug the cable in, or reseat both its ends; if it stays dark, try another."}});
   }
 
   void extra(const IbEnd& one, const IbEnd& other) {
@@ -362,15 +370,17 @@ class Cabling {
     if (e[2] < e[0]) e = {e[2], e[3], e[0], e[1]};
     const bool harmless = e[0].node == e[2].node && e[1].node == e[3].node;
     const IbEnd there = fabric_.port(e[0]).peer;
-    const std::string other = e[0].node == e[2].node ? fmt::format("port {}", e[2].port) : place_of(fabric_, e[2]);
-    findings_.red(harmless ? Status::kWarn : Status::kFail, "fabric.cabling", place_of(fabric_, e[0]),
-                  {.message = fmt::format("the cable in {} goes to {}; the plan wants {} there: swap it with the "
-                                          "cable in {}",
-                                          place_of(fabric_, e[0]), far_end(there), far_end(e[1]), other),
-                   .expected = far_end(e[1]),
-                   .observed = far_end(there),
-                   .remedy = {fmt::format("Swap the cables in {} and {}.", place_of(fabric_, e[0]),
-                                          place_of(fabric_, e[2]))}});
+    const std::string other =
+        e[0].node == e[2].node ? fmt::format("port {}", e[2].port) : place_of(fabric_, e[2]);
+    findings_.red(
+        harmless ? Status::kWarn : Status::kFail, "fabric.cabling", place_of(fabric_, e[0]),
+        {.message = fmt::format("the cable in {} goes to {}; the plan wants {} there: swap it with the "
+                                "cable in {}",
+                                place_of(fabric_, e[0]), far_end(there), far_end(e[1]), other),
+         .expected = far_end(e[1]),
+         .observed = far_end(there),
+         .remedy = {fmt::format("Swap the cables in {} and {}.", place_of(fabric_, e[0]),
+                                place_of(fabric_, e[2]))}});
   }
 
   void mixed_up(const std::vector<IbEnd>& ends) {
@@ -404,8 +414,8 @@ class Cabling {
 }  // namespace
 
 PlannedLinks judge_cabling(const FabricEvidence& evidence, FabricFindings& findings) {
-  constexpr std::array<std::string_view, 5> kRules = {"fabric.missing-node", "fabric.missing-link",
-                                                      "fabric.cabling", "fabric.unplanned", "fabric.replaced"};
+  constexpr std::array<std::string_view, 5> kRules = {
+      "fabric.missing-node", "fabric.missing-link", "fabric.cabling", "fabric.unplanned", "fabric.replaced"};
   if (!evidence.plan) {
     for (const std::string_view rule : kRules)
       if (rule != "fabric.missing-node" || evidence.hosts.empty())
@@ -428,13 +438,14 @@ void judge_hosts(const FabricEvidence& evidence, FabricFindings& findings) {
              (one.subject == host || one.subject.starts_with(host + " "));
     };
     if (std::ranges::any_of(there, is_it) || std::ranges::any_of(findings.list(), said)) continue;
-    findings.fail("fabric.missing-node", host,
-                  {.message = fmt::format("{} of cluster.yaml has no HCA in this subnet", host),
-                   .expected = fmt::format("an HCA that calls itself {}", host),
-                   .observed = "none",
-                   .remedy = {fmt::format("See that {} is on and cabled, and that its HCAs call themselves \"{} "
-                                          "DEVICE\" (rdma-ndd does that).",
-                                          host, host)}});
+    findings.fail(
+        "fabric.missing-node", host,
+        {.message = fmt::format("{} of cluster.yaml has no HCA in this subnet", host),
+         .expected = fmt::format("an HCA that calls itself {}", host),
+         .observed = "none",
+         .remedy = {fmt::format("See that {} is on and cabled, and that its HCAs call themselves \"{} "
+                                "DEVICE\" (rdma-ndd does that).",
+                                host, host)}});
   }
   findings.pass_unless_red("fabric.missing-node", "every node of cluster.yaml is in it");
 }

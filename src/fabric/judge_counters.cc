@@ -1,4 +1,5 @@
-// Error counters: what grew between two readings is happening now; what is high already happened at some time.
+// Error counters: what grew between two readings is happening now; what is high already happened at some
+// time.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +9,8 @@
 namespace railbed {
 namespace {
 
-// A cable that waits as long for credits as it sends is congested. Ours: the specification names no limit, and a
-// tick of XmitWait is as long as a word of data takes on the ports that are sold.
+// A cable that waits as long for credits as it sends is congested. Ours: the specification names no limit,
+// and a tick of XmitWait is as long as a word of data takes on the ports that are sold.
 constexpr double kCongestedShare = 0.5;
 constexpr double kFewestWaits = 1e6;
 
@@ -32,7 +33,8 @@ std::string text_of(const std::vector<Grown>& all, bool grown) {
   return text;
 }
 
-void grown_errors(const IbFabric& fabric, const IbCounterReading& reading, double seconds, FabricFindings& findings) {
+void grown_errors(const IbFabric& fabric, const IbCounterReading& reading, double seconds,
+                  FabricFindings& findings) {
   std::vector<Grown> bad;
   std::string standard;
   const auto& rows = ib_counter_rows();
@@ -47,28 +49,31 @@ void grown_errors(const IbFabric& fabric, const IbCounterReading& reading, doubl
   if (bad.empty()) return;
   const std::string place = place_of(fabric, reading.end);
   const IbEnd peer = fabric.port(reading.end).peer;
-  findings.fail("fabric.errors", place,
-                {.message = fmt::format("{}{} counts errors now: {} in {:g} s", place,
-                                        peer ? fmt::format(", cabled to {},", place_of(fabric, peer)) : "",
-                                        text_of(bad, true), seconds),
-                 .expected = std::move(standard),
-                 .observed = text_of(bad, true),
-                 .remedy = {"Clean and reseat the cable at both ends, then try another; then another port."}});
+  findings.fail(
+      "fabric.errors", place,
+      {.message = fmt::format("{}{} counts errors now: {} in {:g} s", place,
+                              peer ? fmt::format(", cabled to {},", place_of(fabric, peer)) : "",
+                              text_of(bad, true), seconds),
+       .expected = std::move(standard),
+       .observed = text_of(bad, true),
+       .remedy = {"Clean and reseat the cable at both ends, then try another; then another port."}});
 }
 
-void congestion(const IbFabric& fabric, const IbCounterReading& reading, double seconds, FabricFindings& findings) {
+void congestion(const IbFabric& fabric, const IbCounterReading& reading, double seconds,
+                FabricFindings& findings) {
   const auto waits = static_cast<double>(growth(reading, static_cast<std::size_t>(IbCounter::kXmitWait)));
   const auto sent = static_cast<double>(growth(reading, static_cast<std::size_t>(IbCounter::kXmitData)));
   const bool full = (*reading.second)[IbCounter::kXmitData] == 0xFFFFFFFFU;
   if (waits < kFewestWaits || full || waits / (waits + sent) < kCongestedShare) return;
   const std::string place = place_of(fabric, reading.end);
-  findings.warn("fabric.congestion", place,
-                {.message = fmt::format("{} waited to send for {:.0f} of 100 ticks while it had data", place,
-                                        100 * waits / (waits + sent)),
-                 .expected = fmt::format("less than {:.0f} of 100", 100 * kCongestedShare),
-                 .observed = fmt::format("PortXmitWait +{:.0f}, PortXmitData +{:.0f} in {:g} s", waits, sent, seconds),
-                 .remedy = {"What it sends to is slower or shared: look for a narrow cable behind it, for many senders "
-                            "to one receiver, and at the routing engine (railbed fabric sm)."}});
+  findings.warn(
+      "fabric.congestion", place,
+      {.message = fmt::format("{} waited to send for {:.0f} of 100 ticks while it had data", place,
+                              100 * waits / (waits + sent)),
+       .expected = fmt::format("less than {:.0f} of 100", 100 * kCongestedShare),
+       .observed = fmt::format("PortXmitWait +{:.0f}, PortXmitData +{:.0f} in {:g} s", waits, sent, seconds),
+       .remedy = {"What it sends to is slower or shared: look for a narrow cable behind it, for many senders "
+                  "to one receiver, and at the routing engine (railbed fabric sm)."}});
 }
 
 void old_errors(const IbFabric& fabric, const IbCounterReading& reading, FabricFindings& findings) {
@@ -84,11 +89,12 @@ void old_errors(const IbFabric& fabric, const IbCounterReading& reading, FabricF
   }
   if (high.empty()) return;
   const std::string place = place_of(fabric, reading.end);
-  findings.warn("fabric.counters", place,
-                {.message = fmt::format("{} has counted errors at some time: {}", place, text_of(high, false)),
-                 .expected = fmt::format("at most {} (ibqueryerrors' thresholds)", limits),
-                 .observed = text_of(high, false),
-                 .remedy = {"Set the counters to zero and look again after a day of work.", {"ibqueryerrors -k -K"}}});
+  findings.warn(
+      "fabric.counters", place,
+      {.message = fmt::format("{} has counted errors at some time: {}", place, text_of(high, false)),
+       .expected = fmt::format("at most {} (ibqueryerrors' thresholds)", limits),
+       .observed = text_of(high, false),
+       .remedy = {"Set the counters to zero and look again after a day of work.", {"ibqueryerrors -k -K"}}});
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ namespace {
 // So many cables of a kind, and so large a part of them, make what most have the measure of the others.
 constexpr std::size_t kFewestOfAKind = 3;
 constexpr double kMostOfAKind = 2.0 / 3;
-constexpr int kUsualWidth = 4;  // lanes of every cable that is sold; ports that could take 12 have none of them
+constexpr int kUsualWidth =
+    4;  // lanes of every cable that is sold; ports that could take 12 have none of them
 
 struct Cable {
   IbEnd one, other;
@@ -46,7 +47,8 @@ class Links {
     }
     for (const auto& [kind, links] : kinds) {
       const auto most = std::ranges::max_element(links, {}, [](const auto& entry) { return entry.second; });
-      if (all[kind] >= kFewestOfAKind && static_cast<double>(most->second) >= kMostOfAKind * static_cast<double>(all[kind]))
+      if (all[kind] >= kFewestOfAKind &&
+          static_cast<double>(most->second) >= kMostOfAKind * static_cast<double>(all[kind]))
         usual_[kind] = {most->first.first, most->first.second};
     }
   }
@@ -69,7 +71,8 @@ class Links {
     const IbPort& one = fabric_.port(cable.one);
     const IbPort& other = fabric_.port(cable.other);
     if (one.active.width == 0 || other.active.width == 0) return;
-    const std::string both = fmt::format("{} and {}", place_of(fabric_, cable.one), place_of(fabric_, cable.other));
+    const std::string both =
+        fmt::format("{} and {}", place_of(fabric_, cable.one), place_of(fabric_, cable.other));
     if (!(one.active == other.active)) {
       return findings_.fail(
           "fabric.asymmetry", place_of(fabric_, cable.one),
@@ -78,28 +81,33 @@ class Links {
                                   place_of(fabric_, cable.other), other.active.to_text()),
            .expected = "the same at both ends",
            .observed = fmt::format("{} and {}", one.active.to_text(), other.active.to_text()),
-           .remedy = {"Pull the cable and plug it in again, so that both ends negotiate anew; then try another."}});
+           .remedy = {
+               "Pull the cable and plug it in again, so that both ends negotiate anew; then try another."}});
     }
     const Wish width = wish(cable, [](const IbLink& link) { return link.width; });
     if (one.active.width < width.link.width)
-      findings_.fail("fabric.width", place_of(fabric_, cable.one),
-                     {.message = fmt::format("the cable between {} runs on {} of {} lanes", both, one.active.width,
-                                             width.link.width),
-                      .expected = fmt::format("{}x, {}", width.link.width, width.why),
-                      .observed = one.active.to_text(),
-                      .remedy = {"A lane of the cable or of a connector is broken: clean and reseat it, then swap it."}});
+      findings_.fail(
+          "fabric.width", place_of(fabric_, cable.one),
+          {.message = fmt::format("the cable between {} runs on {} of {} lanes", both, one.active.width,
+                                  width.link.width),
+           .expected = fmt::format("{}x, {}", width.link.width, width.why),
+           .observed = one.active.to_text(),
+           .remedy = {
+               "A lane of the cable or of a connector is broken: clean and reseat it, then swap it."}});
     const Wish speed = wish(cable, [](const IbLink& link) { return static_cast<int>(link.speed); });
     if (one.active.speed < speed.link.speed)
-      findings_.fail("fabric.speed", place_of(fabric_, cable.one),
-                     {.message = fmt::format("the cable between {} runs at {} instead of {}", both,
-                                             word(one.active.speed), word(speed.link.speed)),
-                      .expected = fmt::format("{}, {}", word(speed.link.speed), speed.why),
-                      .observed = one.active.to_text(),
-                      .remedy = {"Clean and reseat the cable; see that it is made for this speed, and that no port "
-                                 "is set to a lower one (ibportstate)."}});
+      findings_.fail(
+          "fabric.speed", place_of(fabric_, cable.one),
+          {.message = fmt::format("the cable between {} runs at {} instead of {}", both,
+                                  word(one.active.speed), word(speed.link.speed)),
+           .expected = fmt::format("{}, {}", word(speed.link.speed), speed.why),
+           .observed = one.active.to_text(),
+           .remedy = {"Clean and reseat the cable; see that it is made for this speed, and that no port "
+                      "is set to a lower one (ibportstate)."}});
   }
 
-  // What a cable should carry: as the plan says; else the most that both ends and most cables of its kind have.
+  // What a cable should carry: as the plan says; else the most that both ends and most cables of its kind
+  // have.
   template <class Measure>
   Wish wish(const Cable& cable, Measure measure) const {
     if (const auto planned = planned_.find(std::min(cable.one, cable.other)); planned != planned_.end())
@@ -131,12 +139,13 @@ void claimed_twice(std::string_view rule, std::string_view what,
   for (const auto& [key, names] : claims) {
     if (names.size() < 2) continue;
     const std::string who = fmt::format("{} and {}", names[0], names[1]);
-    findings.fail(rule, key,
-                  {.message = fmt::format("{} {} is claimed by {}{}", what, key, who,
-                                          names.size() > 2 ? fmt::format(" and {} more", names.size() - 2) : ""),
-                   .expected = "one owner",
-                   .observed = who,
-                   .remedy = remedy});
+    findings.fail(
+        rule, key,
+        {.message = fmt::format("{} {} is claimed by {}{}", what, key, who,
+                                names.size() > 2 ? fmt::format(" and {} more", names.size() - 2) : ""),
+         .expected = "one owner",
+         .observed = who,
+         .remedy = remedy});
   }
 }
 
@@ -153,9 +162,10 @@ void duplicate_lids(const IbFabric& fabric, FabricFindings& findings) {
       if (names.empty()) names.push_back(name_of(fabric.at(owner->second)));
       names.push_back(name_of(fabric.nodes[n]));
     }
-  claimed_twice("fabric.duplicate-lid", "LID", claims,
-                {"Restart the subnet manager so that it gives addresses anew, and see that there is one master."},
-                findings);
+  claimed_twice(
+      "fabric.duplicate-lid", "LID", claims,
+      {"Restart the subnet manager so that it gives addresses anew, and see that there is one master."},
+      findings);
 }
 
 std::map<std::string, std::vector<std::string>> same_guids(const IbFabric& fabric) {
@@ -185,17 +195,19 @@ void judge_links(const FabricEvidence& evidence, const IbLayout& layout, const P
 
 void judge_identities(const FabricEvidence& evidence, FabricFindings& findings) {
   const IbFabric& fabric = evidence.fabric;
-  const Remedy remedy = {"Give one of them the GUID of its label (mstflint), or take it out: packets for one reach "
-                         "the other."};
+  const Remedy remedy = {
+      "Give one of them the GUID of its label (mstflint), or take it out: packets for one reach "
+      "the other."};
   auto claims = same_guids(fabric);
   std::set<std::string> said;
   for (const IbConflict& conflict : fabric.conflicts)
     if (!claims.contains(guid_text(conflict.guid)) && said.insert(guid_text(conflict.guid)).second)
-      findings.fail("fabric.duplicate-guid", guid_text(conflict.guid),
-                    {.message = fmt::format("two nodes have the GUID {}: {}", guid_text(conflict.guid), conflict.text),
-                     .expected = "one owner",
-                     .observed = conflict.text,
-                     .remedy = remedy});
+      findings.fail(
+          "fabric.duplicate-guid", guid_text(conflict.guid),
+          {.message = fmt::format("two nodes have the GUID {}: {}", guid_text(conflict.guid), conflict.text),
+           .expected = "one owner",
+           .observed = conflict.text,
+           .remedy = remedy});
   // Two that share a GUID share its ports' as well: once is enough.
   if (claims.size() > 1)
     std::erase_if(claims, [kept = std::set<std::vector<std::string>>()](const auto& claim) mutable {
@@ -219,19 +231,21 @@ void judge_managers(const FabricEvidence& evidence, FabricFindings& findings) {
     if (one.state == IbManagerState::kMaster)
       masters.push_back(fmt::format("{} (priority {})", name_of(fabric.at(one.end)), one.priority));
   if (masters.empty())
-    findings.fail("fabric.no-manager", "subnet",
-                  {.message = "no subnet manager is master: ports get no addresses, and no new link comes up",
-                   .expected = "one master",
-                   .observed = fmt::format("{} managers, none of them master", fabric.managers.size()),
-                   .remedy = {"Start OpenSM on the hosts that cluster.yaml names, or the switch's own manager.",
-                              {"systemctl start opensm"}}});
+    findings.fail(
+        "fabric.no-manager", "subnet",
+        {.message = "no subnet manager is master: ports get no addresses, and no new link comes up",
+         .expected = "one master",
+         .observed = fmt::format("{} managers, none of them master", fabric.managers.size()),
+         .remedy = {"Start OpenSM on the hosts that cluster.yaml names, or the switch's own manager.",
+                    {"systemctl start opensm"}}});
   if (masters.size() > 1)
-    findings.fail("fabric.two-managers", "subnet",
-                  {.message = fmt::format("{} subnet managers are master at once: {}", masters.size(),
-                                          fmt::join(masters, ", ")),
-                   .expected = "one master, others standby",
-                   .observed = fmt::format("{}", fmt::join(masters, ", ")),
-                   .remedy = {"Stop one of them. They do not see each other, or hold different keys (sm_key)."}});
+    findings.fail(
+        "fabric.two-managers", "subnet",
+        {.message = fmt::format("{} subnet managers are master at once: {}", masters.size(),
+                                fmt::join(masters, ", ")),
+         .expected = "one master, others standby",
+         .observed = fmt::format("{}", fmt::join(masters, ", ")),
+         .remedy = {"Stop one of them. They do not see each other, or hold different keys (sm_key)."}});
   findings.pass_unless_red("fabric.no-manager", "one is master");
   findings.pass_unless_red("fabric.two-managers", "one at most is master");
 }
@@ -252,10 +266,13 @@ void judge_states(const FabricEvidence& evidence, FabricFindings& findings) {
                    .remedy = {"Its firmware hangs, or the cable loses packets: restart what is behind it."}});
   std::optional<std::size_t> no_manager;
   for (std::size_t i = 0; i < findings.list().size(); ++i)
-    if (findings.list()[i].rule == "fabric.no-manager" && findings.list()[i].status == Status::kFail) no_manager = i;
+    if (findings.list()[i].rule == "fabric.no-manager" && findings.list()[i].status == Status::kFail)
+      no_manager = i;
   std::vector<Cable> waiting;
   each_cable(fabric, [&](const IbEnd& one, const IbEnd& other) {
-    const auto idle = [](const IbPort& port) { return port.state == IbState::kInit || port.state == IbState::kArmed; };
+    const auto idle = [](const IbPort& port) {
+      return port.state == IbState::kInit || port.state == IbState::kArmed;
+    };
     if (idle(fabric.port(one)) || idle(fabric.port(other))) waiting.push_back({one, other});
   });
   if (no_manager && !waiting.empty()) {
@@ -269,12 +286,13 @@ void judge_states(const FabricEvidence& evidence, FabricFindings& findings) {
   }
   for (const Cable& one : waiting) {
     const IbPort& port = fabric.port(one.one);
-    findings.fail("fabric.port-state", place_of(fabric, one.one),
-                  {.message = fmt::format("the cable between {} and {} has a link that is not active",
-                                          place_of(fabric, one.one), place_of(fabric, one.other)),
-                   .expected = "ACTIVE",
-                   .observed = fmt::format("{} and {}", word(port.state), word(fabric.port(one.other).state)),
-                   .remedy = {"See the subnet manager's log for this port; it may not reach it, or be waiting."}});
+    findings.fail(
+        "fabric.port-state", place_of(fabric, one.one),
+        {.message = fmt::format("the cable between {} and {} has a link that is not active",
+                                place_of(fabric, one.one), place_of(fabric, one.other)),
+         .expected = "ACTIVE",
+         .observed = fmt::format("{} and {}", word(port.state), word(fabric.port(one.other).state)),
+         .remedy = {"See the subnet manager's log for this port; it may not reach it, or be waiting."}});
   }
   const std::string nodes = fmt::format("{} nodes", fabric.nodes.size());
   findings.pass_unless_red("fabric.silent", nodes);

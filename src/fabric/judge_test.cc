@@ -12,9 +12,9 @@ namespace railbed {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::fat_tree;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::fat_tree;
 using testing::live_tree;
 using testing::plug;
 using testing::unplug;
@@ -53,7 +53,8 @@ IbFabric rails_tree() {
   return fabric;
 }
 
-FabricEvidence counted(std::uint64_t first, std::uint64_t second, IbCounter which = IbCounter::kSymbolErrors) {
+FabricEvidence counted(std::uint64_t first, std::uint64_t second,
+                       IbCounter which = IbCounter::kSymbolErrors) {
   FabricEvidence evidence = unplanned(live_tree());
   IbCounterReading reading{{0, 1}, {}, IbCounts{}};
   reading.first.value[static_cast<std::size_t>(which)] = first;
@@ -80,20 +81,23 @@ TEST(JudgeFabric, EveryRuleSpeaksOnce) {
 TEST(JudgeFabric, AMissingCable) {
   IbFabric fabric = fat_tree();
   unplug(fabric, {1, 5});
-  EXPECT_THAT(red(planned(fabric)),
-              ElementsAre("fabric.missing-link: there is no link between port 5 of leaf1 and port 2 of spine0, which "
-                          "the plan wants"));
-  EXPECT_THAT(red(unplanned(fabric)), ElementsAre(HasSubstr("fabric.incomplete: leaf1 has 3 cables up, most switches "
-                                                            "of its level have 4: 0 to spine0 instead of 1")));
+  EXPECT_THAT(
+      red(planned(fabric)),
+      ElementsAre("fabric.missing-link: there is no link between port 5 of leaf1 and port 2 of spine0, which "
+                  "the plan wants"));
+  EXPECT_THAT(red(unplanned(fabric)),
+              ElementsAre(HasSubstr("fabric.incomplete: leaf1 has 3 cables up, most switches "
+                                    "of its level have 4: 0 to spine0 instead of 1")));
 }
 
 TEST(JudgeFabric, ASwapIsOneFindingThatSaysWhatToDo) {
   IbFabric fabric = fat_tree();
   plug(fabric, {3, 1}, {8 + 13, 1});
   plug(fabric, {3, 2}, {8 + 12, 1});
-  EXPECT_THAT(red(planned(fabric)),
-              ElementsAre("fabric.cabling: the cable in port 1 of leaf3 goes to node13 mlx5_0 port 1; the plan wants "
-                          "node12 mlx5_0 port 1 there: swap it with the cable in port 2"));
+  EXPECT_THAT(
+      red(planned(fabric)),
+      ElementsAre("fabric.cabling: the cable in port 1 of leaf3 goes to node13 mlx5_0 port 1; the plan wants "
+                  "node12 mlx5_0 port 1 there: swap it with the cable in port 2"));
 }
 
 TEST(JudgeFabric, ASwapOfEqualCablesOnlyWarns) {
@@ -114,9 +118,11 @@ TEST(JudgeFabric, ACableInAnEmptyHole) {
   IbFabric fabric = fat_tree();
   unplug(fabric, {2, 1});
   plug(fabric, {2, 10}, {8 + 8, 1});
-  EXPECT_THAT(red(planned(fabric)),
-              ElementsAre("fabric.cabling: the cable of node8 mlx5_0 port 1 is in port 10 of leaf2; the plan wants it "
-                          "in port 1 of leaf2: move it there"));
+  EXPECT_THAT(
+      red(planned(fabric)),
+      ElementsAre(
+          "fabric.cabling: the cable of node8 mlx5_0 port 1 is in port 10 of leaf2; the plan wants it "
+          "in port 1 of leaf2: move it there"));
 }
 
 TEST(JudgeFabric, ARingOfThree) {
@@ -136,8 +142,9 @@ TEST(JudgeFabric, ADeadLeafExplainsWhatIsBehindIt) {
     found.nodes[spine].ports.resize(8);
     found.nodes[spine].ports[7].number = 7;
   }
-  EXPECT_THAT(red(planned(found)), ElementsAre("fabric.missing-node: the switch leaf3 is not in the subnet: its 8 "
-                                               "cables are dark, and 4 nodes behind it cannot be reached"));
+  EXPECT_THAT(red(planned(found)),
+              ElementsAre("fabric.missing-node: the switch leaf3 is not in the subnet: its 8 "
+                          "cables are dark, and 4 nodes behind it cannot be reached"));
 }
 
 TEST(JudgeFabric, AHostWithoutAnyHca) {
@@ -156,7 +163,8 @@ TEST(JudgeFabric, AHostWithoutAnyHca) {
   for (IbNode& node : evidence.fabric.nodes)
     for (IbPort& port : node.ports)
       if (port.peer.node > 6) --port.peer.node;
-  EXPECT_THAT(red(evidence), ElementsAre("fabric.missing-node: host9 is not in the subnet: none of its 2 HCAs answers"));
+  EXPECT_THAT(red(evidence),
+              ElementsAre("fabric.missing-node: host9 is not in the subnet: none of its 2 HCAs answers"));
 }
 
 TEST(JudgeFabric, AnotherSubnetsPlan) {
@@ -173,7 +181,8 @@ TEST(JudgeFabric, AnotherSubnetsPlan) {
 TEST(JudgeFabric, AHostOfClusterYaml) {
   FabricEvidence evidence = unplanned(fat_tree());
   evidence.hosts = {"node3", "gpu01"};
-  EXPECT_THAT(red(evidence), ElementsAre("fabric.missing-node: gpu01 of cluster.yaml has no HCA in this subnet"));
+  EXPECT_THAT(red(evidence),
+              ElementsAre("fabric.missing-node: gpu01 of cluster.yaml has no HCA in this subnet"));
 }
 
 TEST(JudgeFabric, ReplacedAndUnplannedNodes) {
@@ -183,14 +192,16 @@ TEST(JudgeFabric, ReplacedAndUnplannedNodes) {
   fabric = fat_tree();
   fabric.nodes.push_back(testing::ib_node(IbNodeType::kHca, 0x8888, 1, "guest"));
   plug(fabric, {0, 10}, {static_cast<int>(fabric.nodes.size()) - 1, 1});
-  EXPECT_THAT(red(planned(fabric)), ElementsAre("fabric.unplanned: guest is not in the plan; it is cabled to port 10 of leaf0"));
+  EXPECT_THAT(red(planned(fabric)),
+              ElementsAre("fabric.unplanned: guest is not in the plan; it is cabled to port 10 of leaf0"));
 }
 
 TEST(JudgeFabric, NarrowSlowAndUnequalLinks) {
   IbFabric fabric = fat_tree();
   plug(fabric, {0, 1}, {8, 1}, {1, IbSpeed::kHdr});
-  EXPECT_THAT(red(planned(fabric)), ElementsAre(HasSubstr("fabric.width: the cable between port 1 of leaf0 and port 1 of "
-                                                          "node0 mlx5_0 runs on 1 of 4 lanes")));
+  EXPECT_THAT(red(planned(fabric)),
+              ElementsAre(HasSubstr("fabric.width: the cable between port 1 of leaf0 and port 1 of "
+                                    "node0 mlx5_0 runs on 1 of 4 lanes")));
   EXPECT_THAT(red(unplanned(fabric)), ElementsAre(HasSubstr("fabric.width")));
   fabric = fat_tree();
   plug(fabric, {0, 1}, {8, 1}, {4, IbSpeed::kEdr});
@@ -212,11 +223,13 @@ TEST(JudgeFabric, WhatBothEndsCanIsWanted) {
 TEST(JudgeFabric, DuplicateIdentities) {
   IbFabric fabric = fat_tree();
   fabric.nodes[9].guid = fabric.nodes[8].guid;
-  EXPECT_THAT(red(unplanned(fabric)), ElementsAre("fabric.duplicate-guid: the GUID 0x0000000000003000 is claimed by node0 "
-                                                  "mlx5_0 and node1 mlx5_0"));
+  EXPECT_THAT(red(unplanned(fabric)),
+              ElementsAre("fabric.duplicate-guid: the GUID 0x0000000000003000 is claimed by node0 "
+                          "mlx5_0 and node1 mlx5_0"));
   fabric = fat_tree();
   fabric.port(IbEnd{9, 1}).lid = fabric.port(IbEnd{8, 1}).lid;
-  EXPECT_THAT(red(unplanned(fabric)), ElementsAre("fabric.duplicate-lid: LID 9 is claimed by node0 mlx5_0 and node1 mlx5_0"));
+  EXPECT_THAT(red(unplanned(fabric)),
+              ElementsAre("fabric.duplicate-lid: LID 9 is claimed by node0 mlx5_0 and node1 mlx5_0"));
   fabric = fat_tree();
   fabric.conflicts.push_back({0x42, "one is behind port 3"});
   EXPECT_THAT(red(unplanned(fabric)), ElementsAre(HasSubstr("fabric.duplicate-guid")));
@@ -233,7 +246,8 @@ TEST(JudgeFabric, Managers) {
   fabric = live_tree();
   fabric.managers.push_back(fabric.managers.front());
   fabric.managers.back().end.node = 12;
-  EXPECT_THAT(red(unplanned(fabric)), ElementsAre(HasSubstr("fabric.two-managers: 2 subnet managers are master at once")));
+  EXPECT_THAT(red(unplanned(fabric)),
+              ElementsAre(HasSubstr("fabric.two-managers: 2 subnet managers are master at once")));
   fabric.managers.back().state = IbManagerState::kStandby;
   EXPECT_THAT(red(unplanned(fabric)), IsEmpty());
 }
@@ -241,7 +255,8 @@ TEST(JudgeFabric, Managers) {
 TEST(JudgeFabric, StatesAndSilence) {
   IbFabric fabric = live_tree();
   fabric.port(IbEnd{0, 1}).state = IbState::kInit;
-  EXPECT_THAT(red(unplanned(fabric)), ElementsAre(HasSubstr("fabric.port-state: the cable between port 1 of leaf0")));
+  EXPECT_THAT(red(unplanned(fabric)),
+              ElementsAre(HasSubstr("fabric.port-state: the cable between port 1 of leaf0")));
   fabric = live_tree();
   fabric.silent.push_back({{0, 9}, "no answer to NodeInfo"});
   EXPECT_THAT(red(unplanned(fabric)), ElementsAre(HasSubstr("fabric.silent: port 9 of leaf0")));
@@ -261,11 +276,13 @@ TEST(JudgeFabric, Oversubscription) {
 
 TEST(JudgeFabric, RailsAndOddSwitches) {
   IbFabric fabric = fat_tree({3, 3, 2});
-  for (std::size_t i = 0; i < 9; ++i) fabric.nodes[5 + i].description = fmt::format("host{} mlx5_{}", i % 3, i / 3);
+  for (std::size_t i = 0; i < 9; ++i)
+    fabric.nodes[5 + i].description = fmt::format("host{} mlx5_{}", i % 3, i / 3);
   std::swap(fabric.nodes[5].description, fabric.nodes[8].description);
   const auto found = red(unplanned(fabric));
   ASSERT_EQ(found.size(), 2U);
-  EXPECT_THAT(found.front(), HasSubstr("fabric.rails: host0 mlx5_1 is on leaf0, whose other HCAs are all mlx5_0"));
+  EXPECT_THAT(found.front(),
+              HasSubstr("fabric.rails: host0 mlx5_1 is on leaf0, whose other HCAs are all mlx5_0"));
   fabric = fat_tree();
   fabric.nodes[2].device = 0xcf08;
   EXPECT_THAT(red(unplanned(fabric)), ElementsAre(HasSubstr("fabric.odd-switch: leaf2 is device 0xcf08")));
@@ -274,10 +291,12 @@ TEST(JudgeFabric, RailsAndOddSwitches) {
 TEST(JudgeFabric, Counters) {
   EXPECT_THAT(red(counted(3, 3)), IsEmpty());
   EXPECT_THAT(red(counted(3, 4)), IsEmpty());  // one is not yet a rate
-  EXPECT_THAT(red(counted(3, 58)), ElementsAre(HasSubstr("fabric.errors: port 1 of leaf0, cabled to port 1 of node0 mlx5_0, "
-                                                         "counts errors now: SymbolErrorCounter +55 in 10 s")));
-  EXPECT_THAT(red(counted(55, 55)), ElementsAre(HasSubstr("fabric.counters: port 1 of leaf0 has counted errors at some "
-                                                          "time: SymbolErrorCounter 55")));
+  EXPECT_THAT(red(counted(3, 58)),
+              ElementsAre(HasSubstr("fabric.errors: port 1 of leaf0, cabled to port 1 of node0 mlx5_0, "
+                                    "counts errors now: SymbolErrorCounter +55 in 10 s")));
+  EXPECT_THAT(red(counted(55, 55)),
+              ElementsAre(HasSubstr("fabric.counters: port 1 of leaf0 has counted errors at some "
+                                    "time: SymbolErrorCounter 55")));
   EXPECT_THAT(red(counted(0, 1, IbCounter::kLinkDowned)), ElementsAre(HasSubstr("LinkDownedCounter +1")));
   EXPECT_THAT(red(counted(0, 50'000'000, IbCounter::kXmitWait)), ElementsAre(HasSubstr("fabric.congestion")));
   EXPECT_THAT(red(counted(0, 15, IbCounter::kVl15Dropped)), IsEmpty());

@@ -1,4 +1,5 @@
-// A fat tree has the same cables everywhere, rails the same device on a leaf, and switches of a kind the same make.
+// A fat tree has the same cables everywhere, rails the same device on a leaf, and switches of a kind the same
+// make.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,8 +38,8 @@ CableCounts cables_up(const IbFabric& fabric, const IbLayout& layout, int level)
   return counts;
 }
 
-// Two levels: every leaf has the same cables to every spine. More: every switch of a level has as many cables up.
-// Answers the switches that lack some.
+// Two levels: every leaf has the same cables to every spine. More: every switch of a level has as many cables
+// up. Answers the switches that lack some.
 std::vector<int> incomplete(const IbFabric& fabric, const IbLayout& layout, FabricFindings& findings) {
   std::vector<int> lacking;
   for (int level = 1; level < layout.top; ++level) {
@@ -60,15 +61,17 @@ std::vector<int> incomplete(const IbFabric& fabric, const IbLayout& layout, Fabr
             const auto found = counts.find({node, static_cast<int>(n)});
             const int has = found == counts.end() ? 0 : found->second;
             if (has < *usual_pair && where.size() < 3)
-              where.push_back(fmt::format("{} to {} instead of {}", has, name_of(fabric.nodes[n]), *usual_pair));
+              where.push_back(
+                  fmt::format("{} to {} instead of {}", has, name_of(fabric.nodes[n]), *usual_pair));
           }
       const std::string name = name_of(fabric.nodes[static_cast<std::size_t>(node)]);
-      findings.warn("fabric.incomplete", name,
-                    {.message = fmt::format("{} has {} cables up, most switches of its level have {}{}{}", name,
-                                            count, *usual, where.empty() ? "" : ": ", fmt::join(where, ", ")),
-                     .expected = fmt::format("{} cables up", *usual),
-                     .observed = fmt::format("{}", count),
-                     .remedy = {"Look at its dark ports: a cable is out, or an end of it is dead."}});
+      findings.warn(
+          "fabric.incomplete", name,
+          {.message = fmt::format("{} has {} cables up, most switches of its level have {}{}{}", name, count,
+                                  *usual, where.empty() ? "" : ": ", fmt::join(where, ", ")),
+           .expected = fmt::format("{} cables up", *usual),
+           .observed = fmt::format("{}", count),
+           .remedy = {"Look at its dark ports: a cable is out, or an end of it is dead."}});
     }
   }
   return lacking;
@@ -86,8 +89,8 @@ std::map<int, Capacity> capacities(const IbFabric& fabric, const IbLayout& layou
                                                              : fabric.port(other).active.gigabits();
     for (const auto& [here, there] : {std::pair{one, other}, std::pair{other, one}}) {
       if (layout.level[static_cast<std::size_t>(here.node)] != 1) continue;
-      (layout.level[static_cast<std::size_t>(there.node)] == 0 ? leaves[here.node].down : leaves[here.node].up) +=
-          carries;
+      (layout.level[static_cast<std::size_t>(there.node)] == 0 ? leaves[here.node].down
+                                                               : leaves[here.node].up) += carries;
     }
   });
   return leaves;
@@ -104,7 +107,7 @@ void oversubscription(const FabricEvidence& evidence, const IbLayout& layout, co
     worst = std::max(worst, ratios[node]);
   }
   const long* usual = majority(ratios);
-  const long allowed = evidence.oversubscription ? std::lround(*evidence.oversubscription * 100)
+  const long allowed = evidence.oversubscription           ? std::lround(*evidence.oversubscription * 100)
                        : evidence.plan || usual == nullptr ? worst
                                                            : *usual;
   for (const auto& [node, ratio] : ratios) {
@@ -114,8 +117,8 @@ void oversubscription(const FabricEvidence& evidence, const IbLayout& layout, co
     const Capacity& capacity = leaves.at(node);
     const double hundredth = 0.01;
     findings.warn("fabric.oversubscription", name,
-                  {.message = fmt::format("{} has {:g} Gb/s of HCAs and {:g} Gb/s up, {:g}:1", name, capacity.down,
-                                          capacity.up, static_cast<double>(ratio) * hundredth),
+                  {.message = fmt::format("{} has {:g} Gb/s of HCAs and {:g} Gb/s up, {:g}:1", name,
+                                          capacity.down, capacity.up, static_cast<double>(ratio) * hundredth),
                    .expected = fmt::format("at most {:g}:1{}", static_cast<double>(allowed) * hundredth,
                                            evidence.oversubscription ? "" : ", as most leaves"),
                    .observed = fmt::format("{:g}:1", static_cast<double>(ratio) * hundredth),
@@ -136,13 +139,14 @@ void rails(const IbFabric& fabric, const IbLayout& layout, FabricFindings& findi
       const IbNode& hca = fabric.at(port.peer);
       const std::string device = device_of(hca);
       if (device.empty() || device == rail) continue;
-      findings.warn("fabric.rails", name_of(hca),
-                    {.message = fmt::format("{} is on {}, whose other HCAs are all {}: it is on another's rail",
-                                            name_of(hca), name_of(fabric.nodes[n]), rail),
-                     .expected = rail,
-                     .observed = device,
-                     .remedy = {fmt::format("Move its cable to the leaf of {}, or swap it with the cable of {} {}.",
-                                            device, host_of(hca), rail)}});
+      findings.warn(
+          "fabric.rails", name_of(hca),
+          {.message = fmt::format("{} is on {}, whose other HCAs are all {}: it is on another's rail",
+                                  name_of(hca), name_of(fabric.nodes[n]), rail),
+           .expected = rail,
+           .observed = device,
+           .remedy = {fmt::format("Move its cable to the leaf of {}, or swap it with the cable of {} {}.",
+                                  device, host_of(hca), rail)}});
     }
   }
   findings.pass_unless_red("fabric.rails", "each leaf has one device of each host");
@@ -162,12 +166,14 @@ void odd_switches(const IbFabric& fabric, const IbLayout& layout, FabricFindings
       const auto text = [](const std::pair<unsigned, unsigned>& one) {
         return fmt::format("device 0x{:x} revision 0x{:x}", one.first, one.second);
       };
-      findings.warn("fabric.odd-switch", name,
-                    {.message = fmt::format("{} is {}, the other switches of its level are {}", name, text(made),
-                                            text(*usual)),
-                     .expected = text(*usual),
-                     .observed = text(made),
-                     .remedy = {"See that it may be mixed with the others, and that its firmware is as new as theirs."}});
+      findings.warn(
+          "fabric.odd-switch", name,
+          {.message = fmt::format("{} is {}, the other switches of its level are {}", name, text(made),
+                                  text(*usual)),
+           .expected = text(*usual),
+           .observed = text(made),
+           .remedy = {
+               "See that it may be mixed with the others, and that its firmware is as new as theirs."}});
     }
   }
   findings.pass_unless_red("fabric.odd-switch", "switches of a level are alike");
@@ -188,7 +194,8 @@ void judge_tree(const FabricEvidence& evidence, const IbLayout& layout, FabricFi
     findings.calm(Status::kNotApplicable, "fabric.incomplete", "the plan says which cables should be there");
   } else {
     lacking = incomplete(evidence.fabric, layout, findings);
-    findings.pass_unless_red("fabric.incomplete", "every switch has as many cables up as the others of its level");
+    findings.pass_unless_red("fabric.incomplete",
+                             "every switch has as many cables up as the others of its level");
   }
   oversubscription(evidence, layout, lacking, findings);
 }

@@ -10,8 +10,8 @@
 namespace railbed {
 namespace {
 
-// Of so large a part of a leaf's HCAs one device has to be, and so many leaves like that, before a fabric is one of
-// rails.
+// Of so large a part of a leaf's HCAs one device has to be, and so many leaves like that, before a fabric is
+// one of rails.
 constexpr double kMostOfThem = 2.0 / 3;
 
 // Distance from the nearest HCA.
@@ -117,7 +117,8 @@ RoutingAdvice routing_for(const IbLayout& layout) {
     case IbShape::kOneSwitch:
       return {"minhop", "there is one way between two ports, so the default does"};
     case IbShape::kFatTree:
-      return {"ftree or updn", "both go up and then down, which cannot deadlock; ftree spreads shifts evenly"};
+      return {"ftree or updn",
+              "both go up and then down, which cannot deadlock; ftree spreads shifts evenly"};
     case IbShape::kOther:
       break;
   }

@@ -1,4 +1,5 @@
-// How a subnet is built: which switches are leaves and which are above them, and whether HCAs are arranged in rails.
+// How a subnet is built: which switches are leaves and which are above them, and whether HCAs are arranged in
+// rails.
 #pragma once
 
 #include <string>
@@ -13,10 +14,11 @@ enum class IbShape { kBackToBack, kOneSwitch, kFatTree, kOther };
 
 struct IbLayout {
   IbShape shape = IbShape::kOther;
-  std::vector<int> level;             // by node: 0 an HCA, 1 a leaf, 2 a spine, 3 above; -1: no HCA is reached from it
-  int top = 0;                        // the highest level
-  std::vector<std::string> leaf_device;  // by node: the device ("mlx5_0") that most HCAs of a leaf are; empty: mixed
-  bool rails = false;                 // most leaves have HCAs of one device each, and not all the same
+  std::vector<int> level;  // by node: 0 an HCA, 1 a leaf, 2 a spine, 3 above; -1: no HCA is reached from it
+  int top = 0;             // the highest level
+  std::vector<std::string>
+      leaf_device;     // by node: the device ("mlx5_0") that most HCAs of a leaf are; empty: mixed
+  bool rails = false;  // most leaves have HCAs of one device each, and not all the same
 };
 
 IbLayout layout_of(const IbFabric& fabric);

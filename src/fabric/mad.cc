@@ -17,18 +17,18 @@ constexpr std::uint8_t kPerformance = 0x04;
 
 // Of the header.
 constexpr std::size_t kVersion = 0, kClass = 1, kClassVersion = 2, kMethod = 3, kStatus = 4, kHopCount = 7,
-                      kTransaction = 12, kAttribute = 16, kModifier = 20, kFromLid = 32, kToLid = 34, kData = 64,
-                      kInitialPath = 128;
+                      kTransaction = 12, kAttribute = 16, kModifier = 20, kFromLid = 32, kToLid = 34,
+                      kData = 64, kInitialPath = 128;
 
 // Of the attributes, from kData on.
 struct NodeInfoAt {
-  static constexpr std::size_t kType = 2, kPorts = 3, kSystemGuid = 4, kGuid = 12, kPortGuid = 20, kDevice = 30,
-                               kRevision = 32, kLocalPort = 36, kVendor = 37;
+  static constexpr std::size_t kType = 2, kPorts = 3, kSystemGuid = 4, kGuid = 12, kPortGuid = 20,
+                               kDevice = 30, kRevision = 32, kLocalPort = 36, kVendor = 37;
 };
 struct PortInfoAt {
-  static constexpr std::size_t kLid = 16, kSmLid = 18, kCapabilities = 20, kWidthSupported = 30, kWidthActive = 31,
-                               kSpeedSupportedAndState = 32, kPhysicalState = 33, kLmc = 34, kSpeedActive = 35,
-                               kExtendedActiveAndSupported = 62;
+  static constexpr std::size_t kLid = 16, kSmLid = 18, kCapabilities = 20, kWidthSupported = 30,
+                               kWidthActive = 31, kSpeedSupportedAndState = 32, kPhysicalState = 33,
+                               kLmc = 34, kSpeedActive = 35, kExtendedActiveAndSupported = 62;
 };
 struct SmInfoAt {
   static constexpr std::size_t kPortGuid = 0, kActivity = 16, kPriorityAndState = 20;
@@ -46,11 +46,15 @@ std::uint64_t big_endian(const Mad& mad, std::size_t at, std::size_t bytes) {
   return value;
 }
 void put(Mad& mad, std::size_t at, std::size_t bytes, std::uint64_t value) {
-  for (std::size_t i = 0; i < bytes; ++i) mad[at + i] = static_cast<std::uint8_t>(value >> 8 * (bytes - 1 - i));
+  for (std::size_t i = 0; i < bytes; ++i)
+    mad[at + i] = static_cast<std::uint8_t>(value >> 8 * (bytes - 1 - i));
 }
-std::uint64_t data(const Mad& mad, std::size_t at, std::size_t bytes) { return big_endian(mad, kData + at, bytes); }
+std::uint64_t data(const Mad& mad, std::size_t at, std::size_t bytes) {
+  return big_endian(mad, kData + at, bytes);
+}
 
-Mad request(std::uint8_t management_class, MadAttribute attribute, std::uint32_t modifier, std::uint32_t transaction) {
+Mad request(std::uint8_t management_class, MadAttribute attribute, std::uint32_t modifier,
+            std::uint32_t transaction) {
   Mad mad = {};
   mad[kVersion] = 1;
   mad[kClass] = management_class;
@@ -84,7 +88,8 @@ IbSpeed fastest(unsigned speed, unsigned extended) {
 
 }  // namespace
 
-Mad ask_directed(const MadPath& path, MadAttribute attribute, std::uint32_t modifier, std::uint32_t transaction) {
+Mad ask_directed(const MadPath& path, MadAttribute attribute, std::uint32_t modifier,
+                 std::uint32_t transaction) {
   Mad mad = request(kDirected, attribute, modifier, transaction);
   const std::size_t hops = std::min(path.size(), kMostHops);
   mad[kHopCount] = static_cast<std::uint8_t>(hops);
@@ -112,7 +117,8 @@ std::optional<MadAnswer> answer_of(const Mad& mad) {
   answer.management_class = mad[kClass];
   answer.attribute = static_cast<MadAttribute>(big_endian(mad, kAttribute, 2));
   // The highest bit of a directed route's status is its direction.
-  answer.status = static_cast<unsigned>(big_endian(mad, kStatus, 2)) & (mad[kClass] == kDirected ? 0x7FFFU : 0xFFFFU);
+  answer.status =
+      static_cast<unsigned>(big_endian(mad, kStatus, 2)) & (mad[kClass] == kDirected ? 0x7FFFU : 0xFFFFU);
   return answer;
 }
 

@@ -1,5 +1,6 @@
-// Management datagrams: how a question is built and what an answer says. Every offset is in one table, here and in
-// mad.cc; the layouts are those of the InfiniBand Architecture Specification, volume 1 (13.4, 14.2.5, 16.1.3).
+// Management datagrams: how a question is built and what an answer says. Every offset is in one table, here
+// and in mad.cc; the layouts are those of the InfiniBand Architecture Specification, volume 1
+// (13.4, 14.2.5, 16.1.3).
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,8 @@ inline constexpr std::size_t kMostHops = 63;
 // A directed route: the ports that lead out, one after the other.
 using MadPath = std::basic_string<std::uint8_t>;
 
-Mad ask_directed(const MadPath& path, MadAttribute attribute, std::uint32_t modifier, std::uint32_t transaction);
+Mad ask_directed(const MadPath& path, MadAttribute attribute, std::uint32_t modifier,
+                 std::uint32_t transaction);
 Mad ask_by_lid(MadAttribute attribute, std::uint32_t modifier, std::uint32_t transaction);
 Mad ask_counters(int port, std::uint32_t transaction);
 

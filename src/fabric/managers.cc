@@ -11,7 +11,8 @@ namespace railbed {
 namespace {
 
 // Debian and NVIDIA's packages; RHEL.
-constexpr std::array<std::string_view, 2> kConfigurations = {"/etc/opensm/opensm.conf", "/etc/rdma/opensm.conf"};
+constexpr std::array<std::string_view, 2> kConfigurations = {"/etc/opensm/opensm.conf",
+                                                             "/etc/rdma/opensm.conf"};
 
 }  // namespace
 
@@ -27,7 +28,8 @@ Reading<std::string> configured_routing(Host& host) {
     }
     return {Miss{Missing::kAbsent, "it does not say: minhop"}, text.from()};
   }
-  return {Miss{Missing::kAbsent, "no configuration of OpenSM on this host"}, std::string(kConfigurations.front())};
+  return {Miss{Missing::kAbsent, "no configuration of OpenSM on this host"},
+          std::string(kConfigurations.front())};
 }
 
 ManagerLook look_at_managers(const IbFabric& before, const IbFabric& after, double seconds) {

@@ -50,7 +50,8 @@ void Questions::hear(const Mad& mad) {
 }
 
 void Questions::give_up_late(Clock::time_point now) {
-  while (!leaving_.empty() && (leaving_.front().due <= now || !asked_.contains(leaving_.front().transaction))) {
+  while (!leaving_.empty() &&
+         (leaving_.front().due <= now || !asked_.contains(leaving_.front().transaction))) {
     const auto found = asked_.find(leaving_.front().transaction);
     leaving_.pop_front();
     if (found == asked_.end()) continue;
@@ -67,7 +68,8 @@ Result<void> Questions::run() {
   while (send_more()) {
     if (limits_.stop.stop_requested()) return fail(ErrorKind::kCancelled, "stopped");
     const auto now = Clock::now();
-    if (now >= end_) return fail(ErrorKind::kTimeout, "the subnet did not answer within the time for all of it");
+    if (now >= end_)
+      return fail(ErrorKind::kTimeout, "the subnet did not answer within the time for all of it");
     give_up_late(now);
     if (leaving_.empty()) continue;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(leaving_.front().due - now);

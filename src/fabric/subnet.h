@@ -1,5 +1,5 @@
-// An InfiniBand subnet as it was found: switches, HCAs, and which port is cabled to which. Live, from a dump of
-// ibnetdiscover, or as a plan: the same structs.
+// An InfiniBand subnet as it was found: switches, HCAs, and which port is cabled to which. Live, from a dump
+// of ibnetdiscover, or as a plan: the same structs.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ enum class IbState { kNotSaid, kDown, kInit, kArmed, kActive };
 // In the order of what a lane carries.
 enum class IbSpeed { kNone, kSdr, kDdr, kQdr, kFdr10, kFdr, kEdr, kHdr, kNdr, kXdr };
 
-inline constexpr int kMostIbPorts = 254;          // 255 stands for all ports
+inline constexpr int kMostIbPorts = 254;            // 255 stands for all ports
 inline constexpr std::size_t kMostIbNodes = 49151;  // unicast LIDs: 1 to 0xBFFF
 inline constexpr std::size_t kMostIbPortsInAll = 1 << 20;
 
@@ -106,11 +106,11 @@ struct IbFabric {
   }
 };
 
-std::string_view word(IbSpeed speed);           // "HDR"
-std::string_view word(IbState state);           // "INIT"
-std::string_view word(IbManagerState state);    // "MASTER"
+std::string_view word(IbSpeed speed);         // "HDR"
+std::string_view word(IbState state);         // "INIT"
+std::string_view word(IbManagerState state);  // "MASTER"
 std::optional<IbSpeed> ib_speed(std::string_view word);
-std::string guid_text(std::uint64_t guid);      // "0x0002c902004885a8"
+std::string guid_text(std::uint64_t guid);  // "0x0002c902004885a8"
 
 // What people call it: its description; its GUID where it has none.
 std::string name_of(const IbNode& node);

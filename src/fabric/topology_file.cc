@@ -11,7 +11,8 @@
 //   Ca<TAB>1 "H-0002c9030010aa00"<TAB><TAB># "node1 mlx5_0"
 //   [1](2c9030010aa01) <TAB>"S-0002c902004885a8"[1]<TAB><TAB># lid 2 lmc 0 "leaf0" lid 1 4xQDR
 //
-// A description may hold quotes: it ends at the last one of its line. Chassis lines and "[ext 5]" are passed over.
+// A description may hold quotes: it ends at the last one of its line. Chassis lines and "[ext 5]" are passed
+// over.
 #include "fabric/topology_file.h"
 
 #include <fmt/format.h>
@@ -179,7 +180,9 @@ class TopologyReader {
       return complaints_.add(spot, "more nodes or ports than a subnet has");
     }
     IbNode node = std::exchange(next_, {});
-    node.type = type == "Switch" ? IbNodeType::kSwitch : type == "Rt" ? IbNodeType::kRouter : IbNodeType::kHca;
+    node.type = type == "Switch" ? IbNodeType::kSwitch
+                : type == "Rt"   ? IbNodeType::kRouter
+                                 : IbNodeType::kHca;
     if (node.guid == 0 && id->size() > 2) node.guid = hex(id->substr(2));
     node.ports.resize(static_cast<std::size_t>(*count) + 1);
     for (std::size_t i = 0; i < node.ports.size(); ++i) node.ports[i].number = static_cast<int>(i);
@@ -198,8 +201,9 @@ class TopologyReader {
     } else if (node.guid != 0) {
       if (const auto [same, only] = by_guid_.emplace(node.guid, current_); !only)
         fabric_.conflicts.push_back(
-            {node.guid, fmt::format("{} and {}", name_of(fabric_.nodes[static_cast<std::size_t>(same->second)]),
-                                    name_of(node))});
+            {node.guid,
+             fmt::format("{} and {}", name_of(fabric_.nodes[static_cast<std::size_t>(same->second)]),
+                         name_of(node))});
     }
     fabric_.nodes.push_back(std::move(node));
   }
@@ -243,7 +247,8 @@ class TopologyReader {
         complaints_.add(raw.spot, "it is cabled to a node that has no line of its own");
         continue;
       }
-      if (raw.peer_port < 1 || raw.peer_port > fabric_.nodes[static_cast<std::size_t>(found->second)].last_port()) {
+      if (raw.peer_port < 1 ||
+          raw.peer_port > fabric_.nodes[static_cast<std::size_t>(found->second)].last_port()) {
         complaints_.add(raw.spot, "the node at the other end has no port of that number");
         continue;
       }
@@ -311,9 +316,9 @@ void write_head(std::string& out, const IbNode& node) {
   else
     fmt::format_to(to, "{}guid=0x{:x}\n", node.type == IbNodeType::kRouter ? "rt" : "ca", node.guid);
   fmt::format_to(to, "{}\t{} \"{}-{:016x}\"\t\t# {}",
-                 is_switch                                  ? "Switch"
+                 is_switch                          ? "Switch"
                  : node.type == IbNodeType::kRouter ? "Rt"
-                                                            : "Ca",
+                                                    : "Ca",
                  node.last_port(), letter_of(node), node.guid, quoted(node));
   if (is_switch)
     fmt::format_to(to, " {} port 0 lid {} lmc {}", node.enhanced_port0 ? "enhanced" : "base",

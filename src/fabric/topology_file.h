@@ -1,5 +1,5 @@
-// ibnetdiscover's own format, both ways. A subnet's dump and its plan are such files: every site has the tool that
-// writes them, ibsim plays them, and a difference between two is read line by line.
+// ibnetdiscover's own format, both ways. A subnet's dump and its plan are such files: every site has the tool
+// that writes them, ibsim plays them, and a difference between two is read line by line.
 #pragma once
 
 #include <string>

@@ -74,11 +74,14 @@ TEST(Topology, ComplaintsNameTheirLine) {
   EXPECT_THAT(error(""), HasSubstr("no node is in it"));
   EXPECT_THAT(error("hello\n"), HasSubstr("plan:1:1: this is no line that ibnetdiscover writes"));
   EXPECT_THAT(error("Switch\t900 \"S-1\"\n"), HasSubstr("1 to 254 ports"));
-  EXPECT_THAT(error("Switch\t8 \"S-1\"\n[9]\t\"S-1\"[1]\n"), HasSubstr("plan:2:1: its node has ports 1 to 8"));
+  EXPECT_THAT(error("Switch\t8 \"S-1\"\n[9]\t\"S-1\"[1]\n"),
+              HasSubstr("plan:2:1: its node has ports 1 to 8"));
   EXPECT_THAT(error("Switch\t8 \"S-1\"\n[1]\t\"S-2\"[1]\n"), HasSubstr("no line of its own"));
   EXPECT_THAT(error("Switch\t8 \"S-1\"\n[1]\t\"S-1\"[255]\n"), HasSubstr("no port of that number"));
-  EXPECT_THAT(error("Switch\t8 \"S-1\"\n[1]\t\"S-1\"[2]\n[1]\t\"S-1\"[3]\n"), HasSubstr("had its line before"));
-  EXPECT_THAT(error("Switch\t8 \"S-1\"\n[1]\t\"S-1\"[2]\n[2]\t\"S-1\"[3]\n"), HasSubstr("says something else"));
+  EXPECT_THAT(error("Switch\t8 \"S-1\"\n[1]\t\"S-1\"[2]\n[1]\t\"S-1\"[3]\n"),
+              HasSubstr("had its line before"));
+  EXPECT_THAT(error("Switch\t8 \"S-1\"\n[1]\t\"S-1\"[2]\n[2]\t\"S-1\"[3]\n"),
+              HasSubstr("says something else"));
   EXPECT_THAT(error("[1]\t\"S-1\"[2]\n"), HasSubstr("below its node's"));
 }
 

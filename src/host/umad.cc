@@ -1,5 +1,5 @@
-// libibumad as far as railbed calls it: our own declarations of what its manual pages document (umad_send(3) and its
-// kin); the library's ABI has been 3 since 2007.
+// libibumad as far as railbed calls it: our own declarations of what its manual pages document (umad_send(3)
+// and its kin); the library's ABI has been 3 since 2007.
 #include "host/umad.h"
 
 #include <fmt/format.h>
@@ -36,9 +36,10 @@ struct UmadLibrary {
 Result<UmadLibrary> load() {
   const Library library({"libibumad.so.3", "libibumad.so"});
   if (!library)
-    return fail(ErrorKind::kUnavailable, "libibumad is not installed: " + library.error() +
-                                             "\nInstall the package libibumad3 (RHEL: libibumad), or name a dump "
-                                             "with --from");
+    return fail(ErrorKind::kUnavailable,
+                "libibumad is not installed: " + library.error() +
+                    "\nInstall the package libibumad3 (RHEL: libibumad), or name a dump "
+                    "with --from");
   UmadLibrary umad;
   std::string error;
   library.bind(umad.init, "umad_init", error);
@@ -73,7 +74,8 @@ class UmadDoor : public MadDoor {
   bool send(const Mad& mad, const MadRoute& route, std::chrono::milliseconds timeout) override {
     std::ranges::fill(buffer_, std::uint8_t{0});
     std::memcpy(umad_.mad_of(buffer_.data()), mad.data(), mad.size());
-    umad_.set_address(buffer_.data(), route.lid, route.performance ? 1 : 0, 0, route.performance ? kGeneralQkey : 0);
+    umad_.set_address(buffer_.data(), route.lid, route.performance ? 1 : 0, 0,
+                      route.performance ? kGeneralQkey : 0);
     const int agent = route.performance ? performance_ : mad[1] == kDirectedClass ? directed_ : subnet_;
     return umad_.send(id_, agent, buffer_.data(), kMadBytes, static_cast<int>(timeout.count()), 0) >= 0;
   }
@@ -107,16 +109,18 @@ Result<std::unique_ptr<MadDoor>> open_umad(const std::string& device, int port) 
                            : port == 0    ? device
                                           : fmt::format("{} port {}", device, port);
   if (umad->init() < 0)
-    return fail(ErrorKind::kUnavailable, "this machine has no InfiniBand device, or lacks the module ib_umad: modprobe "
-                                         "ib_umad, or name a dump with --from");
+    return fail(ErrorKind::kUnavailable,
+                "this machine has no InfiniBand device, or lacks the module ib_umad: modprobe "
+                "ib_umad, or name a dump with --from");
   errno = 0;
   const int id = umad->open_port(device.empty() ? nullptr : device.c_str(), port);
   if (id < 0) {
     const int error = -id;
-    return fail(ErrorKind::kUnavailable,
-                fmt::format("cannot open {} for management: {}\nIt needs root, or a member of the group that owns "
-                            "/dev/infiniband/umad*, and the module ib_umad; or name a dump with --from",
-                            name, std::strerror(error)));
+    return fail(
+        ErrorKind::kUnavailable,
+        fmt::format("cannot open {} for management: {}\nIt needs root, or a member of the group that owns "
+                    "/dev/infiniband/umad*, and the module ib_umad; or name a dump with --from",
+                    name, std::strerror(error)));
   }
   auto door = std::make_unique<UmadDoor>(*umad, id, name);
   if (!door->enlist())

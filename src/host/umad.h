@@ -1,5 +1,5 @@
-// The door to an InfiniBand subnet: management datagrams (MADs) through libibumad, opened at run time. Only what asks
-// passes: a request is a Get.
+// The door to an InfiniBand subnet: management datagrams (MADs) through libibumad, opened at run time. Only
+// what asks passes: a request is a Get.
 #pragma once
 
 #include <array>

@@ -13,10 +13,10 @@ namespace {
 using svg::Anchor;
 using svg::Box;
 
-constexpr double kColumn = 132;     // of a leaf and its HCAs
+constexpr double kColumn = 132;  // of a leaf and its HCAs
 constexpr double kSwitchHeight = 38;
 constexpr double kGap = 16;
-constexpr double kRise = 110;      // between two levels of switches
+constexpr double kRise = 110;  // between two levels of switches
 constexpr double kHcaHeight = 19;
 constexpr double kEdge = 20;
 constexpr std::size_t kHcasShown = 48;
@@ -47,7 +47,8 @@ class Drawing {
       }
     if (rows_[1].empty()) lone_hcas();
     for (auto& row : rows_) std::ranges::sort(row, {}, [&](int n) { return name_of(node(n)); });
-    for (const auto& row : rows_) width_ = std::max(width_, static_cast<double>(row.size()) * (kColumn + kGap));
+    for (const auto& row : rows_)
+      width_ = std::max(width_, static_cast<double>(row.size()) * (kColumn + kGap));
     place();
     find_bundles();
   }
@@ -58,8 +59,9 @@ class Drawing {
     for (const auto& row : rows_)
       for (const int n : row) boxes += column(n);
     const std::string title = describe(fabric_, layout_);
-    return html(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {:.0f} {:.0f}" role="img"><title>{}</title>)",
-                width_ + 2 * kEdge, height_ + kEdge, title) +
+    return html(
+               R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {:.0f} {:.0f}" role="img"><title>{}</title>)",
+               width_ + 2 * kEdge, height_ + kEdge, title) +
            Html{"<style>" + std::string(kStyle) + "</style>\n"} + wires + boxes + Html{"</svg>\n"};
   }
 
@@ -77,7 +79,8 @@ class Drawing {
       const auto& row = rows_[level];
       const double step = width_ / static_cast<double>(std::max<std::size_t>(row.size(), 1));
       for (std::size_t i = 0; i < row.size(); ++i)
-        boxes_[row[i]] = {kEdge + step * (static_cast<double>(i) + 0.5) - kColumn / 2, y, kColumn, kSwitchHeight};
+        boxes_[row[i]] = {kEdge + step * (static_cast<double>(i) + 0.5) - kColumn / 2, y, kColumn,
+                          kSwitchHeight};
       if (level > 1) y += kSwitchHeight + kRise;
     }
     height_ = y + kSwitchHeight;
@@ -102,8 +105,9 @@ class Drawing {
                            same_row ? one.right() : one.centre(), same_row ? one.middle() : one.bottom(),
                            same_row ? other.x : other.centre(), same_row ? other.middle() : other.y,
                            std::min(1.0 + 0.5 * (bundle.cables - 1), 5.0), slow ? "slow" : "wire");
-    return svg::group("", fmt::format("{} to {}: {} × {}", name_of(node(a)), name_of(node(b)), bundle.cables,
-                                      bundle.slowest.to_text()),
+    return svg::group("",
+                      fmt::format("{} to {}: {} × {}", name_of(node(a)), name_of(node(b)), bundle.cables,
+                                  bundle.slowest.to_text()),
                       path);
   }
 
@@ -133,14 +137,15 @@ class Drawing {
       Html inside = svg::rect(cell, 3, "hca");
       inside += svg::text(cell.x + 5, cell.y + 11.5, cell.width - 8, svg::kTiny,
                           fmt::format("{} · {}", port.number, name_of(fabric_.at(port.peer))));
-      out += svg::group("", fmt::format("port {}: {}, {}", port.number, name_of(fabric_.at(port.peer)),
-                                        port.active.to_text()),
-                        inside);
+      out += svg::group(
+          "",
+          fmt::format("port {}: {}, {}", port.number, name_of(fabric_.at(port.peer)), port.active.to_text()),
+          inside);
       y += kHcaHeight;
     }
     if (all > shown) {
-      out += svg::text(box.x + 11, y + 10, box.width - 12, svg::kTiny, fmt::format("and {} more", all - shown),
-                       Anchor::kStart, "quiet");
+      out += svg::text(box.x + 11, y + 10, box.width - 12, svg::kTiny,
+                       fmt::format("and {} more", all - shown), Anchor::kStart, "quiet");
       y += kHcaHeight;
     }
     height_ = std::max(height_, y);

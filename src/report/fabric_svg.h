@@ -1,4 +1,5 @@
-// A subnet as a person would draw it: spines above, leaves below them, each leaf's HCAs in a column beneath it.
+// A subnet as a person would draw it: spines above, leaves below them, each leaf's HCAs in a column beneath
+// it.
 #pragma once
 
 #include <string>

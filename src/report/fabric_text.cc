@@ -23,14 +23,16 @@ std::string port_line(const IbFabric& fabric, const IbPort& port) {
   const IbNode& peer = fabric.at(port.peer);
   const IbPort& far = fabric.port(port.peer);
   const unsigned lid = peer.is_switch() ? peer.ports[0].lid : far.lid;
-  return fmt::format("  {:>4}  {:<8}  {} port {}{}{}\n", port.number, port.active.to_text(), printable(name_of(peer)),
-                     port.peer.port, lid != 0 ? fmt::format(", lid {}", lid) : "", state_text(port));
+  return fmt::format("  {:>4}  {:<8}  {} port {}{}{}\n", port.number, port.active.to_text(),
+                     printable(name_of(peer)), port.peer.port, lid != 0 ? fmt::format(", lid {}", lid) : "",
+                     state_text(port));
 }
 
 std::string node_head(const IbNode& node) {
   const unsigned lid = node.is_switch() ? node.ports[0].lid : 0;
-  return fmt::format("\n{} {}  {} ports{}, GUID {}, device 0x{:x}\n", word(node.type), printable(name_of(node)),
-                     node.last_port(), lid != 0 ? fmt::format(", lid {}", lid) : "", guid_text(node.guid), node.device);
+  return fmt::format("\n{} {}  {} ports{}, GUID {}, device 0x{:x}\n", word(node.type),
+                     printable(name_of(node)), node.last_port(), lid != 0 ? fmt::format(", lid {}", lid) : "",
+                     guid_text(node.guid), node.device);
 }
 
 bool only_on_switches(const IbFabric& fabric, const IbNode& node) {
@@ -80,8 +82,9 @@ std::string fabric_text(const IbFabric& fabric) {
                                 static_cast<std::ptrdiff_t>(fabric.nodes.size()) - switches, cables,
                                 describe(fabric, layout_of(fabric)));
   for (const IbManager& one : fabric.managers)
-    out += fmt::format("subnet manager on {}, lid {}: {}, priority {}\n", printable(name_of(fabric.at(one.end))),
-                       one.lid, railbed::word(one.state), one.priority);
+    out +=
+        fmt::format("subnet manager on {}, lid {}: {}, priority {}\n", printable(name_of(fabric.at(one.end))),
+                    one.lid, railbed::word(one.state), one.priority);
   for (const bool is_switch : {true, false})
     for (const IbNode& node : fabric.nodes) {
       if (node.is_switch() != is_switch || only_on_switches(fabric, node)) continue;
@@ -116,7 +119,8 @@ std::string fabric_json(const IbFabric& fabric) {
   }
   document["nodes"] = std::move(nodes);
   json::Value managers = json::Value::array();
-  for (const IbManager& one : fabric.managers) managers.push_back(manager_json(one, name_of(fabric.at(one.end))));
+  for (const IbManager& one : fabric.managers)
+    managers.push_back(manager_json(one, name_of(fabric.at(one.end))));
   document["managers"] = std::move(managers);
   return json::dump_pretty(document);
 }
@@ -125,11 +129,13 @@ std::string managers_text(const ManagerLook& look) {
   std::string out = look.managers.empty() ? "no subnet manager answers\n" : "";
   for (const ManagerSeen& one : look.managers) {
     out += fmt::format("{:<11}  {}, lid {}, priority {}, GUID {}\n", railbed::word(one.manager.state),
-                       printable(one.node), one.manager.lid, one.manager.priority, guid_text(one.manager.port_guid));
+                       printable(one.node), one.manager.lid, one.manager.priority,
+                       guid_text(one.manager.port_guid));
     if (look.seconds > 0)
-      out += fmt::format("{:13}activity {}{}\n", "", one.manager.activity,
-                         one.moves() ? fmt::format(", {} more in {:.0f} s", one.manager.activity - one.before, look.seconds)
-                                     : fmt::format(": it did not move in {:.0f} s", look.seconds));
+      out += fmt::format(
+          "{:13}activity {}{}\n", "", one.manager.activity,
+          one.moves() ? fmt::format(", {} more in {:.0f} s", one.manager.activity - one.before, look.seconds)
+                      : fmt::format(": it did not move in {:.0f} s", look.seconds));
   }
   out += fmt::format("\nsubnet    {}\n", printable(look.shape));
   out += look.routing.ok()

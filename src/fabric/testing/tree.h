@@ -1,4 +1,5 @@
-// A fat tree of two levels to break: LEAVES leaves with HCAS HCAs each under SPINES spines, one cable to each.
+// A fat tree of two levels to break: LEAVES leaves with HCAS HCAs each under SPINES spines, one cable to
+// each.
 #pragma once
 
 #include <fmt/format.h>
@@ -50,8 +51,8 @@ inline IbFabric fat_tree(const TreeSize& size = {}) {
     fabric.nodes.push_back(ib_node(IbNodeType::kSwitch, 0x1000U + static_cast<unsigned>(leaf),
                                    size.hcas + size.spines + 3, fmt::format("leaf{}", leaf)));
   for (int spine = 0; spine < size.spines; ++spine)
-    fabric.nodes.push_back(ib_node(IbNodeType::kSwitch, 0x2000U + static_cast<unsigned>(spine), size.leaves + 3,
-                                   fmt::format("spine{}", spine)));
+    fabric.nodes.push_back(ib_node(IbNodeType::kSwitch, 0x2000U + static_cast<unsigned>(spine),
+                                   size.leaves + 3, fmt::format("spine{}", spine)));
   for (int hca = 0; hca < size.leaves * size.hcas; ++hca) {
     fabric.nodes.push_back(ib_node(IbNodeType::kHca, 0x3000U + static_cast<unsigned>(hca) * 2, 1,
                                    fmt::format("node{} mlx5_0", hca)));
