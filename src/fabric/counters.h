@@ -36,6 +36,7 @@ struct IbCounterRow {
   std::size_t byte = 0;  // in PortCounters' data
   int bits = 0;          // 4 (the low or high half of the byte), 8, 16 or 32; it stops at its end
   bool high_half = false;
+  std::size_t extended_byte = 0;  // in PortCountersExtended' data, of eight bytes
   std::uint64_t total =
       0;                // ibqueryerrors' own threshold (error_thresholds of infiniband-diags); 0: no limit
   double a_second = 0;  // as it grows in a window; what more is red

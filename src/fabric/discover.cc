@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -21,6 +23,7 @@ class Discovery {
     if (fabric_.nodes.empty())
       return fail(ErrorKind::kUnavailable,
                   "the port does not answer for itself: is its link layer InfiniBand?");
+    tell_apart(fabric_);
     return std::move(fabric_);
   }
 
@@ -136,26 +139,34 @@ unsigned lid_for(const IbNode& node, const IbPort& port) {
   return node.is_switch() ? node.ports[0].lid : port.lid;
 }
 
-Result<void> read_once(MadDoor& door, const IbFabric& fabric, IbCounterLook& look, bool again,
+// The counters of 64 bits as well, where growth is looked for: those of 32 stand still on a port that works.
+Result<void> read_once(MadDoor& door, const IbFabric& fabric, IbCounterLook& look, bool again, bool extended,
                        const DiscoveryLimits& limits) {
   Questions questions(door, limits);
-  for (std::size_t i = 0; i < look.ports.size(); ++i) {
-    const IbEnd end = look.ports[i].end;
-    const auto lid = static_cast<std::uint16_t>(lid_for(fabric.at(end), fabric.port(end)));
-    questions.ask(ask_counters(end.port, 0), {lid, true},
-                  [&look, &answered = look.unanswered, i, again, end](const Mad* answer) {
-                    const auto counts = answer != nullptr ? port_counters(*answer, end.port) : std::nullopt;
-                    if (!counts) {
-                      ++answered;
-                      if (!again) look.ports[i].end = {};
-                    } else if (again) {
-                      look.ports[i].second = *counts;
-                    } else {
-                      look.ports[i].first = *counts;
+  for (IbCounterReading& reading : look.ports) {
+    const int port = reading.end.port;
+    const auto lid = static_cast<std::uint16_t>(lid_for(fabric.at(reading.end), fabric.port(reading.end)));
+    IbCounts& counts = again ? reading.second.emplace() : reading.first;
+    if (extended)
+      questions.ask(ask_counters(MadAttribute::kPortCountersExtended, port), {lid, true},
+                    [&counts, port](const Mad* answer) {
+                      if (answer != nullptr) add_extended_counters(*answer, port, counts);
+                    });
+    questions.ask(ask_counters(MadAttribute::kPortCounters, port), {lid, true},
+                  [&look, &reading, &counts, port](const Mad* answer) {
+                    const auto said = answer != nullptr ? port_counters(*answer, port) : std::nullopt;
+                    if (!said) {
+                      ++look.unanswered;
+                      reading.end = {};
+                      return;
                     }
+                    for (std::size_t i = 0; i < kIbCounters; ++i)
+                      counts.value[i] = std::max(counts.value[i], said->value[i]);
                   });
   }
-  return questions.run();
+  auto done = questions.run();
+  std::erase_if(look.ports, [](const IbCounterReading& one) { return !one.end; });
+  return done;
 }
 
 }  // namespace
@@ -173,13 +184,12 @@ Result<IbCounterLook> read_ib_counters(MadDoor& door, const IbFabric& fabric, do
       if (port.peer && port.state == IbState::kActive && lid_for(fabric.nodes[n], port) != 0)
         look.ports.push_back({{static_cast<int>(n), port.number}, {}, std::nullopt});
   const auto begin = std::chrono::steady_clock::now();
-  if (auto read = read_once(door, fabric, look, false, limits); !read)
+  if (auto read = read_once(door, fabric, look, false, seconds > 0, limits); !read)
     return fail(read.error(), "read the counters");
-  std::erase_if(look.ports, [](const IbCounterReading& one) { return !one.end; });
   if (seconds <= 0 || look.ports.empty()) return look;
   if (!wait(std::chrono::duration<double>(seconds))) return fail(ErrorKind::kCancelled, "stopped");
   look.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (auto read = read_once(door, fabric, look, true, limits); !read)
+  if (auto read = read_once(door, fabric, look, true, true, limits); !read)
     return fail(read.error(), "read the counters");
   return look;
 }

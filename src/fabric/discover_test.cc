@@ -72,7 +72,8 @@ class ToldDoor : public MadDoor {
     const auto modifier = static_cast<int>(mad[23]);
     const int attribute = mad[16] << 8 | mad[17];
     if (route.performance) {
-      answer[64 + 5] = 7;  // symbol errors
+      if (attribute == 0x12) answer[64 + 5] = 7;   // symbol errors
+      if (attribute == 0x1D) answer[64 + 11] = 1;  // XmitData, 2^32
       return answer;
     }
     IbEnd at = start_;
@@ -244,6 +245,7 @@ TEST(Counters, AreReadOfEveryCabledPort) {
   EXPECT_EQ(slept, 3);
   EXPECT_EQ(look->ports[0].first[IbCounter::kSymbolErrors], 7U);
   EXPECT_EQ(look->ports[0].second.value()[IbCounter::kSymbolErrors], 7U);
+  EXPECT_EQ(look->ports[0].second.value()[IbCounter::kXmitData], std::uint64_t{1} << 32);
 }
 
 TEST(Mads, CountersLieWhereTheSpecificationSays) {

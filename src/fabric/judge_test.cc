@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "fabric/layout.h"
 #include "fabric/testing/tree.h"
 
 namespace railbed {
@@ -286,6 +287,26 @@ TEST(JudgeFabric, RailsAndOddSwitches) {
   fabric = fat_tree();
   fabric.nodes[2].device = 0xcf08;
   EXPECT_THAT(red(unplanned(fabric)), ElementsAre(HasSubstr("fabric.odd-switch: leaf2 is device 0xcf08")));
+}
+
+TEST(JudgeFabric, ATreeStaysOneWithAServerAndAnAggregationNodeOnASpine) {
+  IbFabric fabric = fat_tree({16, 4, 2});
+  const int guest = static_cast<int>(fabric.nodes.size());
+  fabric.nodes.push_back(testing::ib_node(IbNodeType::kHca, 0x8888, 1, "manager mlx5_0"));
+  fabric.nodes.push_back(
+      testing::ib_node(IbNodeType::kHca, 0x8889, 1, "Mellanox Technologies Aggregation Node"));
+  plug(fabric, {16, 17}, {guest, 1});
+  plug(fabric, {17, 17}, {guest + 1, 1});
+  EXPECT_EQ(layout_of(fabric).shape, IbShape::kFatTree);
+  EXPECT_THAT(red(unplanned(fabric)), IsEmpty());
+}
+
+TEST(JudgeFabric, SwitchesOfOneNameAreToldApart) {
+  IbFabric fabric = fat_tree();
+  for (std::size_t n = 0; n < 8; ++n) fabric.nodes[n].description = "Quantum Mellanox Technologies";
+  tell_apart(fabric);
+  EXPECT_EQ(place_of(fabric, {2, 1}), "port 1 of Quantum Mellanox Technologies (0x0000000000001002)");
+  EXPECT_EQ(name_of(fabric.nodes[8]), "node0 mlx5_0");
 }
 
 TEST(JudgeFabric, Counters) {

@@ -89,8 +89,9 @@ std::map<int, Capacity> capacities(const IbFabric& fabric, const IbLayout& layou
                                                              : fabric.port(other).active.gigabits();
     for (const auto& [here, there] : {std::pair{one, other}, std::pair{other, one}}) {
       if (layout.level[static_cast<std::size_t>(here.node)] != 1) continue;
-      (layout.level[static_cast<std::size_t>(there.node)] == 0 ? leaves[here.node].down
-                                                               : leaves[here.node].up) += carries;
+      const int to = layout.level[static_cast<std::size_t>(there.node)];
+      if (to == 0) leaves[here.node].down += carries;
+      if (to > 1) leaves[here.node].up += carries;
     }
   });
   return leaves;
@@ -135,7 +136,7 @@ void rails(const IbFabric& fabric, const IbLayout& layout, FabricFindings& findi
     const std::string& rail = layout.leaf_device[n];
     if (layout.level[n] != 1 || rail.empty()) continue;
     for (const IbPort& port : fabric.nodes[n].ports) {
-      if (!port.peer || fabric.at(port.peer).is_switch()) continue;
+      if (!port.peer || !fabric.at(port.peer).is_hca()) continue;
       const IbNode& hca = fabric.at(port.peer);
       const std::string device = device_of(hca);
       if (device.empty() || device == rail) continue;

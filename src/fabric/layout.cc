@@ -14,20 +14,34 @@ namespace {
 // one of rails.
 constexpr double kMostOfThem = 2.0 / 3;
 
-// Distance from the nearest HCA.
+// A server or two on a spine, as subnet managers are, make no leaf of it.
+constexpr int kUplinksAnHca = 8;
+
+bool is_leaf(const IbFabric& fabric, const IbNode& node) {
+  int hcas = 0, switches = 0;
+  for (const IbPort& port : node.ports)
+    if (port.peer) {
+      hcas += fabric.at(port.peer).is_hca();
+      switches += fabric.at(port.peer).is_switch();
+    }
+  return hcas > 0 && hcas * kUplinksAnHca >= switches;
+}
+
+// HCAs are 0, leaves 1; other switches are as far from the nearest leaf as they are.
 std::vector<int> levels_of(const IbFabric& fabric) {
   std::vector<int> level(fabric.nodes.size(), -1);
   std::deque<int> next;
-  for (std::size_t n = 0; n < fabric.nodes.size(); ++n)
-    if (!fabric.nodes[n].is_switch()) {
-      level[n] = 0;
-      next.push_back(static_cast<int>(n));
-    }
+  for (std::size_t n = 0; n < fabric.nodes.size(); ++n) {
+    if (fabric.nodes[n].is_hca()) level[n] = 0;
+    if (!fabric.nodes[n].is_switch() || !is_leaf(fabric, fabric.nodes[n])) continue;
+    level[n] = 1;
+    next.push_back(static_cast<int>(n));
+  }
   while (!next.empty()) {
     const auto here = static_cast<std::size_t>(next.front());
     next.pop_front();
     for (const IbPort& port : fabric.nodes[here].ports) {
-      if (!port.peer) continue;
+      if (!port.peer || !fabric.at(port.peer).is_switch()) continue;
       const auto there = static_cast<std::size_t>(port.peer.node);
       if (level[there] >= 0) continue;
       level[there] = level[here] + 1;
@@ -41,6 +55,7 @@ std::vector<int> levels_of(const IbFabric& fabric) {
 bool is_tree(const IbFabric& fabric, const std::vector<int>& level) {
   bool tree = true;
   each_cable(fabric, [&](const IbEnd& one, const IbEnd& other) {
+    if (!fabric.at(one).is_switch() || !fabric.at(other).is_switch()) return;
     const int a = level[static_cast<std::size_t>(one.node)];
     const int b = level[static_cast<std::size_t>(other.node)];
     if (a < 0 || b < 0 || a == b) tree = false;
@@ -52,7 +67,7 @@ std::string main_device(const IbFabric& fabric, const IbNode& leaf) {
   std::map<std::string, int> count;
   int all = 0;
   for (const IbPort& port : leaf.ports)
-    if (port.peer && !fabric.at(port.peer).is_switch()) {
+    if (port.peer && fabric.at(port.peer).is_hca()) {
       ++count[device_of(fabric.at(port.peer))];
       ++all;
     }

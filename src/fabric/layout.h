@@ -14,7 +14,7 @@ enum class IbShape { kBackToBack, kOneSwitch, kFatTree, kOther };
 
 struct IbLayout {
   IbShape shape = IbShape::kOther;
-  std::vector<int> level;  // by node: 0 an HCA, 1 a leaf, 2 a spine, 3 above; -1: no HCA is reached from it
+  std::vector<int> level;  // by node: 0 an HCA, 1 a leaf, 2 a spine, 3 above; -1: none of these
   int top = 0;             // the highest level
   std::vector<std::string>
       leaf_device;     // by node: the device ("mlx5_0") that most HCAs of a leaf are; empty: mixed

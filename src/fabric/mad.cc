@@ -104,8 +104,8 @@ Mad ask_by_lid(MadAttribute attribute, std::uint32_t modifier, std::uint32_t tra
   return request(kLidRouted, attribute, modifier, transaction);
 }
 
-Mad ask_counters(int port, std::uint32_t transaction) {
-  Mad mad = request(kPerformance, MadAttribute::kPortCounters, 0, transaction);
+Mad ask_counters(MadAttribute attribute, int port) {
+  Mad mad = request(kPerformance, attribute, 0, 0);
   mad[kData + kCountedPort] = static_cast<std::uint8_t>(port);
   return mad;
 }
@@ -189,6 +189,13 @@ std::optional<IbCounts> port_counters(const Mad& mad, int port) {
     counts.value[i] = value;
   }
   return counts;
+}
+
+void add_extended_counters(const Mad& mad, int port, IbCounts& counts) {
+  if (mad[kData + kCountedPort] != port) return;
+  const auto& rows = ib_counter_rows();
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    counts.value[i] = std::max(counts.value[i], data(mad, rows[i].extended_byte, 8));
 }
 
 }  // namespace railbed

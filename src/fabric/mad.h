@@ -20,6 +20,7 @@ enum class MadAttribute : std::uint16_t {
   kSwitchInfo = 0x12,
   kPortCounters = 0x12,  // of performance management, which numbers anew
   kPortInfo = 0x15,
+  kPortCountersExtended = 0x1D,
   kSmInfo = 0x20,
 };
 
@@ -31,7 +32,7 @@ using MadPath = std::basic_string<std::uint8_t>;
 Mad ask_directed(const MadPath& path, MadAttribute attribute, std::uint32_t modifier,
                  std::uint32_t transaction);
 Mad ask_by_lid(MadAttribute attribute, std::uint32_t modifier, std::uint32_t transaction);
-Mad ask_counters(int port, std::uint32_t transaction);
+Mad ask_counters(MadAttribute attribute, int port);
 
 // What an answer is to, whatever it says of itself; nothing for what is no answer.
 struct MadAnswer {
@@ -55,5 +56,7 @@ IbManager sm_info(const Mad& mad);
 bool has_enhanced_port0(const Mad& mad);  // of SwitchInfo
 // Nothing when it is of another port.
 std::optional<IbCounts> port_counters(const Mad& mad, int port);
+// Those that go on where the short ones stop; what a port does not have is zero (CapabilityMask2).
+void add_extended_counters(const Mad& mad, int port, IbCounts& counts);
 
 }  // namespace railbed

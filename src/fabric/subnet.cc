@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <unordered_map>
 
 #include "base/text.h"
 
@@ -65,7 +66,16 @@ double IbLink::gigabits() const { return width * row_of(speed).gigabits_a_lane; 
 
 std::string guid_text(std::uint64_t guid) { return fmt::format("0x{:016x}", guid); }
 
+void tell_apart(IbFabric& fabric) {
+  std::unordered_map<std::string_view, int> count;
+  for (const IbNode& node : fabric.nodes) ++count[node.description];
+  for (IbNode& node : fabric.nodes)
+    if (!node.description.empty() && count[node.description] > 1)
+      node.label = fmt::format("{} ({})", node.description, guid_text(node.guid));
+}
+
 std::string name_of(const IbNode& node) {
+  if (!node.label.empty()) return node.label;
   return node.description.empty() ? guid_text(node.guid) : node.description;
 }
 

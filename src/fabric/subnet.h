@@ -61,9 +61,13 @@ struct IbNode {
   unsigned device = 0;
   unsigned revision = 0;    // 0: not said
   std::string description;  // one printable line
+  std::string label;        // what to call it, where several call themselves the same
   bool enhanced_port0 = false;
   std::vector<IbPort> ports;  // by number; 0 is a switch's own
   bool is_switch() const { return type == IbNodeType::kSwitch; }
+  // A switch's own engine for reductions (SHARP), which looks like an HCA behind its last port.
+  bool is_aggregation() const { return description.find("Aggregation Node") != std::string::npos; }
+  bool is_hca() const { return !is_switch() && !is_aggregation(); }
   int last_port() const { return static_cast<int>(ports.size()) - 1; }
 };
 
@@ -111,6 +115,9 @@ std::string_view word(IbState state);         // "INIT"
 std::string_view word(IbManagerState state);  // "MASTER"
 std::optional<IbSpeed> ib_speed(std::string_view word);
 std::string guid_text(std::uint64_t guid);  // "0x0002c902004885a8"
+
+// Unmanaged switches all call themselves the same: their GUID is added.
+void tell_apart(IbFabric& fabric);
 
 // What people call it: its description; its GUID where it has none.
 std::string name_of(const IbNode& node);

@@ -31,7 +31,7 @@ namespace railbed {
 namespace {
 
 constexpr std::size_t kMostComplaints = 20;
-constexpr std::size_t kMostDescription = 64;  // bytes of NodeDescription
+constexpr std::size_t kMostDescription = 192;  // NodeDescription has 64 bytes, of which each may become three
 
 // A node's identifier is "S-", "H-" or "R-" and anything without a quote.
 struct RawEnd {
@@ -107,7 +107,12 @@ unsigned number_after(std::string_view text, std::string_view name) {
 std::uint64_t hex(std::string_view text) { return parse_number<std::uint64_t>(text, 16).value_or(0); }
 
 std::string description_of(std::string_view quoted) {
-  return std::string(trim(printable(quoted.substr(0, kMostDescription))));
+  std::string text = printable(quoted.substr(0, kMostDescription));
+  // What was cut in the middle of a letter would be another letter at the next reading.
+  std::size_t end = std::min(text.size(), kMostDescription);
+  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  text.resize(end);
+  return std::string(trim(text));
 }
 
 class TopologyReader {
@@ -126,6 +131,7 @@ class TopologyReader {
       complaints_.add({0, 1}, "no node is in it: is it what ibnetdiscover wrote?");
     resolve();
     if (!complaints_.empty()) return fail(complaints_.to_error());
+    tell_apart(fabric_);
     return std::move(fabric_);
   }
 

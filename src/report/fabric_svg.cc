@@ -121,7 +121,7 @@ class Drawing {
     if (layout_.rails && !rail.empty()) note += " · " + rail;
     inside += svg::text(box.centre(), box.y + 31, box.width - 8, svg::kTiny, note, Anchor::kMiddle, "quiet");
     Html out = svg::group("", guid_text(here.guid), inside);
-    if (here.is_switch()) out += hcas_of(here, box);
+    if (layout_.level[static_cast<std::size_t>(n)] == 1) out += hcas_of(here, box);
     return out;
   }
 
@@ -130,7 +130,7 @@ class Drawing {
     double y = box.bottom() + 6;
     std::size_t shown = 0, all = 0;
     for (const IbPort& port : leaf.ports) {
-      if (!port.peer || fabric_.at(port.peer).is_switch()) continue;
+      if (!port.peer || !fabric_.at(port.peer).is_hca()) continue;
       if (++all > kHcasShown) continue;
       ++shown;
       const Box cell{box.x + 6, y, box.width - 12, kHcaHeight - 3};
