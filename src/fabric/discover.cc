@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "fabric/questions.h"
 
@@ -139,18 +140,39 @@ unsigned lid_for(const IbNode& node, const IbPort& port) {
   return node.is_switch() ? node.ports[0].lid : port.lid;
 }
 
-// The counters of 64 bits as well, where growth is looked for: those of 32 stand still on a port that works.
-Result<void> read_once(MadDoor& door, const IbFabric& fabric, IbCounterLook& look, bool again, bool extended,
-                       const DiscoveryLimits& limits) {
+// By node: which counters of 64 bits it has. Who does not say has none.
+using Extended = std::vector<ExtendedCounters>;
+
+Result<Extended> ask_extended(MadDoor& door, const IbFabric& fabric, const IbCounterLook& look,
+                              const DiscoveryLimits& limits) {
+  Extended extended(fabric.nodes.size());
+  Questions questions(door, limits);
+  int last = -1;
+  for (const IbCounterReading& reading : look.ports) {
+    if (std::exchange(last, reading.end.node) == reading.end.node) continue;
+    const auto lid = static_cast<std::uint16_t>(lid_for(fabric.at(reading.end), fabric.port(reading.end)));
+    questions.ask(ask_counters(MadAttribute::kClassPortInfo, 0), {lid, true},
+                  [&has = extended[static_cast<std::size_t>(reading.end.node)]](const Mad* answer) {
+                    if (answer != nullptr) has = extended_counters(*answer);
+                  });
+  }
+  if (auto done = questions.run(); !done) return fail(done.error());
+  return extended;
+}
+
+Result<void> read_once(MadDoor& door, const IbFabric& fabric, IbCounterLook& look, bool again,
+                       const Extended& extended, const DiscoveryLimits& limits) {
   Questions questions(door, limits);
   for (IbCounterReading& reading : look.ports) {
     const int port = reading.end.port;
     const auto lid = static_cast<std::uint16_t>(lid_for(fabric.at(reading.end), fabric.port(reading.end)));
     IbCounts& counts = again ? reading.second.emplace() : reading.first;
-    if (extended)
+    const ExtendedCounters has =
+        extended.empty() ? ExtendedCounters{} : extended[static_cast<std::size_t>(reading.end.node)];
+    if (has.data || has.errors)
       questions.ask(ask_counters(MadAttribute::kPortCountersExtended, port), {lid, true},
-                    [&counts, port](const Mad* answer) {
-                      if (answer != nullptr) add_extended_counters(*answer, port, counts);
+                    [&counts, port, has](const Mad* answer) {
+                      if (answer != nullptr) add_extended_counters(*answer, port, has, counts);
                     });
     questions.ask(ask_counters(MadAttribute::kPortCounters, port), {lid, true},
                   [&look, &reading, &counts, port](const Mad* answer) {
@@ -183,13 +205,20 @@ Result<IbCounterLook> read_ib_counters(MadDoor& door, const IbFabric& fabric, do
       // Others cannot be asked: only management of the subnet passes a port that is not active.
       if (port.peer && port.state == IbState::kActive && lid_for(fabric.nodes[n], port) != 0)
         look.ports.push_back({{static_cast<int>(n), port.number}, {}, std::nullopt});
+  // Those of 32 bits stand still on a port that works, so growth needs those of 64.
+  Extended extended;
+  if (seconds > 0) {
+    auto said = ask_extended(door, fabric, look, limits);
+    if (!said) return fail(said.error(), "read the counters");
+    extended = std::move(*said);
+  }
   const auto begin = std::chrono::steady_clock::now();
-  if (auto read = read_once(door, fabric, look, false, seconds > 0, limits); !read)
+  if (auto read = read_once(door, fabric, look, false, extended, limits); !read)
     return fail(read.error(), "read the counters");
   if (seconds <= 0 || look.ports.empty()) return look;
   if (!wait(std::chrono::duration<double>(seconds))) return fail(ErrorKind::kCancelled, "stopped");
   look.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (auto read = read_once(door, fabric, look, true, true, limits); !read)
+  if (auto read = read_once(door, fabric, look, true, extended, limits); !read)
     return fail(read.error(), "read the counters");
   return look;
 }

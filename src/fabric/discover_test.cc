@@ -72,8 +72,10 @@ class ToldDoor : public MadDoor {
     const auto modifier = static_cast<int>(mad[23]);
     const int attribute = mad[16] << 8 | mad[17];
     if (route.performance) {
-      if (attribute == 0x12) answer[64 + 5] = 7;   // symbol errors
-      if (attribute == 0x1D) answer[64 + 11] = 1;  // XmitData, 2^32
+      if (attribute == 0x12) answer[64 + 5] = 7;           // symbol errors
+      if (attribute == 0x01) store(answer, 2, 2, 1 << 9);  // has the extended ones, of data
+      if (attribute == 0x1D) answer[64 + 79] = 99;         // so this is no count of errors
+      if (attribute == 0x1D) answer[64 + 11] = 1;          // XmitData, 2^32
       return answer;
     }
     IbEnd at = start_;

@@ -63,7 +63,7 @@ void congestion(const IbFabric& fabric, const IbCounterReading& reading, double 
                 FabricFindings& findings) {
   const auto waits = static_cast<double>(growth(reading, static_cast<std::size_t>(IbCounter::kXmitWait)));
   const auto sent = static_cast<double>(growth(reading, static_cast<std::size_t>(IbCounter::kXmitData)));
-  const bool full =  // and has no longer one
+  const bool full =  // where it has none of 64 bits
       (*reading.second)[IbCounter::kXmitData] == 0xFFFFFFFFU;
   if (waits < kFewestWaits || full || waits / (waits + sent) < kCongestedShare) return;
   const std::string place = place_of(fabric, reading.end);

@@ -30,6 +30,10 @@ struct PortInfoAt {
                                kWidthActive = 31, kSpeedSupportedAndState = 32, kPhysicalState = 33,
                                kLmc = 34, kSpeedActive = 35, kExtendedActiveAndSupported = 62;
 };
+struct ClassPortInfoAt {
+  static constexpr std::size_t kCapabilities = 2, kCapabilities2 = 4;
+  static constexpr int kCapabilities2Shift = 5;  // the response time's bits are below
+};
 struct SmInfoAt {
   static constexpr std::size_t kPortGuid = 0, kActivity = 16, kPriorityAndState = 20;
 };
@@ -37,6 +41,7 @@ constexpr std::size_t kSwitchFlags = 16;  // of SwitchInfo
 constexpr unsigned kEnhancedPort0 = 1U << 3;
 constexpr std::size_t kCountedPort = 1;
 constexpr std::size_t kDescriptionBytes = 64;
+constexpr unsigned kExtendedWidth = 1U << 9, kExtendedWidthUnicast = 1U << 10, kAdditionalCounters = 1U << 1;
 constexpr std::uint32_t kIsManager = 1U << 1;
 constexpr int kPhysicallyUp = 5;
 
@@ -191,11 +196,18 @@ std::optional<IbCounts> port_counters(const Mad& mad, int port) {
   return counts;
 }
 
-void add_extended_counters(const Mad& mad, int port, IbCounts& counts) {
+ExtendedCounters extended_counters(const Mad& mad) {
+  const auto first = data(mad, ClassPortInfoAt::kCapabilities, 2);
+  const auto second = data(mad, ClassPortInfoAt::kCapabilities2, 4) >> ClassPortInfoAt::kCapabilities2Shift;
+  return {(first & (kExtendedWidth | kExtendedWidthUnicast)) != 0, (second & kAdditionalCounters) != 0};
+}
+
+void add_extended_counters(const Mad& mad, int port, const ExtendedCounters& has, IbCounts& counts) {
   if (mad[kData + kCountedPort] != port) return;
   const auto& rows = ib_counter_rows();
   for (std::size_t i = 0; i < rows.size(); ++i)
-    counts.value[i] = std::max(counts.value[i], data(mad, rows[i].extended_byte, 8));
+    if (static_cast<IbCounter>(i) == IbCounter::kXmitData ? has.data : has.errors)
+      counts.value[i] = std::max(counts.value[i], data(mad, rows[i].extended_byte, 8));
 }
 
 }  // namespace railbed

@@ -15,6 +15,7 @@
 namespace railbed {
 
 enum class MadAttribute : std::uint16_t {
+  kClassPortInfo = 0x01,  // of performance management: what it can do
   kNodeDescription = 0x10,
   kNodeInfo = 0x11,
   kSwitchInfo = 0x12,
@@ -32,7 +33,7 @@ using MadPath = std::basic_string<std::uint8_t>;
 Mad ask_directed(const MadPath& path, MadAttribute attribute, std::uint32_t modifier,
                  std::uint32_t transaction);
 Mad ask_by_lid(MadAttribute attribute, std::uint32_t modifier, std::uint32_t transaction);
-Mad ask_counters(MadAttribute attribute, int port);
+Mad ask_counters(MadAttribute attribute, int port);  // of a port; kClassPortInfo is of the whole node
 
 // What an answer is to, whatever it says of itself; nothing for what is no answer.
 struct MadAnswer {
@@ -56,7 +57,13 @@ IbManager sm_info(const Mad& mad);
 bool has_enhanced_port0(const Mad& mad);  // of SwitchInfo
 // Nothing when it is of another port.
 std::optional<IbCounts> port_counters(const Mad& mad, int port);
-// Those that go on where the short ones stop; what a port does not have is zero (CapabilityMask2).
-void add_extended_counters(const Mad& mad, int port, IbCounts& counts);
+// Which counters of PortCountersExtended a node has.
+struct ExtendedCounters {
+  bool data = false;
+  bool errors = false;
+};
+ExtendedCounters extended_counters(const Mad& mad);
+// Those that go on where the short ones stop.
+void add_extended_counters(const Mad& mad, int port, const ExtendedCounters& has, IbCounts& counts);
 
 }  // namespace railbed

@@ -13,7 +13,7 @@ namespace {
 using svg::Anchor;
 using svg::Box;
 
-constexpr double kColumn = 132;  // of a leaf and its HCAs
+constexpr double kColumn = 156;  // of a leaf and its HCAs
 constexpr double kSwitchHeight = 38;
 constexpr double kGap = 16;
 constexpr double kRise = 110;  // between two levels of switches
