@@ -194,6 +194,14 @@ void add_from(CLI::App& app, FabricOptions& options) {
 Action declare_fabric(CLI::App& app) {
   auto options = std::make_shared<FabricOptions>();
   app.require_subcommand(1);
+  app.footer(
+      "\nAsks by management datagrams, as root or as who may open /dev/infiniband/umad*; changes nothing. Examples:\n"
+      "  railbed fabric discover --svg fabric.svg\n"
+      "  railbed fabric verify --learn plan.topo        once it is healthy\n"
+      "  railbed fabric verify --plan plan.topo\n"
+      "  railbed fabric verify --from dump --plan plan.topo\n"
+      "  railbed fabric sm\n\n"
+      "Exit codes: 0 clean, 1 warnings, 2 failures found, 3 could not look.");
 
   CLI::App* found =
       declare_one(app, options, "discover", "switches, HCAs and the cables between them", discover);
@@ -227,15 +235,6 @@ Action declare_fabric(CLI::App& app) {
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
   managers->add_flag("--json", options->json, "print one JSON document");
-
-  app.footer(
-      "\nAsks by management datagrams, as root or as who may open /dev/infiniband/umad*; changes nothing. Examples:\n"
-      "  railbed fabric discover --svg fabric.svg\n"
-      "  railbed fabric verify --learn plan.topo        once it is healthy\n"
-      "  railbed fabric verify --plan plan.topo\n"
-      "  railbed fabric verify --from dump --plan plan.topo\n"
-      "  railbed fabric sm\n\n"
-      "Exit codes: 0 clean, 1 warnings, 2 failures found, 3 could not look.");
   return [options] { return options->what(*options); };
 }
 
