@@ -111,7 +111,7 @@ DiscoveryLimits quick() {
 IbEnd first_hca() { return {8, 1}; }
 
 TEST(Discover, FindsWhatIsThere) {
-  ToldDoor door(testing::fat_tree(), first_hca());
+  ToldDoor door(told::fat_tree(), first_hca());
   const auto found = discover_fabric(door);
   ASSERT_TRUE(found) << found.error().text;
   EXPECT_THAT(found->nodes, SizeIs(24));
@@ -134,7 +134,7 @@ TEST(Discover, FindsWhatIsThere) {
 }
 
 TEST(Discover, LostPacketsAreAskedForAgain) {
-  ToldDoor door(testing::fat_tree(), first_hca());
+  ToldDoor door(told::fat_tree(), first_hca());
   int count = 0;
   door.lie = [&](Mad&) { return ++count % 3 != 0; };
   DiscoveryLimits limits = quick();
@@ -145,7 +145,7 @@ TEST(Discover, LostPacketsAreAskedForAgain) {
 }
 
 TEST(Discover, ASilentNodeIsSaid) {
-  IbFabric told = testing::fat_tree();
+  IbFabric told = told::fat_tree();
   ToldDoor door(told, first_hca());
   door.lie = [&](Mad& answer) {
     return !(answer[17] == 0x11 && answer[64 + 19] == 0x0a && answer[64 + 18] == 0x30);
@@ -158,7 +158,7 @@ TEST(Discover, ASilentNodeIsSaid) {
 }
 
 TEST(Discover, NothingAnswers) {
-  ToldDoor door(testing::fat_tree(), first_hca());
+  ToldDoor door(told::fat_tree(), first_hca());
   door.lie = [](Mad&) { return false; };
   const auto found = discover_fabric(door, quick());
   ASSERT_FALSE(found);
@@ -166,7 +166,7 @@ TEST(Discover, NothingAnswers) {
 }
 
 TEST(Discover, ALyingSwitchCostsNoMoreThanItsCap) {
-  ToldDoor door(testing::fat_tree({2, 1, 1}), {3, 1});
+  ToldDoor door(told::fat_tree({2, 1, 1}), {3, 1});
   std::uint64_t next = 0x900000;
   // Every node that is asked says that it is a new switch with 254 ports; every path leads somewhere.
   door.lie = [&](Mad& answer) {
@@ -184,7 +184,7 @@ TEST(Discover, ALyingSwitchCostsNoMoreThanItsCap) {
 }
 
 TEST(Discover, TwoNodesWithOneGuid) {
-  IbFabric told = testing::fat_tree();
+  IbFabric told = told::fat_tree();
   told.nodes[9].guid = told.nodes[10].guid;
   ToldDoor door(told, first_hca());
   const auto found = discover_fabric(door, quick());
@@ -196,7 +196,7 @@ TEST(Discover, TwoNodesWithOneGuid) {
 TEST(Discover, OddAnswersAreSilence) {
   for (const auto& [at, value] :
        std::vector<std::pair<std::size_t, std::uint8_t>>{{3, 255}, {3, 0}, {2, 9}, {36, 255}, {36, 200}}) {
-    ToldDoor door(testing::fat_tree(), first_hca());
+    ToldDoor door(told::fat_tree(), first_hca());
     bool first = true;
     door.lie = [&, at = at, value = value](Mad& answer) {
       if (answer[17] == 0x11 && !std::exchange(first, false)) answer[64 + at] = value;
@@ -211,7 +211,7 @@ TEST(Discover, OddAnswersAreSilence) {
 }
 
 TEST(Discover, DescriptionsCannotSpeakToATerminal) {
-  IbFabric told = testing::fat_tree();
+  IbFabric told = told::fat_tree();
   told.nodes[8].description = "a\x1b[2J\nb";
   ToldDoor door(told, first_hca());
   const auto found = discover_fabric(door, quick());
@@ -221,7 +221,7 @@ TEST(Discover, DescriptionsCannotSpeakToATerminal) {
 }
 
 TEST(Discover, EndsWhenStoppedAndInTime) {
-  ToldDoor door(testing::fat_tree(), first_hca());
+  ToldDoor door(told::fat_tree(), first_hca());
   std::stop_source source;
   source.request_stop();
   DiscoveryLimits limits = quick();
@@ -233,7 +233,7 @@ TEST(Discover, EndsWhenStoppedAndInTime) {
 }
 
 TEST(Counters, AreReadOfEveryCabledPort) {
-  ToldDoor door(testing::fat_tree(), first_hca());
+  ToldDoor door(told::fat_tree(), first_hca());
   const auto fabric = discover_fabric(door);
   ASSERT_TRUE(fabric);
   double slept = 0;

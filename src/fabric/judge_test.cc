@@ -13,12 +13,12 @@ namespace railbed {
 namespace {
 
 using ::testing::ElementsAre;
-using testing::fat_tree;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::live_tree;
-using testing::plug;
-using testing::unplug;
+using told::fat_tree;
+using told::live_tree;
+using told::plug;
+using told::unplug;
 
 FabricEvidence planned(IbFabric fabric) {
   FabricEvidence evidence;
@@ -45,7 +45,7 @@ std::vector<std::string> red(const FabricEvidence& evidence) {
   return out;
 }
 
-testing::TreeSize rails_size() { return {2, 3, 2}; }
+told::TreeSize rails_size() { return {2, 3, 2}; }
 // Leaf 0 holds mlx5_0 of three hosts, leaf 1 their mlx5_1.
 IbFabric rails_tree() {
   IbFabric fabric = fat_tree(rails_size());
@@ -191,7 +191,7 @@ TEST(JudgeFabric, ReplacedAndUnplannedNodes) {
   fabric.nodes[10].guid = 0x7777;
   EXPECT_THAT(red(planned(fabric)), ElementsAre(HasSubstr("fabric.replaced: node2 mlx5_0")));
   fabric = fat_tree();
-  fabric.nodes.push_back(testing::ib_node(IbNodeType::kHca, 0x8888, 1, "guest"));
+  fabric.nodes.push_back(told::ib_node(IbNodeType::kHca, 0x8888, 1, "guest"));
   plug(fabric, {0, 10}, {static_cast<int>(fabric.nodes.size()) - 1, 1});
   EXPECT_THAT(red(planned(fabric)),
               ElementsAre("fabric.unplanned: guest is not in the plan; it is cabled to port 10 of leaf0"));
@@ -270,7 +270,7 @@ TEST(JudgeFabric, Oversubscription) {
   EXPECT_THAT(red(evidence).front(), HasSubstr("leaf0 has 800 Gb/s of HCAs and 800 Gb/s up, 1:1"));
   evidence.oversubscription.reset();
   const int guest = static_cast<int>(evidence.fabric.nodes.size());
-  evidence.fabric.nodes.push_back(testing::ib_node(IbNodeType::kHca, 0x8888, 1, "guest"));
+  evidence.fabric.nodes.push_back(told::ib_node(IbNodeType::kHca, 0x8888, 1, "guest"));
   plug(evidence.fabric, {0, 10}, {guest, 1});
   EXPECT_THAT(red(evidence), ElementsAre(HasSubstr("fabric.oversubscription: leaf0 has 1000 Gb/s of HCAs")));
 }
@@ -292,9 +292,9 @@ TEST(JudgeFabric, RailsAndOddSwitches) {
 TEST(JudgeFabric, ATreeStaysOneWithAServerAndAnAggregationNodeOnASpine) {
   IbFabric fabric = fat_tree({16, 4, 2});
   const int guest = static_cast<int>(fabric.nodes.size());
-  fabric.nodes.push_back(testing::ib_node(IbNodeType::kHca, 0x8888, 1, "manager mlx5_0"));
+  fabric.nodes.push_back(told::ib_node(IbNodeType::kHca, 0x8888, 1, "manager mlx5_0"));
   fabric.nodes.push_back(
-      testing::ib_node(IbNodeType::kHca, 0x8889, 1, "Mellanox Technologies Aggregation Node"));
+      told::ib_node(IbNodeType::kHca, 0x8889, 1, "Mellanox Technologies Aggregation Node"));
   plug(fabric, {16, 17}, {guest, 1});
   plug(fabric, {17, 17}, {guest + 1, 1});
   EXPECT_EQ(layout_of(fabric).shape, IbShape::kFatTree);

@@ -8,7 +8,7 @@ namespace railbed {
 namespace {
 
 ManagerLook looked(std::uint32_t later) {
-  const IbFabric before = testing::live_tree();
+  const IbFabric before = told::live_tree();
   IbFabric after = before;
   after.managers[0].activity = later;
   ManagerLook look = look_at_managers(before, after, 10);

@@ -53,14 +53,14 @@ TEST(Topology, IsReadAsIbnetdiscoverWritesIt) {
 }
 
 TEST(Topology, IsTheSameAfterWritingAndReading) {
-  const auto once = topology_text(testing::fat_tree());
+  const auto once = topology_text(told::fat_tree());
   const auto read = parse_topology(once, "once");
   ASSERT_TRUE(read) << read.error().text;
   EXPECT_EQ(topology_text(*read), once);
 }
 
 TEST(Topology, ADescriptionCannotWriteLines) {
-  IbFabric fabric = testing::fat_tree({1, 1, 0});
+  IbFabric fabric = told::fat_tree({1, 1, 0});
   fabric.nodes[1].description = "evil\"\n[2]\t\"S-1\"[1] # \x1b[31m";
   const std::string text = topology_text(fabric);
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
@@ -100,13 +100,13 @@ TEST(Topology, PortsAreCounted) {
 
 TEST(Layout, ShapesAndRouting) {
   const auto shape = [](const IbFabric& fabric) { return layout_of(fabric).shape; };
-  EXPECT_EQ(shape(testing::fat_tree()), IbShape::kFatTree);
-  EXPECT_EQ(shape(testing::fat_tree({1, 3, 0})), IbShape::kOneSwitch);
-  IbFabric ring = testing::fat_tree({3, 2, 0});
-  for (int i = 0; i < 3; ++i) testing::plug(ring, {i, 3}, {(i + 1) % 3, 4});
+  EXPECT_EQ(shape(told::fat_tree()), IbShape::kFatTree);
+  EXPECT_EQ(shape(told::fat_tree({1, 3, 0})), IbShape::kOneSwitch);
+  IbFabric ring = told::fat_tree({3, 2, 0});
+  for (int i = 0; i < 3; ++i) told::plug(ring, {i, 3}, {(i + 1) % 3, 4});
   EXPECT_EQ(shape(ring), IbShape::kOther);
   EXPECT_EQ(routing_for(layout_of(ring)).engines, "updn or nue");
-  EXPECT_EQ(routing_for(layout_of(testing::fat_tree())).engines, "ftree or updn");
+  EXPECT_EQ(routing_for(layout_of(told::fat_tree())).engines, "ftree or updn");
   EXPECT_EQ(describe(ring, layout_of(ring)), "3 switches, no tree");
 }
 

@@ -6,7 +6,7 @@
 
 #include "fabric/subnet.h"
 
-namespace railbed::testing {
+namespace railbed::told {
 
 inline IbNode ib_node(IbNodeType type, std::uint64_t guid, int ports, std::string name) {
   IbNode node;
@@ -83,4 +83,4 @@ inline IbFabric live_tree(const TreeSize& size = {}) {
   return fabric;
 }
 
-}  // namespace railbed::testing
+}  // namespace railbed::told
