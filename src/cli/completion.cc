@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "cli/app.h"
 #include "cli/command.h"
+#include "fabric/judge.h"
 #include "verify/rule.h"
 
 namespace railbed {
@@ -36,7 +37,8 @@ std::string command_words() {
 
 std::string rule_words() {
   std::string words;
-  for (const Rule& rule : all_rules()) words += (words.empty() ? "" : " ") + std::string(rule.id);
+  for (const auto list : {all_rules(), subnet_rules()})
+    for (const Rule& rule : list) words += (words.empty() ? "" : " ") + std::string(rule.id);
   return words;
 }
 
@@ -44,6 +46,7 @@ std::string rule_words() {
 std::string argument_words(std::string_view command) {
   if (command == "explain") return rule_words();
   if (command == "bench") return "tcp rdma ladder pairs storage train gpu collectives";
+  if (command == "fabric") return "discover verify sm";
   if (command == "runs") return "show export import baseline remove";
   if (command == "launch") return "torchrun vllm mpirun srun nccl-tests";
   if (command == "completion") return "bash zsh fish";

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/nccl_log.h"
 #include "cli/terminal.h"
+#include "fabric/judge.h"
 #include "hardware/xid.h"
 #include "verify/rule.h"
 
@@ -38,9 +39,15 @@ void row(std::string_view name, std::string_view text) {
   if (!text.empty()) fmt::print("{:<14}{}\n", name, wrapped(text));
 }
 
+const Rule* rule_of_fabric(std::string_view id) {
+  const auto found = std::ranges::find(subnet_rules(), id, &Rule::id);
+  return found == subnet_rules().end() ? nullptr : &*found;
+}
+
 int unknown_rule(const std::string& id) {
   std::vector<std::string_view> ids;
-  for (const Rule& rule : all_rules()) ids.push_back(rule.id);
+  for (const auto rules : {all_rules(), subnet_rules()})
+    for (const Rule& rule : rules) ids.push_back(rule.id);
   std::string text = fmt::format("no rule \"{}\"", id);
   if (const auto near = closest(id, ids)) text += fmt::format(", did you mean \"{}\"?", *near);
   return report({ErrorKind::kBadInput, text + "\nSee: railbed rules"});
@@ -48,9 +55,11 @@ int unknown_rule(const std::string& id) {
 
 int explain_rule(const std::string& id) {
   const Rule* rule = find_rule(id);
+  const bool of_fabric = rule == nullptr;
+  if (of_fabric) rule = rule_of_fabric(id);
   if (rule == nullptr) return unknown_rule(id);
   std::vector<std::string_view> consequences;
-  for (const Rule& other : all_rules())
+  for (const Rule& other : of_fabric ? subnet_rules() : all_rules())
     if (std::ranges::find(other.explained_by, rule->id) != other.explained_by.end())
       consequences.push_back(other.id);
   fmt::print("{}: {}\n\n", rule->id, rule->title);
@@ -60,7 +69,10 @@ int explain_rule(const std::string& id) {
   row("remedy", rule->remedy);
   row("causes", fmt::format("{}", fmt::join(rule->explained_by, ", ")));
   row("consequences", fmt::format("{}", fmt::join(consequences, ", ")));
-  fmt::print("\nSee it red:   railbed verify --root tests/machines/{}\n", rule->fixture);
+  if (of_fabric)
+    fmt::print("\nLook at it:   railbed fabric verify\n");
+  else
+    fmt::print("\nSee it red:   railbed verify --root tests/machines/{}\n", rule->fixture);
   return 0;
 }
 

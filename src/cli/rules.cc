@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "cli/command.h"
+#include "fabric/judge.h"
 #include "verify/rule.h"
 
 namespace railbed {
@@ -27,12 +28,17 @@ json::Value describe(const Rule& rule) {
 int run_rules(bool as_json) {
   if (as_json) {
     json::Value rules = json::Value::array();
-    for (const Rule& rule : all_rules()) rules.push_back(describe(rule));
+    for (const auto list : {all_rules(), subnet_rules()})
+      for (const Rule& rule : list) rules.push_back(describe(rule));
     fmt::print("{}", json::dump_pretty(rules));
     return 0;
   }
-  for (const Rule& rule : all_rules()) fmt::print("{:<28}{}\n", rule.id, rule.title);
-  fmt::print("\n{} rules. `railbed explain RULE` tells what one looks at and why.\n", all_rules().size());
+  for (const auto list : {all_rules(), subnet_rules()})
+    for (const Rule& rule : list) fmt::print("{:<28}{}\n", rule.id, rule.title);
+  fmt::print(
+      "\n{} rules; those of fabric are applied by `railbed fabric verify`. "
+      "`railbed explain RULE` tells what one looks at and why.\n",
+      all_rules().size() + subnet_rules().size());
   return 0;
 }
 

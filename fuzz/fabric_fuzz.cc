@@ -1,0 +1,90 @@
+// A dump is what a person names, and datagrams are what any node of a subnet sends: any bytes give an answer
+// or a complaint, within the caps. A dump that is read is read again as it is written.
+//
+// Rooms: fabric verify host base
+// Seeds: fuzz/corpus/fabric
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "fabric/discover.h"
+#include "fabric/judge.h"
+#include "fabric/mad.h"
+#include "fabric/topology_file.h"
+#include "fuzz/require.h"
+
+namespace {
+
+using namespace railbed;
+
+// Answers every question with the next bytes, under the question's own number.
+class FuzzedDoor : public MadDoor {
+ public:
+  explicit FuzzedDoor(std::string_view bytes) : bytes_(bytes) {}
+  bool send(const Mad& mad, const MadRoute&, std::chrono::milliseconds) override {
+    asked_ = mad;
+    waiting_ = true;
+    return true;
+  }
+  std::optional<Mad> receive(std::chrono::milliseconds) override {
+    if (!waiting_ || bytes_.empty()) return std::nullopt;
+    waiting_ = false;
+    Mad answer = asked_;
+    answer[3] = 0x81;
+    const std::size_t size = std::min<std::size_t>(bytes_.size(), 64);
+    std::memcpy(answer.data() + 64, bytes_.data(), size);
+    bytes_.remove_prefix(size);
+    return answer;
+  }
+  std::string name() const override { return "fuzzed"; }
+
+ private:
+  std::string_view bytes_;
+  Mad asked_ = {};
+  bool waiting_ = false;
+};
+
+void judge(IbFabric fabric) {
+  FabricEvidence evidence;
+  evidence.fabric = fabric;
+  evidence.plan = std::move(fabric);
+  require(!judge_fabric(evidence).empty());
+}
+
+void as_dump(std::string_view text) {
+  const auto fabric = parse_topology(text, "dump");
+  if (!fabric) return;
+  judge(*fabric);
+  if (!fabric->conflicts.empty()) return;
+  const std::string written = topology_text(*fabric);
+  const auto again = parse_topology(written, "again");
+  // Names without a number become the same GUID, which is then a conflict.
+  if (again && again->conflicts.empty()) require(topology_text(*again) == written);
+}
+
+void as_datagrams(std::string_view bytes) {
+  FuzzedDoor door(bytes);
+  DiscoveryLimits limits;
+  limits.in_flight = 1;
+  limits.tries = 1;
+  limits.patience = std::chrono::milliseconds(0);
+  limits.whole = std::chrono::seconds(1);
+  limits.nodes = 64;
+  limits.ports = 1024;
+  const auto fabric = discover_fabric(door, limits);
+  if (fabric) judge(*fabric);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
+  if (data[0] % 2 == 0)
+    as_datagrams(rest);
+  else
+    as_dump({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

@@ -1,0 +1,348 @@
+// Every rule has a case in which it, and no other, is red.
+#include "fabric/judge.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "fabric/layout.h"
+#include "fabric/testing/tree.h"
+
+namespace railbed {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using told::fat_tree;
+using told::live_tree;
+using told::plug;
+using told::unplug;
+
+FabricEvidence planned(IbFabric fabric) {
+  FabricEvidence evidence;
+  evidence.fabric = std::move(fabric);
+  evidence.plan = fat_tree();
+  return evidence;
+}
+FabricEvidence unplanned(IbFabric fabric) {
+  FabricEvidence evidence;
+  evidence.fabric = std::move(fabric);
+  return evidence;
+}
+
+// "rule: message" of what is red and not explained.
+std::vector<std::string> red(const FabricEvidence& evidence) {
+  std::vector<std::string> out;
+  std::set<std::string_view> known;
+  for (const Rule& rule : subnet_rules()) known.insert(rule.id);
+  for (const Finding& one : judge_fabric(evidence)) {
+    EXPECT_TRUE(known.contains(one.rule)) << one.rule;
+    if (severity(one.status) < severity(Status::kPass) && !one.caused_by)
+      out.push_back(std::string(one.rule) + ": " + one.message);
+  }
+  return out;
+}
+
+told::TreeSize rails_size() { return {2, 3, 2}; }
+// Leaf 0 holds mlx5_0 of three hosts, leaf 1 their mlx5_1.
+IbFabric rails_tree() {
+  IbFabric fabric = fat_tree(rails_size());
+  for (std::size_t i = 0; i < 6; ++i)
+    fabric.nodes[4 + i].description = fmt::format("host{} mlx5_{}", i % 3, i / 3);
+  return fabric;
+}
+
+FabricEvidence counted(std::uint64_t first, std::uint64_t second,
+                       IbCounter which = IbCounter::kSymbolErrors) {
+  FabricEvidence evidence = unplanned(live_tree());
+  IbCounterReading reading{{0, 1}, {}, IbCounts{}};
+  reading.first.value[static_cast<std::size_t>(which)] = first;
+  reading.second->value[static_cast<std::size_t>(which)] = second;
+  evidence.counters = IbCounterLook{{reading}, 0, 10};
+  return evidence;
+}
+
+TEST(JudgeFabric, HealthyTreesHaveNoFinding) {
+  EXPECT_THAT(red(planned(fat_tree())), IsEmpty());
+  EXPECT_THAT(red(planned(live_tree())), IsEmpty());
+  EXPECT_THAT(red(unplanned(live_tree())), IsEmpty());
+  EXPECT_THAT(red(unplanned(rails_tree())), IsEmpty());
+}
+
+TEST(JudgeFabric, EveryRuleSpeaksOnce) {
+  for (const FabricEvidence& evidence : {planned(live_tree()), unplanned(fat_tree())}) {
+    std::multiset<std::string_view> spoke;
+    for (const Finding& one : judge_fabric(evidence)) spoke.insert(one.rule);
+    for (const Rule& rule : subnet_rules()) EXPECT_EQ(spoke.count(rule.id), 1U) << rule.id;
+  }
+}
+
+TEST(JudgeFabric, AMissingCable) {
+  IbFabric fabric = fat_tree();
+  unplug(fabric, {1, 5});
+  EXPECT_THAT(
+      red(planned(fabric)),
+      ElementsAre("fabric.missing-link: there is no link between port 5 of leaf1 and port 2 of spine0, which "
+                  "the plan wants"));
+  EXPECT_THAT(red(unplanned(fabric)),
+              ElementsAre(HasSubstr("fabric.incomplete: leaf1 has 3 cables up, most switches "
+                                    "of its level have 4: 0 to spine0 instead of 1")));
+}
+
+TEST(JudgeFabric, ASwapIsOneFindingThatSaysWhatToDo) {
+  IbFabric fabric = fat_tree();
+  plug(fabric, {3, 1}, {8 + 13, 1});
+  plug(fabric, {3, 2}, {8 + 12, 1});
+  EXPECT_THAT(
+      red(planned(fabric)),
+      ElementsAre("fabric.cabling: the cable in port 1 of leaf3 goes to node13 mlx5_0 port 1; the plan wants "
+                  "node12 mlx5_0 port 1 there: swap it with the cable in port 2"));
+}
+
+TEST(JudgeFabric, ASwapOfEqualCablesOnlyWarns) {
+  IbFabric plan = fat_tree(), fabric = fat_tree();
+  plug(plan, {0, 9}, {4, 6});
+  plug(fabric, {0, 9}, {4, 1});
+  plug(fabric, {0, 5}, {4, 6});
+  FabricEvidence evidence = unplanned(fabric);
+  evidence.plan = plan;
+  for (const Finding& one : judge_fabric(evidence))
+    if (one.rule == "fabric.cabling") {
+      EXPECT_EQ(one.status, Status::kWarn);
+    }
+  EXPECT_EQ(red(evidence).size(), 1U);
+}
+
+TEST(JudgeFabric, ACableInAnEmptyHole) {
+  IbFabric fabric = fat_tree();
+  unplug(fabric, {2, 1});
+  plug(fabric, {2, 10}, {8 + 8, 1});
+  EXPECT_THAT(
+      red(planned(fabric)),
+      ElementsAre(
+          "fabric.cabling: the cable of node8 mlx5_0 port 1 is in port 10 of leaf2; the plan wants it "
+          "in port 1 of leaf2: move it there"));
+}
+
+TEST(JudgeFabric, ARingOfThree) {
+  IbFabric fabric = fat_tree();
+  plug(fabric, {0, 1}, {8 + 1, 1});
+  plug(fabric, {0, 2}, {8 + 2, 1});
+  plug(fabric, {0, 3}, {8 + 0, 1});
+  EXPECT_THAT(red(planned(fabric)), ElementsAre(HasSubstr("3 cables are not where the plan wants them")));
+}
+
+TEST(JudgeFabric, ADeadLeafExplainsWhatIsBehindIt) {
+  IbFabric fabric = fat_tree();
+  for (int port = 1; port <= 8; ++port) unplug(fabric, {3, port});
+  // What no cable reaches is not found: the leaf and its HCAs, at the end of each group.
+  IbFabric found = fat_tree({3, 4, 4});
+  for (std::size_t spine = 3; spine < 7; ++spine) {
+    found.nodes[spine].ports.resize(8);
+    found.nodes[spine].ports[7].number = 7;
+  }
+  EXPECT_THAT(red(planned(found)),
+              ElementsAre("fabric.missing-node: the switch leaf3 is not in the subnet: its 8 "
+                          "cables are dark, and 4 nodes behind it cannot be reached"));
+}
+
+TEST(JudgeFabric, AHostWithoutAnyHca) {
+  IbFabric plan = rails_tree();
+  FabricEvidence evidence = unplanned(rails_tree());
+  evidence.plan = plan;
+  plan.nodes[6].description = "host9 mlx5_0";
+  plan.nodes[6].guid = plan.nodes[6].port_guid = 0x9000;
+  plan.nodes[9].description = "host9 mlx5_1";
+  plan.nodes[9].guid = plan.nodes[9].port_guid = 0x9001;
+  evidence.plan = plan;
+  unplug(evidence.fabric, {0, 3});
+  unplug(evidence.fabric, {1, 3});
+  evidence.fabric.nodes.erase(evidence.fabric.nodes.begin() + 9);
+  evidence.fabric.nodes.erase(evidence.fabric.nodes.begin() + 6);
+  for (IbNode& node : evidence.fabric.nodes)
+    for (IbPort& port : node.ports)
+      if (port.peer.node > 6) --port.peer.node;
+  EXPECT_THAT(red(evidence),
+              ElementsAre("fabric.missing-node: host9 is not in the subnet: none of its 2 HCAs answers"));
+}
+
+TEST(JudgeFabric, AnotherSubnetsPlan) {
+  IbFabric plan = fat_tree();
+  for (IbNode& node : plan.nodes) {
+    node.guid += 0x100000;
+    node.description += "x";
+  }
+  FabricEvidence evidence = unplanned(fat_tree());
+  evidence.plan = plan;
+  EXPECT_THAT(red(evidence), ElementsAre(HasSubstr("no node of the plan is in this subnet")));
+}
+
+TEST(JudgeFabric, AHostOfClusterYaml) {
+  FabricEvidence evidence = unplanned(fat_tree());
+  evidence.hosts = {"node3", "gpu01"};
+  EXPECT_THAT(red(evidence),
+              ElementsAre("fabric.missing-node: gpu01 of cluster.yaml has no HCA in this subnet"));
+}
+
+TEST(JudgeFabric, ReplacedAndUnplannedNodes) {
+  IbFabric fabric = fat_tree();
+  fabric.nodes[10].guid = 0x7777;
+  EXPECT_THAT(red(planned(fabric)), ElementsAre(HasSubstr("fabric.replaced: node2 mlx5_0")));
+  fabric = fat_tree();
+  fabric.nodes.push_back(told::ib_node(IbNodeType::kHca, 0x8888, 1, "guest"));
+  plug(fabric, {0, 10}, {static_cast<int>(fabric.nodes.size()) - 1, 1});
+  EXPECT_THAT(red(planned(fabric)),
+              ElementsAre("fabric.unplanned: guest is not in the plan; it is cabled to port 10 of leaf0"));
+}
+
+TEST(JudgeFabric, NarrowSlowAndUnequalLinks) {
+  IbFabric fabric = fat_tree();
+  plug(fabric, {0, 1}, {8, 1}, {1, IbSpeed::kHdr});
+  EXPECT_THAT(red(planned(fabric)),
+              ElementsAre(HasSubstr("fabric.width: the cable between port 1 of leaf0 and port 1 of "
+                                    "node0 mlx5_0 runs on 1 of 4 lanes")));
+  EXPECT_THAT(red(unplanned(fabric)), ElementsAre(HasSubstr("fabric.width")));
+  fabric = fat_tree();
+  plug(fabric, {0, 1}, {8, 1}, {4, IbSpeed::kEdr});
+  EXPECT_THAT(red(unplanned(fabric)), ElementsAre(HasSubstr("runs at EDR instead of HDR")));
+  fabric = fat_tree();
+  fabric.port(IbEnd{8, 1}).active = {1, IbSpeed::kHdr};
+  EXPECT_THAT(red(planned(fabric)), ElementsAre(HasSubstr("fabric.asymmetry")));
+}
+
+TEST(JudgeFabric, WhatBothEndsCanIsWanted) {
+  IbFabric fabric = fat_tree({1, 2, 0});
+  for (const IbEnd& end : {IbEnd{0, 1}, IbEnd{1, 1}}) {
+    fabric.port(end).supported = {12, IbSpeed::kNdr};
+    fabric.port(end).active = {4, IbSpeed::kHdr};
+  }
+  EXPECT_THAT(red(unplanned(fabric)), ElementsAre(HasSubstr("runs at HDR instead of NDR")));
+}
+
+TEST(JudgeFabric, DuplicateIdentities) {
+  IbFabric fabric = fat_tree();
+  fabric.nodes[9].guid = fabric.nodes[8].guid;
+  EXPECT_THAT(red(unplanned(fabric)),
+              ElementsAre("fabric.duplicate-guid: the GUID 0x0000000000003000 is claimed by node0 "
+                          "mlx5_0 and node1 mlx5_0"));
+  fabric = fat_tree();
+  fabric.port(IbEnd{9, 1}).lid = fabric.port(IbEnd{8, 1}).lid;
+  EXPECT_THAT(red(unplanned(fabric)),
+              ElementsAre("fabric.duplicate-lid: LID 9 is claimed by node0 mlx5_0 and node1 mlx5_0"));
+  fabric = fat_tree();
+  fabric.conflicts.push_back({0x42, "one is behind port 3"});
+  EXPECT_THAT(red(unplanned(fabric)), ElementsAre(HasSubstr("fabric.duplicate-guid")));
+}
+
+TEST(JudgeFabric, Managers) {
+  IbFabric fabric = live_tree();
+  fabric.managers.clear();
+  EXPECT_THAT(red(unplanned(fabric)), ElementsAre(HasSubstr("fabric.no-manager")));
+  for (IbNode& node : fabric.nodes)
+    for (IbPort& port : node.ports)
+      if (port.peer) port.state = IbState::kInit;
+  EXPECT_THAT(red(unplanned(fabric)), ElementsAre(HasSubstr("fabric.no-manager")));
+  fabric = live_tree();
+  fabric.managers.push_back(fabric.managers.front());
+  fabric.managers.back().end.node = 12;
+  EXPECT_THAT(red(unplanned(fabric)),
+              ElementsAre(HasSubstr("fabric.two-managers: 2 subnet managers are master at once")));
+  fabric.managers.back().state = IbManagerState::kStandby;
+  EXPECT_THAT(red(unplanned(fabric)), IsEmpty());
+}
+
+TEST(JudgeFabric, StatesAndSilence) {
+  IbFabric fabric = live_tree();
+  fabric.port(IbEnd{0, 1}).state = IbState::kInit;
+  EXPECT_THAT(red(unplanned(fabric)),
+              ElementsAre(HasSubstr("fabric.port-state: the cable between port 1 of leaf0")));
+  fabric = live_tree();
+  fabric.silent.push_back({{0, 9}, "no answer to NodeInfo"});
+  EXPECT_THAT(red(unplanned(fabric)), ElementsAre(HasSubstr("fabric.silent: port 9 of leaf0")));
+}
+
+TEST(JudgeFabric, Oversubscription) {
+  FabricEvidence evidence = unplanned(fat_tree());
+  evidence.oversubscription = 0.5;
+  EXPECT_EQ(red(evidence).size(), 4U);
+  EXPECT_THAT(red(evidence).front(), HasSubstr("leaf0 has 800 Gb/s of HCAs and 800 Gb/s up, 1:1"));
+  evidence.oversubscription.reset();
+  const int guest = static_cast<int>(evidence.fabric.nodes.size());
+  evidence.fabric.nodes.push_back(told::ib_node(IbNodeType::kHca, 0x8888, 1, "guest"));
+  plug(evidence.fabric, {0, 10}, {guest, 1});
+  EXPECT_THAT(red(evidence), ElementsAre(HasSubstr("fabric.oversubscription: leaf0 has 1000 Gb/s of HCAs")));
+}
+
+TEST(JudgeFabric, RailsAndOddSwitches) {
+  IbFabric fabric = fat_tree({3, 3, 2});
+  for (std::size_t i = 0; i < 9; ++i)
+    fabric.nodes[5 + i].description = fmt::format("host{} mlx5_{}", i % 3, i / 3);
+  std::swap(fabric.nodes[5].description, fabric.nodes[8].description);
+  const auto found = red(unplanned(fabric));
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_THAT(found.front(),
+              HasSubstr("fabric.rails: host0 mlx5_1 is on leaf0, whose other HCAs are all mlx5_0"));
+  fabric = fat_tree();
+  fabric.nodes[2].device = 0xcf08;
+  EXPECT_THAT(red(unplanned(fabric)), ElementsAre(HasSubstr("fabric.odd-switch: leaf2 is device 0xcf08")));
+}
+
+TEST(JudgeFabric, ATreeStaysOneWithAServerAndAnAggregationNodeOnASpine) {
+  IbFabric fabric = fat_tree({16, 4, 2});
+  const int guest = static_cast<int>(fabric.nodes.size());
+  fabric.nodes.push_back(told::ib_node(IbNodeType::kHca, 0x8888, 1, "manager mlx5_0"));
+  fabric.nodes.push_back(
+      told::ib_node(IbNodeType::kHca, 0x8889, 1, "Mellanox Technologies Aggregation Node"));
+  plug(fabric, {16, 17}, {guest, 1});
+  plug(fabric, {17, 17}, {guest + 1, 1});
+  EXPECT_EQ(layout_of(fabric).shape, IbShape::kFatTree);
+  EXPECT_THAT(red(unplanned(fabric)), IsEmpty());
+}
+
+TEST(JudgeFabric, SwitchesOfOneNameAreToldApart) {
+  IbFabric fabric = fat_tree();
+  for (std::size_t n = 0; n < 8; ++n) fabric.nodes[n].description = "Quantum Mellanox Technologies";
+  tell_apart(fabric);
+  EXPECT_EQ(place_of(fabric, {2, 1}), "port 1 of Quantum Mellanox Technologies (0x0000000000001002)");
+  EXPECT_EQ(name_of(fabric.nodes[8]), "node0 mlx5_0");
+}
+
+TEST(JudgeFabric, Counters) {
+  EXPECT_THAT(red(counted(3, 3)), IsEmpty());
+  EXPECT_THAT(red(counted(3, 4)), IsEmpty());  // one is not yet a rate
+  EXPECT_THAT(red(counted(3, 58)),
+              ElementsAre(HasSubstr("fabric.errors: port 1 of leaf0, cabled to port 1 of node0 mlx5_0, "
+                                    "counts errors now: SymbolErrorCounter +55 in 10 s")));
+  EXPECT_THAT(red(counted(55, 55)),
+              ElementsAre(HasSubstr("fabric.counters: port 1 of leaf0 has counted errors at some "
+                                    "time: SymbolErrorCounter 55")));
+  EXPECT_THAT(red(counted(0, 1, IbCounter::kLinkDowned)), ElementsAre(HasSubstr("LinkDownedCounter +1")));
+  EXPECT_THAT(red(counted(0, 50'000'000, IbCounter::kXmitWait)), ElementsAre(HasSubstr("fabric.congestion")));
+  EXPECT_THAT(red(counted(0, 15, IbCounter::kVl15Dropped)), IsEmpty());
+  // A counter that was reset between the readings.
+  EXPECT_THAT(red(counted(60000, 40)), ElementsAre(HasSubstr("SymbolErrorCounter +40")));
+}
+
+TEST(JudgeFabric, PortsThatSayNoCountersAreNotFine) {
+  FabricEvidence evidence = counted(0, 0);
+  evidence.counters->unanswered = 7;
+  EXPECT_THAT(red(evidence), ElementsAre("fabric.counters: 7 ports did not say their counters"));
+}
+
+TEST(VerifyFabric, CausesStandBeforeWhatTheyExplain) {
+  IbFabric fabric = live_tree();
+  fabric.managers.clear();
+  for (IbNode& node : fabric.nodes)
+    for (IbPort& port : node.ports)
+      if (port.peer) port.state = IbState::kInit;
+  const Verdict verdict = verify_fabric(unplanned(fabric));
+  EXPECT_EQ(verdict.findings[0].rule, "fabric.no-manager");
+  EXPECT_EQ(verdict.findings[1].rule, "fabric.port-state");
+  EXPECT_EQ(verdict.findings[1].caused_by, 0U);
+  EXPECT_EQ(verdict.exit_code(), 2);
+}
+
+}  // namespace
+}  // namespace railbed

@@ -1,0 +1,36 @@
+// How a subnet is built: which switches are leaves and which are above them, and whether HCAs are arranged in
+// rails.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fabric/subnet.h"
+
+namespace railbed {
+
+enum class IbShape { kBackToBack, kOneSwitch, kFatTree, kOther };
+
+struct IbLayout {
+  IbShape shape = IbShape::kOther;
+  std::vector<int> level;  // by node: 0 an HCA, 1 a leaf, 2 a spine, 3 above; -1: none of these
+  int top = 0;             // the highest level
+  std::vector<std::string>
+      leaf_device;     // by node: the device ("mlx5_0") that most HCAs of a leaf are; empty: mixed
+  bool rails = false;  // most leaves have HCAs of one device each, and not all the same
+};
+
+IbLayout layout_of(const IbFabric& fabric);
+
+// "a fat tree of 2 levels, 8 leaves and 4 spines".
+std::string describe(const IbFabric& fabric, const IbLayout& layout);
+
+// What OpenSM's routing_engine should be for it, and why.
+struct RoutingAdvice {
+  std::string_view engines;  // "ftree or updn"
+  std::string_view why;
+};
+RoutingAdvice routing_for(const IbLayout& layout);
+
+}  // namespace railbed

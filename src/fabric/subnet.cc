@@ -1,0 +1,101 @@
+#include "fabric/subnet.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <unordered_map>
+
+#include "base/text.h"
+
+namespace railbed {
+namespace {
+
+struct SpeedRow {
+  std::string_view word;
+  double gigabits_a_lane;
+};
+// By the enum's order. What a lane is called, not its signalling rate: 4xHDR is sold as 200 Gb/s.
+constexpr std::array<SpeedRow, 10> kSpeeds = {{{"none", 0},
+                                               {"SDR", 2.5},
+                                               {"DDR", 5},
+                                               {"QDR", 10},
+                                               {"FDR10", 10},
+                                               {"FDR", 14},
+                                               {"EDR", 25},
+                                               {"HDR", 50},
+                                               {"NDR", 100},
+                                               {"XDR", 200}}};
+
+const SpeedRow& row_of(IbSpeed speed) { return kSpeeds[static_cast<std::size_t>(speed)]; }
+
+}  // namespace
+
+std::string_view word(IbSpeed speed) { return row_of(speed).word; }
+
+std::string_view word(IbState state) {
+  constexpr std::array<std::string_view, 5> kWords = {"not said", "DOWN", "INIT", "ARMED", "ACTIVE"};
+  return kWords[static_cast<std::size_t>(state)];
+}
+
+std::string_view word(IbManagerState state) {
+  constexpr std::array<std::string_view, 4> kWords = {"NOTACTIVE", "DISCOVERING", "STANDBY", "MASTER"};
+  return kWords[static_cast<std::size_t>(state)];
+}
+
+std::optional<IbSpeed> ib_speed(std::string_view name) {
+  for (std::size_t i = 1; i < kSpeeds.size(); ++i)
+    if (kSpeeds[i].word == name) return static_cast<IbSpeed>(i);
+  return std::nullopt;
+}
+
+std::string IbLink::to_text() const {
+  return width == 0 ? "no link" : fmt::format("{}x{}", width, word(speed));
+}
+
+std::optional<IbLink> IbLink::parse(std::string_view text) {
+  const std::size_t x = text.find('x');
+  if (x == std::string_view::npos) return std::nullopt;
+  const auto lanes = parse_number<int>(text.substr(0, x));
+  const auto speed = ib_speed(text.substr(x + 1));
+  const bool known = lanes && (*lanes == 1 || *lanes == 2 || *lanes == 4 || *lanes == 8 || *lanes == 12);
+  if (!known || !speed) return std::nullopt;
+  return IbLink{*lanes, *speed};
+}
+
+double IbLink::gigabits() const { return width * row_of(speed).gigabits_a_lane; }
+
+std::string guid_text(std::uint64_t guid) { return fmt::format("0x{:016x}", guid); }
+
+void tell_apart(IbFabric& fabric) {
+  std::unordered_map<std::string_view, int> count;
+  for (const IbNode& node : fabric.nodes) ++count[node.description];
+  for (IbNode& node : fabric.nodes)
+    if (!node.description.empty() && count[node.description] > 1)
+      node.label = fmt::format("{} ({})", node.description, guid_text(node.guid));
+}
+
+std::string name_of(const IbNode& node) {
+  if (!node.label.empty()) return node.label;
+  return node.description.empty() ? guid_text(node.guid) : node.description;
+}
+
+std::string host_of(const IbNode& node) {
+  const auto parts = words(node.description);
+  return parts.empty() ? guid_text(node.guid) : std::string(parts.front());
+}
+
+std::string device_of(const IbNode& node) {
+  const auto parts = words(node.description);
+  return parts.size() < 2 ? std::string() : std::string(parts[1]);
+}
+
+std::string place_of(const IbFabric& fabric, const IbEnd& end) {
+  return fmt::format("port {} of {}", end.port, name_of(fabric.at(end)));
+}
+
+void join(IbFabric& fabric, const IbEnd& one, const IbEnd& other) {
+  fabric.port(one).peer = other;
+  fabric.port(other).peer = one;
+}
+
+}  // namespace railbed
