@@ -1,6 +1,9 @@
 #include "campaign/technology_columns.h"
 
 #include <algorithm>
+#include <map>
+
+#include "hardware/part_model.h"
 
 namespace railbed {
 namespace {
@@ -24,12 +27,31 @@ void add_node(const std::string& node, const TechnologyStack& stack, const Facts
     same->nodes.push_back(node);
 }
 
-TechnologyStack expected_stack(const Node& node) {
+// What cluster.yaml says of a node: its parts, and what it expects where no part says it.
+std::vector<TechnologyStack> planned_stacks(const Cluster& cluster, const Node& node) {
   TechnologyStack stack;
-  stack.gpu = node.expect.gpu_model.value_or("");
   stack.os = node.expect.os.value_or("");
-  stack.gpus = node.expect.gpus;
-  return stack;
+  std::map<std::string, int> gpus;
+  for (const ClusterPart& part : cluster.parts) {
+    if (!part.nodes.empty() && std::ranges::find(part.nodes, node.name) == part.nodes.end()) continue;
+    if (part.kind == PartKind::kServer) stack.processor = part.processor;
+    if (part.kind == PartKind::kGpu) gpus[part.model] += part.quantity;
+    if (part.kind != PartKind::kAdapter) continue;
+    const AdapterModel* model = find_adapter_model(part.model);
+    stack.adapters.push_back(model == nullptr ? part.model : std::string(model->nic));
+  }
+  if (gpus.empty()) {
+    stack.gpu = node.expect.gpu_model.value_or("");
+    stack.gpus = node.expect.gpus;
+    return {stack};
+  }
+  std::vector<TechnologyStack> stacks;
+  for (const auto& [model, count] : gpus) {
+    stacks.push_back(stack);
+    stacks.back().gpu = model;
+    stacks.back().gpus = count;
+  }
+  return stacks;
 }
 
 }  // namespace
@@ -39,7 +61,9 @@ std::vector<TechnologyColumn> technology_columns(const Evidence& evidence) {
   for (const auto& [name, facts] : evidence.nodes)
     for (const TechnologyStack& stack : stacks_of(facts)) add_node(name, stack, &facts, columns);
   for (const Node& node : evidence.cluster.nodes)
-    if (!evidence.nodes.contains(node.name)) add_node(node.name, expected_stack(node), nullptr, columns);
+    if (!evidence.nodes.contains(node.name))
+      for (const TechnologyStack& stack : planned_stacks(evidence.cluster, node))
+        add_node(node.name, stack, nullptr, columns);
   return columns;
 }
 

@@ -8,7 +8,8 @@
 
 namespace railbed {
 
-// Nodes with facts, by these; nodes without, by what cluster.yaml expects of them, where it says which GPU.
+// Nodes with facts, by these; nodes without, by what cluster.yaml says of them: their parts,
+// and what it expects.
 std::vector<TechnologyColumn> technology_columns(const Evidence& evidence);
 
 }  // namespace railbed

@@ -62,6 +62,12 @@ std::optional<int> x86_level(std::string_view model) {
 
 std::string_view processor_generation(std::string_view model) { return generation(model).name; }
 
+std::optional<int> pcie_generation(std::string_view model) {
+  if (model.find("E5-") == std::string_view::npos) return std::nullopt;
+  const auto version = xeon_version(model);
+  return version && *version <= 4 ? std::optional(3) : std::nullopt;
+}
+
 const LevelNeeded* level_needed(std::string_view os, int version) {
   for (const LevelNeeded& row : kLevels)
     if (row.os == os && version >= row.version) return &row;

@@ -12,6 +12,10 @@ std::optional<int> x86_level(std::string_view model);
 // "Ivy Bridge"; empty where the name does not tell.
 std::string_view processor_generation(std::string_view model);
 
+// Of its own PCIe lanes; nothing where the name does not tell. Xeon E5 of the first four versions has Gen3
+// (ark.intel.com).
+std::optional<int> pcie_generation(std::string_view model);
+
 // The level that an operating system (ID of os-release) asks for from a major version on.
 struct LevelNeeded {
   std::string_view os;
