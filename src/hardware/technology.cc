@@ -155,7 +155,7 @@ TechnologyCell gpudirect_of_facts(const Facts& facts) {
   if (routes.any())
     return cell(kYes,
                 fmt::format("open on this node, by {}", routes.dma_buf() ? "DMA-BUF" : "nvidia-peermem"),
-                "this node's facts (rules gpudirect.*)");
+                "this node's facts, as rule gpu.gpudirect-route reads them");
   const GpuDirectRow& row = gpudirect_remedy(facts);
   const std::string& why = routes.no_dma_buf.empty() ? routes.no_peer_memory : routes.no_dma_buf;
   return cell(row.possible ? kLimited : kNo,
