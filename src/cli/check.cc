@@ -2,13 +2,16 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "inventory/describe.h"
 #include "inventory/load.h"
+#include "verify/parts_fit.h"
 
 namespace railbed {
 namespace {
@@ -18,11 +21,37 @@ struct CheckOptions {
   bool json = false;
 };
 
+// "cluster.yaml:31: warning: …", as compilers say it.
+std::string fit_text(const Cluster& cluster, const std::vector<FitFinding>& findings) {
+  std::string text;
+  for (const FitFinding& one : findings)
+    text += printable(fmt::format("{}:{}: {}: {} [{}]", cluster.file, one.line,
+                                  enum_names(one.severity)[static_cast<std::size_t>(one.severity)],
+                                  one.message, one.source)) +
+            '\n';
+  return text;
+}
+
+int exit_code_of(const std::vector<FitFinding>& findings) {
+  const auto has = [&](FitSeverity severity) {
+    return std::ranges::any_of(findings, [&](const FitFinding& one) { return one.severity == severity; });
+  };
+  if (has(FitSeverity::kError)) return kExitFailures;
+  return has(FitSeverity::kWarning) ? kExitWarnings : kExitClean;
+}
+
 int run_check(const CheckOptions& options) {
   const auto cluster = load_cluster(options.file);
   if (!cluster) return report(cluster.error());
-  fmt::print("{}", options.json ? json::dump_pretty(json::encode(*cluster)) : describe(*cluster));
-  return kExitClean;
+  const auto findings = check_parts(*cluster);
+  if (options.json) {
+    json::Value document = json::encode(*cluster);
+    document["fit"] = json::encode(findings);
+    fmt::print("{}", json::dump_pretty(document));
+  } else {
+    fmt::print("{}{}{}", describe(*cluster), findings.empty() ? "" : "\n", fit_text(*cluster, findings));
+  }
+  return exit_code_of(findings);
 }
 
 }  // namespace
@@ -33,6 +62,8 @@ Action declare_check(CLI::App& app) {
   app.add_flag("--json", options->json, "print the cluster with every default filled in");
   app.footer(
       "\nEvery complaint comes with file:line:column and a caret; nothing is asked of any machine.\n"
+      "What was bought (`parts:`) is held against itself and against the rest: what does not fit is said with its\n"
+      "line. Exit codes: 0 clean, 1 warnings, 2 it does not fit, 64 not valid.\n"
       "The keys of a cluster.yaml: docs/reference/cluster-yaml.md, schema/cluster.schema.json.");
   return [options] { return run_check(*options); };
 }

@@ -22,6 +22,7 @@ struct Command {
   Action (*declare)(CLI::App& app);
 };
 
+Action declare_advise(CLI::App& app);
 Action declare_agent(CLI::App& app);
 Action declare_apply(CLI::App& app);
 Action declare_autoinstall(CLI::App& app);

@@ -27,6 +27,8 @@ constexpr Command kCommands[] = {
     {"init", "look at live hosts and write a first cluster.yaml", declare_init},
     {"hostkeys", "the nodes' ssh host keys, for comparing, and into known_hosts", declare_hostkeys},
     {"check", "validate a cluster.yaml and say what it describes", declare_check},
+    {"advise", "which of NVIDIA's technologies work on these nodes, with reasons and sources",
+     declare_advise},
     {"autoinstall", "what the installer of a bare machine reads", declare_autoinstall},
     {"facts", "what this machine is: everything the rules know, as text or JSON", declare_facts},
     {"fabric", "an InfiniBand subnet: its cables against a plan, its errors, its manager", declare_fabric},

@@ -44,6 +44,7 @@ std::string rule_words() {
 
 // What a bare word after this command may be; empty: a file.
 std::string argument_words(std::string_view command) {
+  if (command == "advise") return "matrix";
   if (command == "explain") return rule_words();
   if (command == "bench") return "tcp rdma ladder pairs storage train gpu collectives";
   if (command == "fabric") return "discover verify sm";

@@ -30,6 +30,7 @@ enum class From {
   kSecureBoot,  // shim brings mokutil along
   kDocker,      // where containers were started by it
   kPodman,
+  kLldpd,  // where it told of neighbours
 };
 
 struct Tool {
@@ -68,6 +69,7 @@ const std::vector<Tool>& tools() {
       {From::kSecureBoot, {"mokutil"}},
       {From::kDocker, {"docker"}},
       {From::kPodman, {"podman"}},
+      {From::kLldpd, {"lldpcli"}},
   };
   return kTools;
 }
@@ -132,6 +134,8 @@ bool has(const Facts& facts, From from, const std::string& command) {
       return facts.container.ok() && facts.container->runtime == "docker";
     case From::kPodman:
       return facts.container.ok() && facts.container->runtime == "podman";
+    case From::kLldpd:
+      return facts.net.lldp.ok();
   }
   return false;
 }

@@ -505,5 +505,34 @@ TEST(CollectShapers, WhatHoldsNothingBackIsNone) {
   EXPECT_FALSE(collect_shapers(*machine("")));
 }
 
+TEST(CollectLldp, HearsWhatSwitchesSay) {
+  const auto heard = collect_lldp(*machine(R"($ lldpcli -f json0 show neighbors details <<END
+{"lldp":[{"interface":[
+ {"name":"ens1","via":"LLDP","rid":"1","age":"0 day, 00:00:41",
+  "chassis":[{"id":[{"type":"mac","value":"9c:05:91:00:00:01"}],"name":[{"value":"leaf1"}]}],
+  "port":[{"id":[{"type":"ifname","value":"swp7"}],"ttl":[{"value":"120"}],"mfs":[{"value":"9216"}]}],
+  "unknown-tlvs":[{"unknown-tlv":[{"oui":"00,80,C2","subtype":"9","len":"1","value":"00"},
+                                  {"oui":"00,80,C2","subtype":"11","len":"2","value":"08,0A"}]}]},
+ {"name":"ens2","via":"CDPv2","chassis":[],"port":[]},
+ {"name":"../ens3","via":"LLDP","chassis":[],"port":[]},
+ {"name":"ens4","via":"LLDP","chassis":[{"id":[{"type":"mac","value":"9c:05:91:00:00:02"}]}],"port":[]}]}]}
+END
+)"));
+  ASSERT_TRUE(heard);
+  ASSERT_EQ(heard->size(), 2U);
+  EXPECT_EQ((*heard)[0].name, "leaf1");
+  EXPECT_EQ((*heard)[0].port, "swp7");
+  EXPECT_EQ((*heard)[0].max_frame, 9216);
+  EXPECT_EQ((*heard)[0].lossless, (std::vector<int>{1, 3}));
+  EXPECT_EQ((*heard)[1].interface, "ens4");
+  EXPECT_EQ((*heard)[1].max_frame, std::nullopt);
+  EXPECT_EQ((*heard)[1].lossless, std::nullopt);
+  const auto nobody =
+      collect_lldp(*machine("$ lldpcli -f json0 show neighbors details <<END\n{\"lldp\":[{}]}\nEND\n"));
+  ASSERT_TRUE(nobody);
+  EXPECT_TRUE(nobody->empty());
+  EXPECT_FALSE(collect_lldp(*machine("$ lldpcli -f json0 show neighbors details <<END\n[\nEND\n")));
+}
+
 }  // namespace
 }  // namespace railbed

@@ -223,6 +223,7 @@ Net collect_net(Host& host) {
   net.default_routes = collect_default_routes(host);
   net.vlans = collect_vlans(host);
   net.shapers = collect_shapers(host);
+  net.lldp = collect_lldp(host);
   net.interfaces = device_names(host, "/sys/class/net", kLongestInterface)
                        .parsed([&](const std::vector<std::string>& names) {
                          std::vector<NetInterface> interfaces;

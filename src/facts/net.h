@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -122,6 +123,24 @@ struct Vlan {
   }
 };
 
+// What the other end of a cable says of itself, as lldpd heard it. `lldpcli -f json0 show neighbors details`
+struct LldpNeighbour {
+  std::string interface;         // of this node
+  std::string chassis;           // its identifier, most often a MAC address
+  std::string name;              // of the switch: "leaf1"; empty: it does not say
+  std::string port;              // of the switch, as it calls it
+  std::optional<int> max_frame;  // bytes, header and checksum included (IEEE 802.3, Maximum Frame Size)
+  std::optional<std::vector<int>> lossless;  // priorities with PFC (IEEE 802.1Qaz, PFC Configuration)
+  static void fields(auto&& field) {
+    field("interface", &LldpNeighbour::interface);
+    field("chassis", &LldpNeighbour::chassis);
+    field("name", &LldpNeighbour::name);
+    field("port", &LldpNeighbour::port);
+    field("max_frame", &LldpNeighbour::max_frame);
+    field("lossless", &LldpNeighbour::lossless);
+  }
+};
+
 // A queue discipline that holds back what an interface sends. `tc -j qdisc show`
 struct Shaper {
   std::string interface;
@@ -167,6 +186,7 @@ struct Net {
   Reading<std::vector<std::string>> default_routes;  // interfaces of `ip -j route show default`
   Reading<std::vector<Vlan>> vlans;
   Reading<std::vector<Shaper>> shapers;
+  Reading<std::vector<LldpNeighbour>> lldp;  // absent where there is no lldpcli, unsupported where no lldpd
   // Of interfaces on PCI, IPoIB, bonds and VLANs. netplan, NetworkManager, systemd-networkd and ifupdown;
   // absent where none of their folders is there.
   Reading<std::vector<BootProfile>> at_boot;
@@ -175,12 +195,14 @@ struct Net {
     field("default_routes", &Net::default_routes);
     field("vlans", &Net::vlans);
     field("shapers", &Net::shapers);
+    field("lldp", &Net::lldp);
     field("at_boot", &Net::at_boot);
   }
 };
 
 Net collect_net(Host& host);
 Reading<std::vector<Shaper>> collect_shapers(Host& host);
+Reading<std::vector<LldpNeighbour>> collect_lldp(Host& host);
 Reading<std::vector<BootProfile>> collect_net_at_boot(Host& host, const Net& net);
 
 const NetInterface* find_interface(const Net& net, std::string_view name);

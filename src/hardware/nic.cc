@@ -1,6 +1,9 @@
 #include "hardware/nic.h"
 
 #include <algorithm>
+#include <string>
+
+#include "base/text.h"
 
 namespace railbed {
 namespace {
@@ -50,6 +53,23 @@ std::span<const NicModel> nic_models() { return kNics; }
 const NicModel* find_nic(std::uint16_t device) {
   const auto found = std::ranges::find(kNics, device, &NicModel::device);
   return found == std::end(kNics) ? nullptr : found;
+}
+
+const NicModel* find_nic_named(std::string_view text) {
+  // Without blanks and hyphens: "ConnectX-4 Lx" and "CX4Lx" are then "cx4lx".
+  const auto plain = [](std::string_view name) {
+    std::string small = lower(name);
+    std::erase_if(small, [](char c) { return c == ' ' || c == '-'; });
+    if (const std::size_t at = small.find("connectx"); at != std::string::npos) small.replace(at, 8, "cx");
+    return small;
+  };
+  const std::string wanted = plain(text);
+  const NicModel* best = nullptr;
+  for (const NicModel& row : kNics)
+    if (wanted.find(plain(row.name)) != std::string::npos &&
+        (best == nullptr || row.name.size() > best->name.size()))
+      best = &row;
+  return best;
 }
 
 std::span<const DroppedDriver> dropped_drivers() { return kDropped; }

@@ -27,6 +27,8 @@ struct NicModel {
 
 std::span<const NicModel> nic_models();
 const NicModel* find_nic(std::uint16_t device);
+// By its name as people write it: "ConnectX-4 Lx", "CX-4", "cx4"; the longest that stands in `text`.
+const NicModel* find_nic_named(std::string_view text);
 
 // The first major version of an operating system (ID of os-release) whose own kernel no longer drives an
 // adapter.

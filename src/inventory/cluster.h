@@ -191,6 +191,50 @@ struct Rail {
   }
 };
 
+// What was bought: a bill of materials, as far as it decides what fits.
+enum class PartKind { kSwitch, kCable, kServer, kAdapter, kGpu };
+constexpr auto enum_names(PartKind) {
+  return std::array<std::string_view, 5>{"switch", "cable", "server", "adapter", "gpu"};
+}
+enum class CableMedium { kPassive, kActive, kOptical };
+constexpr auto enum_names(CableMedium) {
+  return std::array<std::string_view, 3>{"passive", "active", "optical"};
+}
+
+struct ClusterPart {
+  PartKind kind = PartKind::kSwitch;
+  std::string name;   // of a switch
+  std::string model;  // as it is sold: "MCX455A-ECAT"
+  int quantity = 1;   // of adapters and GPUs in each node, of cables in all
+  std::optional<int> ports;
+  std::optional<BitRate> speed;  // of each port, or of the cable
+  std::optional<double> metres;
+  std::optional<CableMedium> medium;
+  std::string processor;
+  std::optional<int> pcie;         // generation of the slot, or of all slots of a server
+  std::optional<int> lanes;        // wired to the slot
+  std::optional<int> slot_watts;   // that the slot gives and no connector beside it
+  std::vector<std::string> rails;  // empty: all
+  std::vector<std::string> nodes;  // empty: all
+  int line = 0;                    // of the file; for complaints alone
+  static void fields(auto&& field) {
+    field("kind", &ClusterPart::kind);
+    field("name", &ClusterPart::name);
+    field("model", &ClusterPart::model);
+    field("quantity", &ClusterPart::quantity);
+    field("ports", &ClusterPart::ports);
+    field("speed", &ClusterPart::speed);
+    field("metres", &ClusterPart::metres);
+    field("medium", &ClusterPart::medium);
+    field("processor", &ClusterPart::processor);
+    field("pcie", &ClusterPart::pcie);
+    field("lanes", &ClusterPart::lanes);
+    field("slot_watts", &ClusterPart::slot_watts);
+    field("rails", &ClusterPart::rails);
+    field("nodes", &ClusterPart::nodes);
+  }
+};
+
 struct Cluster {
   std::string name;
   std::string file;        // where it was read from
@@ -198,6 +242,7 @@ struct Cluster {
   BmcAccess bmc;
   std::vector<Node> nodes;
   std::vector<Rail> rails;
+  std::vector<ClusterPart> parts;
   static void fields(auto&& field) {
     field("name", &Cluster::name);
     field("file", &Cluster::file);
@@ -205,6 +250,7 @@ struct Cluster {
     field("bmc", &Cluster::bmc);
     field("nodes", &Cluster::nodes);
     field("rails", &Cluster::rails);
+    field("parts", &Cluster::parts);
   }
 };
 

@@ -49,6 +49,43 @@ cluster.yaml:6:25: unknown key "adress"; there are name, ssh, local, bmc, expect
 )");
 }
 
+TEST(Complaints, PartsThatNobodySells) {
+  EXPECT_EQ(complaints(R"(nodes: [vm1]
+parts:
+  switches: [{ports: 0, rails: rail0}]
+  cables:
+    - {model: x, quantity: 2, length: 2 feet, medium: glas}
+  adapters: [{model: y, slot: 8, nodes: vm2}]
+  gpu: []
+)"),
+            R"(
+cluster.yaml:6:14: this switch has no "model"
+    switches: [{ports: 0, rails: rail0}]
+               ^~~~~~
+cluster.yaml:6:22: "ports" must be a number of ports from 1 to 4096
+    switches: [{ports: 0, rails: rail0}]
+                       ^
+cluster.yaml:6:32: unknown rail "rail0"
+    switches: [{ports: 0, rails: rail0}]
+                                 ^~~~~
+cluster.yaml:8:39: "length" must be a length, as in "2 m"
+      - {model: x, quantity: 2, length: 2 feet, medium: glas}
+                                        ^~~~~~
+cluster.yaml:8:55: unknown medium "glas"; there are passive, active, optical
+      - {model: x, quantity: 2, length: 2 feet, medium: glas}
+                                                        ^~~~
+cluster.yaml:9:31: "slot" must be the slot's lanes, as in "x8"
+    adapters: [{model: y, slot: 8, nodes: vm2}]
+                                ^
+cluster.yaml:9:41: unknown node "vm2", did you mean "vm1"?
+    adapters: [{model: y, slot: 8, nodes: vm2}]
+                                          ^~~
+cluster.yaml:10:3: unknown key "gpu", did you mean "gpus"?
+    gpu: []
+    ^~~
+)");
+}
+
 TEST(Complaints, ConfigurationThatNoNodeCouldHave) {
   EXPECT_EQ(complaints(R"(configure: {console: tty1, console_rate: 1200, pfc_priority: 8, user: "Ops; rm"}
 nodes: [vm1]

@@ -35,6 +35,23 @@ std::string describe(const Rail& rail) {
   return join(parts);
 }
 
+// "1 switch, 3 cables, 3 servers, 3 adapters, 5 GPUs"
+std::string describe_parts(const Cluster& cluster) {
+  static constexpr std::string_view kThings[] = {"switch", "cable", "server", "adapter", "GPU"};
+  std::size_t counts[std::size(kThings)] = {};
+  for (const ClusterPart& part : cluster.parts) {
+    const bool inside = part.kind != PartKind::kSwitch && part.kind != PartKind::kCable;
+    const std::size_t nodes = !inside ? 1 : part.nodes.empty() ? cluster.nodes.size() : part.nodes.size();
+    counts[static_cast<std::size_t>(part.kind)] += nodes * static_cast<std::size_t>(part.quantity);
+  }
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < std::size(kThings); ++i)
+    if (counts[i] > 0)
+      parts.push_back(i == 0 && counts[i] > 1 ? fmt::format("{} switches", counts[i])
+                                              : counted(counts[i], kThings[i]));
+  return join(parts);
+}
+
 std::string describe(const Expectations& expect) {
   std::vector<std::string> parts;
   if (expect.gpus) parts.push_back(counted(static_cast<std::size_t>(*expect.gpus), "GPU"));
@@ -99,6 +116,7 @@ std::string describe(const Cluster& cluster) {
   for (const Node& node : cluster.nodes) names.push_back(node.name);
   rows.emplace_back("nodes", shortened(fold_hostlist(names)));
   for (const Rail& rail : cluster.rails) rows.emplace_back(rail.name, describe(rail));
+  if (!cluster.parts.empty()) rows.emplace_back("parts", describe_parts(cluster));
   const std::vector<Kind> kinds = kinds_of(cluster);
   for (std::size_t i = 0; i < std::min(kinds.size(), kKinds); ++i)
     rows.emplace_back(

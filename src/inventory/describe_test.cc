@@ -29,6 +29,7 @@ TEST(Describe, NamesNodesThatDiffer) {
 infiniband-trio: 3 nodes, 1 rail
   nodes     r720, r730-a, r730-b
   ib        infiniband switch, 40.0 Gb/s, MTU 4092, 10.10.10.0/24, 3 ports on ib0
+  parts     1 switch, 3 cables, 3 servers, 3 adapters, 5 GPUs
   expected  rhel 9, 128 GiB of memory, at least 90 % of each ceiling: r720
   expected  rhel 10.1, 256 GiB of memory, at least 90 % of each ceiling: r730-a
   expected  rhel 10.1, 768 GiB of memory, at least 90 % of each ceiling: r730-b

@@ -20,7 +20,7 @@ std::span<const KeyTable> all_key_tables() {
   static const std::vector<KeyTable> tables = {
       {"cluster",
        {"railbed", "cluster", "ssh", "bmc", "fabric", "topology", "mtu", "speed", "vlan", "rdma_driver",
-        "expect", "configure", "nodes", "rails"},
+        "expect", "configure", "nodes", "rails", "parts"},
        {"railbed", "cluster", "nodes"}},
       {"ssh", {"config", "user"}, {}},
       {"bmc", names_of<BmcAccess>(), {}},
@@ -32,6 +32,12 @@ std::span<const KeyTable> all_key_tables() {
         "first_address", "nodes", "ports"},
        {"name"}},
       {"port", {"interface", "address"}, {}},
+      {"parts", {"switches", "cables", "servers", "adapters", "gpus"}, {}},
+      {"switch", {"name", "model", "ports", "speed", "rails"}, {"model"}},
+      {"cable", {"model", "quantity", "speed", "length", "medium", "rails"}, {"model", "quantity"}},
+      {"server", {"nodes", "model", "processor", "pcie"}, {"model"}},
+      {"adapter", {"nodes", "model", "quantity", "slot", "pcie"}, {"model"}},
+      {"gpu", {"nodes", "model", "quantity", "slot", "pcie", "slot_watts"}, {"model"}},
   };
   return tables;
 }

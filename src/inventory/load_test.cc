@@ -289,6 +289,33 @@ TEST(Write, KeepsAConfiguration) {
   EXPECT_EQ(as_json(read(written)), as_json(cluster)) << written;
 }
 
+TEST(Write, KeepsParts) {
+  const Cluster cluster = read(R"(railbed: 1
+cluster: lab
+fabric: infiniband
+nodes: [n1, n2, n4, m1]
+rails: [{name: a, interface: ib0}, {name: b, interface: ib1}]
+parts:
+  gpus:
+    - {nodes: "n[1-2]", model: "Tesla: P4", quantity: 2, slot: x8, pcie: 3, slot_watts: 75}
+  cables:
+    - {model: x, quantity: 1, speed: 40 Gb/s, length: 50 cm, medium: active, rails: [a, b]}
+  switches:
+    - {name: sw, model: y, ports: 8, speed: 40 Gb/s, rails: a}
+  servers:
+    - {nodes: [n1, m1], model: z, processor: Xeon E5-2697 v2, pcie: 3}
+)");
+  ASSERT_EQ(cluster.parts.size(), 4U);
+  EXPECT_EQ(cluster.parts[0].kind, PartKind::kSwitch);
+  EXPECT_EQ(cluster.parts[0].rails, std::vector<std::string>{"a"});
+  EXPECT_EQ(cluster.parts[0].line, 12);
+  EXPECT_EQ(cluster.parts[1].metres, 0.5);
+  EXPECT_EQ(cluster.parts[2].nodes, (std::vector<std::string>{"n1", "m1"}));
+  EXPECT_EQ(cluster.parts[3].lanes, 8);
+  const std::string written = write_cluster(cluster);
+  EXPECT_EQ(as_json(read(written)), as_json(cluster)) << written;
+}
+
 // The names that a JSON Schema object describes.
 std::vector<std::string> property_names(const json::Value& object) {
   std::vector<std::string> names;

@@ -75,6 +75,13 @@ struct RawRail {
   bool misread = false;  // something of it was complained of: what is missing now is no news
 };
 
+struct RawPart {
+  Spot spot;
+  ClusterPart values;  // all but rails and nodes
+  std::vector<Raw<std::string>> rails;
+  std::vector<RawPattern> nodes;
+};
+
 struct RawCluster {
   std::string name;
   std::string ssh_config;
@@ -86,6 +93,7 @@ struct RawCluster {
   std::vector<RawNode> nodes;
   bool nodes_misread = false;
   std::vector<RawRail> rails;
+  std::vector<RawPart> parts;
 };
 
 // What the kernel takes for an interface (dev_valid_name in net/core/dev.c), of visible characters.

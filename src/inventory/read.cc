@@ -245,15 +245,19 @@ RawRail ClusterReader::read_rail(const YamlValue& value) {
       rail.first_address = parsed(at, item, IpAddress::parse, "an IP address");
     } else if (key == "ports") {
       read_ports(at, item, rail);
-    } else if (item.kind == ValueKind::kList) {
-      for (const YamlValue& one : item.items)
-        if (auto nodes = pattern(key, at.spot, one)) rail.nodes.push_back(std::move(*nodes));
-    } else if (auto nodes = pattern(key, at.spot, item)) {
-      rail.nodes.push_back(std::move(*nodes));
+    } else {
+      read_patterns(at, item, rail.nodes);
     }
   });
   rail.misread = complaints_.count() > before;
   return rail;
+}
+
+void ClusterReader::read_patterns(const YamlKey& at, const YamlValue& value,
+                                  std::vector<RawPattern>& patterns) {
+  const std::vector<YamlValue> one = {value};
+  for (const YamlValue& item : value.kind == ValueKind::kList ? value.items : one)
+    if (auto read = pattern(at.text, at.spot, item)) patterns.push_back(std::move(*read));
 }
 
 void ClusterReader::read_ports(const YamlKey& at, const YamlValue& value, RawRail& rail) {
@@ -303,6 +307,8 @@ RawCluster ClusterReader::read(const YamlValue& root) {
       cluster.configure = read_configure(at, value);
     } else if (key == "nodes") {
       read_nodes(at, value, cluster);
+    } else if (key == "parts") {
+      cluster.parts = read_parts(at, value);
     } else {
       cluster.rails = read_rails(at, value);
     }

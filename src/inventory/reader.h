@@ -62,6 +62,9 @@ class ClusterReader {
   std::vector<RawRail> read_rails(const YamlKey& at, const YamlValue& value);
   RawRail read_rail(const YamlValue& value);
   void read_ports(const YamlKey& at, const YamlValue& value, RawRail& rail);
+  std::vector<RawPart> read_parts(const YamlKey& at, const YamlValue& value);
+  RawPart read_part(PartKind kind, const YamlValue& value);
+  void read_patterns(const YamlKey& at, const YamlValue& value, std::vector<RawPattern>& patterns);
 
   Complaints& complaints_;
 };

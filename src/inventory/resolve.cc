@@ -26,6 +26,7 @@ namespace {
 constexpr std::size_t kMaxNodes = 100'000;
 constexpr std::size_t kMaxRails = 256;
 constexpr std::size_t kMaxPorts = 250'000;
+constexpr std::size_t kMaxParts = 10'000;
 constexpr int kMaxIpoibMtu = 65520;  // connected mode; Documentation/infiniband/ipoib.rst
 
 // RFC 1123 names, and the underscore that people use all the same. They end up in ssh's words and in paths.
@@ -104,6 +105,7 @@ class Resolver {
   bool check_address(const Rail& rail, const IpAddress& address, Spot spot, const std::string& origin);
   void check_rail(const RawRail& raw, const Rail& rail);
   void check_against_other_rails();
+  void add_part(const RawPart& raw);
   void check_pair(std::size_t earlier, std::size_t later, const std::string& node, bool same_interface);
 
   const RawCluster& raw_;
@@ -115,6 +117,7 @@ class Resolver {
   std::unordered_map<std::string, Spot> bmc_spots_;
   std::unordered_map<IpAddress, Spot, AddressHash> address_spots_;
   std::size_t ports_ = 0;
+  std::size_t parts_nodes_ = 0;
   bool nodes_misread_ = false;  // then an unknown node is no news
 };
 
@@ -437,6 +440,27 @@ void Resolver::check_against_other_rails() {
   }
 }
 
+void Resolver::add_part(const RawPart& raw) {
+  ClusterPart part = raw.values;
+  for (const RawPattern& pattern : raw.nodes)
+    for (const std::size_t index : nodes_of(pattern)) part.nodes.push_back(cluster_.nodes[index].name);
+  for (const Raw<std::string>& rail : raw.rails) {
+    if (find_rail(cluster_, rail.value) != nullptr) {
+      part.rails.push_back(rail.value);
+      continue;
+    }
+    std::vector<std::string_view> names;
+    for (const Rail& one : cluster_.rails) names.push_back(one.name);
+    const auto meant = closest(rail.value, names);
+    complain(rail.spot, fmt::format("unknown rail \"{}\"{}", rail.value,
+                                    meant ? fmt::format(", did you mean \"{}\"?", *meant) : ""));
+  }
+  parts_nodes_ += part.nodes.size();
+  if (parts_nodes_ > kMaxPorts)
+    return complain(raw.spot, fmt::format("parts name more than {} nodes", kMaxPorts));
+  cluster_.parts.push_back(std::move(part));
+}
+
 Cluster Resolver::resolve() {
   cluster_.name = raw_.name;
   nodes_misread_ = raw_.nodes_misread;
@@ -450,6 +474,10 @@ Cluster Resolver::resolve() {
   if (cluster_.nodes.empty()) return std::move(cluster_);
   for (std::size_t i = 0; i < std::min(raw_.rails.size(), kMaxRails); ++i) add_rail(raw_.rails[i]);
   check_against_other_rails();
+  if (raw_.parts.size() > kMaxParts)
+    complain(raw_.parts[kMaxParts].spot, fmt::format("more than {} parts", kMaxParts));
+  for (std::size_t i = 0; i < std::min(raw_.parts.size(), kMaxParts); ++i) add_part(raw_.parts[i]);
+  std::ranges::stable_sort(cluster_.parts, {}, &ClusterPart::kind);  // as write_cluster() lists them
   return std::move(cluster_);
 }
 

@@ -288,6 +288,51 @@ std::string rail_text(const Cluster& cluster, const Rail& rail, const Settings& 
   return text + ports_text(rail);
 }
 
+// Names in order as patterns: one where they fold into one, more between brackets.
+std::string patterns_text(const std::vector<std::string>& names) {
+  std::vector<HostlistFold> folds;
+  for (const std::string& name : names)
+    if (folds.empty() || !folds.back().add(name)) folds.emplace_back().add(name);
+  std::vector<std::string> patterns;
+  for (const HostlistFold& fold : folds) patterns.push_back(fold.pattern());
+  return patterns.size() == 1 ? in_quotes(patterns.front()) : text_of(patterns);
+}
+
+std::string part_text(const ClusterPart& part) {
+  Settings settings;
+  const auto add = [&](std::string_view key, const auto& value) {
+    if (value) settings.emplace_back(key, text_of(*value));
+  };
+  const bool inside = part.kind != PartKind::kSwitch && part.kind != PartKind::kCable;
+  if (inside && !part.nodes.empty()) settings.emplace_back("nodes", patterns_text(part.nodes));
+  if (!part.name.empty()) settings.emplace_back("name", in_quotes(part.name));
+  settings.emplace_back("model", in_quotes(part.model));
+  if (part.quantity != 1 || part.kind == PartKind::kCable)
+    settings.emplace_back("quantity", text_of(part.quantity));
+  add("ports", part.ports);
+  add("speed", part.speed);
+  if (part.metres) settings.emplace_back("length", fmt::format("{} m", *part.metres));
+  add("medium", part.medium);
+  if (!part.processor.empty()) settings.emplace_back("processor", in_quotes(part.processor));
+  if (part.lanes) settings.emplace_back("slot", fmt::format("x{}", *part.lanes));
+  add("pcie", part.pcie);
+  add("slot_watts", part.slot_watts);
+  if (!part.rails.empty()) settings.emplace_back("rails", text_of(part.rails));
+  return "    - " + flow(settings) + "\n";
+}
+
+std::string parts_text(const std::vector<ClusterPart>& parts) {
+  static constexpr std::string_view kListNames[] = {"switches", "cables", "servers", "adapters", "gpus"};
+  std::string text = "\nparts:\n";
+  for (std::size_t kind = 0; kind < std::size(kListNames); ++kind) {
+    std::string list;
+    for (const ClusterPart& part : parts)
+      if (static_cast<std::size_t>(part.kind) == kind) list += part_text(part);
+    if (!list.empty()) text += fmt::format("  {}:\n{}", kListNames[kind], list);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string_view, std::string>> settings_of(const Expectations& expect) {
@@ -342,6 +387,7 @@ std::string write_cluster(const Cluster& cluster, const std::vector<std::string>
   text += "\n" + nodes_text(cluster, user, own);
   if (!cluster.rails.empty()) text += "\nrails:\n";
   for (const Rail& rail : cluster.rails) text += rail_text(cluster, rail, common_link);
+  if (!cluster.parts.empty()) text += parts_text(cluster.parts);
   return text;
 }
 

@@ -15,6 +15,7 @@ std::span<const Rule> upkeep_rules();        // the next boot
 std::span<const Rule> after_reboot_rules();  // what railbed changed, after a boot
 std::span<const Rule> reach_rules();         // the firewall, names
 std::span<const Rule> vlan_rules();          // rails on VLANs
+std::span<const Rule> lldp_rules();          // what switches say of a rail's cables
 std::span<const Rule> shaper_rules();        // queue disciplines that hold rails back
 std::span<const Rule> interrupt_rules();     // cores that serve adapters
 std::span<const Rule> bmc_rules();           // what BMCs show of nodes, and themselves

@@ -1,0 +1,132 @@
+#include "hardware/gpu_product.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/text.h"
+
+namespace railbed {
+namespace {
+
+using enum GpuArchitecture;
+using enum GpuMarket;
+
+constexpr NvlinkWay kNoLink = NvlinkWay::kNone;
+constexpr NvlinkWay kBridged = NvlinkWay::kBridge;
+constexpr NvlinkWay kOnBoard = NvlinkWay::kBoard;
+constexpr NvlinkWay kSwitched = NvlinkWay::kSwitch;
+constexpr int kNever = 0;
+
+constexpr GpuProduct kProducts[] = {
+    {"K10", kKepler, 30, kDataCentre, 8, 225, kNoLink, 0, kNever, false},
+    {"K20", kKepler, 35, kDataCentre, 5, 225, kNoLink, 0, kNever, false},
+    {"K20X", kKepler, 35, kDataCentre, 6, 235, kNoLink, 0, kNever, false},
+    {"K40", kKepler, 35, kDataCentre, 12, 235, kNoLink, 0, kNever, false},
+    {"K80", kKepler, 37, kDataCentre, 24, 300, kNoLink, 0, kNever, false},
+    {"M4", kMaxwell, 52, kDataCentre, 4, 75, kNoLink, 0, kNever, false},
+    {"M40", kMaxwell, 52, kDataCentre, 0, 250, kNoLink, 0, kNever, false},
+    {"M60", kMaxwell, 52, kDataCentre, 16, 300, kNoLink, 0, 16, false},
+    {"P4", kPascal, 61, kDataCentre, 8, 75, kNoLink, 0, 16, false},
+    {"P40", kPascal, 61, kDataCentre, 24, 250, kNoLink, 0, 16, false},
+    {"P100", kPascal, 60, kDataCentre, 16, 250, kNoLink, 0, 16, false},
+    {"P100-SXM2", kPascal, 60, kDataCentre, 16, 300, kOnBoard, 0, 16, false},
+    {"V100", kVolta, 70, kDataCentre, 0, 250, kNoLink, 0, 19, false},
+    {"V100-SXM2", kVolta, 70, kDataCentre, 0, 300, kOnBoard, 0, 19, false},
+    {"V100-SXM3", kVolta, 70, kDataCentre, 32, 350, kSwitched, 0, 19, false},
+    {"T4", kTuring, 75, kDataCentre, 16, 70, kNoLink, 0, kVgpuStill, false},
+    {"Quadro RTX", kTuring, 75, kWorkstation, 0, 0, kBridged, 0, 19, true},
+    {"A100", kAmpere, 80, kDataCentre, 0, 300, kBridged, 7, kVgpuStill, false},
+    {"A100-SXM", kAmpere, 80, kDataCentre, 0, 400, kSwitched, 7, kVgpuStill, true},
+    {"A30", kAmpere, 80, kDataCentre, 24, 165, kBridged, 4, kVgpuStill, false},
+    {"A2", kAmpere, 86, kDataCentre, 16, 60, kNoLink, 0, kVgpuStill, false},
+    {"A10", kAmpere, 86, kDataCentre, 24, 150, kNoLink, 0, kVgpuStill, false},
+    {"A16", kAmpere, 86, kDataCentre, 64, 250, kNoLink, 0, kVgpuStill, false},
+    {"A40", kAmpere, 86, kDataCentre, 48, 300, kBridged, 0, kVgpuStill, false},
+    {"RTX A", kAmpere, 86, kWorkstation, 0, 0, kBridged, 0, kVgpuStill, true},
+    {"L4", kAda, 89, kDataCentre, 24, 72, kNoLink, 0, kVgpuStill, false},
+    {"L40", kAda, 89, kDataCentre, 48, 300, kNoLink, 0, kVgpuStill, false},
+    {"L40S", kAda, 89, kDataCentre, 48, 350, kNoLink, 0, kVgpuStill, false},
+    {"RTX 2000 Ada", kAda, 89, kWorkstation, 16, 70, kNoLink, 0, kNever, false},
+    {"RTX 4000 Ada", kAda, 89, kWorkstation, 20, 130, kNoLink, 0, kNever, false},
+    {"RTX 4000 SFF Ada", kAda, 89, kWorkstation, 20, 70, kNoLink, 0, kNever, false},
+    {"RTX 5000 Ada", kAda, 89, kWorkstation, 32, 250, kNoLink, 0, kVgpuStill, false},
+    {"RTX 6000 Ada", kAda, 89, kWorkstation, 48, 300, kNoLink, 0, kVgpuStill, false},
+    {"H100", kHopper, 90, kDataCentre, 80, 350, kBridged, 7, kVgpuStill, false},
+    {"H100 NVL", kHopper, 90, kDataCentre, 94, 400, kBridged, 7, kVgpuStill, false},
+    {"H100 80GB HBM3", kHopper, 90, kDataCentre, 80, 700, kSwitched, 7, kVgpuStill, false},
+    {"H20", kHopper, 90, kDataCentre, 96, 0, kSwitched, 7, kVgpuStill, false},
+    {"H200", kHopper, 90, kDataCentre, 141, 700, kSwitched, 7, kVgpuStill, false},
+    {"H200 NVL", kHopper, 90, kDataCentre, 141, 600, kBridged, 7, kVgpuStill, false},
+    {"GH200", kHopper, 90, kDataCentre, 96, 0, kNoLink, 7, kVgpuStill, false},
+    {"B200", kBlackwell, 100, kDataCentre, 180, 1000, kSwitched, 7, kVgpuStill, false},
+    {"GB200", kBlackwell, 100, kDataCentre, 186, 0, kSwitched, 7, kNever, false},
+    {"B300", kBlackwell, 103, kDataCentre, 0, 0, kSwitched, 7, kVgpuStill, false},
+    {"GB300", kBlackwell, 103, kDataCentre, 0, 0, kSwitched, 7, kNever, false},
+    {"RTX PRO 6000", kBlackwell, 120, kWorkstation, 96, 600, kNoLink, 4, kVgpuStill, false},
+    {"RTX PRO", kBlackwell, 120, kWorkstation, 0, 0, kNoLink, 0, kNever, false},
+    {"GB10", kBlackwell, 121, kUnified, 128, 0, kNoLink, 0, kNever, false},
+    {"GTX 9", kMaxwell, 52, kGeForce, 0, 0, kNoLink, 0, kNever, true},
+    {"GTX 10", kPascal, 61, kGeForce, 0, 0, kNoLink, 0, kNever, true},
+    {"GTX 16", kTuring, 75, kGeForce, 0, 0, kNoLink, 0, kNever, true},
+    {"RTX 20", kTuring, 75, kGeForce, 0, 0, kNoLink, 0, kNever, true},
+    {"RTX 30", kAmpere, 86, kGeForce, 0, 0, kNoLink, 0, kNever, true},
+    {"RTX 40", kAda, 89, kGeForce, 0, 0, kNoLink, 0, kNever, true},
+    {"RTX 50", kBlackwell, 120, kGeForce, 0, 0, kNoLink, 0, kNever, true},
+};
+
+bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
+
+// "P4" stands in "tesla p4" and in "p4-8q", not in "p40"; "k20" stands in "k20m".
+bool stands_in(std::string_view model, std::string_view name, bool series) {
+  for (std::size_t at = model.find(name); at != std::string_view::npos; at = model.find(name, at + 1)) {
+    const char before = at == 0 ? ' ' : model[at - 1];
+    const std::size_t end = at + name.size();
+    const char after = end < model.size() ? model[end] : ' ';
+    if (!is_letter(before) && !is_digit(before) && (series || !is_digit(after))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool GpuProduct::has_tensor_cores() const {
+  // A GTX 16 is Turing without them (Turing tuning guide; GTX 1660 data sheet).
+  return architecture >= kVolta && name != "GTX 16";
+}
+
+std::span<const GpuProduct> gpu_products() { return kProducts; }
+
+const GpuProduct* find_gpu_product(std::string_view model) {
+  const std::string small = lower(model);
+  const GpuProduct* best = nullptr;
+  for (const GpuProduct& row : kProducts)
+    if ((best == nullptr || row.name.size() > best->name.size()) &&
+        stands_in(small, lower(row.name), row.series))
+      best = &row;
+  return best;
+}
+
+CudaSupport cuda_support(const GpuProduct& product) {
+  switch (product.architecture) {
+    case kKepler:
+      return product.capability < 35 ? CudaSupport{"6.0", "10.2", 470} : CudaSupport{"6.0", "11.8", 470};
+    case kMaxwell:
+      return {"6.5", "12.9", 580};
+    case kPascal:
+      return {"8.0", "12.9", 580};
+    case kVolta:
+      return {"9.0", "12.9", 580};
+    case kTuring:
+      return {"10.0", "", 0};
+    case kAmpere:
+      return {product.capability == 80 ? "11.0" : "11.1", "", 0};
+    case kAda:
+    case kHopper:
+      return {"11.8", "", 0};
+    case kBlackwell:
+      return {product.capability == 100 || product.capability == 120 ? "12.8" : "12.9", "", 0};
+  }
+  return {"", "", 0};
+}
+
+}  // namespace railbed
