@@ -86,6 +86,7 @@ class ToldDoor : public MadDoor {
       if (!next) return std::nullopt;
       at = next;
     }
+    if (attribute == 0x15 && modifier > told_.at(at).last_port()) return std::nullopt;
     if (attribute == 0x11) store_node(answer, told_.at(at), at.port);
     if (attribute == 0x15) store_port(answer, told_.port(IbEnd{at.node, modifier}), at == start_);
     if (attribute == 0x20) store(answer, 16, 5, 0x00000009'53);

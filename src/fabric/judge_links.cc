@@ -119,6 +119,9 @@ class Links {
     const IbLink a = fabric_.port(cable.one).supported, b = fabric_.port(cable.other).supported;
     if (a.width > 0 && b.width > 0)
       offer({std::min({a.width, b.width, kUsualWidth}), std::min(a.speed, b.speed)}, "which both ends can");
+    // Two lanes are what a splitter gives each of its ends; one is never meant.
+    else if (fabric_.port(cable.one).active.width == 1)
+      offer({kUsualWidth, {}}, "as the cables that are sold have");
     if (const auto usual = usual_.find(kind_of(layout_, cable)); usual != usual_.end())
       offer(usual->second, "as most cables of its kind");
     return best;

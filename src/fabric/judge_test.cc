@@ -212,6 +212,15 @@ TEST(JudgeFabric, NarrowSlowAndUnequalLinks) {
   EXPECT_THAT(red(planned(fabric)), ElementsAre(HasSubstr("fabric.asymmetry")));
 }
 
+TEST(JudgeFabric, OneLaneIsNarrowWhateverElseIsKnown) {
+  IbFabric fabric = fat_tree({1, 2, 0});
+  for (const IbEnd& end : {IbEnd{0, 1}, IbEnd{1, 1}}) {
+    fabric.port(end).supported = {};
+    fabric.port(end).active = {1, IbSpeed::kSdr};
+  }
+  EXPECT_THAT(red(unplanned(fabric)), ElementsAre(HasSubstr("runs on 1 of 4 lanes")));
+}
+
 TEST(JudgeFabric, WhatBothEndsCanIsWanted) {
   IbFabric fabric = fat_tree({1, 2, 0});
   for (const IbEnd& end : {IbEnd{0, 1}, IbEnd{1, 1}}) {

@@ -361,7 +361,8 @@ class PartsJudge {
   }
 
   static std::pair<std::string, int> system_of(const Node& node) {
-    const auto said = words(node.expect.os.value_or(""));
+    const std::string os = node.expect.os.value_or("");
+    const auto said = words(os);
     if (said.size() < 2) return {};
     return {lower(said[0]), parse_number<int>(split(said[1], '.').front()).value_or(0)};
   }
