@@ -50,7 +50,7 @@ std::vector<std::string_view> lines(std::string_view text) {
   auto found = split(text, '\n');
   if (!found.empty() && found.back().empty()) found.pop_back();
   for (auto& line : found)
-    if (line.ends_with('\r')) line.remove_suffix(1);
+    while (line.ends_with('\r')) line.remove_suffix(1);
   return found;
 }
 

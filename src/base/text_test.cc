@@ -13,6 +13,7 @@ TEST(Text, TrimsSplitsAndCutsLines) {
   EXPECT_EQ(split("a,,b", ',').size(), 3u);
   EXPECT_EQ(words(" a\t b  ").size(), 2u);
   EXPECT_EQ(lines("a\r\nb\n"), (std::vector<std::string_view>{"a", "b"}));
+  EXPECT_EQ(lines("a\r\r\n\r\nb\r"), (std::vector<std::string_view>{"a", "", "b"}));
 }
 
 TEST(Text, ParsesWholeNumbersOnly) {

@@ -41,6 +41,12 @@ Result<BmcLogins> logins_from_file(const std::string& path, const Cluster& clust
 
 Result<BmcLogins> find_logins(const BmcCommand& command, const Cluster& cluster) {
   std::string password = take_from_environment();
+  const bool from_file =
+      !command.password_file.empty() || (password.empty() && !cluster.bmc.password_file.empty());
+  if (!from_file && cluster.bmc.user.empty())
+    return fail(
+        ErrorKind::kBadInput,
+        fmt::format("{} names no user of the BMCs: say `bmc: {{user: …}}` there, or --user", cluster.file));
   if (!command.password_file.empty()) return logins_from_file(command.password_file, cluster);
   if (password.empty()) {
     if (!cluster.bmc.password_file.empty()) return logins_from_file(cluster.bmc.password_file, cluster);

@@ -11,10 +11,11 @@ std::string_view console_port(std::string_view console) { return console.substr(
 std::vector<std::string> serial_consoles(std::string_view command_line) {
   std::vector<std::string> consoles;
   for (std::string_view word : words(command_line)) {
-    if (!word.starts_with("console=tty")) continue;
+    if (!word.starts_with("console=")) continue;
     word.remove_prefix(8);
     const std::string_view port = console_port(word);
-    if (port.size() < 5 || is_digit(port[3])) continue;  // tty0: the screen
+    const bool screen = port.starts_with("tty") && (port.size() == 3 || is_digit(port[3]));
+    if (screen || port.empty()) continue;
     const bool known =
         std::ranges::any_of(consoles, [&](const std::string& one) { return console_port(one) == port; });
     if (!known) consoles.emplace_back(word);

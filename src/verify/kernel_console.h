@@ -8,7 +8,7 @@
 
 namespace railbed {
 
-// "ttyS1,9600n8" of each console= that names a serial port, once a port. Of a port that is named twice the
+// "ttyS1,9600n8" of each console= that names no screen (tty0), once a port. Of a port that is named twice the
 // kernel keeps the first settings (kernel/printk/printk.c, __add_preferred_console).
 std::vector<std::string> serial_consoles(std::string_view command_line);
 std::string_view console_port(std::string_view console);
