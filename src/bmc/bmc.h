@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "bmc/certificates.h"
 #include "bmc/login.h"
 #include "facts/bmc.h"
 #include "inventory/cluster.h"
@@ -43,6 +44,7 @@ struct BmcTarget {
   std::string address;
   BmcAccess access;
   BmcLogin login;
+  CertificateTrust trust = {};
 };
 
 struct BmcOptions {
@@ -64,6 +66,8 @@ class Bmc {
   virtual Reading<std::vector<BmcEvent>> events() = 0;
   virtual Reading<double> clock_offset() = 0;
   virtual Reading<SerialOverLan> serial() = 0;
+  // That the last answer came by.
+  virtual BmcProtocol protocol() const = 0;
   // The suite that the last answer came by, where there are such.
   virtual std::optional<int> cipher() const { return std::nullopt; }
 
@@ -75,9 +79,18 @@ class Bmc {
   virtual Result<void> set_serial_rate(int rate) = 0;
   // Of the user who is logged in.
   virtual Result<void> set_password(const std::string& password) = 0;
+  // A CD that is a file somewhere: an http or https address that the BMC itself can reach.
+  virtual Result<void> insert_media(const std::string& image);
+  virtual Result<void> eject_media();
 };
 
+// By the protocol that cluster.yaml names. Where it names none: IPMI, and Redfish where IPMI gets no answer
+// and that does.
 std::unique_ptr<Bmc> open_bmc(BmcTarget target, BmcOptions options);
+
+std::unique_ptr<Bmc> open_ipmi(BmcTarget target, BmcOptions options);
+std::unique_ptr<Bmc> open_redfish(BmcTarget target, BmcOptions options);
+std::unique_ptr<Bmc> open_smash(BmcTarget target, BmcOptions options);
 
 // A reading that an action needs, as a Result.
 template <class T>

@@ -68,6 +68,7 @@ class IpmiBmc final : public Bmc {
   Reading<SerialOverLan> serial() override {
     return ask({"ipmi-config", "--category=core", "--checkout", "-S", "SOL_Conf"}, parse_serial);
   }
+  BmcProtocol protocol() const override { return BmcProtocol::kIpmi; }
   std::optional<int> cipher() const override { return cipher_; }
 
   Result<void> change_power(PowerAction action) override {
@@ -207,7 +208,7 @@ class IpmiBmc final : public Bmc {
 
 }  // namespace
 
-std::unique_ptr<Bmc> open_bmc(BmcTarget target, BmcOptions options) {
+std::unique_ptr<Bmc> open_ipmi(BmcTarget target, BmcOptions options) {
   return std::make_unique<IpmiBmc>(std::move(target), std::move(options));
 }
 

@@ -85,6 +85,8 @@ BmcFacts ask(const BmcTarget& target, const BmcOptions& options, const BmcQuesti
   BmcFacts facts{.node = target.node, .address = target.address};
   const auto bmc = open_bmc(target, options);
   facts.power = bmc->power();
+  const BmcProtocol protocol = bmc->protocol();
+  facts.protocol = enum_names(protocol)[static_cast<std::size_t>(protocol)];
   facts.cipher = bmc->cipher();
   // Each further question would only wait as long again.
   if (!facts.power.ok()) {
@@ -102,16 +104,13 @@ BmcFacts ask(const BmcTarget& target, const BmcOptions& options, const BmcQuesti
 
 }  // namespace
 
-Result<BmcTarget> target_of(const Cluster& cluster, const Node& node, const BmcLogins& logins) {
+Result<BmcTarget> target_of(const Cluster& cluster, const Node& node, const BmcReach& reach) {
   if (!node.bmc)
     return fail(ErrorKind::kBadInput,
                 fmt::format("{} gives it no `bmc`, the address of its BMC", cluster.file));
-  if (cluster.bmc.protocol != BmcProtocol::kIpmi)
-    return fail(ErrorKind::kUnavailable,
-                "this railbed speaks IPMI with BMCs, not what `bmc: {protocol: …}` in cluster.yaml names");
-  const BmcLogin* login = logins.find(node.name);
+  const BmcLogin* login = reach.logins.find(node.name);
   if (login == nullptr) return fail(ErrorKind::kBadInput, "the password file names no login for its BMC");
-  return BmcTarget{node.name, *node.bmc, cluster.bmc, *login};
+  return BmcTarget{node.name, *node.bmc, cluster.bmc, *login, reach.certificates.find(node.name)};
 }
 
 std::vector<BmcFacts> look_at_bmcs(const Cluster& cluster, const Names& names, const BmcQuestions& questions,
@@ -121,7 +120,7 @@ std::vector<BmcFacts> look_at_bmcs(const Cluster& cluster, const Names& names, c
   for (std::size_t i = 0; i < nodes.size(); ++i)
     looks[i] = {.node = nodes[i]->name, .error = "not asked: stopped", .address = nodes[i]->bmc.value_or("")};
   each_node_at_once(nodes.size(), reach.parallelism, "asking BMCs", caller, [&](std::size_t i) {
-    if (const auto target = target_of(cluster, *nodes[i], reach.logins))
+    if (const auto target = target_of(cluster, *nodes[i], reach))
       looks[i] = ask(*target, reach.options, questions);
     else
       looks[i].error = target.error().text;
@@ -153,7 +152,7 @@ std::vector<BmcChange> change_bmcs(const Cluster& cluster, const Names& names, s
   std::vector<BmcChange> changes(nodes.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) changes[i] = {nodes[i]->name, "not done: stopped"};
   each_node_at_once(nodes.size(), reach.parallelism, doing, caller, [&](std::size_t i) {
-    auto target = target_of(cluster, *nodes[i], reach.logins);
+    auto target = target_of(cluster, *nodes[i], reach);
     const Result<void> done =
         target ? change(*open_bmc(std::move(*target), reach.options)) : Result<void>(fail(target.error()));
     changes[i].error = done ? "" : done.error().text;

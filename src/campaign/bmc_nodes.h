@@ -16,6 +16,7 @@ namespace railbed {
 
 struct BmcReach {
   BmcLogins logins = {};
+  BmcCertificates certificates = {};
   BmcOptions options = {};
   std::size_t parallelism = 64;
 };
@@ -55,6 +56,6 @@ std::vector<BmcFacts> wait_for_power(const Cluster& cluster, const Names& names,
                                      const Caller& caller);
 
 // One BMC of a node, ready to be asked.
-Result<BmcTarget> target_of(const Cluster& cluster, const Node& node, const BmcLogins& logins);
+Result<BmcTarget> target_of(const Cluster& cluster, const Node& node, const BmcReach& reach);
 
 }  // namespace railbed

@@ -122,7 +122,7 @@ Result<bool> record_consoles(const Cluster& cluster, const Names& names, const C
   std::filesystem::create_directories(wanted.folder, error);
   std::vector<Recording> all;
   for (const std::string& name : names) {
-    auto target = target_of(cluster, *find_node(cluster, name), reach.logins);
+    auto target = target_of(cluster, *find_node(cluster, name), reach);
     if (!target) return fail(at_node(name, target.error()));
     auto log = open_console_log(wanted.folder + "/" + name + ".log");
     if (!log) return fail(log.error());

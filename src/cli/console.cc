@@ -81,7 +81,7 @@ Result<bool> carry_keys(Console& console, int log) {
 
 int run_one(const ConsoleCommand& command, const BmcPlaces& places) {
   const Node* node = find_node(places.cluster, *places.names.begin());
-  const auto target = target_of(places.cluster, *node, places.reach.logins);
+  const auto target = target_of(places.cluster, *node, places.reach);
   if (!target) return report(at_node(node->name, target.error()));
   Fd log;
   if (!command.log.empty()) {

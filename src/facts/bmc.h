@@ -85,6 +85,7 @@ struct BmcFacts {
   std::string node = {};
   std::string error = {};          // why it could not be asked; empty: it answered
   std::string address = {};        // as cluster.yaml gives it
+  std::string protocol = {};       // that it answered by: "ipmi", "redfish" or "smash"
   std::optional<int> cipher = {};  // suite of IPMI that it took
   Reading<BmcDevice> device = {};  // Get Device ID
   Reading<PowerState> power = {};  // Get Chassis Status
@@ -97,6 +98,7 @@ struct BmcFacts {
     field("node", &BmcFacts::node);
     field("error", &BmcFacts::error);
     field("address", &BmcFacts::address);
+    field("protocol", &BmcFacts::protocol);
     field("cipher", &BmcFacts::cipher);
     field("device", &BmcFacts::device);
     field("power", &BmcFacts::power);

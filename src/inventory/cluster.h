@@ -126,15 +126,17 @@ constexpr auto enum_names(BmcProtocol) { return std::array<std::string_view, 3>{
 
 // How BMCs are reached. Passwords never stand in cluster.yaml, only where they lie.
 struct BmcAccess {
-  BmcProtocol protocol = BmcProtocol::kIpmi;
+  std::optional<BmcProtocol> protocol;  // none: IPMI, or Redfish where only that answers
   std::string user;           // empty: the password file names users, or nobody does
   std::string password_file;  // absolute, or relative to where railbed runs; empty: none
   std::optional<int> cipher;  // suite of IPMI; 17 and then 3 when nothing is said
+  std::string certificates;   // a file that says which certificates Redfish trusts; empty: the system's
   static void fields(auto&& field) {
     field("protocol", &BmcAccess::protocol);
     field("user", &BmcAccess::user);
     field("password_file", &BmcAccess::password_file);
     field("cipher", &BmcAccess::cipher);
+    field("certificates", &BmcAccess::certificates);
   }
   bool operator==(const BmcAccess&) const = default;
 };

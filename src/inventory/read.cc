@@ -170,11 +170,13 @@ void ClusterReader::read_bmc(const YamlKey& at, const YamlValue& value, BmcAcces
   if (!is(ValueKind::kMapping, value, at)) return;
   each_key(value, "bmc", [&](std::string_view key, const YamlKey& key_at, const YamlValue& item) {
     if (key == "protocol") {
-      access.protocol = word<BmcProtocol>(key_at, item).value_or(access.protocol);
+      access.protocol = word<BmcProtocol>(key_at, item);
     } else if (key == "cipher") {
       if (const auto cipher = parsed(key_at, item, parse_cipher, "3 or 17")) access.cipher = cipher->value;
     } else if (const auto said = text(key_at, item)) {
-      (key == "user" ? access.user : access.password_file) = said->value;
+      (key == "user"            ? access.user
+       : key == "password_file" ? access.password_file
+                                : access.certificates) = said->value;
     }
   });
 }

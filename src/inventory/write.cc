@@ -218,10 +218,11 @@ Settings link_of(const Rail& rail) {
 
 Settings settings_of(const BmcAccess& access) {
   Settings settings;
-  if (access.protocol != BmcProtocol{}) settings.emplace_back("protocol", text_of(access.protocol));
+  if (access.protocol) settings.emplace_back("protocol", text_of(*access.protocol));
   if (!access.user.empty()) settings.emplace_back("user", in_quotes(access.user));
   if (!access.password_file.empty()) settings.emplace_back("password_file", in_quotes(access.password_file));
   if (access.cipher) settings.emplace_back("cipher", text_of(*access.cipher));
+  if (!access.certificates.empty()) settings.emplace_back("certificates", in_quotes(access.certificates));
   return settings;
 }
 

@@ -1,0 +1,35 @@
+// Which certificates are trusted when a BMC is spoken with over HTTPS. A BMC leaves the factory with one that
+// nobody signed, so the system's authorities know few of them: a file names each BMC's key, which a person
+// compared once, or the authority that a site signs its BMCs' certificates with.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "inventory/cluster.h"
+
+namespace railbed {
+
+// Both empty: the system's authorities, and the address has to stand in the certificate.
+struct CertificateTrust {
+  std::string key = {};        // "sha256//BASE64" of the public key; it alone counts
+  std::string authority = {};  // a file of certificates in PEM, instead of the system's
+};
+
+class BmcCertificates {
+ public:
+  // A file of certificates in PEM, or lines NODE sha256//BASE64. Complaints name the line.
+  static Result<BmcCertificates> parse(std::string_view text, std::string_view file, const Cluster& cluster);
+  CertificateTrust find(std::string_view node) const;
+
+ private:
+  std::map<std::string, std::string, std::less<>> keys_;  // by node
+  std::string authority_;                                 // the file
+};
+
+// "sha256//" and 32 bytes in base64.
+bool is_key_pin(std::string_view text);
+
+}  // namespace railbed
