@@ -2,8 +2,8 @@
 // Every call ends within the BMC's own deadlines, and a BMC that is dead, refuses the login or talks nonsense
 // costs no more than its own answer.
 //
-//   auto bmc = open_bmc({node.name, *node.bmc, cluster.bmc, login}, options);
-//   const Reading<PowerState> power = bmc->power();
+//   const auto bmc = open_bmc({node.name, *node.bmc, cluster.bmc, login, trust}, options);
+//   if (bmc) power = (*bmc)->power();
 #pragma once
 
 #include <array>
@@ -84,9 +84,9 @@ class Bmc {
   virtual Result<void> eject_media();
 };
 
-// By the protocol that cluster.yaml names. Where it names none: IPMI, and Redfish where IPMI gets no answer
-// and that does.
-std::unique_ptr<Bmc> open_bmc(BmcTarget target, BmcOptions options);
+// By the protocol that cluster.yaml names. Where it names none: IPMI, and Redfish where only that answers; an
+// error says that neither does.
+Result<std::unique_ptr<Bmc>> open_bmc(BmcTarget target, BmcOptions options);
 
 std::unique_ptr<Bmc> open_ipmi(BmcTarget target, BmcOptions options);
 std::unique_ptr<Bmc> open_redfish(BmcTarget target, BmcOptions options);

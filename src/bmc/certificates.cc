@@ -4,7 +4,10 @@
 
 #include <algorithm>
 
+#include "base/public_key.h"
 #include "base/text.h"
+#include "bmc/freeipmi_text.h"
+#include "host/process.h"
 
 namespace railbed {
 
@@ -16,6 +19,52 @@ bool is_key_pin(std::string_view text) {
   return std::ranges::all_of(text.substr(kBefore.size(), kBase64 - 1), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
   });
+}
+
+ShownCertificate parse_certificate(std::string_view text) {
+  constexpr std::string_view kBegin = "-----BEGIN PUBLIC KEY-----";
+  constexpr std::string_view kEnd = "-----END PUBLIC KEY-----";
+  ShownCertificate shown;
+  const auto value = [](std::string_view line, std::string_view key) {
+    return printable(trim(line.substr(key.size())).substr(0, kMaxBmcText));
+  };
+  std::string base64;
+  bool inside = false;
+  for (const auto line : lines(text)) {
+    if (line == kEnd) inside = false;
+    if (inside) base64 += line;
+    if (line == kBegin) inside = true;
+    if (line.starts_with("subject=")) shown.subject = value(line, "subject=");
+    if (line.starts_with("notAfter=")) shown.until = value(line, "notAfter=");
+  }
+  // What stands between these lines is the key as the certificate holds it (RFC 7468, 13), so its hash is the
+  // one that libcurl compares. A fingerprint of ssh's is the same hash, without the padding.
+  constexpr std::string_view kSsh = "SHA256:";
+  if (!base64.empty())
+    shown.key = "sha256//" + fingerprint_of({.type = {}, .base64 = base64}).substr(kSsh.size()) + "=";
+  if (!is_key_pin(shown.key)) shown.error = "its certificate is not understood";
+  return shown;
+}
+
+ShownCertificate show_certificate(const std::string& node, const std::string& address,
+                                  std::chrono::milliseconds silence, std::stop_token stop) {
+  const std::string host = address.find(':') == std::string::npos ? address : "[" + address + "]";
+  const auto ask = [&]() -> ShownCertificate {
+    const auto greeting = run_program({"openssl", "s_client", "-connect", host + ":443"}, silence, stop);
+    if (!greeting.ok())
+      return {.error = greeting.absent() ? "openssl is not installed on this machine"
+                                         : "its BMC does not answer on port 443"};
+    constexpr std::string_view kBegin = "-----BEGIN CERTIFICATE-----";
+    const std::size_t begin = greeting->output.find(kBegin);
+    if (begin == std::string::npos) return {.error = "its BMC shows no certificate on port 443"};
+    const auto told = run_program(
+        {"openssl", "x509", "-noout", "-pubkey", "-subject", "-enddate", "-in", SecretFiles::path(0)},
+        silence, stop, SecretFiles({greeting->output.substr(begin)}));
+    return parse_certificate(told.ok() ? told->output : "");
+  };
+  ShownCertificate shown = ask();
+  shown.node = node;
+  return shown;
 }
 
 Result<BmcCertificates> BmcCertificates::parse(std::string_view text, std::string_view file,

@@ -3,10 +3,13 @@
 // compared once, or the authority that a site signs its BMCs' certificates with.
 #pragma once
 
+#include <chrono>
 #include <map>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
+#include "base/reading.h"
 #include "base/result.h"
 #include "inventory/cluster.h"
 
@@ -28,6 +31,31 @@ class BmcCertificates {
   std::map<std::string, std::string, std::less<>> keys_;  // by node
   std::string authority_;                                 // the file
 };
+
+// What a BMC shows to whoever asks, which proves nothing: a person compares it.
+struct ShownCertificate {
+  std::string node = {};
+  std::string error = {};    // why there is none; empty: it showed one
+  std::string key = {};      // "sha256//BASE64"
+  std::string subject = {};  // whom it names
+  std::string until = {};    // "Jun  1 12:00:00 2030 GMT"
+  bool expected = false;     // the key is the one that is trusted already
+  bool changed = false;      // another one is
+  static void fields(auto&& field) {
+    field("node", &ShownCertificate::node);
+    field("error", &ShownCertificate::error);
+    field("key", &ShownCertificate::key);
+    field("subject", &ShownCertificate::subject);
+    field("until", &ShownCertificate::until);
+    field("expected", &ShownCertificate::expected);
+    field("changed", &ShownCertificate::changed);
+  }
+};
+// By the program openssl, on port 443.
+ShownCertificate show_certificate(const std::string& node, const std::string& address,
+                                  std::chrono::milliseconds silence, std::stop_token stop);
+// What `openssl x509 -noout -pubkey -subject -enddate` prints.
+ShownCertificate parse_certificate(std::string_view text);
 
 // "sha256//" and 32 bytes in base64.
 bool is_key_pin(std::string_view text);

@@ -89,7 +89,7 @@ std::string Console::read() {
 }
 
 Result<Console> attach_console(const BmcTarget& target, const BmcOptions& options, bool steal) {
-  const auto bmc = open_bmc(target, options);
+  const auto bmc = open_ipmi(target, options);  // whatever else is spoken with it
   if (const auto power = required(bmc->power()); !power) return fail(power.error());
   const int cipher = bmc->cipher().value_or(17);
   if (steal)

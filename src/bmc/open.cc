@@ -1,6 +1,95 @@
+// Which protocol a BMC is spoken with. Where cluster.yaml names none, it is asked by both at once, without a
+// login: IPMI's Get Channel Authentication Capabilities (IPMI 2.0, 22.13), which every BMC answers before a
+// session, and a TCP connection to the port of HTTPS. IPMI counts as soon as it answers; a BMC that takes the
+// connection and says nothing to IPMI for a while speaks Redfish.
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <memory>
+
+#include "base/fd.h"
 #include "bmc/bmc.h"
 
 namespace railbed {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kAgain{500};          // a lost packet is sent once more
+constexpr milliseconds kHeadStart{1000};     // of IPMI before Redfish
+constexpr std::size_t kShortestAnswer = 21;  // an RMCP header, a session header and an IPMI message
+
+// RMCP header (13.1.3), session header of IPMI 1.5 without authentication, and the message to the BMC: of
+// this channel, for administrators, with the data of IPMI 2.0.
+constexpr std::array<unsigned char, 23> kAsk = {0x06, 0x00, 0xff, 0x07, 0x00, 0x00, 0x00, 0x00,
+                                                0x00, 0x00, 0x00, 0x00, 0x00, 0x09, 0x20, 0x18,
+                                                0xc8, 0x81, 0x00, 0x38, 0x8e, 0x04, 0xb5};
+
+struct FreeAddresses {
+  void operator()(addrinfo* list) const { freeaddrinfo(list); }
+};
+using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
+
+// A socket on its way to the address; none: there is no way there.
+Fd begin(const std::string& address, const char* port, int type) {
+  addrinfo wish = {};
+  wish.ai_socktype = type;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(address.c_str(), port, &wish, &found) != 0) return Fd();
+  const Addresses addresses(found);
+  Fd fd(socket(found->ai_family, found->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (fd.get() < 0) return Fd();
+  if (connect(fd.get(), found->ai_addr, found->ai_addrlen) != 0 && errno != EINPROGRESS) return Fd();
+  return fd;
+}
+
+bool is_answer(int fd) {
+  std::array<unsigned char, 256> packet = {};
+  const ssize_t size = recv(fd, packet.data(), packet.size(), 0);
+  return size >= static_cast<ssize_t>(kShortestAnswer) && packet[0] == 0x06 && packet[3] == 0x07;
+}
+
+bool is_connected(int fd) {
+  int error = 0;
+  socklen_t size = sizeof error;
+  return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
+}
+
+// None: neither answers.
+std::optional<BmcProtocol> find_protocol(const std::string& address, const BmcOptions& options) {
+  const Fd ipmi = begin(address, "623", SOCK_DGRAM);
+  Fd https = begin(address, "443", SOCK_STREAM);
+  if (!ipmi && !https) return BmcProtocol::kIpmi;  // whose programs say what is wrong with the address
+  const auto began = steady_clock::now();
+  bool connected = false;
+  auto send_at = began;
+  while (!options.stop.stop_requested()) {
+    const auto now = steady_clock::now();
+    if (connected && now - began >= std::min(kHeadStart, options.silence)) return BmcProtocol::kRedfish;
+    if (now - began >= options.silence) return std::nullopt;
+    if (ipmi.get() >= 0 && now >= send_at) {
+      (void)send(ipmi.get(), kAsk.data(), kAsk.size(), MSG_NOSIGNAL);
+      send_at = now + kAgain;
+    }
+    std::array<pollfd, 2> waiting = {pollfd{ipmi.get(), POLLIN, 0},
+                                     pollfd{connected ? -1 : https.get(), POLLOUT, 0}};
+    (void)poll(waiting.data(), waiting.size(), 100);
+    if (waiting[0].revents != 0 && is_answer(ipmi.get())) return BmcProtocol::kIpmi;
+    if (waiting[1].revents != 0) {
+      connected = is_connected(https.get());
+      if (!connected) https = Fd();
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 Result<void> Bmc::insert_media(const std::string&) {
   return fail(ErrorKind::kUnavailable,
@@ -8,14 +97,18 @@ Result<void> Bmc::insert_media(const std::string&) {
 }
 Result<void> Bmc::eject_media() { return insert_media({}); }
 
-std::unique_ptr<Bmc> open_bmc(BmcTarget target, BmcOptions options) {
-  switch (target.access.protocol.value_or(BmcProtocol::kIpmi)) {
-    case BmcProtocol::kSmash:
-    case BmcProtocol::kRedfish:
+Result<std::unique_ptr<Bmc>> open_bmc(BmcTarget target, BmcOptions options) {
+  if (!target.access.protocol) target.access.protocol = find_protocol(target.address, options);
+  if (!target.access.protocol) return fail(ErrorKind::kTimeout, "its BMC does not answer");
+  switch (*target.access.protocol) {
     case BmcProtocol::kIpmi:
+      return open_ipmi(std::move(target), std::move(options));
+    case BmcProtocol::kRedfish:
+      return open_redfish(std::move(target), std::move(options));
+    case BmcProtocol::kSmash:
       break;
   }
-  return open_ipmi(std::move(target), std::move(options));
+  return fail(ErrorKind::kBadInput, "this railbed speaks IPMI and Redfish with BMCs");
 }
 
 }  // namespace railbed

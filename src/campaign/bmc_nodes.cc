@@ -64,8 +64,8 @@ bool is_login(const BmcLogin& login, const DefaultLogin& one) {
 }
 
 // One attempt at most, so that no BMC locks anybody out.
-Reading<std::string> try_default_login(const BmcTarget& target, const BmcOptions& options,
-                                       const BmcFacts& facts) {
+Reading<std::string> try_default_login(const BmcTarget& target, BmcProtocol protocol,
+                                       const BmcOptions& options, const BmcFacts& facts) {
   for (const DefaultLogin& one : kDefaultLogins)
     if (is_login(target.login, one)) return {std::string(one.user), "the login that it was asked with"};
   const std::string maker = facts.device.ok() ? facts.device->manufacturer : "";
@@ -74,8 +74,11 @@ Reading<std::string> try_default_login(const BmcTarget& target, const BmcOptions
   });
   BmcTarget other = target;
   other.login = {std::string(one->user), std::string(one->password)};
+  other.access.protocol = protocol;
   const std::string from = fmt::format("one login as {} at {}", one->user, target.address);
-  const auto answer = open_bmc(std::move(other), options)->power();
+  const auto bmc = open_bmc(std::move(other), options);
+  if (!bmc) return {Miss{Missing::kTimeout, bmc.error().text}, from};
+  const auto answer = (*bmc)->power();
   if (answer.ok()) return {std::string(one->user), from};
   if (answer.miss().missing == Missing::kDenied) return {std::string(), from};
   return {answer.miss(), from};
@@ -83,7 +86,13 @@ Reading<std::string> try_default_login(const BmcTarget& target, const BmcOptions
 
 BmcFacts ask(const BmcTarget& target, const BmcOptions& options, const BmcQuestions& questions) {
   BmcFacts facts{.node = target.node, .address = target.address};
-  const auto bmc = open_bmc(target, options);
+  const auto opened = open_bmc(target, options);
+  if (!opened) {
+    facts.error = opened.error().text;
+    facts.power = {Miss{Missing::kTimeout, facts.error}, "IPMI and HTTPS at " + target.address};
+    return facts;
+  }
+  Bmc* const bmc = opened->get();
   facts.power = bmc->power();
   const BmcProtocol protocol = bmc->protocol();
   facts.protocol = enum_names(protocol)[static_cast<std::size_t>(protocol)];
@@ -98,7 +107,7 @@ BmcFacts ask(const BmcTarget& target, const BmcOptions& options, const BmcQuesti
   if (questions.events) facts.events = bmc->events();
   if (questions.clock) facts.clock_offset = bmc->clock_offset();
   if (questions.serial) facts.serial = bmc->serial();
-  if (questions.default_login) facts.default_login = try_default_login(target, options, facts);
+  if (questions.default_login) facts.default_login = try_default_login(target, protocol, options, facts);
   return facts;
 }
 
@@ -153,11 +162,32 @@ std::vector<BmcChange> change_bmcs(const Cluster& cluster, const Names& names, s
   for (std::size_t i = 0; i < nodes.size(); ++i) changes[i] = {nodes[i]->name, "not done: stopped"};
   each_node_at_once(nodes.size(), reach.parallelism, doing, caller, [&](std::size_t i) {
     auto target = target_of(cluster, *nodes[i], reach);
-    const Result<void> done =
-        target ? change(*open_bmc(std::move(*target), reach.options)) : Result<void>(fail(target.error()));
+    const auto opened = target ? open_bmc(std::move(*target), reach.options) : fail(target.error());
+    const Result<void> done = opened ? change(**opened) : fail(opened.error());
     changes[i].error = done ? "" : done.error().text;
   });
   return changes;
+}
+
+std::vector<ShownCertificate> show_certificates(const Cluster& cluster, const Names& names,
+                                                const BmcReach& reach, const Caller& caller) {
+  const auto nodes = chosen(cluster, names);
+  std::vector<ShownCertificate> shown(nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    shown[i] = {.node = nodes[i]->name, .error = "not asked: stopped"};
+  each_node_at_once(nodes.size(), reach.parallelism, "certificates", caller, [&](std::size_t i) {
+    const Node& node = *nodes[i];
+    if (!node.bmc) {
+      shown[i].error = fmt::format("{} gives it no `bmc`, the address of its BMC", cluster.file);
+      return;
+    }
+    shown[i] = show_certificate(node.name, *node.bmc, reach.options.silence, reach.options.stop);
+    const std::string trusted = reach.certificates.find(node.name).key;
+    if (!shown[i].error.empty() || trusted.empty()) return;
+    shown[i].expected = shown[i].key == trusted;
+    shown[i].changed = !shown[i].expected;
+  });
+  return shown;
 }
 
 }  // namespace railbed

@@ -55,6 +55,10 @@ std::vector<BmcFacts> wait_for_power(const Cluster& cluster, const Names& names,
                                      std::chrono::seconds patience, const BmcReach& reach,
                                      const Caller& caller);
 
+// The certificate that each of them shows, without a login.
+std::vector<ShownCertificate> show_certificates(const Cluster& cluster, const Names& names,
+                                                const BmcReach& reach, const Caller& caller);
+
 // One BMC of a node, ready to be asked.
 Result<BmcTarget> target_of(const Cluster& cluster, const Node& node, const BmcReach& reach);
 

@@ -84,6 +84,14 @@ std::string cache_folder() {
   return chmod(folder.c_str(), 0700) == 0 ? folder.string() : "";
 }
 
+Result<BmcCertificates> certificates_of(const Cluster& cluster) {
+  if (cluster.bmc.certificates.empty()) return BmcCertificates();
+  constexpr std::size_t kLargest = 1 << 20;
+  const auto text = read_file(cluster.bmc.certificates, kLargest);
+  if (!text) return fail(ErrorKind::kBadInput, text.error().text);
+  return BmcCertificates::parse(*text, cluster.bmc.certificates, cluster);
+}
+
 Result<Names> chosen_bmcs(const BmcCommand& command, const Cluster& cluster) {
   if (!command.nodes.empty()) return chosen_nodes(command.nodes, cluster);
   Names names;
@@ -120,7 +128,7 @@ void add_bmc_options(CLI::App& app, BmcCommand& command) {
   app.add_flag("--json", command.json, "print one JSON document");
 }
 
-Result<BmcPlaces> open_places(const BmcCommand& command) {
+Result<BmcPlaces> open_places_unknown(const BmcCommand& command) {
   BmcPlaces places;
   auto cluster = load_cluster(command.cluster);
   if (!cluster) return fail(cluster.error());
@@ -129,13 +137,22 @@ Result<BmcPlaces> open_places(const BmcCommand& command) {
   auto names = chosen_bmcs(command, places.cluster);
   if (!names) return fail(names.error());
   places.names = std::move(*names);
-  auto logins = find_logins(command, places.cluster);
-  if (!logins) return fail(logins.error());
-  places.reach.logins = std::move(*logins);
+  auto certificates = certificates_of(places.cluster);
+  if (!certificates) return fail(certificates.error());
+  places.reach.certificates = std::move(*certificates);
   places.reach.parallelism = command.parallelism;
   places.reach.options.silence = std::chrono::seconds(command.silence_seconds);
   places.reach.options.cache = cache_folder();
   places.reach.options.stop = interrupted();
+  return places;
+}
+
+Result<BmcPlaces> open_places(const BmcCommand& command) {
+  auto places = open_places_unknown(command);
+  if (!places) return places;
+  auto logins = find_logins(command, places->cluster);
+  if (!logins) return fail(logins.error());
+  places->reach.logins = std::move(*logins);
   return places;
 }
 

@@ -35,6 +35,8 @@ struct BmcPlaces {
 // The password comes from --password-file, from $RAILBED_BMC_PASSWORD, which is then forgotten, from
 // cluster.yaml's password_file, or from the person at the terminal; the first that says one counts.
 Result<BmcPlaces> open_places(const BmcCommand& command);
+// Without any login.
+Result<BmcPlaces> open_places_unknown(const BmcCommand& command);
 
 // 0: every BMC did it; 3: some could not be asked.
 int exit_code_of(const std::vector<BmcChange>& changes);

@@ -114,7 +114,7 @@ int run_identify(const IdentifyCommand& command) {
   const auto changes = change_bmcs(
       cluster, names, "identify", [&](Bmc& bmc) { return bmc.set_identify(seconds); }, reach,
       terminal_caller());
-  return print_changes(changes, command.off ? "dark" : fmt::format("shines for {} s", seconds), command.json);
+  return print_changes(changes, command.off ? "dark" : std::string("shines"), command.json);
 }
 
 }  // namespace
@@ -165,7 +165,7 @@ Action declare_identify(CLI::App& app) {
                       ->check(CLI::Range(1, 255));
   app.add_flag("--off", command->off, "turn it off")->excludes(seconds);
   app.footer(
-      "\nThe light that finds a machine in a rack. Example:\n  railbed identify cluster.yaml gpu17\n\n" +
+      "\nThe light that finds a machine in a rack. By Redfish it shines until --off says otherwise. Example:\n  railbed identify cluster.yaml gpu17\n\n" +
       std::string(kExits));
   return [command] { return run_identify(*command); };
 }

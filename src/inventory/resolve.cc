@@ -467,6 +467,7 @@ Cluster Resolver::resolve() {
   cluster_.ssh_config = beside_file(raw_.ssh_config);
   cluster_.bmc = raw_.bmc;
   cluster_.bmc.password_file = beside_file(raw_.bmc.password_file);
+  cluster_.bmc.certificates = beside_file(raw_.bmc.certificates);
   for (const RawNode& node : raw_.nodes) add_nodes(node);
   if (raw_.rails.size() > kMaxRails)
     complain(raw_.rails[kMaxRails].spot, fmt::format("more than {} rails", kMaxRails));

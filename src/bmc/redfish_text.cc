@@ -1,0 +1,347 @@
+#include "bmc/redfish_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/moment.h"
+#include "base/text.h"
+#include "bmc/freeipmi_text.h"
+
+namespace railbed::redfish {
+namespace {
+
+constexpr std::size_t kLongestPath = 512;
+
+const json::Value* at(const json::Value& document, std::initializer_list<const char*> keys) {
+  const json::Value* value = &document;
+  for (const char* key : keys) {
+    if (!value->is_object()) return nullptr;
+    const auto found = value->find(key);
+    if (found == value->end()) return nullptr;
+    value = &*found;
+  }
+  return value;
+}
+
+// The elements of an array at that place, the first so many.
+std::vector<const json::Value*> elements_at(const json::Value& document,
+                                            std::initializer_list<const char*> keys) {
+  std::vector<const json::Value*> elements;
+  const json::Value* list = at(document, keys);
+  if (list == nullptr || !list->is_array()) return elements;
+  for (const json::Value& element : *list) {
+    if (elements.size() == kMaxMembers) break;
+    elements.push_back(&element);
+  }
+  return elements;
+}
+
+std::string shown(const std::string& text) { return printable(trim(text).substr(0, kMaxBmcText)); }
+
+std::optional<double> number_at(const json::Value& document, std::initializer_list<const char*> keys) {
+  const json::Value* value = at(document, keys);
+  if (value == nullptr || !value->is_number()) return std::nullopt;
+  const double number = value->get<double>();
+  return std::isfinite(number) ? std::optional(number) : std::nullopt;
+}
+
+// Resource.Health.
+BmcSeverity severity_of(std::string_view word) {
+  if (word == "OK") return BmcSeverity::kNominal;
+  if (word == "Warning") return BmcSeverity::kWarning;
+  if (word == "Critical") return BmcSeverity::kCritical;
+  return BmcSeverity::kUnknown;
+}
+
+// A service need not say Health; then the thresholds do.
+BmcSeverity severity_of(const json::Value& item, const BmcSensor& sensor) {
+  const BmcSeverity said = severity_of(text_at(item, {"Status", "Health"}));
+  if (said != BmcSeverity::kUnknown || !sensor.reading) return said;
+  if (sensor.upper_critical && *sensor.reading >= *sensor.upper_critical) return BmcSeverity::kCritical;
+  if (sensor.lower_critical && *sensor.reading <= *sensor.lower_critical) return BmcSeverity::kCritical;
+  return sensor.upper_critical || sensor.lower_critical ? BmcSeverity::kNominal : BmcSeverity::kUnknown;
+}
+
+bool is_there(const json::Value& item) {
+  const std::string state = text_at(item, {"Status", "State"});
+  return state != "Absent" && state != "Disabled";
+}
+
+std::string units_of(const std::string& said) {
+  if (said == "Cel") return "C";
+  if (said == "Percent") return "%";
+  return said;
+}
+
+std::string name_of(const json::Value& item) {
+  for (const char* key : {"Name", "FanName", "DeviceName", "MemberId", "Id"})
+    if (std::string name = text_at(item, {key}); !name.empty()) return name;
+  return "";
+}
+
+std::string state_text(const json::Value& item) {
+  const std::string health = text_at(item, {"Status", "Health"});
+  const std::string state = text_at(item, {"Status", "State"});
+  if (state.empty() || state == "Enabled") return health;
+  return health.empty() ? state : fmt::format("{}, {}", state, health);
+}
+
+struct Kind {
+  std::string_view type;
+  const char* reading;
+  std::string_view units;  // empty: "ReadingUnits" says it
+};
+
+void add_one(const json::Value& item, const Kind& kind, std::vector<BmcSensor>& sensors) {
+  if (!item.is_object() || !is_there(item) || sensors.size() >= kMaxBmcSensors) return;
+  BmcSensor sensor{.name = name_of(item), .type = std::string(kind.type)};
+  if (sensor.name.empty()) return;
+  sensor.reading = number_at(item, {kind.reading});
+  sensor.units = kind.units.empty() ? units_of(text_at(item, {"ReadingUnits"})) : std::string(kind.units);
+  const auto first_of = [&](std::optional<double> first, std::optional<double> second) {
+    return first ? first : second;
+  };
+  sensor.lower_critical = first_of(number_at(item, {"LowerThresholdCritical"}),
+                                   number_at(item, {"Thresholds", "LowerCritical", "Reading"}));
+  sensor.upper_critical = first_of(number_at(item, {"UpperThresholdCritical"}),
+                                   number_at(item, {"Thresholds", "UpperCritical", "Reading"}));
+  sensor.severity = severity_of(item, sensor);
+  sensor.state = state_text(item);
+  // Nothing at all is told of it.
+  if (!sensor.reading && sensor.severity == BmcSeverity::kUnknown) return;
+  sensors.push_back(std::move(sensor));
+}
+
+// Sensor.ReadingType; IPMI's words where it has one.
+std::string type_of_sensor(const json::Value& sensor) {
+  const std::string type = text_at(sensor, {"ReadingType"});
+  if (!type.empty()) return type == "Rotational" ? "Fan" : type;
+  const std::string units = text_at(sensor, {"ReadingUnits"});
+  if (units == "Cel") return "Temperature";
+  if (units == "RPM") return "Fan";
+  if (units == "V") return "Voltage";
+  if (units == "W") return "Power";
+  return "Sensor";
+}
+
+// "2015-03-13T04:14:33.120+06:00" → seconds since 1970.
+std::optional<double> moment_of(const std::string& text) {
+  return text.find('T') == std::string::npos ? std::nullopt : parse_since(text, 0);
+}
+
+std::string last_of_path(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+}  // namespace
+
+std::optional<std::string> sound_path(std::string_view text) {
+  text = text.substr(0, text.find('#'));
+  if (!text.starts_with("/redfish/") || text.size() > kLongestPath) return std::nullopt;
+  if (text.find("..") != std::string_view::npos) return std::nullopt;
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._~-:%()'!$&*+,;=@?|{}";
+  if (text.find_first_not_of(kAllowed) != std::string_view::npos) return std::nullopt;
+  return std::string(text);
+}
+
+std::string text_at(const json::Value& document, std::initializer_list<const char*> keys) {
+  const json::Value* value = at(document, keys);
+  return value != nullptr && value->is_string() ? shown(value->get_ref<const std::string&>()) : "";
+}
+
+std::optional<bool> truth_at(const json::Value& document, std::initializer_list<const char*> keys) {
+  const json::Value* value = at(document, keys);
+  return value != nullptr && value->is_boolean() ? std::optional(value->get<bool>()) : std::nullopt;
+}
+
+std::vector<std::string> allowed_at(const json::Value& document, std::initializer_list<const char*> keys) {
+  std::vector<std::string> words;
+  for (const json::Value* word : elements_at(document, keys))
+    if (word->is_string()) words.push_back(shown(word->get_ref<const std::string&>()));
+  return words;
+}
+
+std::optional<std::string> link_at(const json::Value& document, std::initializer_list<const char*> keys) {
+  const json::Value* value = at(document, keys);
+  // A member that may stand in several places ("Links": {"ManagedBy": [{…}]}) is its first.
+  if (value != nullptr && value->is_array() && !value->empty()) value = &value->front();
+  if (value == nullptr || !value->is_object()) return std::nullopt;
+  const json::Value* id = at(*value, {"@odata.id"});
+  return id != nullptr && id->is_string() ? sound_path(id->get_ref<const std::string&>()) : std::nullopt;
+}
+
+std::optional<std::string> action_of(const json::Value& document, const char* name) {
+  const json::Value* target = at(document, {"Actions", name, "target"});
+  return target != nullptr && target->is_string() ? sound_path(target->get_ref<const std::string&>())
+                                                  : std::nullopt;
+}
+
+std::vector<std::string> members_of(const json::Value& collection) {
+  std::vector<std::string> links;
+  for (const json::Value* member : elements_at(collection, {"Members"}))
+    if (auto link = link_at(*member, {})) links.push_back(*std::move(link));
+  return links;
+}
+
+std::optional<std::string> next_page(const json::Value& collection) {
+  const json::Value* next = at(collection, {"Members@odata.nextLink"});
+  if (next == nullptr) next = at(collection, {"@odata.nextLink"});
+  return next != nullptr && next->is_string() ? sound_path(next->get_ref<const std::string&>())
+                                              : std::nullopt;
+}
+
+std::vector<const json::Value*> whole_members(const json::Value& collection) {
+  std::vector<const json::Value*> whole;
+  const json::Value* list = at(collection, {"Members"});
+  if (list == nullptr || !list->is_array()) return whole;
+  for (const json::Value& member : *list)
+    if (member.is_object() && at(member, {"Id"}) != nullptr) whole.push_back(&member);
+  return whole;
+}
+
+bool expands(const json::Value& root) {
+  return truth_at(root, {"ProtocolFeaturesSupported", "ExpandQuery", "NoLinks"}).value_or(false);
+}
+
+std::optional<PowerState> power_of(const json::Value& system) {
+  const std::string state = text_at(system, {"PowerState"});
+  if (state == "On" || state == "PoweringOff" || state == "Paused") return PowerState::kOn;
+  if (state == "Off" || state == "PoweringOn") return PowerState::kOff;
+  return std::nullopt;
+}
+
+std::string reset_word(PowerAction action) {
+  switch (action) {
+    case PowerAction::kOn:
+      return "On";
+    case PowerAction::kOff:
+      return "ForceOff";
+    case PowerAction::kSoft:
+      return "GracefulShutdown";
+    case PowerAction::kCycle:
+      return "PowerCycle";
+    case PowerAction::kReset:
+      return "ForceRestart";
+  }
+  return "";
+}
+
+std::string boot_word(BootDevice device) {
+  switch (device) {
+    case BootDevice::kNone:
+      return "None";
+    case BootDevice::kPxe:
+      return "Pxe";
+    case BootDevice::kDisk:
+      return "Hdd";
+    case BootDevice::kBios:
+      return "BiosSetup";
+    case BootDevice::kCd:
+      return "Cd";
+  }
+  return "";
+}
+
+Result<json::Value> boot_patch(const json::Value& system, const BootOrder& order) {
+  const std::string device = boot_word(order.device);
+  const auto allowed = allowed_at(system, {"Boot", "BootSourceOverrideTarget@Redfish.AllowableValues"});
+  if (!allowed.empty() && std::ranges::find(allowed, device) == allowed.end())
+    return fail(ErrorKind::kUnavailable,
+                fmt::format("its BMC does not boot from {}, but from {}", device, fmt::join(allowed, ", ")));
+  json::Value boot = {{"BootSourceOverrideTarget", device},
+                      {"BootSourceOverrideEnabled", order.device == BootDevice::kNone ? "Disabled"
+                                                    : order.once                      ? "Once"
+                                                                                      : "Continuous"}};
+  if (order.device != BootDevice::kNone && at(system, {"Boot", "BootSourceOverrideMode"}) != nullptr)
+    boot["BootSourceOverrideMode"] = order.legacy ? "Legacy" : "UEFI";
+  return json::Value{{"Boot", std::move(boot)}};
+}
+
+void add_sensors(const json::Value& document, std::vector<BmcSensor>& sensors) {
+  const auto add_all = [&](const char* list, const Kind& kind) {
+    for (const json::Value* item : elements_at(document, {list})) add_one(*item, kind, sensors);
+  };
+  const std::string kind = text_at(document, {"@odata.type"});
+  if (kind.starts_with("#Thermal.")) {
+    add_all("Temperatures", {"Temperature", "ReadingCelsius", "C"});
+    add_all("Fans", {"Fan", "Reading", ""});
+  } else if (kind.starts_with("#Power.")) {
+    add_all("Voltages", {"Voltage", "ReadingVolts", "V"});
+    add_all("PowerSupplies", {"Power Supply", "PowerInputWatts", "W"});
+    add_all("PowerControl", {"Power", "PowerConsumedWatts", "W"});
+  } else if (kind.starts_with("#Sensor.")) {
+    add_one(document, {type_of_sensor(document), "Reading", ""}, sensors);
+  } else if (kind.starts_with("#PowerSupply.")) {
+    add_one(document, {"Power Supply", "PowerInputWatts", "W"}, sensors);
+  }
+}
+
+std::optional<BmcEvent> event_of(const json::Value& entry) {
+  BmcEvent event;
+  event.event = text_at(entry, {"Message"});
+  if (event.event.empty()) event.event = text_at(entry, {"Name"});
+  if (event.event.empty()) return std::nullopt;
+  event.id = parse_number<std::uint32_t>(text_at(entry, {"Id"})).value_or(0);
+  if (const auto created = moment_of(text_at(entry, {"Created"}))) {
+    event.time = utc_text(*created).substr(0, 19);
+    if (event.time.size() == 19) event.time[10] = ' ';
+  }
+  event.severity = severity_of(text_at(entry, {"Severity"}));
+  event.type = text_at(entry, {"SensorType"});
+  const std::string origin = link_at(entry, {"Links", "OriginOfCondition"}).value_or("");
+  if (event.type.empty() && origin.find("/Memory/") != std::string::npos) event.type = "Memory";
+  if (!origin.empty()) event.sensor = shown(last_of_path(origin));
+  if (event.type.empty()) event.type = text_at(entry, {"EntryType"});
+  return event;
+}
+
+int likeness_to_event_log(const json::Value& log_service) {
+  if (truth_at(log_service, {"ServiceEnabled"}) == false) return 0;
+  const std::string id = lower(text_at(log_service, {"Id"}));
+  if (text_at(log_service, {"LogEntryType"}) == "SEL" || id == "sel") return 4;
+  // HPE's Integrated Management Log, OpenBMC's EventLog, Supermicro's and the mockups' Log1.
+  if (id == "iml" || id == "eventlog") return 3;
+  if (id.starts_with("log")) return 2;
+  // Dumps, traces of the POST and journals are none.
+  for (const std::string_view other : {"dump", "postcode", "journal", "crash", "audit", "lclog", "telemetry"})
+    if (id.find(other) != std::string::npos) return 0;
+  return 1;
+}
+
+std::optional<double> clock_of(const json::Value& manager) {
+  return moment_of(text_at(manager, {"DateTime"}));
+}
+
+SerialOverLan serial_of(const json::Value& manager, const json::Value& interface) {
+  SerialOverLan serial{.enabled = truth_at(manager, {"SerialConsole", "ServiceEnabled"}).value_or(false)};
+  serial.rate = parse_number<int>(text_at(interface, {"BitRate"}));
+  return serial;
+}
+
+bool is_virtual_cd(const json::Value& media) {
+  const auto types = allowed_at(media, {"MediaTypes"});
+  return std::ranges::any_of(types, [](const std::string& type) { return type == "CD" || type == "DVD"; });
+}
+
+Miss why_refused(int status, std::string_view body) {
+  if (status == 401) return {Missing::kDenied, "its BMC refuses user or password"};
+  if (status == 403) return {Missing::kDenied, "its BMC lets this user do less than administrators may do"};
+  std::string said;
+  if (const auto document = json::parse(body)) {
+    const auto more = elements_at(*document, {"error", "@Message.ExtendedInfo"});
+    if (!more.empty()) said = text_at(*more.front(), {"Message"});
+    if (said.empty()) said = text_at(*document, {"error", "message"});
+  }
+  const Missing missing =
+      status == 404 || status == 405 || status == 501 ? Missing::kUnsupported : Missing::kGarbled;
+  const std::string words = said.empty() ? "" : ": " + said;
+  if (status >= 300 && status < 400)
+    return {Missing::kGarbled,
+            fmt::format("its BMC sends to another place (HTTP {}), which is not followed", status)};
+  return {missing, fmt::format("its BMC refuses (HTTP {}){}", status, words)};
+}
+
+}  // namespace railbed::redfish

@@ -1,0 +1,377 @@
+#!/usr/bin/env python3
+"""railbed at BMCs that speak Redfish, among them ones that show a wrong certificate, hang, send elsewhere or never stop
+talking. Exits 77 where there can be none."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import bmc_lab
+import redfish_lab
+from redfish_lab import CD, RedfishBmc, SYSTEM
+
+RAILBED = os.environ['RAILBED']
+
+
+class RedfishTest(unittest.TestCase):
+    def setUp(self):
+        kept = tempfile.TemporaryDirectory()
+        self.addCleanup(kept.cleanup)
+        self.folder = pathlib.Path(kept.name)
+        self.cluster = self.folder / 'cluster.yaml'
+        self.bmcs = []
+
+    def start(self, count=1, **more):
+        for number in range(count):
+            bmc = RedfishBmc(f'127.0.8.{number + 1}', self.folder, **more)
+            self.addCleanup(bmc.__exit__)
+            self.bmcs.append(bmc)
+        self.write()
+        return self.bmcs[0]
+
+    def write(self, protocol='protocol: redfish, ', certificates=None, nodes=None):
+        """cluster.yaml, and the keys that it trusts: those that the BMCs have."""
+        nodes = nodes or {f'gpu{number}': bmc.address for number, bmc in enumerate(self.bmcs)}
+        trust = self.folder / 'bmc-keys'
+        if certificates is None:
+            certificates = ''.join(f'gpu{number} {bmc.pin}\n' for number, bmc in enumerate(self.bmcs))
+        trust.write_text(certificates)
+        trusted = 'certificates: bmc-keys, ' if certificates else ''
+        self.cluster.write_text(
+            f'railbed: 1\ncluster: pod\nbmc: {{{protocol}{trusted}password_file: passwords}}\nnodes:\n' +
+            ''.join(f'  - {{name: {name}, bmc: {address}}}\n' for name, address in nodes.items()))
+        passwords = self.folder / 'passwords'
+        passwords.write_text(''.join(f'gpu{number} {bmc.user} {bmc.password}\n' for number, bmc in enumerate(self.bmcs)))
+        passwords.chmod(0o600)
+
+    def run_railbed(self, *words, timeout=120):
+        if '--timeout' not in words and words[0] != 'verify':
+            words = (*words, '--timeout', '15')
+        return subprocess.run([RAILBED, *map(str, words)], capture_output=True, text=True, timeout=timeout,
+                              env={**os.environ, 'HOME': str(self.folder), 'NO_COLOR': '1'}, stdin=subprocess.DEVNULL)
+
+    def railbed(self, *words, status=0, **more):
+        done = self.run_railbed(*words, **more)
+        self.assertEqual(done.returncode, status, f'{words}: {done.stdout}{done.stderr}')
+        return done.stdout if status < 3 else done.stdout + done.stderr
+
+
+class OneByOne(RedfishTest):
+    def test_power(self):
+        bmc = self.start(2)
+        self.assertEqual(self.railbed('power', 'status', self.cluster), 'gpu[0-1]  on\n')
+        self.railbed('power', 'soft', self.cluster, 'gpu0', '--wait', '20')
+        self.assertEqual(bmc.acted, [(f'{SYSTEM}/Actions/ComputerSystem.Reset', {'ResetType': 'GracefulShutdown'})])
+        self.assertEqual(self.railbed('power', 'status', self.cluster, 'gpu0'), 'gpu0  off\n')
+        self.railbed('power', 'on', self.cluster, 'gpu0', '--wait', '20')
+        self.railbed('power', 'reset', self.cluster, 'gpu0')
+        self.assertEqual(bmc.acted[-1][1], {'ResetType': 'ForceRestart'})
+        # This one's list of resets has no PowerCycle, so none is sent.
+        sent = len(bmc.acted)
+        self.assertIn('its BMC knows no PowerCycle, but On, ForceOff', self.railbed('power', 'cycle', self.cluster, 'gpu0', status=3))
+        self.assertEqual(len(bmc.acted), sent)
+
+    def test_boot_from_a_virtual_cd(self):
+        bmc = self.start()
+        self.assertIn('holds redfish.dmtf.org/freeImages/freeOS.1.1.iso already',
+                      self.railbed('bmc', 'insert', 'http://10.0.0.1/os.iso', self.cluster, status=3))
+        self.railbed('bmc', 'eject', self.cluster)
+        self.railbed('bmc', 'insert', 'http://10.0.0.1/os.iso', self.cluster)
+        self.assertEqual((bmc.at(CD)['Image'], bmc.at(CD)['Inserted']), ('http://10.0.0.1/os.iso', True))
+        self.railbed('boot', 'cd', self.cluster)
+        boot = bmc.at(SYSTEM)['Boot']
+        self.assertEqual((boot['BootSourceOverrideTarget'], boot['BootSourceOverrideEnabled'], boot['BootSourceOverrideMode']),
+                         ('Cd', 'Once', 'UEFI'))
+        self.railbed('boot', 'none', self.cluster)
+        self.assertEqual(boot['BootSourceOverrideEnabled'], 'Disabled')
+        for image in ('ftp://x/os.iso', 'http://me:secret@x/os.iso', '/os.iso'):
+            self.railbed('bmc', 'insert', image, self.cluster, status=64)
+
+    def test_media_by_actions(self):
+        bmc = self.start()
+        action = redfish_lab.ROOT + CD + '/Actions/VirtualMedia.'
+        bmc.at(CD)['Actions'] = {f'#VirtualMedia.{name}': {'target': action + name} for name in ('InsertMedia', 'EjectMedia')}
+        self.railbed('bmc', 'eject', self.cluster)
+        self.railbed('bmc', 'insert', 'https://10.0.0.1/os.iso', self.cluster)
+        self.assertEqual([path.rpartition('.')[2] for path, _ in bmc.acted], ['EjectMedia', 'InsertMedia'])
+        # Older services keep virtual media with the manager.
+        bmc.at('Managers/BMC')['VirtualMedia'] = bmc.at(SYSTEM).pop('VirtualMedia')
+        self.railbed('bmc', 'eject', self.cluster)
+        self.assertFalse(bmc.at(CD)['Inserted'])
+
+    def test_identify_and_rate(self):
+        bmc = self.start()
+        self.railbed('identify', self.cluster)
+        self.assertEqual(bmc.at(SYSTEM)['IndicatorLED'], 'Blinking')
+        bmc.at(SYSTEM)['LocationIndicatorActive'] = True
+        self.railbed('identify', self.cluster, '--off')
+        self.assertFalse(bmc.at(SYSTEM)['LocationIndicatorActive'])
+        self.railbed('bmc', 'set-sol-rate', '57600', self.cluster)
+        self.assertEqual(bmc.at('Managers/BMC/SerialInterfaces/TTY0')['BitRate'], '57600')
+        text = self.railbed('bmc', 'show', self.cluster)
+        self.assertRegex(text, r'BMC +Contoso, firmware 1\.45\.455b66-rev4')
+        self.assertRegex(text, r'serial-over-LAN +on, 57600 bit/s')
+        self.assertRegex(text, r"maker's default +refused")
+        self.assertRegex(text, r'spoken with by +redfish')
+
+    def test_sensors_in_two_documents(self):
+        bmc = self.start()
+        facts = json.loads(self.railbed('sensors', self.cluster, '--json', status=1))[0]
+        rows = {(one['name'], one['reading'], one['units'], one['severity']) for one in facts['sensors']['value']}
+        self.assertEqual(rows, {('CPU1 Temp', 41, 'C', 'nominal'), ('Chassis Intake Temp', 25, 'C', 'nominal'),
+                                ('BaseBoard System Fan', 2100, 'RPM', 'nominal'), ('BaseBoard System Fan Backup', 2050, 'RPM', 'nominal'),
+                                ('VRM1 Voltage', 12, 'V', 'nominal'), ('VRM2 Voltage', 5, 'V', 'nominal'),
+                                ('Power Supply Bay', None, 'W', 'warning'), ('System Input Power', 344, 'W', 'nominal')})
+        hot = bmc.at('Chassis/1U/Thermal')['Temperatures'][0]
+        hot['ReadingCelsius'], hot['Status'] = 47, {'State': 'Enabled'}  # says no health: the threshold is 45
+        text = self.railbed('sensors', self.cluster, status=2)
+        self.assertIn('CPU1 Temp', text)
+
+    def test_a_document_for_each_sensor(self):
+        bmc = self.start()
+        for name in ('Thermal', 'Power'):
+            del bmc.at('Chassis/1U')[name]
+        there = {document['Name'] for path, document in bmc.documents.items()
+                 if {'@odata.id': path} in bmc.at('Chassis/1U/Sensors')['Members']
+                 and document['Status']['State'] == 'Enabled' and 'Reading' in document}
+        for expands in (True, False):
+            bmc.expands = expands
+            bmc.documents[redfish_lab.ROOT]['ProtocolFeaturesSupported']['ExpandQuery']['NoLinks'] = expands
+            bmc.asked.clear()
+            connections = bmc.connections
+            done = self.run_railbed('sensors', self.cluster, '--json')
+            sensors = json.loads(done.stdout)[0]['sensors']['value']
+            self.assertLessEqual(there, {one['name'] for one in sensors}, expands)
+            self.assertIn('Power Supply', {one['type'] for one in sensors})
+            self.assertEqual(bmc.connections - connections, 1, 'each question greeted anew')
+            self.assertEqual(len(bmc.asked) < 20, expands, bmc.asked)
+
+    def test_events(self):
+        bmc = self.start()
+        facts = json.loads(self.railbed('sel', self.cluster, '--json', status=2))[0]['events']['value']
+        self.assertEqual([(one['id'], one['time'], one['type'], one['severity'], one['event']) for one in facts],
+                         [(1, '2012-03-07 14:44:00', 'Temperature', 'critical', 'Temperature threshold exceeded'),
+                          (2, '2012-03-07 14:45:00', 'Temperature', 'critical', 'Temperature threshold exceeded')])
+        pages = [path for _, path in bmc.asked if '/Entries' in path]
+        self.assertEqual(len(pages), 2, 'a page that leads to itself is read once more and no oftener')
+        self.railbed('sel', '--clear', self.cluster)
+        self.assertEqual(self.railbed('sel', self.cluster, '--json').count('"event"'), 0)
+
+    def test_password(self):
+        bmc = self.start()
+        new = self.folder / 'new'
+        new.write_text('n3w-and-better\n')
+        new.chmod(0o600)
+        self.railbed('bmc', 'set-password', self.cluster, '--new-password-file', new)
+        self.assertEqual(bmc.acted, [('AccountService/Accounts/1', {'Password': 'n3w-and-better'})])
+        self.assertIn('refuses user or password', self.railbed('power', 'status', self.cluster, status=3))
+        self.write()
+        self.railbed('power', 'status', self.cluster)
+
+    def test_a_baseboard_of_gpus_is_not_the_machine(self):
+        """As a DGX describes itself: the first of two systems can be told nothing of booting."""
+        bmc = self.start()
+        board = redfish_lab.ROOT + 'Systems/HGX_Baseboard_0'
+        bmc.documents[board] = {'@odata.id': board, 'Id': 'HGX_Baseboard_0', 'PowerState': 'Off'}
+        bmc.at('Systems')['Members'].insert(0, {'@odata.id': board})
+        self.assertEqual(self.railbed('power', 'status', self.cluster), 'gpu0  on\n')
+
+    def test_verify(self):
+        bmc = self.start(2)
+        bmc.at('Managers/BMC')['DateTime'] = time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())
+        text = self.cluster.read_text().replace('{name: gpu0,', '{name: gpu0, local: true,')
+        self.cluster.write_text(text.replace('{name: gpu1,', '{name: gpu1, ssh: 127.0.9.250,'))
+        self.bmcs[1].__exit__()
+        done = self.run_railbed('verify', self.cluster, '--bmc', '--json', '--all', '--connect-timeout', '3')
+        findings = {(one['rule'], one['node']): one for one in json.loads(done.stdout)['findings']}
+        for rule, status in {'reachable': 'pass', 'power': 'pass', 'sensors': 'warn', 'events': 'warn', 'clock': 'pass',
+                             'default-login': 'pass'}.items():
+            self.assertEqual(findings[f'bmc.{rule}', 'gpu0']['status'], status, rule)
+        self.assertEqual(findings['bmc.reachable', 'gpu1']['status'], 'fail')
+
+
+class Certificates(RedfishTest):
+    def test_nobody_is_trusted_unseen(self):
+        bmc = self.start()
+        self.write(certificates='')
+        text = self.railbed('power', 'status', self.cluster, status=3)
+        self.assertIn('not signed by anybody whom this machine trusts', text)
+        self.assertFalse(bmc.asked, 'the password went to a stranger')
+        # What it shows is the file that then trusts it.
+        shown = subprocess.run([RAILBED, 'bmc', 'certificates', str(self.cluster)], capture_output=True, text=True, timeout=60)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        self.assertIn(f'\ngpu0 {bmc.pin}\n', shown.stdout)
+        self.write(certificates=shown.stdout)
+        self.railbed('power', 'status', self.cluster)
+        self.assertIn('trusted', self.railbed('bmc', 'certificates', self.cluster))
+
+    def test_another_key_is_refused(self):
+        bmc = self.start()
+        other, _ = redfish_lab.make_certificate(self.folder, 'other')
+        self.write(certificates=f'gpu0 {redfish_lab.pin_of(other)}\n')
+        self.assertIn('another key than the one that is known', self.railbed('power', 'status', self.cluster, status=3))
+        self.assertFalse(bmc.asked)
+        self.assertIn('ANOTHER KEY', self.railbed('bmc', 'certificates', self.cluster, status=2))
+
+    def test_an_authority(self):
+        authority = redfish_lab.make_certificate(self.folder, 'authority')
+        bmc = self.start(authority=authority)
+        self.write(certificates=authority[1].read_text())
+        self.railbed('power', 'status', self.cluster)
+        # The same certificate at another address.
+        with RedfishBmc('127.0.8.9', self.folder, shown=(bmc.key, bmc.certificate)) as thief:
+            self.bmcs = [thief]
+            self.write(certificates=authority[1].read_text())
+            self.assertIn('is for another name', self.railbed('power', 'status', self.cluster, status=3))
+            self.assertFalse(thief.asked)
+
+    def test_wrong_files(self):
+        self.start()
+        for text, why in (('gpu7 sha256//x\n', ':1: expected NODE'), (f'gpu7 {self.bmcs[0].pin}\n', ':1: '),
+                          (f'gpu0 {self.bmcs[0].pin}\n' * 2, ':2: a second key'), ('# nothing\n', 'holds no certificate')):
+            self.write(certificates=text)
+            self.assertIn(why, self.railbed('power', 'status', self.cluster, status=64))
+
+
+class FoundOut(RedfishTest):
+    def test_redfish_where_only_that_answers(self):
+        self.start()
+        self.write(protocol='')
+        facts = json.loads(self.railbed('power', 'status', self.cluster, '--json'))[0]
+        self.assertEqual(facts['protocol'], 'redfish')
+        self.railbed('power', 'off', self.cluster)
+        self.assertEqual(self.bmcs[0].at(SYSTEM)['PowerState'], 'Off')
+
+    def test_ipmi_where_both_do(self):
+        with bmc_lab.BmcLab(1) as lab:
+            ipmi = lab.bmcs[0]
+            bmc = RedfishBmc(ipmi.address, self.folder)
+            self.addCleanup(bmc.__exit__)
+            bmc.user, bmc.password = ipmi.user, ipmi.password
+            self.bmcs = [bmc]
+            self.write(protocol='')
+            facts = json.loads(self.railbed('power', 'status', self.cluster, '--json'))[0]
+            self.assertEqual((facts['protocol'], facts['power']['value']), ('ipmi', 'on'))
+            self.assertFalse(bmc.asked)
+
+
+class Trouble(RedfishTest):
+    def trouble(self, act, wanted, **more):
+        """What the BMC does instead of an answer, and what railbed then says."""
+        asked = []
+
+        def trouble(handler, path):
+            asked.append(path)
+            return act(handler, path)
+        self.bmcs = []
+        bmc = RedfishBmc('127.0.8.1', self.folder, trouble=trouble)
+        try:
+            self.bmcs = [bmc]
+            self.write()
+            self.assertIn(wanted, self.railbed('sensors', self.cluster, status=3, **more))
+            self.assertTrue(asked)
+        finally:
+            bmc.__exit__()
+
+    def test_one_that_stops_in_mid_session(self):
+        def hang(handler, path):
+            if 'Chassis' in path:
+                self.over.wait(60)
+                handler.close_connection = True
+                return True
+            return False
+        self.over = threading.Event()
+        self.addCleanup(self.over.set)
+        bmc = RedfishBmc('127.0.8.1', self.folder, trouble=hang)
+        self.addCleanup(bmc.__exit__)
+        self.bmcs = [bmc]
+        self.write()
+        self.assertIn('does not answer', self.railbed('sensors', self.cluster, '--timeout', '1', status=3))
+
+    def test_answers_that_are_none(self):
+        def elsewhere(handler, path):
+            handler.answer(302, {}, Location='https://127.0.8.77/redfish/v1/')
+            return True
+
+        def garbage(handler, path):
+            handler.answer(200, 'it is a string')
+            return True
+
+        def deep(handler, path):
+            handler.send_response(200)
+            body = b'[' * 100000
+            handler.send_header('Content-Length', str(len(body)))
+            handler.end_headers()
+            handler.wfile.write(body)
+            return True
+
+        def endless(handler, path):
+            handler.send_response(200)
+            handler.send_header('Transfer-Encoding', 'chunked')
+            handler.end_headers()
+            while True:
+                handler.wfile.write(b'10000\r\n' + b' ' * 0x10000 + b'\r\n')
+
+        def broken(handler, path):
+            handler.send_response(500)
+            handler.send_header('Content-Length', '0')
+            handler.end_headers()
+            return True
+
+        self.trouble(elsewhere, 'sends to another place (HTTP 302)')
+        self.trouble(garbage, 'answers no document of Redfish')
+        self.trouble(deep, 'answers no document of Redfish')
+        self.trouble(endless, 'answers more than 4 MiB')
+        self.trouble(broken, 'refuses (HTTP 500)')
+
+    def test_links_that_lead_astray(self):
+        bmc = self.start()
+        for link in ('https://127.0.8.77/x', '/etc/passwd', '/redfish/v1/../../x', '/redfish/v1/a b', '/redfish/v1/\r\nX: y', 7, None):
+            bmc.documents[redfish_lab.ROOT]['Systems'] = {'@odata.id': link}
+            bmc.asked.clear()
+            self.assertIn("its BMC's Redfish service has no Systems", self.railbed('power', 'status', self.cluster, status=3))
+            self.assertEqual([path for _, path in bmc.asked], [redfish_lab.ROOT])
+
+    def test_hostile_words(self):
+        bmc = self.start()
+        bmc.at('Managers/BMC')['FirmwareVersion'] = '\x1b[2Jowned\u202e'
+        bmc.at('Chassis/1U/Thermal')['Temperatures'][0]['Name'] = '\x1b]0;title\x07'
+        for words in (('bmc', 'show'), ('sensors', '--all')):
+            text = self.run_railbed(*words, self.cluster).stdout
+            for bad in ('\x1b', '\x07', '\u202e'):
+                self.assertNotIn(bad, text)
+
+    def test_no_secret_is_seen(self):
+        bmc = self.start()
+        stop, seen = threading.Event(), set()
+
+        def watch():
+            while not stop.is_set():
+                for process in pathlib.Path('/proc').glob('[0-9]*'):
+                    for name in ('cmdline', 'environ'):
+                        try:
+                            seen.add((process / name).read_bytes())
+                        except OSError:
+                            pass
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        for words in (('sensors',), ('sel',), ('bmc', 'show')):
+            self.run_railbed(*words, self.cluster)
+        stop.set()
+        watcher.join()
+        self.assertTrue(any(b'railbed' in text for text in seen), 'the watch saw nothing')
+        self.assertFalse([text for text in seen if bmc.password.encode() in text])
+
+
+if __name__ == '__main__':
+    why = bmc_lab.missing()
+    if why:
+        print(why)
+        sys.exit(77)
+    bmc_lab.enter_namespace()
+    unittest.main()
