@@ -8,6 +8,7 @@ find_package(Threads REQUIRED)
 find_package(tl-expected QUIET)
 find_path(TL_EXPECTED_DIR tl/expected.hpp REQUIRED)
 find_path(VERBS_DIR infiniband/verbs.h REQUIRED)
+find_path(CURL_DIR curl/curl.h REQUIRED)
 
 # The release binary must run on machines that have none of our libraries, so the static archive is preferred.
 find_library(YAML_CPP_ARCHIVE libyaml-cpp.a)

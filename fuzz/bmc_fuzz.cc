@@ -1,5 +1,5 @@
-// What a BMC answers reaches us as the text of programs: any bytes are data or nothing, and none of them a
-// terminal.
+// What a BMC answers reaches us as the text of programs and as documents of Redfish: any bytes are data or
+// nothing, and none of them a terminal.
 //
 // Rooms: bmc inventory facts host base
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include "bmc/console.h"
 #include "bmc/freeipmi_text.h"
 #include "bmc/login.h"
+#include "bmc/redfish_text.h"
 #include "fuzz/require.h"
 
 namespace {
@@ -49,6 +50,42 @@ void logins(std::string_view text) {
     }
 }
 
+void certificates(std::string_view text) {
+  const ShownCertificate shown = parse_certificate(text);
+  require(shown.error.empty() == is_key_pin(shown.key));
+  require_shown(shown.subject);
+  require_shown(shown.until);
+  Cluster cluster;
+  cluster.nodes.emplace_back().name = "a";
+  if (const auto read = BmcCertificates::parse(text, "keys", cluster); !read)
+    require_printable(read.error().text);
+}
+
+void document(std::string_view text) {
+  require_shown(redfish::why_refused(400, text).why.substr(0, kMaxBmcText));
+  const auto read = json::parse(text);
+  if (!read) return;
+  std::vector<BmcSensor> all;
+  redfish::add_sensors(*read, all);
+  require(all.size() <= kMaxBmcSensors);
+  for (const BmcSensor& one : all) {
+    require_shown(one.name);
+    require_shown(one.state);
+  }
+  if (const auto event = redfish::event_of(*read)) {
+    require_shown(event->event);
+    require(event->time.empty() || event->time.size() == 19);
+  }
+  for (const std::string& link : redfish::members_of(*read)) require(link.starts_with("/redfish/"));
+  if (const auto next = redfish::next_page(*read)) require(next->find_first_of(" \r\n") == std::string::npos);
+  (void)redfish::whole_members(*read);
+  (void)redfish::power_of(*read);
+  (void)redfish::clock_of(*read);
+  (void)redfish::serial_of(*read, *read);
+  (void)redfish::likeness_to_event_log(*read);
+  (void)redfish::boot_patch(*read, {BootDevice::kPxe, true, false});
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -56,6 +93,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   sensors(text);
   events(text);
   logins(text);
+  certificates(text);
+  document(text);
   (void)parse_power(text);
   (void)parse_sel_time(text);
   (void)parse_serial(text);

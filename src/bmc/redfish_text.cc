@@ -14,7 +14,7 @@
 namespace railbed::redfish {
 namespace {
 
-constexpr std::size_t kLongestPath = 512;
+constexpr std::size_t kLongestLink = 512;
 
 const json::Value* at(const json::Value& document, std::initializer_list<const char*> keys) {
   const json::Value* value = &document;
@@ -139,7 +139,7 @@ std::string last_of_path(const std::string& path) { return path.substr(path.find
 
 std::optional<std::string> sound_path(std::string_view text) {
   text = text.substr(0, text.find('#'));
-  if (!text.starts_with("/redfish/") || text.size() > kLongestPath) return std::nullopt;
+  if (!text.starts_with("/redfish/") || text.size() > kLongestLink) return std::nullopt;
   if (text.find("..") != std::string_view::npos) return std::nullopt;
   constexpr std::string_view kAllowed =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._~-:%()'!$&*+,;=@?|{}";
@@ -287,7 +287,10 @@ std::optional<BmcEvent> event_of(const json::Value& entry) {
   event.id = parse_number<std::uint32_t>(text_at(entry, {"Id"})).value_or(0);
   if (const auto created = moment_of(text_at(entry, {"Created"}))) {
     event.time = utc_text(*created).substr(0, 19);
-    if (event.time.size() == 19) event.time[10] = ' ';
+    if (event.time.size() == 19)
+      event.time[10] = ' ';
+    else
+      event.time.clear();  // before 1970
   }
   event.severity = severity_of(text_at(entry, {"Severity"}));
   event.type = text_at(entry, {"SensorType"});

@@ -1,11 +1,13 @@
 // The options of every command that speaks with BMCs, and where passwords come from.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "campaign/bmc_nodes.h"
+#include "cli/command.h"
 #include "inventory/cluster.h"
 
 namespace CLI {
@@ -46,6 +48,9 @@ std::string answers_text(const std::vector<std::pair<std::string, std::string>>&
 
 // Prints what was done where, as text or JSON, and answers the exit code.
 int print_changes(const std::vector<BmcChange>& changes, std::string_view done, bool json);
+
+// Subcommands of `railbed bmc`, which set *chosen to what is to be done.
+void add_redfish_commands(CLI::App& app, const std::shared_ptr<Action>& chosen);
 
 // Whether so many nodes may be touched: one may, of more a person is asked, unless `yes`.
 bool may_touch(const Names& names, std::string_view what, bool yes);

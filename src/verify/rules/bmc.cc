@@ -49,12 +49,16 @@ void reachable(const Survey& survey, Judge& judge) {
     if (facts.power.ok()) return one.pass("answers");
     if (facts.power.from().empty()) return one.unknown(facts.error);  // nobody could even try
     const bool refused = facts.power.miss().missing == Missing::kDenied;
+    const bool stranger = facts.protocol == "redfish" && facts.error.find("certificate") != std::string::npos;
     one.fail(
         {.message = fmt::format("{}: {} ({})", node, facts.error, facts.address),
          .expected = "answers",
          .observed = facts.error,
          .remedy =
-             refused
+             stranger ? Remedy{"Compare the key that it shows with what its own page says, and let `bmc: "
+                               "{certificates: FILE}` in cluster.yaml name it.",
+                               {railbed_line(survey, {"bmc", "certificates"}, node)}}
+             : refused
                  ? Remedy{"Correct user and password in the password file; they are those of the BMC, not "
                           "of the node."}
                  : Remedy{"Check the cable of the BMC's port and its address, which the node itself tells "

@@ -1,0 +1,107 @@
+#include "bmc/redfish_text.h"
+
+#include <gtest/gtest.h>
+
+namespace railbed::redfish {
+namespace {
+
+json::Value parsed(std::string_view text) {
+  auto value = json::parse(text);
+  EXPECT_TRUE(value) << text;
+  return value ? *std::move(value) : json::Value();
+}
+
+TEST(Redfish, OnlyPathsOfTheServiceAreFollowed) {
+  EXPECT_EQ(sound_path("/redfish/v1/Systems/1"), "/redfish/v1/Systems/1");
+  EXPECT_EQ(sound_path("/redfish/v1/Chassis/1/Thermal#/Fans/0"), "/redfish/v1/Chassis/1/Thermal");
+  for (const char* bad : {"", "/", "/etc/passwd", "https://x/redfish/v1/", "//x/redfish/", "/redfish/../x",
+                          "/redfish/v1/a b", "/redfish/v1/\n", "/redfish/v1/\"x"})
+    EXPECT_FALSE(sound_path(bad)) << bad;
+}
+
+TEST(Redfish, Power) {
+  EXPECT_EQ(power_of(parsed(R"({"PowerState": "On"})")), PowerState::kOn);
+  EXPECT_EQ(power_of(parsed(R"({"PowerState": "PoweringOff"})")), PowerState::kOn);
+  EXPECT_EQ(power_of(parsed(R"({"PowerState": "PoweringOn"})")), PowerState::kOff);
+  EXPECT_FALSE(power_of(parsed(R"({"PowerState": 1})")));
+  EXPECT_FALSE(power_of(parsed("[]")));
+}
+
+TEST(Redfish, SensorsThatAreNotThereAreLeftOut) {
+  std::vector<BmcSensor> sensors;
+  add_sensors(parsed(R"({"@odata.type": "#Thermal.v1_7_1.Thermal", "Temperatures": [
+    {"Name": "CPU1 Temp", "ReadingCelsius": 91, "UpperThresholdCritical": 90, "Status": {"State": "Enabled"}},
+    {"Name": "CPU2 Temp", "ReadingCelsius": null, "Status": {"State": "Absent"}},
+    {"Name": "Odd", "ReadingCelsius": "hot", "Status": {"State": "Enabled"}}, 7, null],
+    "Fans": [{"FanName": "FAN1", "Reading": 0, "ReadingUnits": "RPM", "Status": {"Health": "Critical"}}]})"),
+              sensors);
+  ASSERT_EQ(sensors.size(), 2u);
+  EXPECT_EQ(sensors[0].name, "CPU1 Temp");
+  EXPECT_EQ(sensors[0].severity, BmcSeverity::kCritical);  // by its threshold
+  EXPECT_EQ(sensors[1].name, "FAN1");
+  EXPECT_EQ(sensors[1].severity, BmcSeverity::kCritical);
+  EXPECT_EQ(sensors[1].units, "RPM");
+}
+
+TEST(Redfish, ASensorOfItsOwn) {
+  std::vector<BmcSensor> sensors;
+  add_sensors(
+      parsed(R"({"@odata.type": "#Sensor.v1_6_0.Sensor", "Name": "GPU 1", "ReadingType": "Temperature",
+    "Reading": 40.5, "ReadingUnits": "Cel", "Status": {"Health": "OK", "State": "Enabled"},
+    "Thresholds": {"UpperCritical": {"Reading": 87}}})"),
+      sensors);
+  ASSERT_EQ(sensors.size(), 1u);
+  EXPECT_EQ(sensors[0].type, "Temperature");
+  EXPECT_EQ(sensors[0].units, "C");
+  EXPECT_EQ(sensors[0].upper_critical, 87);
+  EXPECT_EQ(sensors[0].severity, BmcSeverity::kNominal);
+}
+
+TEST(Redfish, AnEventNamesWhatItIsAbout) {
+  const auto event =
+      event_of(parsed(R"({"Id": "7", "Created": "2026-01-19T11:00:00.250+01:00", "Severity": "Critical",
+    "Message": "Uncorrectable memory error", "EntryType": "Event",
+    "Links": {"OriginOfCondition": {"@odata.id": "/redfish/v1/Systems/1/Memory/DIMM_A1"}}})"));
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->id, 7u);
+  EXPECT_EQ(event->time, "2026-01-19 10:00:00");
+  EXPECT_EQ(event->sensor, "DIMM_A1");
+  EXPECT_EQ(event->type, "Memory");
+  EXPECT_EQ(event->severity, BmcSeverity::kCritical);
+  EXPECT_EQ(event_of(parsed(R"({"Message": "x", "Created": "5d"})"))->time, "");
+  EXPECT_FALSE(event_of(parsed("{}")));
+}
+
+TEST(Redfish, TheEventLogAmongOthers) {
+  EXPECT_GT(likeness_to_event_log(parsed(R"({"Id": "Sel"})")),
+            likeness_to_event_log(parsed(R"({"Id": "Log1"})")));
+  EXPECT_GT(likeness_to_event_log(parsed(R"({"Id": "IML"})")),
+            likeness_to_event_log(parsed(R"({"Id": "Other"})")));
+  EXPECT_EQ(likeness_to_event_log(parsed(R"({"Id": "PostCodes"})")), 0);
+  EXPECT_EQ(likeness_to_event_log(parsed(R"({"Id": "SEL", "ServiceEnabled": false})")), 0);
+}
+
+TEST(Redfish, BootOrderFitsTheFirmware) {
+  const auto system =
+      parsed(R"({"Boot": {"BootSourceOverrideTarget@Redfish.AllowableValues": ["None", "Pxe"]}})");
+  const auto patch = boot_patch(system, {BootDevice::kPxe, false, true});
+  ASSERT_TRUE(patch);
+  // No mode is set where the firmware shows none.
+  EXPECT_EQ(json::dump(*patch),
+            R"({"Boot":{"BootSourceOverrideTarget":"Pxe","BootSourceOverrideEnabled":"Continuous"}})");
+  const auto refused = boot_patch(system, {BootDevice::kCd, true, false});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().text, "its BMC does not boot from Cd, but from None, Pxe");
+}
+
+TEST(Redfish, WhyItRefused) {
+  EXPECT_EQ(why_refused(401, "").missing, Missing::kDenied);
+  EXPECT_EQ(
+      why_refused(400, R"({"error": {"message": "a", "@Message.ExtendedInfo": [{"Message": "no\u001b"}]}})")
+          .why,
+      "its BMC refuses (HTTP 400): no\xEF\xBF\xBD");
+  EXPECT_EQ(why_refused(404, "<html>").why, "its BMC refuses (HTTP 404)");
+}
+
+}  // namespace
+}  // namespace railbed::redfish
