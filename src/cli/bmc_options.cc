@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 
+#include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/wipe.h"
