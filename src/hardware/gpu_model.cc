@@ -1,5 +1,7 @@
 #include "hardware/gpu_model.h"
 
+#include "hardware/gpu_product.h"
+
 namespace railbed {
 namespace {
 
@@ -33,7 +35,7 @@ constexpr GpuModel kGpus[] = {
     {"A10", GpuDirect::kBoth, false, kOpen, 0, 0, 4, true, false},
     {"A40", GpuDirect::kBoth, false, kOpen, 0, 0, 4, true, false},
     {"A100", GpuDirect::kBoth, false, kOpen, 0, 0, 4, true, true, 312},
-    {"A100-SXM", GpuDirect::kBoth, true, kLinks, 12, 25000, 4, true, true, 312},
+    {"A100-SXM4", GpuDirect::kBoth, true, kLinks, 12, 25000, 4, true, true, 312},
     {"L4", GpuDirect::kBoth, false, kOpen, 0, 0, 4, true, false, 121},
     {"L40", GpuDirect::kBoth, false, kOpen, 0, 0, 4, true, false},
     {"H100", GpuDirect::kBoth, false, kOpen, 0, 0, 5, true, true},
@@ -54,9 +56,7 @@ std::span<const GpuModel> gpu_models() { return kGpus; }
 const GpuModel* find_gpu_model(std::string_view model) {
   const GpuModel* best = nullptr;
   for (const GpuModel& row : kGpus)
-    if (model.find(row.name) != std::string_view::npos &&
-        (best == nullptr || row.name.size() > best->name.size()))
-      best = &row;
+    if (names_gpu(model, row.name) && (best == nullptr || row.name.size() > best->name.size())) best = &row;
   return best;
 }
 

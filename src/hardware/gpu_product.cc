@@ -74,10 +74,11 @@ constexpr GpuProduct kProducts[] = {
     {"RTX 50", kBlackwell, 120, kGeForce, 0, 0, kNoLink, 0, kNever, true},
 };
 
-bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// "P4" stands in "tesla p4" and in "p4-8q", not in "p40"; "k20" stands in "k20m".
-bool stands_in(std::string_view model, std::string_view name, bool series) {
+}  // namespace
+
+bool names_gpu(std::string_view model, std::string_view name, bool series) {
   for (std::size_t at = model.find(name); at != std::string_view::npos; at = model.find(name, at + 1)) {
     const char before = at == 0 ? ' ' : model[at - 1];
     const std::size_t end = at + name.size();
@@ -86,8 +87,6 @@ bool stands_in(std::string_view model, std::string_view name, bool series) {
   }
   return false;
 }
-
-}  // namespace
 
 bool GpuProduct::has_tensor_cores() const {
   // A GTX 16 is Turing without them (Turing tuning guide; GTX 1660 data sheet).
@@ -101,7 +100,7 @@ const GpuProduct* find_gpu_product(std::string_view model) {
   const GpuProduct* best = nullptr;
   for (const GpuProduct& row : kProducts)
     if ((best == nullptr || row.name.size() > best->name.size()) &&
-        stands_in(small, lower(row.name), row.series))
+        names_gpu(small, lower(row.name), row.series))
       best = &row;
   return best;
 }

@@ -59,6 +59,9 @@ struct GpuProduct {
 // of the data sheets, MIG of the MIG user guide ("Supported GPUs"), vGPU of
 // docs.nvidia.com/vgpu/gpus-supported-by-vgpu.html and /vgpu/17.0/whats-new-vgpu.
 std::span<const GpuProduct> gpu_products();
+// Whether the name stands in `model` as a word: "P4" in "Tesla P4" and "P4-8Q", not in "P40"; "K20" in
+// "K20m". A series goes on with digits.
+bool names_gpu(std::string_view model, std::string_view name, bool series = false);
 // The longest table name that stands in `model` as a word; null: not in the table. Letters' case does not
 // count.
 const GpuProduct* find_gpu_product(std::string_view model);

@@ -115,10 +115,12 @@ class Rows {
   Rows() {
     for (const Rule& rule : all_rules()) rows_.emplace(rule.id, static_cast<std::ptrdiff_t>(rows_.size()));
   }
+  // A rule that this table does not know, as an older version's in a file, comes last.
   std::ptrdiff_t of(std::string_view rule) {
     if (rule == last_rule_) return last_row_;
     last_rule_ = rule;
-    return last_row_ = rows_.try_emplace(rule, 0).first->second;
+    const auto found = rows_.find(rule);
+    return last_row_ = found == rows_.end() ? static_cast<std::ptrdiff_t>(count()) : found->second;
   }
   std::size_t count() const { return rows_.size(); }
 

@@ -82,6 +82,7 @@ TEST(PutInOrder, WorstFirstRootsBeforeConsequencesThenByNodes) {
       red("gpu.driver", "b", {"gpus"}),
       red("rdma.port-state", "c", {"netdev:eth1"}),
       red("net.admin-up", "c", {"netdev:eth1"}, Status::kWarn),
+      red("of.another-version", "a", {}, Status::kPass),
       red("host.swap", "b", {}, Status::kPass),
   };
   link_causes(list_of(findings));
@@ -90,9 +91,9 @@ TEST(PutInOrder, WorstFirstRootsBeforeConsequencesThenByNodes) {
   std::vector<std::string> order;
   for (const Finding* one : list) order.push_back(fmt::format("{}@{}", one->rule, one->node));
   // The warning stands first: it explains a failure. The driver is missing on two nodes, the GPU on one.
-  EXPECT_THAT(order,
-              testing::ElementsAre("net.admin-up@c", "rdma.port-state@c", "gpu.driver@a", "gpu.driver@b",
-                                   "gpu.count@a", "host.swap@a", "host.disk-space@a", "host.swap@b"));
+  EXPECT_THAT(order, testing::ElementsAre("net.admin-up@c", "rdma.port-state@c", "gpu.driver@a",
+                                          "gpu.driver@b", "gpu.count@a", "host.swap@a", "host.disk-space@a",
+                                          "host.swap@b", "of.another-version@a"));
   EXPECT_EQ(list[1]->caused_by, 0U);
 }
 

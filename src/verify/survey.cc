@@ -185,9 +185,13 @@ const std::vector<const RailEnd*>& Survey::ends_of(const Rail& rail) const {
 }
 
 const Service* find_service(const NodeView& node, std::initializer_list<std::string_view> names) {
-  for (const Service& service : items(node.facts->system.services))
-    if (std::ranges::find(names, service.name) != names.end()) return &service;
-  return nullptr;
+  const Service* found = nullptr;
+  for (const Service& service : items(node.facts->system.services)) {
+    if (std::ranges::find(names, service.name) == names.end()) continue;
+    if (service.load_state != "not-found") return &service;
+    if (found == nullptr) found = &service;
+  }
+  return found;
 }
 
 bool is_loaded_unit(const NodeView& node, std::string_view name) {
