@@ -1,10 +1,13 @@
 #include "cli/app.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <vector>
 
 #include "base/result.h"
 #include "base/text.h"
@@ -20,32 +23,83 @@ Two machines:     railbed init HOST1 HOST2 -o cluster.yaml
 Exit codes: 0 clean, 1 warnings, 2 failures found, 3 could not look,
             64 bad usage or bad input, 70 internal error.)";
 
-// The first word that is no option, when it is no command either.
-std::string unknown_command(int argc, const char* const* argv) {
+// The words that are no options; a value of an option may be among them.
+std::vector<std::string> bare_words(int argc, const char* const* argv) {
+  std::vector<std::string> words;
+  for (int i = 1; i < argc; ++i)
+    if (argv[i][0] != '-') words.emplace_back(argv[i]);
+  return words;
+}
+
+// The command that was typed, down to its last subcommand: "railbed", "bench", "tcp".
+std::vector<const CLI::App*> typed_commands(const CLI::App& app) {
+  std::vector<const CLI::App*> commands = {&app};
+  for (auto below = app.get_subcommands(); !below.empty(); below = below.front()->get_subcommands())
+    commands.push_back(below.front());
+  return commands;
+}
+
+// The first long option that the command does not have.
+std::string unknown_option(const CLI::App& command, int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    if (word.starts_with('-')) continue;
-    for (const Command& command : all_commands())
-      if (command.name == word) return "";
-    return std::string(word);
+    const std::string word = argv[i];
+    if (word == "--") break;
+    if (!word.starts_with("--")) continue;
+    const std::string name = word.substr(0, word.find('='));
+    if (command.get_option_no_throw(name) == nullptr) return name;
   }
   return "";
 }
 
-int report_usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, const char* const* argv) {
-  const std::string wrong = unknown_command(argc, argv);
-  if (wrong.empty()) {
-    const auto chosen = app.get_subcommands();
-    fmt::print(stderr, "railbed: {}\nSee: railbed {}--help\n", error.what(),
-               chosen.empty() ? "" : chosen.front()->get_name() + " ");
-    return kExitUsage;
-  }
-  std::vector<std::string_view> names;
-  for (const Command& command : all_commands()) names.push_back(command.name);
-  const auto meant = closest(wrong, names);
-  fmt::print(stderr, "railbed: no command \"{}\"{}\nSee: railbed --help\n", wrong,
-             meant ? fmt::format("; did you mean \"{}\"?", *meant) : "");
+std::string did_you_mean(const std::string& wrong, const std::vector<std::string>& names) {
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  const auto meant = closest(wrong, candidates);
+  return meant ? fmt::format("; did you mean \"{}\"?", *meant) : "";
+}
+
+// Of a command that wants a subcommand: which it does not have, or that none was said.
+std::string wrong_command_text(const std::vector<const CLI::App*>& commands,
+                               const std::vector<std::string>& words) {
+  const CLI::App& last = *commands.back();
+  const std::size_t depth = commands.size() - 1;
+  if (last.get_require_subcommand_min() == 0) return "";
+  std::vector<std::string> names;
+  for (const CLI::App* one : last.get_subcommands({})) names.push_back(one->get_name());
+  if (words.size() > depth)
+    return fmt::format("no command \"{}\"{}", printable(words[depth]), did_you_mean(words[depth], names));
+  return depth == 0 ? "" : fmt::format("{} needs one of {}", last.get_name(), fmt::join(names, ", "));
+}
+
+std::string wrong_option_text(const std::string& wrong, const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return fmt::format("no option {}{}", printable(wrong), did_you_mean(wrong, names));
+}
+
+int report_usage_error(const CLI::App& app, std::string_view complaint, int argc, const char* const* argv) {
+  const auto commands = typed_commands(app);
+  const CLI::App& last = *commands.back();
+  std::string line = "railbed";
+  for (std::size_t i = 1; i < commands.size(); ++i) line += " " + commands[i]->get_name();
+  const auto bare = bare_words(argc, argv);
+  const std::string option = unknown_option(last, argc, argv);
+  std::string why =
+      bare.size() >= commands.size() || option.empty() ? wrong_command_text(commands, bare) : "";
+  if (why.empty()) why = option.empty() ? std::string(complaint) : wrong_option_text(option, last);
+  fmt::print(stderr, "railbed: {}\nSee: {} --help\n", why, line);
   return kExitUsage;
+}
+
+// "help bench tcp" and "version", as other programs have them.
+std::vector<const char*> as_options(int argc, const char* const* argv) {
+  std::vector<const char*> words(argv, argv + argc);
+  if (argc > 1 && std::string_view(argv[1]) == "help") {
+    words.erase(words.begin() + 1);
+    words.push_back("--help");
+  }
+  if (argc == 2 && std::string_view(argv[1]) == "version") words[1] = "--version";
+  return words;
 }
 
 }  // namespace
@@ -53,7 +107,7 @@ int report_usage_error(const CLI::App& app, const CLI::ParseError& error, int ar
 std::unique_ptr<CLI::App> build_app(Action& action) {
   auto app = std::make_unique<CLI::App>(
       "railbed takes GPU nodes with an RDMA fabric from racked to proven, and watched.", "railbed");
-  app->set_version_flag("--version", std::string("railbed ") + RAILBED_VERSION);
+  app->set_version_flag("-v,--version", std::string("railbed ") + RAILBED_VERSION);
   app->require_subcommand(1);
   app->footer(std::string(kFooter));
   app->get_formatter()->column_width(30);
@@ -64,7 +118,10 @@ std::unique_ptr<CLI::App> build_app(Action& action) {
   return app;
 }
 
-int run_railbed(int argc, const char* const* argv) {
+int run_railbed(int count, const char* const* typed) {
+  const std::vector<const char*> words = as_options(count, typed);
+  const int argc = static_cast<int>(words.size());
+  const char* const* const argv = words.data();
   // In a log that takes both outputs, a line of stderr must not stand inside one of stdout.
   std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
   Action action;
@@ -77,8 +134,12 @@ int run_railbed(int argc, const char* const* argv) {
   try {
     app->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app->exit(error);
-    return report_usage_error(*app, error, argc, argv);
+    const bool wanted = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
+    const auto bare = bare_words(argc, argv);
+    const auto commands = typed_commands(*app);
+    const bool unknown = bare.size() >= commands.size() && !wrong_command_text(commands, bare).empty();
+    if (wanted && !unknown) return app->exit(error);
+    return report_usage_error(*app, error.what(), argc, argv);
   }
   return action ? action() : kExitUsage;
 }

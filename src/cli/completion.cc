@@ -43,12 +43,14 @@ std::string rule_words() {
 }
 
 // What a bare word after this command may be; empty: a file.
-std::string argument_words(std::string_view command) {
-  if (command == "advise") return "matrix";
+std::string argument_words(const CLI::App& app) {
+  std::string below;
+  for (const CLI::App* one : app.get_subcommands({})) below += (below.empty() ? "" : " ") + one->get_name();
+  const std::string command = app.get_name();
+  if (!below.empty()) return below;
   if (command == "explain") return rule_words();
-  if (command == "bench") return "tcp rdma ladder pairs storage train gpu collectives";
-  if (command == "fabric") return "discover verify sm";
-  if (command == "runs") return "show export import baseline remove";
+  if (command == "power") return "status on off soft cycle reset";
+  if (command == "boot") return "pxe disk cd bios none";
   if (command == "launch") return "torchrun vllm mpirun srun nccl-tests";
   if (command == "completion") return "bash zsh fish";
   return "";
@@ -58,7 +60,7 @@ std::string bash_script(const CLI::App& app) {
   std::string cases;
   for (const CLI::App* command : app.get_subcommands({}))
     cases += fmt::format("    {}) options=\"{}\"; arguments=\"{}\" ;;\n", command->get_name(),
-                         option_words(*command), argument_words(command->get_name()));
+                         option_words(*command), argument_words(*command));
   return fmt::format(R"(# railbed completion for bash:  source <(railbed completion bash)
 _railbed() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} options="" arguments=""
@@ -98,7 +100,7 @@ std::string fish_script(const CLI::App& app) {
     for (const CLI::Option* option : command->get_options())
       for (const std::string& word : option->get_lnames())
         script += fmt::format("complete -c railbed {} -l {}\n", when, word);
-    if (const std::string words = argument_words(name); !words.empty())
+    if (const std::string words = argument_words(*command); !words.empty())
       script += fmt::format("complete -c railbed {} -f -a '{}'\n", when, words);
   }
   return script;

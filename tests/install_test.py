@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""cmake --install into an empty folder: what is there works from there, and nothing else is there."""
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(os.environ['RAILBED']).resolve().parent
+
+
+class Install(unittest.TestCase):
+    def setUp(self):
+        kept = tempfile.TemporaryDirectory()
+        self.addCleanup(kept.cleanup)
+        self.place = pathlib.Path(kept.name)
+
+    def install(self, *words, **environment):
+        subprocess.run(['cmake', '--install', BUILD, *words], check=True, capture_output=True, env={**os.environ, **environment})
+
+    def run_there(self, *words):
+        return subprocess.run([str(word) for word in words], check=True, capture_output=True, text=True, timeout=60).stdout
+
+    def test_everything_is_in_its_place(self):
+        self.install('--prefix', self.place)
+        files = sorted(str(file.relative_to(self.place)) for file in self.place.rglob('*') if file.is_file())
+        examples = [file for file in files if file.startswith('share/doc/railbed/examples/')]
+        self.assertIn('share/doc/railbed/examples/v100-pair.yaml', examples)
+        self.assertEqual(sorted(set(files) - set(examples)),
+                         ['bin/railbed', 'share/bash-completion/completions/railbed',
+                          'share/fish/vendor_completions.d/railbed.fish', 'share/man/man1/railbed.1'])
+        railbed = self.place / 'bin/railbed'
+        self.assertTrue(self.run_there(railbed, 'version').startswith('railbed '))
+        self.run_there(railbed, 'check', self.place / 'share/doc/railbed/examples/v100-pair.yaml')
+        script = f'source {self.place}/share/bash-completion/completions/railbed && complete -p railbed'
+        self.assertIn('railbed', self.run_there('bash', '-c', script))
+
+    def test_for_a_package(self):
+        self.install('--prefix', '/usr', DESTDIR=str(self.place))
+        self.assertTrue((self.place / 'usr/bin/railbed').is_file())
+        self.assertTrue((self.place / 'usr/share/bash-completion/completions/railbed').is_file())
+        self.assertEqual([folder.name for folder in self.place.iterdir()], ['usr'])
+
+
+if __name__ == '__main__':
+    unittest.main()
