@@ -1,6 +1,7 @@
 // The options of every command that speaks with BMCs, and where passwords come from.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,9 @@ struct BmcPlaces {
 // The password comes from --password-file, from $RAILBED_BMC_PASSWORD, which is then forgotten, from
 // cluster.yaml's password_file, or from the person at the terminal; the first that says one counts.
 Result<BmcPlaces> open_places(const BmcCommand& command);
+
+// What all of them show, by node: for `verify --bmc` and `prove --bmc`.
+std::map<std::string, BmcFacts> look_at_all(const BmcPlaces& places);
 
 // 0: every BMC did it; 3: some could not be asked.
 int exit_code_of(const std::vector<BmcChange>& changes);
