@@ -80,8 +80,9 @@ Html named_card(const SceneNode& node, const Box& box) {
                       Anchor::kEnd, "quiet");
   const Box chip{box.x + 6, box.bottom() - 34, box.width - 12, 28};
   if (management.bmc.empty())
-    return inside + svg::text(chip.x + 4, chip.middle() + 4, chip.width, svg::kNote, "no BMC is named",
-                              Anchor::kStart, "quiet");
+    return svg::group("node", "",
+                      inside + svg::text(chip.x + 4, chip.middle() + 4, chip.width, svg::kNote,
+                                         "no BMC is named", Anchor::kStart, "quiet"));
   const Health health = management.trouble.health;
   const bool asked = !management.state.empty();
   Html drawn = svg::rect(chip, 5, "chip");
@@ -91,7 +92,8 @@ Html named_card(const SceneNode& node, const Box& box) {
                      asked ? management.state : "not asked", Anchor::kEnd,
                      health == Health::kGood ? "quiet" : css_class(health));
   if (asked) drawn += svg::mark(chip.right() - 12, chip.middle(), 6, health);
-  return inside + svg::group(fmt::format("port {}", css_class(health)), tooltip(node), drawn);
+  inside += svg::group(fmt::format("port {}", css_class(health)), tooltip(node), drawn);
+  return svg::group("node", "", inside);
 }
 
 // As above where there is room for two short lines; all else is told where one points.
