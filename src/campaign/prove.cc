@@ -99,8 +99,12 @@ class Prover {
   }
 
   void judge(Proof& proof) {
-    const Evidence evidence{cluster_, surveyed_.facts, surveyed_.unreachable, proof.run.measurements,
-                            surveyed_.clocks};
+    const Evidence evidence{.cluster = cluster_,
+                            .nodes = surveyed_.facts,
+                            .unreachable = surveyed_.unreachable,
+                            .measurements = proof.run.measurements,
+                            .clocks = surveyed_.clocks,
+                            .bmcs = plan_.bmcs};
     proof.verdict = verify(evidence);
     proof.differences = find_differences(evidence);
     for (const auto& [node, facts] : surveyed_.facts) add_fingerprint(proof.run, node, facts);

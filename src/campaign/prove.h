@@ -9,6 +9,7 @@
 #include "campaign/caller.h"
 #include "campaign/reach.h"
 #include "campaign/run.h"
+#include "facts/bmc.h"
 #include "facts/facts.h"
 #include "verify/differences.h"
 #include "verify/verify.h"
@@ -16,8 +17,9 @@
 namespace railbed {
 
 struct ProofPlan {
-  bool measure = true;  // else only look and judge
-  double seconds = 2;   // that each number is measured
+  bool measure = true;                        // else only look and judge
+  double seconds = 2;                         // that each number is measured
+  std::map<std::string, BmcFacts> bmcs = {};  // by node name: what BMCs showed, to be judged with the rest
 };
 
 struct Proof {

@@ -157,6 +157,16 @@ Result<BmcPlaces> open_places(const BmcCommand& command) {
   return places;
 }
 
+std::map<std::string, BmcFacts> look_at_all(const BmcPlaces& places) {
+  std::map<std::string, BmcFacts> all;
+  for (BmcFacts& one :
+       look_at_bmcs(places.cluster, places.names, kAllBmcQuestions, places.reach, terminal_caller())) {
+    std::string node = one.node;
+    all.emplace(std::move(node), std::move(one));
+  }
+  return all;
+}
+
 int exit_code_of(const std::vector<BmcChange>& changes) {
   return std::ranges::all_of(changes, [](const BmcChange& one) { return one.error.empty(); })
              ? kExitClean

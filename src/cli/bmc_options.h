@@ -1,6 +1,7 @@
 // The options of every command that speaks with BMCs, and where passwords come from.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,6 +40,9 @@ struct BmcPlaces {
 Result<BmcPlaces> open_places(const BmcCommand& command);
 // Without any login.
 Result<BmcPlaces> open_places_unknown(const BmcCommand& command);
+
+// What all of them show, by node: for `verify --bmc` and `prove --bmc`.
+std::map<std::string, BmcFacts> look_at_all(const BmcPlaces& places);
 
 // 0: every BMC did it; 3: some could not be asked.
 int exit_code_of(const std::vector<BmcChange>& changes);

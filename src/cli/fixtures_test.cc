@@ -97,8 +97,8 @@ TEST_P(SoundMachine, RaisesNoAlarm) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Composed, SoundMachine,
-                         testing::Values("v100-cx3pro", "spark-cx7", "spark-two-rails", "r730-cx4",
-                                         "h100-cx7", "measured-healthy", "measured-sound-v100",
+                         testing::Values("v100-cx3pro", "v100-console-sound", "spark-cx7", "spark-two-rails",
+                                         "r730-cx4", "h100-cx7", "measured-healthy", "measured-sound-v100",
                                          "measured-sound-virtual", "measured-sound-spark",
                                          "measured-sound-h100", "spark-measured", "h100-container-sound",
                                          "h100-toolkit-sound"));

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <memory>
 
 #include "base/files.h"
@@ -13,6 +14,7 @@
 #include "campaign/neighbours.h"
 #include "campaign/prove.h"
 #include "campaign/survey.h"
+#include "cli/bmc_options.h"
 #include "cli/command.h"
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
@@ -30,19 +32,21 @@ struct ProveFlags {
   bool json = false;
   bool all = false;
   bool no_measure = false;
+  bool bmc = false;
   double seconds = 2;
   KeepOptions keep;
   ReachOptions reach;
 };
 
 // What the page shows of a proof.
-Report report_of(Cluster cluster, Proof proof) {
+Report report_of(Cluster cluster, Proof proof, std::map<std::string, BmcFacts> bmcs) {
   Report report;
   report.cluster = std::move(cluster);
   report.facts = std::move(proof.facts);
   report.verdict = std::move(proof.verdict);
   report.measurements = std::move(proof.run.measurements);
   report.unreachable = std::move(proof.unreachable);
+  report.bmcs = std::move(bmcs);
   report.differences = std::move(proof.differences);
   report.railbed = proof.run.railbed;
   report.started_at = proof.run.started_at;
@@ -67,11 +71,16 @@ void print(const Report& report, const ProveFlags& flags) {
 int run_prove(const ProveFlags& flags, const CLI::App& app) {
   auto cluster = load_cluster(flags.cluster_file);
   if (!cluster) return railbed::report(cluster.error());
-  auto proof = prove(*cluster, {!flags.no_measure, flags.seconds}, request_of(app, flags.keep), flags.reach,
-                     terminal_caller());
+  ProofPlan plan{.measure = !flags.no_measure, .seconds = flags.seconds};
+  if (flags.bmc) {
+    const auto places = open_places({.cluster = flags.cluster_file});
+    if (!places) return railbed::report(places.error());
+    plan.bmcs = look_at_all(*places);
+  }
+  auto proof = prove(*cluster, plan, request_of(app, flags.keep), flags.reach, terminal_caller());
   if (!proof) return railbed::report(proof.error());
   BenchRun run = proof->run;
-  const Report report = report_of(std::move(*cluster), std::move(*proof));
+  const Report report = report_of(std::move(*cluster), std::move(*proof), std::move(plan.bmcs));
   if (const auto written = write_files(report, flags); !written) return railbed::report(written.error());
   print(report, flags);
   keep(flags.keep, run);
@@ -87,6 +96,8 @@ Action declare_prove(CLI::App& app) {
   app.add_option("--seconds", flags->seconds, "how long each number is measured (default 2)")
       ->take_last()
       ->check(CLI::Range(0.2, 600.0));
+  app.add_flag("--bmc", flags->bmc,
+               "ask each node's BMC as well, before anything is measured; the page shows them");
   app.add_flag("--no-measure", flags->no_measure, "look and judge only");
   app.add_option("--measurements", flags->measurements_file, "also write the measurements as JSON");
   app.add_flag("--json", flags->json, "findings and measurements as one JSON document on standard output");

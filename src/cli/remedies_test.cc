@@ -51,7 +51,7 @@ const std::vector<Tool>& tools() {
         "rmmod",   "true",    "sh",      "xargs"}},
       {From::kSystemd, {"journalctl", "systemctl", "timedatectl"}},
       {From::kApt, {"apt-cache", "apt-get", "apt-mark", "dpkg", "update-grub", "update-initramfs"}},
-      {From::kDnf, {"akmods", "dnf", "dracut", "grubby"}},
+      {From::kDnf, {"akmods", "dnf", "dracut", "grub2-mkconfig", "grubby"}},
       {From::kIproute511, {"dcb"}},
       {From::kVendorDriver,
        {"cma_roce_mode", "cma_roce_tos", "ibdiagnet", "mget_temp", "mlnx_qos", "mlxconfig", "mlxfwmanager",

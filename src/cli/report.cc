@@ -83,6 +83,7 @@ Result<Report> compose_report(const ReportFlags& flags) {
   made.cluster = std::move(evidence->cluster);
   made.facts = std::move(evidence->nodes);
   made.unreachable = std::move(evidence->unreachable);
+  made.bmcs = std::move(evidence->bmcs);
   return made;
 }
 

@@ -69,12 +69,6 @@ std::string render(const VerifyOptions& options, const Verdict& verdict, const R
       {here && use_colour(STDOUT_FILENO), here ? terminal_width() : TextOptions{}.width, options.all});
 }
 
-void add_bmcs(const BmcPlaces& places, Evidence& evidence) {
-  for (BmcFacts& one :
-       look_at_bmcs(places.cluster, places.names, kAllBmcQuestions, places.reach, terminal_caller()))
-    evidence.bmcs.emplace(one.node, std::move(one));
-}
-
 int run_verify(const VerifyOptions& options) {
   if (is_health_check(options)) return run_health_check(options);
   if (options.learn && options.sources.cluster.empty())
@@ -104,7 +98,7 @@ int run_verify(const VerifyOptions& options) {
   if (options.after_reboot)
     if (auto added = add_after_reboot(sources.cluster, options.reach, terminal_caller(), *evidence); !added)
       return report(added.error());
-  if (bmcs) add_bmcs(*bmcs, *evidence);
+  if (bmcs) evidence->bmcs = look_at_all(*bmcs);
   const Verdict verdict = verify(*evidence);
   if (options.learn) return run_learn(options.sources.cluster, *evidence, verdict, options.yes);
   about.differences = find_differences(*evidence);

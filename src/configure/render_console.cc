@@ -7,7 +7,7 @@
 #include "configure/files.h"
 #include "configure/render.h"
 #include "configure/serial_console.h"
-#include "verify/kernel_console.h"
+#include "facts/kernel_console.h"
 
 namespace railbed {
 namespace {

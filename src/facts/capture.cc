@@ -52,6 +52,7 @@ Tree capture(Host& host, const CollectOptions& options) {
     if (path.find("/modprobe.d/") != std::string::npos) entry.content = used_modprobe(entry.content);
     if (path.find("/sysctl.d/") != std::string::npos || path == "/etc/sysctl.conf")
       entry.content = used_sysctl(entry.content);
+    if (is_boot_menu_file(path)) entry.content = used_boot_menu(entry.content);
     if (path.starts_with("/etc/ssh/") || path.ends_with(".pub"))
       entry.content = used_ssh(path, entry.content);
     if (is_boot_file(path)) entry.content = used_boot_file(path, entry.content);

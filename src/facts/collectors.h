@@ -29,5 +29,11 @@ std::string used_sysctl(std::string_view text);
 // The words of a setting's value, one space between them.
 std::string spaced(std::string_view text);
 Reading<std::vector<Service>> collect_services(Host& host);
+// What systemd says of these units, whether it found them or not.
+Reading<std::vector<Service>> show_units(Host& host, const std::vector<std::string>& units);
+ConsoleFacts collect_console(Host& host, const Reading<std::string>& command_line);
+// Of a file of GRUB's settings the lines that collect_console() looks at.
+std::string used_boot_menu(std::string_view text);
+bool is_boot_menu_file(std::string_view path);
 
 }  // namespace railbed

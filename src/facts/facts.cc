@@ -95,6 +95,7 @@ Facts collect_facts(Host& host, const CollectOptions& options) {
   system.services = timed("services", runs, [&] { return collect_services(host); });
   system.os = timed("os", runs, [&] { return collect_os(host); });
   system.kernel = timed("kernel", runs, [&] { return collect_kernel(host); });
+  system.console = timed("console", runs, [&] { return collect_console(host, system.kernel.command_line); });
   system.cpu = timed("cpu", runs, [&] { return collect_cpu(host); });
   system.memory = timed("memory", runs, [&] { return collect_memory(host, system.services); });
   system.storage = timed("storage", runs, [&] { return collect_storage(host, options.paths); });
@@ -162,6 +163,9 @@ std::string odd_name(const Facts& facts) {
   for (const PciDevice& one : items(facts.pci))
     if (sysfs_pci_address(one.address) != one.address)
       return fmt::format("a PCI device has the address \"{}\"", one.address);
+  for (const Display& one : items(facts.system.console.displays))
+    if (sysfs_pci_address(one.address) != one.address)
+      return fmt::format("a display has the address \"{}\"", one.address);
   for (const Gpu& one : items(facts.gpus.devices))
     if (sysfs_pci_address(one.pci_address) != one.pci_address)
       return fmt::format("a GPU has the address \"{}\"", one.pci_address);

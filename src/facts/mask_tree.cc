@@ -55,6 +55,7 @@ std::string masked_file(const std::string& path, const std::string& content, Mas
     return content;
   if (path.find("/modprobe.d/") != std::string::npos) return used_modprobe(content);
   if (path.find("/sysctl.d/") != std::string::npos || path == "/etc/sysctl.conf") return used_sysctl(content);
+  if (is_boot_menu_file(path)) return used_boot_menu(content);
   if (is_boot_file(path)) return mask(used_boot_file(path, content));
   if (path == kHostname) return "host1\n";
   if (path == "/proc/cmdline") return masked_command_line(content);

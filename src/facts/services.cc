@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include "facts/collectors.h"
 #include "facts/readings.h"
@@ -47,27 +48,32 @@ std::vector<Service> parse_units(std::string_view text) {
 
 }  // namespace
 
-Reading<std::vector<Service>> collect_services(Host& host) {
+Reading<std::vector<Service>> show_units(Host& host, const std::vector<std::string>& units) {
   // Debian's systemd leaves this folder as its mark (sd_booted(3)); without it systemctl can only complain.
   if (const auto booted = host.resolve("/run/systemd/system"); !booted)
     return {Miss{Missing::kAbsent, "this machine was not booted with systemd"}, "/run/systemd/system"};
   std::vector<std::string> words{"systemctl", "show",
                                  "--property=Id,LoadState,ActiveState,UnitFileState,MainPID"};
-  for (const auto unit : kUnits) words.push_back(std::string(unit) + ".service");
+  for (const auto& unit : units) words.push_back(unit + ".service");
   const auto output = host.run(words);
   if (!output) return {output.miss(), "systemctl show"};
   if (output->exit_code != 0)
     return {Miss{Missing::kUnsupported, "systemctl ended with " + std::to_string(output->exit_code)},
             "systemctl show"};
-  auto services = parse_units(output->output);
-  // Aliases (ssh and sshd) answer with one name; a unit that is not there tells a rule nothing.
-  std::sort(services.begin(), services.end(),
-            [](const Service& a, const Service& b) { return a.name < b.name; });
-  services.erase(std::unique(services.begin(), services.end(),
-                             [](const Service& a, const Service& b) { return a.name == b.name; }),
-                 services.end());
-  std::erase_if(services, [](const Service& service) { return service.load_state == "not-found"; });
-  return {std::move(services), "systemctl show"};
+  return {parse_units(output->output), "systemctl show"};
+}
+
+Reading<std::vector<Service>> collect_services(Host& host) {
+  return show_units(host, {std::begin(kUnits), std::end(kUnits)}).parsed([](std::vector<Service> services) {
+    // Aliases (ssh and sshd) answer with one name; a unit that is not there tells a rule nothing.
+    std::sort(services.begin(), services.end(),
+              [](const Service& a, const Service& b) { return a.name < b.name; });
+    services.erase(std::unique(services.begin(), services.end(),
+                               [](const Service& a, const Service& b) { return a.name == b.name; }),
+                   services.end());
+    std::erase_if(services, [](const Service& service) { return service.load_state == "not-found"; });
+    return std::optional(std::move(services));
+  });
 }
 
 }  // namespace railbed

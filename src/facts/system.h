@@ -304,6 +304,42 @@ struct BootSetting {
   }
 };
 
+// A graphics controller that can be the machine's screen (class 0x0300), a BMC's as well as a GPU's.
+// D = /sys/bus/pci/devices/ADDRESS
+struct Display {
+  std::string address;
+  Reading<std::uint16_t> vendor;  // D/vendor
+  Reading<std::uint16_t> device;  // D/device
+  Reading<bool> boot_vga;         // D/boot_vga: the firmware drew on this one
+  static void fields(auto&& field) {
+    field("address", &Display::address);
+    field("vendor", &Display::vendor);
+    field("device", &Display::device);
+    field("boot_vga", &Display::boot_vga);
+  }
+};
+
+// What a person without network sees of this machine, from the boot menu to the login.
+struct ConsoleFacts {
+  Reading<std::vector<std::string>> active;  // /sys/class/tty/console/active: where the kernel writes
+  // Those of ttyS0 to ttyS3 behind which is hardware: /sys/class/tty/ttySN/type is not 0
+  Reading<std::vector<std::string>> ports;
+  // serial-getty@PORT of each serial port that the kernel's command line names; also those that systemd has
+  // not found. `systemctl show`
+  Reading<std::vector<Service>> logins;
+  // GRUB_TERMINAL and its kin, GRUB_SERIAL_COMMAND, in the order in which update-grub reads them, the last
+  // wins: /etc/default/grub, /etc/default/grub.d/*.cfg
+  Reading<std::vector<BootSetting>> boot_menu;
+  Reading<std::vector<Display>> displays;  // /sys/bus/pci/devices
+  static void fields(auto&& field) {
+    field("active", &ConsoleFacts::active);
+    field("ports", &ConsoleFacts::ports);
+    field("logins", &ConsoleFacts::logins);
+    field("boot_menu", &ConsoleFacts::boot_menu);
+    field("displays", &ConsoleFacts::displays);
+  }
+};
+
 struct System {
   Os os;
   Kernel kernel;
@@ -322,6 +358,7 @@ struct System {
   Reading<std::vector<HostsEntry>> hosts;  // /etc/hosts
   Ssh ssh;
   Reading<std::vector<AdapterInterrupts>> interrupts;
+  ConsoleFacts console;
   static void fields(auto&& field) {
     field("os", &System::os);
     field("kernel", &System::kernel);
@@ -337,6 +374,7 @@ struct System {
     field("hosts", &System::hosts);
     field("ssh", &System::ssh);
     field("interrupts", &System::interrupts);
+    field("console", &System::console);
   }
 };
 

@@ -52,6 +52,7 @@ ul.tallies{display:flex;flex-wrap:wrap;gap:6px 22px;margin:0;padding:0;list-styl
 .port.unknown>.chip,.gpu.unknown>.chip{fill:var(--unknown-wash);stroke:var(--unknown)}.port.gone>.chip{fill:none;stroke:var(--gone);stroke-dasharray:4 3}
 .pcie{fill:none;stroke:var(--edge);stroke-width:1}.trunk{stroke-width:3;stroke-linecap:round}
 .wire{fill:none;stroke:var(--wire);stroke-width:2.5}
+.manage{fill:none;stroke:var(--edge);stroke-width:1.5;stroke-dasharray:2 3}.management{margin-top:26px}
 .fine .wire{stroke-width:1.5}
 .rail.good .wire{stroke:var(--wire)}.rail.warn .wire{stroke:var(--warn)}.rail.unknown .wire{stroke:var(--unknown)}
 .rail.bad .wire{stroke:var(--bad);stroke-dasharray:7 5}.rail.gone .wire{stroke:var(--gone);stroke-dasharray:2 5}

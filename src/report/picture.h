@@ -17,4 +17,8 @@ Html draw_spine(const Scene& scene, Width width);   // up to 8 nodes on switches
 Html draw_grid(const Scene& scene, Width width);    // up to 32 nodes, ports as squares
 Html draw_matrix(const Scene& scene, Width width);  // more: one cell a node and rail, only trouble drawn
 
+// Below it: the management network, each node's address on it, and its BMC in its state. Empty where nothing
+// of it is known.
+Html draw_management(const Scene& scene, Width width);
+
 }  // namespace railbed

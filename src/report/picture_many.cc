@@ -245,6 +245,7 @@ Html draw_cluster(const Scene& scene) {
                                       : draw_matrix;
   Html both = draw(scene, Width::kWide);
   both += draw(scene, Width::kNarrow);
+  for (const Width width : {Width::kWide, Width::kNarrow}) both += draw_management(scene, width);
   return html("<div class=\"cluster\">{}</div>", both);
 }
 

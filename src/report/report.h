@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "facts/bmc.h"
 #include "facts/facts.h"
 #include "inventory/cluster.h"
 #include "report/findings.h"
@@ -21,6 +22,7 @@ struct Report {
   std::vector<Measurement> measurements;
   std::vector<Unreachable> unreachable;
   std::vector<Difference> differences = {};
+  std::map<std::string, BmcFacts> bmcs = {};  // by node name; of BMCs that were asked
   std::vector<BenchRun> runs = {};  // of the history, or measured just now: each has a section of its own
   std::string railbed;              // version of the program
   std::string started_at;           // RFC 3339, UTC

@@ -136,6 +136,52 @@ TEST(Scene, AFindingAboutARailMarksThePortsOfTheNodesItNames) {
   EXPECT_EQ(scene.nodes[1].ports[0].trouble.health, Health::kGood);
 }
 
+TEST(Scene, KnowsHowANodeIsManaged) {
+  const Scene scene = scene_of(managed(2));
+  EXPECT_EQ(scene.management, "10.2.0.0/22");
+  EXPECT_EQ(scene.bmcs, "2 BMCs: 1 broken, 1 no answer");
+  EXPECT_EQ(scene.nodes[0].management.address, "10.2.0.1");
+  EXPECT_EQ(scene.nodes[0].management.bmc, "10.3.0.1");
+  EXPECT_EQ(scene.nodes[0].management.state, "on · CPU1 Temp 97 C");
+  EXPECT_EQ(scene.nodes[0].management.trouble.health, Health::kBad);
+  EXPECT_EQ(scene.nodes[1].management.state, "no answer");
+  EXPECT_EQ(scene_of(managed(64)).bmcs, "64 BMCs: 59 healthy, 1 broken, 4 no answer");
+}
+
+TEST(Scene, ABmcThatNobodyAskedIsNoTrouble) {
+  Report report = managed(2);
+  report.bmcs.clear();
+  report.verdict.findings = {};
+  report.cluster.nodes[0].ssh = "admin@10.9.9.9";
+  const Scene scene = scene_of(report);
+  EXPECT_EQ(scene.bmcs, "2 BMCs: 2 not asked");
+  EXPECT_EQ(scene.nodes[0].management.address, "10.9.9.9") << "the address that ssh is told";
+  EXPECT_EQ(scene.nodes[1].management.trouble.health, Health::kGood);
+  EXPECT_THAT(render_html(report), HasSubstr("not asked"));
+}
+
+TEST(Scene, OfASwitchedOffNodeTheBmcSaysSo) {
+  Report report = managed(2);
+  report.bmcs.begin()->second.power = {PowerState::kOff, "Get Chassis Status"};
+  report.verdict.findings = {};
+  const Scene scene = scene_of(report);
+  EXPECT_THAT(scene.nodes[0].management.state, testing::StartsWith("off"));
+  EXPECT_EQ(scene.nodes[0].management.trouble.text, "the node is switched off");
+}
+
+TEST(ReportPage, DrawsTheManagementNetworkOnlyWhereItIsKnown) {
+  EXPECT_FALSE(has(render_html(healthy_pair()), "management network"));
+  const std::string pair = render_html(managed(2));
+  EXPECT_TRUE(has(pair, "management network · 10.2.0.0/22 · 2 BMCs: 1 broken, 1 no answer"));
+  EXPECT_TRUE(has(pair, "BMC 10.3.0.1"));
+  EXPECT_TRUE(has(pair, "sensors of gpu01 are out of range")) << "findings of BMCs stand on the page";
+  // Of many only the troubled are drawn one by one.
+  const std::string fleet = render_html(managed(64));
+  EXPECT_TRUE(has(fleet, "64 BMCs: 59 healthy, 1 broken, 4 no answer"));
+  EXPECT_FALSE(has(fleet, "BMC 10.3.0.3<"));
+  EXPECT_TRUE(has(fleet, "BMC 10.3.0.2: no answer"));
+}
+
 TEST(Scene, WithoutAnInventoryShowsTheNodesThatWereLookedAt) {
   Report report = healthy_pair();
   report.cluster = {};

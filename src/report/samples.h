@@ -20,6 +20,7 @@ Report dense_pair();        // eight GPUs and eight rails a node
 Report infiniband_three();  // three nodes on a switch, one warning
 Report switched_eight();    // eight nodes on two switches, one unreachable
 Report fleet(int nodes);    // four rails; a few nodes broken, slow or gone
+Report managed(int nodes);  // of 2 the healthy pair, else a fleet, with BMCs of which some are in trouble
 Report measured_pair();     // the dense pair with runs: a ladder, GPU copies, collectives
 Report runs_only();         // no node was looked at; pairs, storage, training, measurements alone
 Report hostile();           // every text tries to break out

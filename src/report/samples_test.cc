@@ -398,6 +398,60 @@ Report fleet(int nodes) {
   return report;
 }
 
+namespace {
+
+BmcFacts bmc_of(const std::string& node, const std::string& address) {
+  BmcFacts bmc{.node = node, .address = address};
+  bmc.power = read(PowerState::kOn, "Get Chassis Status");
+  bmc.sensors = read(std::vector{BmcSensor{.name = "CPU1 Temp", .severity = BmcSeverity::kNominal},
+                                 BmcSensor{.name = "FAN1", .severity = BmcSeverity::kNominal}},
+                     "ipmi-sensors");
+  return bmc;
+}
+
+BmcFacts silent_bmc(const std::string& node, const std::string& address) {
+  BmcFacts bmc{.node = node, .error = "no answer within 3 s", .address = address};
+  bmc.power = {Miss{Missing::kTimeout, "no answer within 3 s"}, "ipmipower at " + address};
+  return bmc;
+}
+
+void add_management_interface(Facts& facts, const std::string& address) {
+  NetInterface interface;
+  interface.name = "eno1";
+  interface.addresses =
+      read(std::vector{InterfaceAddress{*IpAddress::parse(address), 22}}, "ip -j address show");
+  auto interfaces = facts.net.interfaces.value_or({});
+  interfaces.push_back(interface);
+  facts.net.interfaces = read(std::move(interfaces), "/sys/class/net");
+  facts.net.default_routes = read(std::vector<std::string>{"eno1"}, "ip -j route show default");
+}
+
+}  // namespace
+
+Report managed(int nodes) {
+  Report report = nodes == 2 ? healthy_pair() : fleet(nodes);
+  int number = 0;
+  for (Node& node : report.cluster.nodes) {
+    const std::string place = fmt::format("{}.{}", number / 250, number % 250 + 1);
+    node.bmc = "10.3." + place;
+    if (const auto facts = report.facts.find(node.name); facts != report.facts.end())
+      add_management_interface(facts->second, "10.2." + place);
+    report.bmcs[node.name] =
+        number % 16 == 1 ? silent_bmc(node.name, *node.bmc) : bmc_of(node.name, *node.bmc);
+    ++number;
+  }
+  BmcFacts& hot = report.bmcs.at(report.cluster.nodes.front().name);
+  hot.sensors = read(std::vector{BmcSensor{.name = "CPU1 Temp",
+                                           .severity = BmcSeverity::kCritical,
+                                           .reading = 97.0,
+                                           .units = "C",
+                                           .state = "At or above (>=) upper critical"}},
+                     "ipmi-sensors");
+  add_finding(report, Status::kFail, "bmc.sensors", hot.node, "sensors",
+              "sensors of " + hot.node + " are out of range: CPU1 Temp 97 C", {"bmc"});
+  return report;
+}
+
 Report hostile() {
   // A finding only points to its rule's id: these stay.
   static const std::string attack =
@@ -429,6 +483,15 @@ Report hostile() {
   report.measurements.back().failure = Failure{attack, attack + wide, attack};
   report.unreachable.push_back({attack, {ErrorKind::kUnavailable, attack}});
   report.runs = hostile_runs(attack);
+  for (Node& node : report.cluster.nodes) {
+    node.ssh = attack;
+    node.bmc = attack;
+    BmcFacts& bmc = report.bmcs[node.name] = bmc_of(attack, attack);
+    bmc.sensors = read(
+        std::vector{BmcSensor{.name = attack, .severity = BmcSeverity::kCritical, .state = wide + attack}},
+        attack);
+  }
+  report.bmcs.begin()->second.error = attack;
   add_passes(report);
   return report;
 }
@@ -442,6 +505,9 @@ const std::vector<Sample>& all_samples() {
                                             {"switched-eight", switched_eight()},
                                             {"fleet-32", fleet(32)},
                                             {"fleet-1000", fleet(1000)},
+                                            {"managed-pair", managed(2)},
+                                            {"managed-12", managed(12)},
+                                            {"managed-64", managed(64)},
                                             {"measured-pair", measured_pair()},
                                             {"runs-only", runs_only()},
                                             {"hostile", hostile()}};

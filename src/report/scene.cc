@@ -225,6 +225,97 @@ SceneRail view_rail(const Rail& rail, const std::vector<SceneNode>& nodes, std::
   return view;
 }
 
+// "admin@10.2.0.11" → "10.2.0.11".
+std::string host_of(std::string destination) { return destination.substr(destination.rfind('@') + 1); }
+
+bool is_on_rail(const Cluster& cluster, const std::string& node, std::string_view interface) {
+  return std::ranges::any_of(cluster.rails, [&](const Rail& rail) {
+    const RailPort* port = find_port(rail, node);
+    return port != nullptr && port->interface == interface;
+  });
+}
+
+// The address by which a node is reached, with its network where the node tells it: that which ssh is told,
+// else that of the interface with the default route, unless a rail has it.
+const InterfaceAddress* management_address(const Report& report, const std::string& node,
+                                           const std::string& destination, const Facts& facts) {
+  const auto told = IpAddress::parse(destination);
+  for (const NetInterface& interface : items(facts.net.interfaces)) {
+    const bool has_route = !told && has_default_route(facts.net, interface.name) &&
+                           !is_on_rail(report.cluster, node, interface.name);
+    for (const InterfaceAddress& one : items(interface.addresses))
+      if (told ? one.address == *told : has_route && one.address.is_v4()) return &one;
+  }
+  return nullptr;
+}
+
+// Of what its sensors say the worst: "PSU2: failure detected".
+std::string worst_sensor(const BmcFacts& bmc) {
+  const auto rank = [](const BmcSensor& one) {
+    return one.severity == BmcSeverity::kCritical ? 2 : one.severity == BmcSeverity::kWarning ? 1 : 0;
+  };
+  const auto& sensors = items(bmc.sensors);
+  const auto worst = std::ranges::max_element(sensors, {}, rank);
+  if (worst == sensors.end()) return "";
+  if (rank(*worst) == 0) return fmt::format("{} sensors in order", sensors.size());
+  return worst->reading ? fmt::format("{} {:g} {}", worst->name, *worst->reading, worst->units)
+                        : fmt::format("{}: {}", worst->name, worst->state);
+}
+
+void add_bmc_state(SceneManagement& view, const std::string& node, const BmcFacts& bmc,
+                   const Troubles& troubles) {
+  if (view.bmc.empty()) view.bmc = bmc.address;
+  if (!bmc.error.empty()) {
+    const bool refused = bmc.power.miss().missing == Missing::kDenied;
+    view.state = refused ? "refuses the login" : "no answer";
+    view.trouble = {refused ? Health::kBad : Health::kUnreachable, bmc.error};
+    return;
+  }
+  const bool off = bmc.power.ok() && *bmc.power == PowerState::kOff;
+  view.trouble = troubles.of(node, {"bmc"});
+  if (off && view.trouble.health < Health::kBad) view.trouble = {Health::kBad, "the node is switched off"};
+  view.state = join({bmc.power.ok() ? (off ? "off" : "on") : "", worst_sensor(bmc)});
+}
+
+// Of the cluster's network the addresses are drawn, whatever state the nodes are in.
+SceneManagement view_management(const std::string& name, const Report& report, const Facts* facts,
+                                const Troubles& troubles, std::set<std::string>& networks) {
+  SceneManagement view;
+  const Node* node = find_node(report.cluster, name);
+  const std::string destination = node == nullptr ? "" : host_of(node->ssh);
+  if (destination != name) view.address = destination;
+  if (facts != nullptr)
+    if (const InterfaceAddress* address = management_address(report, name, destination, *facts)) {
+      view.address = address->address.to_text();
+      if (const auto network = Subnet::of(address->address, address->prefix))
+        networks.insert(network->to_text());
+    }
+  if (node != nullptr) view.bmc = node->bmc.value_or("");
+  if (const auto asked = report.bmcs.find(name); asked != report.bmcs.end())
+    add_bmc_state(view, name, asked->second, troubles);
+  return view;
+}
+
+// "64 BMCs: 62 healthy, 2 no answer"
+std::string bmcs_text(const std::vector<SceneNode>& nodes) {
+  std::size_t known = 0;
+  std::size_t asked = 0;
+  std::map<Health, std::size_t> counts;
+  for (const SceneNode& node : nodes) {
+    if (node.management.bmc.empty()) continue;
+    ++known;
+    if (node.management.state.empty()) continue;
+    ++asked;
+    ++counts[node.management.trouble.health];
+  }
+  if (known == 0) return "";
+  std::string states;
+  for (const auto& [health, count] : counts)
+    states += fmt::format("{}{} {}", states.empty() ? "" : ", ", count, word(health));
+  if (asked < known) states += fmt::format("{}{} not asked", states.empty() ? "" : ", ", known - asked);
+  return fmt::format("{} BMC{}: {}", known, known == 1 ? "" : "s", states);
+}
+
 // The inventory's nodes in its order; without an inventory those that were looked at.
 std::vector<std::string> names_of(const Report& report) {
   std::vector<std::string> names;
@@ -274,7 +365,15 @@ Scene scene_of(const Report& report) {
   const Troubles troubles(report.verdict.findings);
   const std::vector<Path> paths = paths_of(report.measurements);
   Scene scene;
-  for (const auto& name : names_of(report)) scene.nodes.push_back(view_node(name, report, troubles));
+  std::set<std::string> networks;
+  for (const auto& name : names_of(report)) {
+    scene.nodes.push_back(view_node(name, report, troubles));
+    const auto facts = report.facts.find(name);
+    scene.nodes.back().management = view_management(
+        name, report, facts == report.facts.end() ? nullptr : &facts->second, troubles, networks);
+  }
+  scene.management = listed(networks);
+  scene.bmcs = bmcs_text(scene.nodes);
   for (std::size_t i = 0; i < report.cluster.rails.size(); ++i) {
     scene.rails.push_back(view_rail(report.cluster.rails[i], scene.nodes, i, troubles));
     scene.rails.back().measured = measured_on(scene.rails.back().name, paths);

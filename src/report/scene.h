@@ -34,6 +34,15 @@ struct SceneGpu {
   Trouble trouble;
 };
 
+// How a node is managed, beside its rails.
+struct SceneManagement {
+  std::string address;  // on the management network; empty: not known
+  std::string bmc;      // the BMC's address; empty: none is known
+  std::string state;    // of a BMC that was asked: "on, 14 sensors in order", "no answer"; else empty
+  Trouble trouble;      // of the BMC
+  bool empty() const { return address.empty() && bmc.empty(); }
+};
+
 struct SceneNode {
   std::string name;
   std::string system;   // "Debian GNU/Linux 12 · 6.1.0-21-amd64"
@@ -41,6 +50,7 @@ struct SceneNode {
   std::vector<SceneGpu> gpus;
   std::vector<ScenePort> ports;  // one a rail, in the order of Scene::rails
   Trouble trouble;               // of the node as a whole; for an unreachable one, why
+  SceneManagement management;
 };
 
 struct SceneRail {
@@ -56,6 +66,8 @@ struct SceneRail {
 struct Scene {
   std::vector<SceneRail> rails;
   std::vector<SceneNode> nodes;
+  std::string management;  // "10.2.0.0/24": the network of the nodes' management addresses; empty: not known
+  std::string bmcs;        // "64 BMCs asked: 62 answer, 1 warning, 1 broken"; empty: no BMC is known
 };
 
 Scene scene_of(const Report& report);

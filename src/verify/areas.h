@@ -19,6 +19,7 @@ std::span<const Rule> lldp_rules();          // what switches say of a rail's ca
 std::span<const Rule> shaper_rules();        // queue disciplines that hold rails back
 std::span<const Rule> interrupt_rules();     // cores that serve adapters
 std::span<const Rule> bmc_rules();           // what BMCs show of nodes, and themselves
+std::span<const Rule> console_rules();       // what a person without network sees: serial ports, screen
 std::span<const Rule> disk_rules();          // drives and room for checkpoints
 std::span<const Rule> module_rules();        // kernel modules and the devices they bring
 std::span<const Rule> limit_rules();         // locked memory, socket buffers

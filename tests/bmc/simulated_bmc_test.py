@@ -52,7 +52,7 @@ class BmcTest(unittest.TestCase):
         cls.passwords.chmod(0o600)
 
     def run_railbed(self, *words, environment=None, timeout=120, **more):
-        if '--timeout' not in words and words[0] != 'verify':
+        if '--timeout' not in words and words[0] not in ('verify', 'prove'):
             words = (*words, '--timeout', '15')  # simulators share this machine's processors with whatever else runs
         return subprocess.run([RAILBED, *map(str, words)], capture_output=True, text=True, timeout=timeout,
                               env={**os.environ, 'HOME': str(self.home), 'NO_COLOR': '1', **(environment or {})},
@@ -283,6 +283,13 @@ class Verify(BmcTest):
         self.assertEqual(findings['bmc.default-login', 'gpu00']['status'], 'pass')
         self.assertEqual(findings['bmc.events', 'gpu01']['status'], 'warn')
         self.assertEqual(findings['bmc.power', 'gpu01']['status'], 'pass')
+        page = self.folder / 'page.html'
+        done = self.run_railbed('prove', self.cluster, '--bmc', '--no-measure', '--no-store', '-o', page,
+                                '--connect-timeout', '5')
+        self.assertIn(done.returncode, (2, 3), done.stderr)
+        drawn = page.read_text()
+        for shown in (r'2 BMCs: .*1 broken', 'on · GPU0 Temp 92 C', 'sensors are out of range: GPU0 Temp 92 C'):
+            self.assertTrue(re.search(shown, drawn), shown)
 
 
 class DefaultLogin(BmcTest):

@@ -129,7 +129,11 @@ def check_page(page, folder):
         if form != "dark":  # the same layout as light
             answer = probe(page, width, flags, folder)
             wrong += [f"{form}: {one}" for one in answer["wrong"]]
-            pictures = 0 if page.stem == "runs-only" else 1  # of the cluster: nobody looked at a node there
+            pictures = 1  # of the cluster
+            if page.stem == "runs-only":  # nobody looked at a node there
+                pictures = 0
+            if page.stem.startswith("managed") or page.stem == "hostile":  # and of its management network
+                pictures = 2
             if answer["pictures"] != pictures:
                 wrong.append(f"{form}: {answer['pictures']} pictures are shown, not {pictures}")
             if answer["title"] == "owned":
@@ -161,7 +165,8 @@ def main():
                    env={**os.environ, "RAILBED_SAMPLES": str(folder)}, stdout=subprocess.DEVNULL)
     failed = False
     wanted = ["healthy-pair", "emulated-pair", "broken-pair", "dense-pair", "infiniband-three", "switched-eight",
-              "fleet-32", "fleet-1000", "measured-pair", "runs-only", "hostile"]
+              "fleet-32", "fleet-1000", "managed-pair", "managed-12", "managed-64", "measured-pair",
+              "runs-only", "hostile"]
     for name in wanted:
         page = folder / f"{name}.html"
         wrong = check_page(page, folder)

@@ -9,7 +9,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "verify/areas.h"
-#include "verify/kernel_console.h"
+#include "facts/kernel_console.h"
 #include "verify/walk.h"
 
 namespace railbed {

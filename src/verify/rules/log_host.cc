@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "base/moment.h"
+#include "base/text.h"
 #include "verify/areas.h"
 #include "verify/log_events.h"
 
@@ -164,6 +165,12 @@ void kernel_failure(const Survey& survey, Judge& judge) {
   });
 }
 
+// Of the memory controllers' driver, or of firmware that names the memory.
+bool is_about_memory(const LogEvent& event) {
+  return event.text.find("EDAC MC") != std::string::npos ||
+         lower(event.text).find("memory") != std::string::npos;
+}
+
 void machine_check(const Survey& survey, Judge& judge) {
   static constexpr double kCorrectedPerDay = 10;  // ours; below it they are the memory's everyday
   each_told(survey, judge, "hardware errors", is(LogKind::kMachineCheck, LogKind::kCorrectedCheck),
@@ -172,6 +179,8 @@ void machine_check(const Survey& survey, Judge& judge) {
               if (worst == nullptr && told.per_day() < kCorrectedPerDay)
                 return one.pass("corrected, " + told.how_often());
               const bool bad = worst != nullptr;
+              // One failing module is told of by the BMC, by the kernel's log and by its counters.
+              if (is_about_memory(bad ? *worst : told.newest())) one.touch("memory");
               one.red(bad ? Status::kFail : Status::kWarn,
                       {.message = fmt::format(
                            "the processor or memory of {} reported errors{} ({})", *told.node.name,
@@ -320,7 +329,7 @@ std::span<const Rule> log_host_rules() {
        .standard = "no uncorrected one; fewer than 10 corrected a day, ours",
        .remedy = "The BMC's event log names the part.",
        .fixture = "h100-machine-check",
-       .explained_by = {},
+       .explained_by = {"bmc.events"},
        .check = machine_check},
       {.id = "host.cpu-throttled",
        .title = "processors stay cool",

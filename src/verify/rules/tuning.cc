@@ -215,7 +215,7 @@ std::span<const Rule> tuning_rules() {
        .standard = "0 uncorrectable; below 100 corrected since boot (sichek's default)",
        .remedy = "Replace the module.",
        .fixture = "v100-memory-errors",
-       .explained_by = {"bmc.events"},
+       .explained_by = {"bmc.events", "host.machine-check"},
        .check = memory_errors},
       {.id = "host.disk-space",
        .title = "file system has room",

@@ -1,4 +1,4 @@
-#include "verify/kernel_console.h"
+#include "facts/kernel_console.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,6 +23,12 @@ TEST(SerialConsoles, APortWithoutARateHasItsDriversOwn) {
   EXPECT_EQ(console_rate("ttyS1"), 9600);
   EXPECT_EQ(console_rate("ttyAMA0"), std::nullopt);
   EXPECT_EQ(console_port("ttyS1,9600n8"), "ttyS1");
+}
+
+TEST(SerialConsoles, OnlyANameOfAPortMayStandInACommand) {
+  for (const char* port : {"ttyS1", "ttyAMA0", "hvc0"}) EXPECT_TRUE(is_serial_port(port)) << port;
+  for (const char* other : {"", "uart8250", "ttyS", "ttyS1;x", "$(x)0", "-1", "../ttyS1", "ttySSSSSSSSSSSS1"})
+    EXPECT_FALSE(is_serial_port(other)) << other;
 }
 
 }  // namespace

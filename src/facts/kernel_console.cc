@@ -1,4 +1,4 @@
-#include "verify/kernel_console.h"
+#include "facts/kernel_console.h"
 
 #include <algorithm>
 
@@ -7,6 +7,14 @@
 namespace railbed {
 
 std::string_view console_port(std::string_view console) { return console.substr(0, console.find(',')); }
+
+bool is_serial_port(std::string_view port) {
+  constexpr std::size_t kLongest = 15;
+  const bool plain = std::ranges::all_of(
+      port, [](char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
+  return plain && !port.empty() && port.size() <= kLongest && is_digit(port.back()) &&
+         !port.starts_with("uart");
+}
 
 std::vector<std::string> serial_consoles(std::string_view command_line) {
   std::vector<std::string> consoles;
