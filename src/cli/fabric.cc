@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/moment.h"
 #include "cli/command.h"
+#include "cli/fabric_look.h"
 #include "cli/terminal.h"
 #include "fabric/discover.h"
 #include "fabric/judge.h"
@@ -18,6 +19,7 @@
 #include "fabric/topology_file.h"
 #include "host/open.h"
 #include "inventory/load.h"
+#include "report/fabric_counters.h"
 #include "report/fabric_svg.h"
 #include "report/fabric_text.h"
 #include "report/findings.h"
@@ -29,23 +31,11 @@ struct FabricOptions {
   std::function<int(const FabricOptions&)> what;
   std::string from, device;
   int port = 0;
-  std::string cluster, plan, learn, svg;
+  std::string cluster, plan, learn, svg, output;
   double window = 10;
   std::optional<double> oversubscription;
-  bool json = false, junit = false, dump = false, all = false;
+  bool json = false, junit = false, prom = false, dump = false, all = false;
 };
-
-Result<IbFabric> fabric_of_file(const std::string& path) {
-  const auto text = read_file(path);
-  if (!text) return fail(text.error());
-  return parse_topology(*text, path);
-}
-
-DiscoveryLimits limits_of_terminal() {
-  DiscoveryLimits limits;
-  limits.stop = interrupted();
-  return limits;
-}
 
 // Sleeps; false when somebody pressed Ctrl-C.
 bool wait_for(std::chrono::duration<double> span) {
@@ -57,26 +47,8 @@ bool wait_for(std::chrono::duration<double> span) {
   return true;
 }
 
-struct Looked {
-  IbFabric fabric;
-  std::unique_ptr<MadDoor> door;  // null: a file was read
-  std::string from;
-};
-
-Result<Looked> look(const FabricOptions& options) {
-  if (!options.from.empty()) {
-    auto fabric = fabric_of_file(options.from);
-    if (!fabric) return fail(fabric.error());
-    return Looked{std::move(*fabric), nullptr, options.from};
-  }
-  auto door = open_umad(options.device, options.port);
-  if (!door) return fail(door.error());
-  progress("asking the subnet");
-  auto fabric = discover_fabric(**door, limits_of_terminal());
-  clear_progress();
-  if (!fabric) return fail(fabric.error());
-  std::string from = "management datagrams through " + (*door)->name();
-  return Looked{std::move(*fabric), std::move(*door), std::move(from)};
+Result<FabricLook> look(const FabricOptions& options) {
+  return look_at_fabric(options.from, options.device, options.port);
 }
 
 int discover(const FabricOptions& options) {
@@ -155,6 +127,24 @@ int verify_it(const FabricOptions& options) {
   return options.learn.empty() ? verdict.exit_code() : learn_plan(options, *evidence, verdict);
 }
 
+int count(const FabricOptions& options) {
+  const auto looked = look(options);
+  if (!looked) return report(looked.error());
+  progress("reading counters");
+  const auto counters = read_ib_totals(*looked->door, looked->fabric, limits_of_terminal());
+  clear_progress();
+  if (!counters) return report(counters.error());
+  const std::string text = options.prom   ? counters_prometheus(looked->fabric, *counters)
+                           : options.json ? counters_json(looked->fabric, *counters)
+                                          : counters_text(looked->fabric, *counters);
+  if (options.output.empty()) {
+    fmt::print("{}", text);
+  } else if (const auto written = write_file(options.output, text); !written) {
+    return report(written.error());
+  }
+  return counters->unanswered > 0 ? kExitCouldNotLook : kExitClean;
+}
+
 int look_at_sm(const FabricOptions& options) {
   auto looked = look(options);
   if (!looked) return report(looked.error());
@@ -200,6 +190,7 @@ Action declare_fabric(CLI::App& app) {
       "  railbed fabric verify --learn plan.topo        once it is healthy\n"
       "  railbed fabric verify --plan plan.topo\n"
       "  railbed fabric verify --from dump --plan plan.topo\n"
+      "  railbed fabric counters --prom --output /var/lib/prometheus/node-exporter/railbed-fabric.prom\n"
       "  railbed fabric sm\n\n"
       "Exit codes: 0 clean, 1 warnings, 2 failures found, 3 could not look.");
 
@@ -228,6 +219,14 @@ Action declare_fabric(CLI::App& app) {
   auto* json = judged->add_flag("--json", options->json, "print one JSON document");
   judged->add_flag("--junit", options->junit, "print JUnit XML, for CI")->excludes(json);
   judged->add_flag("--all", options->all, "list what passed and what does not apply, too");
+
+  CLI::App* counted =
+      declare_one(app, options, "counters", "what every port has counted, as totals for a monitor", count);
+  auto* prometheus = counted->add_flag("--prom", options->prom,
+                                       "print Prometheus text, for node_exporter's textfile collector");
+  counted->add_flag("--json", options->json, "print one JSON document")->excludes(prometheus);
+  counted->add_option("--output,-o", options->output,
+                      "write it there: the old file or the whole new one, never half");
 
   CLI::App* managers = declare_one(app, options, "sm",
                                    "who manages the subnet, whether it works, and how it routes", look_at_sm);

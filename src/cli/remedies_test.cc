@@ -343,6 +343,11 @@ TEST(Remedies, OfIpoibFitTheAdapterAndTheSubnetManager) {
   }
   for (const Remedy& one : remedies_of("r730-ipoib-connected", "rdma.ipoib-mtu"))
     EXPECT_FALSE(mentions(one, "65520")) << "enhanced IPoIB has no connected mode";
+  EXPECT_EQ(remedy_of("r730-ipoib-modes-differ", "rdma.ipoib-mode-equal").commands,
+            (Lines{"echo datagram > /sys/class/net/ib0/mode  # on r730-c",
+                   "nmcli connection modify uuid 4e8d5f0c-92f1-4c0a-8f0e-8b3a3a6f1a13 "
+                   "infiniband.transport-mode datagram infiniband.mtu 0  # on r730-c"}));
+  EXPECT_TRUE(mentions(remedy_of("r730-ipoib-partition", "rdma.ipoib-link"), "/etc/rdma/partitions.conf"));
 }
 
 TEST(Remedies, StartOneSubnetManager) {

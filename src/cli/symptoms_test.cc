@@ -85,6 +85,10 @@ constexpr Symptom kSymptoms[] = {
      "opensm"},
     {"ConnectX-3 vanished with RHEL 10", "r730-connectx3-on-rhel10", "rdma.os-supports-adapter",
      "no driver for it", "ConnectX-4 or newer"},
+    {"ibstat says Active, ib0 says NO-CARRIER", "r730-ipoib-partition", "rdma.ipoib-link",
+     "no carrier on a port that is active", "partitions.conf"},
+    {"IPoIB is slow between two nodes only", "r730-ipoib-modes-differ", "rdma.ipoib-mode-equal",
+     "connected on r730-c", "echo datagram"},
     {"IPoIB's MTU is 2044", "r730-ipoib-mtu", "rdma.ipoib-mtu", "MTU 2044", "4092"},
     {"FDR adapters run at DDR", "r730-rate-ddr", "rdma.rate", "4X DDR", "swap the cable"},
 };

@@ -23,6 +23,9 @@ const std::array<IbCounterRow, kIbCounters>& ib_counter_rows() {
       {"VL15Dropped", 22, 16, false, 160, 0, 0, ""},  // sweeps of subnet managers drop some: no error
       {"PortXmitWait", 40, 32, false, 168, 0, 0, ""},
       {"PortXmitData", 24, 32, false, 8, 0, 0, ""},
+      {"PortRcvData", 28, 32, false, 16, 0, 0, ""},
+      {"PortXmitPkts", 32, 32, false, 24, 0, 0, ""},
+      {"PortRcvPkts", 36, 32, false, 32, 0, 0, ""},
   }};
   return kRows;
 }

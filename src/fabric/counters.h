@@ -26,9 +26,14 @@ enum class IbCounter {
   kExcessiveBufferOverrun,
   kVl15Dropped,
   kXmitWait,
-  kXmitData,  // in words of four bytes
+  kXmitData,  // in words of four bytes, as the next
+  kRcvData,
+  kXmitPackets,
+  kRcvPackets,
 };
-inline constexpr std::size_t kIbCounters = 14;
+inline constexpr std::size_t kIbCounters = 17;
+// What is sent and received; those before count what went wrong.
+constexpr bool is_traffic(IbCounter one) { return one >= IbCounter::kXmitData; }
 
 // One counter: where it lies in the answer, what is too many.
 struct IbCounterRow {

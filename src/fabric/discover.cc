@@ -109,11 +109,19 @@ class Discovery {
   void found_port(const IbEnd& end, bool leads_on, const MadPath& path, const Mad& answer) {
     IbPort& port = fabric_.port(end);
     port_info(answer, port);
+    if (may_run_fdr10(fabric_.at(end), port)) ask_vendor(end, path);
     if (port.runs_manager) ask_manager(end, path);
     if (!leads_on || !port.link_up || port.peer || path.size() >= kMostHops) return;
     MadPath further = path;
     further.push_back(static_cast<std::uint8_t>(end.port));
     ask_node(end, std::move(further));
+  }
+
+  void ask_vendor(const IbEnd& end, const MadPath& path) {
+    Mad question = ask_directed(path, MadAttribute::kVendorPortInfo, static_cast<std::uint32_t>(end.port), 0);
+    questions_.ask(question, {}, [this, end](const Mad* answer) {
+      if (answer != nullptr) vendor_port_info(*answer, fabric_.port(end));
+    });
   }
 
   void ask_manager(const IbEnd& end, const MadPath& path) {
@@ -195,6 +203,26 @@ Result<void> read_once(MadDoor& door, const IbFabric& fabric, IbCounterLook& loo
 
 Result<IbFabric> discover_fabric(MadDoor& door, const DiscoveryLimits& limits) {
   return Discovery(door, limits).run();
+}
+
+Result<IbCounterLook> read_ib_totals(MadDoor& door, const IbFabric& fabric, const DiscoveryLimits& limits) {
+  constexpr std::size_t kMostDarkPorts = 65536;  // a switch says how many it has, and may lie
+  std::size_t dark = 0;
+  IbCounterLook look;
+  for (std::size_t n = 0; n < fabric.nodes.size(); ++n)
+    for (const IbPort& port : fabric.nodes[n].ports) {
+      const bool is_linked = port.peer && port.state == IbState::kActive;
+      // A switch answers for a port of its own that has no link; behind an HCA's nobody would be reached.
+      const bool answers = is_linked || (fabric.nodes[n].is_switch() && dark < kMostDarkPorts);
+      if (port.number == 0 || !answers || lid_for(fabric.nodes[n], port) == 0) continue;
+      look.ports.push_back({{static_cast<int>(n), port.number}, {}, std::nullopt});
+      dark += is_linked ? 0 : 1;
+    }
+  const auto extended = ask_extended(door, fabric, look, limits);
+  if (!extended) return fail(extended.error(), "read the counters");
+  if (auto read = read_once(door, fabric, look, false, *extended, limits); !read)
+    return fail(read.error(), "read the counters");
+  return look;
 }
 
 Result<IbCounterLook> read_ib_counters(MadDoor& door, const IbFabric& fabric, double seconds,

@@ -32,6 +32,11 @@ using Sleep = std::function<bool(std::chrono::duration<double>)>;
 Result<IbCounterLook> read_ib_counters(MadDoor& door, const IbFabric& fabric, double seconds,
                                        const Sleep& wait, const DiscoveryLimits& limits = {});
 
+// What every port has counted until now, once, in 64 bits where it has them; of switches also ports that have
+// no link, since it may just have gone.
+Result<IbCounterLook> read_ib_totals(MadDoor& door, const IbFabric& fabric,
+                                     const DiscoveryLimits& limits = {});
+
 // Asks the subnet's managers again.
 void ask_managers(MadDoor& door, IbFabric& fabric, const DiscoveryLimits& limits = {});
 

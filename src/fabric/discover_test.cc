@@ -134,6 +134,89 @@ TEST(Discover, FindsWhatIsThere) {
   EXPECT_TRUE(parse_topology(topology_text(*found), "dump"));
 }
 
+// PortInfo of a port that runs at QDR, and can no more.
+void store_qdr(Mad& answer) {
+  store(answer, 35, 1, 0x44);
+  store(answer, 62, 1, 0);
+}
+
+TEST(Discover, AsksForFdr10WherePortInfoSaysQdr) {
+  ToldDoor door(told::fat_tree(), first_hca());
+  std::size_t asked = 0;
+  door.lie = [&](Mad& answer) {
+    if (answer[17] == 0x15) store_qdr(answer);
+    if (answer[16] != 0xff || answer[17] != 0x90) return true;
+    ++asked;
+    EXPECT_EQ(answer[1], 0x81);  // by a directed route
+    for (const std::size_t at : {7U, 11U, 15U}) store(answer, at, 1, 1);
+    return true;
+  };
+  const auto found = discover_fabric(door);
+  ASSERT_TRUE(found) << found.error().text;
+  EXPECT_EQ(asked, 64U);  // each end of each cable, and no port without one
+  EXPECT_EQ(found->nodes[0].ports[1].active, (IbLink{4, IbSpeed::kFdr10}));
+  EXPECT_EQ(found->nodes[0].ports[1].supported, (IbLink{4, IbSpeed::kFdr10}));
+}
+
+TEST(Discover, Fdr10ThatIsSwitchedOffIsNotExpected) {
+  for (const bool switched_on : {false, true}) {
+    ToldDoor door(told::fat_tree({1, 2, 0}), {1, 1});
+    door.lie = [&](Mad& answer) {
+      if (answer[17] == 0x15) store_qdr(answer);
+      if (answer[17] == 0x90) store(answer, 7, 1, 1);
+      if (answer[17] == 0x90) store(answer, 11, 1, switched_on ? 1 : 0);
+      return true;
+    };
+    const auto found = discover_fabric(door);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->nodes[0].ports[1].active.speed, IbSpeed::kQdr);
+    EXPECT_EQ(found->nodes[0].ports[1].supported.speed, switched_on ? IbSpeed::kFdr10 : IbSpeed::kQdr);
+  }
+}
+
+TEST(Discover, WhatDoesNotKnowTheVendorsAttributeIsQdr) {
+  IbFabric told = told::fat_tree({1, 2, 0});
+  for (IbNode& node : told.nodes) node.device = 0xbd36;  // InfiniScale IV: it would not answer
+  ToldDoor door(told, {1, 1});
+  door.lie = [&](Mad& answer) {
+    if (answer[17] == 0x15) store_qdr(answer);
+    EXPECT_NE(answer[17], 0x90);
+    return true;
+  };
+  const auto found = discover_fabric(door);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->nodes[0].ports[1].active, (IbLink{4, IbSpeed::kQdr}));
+}
+
+TEST(Discover, AVendorsAttributeThatNobodyAnswersCostsNothingElse) {
+  ToldDoor door(told::fat_tree({1, 2, 0}), {1, 1});
+  door.lie = [&](Mad& answer) {
+    if (answer[17] == 0x15) store_qdr(answer);
+    return answer[17] != 0x90;
+  };
+  const auto found = discover_fabric(door, quick());
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->nodes, SizeIs(3));
+  EXPECT_EQ(found->nodes[0].ports[1].active, (IbLink{4, IbSpeed::kQdr}));
+}
+
+TEST(Mads, XdrIsBesideTheOlderSpeeds) {
+  Mad mad = {};
+  store(mad, 30, 2, 0x0302);
+  store(mad, 32, 2, 0x7452);
+  store(mad, 35, 1, 0x47);
+  store(mad, 56, 1, 1 << 5 | 1 << 3 | 1);
+  store(mad, 62, 1, 0x8f);  // NDR of FDR to NDR: what it would say without
+  IbPort port;
+  port_info(mad, port);
+  EXPECT_EQ(port.active, (IbLink{4, IbSpeed::kXdr}));
+  EXPECT_EQ(port.supported, (IbLink{4, IbSpeed::kXdr}));
+  store(mad, 56, 1, 1 << 3 | 1);  // it can, and trained at less
+  port_info(mad, port);
+  EXPECT_EQ(port.active, (IbLink{4, IbSpeed::kNdr}));
+  EXPECT_EQ(port.supported, (IbLink{4, IbSpeed::kXdr}));
+}
+
 TEST(Discover, LostPacketsAreAskedForAgain) {
   ToldDoor door(told::fat_tree(), first_hca());
   int count = 0;
@@ -251,6 +334,21 @@ TEST(Counters, AreReadOfEveryCabledPort) {
   EXPECT_EQ(look->ports[0].second.value()[IbCounter::kXmitData], std::uint64_t{1} << 32);
 }
 
+TEST(Counters, TotalsAreOfSwitchesDarkPortsToo) {
+  IbFabric told = told::fat_tree();
+  for (std::size_t n = 0; n < told.nodes.size(); ++n)
+    if (told.nodes[n].is_switch()) told.nodes[n].ports[0].lid = static_cast<unsigned>(n) + 1;
+  ToldDoor door(told, first_hca());
+  const auto fabric = discover_fabric(door);
+  ASSERT_TRUE(fabric);
+  const auto look = read_ib_totals(door, *fabric);
+  ASSERT_TRUE(look);
+  EXPECT_THAT(look->ports, SizeIs(64 + 8 * 3));  // three of each switch have no cable
+  EXPECT_EQ(look->ports[0].first[IbCounter::kSymbolErrors], 7U);
+  EXPECT_EQ(look->ports[0].first[IbCounter::kXmitData], std::uint64_t{1} << 32);
+  EXPECT_FALSE(look->ports[0].second);
+}
+
 TEST(Mads, CountersLieWhereTheSpecificationSays) {
   Mad mad = {};
   mad[65] = 3;
@@ -258,6 +356,9 @@ TEST(Mads, CountersLieWhereTheSpecificationSays) {
   mad[64 + 7] = 2;
   mad[64 + 19] = 0x34;
   mad[64 + 43] = 9;
+  mad[64 + 31] = 5;
+  mad[64 + 35] = 6;
+  mad[64 + 39] = 8;
   const auto counts = port_counters(mad, 3);
   ASSERT_TRUE(counts);
   EXPECT_EQ((*counts)[IbCounter::kSymbolErrors], 1U);
@@ -265,6 +366,9 @@ TEST(Mads, CountersLieWhereTheSpecificationSays) {
   EXPECT_EQ((*counts)[IbCounter::kLocalLinkIntegrity], 3U);
   EXPECT_EQ((*counts)[IbCounter::kExcessiveBufferOverrun], 4U);
   EXPECT_EQ((*counts)[IbCounter::kXmitWait], 9U);
+  EXPECT_EQ((*counts)[IbCounter::kRcvData], 5U);
+  EXPECT_EQ((*counts)[IbCounter::kXmitPackets], 6U);
+  EXPECT_EQ((*counts)[IbCounter::kRcvPackets], 8U);
   EXPECT_FALSE(port_counters(mad, 4));
 }
 

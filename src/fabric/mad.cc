@@ -28,7 +28,13 @@ struct NodeInfoAt {
 struct PortInfoAt {
   static constexpr std::size_t kLid = 16, kSmLid = 18, kCapabilities = 20, kWidthSupported = 30,
                                kWidthActive = 31, kSpeedSupportedAndState = 32, kPhysicalState = 33,
-                               kLmc = 34, kSpeedActive = 35, kExtendedActiveAndSupported = 62;
+                               kLmc = 34, kSpeedActive = 35, kExtended2 = 56,
+                               kExtendedActiveAndSupported = 62;
+};
+// ExtendedPortInfo of Mellanox (libibmad/fields.c of rdma-core).
+struct VendorPortInfoAt {
+  static constexpr std::size_t kSpeedSupported = 7, kSpeedEnabled = 11, kSpeedActive = 15;
+  static constexpr unsigned kFdr10 = 1;
 };
 struct ClassPortInfoAt {
   static constexpr std::size_t kCapabilities = 2, kCapabilities2 = 4;
@@ -80,8 +86,10 @@ int widest(unsigned mask) {
   return best;
 }
 
-// LinkSpeed has SDR, DDR, QDR; LinkSpeedExt has FDR, EDR, HDR, NDR, and counts where it says anything.
-IbSpeed fastest(unsigned speed, unsigned extended) {
+// LinkSpeed has SDR, DDR, QDR; LinkSpeedExt has FDR, EDR, HDR, NDR, and LinkSpeedExt2 XDR: each counts where
+// it says anything. What a port does not have is reserved there, and zero.
+IbSpeed fastest(unsigned speed, unsigned extended, unsigned extended2) {
+  if ((extended2 & 1) != 0) return IbSpeed::kXdr;
   constexpr std::array<IbSpeed, 4> kExtended = {IbSpeed::kFdr, IbSpeed::kEdr, IbSpeed::kHdr, IbSpeed::kNdr};
   constexpr std::array<IbSpeed, 3> kBasic = {IbSpeed::kSdr, IbSpeed::kDdr, IbSpeed::kQdr};
   for (std::size_t bit = kExtended.size(); bit-- > 0;)
@@ -157,6 +165,8 @@ std::string node_description(const Mad& mad) {
 void port_info(const Mad& mad, IbPort& port) {
   const auto speed_and_state = static_cast<unsigned>(data(mad, PortInfoAt::kSpeedSupportedAndState, 1));
   const auto extended = static_cast<unsigned>(data(mad, PortInfoAt::kExtendedActiveAndSupported, 1));
+  // From the highest bit: one reserved, two of the active speed, two of the supported, three of the enabled.
+  const auto extended2 = static_cast<unsigned>(data(mad, PortInfoAt::kExtended2, 1));
   const unsigned state = speed_and_state & 0xF;
   port.lid = static_cast<unsigned>(data(mad, PortInfoAt::kLid, 2));
   port.sm_lid = static_cast<unsigned>(data(mad, PortInfoAt::kSmLid, 2));
@@ -165,10 +175,36 @@ void port_info(const Mad& mad, IbPort& port) {
   port.state = state <= 4 ? static_cast<IbState>(state) : IbState::kNotSaid;
   port.link_up = data(mad, PortInfoAt::kPhysicalState, 1) >> 4 == kPhysicallyUp;
   port.supported = {widest(static_cast<unsigned>(data(mad, PortInfoAt::kWidthSupported, 1))),
-                    fastest(speed_and_state >> 4, extended & 0xF)};
+                    fastest(speed_and_state >> 4, extended & 0xF, extended2 >> 3 & 3)};
   if (!port.link_up) return;
   port.active = {widest(static_cast<unsigned>(data(mad, PortInfoAt::kWidthActive, 1))),
-                 fastest(static_cast<unsigned>(data(mad, PortInfoAt::kSpeedActive, 1)) >> 4, extended >> 4)};
+                 fastest(static_cast<unsigned>(data(mad, PortInfoAt::kSpeedActive, 1)) >> 4, extended >> 4,
+                         extended2 >> 5 & 3)};
+}
+
+// The devices that answer it: is_mlnx_ext_port_info_supported() of rdma-core's libibnetdisc. SwitchX,
+// Switch-IB, Quantum; ConnectX-3 to ConnectX-6 and BlueField; the same by Bull.
+bool may_run_fdr10(const IbNode& node, const IbPort& port) {
+  constexpr unsigned kBull = 0x119f;
+  constexpr std::array<unsigned, 7> kSwitches = {0xc839, 0xcb20, 0xcf08, 0xcf09, 0xd2f0, 0xa2d2, 0xc73b};
+  constexpr std::array<unsigned, 19> kOfBull = {0x1b02, 0x1b50, 0x1ba0, 0x1bf0, 0x1b33, 0x1b73, 0x1b40,
+                                                0x1b41, 0x1b60, 0x1b61, 0x1b83, 0x1b93, 0x1b94, 0x1bb4,
+                                                0x1bb5, 0x1bc4, 0x1bc5, 0x1bc6, 0x1bd0};
+  if (!port.link_up || port.active.speed != IbSpeed::kQdr) return false;
+  const unsigned device = node.device;
+  if (node.vendor == kBull)
+    return std::ranges::find(kOfBull, device) != kOfBull.end() || (device > 0x1bd0 && device <= 0x1bd5);
+  return (device >= 0xc738 && device <= 0xc73a) || (device >= 0x1003 && device <= 0x101b) ||
+         std::ranges::find(kSwitches, device) != kSwitches.end();
+}
+
+void vendor_port_info(const Mad& mad, IbPort& port) {
+  const auto says = [&](std::size_t at) { return (data(mad, at, 1) & VendorPortInfoAt::kFdr10) != 0; };
+  const bool active = says(VendorPortInfoAt::kSpeedActive);
+  if (active) port.active.speed = IbSpeed::kFdr10;
+  // It is off by default on some: what nobody switched on is no fault of the cable.
+  const bool could = says(VendorPortInfoAt::kSpeedSupported) && says(VendorPortInfoAt::kSpeedEnabled);
+  if ((active || could) && port.supported.speed == IbSpeed::kQdr) port.supported.speed = IbSpeed::kFdr10;
 }
 
 bool has_enhanced_port0(const Mad& mad) { return (data(mad, kSwitchFlags, 1) & kEnhancedPort0) != 0; }
@@ -206,7 +242,7 @@ void add_extended_counters(const Mad& mad, int port, const ExtendedCounters& has
   if (mad[kData + kCountedPort] != port) return;
   const auto& rows = ib_counter_rows();
   for (std::size_t i = 0; i < rows.size(); ++i)
-    if (static_cast<IbCounter>(i) == IbCounter::kXmitData ? has.data : has.errors)
+    if (is_traffic(static_cast<IbCounter>(i)) ? has.data : has.errors)
       counts.value[i] = std::max(counts.value[i], data(mad, rows[i].extended_byte, 8));
 }
 

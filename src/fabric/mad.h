@@ -23,6 +23,7 @@ enum class MadAttribute : std::uint16_t {
   kPortInfo = 0x15,
   kPortCountersExtended = 0x1D,
   kSmInfo = 0x20,
+  kVendorPortInfo = 0xFF90,  // Mellanox' own, which alone knows FDR10
 };
 
 inline constexpr std::size_t kMostHops = 63;
@@ -53,6 +54,9 @@ std::optional<MadNodeInfo> node_info(const Mad& mad);
 std::string node_description(const Mad& mad);
 // Fills all but number, GUID and peer.
 void port_info(const Mad& mad, IbPort& port);
+// FDR10 is in no field of PortInfo: a port that runs at it says QDR there. Whether this one is to be asked.
+bool may_run_fdr10(const IbNode& node, const IbPort& port);
+void vendor_port_info(const Mad& mad, IbPort& port);
 IbManager sm_info(const Mad& mad);
 bool has_enhanced_port0(const Mad& mad);  // of SwitchInfo
 // Nothing when it is of another port.

@@ -189,6 +189,27 @@ TEST(CollectNet, AnswersWithoutIproute) {
   EXPECT_EQ(net.default_routes.miss().missing, Missing::kUnsupported);
 }
 
+TEST(CollectNet, ReadsThePartitionOfIpoib) {
+  const auto host = machine(
+      "/sys/class/net/ib0/mode = datagram\n/sys/class/net/ib0/pkey = 0x8002\n/sys/class/net/eno1/mtu = 1500\n");
+  const Net net = collect_net(*host);
+  EXPECT_EQ(*find_interface(net, "ib0")->ipoib_pkey, 0x8002);
+  EXPECT_TRUE(find_interface(net, "eno1")->ipoib_pkey.absent());
+}
+
+TEST(CollectCpu, FlagsSayTheLevel) {
+  const std::string v2 = "fpu sse2 pni ssse3 cx16 sse4_1 sse4_2 popcnt lahf_lm avx f16c";  // Ivy Bridge
+  const std::string v3 = v2 + " fma movbe bmi1 avx2 bmi2 abm xsave";
+  const auto level_by = [](const std::string& flags) {
+    return collect_cpu(*machine("/proc/cpuinfo <<END\nprocessor\t: 0\n" + flags + "END\n")).x86_level;
+  };
+  EXPECT_EQ(*level_by("flags\t\t: fpu sse2 pni\n"), 1);
+  EXPECT_EQ(*level_by("flags\t\t: " + v2 + "\n"), 2);
+  EXPECT_EQ(*level_by("flags\t\t: " + v3 + "\nvmx flags\t: vnmi\n"), 3);
+  EXPECT_EQ(*level_by("flags\t\t: " + v3 + " avx512f avx512bw avx512cd avx512dq avx512vl\n"), 4);
+  EXPECT_TRUE(level_by("Features\t: fp asimd\n").absent());  // arm64
+}
+
 TEST(CollectGpus, ReadsBothDriverFlavours) {
   const std::string pci = R"(
 /sys/bus/pci/devices/0000:02:00.0/vendor = 0x10de

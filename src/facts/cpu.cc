@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <set>
+#include <vector>
 
 #include "facts/collectors.h"
 #include "facts/readings.h"
@@ -26,6 +28,29 @@ Reading<std::string> model_of(const Reading<std::string>& cpuinfo) {
   const auto part = pick(cpuinfo, ':', "CPU part");
   if (!implementer || !part) return model;
   return {"implementer " + *implementer + " part " + *part, cpuinfo.from()};
+}
+
+// The instructions of each level as the kernel names them (x86-64 psABI, "Microarchitecture levels"; "pni" is
+// SSE3, "abm" LZCNT). Level 1 is every x86-64.
+int level_of(const std::set<std::string_view>& flags) {
+  static const std::array<std::vector<std::string_view>, 3> kLevels = {{
+      {"cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"},
+      {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"},
+      {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
+  }};
+  int level = 1;
+  for (const auto& needed : kLevels) {
+    if (!std::ranges::all_of(needed, [&](std::string_view flag) { return flags.contains(flag); })) break;
+    ++level;
+  }
+  return level;
+}
+
+Reading<int> x86_level_of(const Reading<std::string>& cpuinfo) {
+  return pick(cpuinfo, ':', "flags").parsed([](const std::string& line) {
+    const auto said = words(line);
+    return std::optional(level_of({said.begin(), said.end()}));
+  });
 }
 
 Reading<int> sockets_of(const Reading<std::string>& cpuinfo) {
@@ -57,6 +82,7 @@ Cpu collect_cpu(Host& host) {
   Cpu cpu;
   const auto cpuinfo = host.read("/proc/cpuinfo");
   cpu.model = model_of(cpuinfo);
+  cpu.x86_level = x86_level_of(cpuinfo);
   cpu.sockets = sockets_of(cpuinfo);
   cpu.online = count_of(host, kCpus + "/online");
   cpu.possible = count_of(host, kCpus + "/possible");

@@ -200,6 +200,7 @@ NetInterface collect_interface(Host& host, const std::string& name, const Readin
   });
   interface.bond_members = read_words(host, folder + "/bonding/slaves");
   interface.ipoib_mode = host.read_line(folder + "/mode");
+  interface.ipoib_pkey = read_number<std::uint16_t>(host, folder + "/pkey", 16);
   interface.receive_errors = read_number<std::uint64_t>(host, folder + "/statistics/rx_errors");
   interface.receive_dropped = read_number<std::uint64_t>(host, folder + "/statistics/rx_dropped");
   interface.received_packets = read_number<std::uint64_t>(host, folder + "/statistics/rx_packets");

@@ -75,6 +75,7 @@ struct NetInterface {
   Reading<std::string> bond_mode;          // N/bonding/mode, first word; absent unless it is a bond
   Reading<std::vector<std::string>> bond_members;    // N/bonding/slaves
   Reading<std::string> ipoib_mode;                   // N/mode: datagram or connected; absent unless IPoIB
+  Reading<std::uint16_t> ipoib_pkey;                 // N/pkey: its partition; absent unless IPoIB
   Reading<std::vector<InterfaceAddress>> addresses;  // `ip -j address show`
   Reading<std::uint64_t> receive_errors;             // N/statistics/rx_errors
   Reading<std::uint64_t> receive_dropped;            // N/statistics/rx_dropped
@@ -100,6 +101,7 @@ struct NetInterface {
     field("bond_mode", &NetInterface::bond_mode);
     field("bond_members", &NetInterface::bond_members);
     field("ipoib_mode", &NetInterface::ipoib_mode);
+    field("ipoib_pkey", &NetInterface::ipoib_pkey);
     field("addresses", &NetInterface::addresses);
     field("receive_errors", &NetInterface::receive_errors);
     field("receive_dropped", &NetInterface::receive_dropped);

@@ -140,6 +140,7 @@ struct NumaNode {
 
 struct Cpu {
   Reading<std::string> model;                     // "model name" of /proc/cpuinfo
+  Reading<int> x86_level;                         // microarchitecture level by its "flags"; absent on arm64
   Reading<int> online;                            // /sys/devices/system/cpu/online, counted
   Reading<int> possible;                          // /sys/devices/system/cpu/possible, counted
   Reading<int> present;                           // /sys/devices/system/cpu/present, counted
@@ -150,6 +151,7 @@ struct Cpu {
   std::vector<NumaNode> numa_nodes;
   static void fields(auto&& field) {
     field("model", &Cpu::model);
+    field("x86_level", &Cpu::x86_level);
     field("online", &Cpu::online);
     field("possible", &Cpu::possible);
     field("present", &Cpu::present);

@@ -13,7 +13,8 @@ constexpr BitRate kNone{};
 
 // Device ids and names: the kernel's drivers/net/ethernet/mellanox/{mlx4,mlx5/core}/main.c and
 // include/linux/mlx5/driver.h; speeds and PCIe: the adapters' user manuals on docs.nvidia.com.
-// Connected mode: removed with mlx5's enhanced IPoIB (MLNX_EN/OFED release notes, "IPoIB enhanced mode").
+// Connected mode: removed with mlx5's enhanced IPoIB (MLNX_EN/OFED release notes, "IPoIB enhanced mode"; Red
+// Hat, RHEL 9 and 10, "Configuring IPoIB": "starting from ConnectX-4 … on RHEL 8 and later … datagram only").
 // RoCE's path MTU: mlx4 states 4096 where the interface's MTU allows it (drivers/infiniband/hw/mlx4/main.c,
 // eth_link_query_port), and ConnectX-3 takes 2048: a ConnectX-4 that sends it more gets a few MB/s
 // (workinghardinit.work, "Fixing slow RoCE RDMA performance with WinOF-2 to WinOF", 2019).
@@ -39,11 +40,16 @@ constexpr NicModel kNics[] = {
     {0xa2dc, "BlueField-3", "mlx5_core", "mlx5_ib", gb(400), gb(400), 32, 16, false, true, 4096, true, kMlx5},
 };
 
-constexpr std::string_view kRhel10 = "Considerations in adopting RHEL 10: mlx4 drivers removed";
+// "available_in_rhel": [7, 8, 9], "maintained_in_rhel": [7, 8] of ConnectX-3 and ConnectX-3 Pro. AlmaLinux 10
+// gave its mlx4_core their PCI ids back (its release notes, "Extended hardware support").
+constexpr std::string_view kLeapp =
+    "Red Hat's upgrade tool: oamg/leapp-repository, etc/leapp/files/device_driver_deprecation_data.json";
 constexpr DroppedDriver kDropped[] = {
-    {"mlx4_core", "rhel", 10, kRhel10},
-    {"mlx4_core", "rocky", 10, kRhel10},
-    {"mlx4_core", "almalinux", 10, kRhel10},
+    {"mlx4_core", "rhel", 10, kLeapp},
+    {"mlx4_core", "rocky", 10, kLeapp},
+};
+constexpr DroppedDriver kUnmaintained[] = {
+    {"mlx4_core", "rhel", 9, kLeapp},
 };
 
 }  // namespace
@@ -73,5 +79,6 @@ const NicModel* find_nic_named(std::string_view text) {
 }
 
 std::span<const DroppedDriver> dropped_drivers() { return kDropped; }
+std::span<const DroppedDriver> unmaintained_drivers() { return kUnmaintained; }
 
 }  // namespace railbed

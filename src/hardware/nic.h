@@ -39,5 +39,7 @@ struct DroppedDriver {
   std::string_view source;
 };
 std::span<const DroppedDriver> dropped_drivers();
+// The same for a version whose kernel has a driver that nobody there tests or updates.
+std::span<const DroppedDriver> unmaintained_drivers();
 
 }  // namespace railbed

@@ -89,16 +89,32 @@ bool has_driver_packages(const OsRelease& os) {
   return found != kOldest.end() && os.major >= found->second;
 }
 
+const DroppedDriver* unmaintained_by(const OsRelease& os, const NicModel& nic) {
+  const auto rows = unmaintained_drivers();
+  const auto found = std::ranges::find_if(rows, [&](const DroppedDriver& row) {
+    return row.module == nic.module && row.os == os.id && os.major == row.version;
+  });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+// The flags of a node's processor know better than its name.
+std::optional<int> level_of(const StackView& view) {
+  if (view.facts != nullptr && view.facts->system.cpu.x86_level.ok())
+    return *view.facts->system.cpu.x86_level;
+  return x86_level(view.stack.processor);
+}
+
 TechnologyCell operating_system(const StackView& view) {
   const OsRelease& os = view.os;
   if (os.id.empty())
     return cell(kUnknown, "no operating system is named", "railbed's tables", "cat /etc/os-release");
-  const auto level = x86_level(view.stack.processor);
+  const auto level = level_of(view);
+  const std::string_view generation = processor_generation(view.stack.processor);
   const LevelNeeded* needed = level_needed(os.id, os.major);
   if (needed != nullptr && level && *level < needed->level)
     return cell(kNo,
                 fmt::format("{} {} asks for x86-64-v{}, and {} knows x86-64-v{}", os.id, os.major,
-                            needed->level, processor_generation(view.stack.processor), *level),
+                            needed->level, generation.empty() ? "this processor" : generation, *level),
                 needed->source);
   for (const NicModel* nic : view.nics)
     if (const DroppedDriver* row = dropped_by(os, *nic))
@@ -109,6 +125,12 @@ TechnologyCell operating_system(const StackView& view) {
   if (level && next != nullptr && next->level > *level)
     beyond = fmt::format("; {} {} will not run on this processor, which knows x86-64-v{}", os.id,
                          next->version, *level);
+  for (const NicModel* nic : view.nics)
+    if (const DroppedDriver* row = unmaintained_by(os, *nic))
+      return cell(kLimited,
+                  fmt::format("{} {} still has {} for {} and no longer maintains it{}", os.id, os.major,
+                              row->module, nic->name, beyond),
+                  row->source);
   if (!has_driver_packages(os))
     return cell(kLimited,
                 "NVIDIA packages its driver for other releases; its .run file is what is left" + beyond,

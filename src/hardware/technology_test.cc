@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "facts/facts.h"
 #include "hardware/gpu_model.h"
 #include "hardware/gpu_product.h"
 #include "hardware/nic.h"
@@ -111,6 +112,31 @@ TEST(Technology, Rhel10AsksForHaswell) {
   EXPECT_EQ(x86_level("Intel(R) Xeon(R) CPU E5-2670 0 @ 2.60GHz"), 2);
   EXPECT_EQ(x86_level("Intel(R) Xeon(R) Platinum 8480C"), 4);
   EXPECT_EQ(x86_level("Neoverse-V2"), std::nullopt);
+}
+
+TEST(Technology, AProcessorsFlagsGoBeforeItsName) {
+  Facts facts;
+  const auto system_cell = [&](int level) {
+    facts.system.cpu.x86_level = {level, "/proc/cpuinfo"};
+    const TechnologyStack stack{
+        .gpu = "T4", .adapters = {}, .os = "rhel 10", .processor = "QEMU Virtual CPU"};
+    for (const TechnologyCell& cell : technology_cells(stack, &facts))
+      if (cell.technology == "Operating system") return cell;
+    return TechnologyCell{};
+  };
+  EXPECT_EQ(system_cell(2).support, Support::kNo);
+  EXPECT_THAT(system_cell(2).reason, HasSubstr("this processor knows x86-64-v2"));
+  EXPECT_EQ(system_cell(3).support, Support::kYes);
+}
+
+TEST(Technology, ConnectX3AgesWithTheSystem) {
+  TechnologyStack stack{.gpu = "T4", .adapters = {"ConnectX-3"}, .os = "rhel 9.6"};
+  EXPECT_EQ(cell_of(stack, "Operating system").support, Support::kLimited);
+  EXPECT_THAT(cell_of(stack, "Operating system").reason, HasSubstr("no longer maintains it"));
+  stack.os = "almalinux 10.0";  // gave it its PCI ids back
+  EXPECT_EQ(cell_of(stack, "RDMA").support, Support::kYes);
+  stack.os = "rhel 8.10";
+  EXPECT_EQ(cell_of(stack, "Operating system").support, Support::kYes);
 }
 
 TEST(Technology, FollowsTheGenerations) {

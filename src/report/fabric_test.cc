@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "fabric/testing/tree.h"
+#include "report/fabric_counters.h"
 #include "report/fabric_svg.h"
 #include "report/fabric_text.h"
 
@@ -51,6 +52,73 @@ TEST(FabricSvg, DrawsWhatHasNoSwitch) {
   told::plug(pair, {0, 1}, {1, 1});
   EXPECT_THAT(fabric_svg(pair), HasSubstr("node1 mlx5_0"));
   EXPECT_THAT(fabric_svg(IbFabric{}), HasSubstr("</svg>"));
+}
+
+// Each cabled port has counted as many symbol errors as its number says; port 9 of the first leaf has no
+// cable any more and remembers two losses.
+IbCounterLook told_counters(const IbFabric& fabric) {
+  IbCounterLook look;
+  for (std::size_t n = 0; n < fabric.nodes.size(); ++n)
+    for (const IbPort& port : fabric.nodes[n].ports) {
+      if (port.number == 0 || (!port.peer && !fabric.nodes[n].is_switch())) continue;
+      IbCounterReading one{{static_cast<int>(n), port.number}, {}, std::nullopt};
+      if (port.peer) one.first.value[0] = static_cast<std::uint64_t>(port.number);
+      one.first.value[static_cast<std::size_t>(IbCounter::kXmitData)] = 10;
+      if (n == 0 && port.number == 9) one.first.value[static_cast<std::size_t>(IbCounter::kLinkDowned)] = 255;
+      look.ports.push_back(one);
+    }
+  return look;
+}
+
+TEST(FabricCounters, AreTotalsForPrometheus) {
+  const IbFabric fabric = told::live_tree();
+  const std::string text = counters_prometheus(fabric, told_counters(fabric));
+  EXPECT_THAT(text, HasSubstr("# TYPE infiniband_switch_port_symbol_error_total counter\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("\ninfiniband_switch_port_symbol_error_total{guid=\"0x0000000000001000\",port=\"3\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("\ninfiniband_hca_port_transmit_data_bytes_total{guid=\"0x0000000000003000\","
+                              "port=\"1\"} 40\n"));  // words of four bytes
+  EXPECT_THAT(text, HasSubstr("\ninfiniband_switch_uplink_info{guid=\"0x0000000000001000\",port=\"1\","
+                              "switch=\"leaf0\",uplink=\"node0 mlx5_0\",uplink_guid=\"0x0000000000003000\","
+                              "uplink_type=\"CA\",uplink_port=\"1\",uplink_lid=\"9\"} 1\n"));
+  // The link that is gone is told of; dark ports that never lost one are not.
+  EXPECT_THAT(
+      text,
+      HasSubstr("\ninfiniband_switch_port_link_downed_total{guid=\"0x0000000000001000\",port=\"9\"} 255"));
+  EXPECT_THAT(text, HasSubstr("\nrailbed_fabric_counters_full{guid=\"0x0000000000001000\",port=\"9\"} 1\n"));
+  EXPECT_THAT(text, Not(HasSubstr("guid=\"0x0000000000001001\",port=\"9\"")));
+  EXPECT_THAT(text, HasSubstr("\nrailbed_fabric_ports 65\n"));
+}
+
+TEST(FabricCounters, HaveABound) {
+  const IbFabric fabric = told::live_tree();
+  const std::string text = counters_prometheus(fabric, told_counters(fabric), 10);
+  EXPECT_THAT(text, HasSubstr("\nrailbed_fabric_ports 10\n"));
+  EXPECT_THAT(text, HasSubstr("\nrailbed_fabric_ports_left_out 55\n"));
+  EXPECT_THAT(text, Not(HasSubstr("infiniband_hca_port_symbol_error_total{")));  // switches go first
+}
+
+TEST(FabricCounters, HostileNamesStayInTheirLabel) {
+  IbFabric fabric = hostile_tree();
+  fabric.nodes[6].description = "a\"} 1\nevil_total 9\n\\";
+  const IbCounterLook look = told_counters(fabric);
+  const std::string text = counters_prometheus(fabric, look);
+  EXPECT_THAT(text, Not(HasSubstr("\nevil_total")));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, HasSubstr("hca=\"a\\\"} 1"));
+  EXPECT_THAT(counters_text(fabric, look), Not(HasSubstr("\x1b")));
+  const auto document = json::parse(counters_json(fabric, look));
+  ASSERT_TRUE(document);
+  EXPECT_EQ((*document)["ports"].size(), 16U);
+}
+
+TEST(FabricCounters, TextNamesPortsWithErrors) {
+  const IbFabric fabric = told::live_tree();
+  const std::string text = counters_text(fabric, told_counters(fabric));
+  EXPECT_THAT(text, HasSubstr("port 3 of leaf0, cabled to port 1 of node2 mlx5_0\n  SymbolErrorCounter"));
+  EXPECT_THAT(text, HasSubstr("port 9 of leaf0, without a link\n  LinkDownedCounter             255\n"));
+  EXPECT_THAT(text, HasSubstr("65 of 65 ports have counted errors"));
 }
 
 }  // namespace

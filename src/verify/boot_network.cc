@@ -177,6 +177,9 @@ std::vector<std::string> set_with_nmcli(const RailEnd& end, const BootProfile* p
                       end.infiniband() ? "infiniband" : "ethernet", settings)};
 }
 
+// Of netplan a device that is named as its interface is for that one only; so is what nmcli made.
+bool is_own_id(const std::string& id, const RailEnd& end) { return id == end.name || id.starts_with("NM-"); }
+
 std::string write_for_networkd(const RailEnd& end, int mtu, const std::string& address) {
   std::string file = fmt::format("[Match]\\nName={}\\n", end.name);
   if (mtu > 0) file += fmt::format("\\n[Link]\\nMTUBytes={}\\n", mtu);
@@ -185,6 +188,34 @@ std::string write_for_networkd(const RailEnd& end, int mtu, const std::string& a
 }
 
 }  // namespace
+
+// A larger MTU is of connected mode and would have the file refused, or be cut, in datagram mode.
+bool must_lose_mtu(const BootProfile& profile, std::string_view mode) {
+  constexpr int kLargestDatagram = 4092;  // the largest InfiniBand MTU less IPoIB's header (RFC 4391)
+  return mode == "datagram" && profile.mtu > kLargestDatagram;
+}
+
+// netplan knows "infiniband-mode" since 0.105; without it a port starts in datagram mode on every version.
+std::vector<std::string> keep_ipoib_with(const NodeView& node, const RailEnd& end, std::string_view mode,
+                                         int mtu) {
+  const auto& at_boot = node.facts->net.at_boot;
+  const BootProfile* profile = at_boot ? own_profile(node, end, *at_boot) : nullptr;
+  if (profile == nullptr || profile->id.empty()) return {};
+  if (is_netplan(profile->file)) {
+    if (!is_own_id(profile->id, end) || profile->id.find('.') != std::string::npos) return {};
+    std::vector<std::string> commands = {fmt::format("netplan set ethernets.{}.infiniband-mode={}",
+                                                     profile->id, mode == "datagram" ? "null" : mode)};
+    if (mtu > 0) commands.push_back(fmt::format("netplan set ethernets.{}.mtu={}", profile->id, mtu));
+    if (mtu == 0 && must_lose_mtu(*profile, mode))
+      commands.push_back(fmt::format("netplan set ethernets.{}.mtu=null", profile->id));
+    return commands;
+  }
+  if (profile->manager != "NetworkManager") return {};
+  std::string command =
+      fmt::format("nmcli connection modify uuid {} infiniband.transport-mode {}", profile->id, mode);
+  if (mtu > 0 || must_lose_mtu(*profile, mode)) command += fmt::format(" infiniband.mtu {}", mtu);
+  return {std::move(command)};
+}
 
 bool has_known_manager(const NodeView& node, const std::vector<BootProfile>& profiles) {
   return unit_starts_at_boot(node, "NetworkManager") || unit_starts_at_boot(node, "systemd-networkd") ||
@@ -234,9 +265,8 @@ Remedy keep_rail_at_boot(const NodeView& node, const RailEnd& end, const RailOut
   const bool address_lost = outlook.lost.size() > (outlook.mtu_lost ? 1U : 0U);
   const std::string address = address_lost ? held_as(*end.interface, *end.address()) : "";
   const BootProfile* profile = own_profile(node, end, profiles);
-  // Of netplan a device that is named as its interface is for that one only; so is what nmcli made.
   const std::string id = profile == nullptr || profile->id.empty() ? end.name : profile->id;
-  const bool own_id = id == end.name || id.starts_with("NM-");
+  const bool own_id = is_own_id(id, end);
   const bool ethernet =
       end.interface->pci_address.ok() && !end.infiniband() && id.find('.') == std::string::npos;
   const bool uses_netplan =

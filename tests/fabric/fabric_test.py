@@ -3,6 +3,8 @@
 invented."""
 import json
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 import time
@@ -83,6 +85,66 @@ class Small(unittest.TestCase):
             self.skipTest('this machine may have InfiniBand')
         self.assertEqual(done.returncode, 3)
         self.assertIn('--from', done.stderr)
+
+
+class Counters(unittest.TestCase):
+    """Totals for a monitor, of one switch and four HCAs: one calls itself something odd, one loses its link."""
+    odd = 'a{b="c\\d",} 1 mlx5_0'.replace('"', "'")
+
+    @classmethod
+    def setUpClass(cls):
+        tree = Tree(1, 3, 0)
+        tree.add(cls.odd, 1, subnet.hca_guid(7), 0x101b)
+        tree.cables.append([('leaf00', 4), (cls.odd, 1), 4, 'HDR'])
+        with Subnet(tree.text()) as simulated:
+            simulated.manage(0)
+            switch = f'S-{subnet.leaf_guid(0):016x}'
+            simulated.say(f'PerformanceSet "{switch}"[1] PortCounters.SymbolErrorCounter=55')
+            simulated.say(f'PerformanceSet "{switch}"[3] PortCounters.LinkDownedCounter=255')
+            simulated.say(f'Unlink "{switch}"[3]')
+            cls.text = simulated.railbed('counters')
+            cls.document = simulated.railbed('counters', '--json')
+            cls.printed = simulated.railbed('counters', '--prom')
+            path = simulated.folder / 'fabric.prom'
+            path.write_text('old')
+            path.chmod(0o600)
+            cls.written = simulated.railbed('counters', '--prom', '--output', str(path))
+            cls.file, cls.mode = path.read_text(), path.stat().st_mode & 0o777
+            cls.beside = sorted(one.name for one in simulated.folder.glob('*fabric.prom*'))
+
+    def series(self, name):
+        """{(guid, port): value}"""
+        guid, found = r'guid="(0x[0-9a-f]+)"', {}
+        for one in re.finditer(rf'^{name}{{{guid},port="(\d+)"}} (\d+)$', self.printed.stdout, re.MULTILINE):
+            found[int(one[1], 16), int(one[2])] = int(one[3])
+        return found
+
+    def test_totals(self):
+        self.assertEqual(self.printed.returncode, 0, self.printed.stderr)
+        leaf = subnet.leaf_guid(0)
+        self.assertEqual(self.series('infiniband_switch_port_symbol_error_total'), {(leaf, 1): 55, (leaf, 2): 0, (leaf, 3): 0, (leaf, 4): 0})
+        self.assertEqual(self.series('infiniband_switch_port_link_downed_total')[leaf, 3], 255)  # its link is gone
+        self.assertEqual(self.series('railbed_fabric_counters_full'), {(leaf, 3): 1})
+        self.assertEqual(len(self.series('infiniband_hca_port_link_downed_total')), 3)
+
+    def test_text_and_json(self):
+        self.assertIn('SymbolErrorCounter            55', self.text.stdout)
+        self.assertIn('port 3 of leaf00, without a link', self.text.stdout)
+        ports = json.loads(self.document.stdout)['ports']
+        self.assertEqual([(one['node'], one['port'], one['counters']['LinkDownedCounter']) for one in ports if one['type'] == 'switch'],
+                         [('leaf00', 1, 0), ('leaf00', 2, 0), ('leaf00', 3, 255), ('leaf00', 4, 0)])
+
+    def test_the_file_is_whole_and_readable(self):
+        self.assertEqual((self.written.returncode, self.written.stdout, self.mode, self.beside), (0, '', 0o644, ['fabric.prom']))
+        names = [line.split('{')[0] for line in self.file.splitlines()]
+        self.assertEqual(names, [line.split('{')[0] for line in self.printed.stdout.splitlines()])
+
+    def test_promtool_takes_it(self):
+        if not shutil.which('promtool'):
+            self.skipTest('no promtool (package prometheus)')
+        done = subprocess.run(['promtool', 'check', 'metrics'], input=self.printed.stdout, capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ''))
+        self.assertIn('hca="' + self.odd.replace('\\', '\\\\'), self.printed.stdout)
 
 
 class FatTree(unittest.TestCase):

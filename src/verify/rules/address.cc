@@ -279,7 +279,7 @@ std::span<const Rule> address_rules() {
        .standard = "equal",
        .remedy = "Set the larger one everywhere; prove it with ping -M do -s 8972.",
        .fixture = "v100-mtu-one-sided",
-       .explained_by = {"net.mtu"},
+       .explained_by = {"net.mtu", "rdma.ipoib-mode-equal"},
        .check = mtu_equal},
       {.id = "net.subnet",
        .title = "rail address is in the rail's subnet",

@@ -29,6 +29,15 @@ std::optional<bool> drops_driver(const NodeView& node, std::string_view module) 
   });
 }
 
+bool keeps_driver_unmaintained(const NodeView& node, std::string_view module) {
+  const Os& os = node.facts->system.os;
+  if (!os.id.ok() || !os.version.ok()) return false;
+  const int major = parse_number<int>(split(*os.version, '.').front()).value_or(0);
+  return std::ranges::any_of(unmaintained_drivers(), [&](const DroppedDriver& row) {
+    return row.module == module && row.os == *os.id && row.version == major;
+  });
+}
+
 Remedy load_modules(const NodeView& node, const std::vector<std::string_view>& modules) {
   for (const std::string_view module : modules)
     if (drops_driver(node, module).value_or(false))
@@ -66,8 +75,13 @@ void os_supports_adapter(const Survey& survey, Judge& judge) {
     if (id == nullptr) return;
     const std::string* version = one.read(node.facts->system.os.version);
     if (version == nullptr) return;
+    const std::string words = fmt::format("{} on {} {}", model->name, *id, *version);
     if (!drops_driver(node, model->module).value_or(false))
-      return one.pass(fmt::format("{} on {} {}", model->name, *id, *version));
+      return one.pass(words + (keeps_driver_unmaintained(node, model->module)
+                                   ? ", which no longer maintains its driver"
+                                   : ""));
+    // Others build it for this kernel, too.
+    if (module_present(*node.facts, model->module)) return one.pass(words + ", with a driver from elsewhere");
     one.fail(
         {.message = fmt::format("{} of {} is a {}: {} {} has no driver for it any more", adapter.address,
                                 *node.name, model->name, *id, *version),
@@ -267,7 +281,7 @@ std::span<const Rule> module_rules() {
        .title = "operating system drives the adapter",
        .why = "RHEL 10 dropped the mlx4 drivers: a ConnectX-3 that worked on RHEL 9 is dead metal there.",
        .source = "/etc/os-release, PCI device id",
-       .standard = "the table of dropped drivers in src/hardware/nic.cc",
+       .standard = "the table of dropped drivers in src/hardware/nic.cc; a driver that somebody built is one",
        .remedy = "A newer adapter, or an earlier release.",
        .fixture = "r730-connectx3-on-rhel10",
        .explained_by = {},

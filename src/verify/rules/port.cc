@@ -6,6 +6,7 @@
 #include <set>
 
 #include "verify/areas.h"
+#include "verify/boot_network.h"
 #include "verify/expected_rate.h"
 #include "verify/tools.h"
 #include "verify/walk.h"
@@ -190,8 +191,15 @@ void rate(const Survey& survey, Judge& judge) {
 
 bool connects_ipoib(const RailEnd& end) { return end.model == nullptr || end.model->connected_ipoib; }
 
+std::vector<std::string> go_datagram_with(const NodeView& node, const RailEnd& end) {
+  std::vector<std::string> commands = {fmt::format("echo datagram > /sys/class/net/{}/mode", end.name)};
+  for (std::string& command : keep_ipoib_with(node, end, "datagram", 0))
+    commands.push_back(std::move(command));
+  return commands;
+}
+
 void ipoib_mode(const Survey& survey, Judge& judge) {
-  each_infiniband_end(survey, judge, [](Case& one, const RailEnd& end) {
+  each_infiniband_end(survey, judge, [](Case& one, const NodeView& node, const RailEnd& end) {
     if (one.lacks_interface(end)) return;
     const std::string* mode = one.read_if_there(end.interface->ipoib_mode, "no IPoIB interface");
     if (mode == nullptr) return;
@@ -203,7 +211,80 @@ void ipoib_mode(const Survey& survey, Judge& judge) {
               .observed = *mode,
               .remedy = {"Go back to datagram mode, here (IPoIB pauses for a moment) and in the network "
                          "configuration; raise bandwidth by RDMA, not by IPoIB.",
-                         {fmt::format("echo datagram > /sys/class/net/{}/mode", end.name)}}});
+                         go_datagram_with(node, end)}});
+  });
+}
+
+// A connected end speaks datagrams with one that is not, and tells large packets to shrink (the kernel's
+// Documentation/infiniband/ipoib.rst): it works, and no pair is like the next.
+void ipoib_mode_equal(const Survey& survey, Judge& judge) {
+  each_rail(survey, judge, [&](Case& one, const Rail& rail) {
+    if (rail.fabric != Fabric::kInfiniband) return one.not_applicable("not InfiniBand");
+    std::vector<std::string> connected, datagram, commands;
+    for (const RailEnd* end : survey.ends_of(rail)) {
+      if (end->interface == nullptr || !end->interface->ipoib_mode.ok()) continue;
+      one.seen(end->interface->ipoib_mode);
+      const bool connects = *end->interface->ipoib_mode == "connected";
+      (connects ? connected : datagram).push_back(*end->node);
+      if (!connects) continue;
+      for (const std::string& command : go_datagram_with(*survey.find(*end->node), *end))
+        commands.push_back(fmt::format("{}  # on {}", command, *end->node));
+    }
+    if (connected.size() + datagram.size() < 2) return one.not_applicable("fewer than two IPoIB interfaces");
+    if (connected.empty() || datagram.empty()) return one.pass(connected.empty() ? "datagram" : "connected");
+    for (const std::string& node : connected) one.touch("node:" + node);
+    const std::string observed =
+        fmt::format("connected on {}; datagram on {}", fmt::join(connected, ", "), fmt::join(datagram, ", "));
+    one.warn(
+        {.message = fmt::format("the ends of {} differ in IPoIB mode ({}): between them every packet is "
+                                "cut to the smaller MTU, and multicast of the connected is lost above it",
+                                rail.name, observed),
+         .expected = "one mode at every end",
+         .observed = observed,
+         .remedy = {"Set datagram mode at every end, which every adapter has (IPoIB pauses for a moment); "
+                    "connected at all of them where every adapter has that.",
+                    std::move(commands)}});
+  });
+}
+
+Remedy join_group(const NodeView& node, const RailEnd& end, bool is_member) {
+  if (!is_member)
+    return {
+        "Put the port's GUID into that partition where the subnet manager runs, and restart it; or remove "
+        "the interface, if nobody needs it.",
+        {fmt::format("cat {}  # where opensm runs", partitions_file(node))}};
+  return {
+      "Read what the kernel says of the join. A group of a larger MTU or rate than this port's refuses it: "
+      "the partition's mtu and rate in the subnet manager's configuration have to fit the slowest port.",
+      {fmt::format("dmesg | grep {}", end.name), "saquery -g"}};
+}
+
+// The carrier of IPoIB is its place in the broadcast group of its partition: ipoib_mcast_join_finish() of
+// drivers/infiniband/ulp/ipoib/ipoib_multicast.c.
+void ipoib_link(const Survey& survey, Judge& judge) {
+  constexpr std::uint16_t kKeyBits = 0x7fff;  // the highest says who is a full member
+  each_infiniband_end(survey, judge, [&](Case& one, const NodeView& node, const RailEnd& end) {
+    if (one.lacks_interface(end)) return;
+    if (one.read_if_there(end.interface->ipoib_mode, "no IPoIB interface") == nullptr) return;
+    if (lacks_port(one, end)) return;
+    if (end.rdma.port->state.value_or("") != "ACTIVE") return one.not_applicable("the port is not active");
+    if (!end.interface->administratively_up.value_or(true))
+      return one.not_applicable("the interface is switched off");
+    const bool* link = one.read_if_there(end.interface->carrier, "its carrier was not recorded");
+    if (link == nullptr) return;
+    if (*link) return one.pass("it has joined its group");
+    const auto& key = end.interface->ipoib_pkey;
+    const auto& keys = end.rdma.port->pkeys;
+    const bool is_member = !key || !keys || std::ranges::any_of(*keys, [&](std::uint16_t each) {
+      return (each & kKeyBits) == (*key & kKeyBits);
+    });
+    const std::string why = is_member ? "it could not join its partition's broadcast group"
+                                      : fmt::format("it is of partition {:#06x}, and its port is in {:#06x}",
+                                                    *key, fmt::join(*keys, ", "));
+    one.fail({.message = fmt::format("{} has no carrier on a port that is active: {}", end.where(), why),
+              .expected = "a carrier",
+              .observed = is_member ? "none" : fmt::format("none, partition {:#06x}", *key),
+              .remedy = join_group(node, end, is_member)});
   });
 }
 
@@ -212,13 +293,20 @@ void ipoib_mode(const Survey& survey, Judge& judge) {
 Remedy set_ipoib_mtu(const NodeView& node, const RailEnd& end, int most, bool connects) {
   const std::string set = fmt::format("ip link set {} mtu {}", end.name, most);
   constexpr int kOfGroup = 2044;
-  if (connects || most <= kOfGroup) return {"Set it on every node of the rail.", {set}};
-  return {
+  const auto keep = keep_ipoib_with(node, end, connects ? "connected" : "datagram", most);
+  if (connects || most <= kOfGroup) {
+    Remedy remedy{"Set it on every node of the rail.", {set}};
+    remedy.commands.insert(remedy.commands.end(), keep.begin(), keep.end());
+    return remedy;
+  }
+  Remedy remedy{
       fmt::format("Let the subnet manager make the partition as large: \"Default=0x7fff, ipoib, mtu=5 : "
                   "ALL=full;\" in its {} and restart it; a managed switch has its own setting. Then restart "
                   "IPoIB on every node, which cuts its connections, and set the MTU.",
                   partitions_file(node)),
       {"saquery -g", set}};
+  remedy.commands.insert(remedy.commands.end(), keep.begin(), keep.end());
+  return remedy;
 }
 
 void ipoib_mtu(const Survey& survey, Judge& judge) {
@@ -412,8 +500,29 @@ std::span<const Rule> port_rules() {
        .standard = "active_mtu − 4 (RFC 4391), or 65520 (RFC 4755)",
        .remedy = "ip link set mtu on every node.",
        .fixture = "r730-ipoib-mtu",
-       .explained_by = {"rdma.ipoib-mode", "net.mtu"},
+       .explained_by = {"rdma.ipoib-mode", "rdma.ipoib-mode-equal", "net.mtu"},
        .check = ipoib_mtu},
+      {.id = "rdma.ipoib-mode-equal",
+       .title = "ends of a rail have the same IPoIB mode",
+       .why = "A connected end and a datagram one still talk, by datagrams: each large packet is first sent, "
+              "then refused, then cut. Slow and hard to see.",
+       .source = "/sys/class/net/*/mode of every end",
+       .standard = "equal",
+       .remedy = "Datagram everywhere, in the network configuration, too.",
+       .fixture = "r730-ipoib-modes-differ",
+       .explained_by = {"rdma.ipoib-mode"},
+       .check = ipoib_mode_equal},
+      {.id = "rdma.ipoib-link",
+       .title = "IPoIB has joined its partition",
+       .why =
+           "An IPoIB interface has a carrier once it is in the broadcast group of its partition. Without, the "
+           "port is active, RDMA by LID works, and no IP packet passes.",
+       .source = "/sys/class/net/*/{carrier,pkey}, /sys/class/infiniband/*/ports/*/pkeys",
+       .standard = "carrier 1 where the port is ACTIVE and the interface is up",
+       .remedy = "The partition's members, MTU and rate, where the subnet manager runs.",
+       .fixture = "r730-ipoib-partition",
+       .explained_by = {"rdma.subnet-manager", "rdma.lid", "ib.partition"},
+       .check = ipoib_link},
       {.id = "rdma.one-subnet-manager",
        .title = "one subnet manager",
        .why = "Two with equal priority may swap roles and reroute the fabric while jobs run.",

@@ -174,6 +174,7 @@ class Machine(Tree):
             self.fails(f"{folder}/speed", "EINVAL")
         if ipoib:
             self.file(f"{folder}/mode", ipoib)
+            self.file(f"{folder}/pkey", "0xffff")
         self.files(f"{folder}/statistics", rx_errors=0, rx_dropped=0)
         if up and carrier and speed is not None and speed > 0:
             self.link_up(name, device)

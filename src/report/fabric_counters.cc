@@ -1,0 +1,225 @@
+#include "report/fabric_counters.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "report/escape.h"
+
+namespace railbed {
+namespace {
+
+// As infiniband_exporter calls them (github.com/treydock/infiniband_exporter, collectors/switch.go and
+// hca.go), after "infiniband_switch_" or "infiniband_hca_"; in the order of IbCounter. Names of
+// node_exporter's own (node_infiniband_…) are no choice: its textfile collector and its collector of
+// InfiniBand would both make them, with other labels, and the whole scrape fails.
+constexpr std::array<std::string_view, kIbCounters> kMetrics = {
+    "port_symbol_error_total",
+    "port_link_error_recovery_total",
+    "port_link_downed_total",
+    "port_receive_errors_total",
+    "port_receive_remote_physical_errors_total",
+    "port_receive_switch_relay_errors_total",
+    "port_transmit_discards_total",
+    "port_transmit_constraint_errors_total",
+    "port_receive_constraint_errors_total",
+    "port_local_link_integrity_errors_total",
+    "port_excessive_buffer_overrun_errors_total",
+    "port_vl15_dropped_total",
+    "port_transmit_wait_total",
+    "port_transmit_data_bytes_total",
+    "port_receive_data_bytes_total",
+    "port_transmit_packets_total",
+    "port_receive_packets_total",
+};
+
+bool is_error(std::size_t counter) {
+  const auto one = static_cast<IbCounter>(counter);
+  return !is_traffic(one) && one != IbCounter::kXmitWait;
+}
+
+bool has_errors(const IbCounts& counts) {
+  for (std::size_t i = 0; i < kIbCounters; ++i)
+    if (is_error(i) && counts.value[i] != 0) return true;
+  return false;
+}
+
+// Ports that have a link, or have counted errors before they lost it. Switches first, since each cable but
+// one between two HCAs ends at one; then by GUID and port, whatever the order in which they answered.
+std::vector<const IbCounterReading*> ports_to_tell(const IbFabric& fabric, const IbCounterLook& look) {
+  std::vector<const IbCounterReading*> ports;
+  for (const IbCounterReading& one : look.ports)
+    if (fabric.port(one.end).peer || has_errors(one.first)) ports.push_back(&one);
+  std::ranges::sort(ports, {}, [&](const IbCounterReading* one) {
+    const IbNode& node = fabric.at(one->end);
+    return std::tuple(!node.is_switch(), node.guid, one->end.port);
+  });
+  return ports;
+}
+
+std::uint64_t value_of(const IbCounts& counts, std::size_t counter) {
+  const auto one = static_cast<IbCounter>(counter);
+  const std::uint64_t value = counts.value[counter];
+  if (one != IbCounter::kXmitData && one != IbCounter::kRcvData) return value;
+  constexpr std::uint64_t kWord = 4;  // bytes
+  return std::min(value, std::numeric_limits<std::uint64_t>::max() / kWord) * kWord;
+}
+
+// Those of less than 64 bits stop at their end, and what follows is not counted.
+std::size_t full_counters(const IbCounts& counts) {
+  std::size_t full = 0;
+  for (std::size_t i = 0; i < kIbCounters; ++i) full += counts.value[i] == ib_counter_rows()[i].end();
+  return full;
+}
+
+std::string_view kind_of(const IbNode& node) { return node.is_switch() ? "switch" : "hca"; }
+
+unsigned lid_of(const IbNode& node, int port) {
+  return node.is_switch() ? node.ports[0].lid : node.ports[static_cast<std::size_t>(port)].lid;
+}
+
+using Ports = std::vector<const IbCounterReading*>;
+
+class Exposition {
+ public:
+  explicit Exposition(const IbFabric& fabric) : fabric_(fabric) {}
+
+  void announce(std::string_view name, std::string_view type, std::string_view help) {
+    text_ += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, type);
+  }
+
+  void number(std::string_view name, std::string_view help, std::size_t value) {
+    announce(name, "gauge", help);
+    text_ += fmt::format("{} {}\n", name, value);
+  }
+
+  // Node descriptions stand in these two alone: a node that changes its own makes no new series of totals.
+  void names(std::string_view kind, const Ports& ports) {
+    const std::string info = fmt::format("infiniband_{}_info", kind);
+    announce(info, "gauge", "What the node calls itself, by its GUID; always 1.");
+    const IbNode* last = nullptr;
+    for (const IbCounterReading* one : ports) {
+      const IbNode& node = fabric_.at(one->end);
+      if (kind_of(node) != kind || std::exchange(last, &node) == &node) continue;
+      text_ += fmt::format("{}{{guid=\"{}\",{}=\"{}\",lid=\"{}\"}} 1\n", info, guid_text(node.guid), kind,
+                           escape_label(name_of(node)), lid_of(node, one->end.port));
+    }
+  }
+
+  void cables(std::string_view kind, const Ports& ports) {
+    const std::string uplink = fmt::format("infiniband_{}_uplink_info", kind);
+    announce(uplink, "gauge", "What the port is cabled to; always 1.");
+    for (const IbCounterReading* one : ports) {
+      const IbNode& node = fabric_.at(one->end);
+      const IbEnd peer = fabric_.port(one->end).peer;
+      if (kind_of(node) != kind || !peer) continue;
+      const IbNode& far = fabric_.at(peer);
+      text_ += fmt::format(
+          "{}{{guid=\"{}\",port=\"{}\",{}=\"{}\",uplink=\"{}\",uplink_guid=\"{}\",uplink_type=\"{}\","
+          "uplink_port=\"{}\",uplink_lid=\"{}\"}} 1\n",
+          uplink, guid_text(node.guid), one->end.port, kind, escape_label(name_of(node)),
+          escape_label(name_of(far)), guid_text(far.guid), far.is_switch() ? "SW" : "CA", peer.port,
+          lid_of(far, peer.port));
+    }
+  }
+
+  void totals(std::string_view kind, const Ports& ports) {
+    for (std::size_t i = 0; i < kIbCounters; ++i) {
+      const std::string name = fmt::format("infiniband_{}_{}", kind, kMetrics[i]);
+      announce(name, "counter", fmt::format("{} of the port, as it counts.", ib_counter_rows()[i].name));
+      for (const IbCounterReading* one : ports)
+        if (const IbNode& node = fabric_.at(one->end); kind_of(node) == kind)
+          text_ += fmt::format("{}{{guid=\"{}\",port=\"{}\"}} {}\n", name, guid_text(node.guid),
+                               one->end.port, value_of(one->first, i));
+    }
+  }
+
+  void full(const Ports& ports) {
+    announce("railbed_fabric_counters_full", "gauge",
+             "Counters of the port that stand at their end and count no more; left out where none does.");
+    for (const IbCounterReading* one : ports)
+      if (const std::size_t full = full_counters(one->first); full > 0)
+        text_ += fmt::format("railbed_fabric_counters_full{{guid=\"{}\",port=\"{}\"}} {}\n",
+                             guid_text(fabric_.at(one->end).guid), one->end.port, full);
+  }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  const IbFabric& fabric_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string counters_text(const IbFabric& fabric, const IbCounterLook& look) {
+  const Ports ports = ports_to_tell(fabric, look);
+  std::string out;
+  for (const IbCounterReading* one : ports) {
+    if (!has_errors(one->first)) continue;
+    const IbEnd peer = fabric.port(one->end).peer;
+    out += fmt::format("{}{}\n", printable(place_of(fabric, one->end)),
+                       peer ? ", cabled to " + printable(place_of(fabric, peer)) : ", without a link");
+    for (std::size_t i = 0; i < kIbCounters; ++i)
+      if (is_error(i) && one->first.value[i] != 0)
+        out += fmt::format("  {:<28}  {}\n", ib_counter_rows()[i].name, one->first.value[i]);
+  }
+  const auto with = std::ranges::count_if(ports, [](const auto* one) { return has_errors(one->first); });
+  out += fmt::format("{}{} of {} ports have counted errors{}\n", out.empty() ? "" : "\n", with, ports.size(),
+                     look.unanswered > 0 ? fmt::format("; {} did not answer", look.unanswered) : "");
+  return out;
+}
+
+std::string counters_json(const IbFabric& fabric, const IbCounterLook& look) {
+  json::Value document;
+  document["format"] = "railbed-fabric-counters";
+  document["version"] = 1;
+  json::Value ports = json::Value::array();
+  for (const IbCounterReading* one : ports_to_tell(fabric, look)) {
+    const IbNode& node = fabric.at(one->end);
+    json::Value entry;
+    entry["guid"] = guid_text(node.guid);
+    entry["node"] = name_of(node);
+    entry["type"] = kind_of(node);
+    entry["port"] = one->end.port;
+    if (const IbEnd peer = fabric.port(one->end).peer)
+      entry["peer"] = {
+          {"guid", guid_text(fabric.at(peer).guid)}, {"node", name_of(fabric.at(peer))}, {"port", peer.port}};
+    json::Value counters;
+    for (std::size_t i = 0; i < kIbCounters; ++i)
+      counters[std::string(ib_counter_rows()[i].name)] = one->first.value[i];
+    entry["counters"] = std::move(counters);
+    ports.push_back(std::move(entry));
+  }
+  document["ports"] = std::move(ports);
+  document["unanswered"] = look.unanswered;
+  return json::dump_pretty(document);
+}
+
+std::string counters_prometheus(const IbFabric& fabric, const IbCounterLook& look, std::size_t most_ports) {
+  Ports ports = ports_to_tell(fabric, look);
+  const std::size_t all = ports.size();
+  ports.resize(std::min(all, most_ports));
+  Exposition exposition(fabric);
+  for (const std::string_view kind : {"switch", "hca"}) {
+    exposition.names(kind, ports);
+    exposition.cables(kind, ports);
+    exposition.totals(kind, ports);
+  }
+  exposition.full(ports);
+  exposition.number("railbed_fabric_nodes", "Switches and HCAs that were found.", fabric.nodes.size());
+  exposition.number("railbed_fabric_ports", "Ports whose counters stand here.", ports.size());
+  exposition.number("railbed_fabric_ports_left_out", "Ports beyond the most that are written.",
+                    all - ports.size());
+  exposition.number("railbed_fabric_ports_unanswered", "Ports that did not say their counters.",
+                    look.unanswered);
+  return exposition.take();
+}
+
+}  // namespace railbed
