@@ -11,6 +11,7 @@ Result<void> Bmc::eject_media() { return insert_media({}); }
 std::unique_ptr<Bmc> open_bmc(BmcTarget target, BmcOptions options) {
   switch (target.access.protocol.value_or(BmcProtocol::kIpmi)) {
     case BmcProtocol::kSmash:
+      return open_smash(std::move(target), std::move(options));
     case BmcProtocol::kRedfish:
     case BmcProtocol::kIpmi:
       break;
