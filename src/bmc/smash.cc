@@ -233,6 +233,9 @@ std::optional<Miss> ClpSession::answer_question(std::string_view password) {
   if (question.empty()) return std::nullopt;
   if (answered_) return Miss{Missing::kDenied, "its BMC refuses user or password"};
   if (lower(question).find("password") == std::string::npos) return std::nullopt;
+  // The rest of it must not pass for a second one.
+  while (listen(Clock::now() + kPromptSettles) == Heard::kMore) {
+  }
   std::string line = std::string(password) + "\n";
   const bool whole = write_all(ssh_.terminal.get(), line);
   wipe(line);
@@ -281,8 +284,10 @@ Reading<ClpAnswer> ClpSession::ask(const std::string& command, std::chrono::mill
 ClpSession::~ClpSession() {
   if (!sound_) return;
   type("exit\r");
+  out_.clear();
   const auto until = Clock::now() + kClpLeaving;
-  for (out_.clear(); !out_ended_ && Clock::now() < until;) (void)listen(until);
+  while (Clock::now() < until && listen(until) == Heard::kMore) {
+  }
 }
 
 class SmashBmc final : public Bmc {
@@ -307,8 +312,12 @@ class SmashBmc final : public Bmc {
 
   Reading<BmcDevice> device() override {
     return question<BmcDevice>([&]() -> Reading<BmcDevice> {
+      const auto system = find_system();
+      if (!system.ok()) return {system.miss(), from()};
+      // HPE's management processor, which tells of itself.
+      if (!has_map_) return not_told<BmcDevice>();
       const auto firmware = show("/map1/firmware1");
-      if (!firmware.ok() && firmware.miss().missing == Missing::kTimeout) return {firmware.miss(), from()};
+      if (!session_) return {firmware.miss(), from()};
       const auto version = firmware.ok() ? clp_property(*firmware, "version") : "";
       if (version.empty()) return not_told<BmcDevice>();
       return {BmcDevice{std::string(clp_property(*firmware, "name")), std::string(version)}, from()};
@@ -413,6 +422,7 @@ class SmashBmc final : public Bmc {
   Reading<ClpAnswer> find_system() {
     if (!system_.empty()) return show_system();
     auto root = show("/");
+    has_map_ = root.ok() && std::ranges::find(root->targets, "map1") != root->targets.end();
     std::string folder;
     for (int depth = 0; root.ok() && depth < 2; ++depth) {
       const auto& targets = root->targets;
@@ -427,7 +437,7 @@ class SmashBmc final : public Bmc {
       folder += "/admin1";
       root = show(folder);
     }
-    if (!session_) return root;
+    if (!root.ok()) return root;
     return {Miss{Missing::kUnsupported, "its SMASH CLP names no system1"}, from()};
   }
   Reading<ClpAnswer> show_system() {
@@ -497,6 +507,7 @@ class SmashBmc final : public Bmc {
   std::optional<Miss> refused_;
   std::string system_;   // as found
   std::string service_;  // its power management service; empty: it has none
+  bool has_map_ = false;
 };
 
 }  // namespace

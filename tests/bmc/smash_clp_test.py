@@ -40,6 +40,12 @@ LogLevel VERBOSE
 Banner {folder}/banner
 ForceCommand {python} {program} {dialect} {folder}
 """
+# Where there is PAM, sshd asks by "keyboard-interactive", and again by "password".
+PAM = pathlib.Path('/etc/pam.d/sshd')
+PAM_RULES = """auth required pam_unix.so
+account required pam_permit.so
+session required pam_permit.so
+"""
 # Asks twice, as ssh does where a second way to log in is left, and keeps what it is told.
 SSH_THAT_ASKS_TWICE = """#!{python}
 import os, select, sys
@@ -90,6 +96,9 @@ def add_users(folder):
         (folder / name).write_text('\n'.join(lines) + '\n')
         (folder / name).chmod(mode)
         subprocess.run(['mount', '--bind', folder / name, f'/etc/{name}'], check=True)
+    if PAM.exists():
+        (folder / 'pam').write_text(PAM_RULES)
+        subprocess.run(['mount', '--bind', folder / 'pam', PAM], check=True)
 
 
 class SmashBmc:
@@ -158,6 +167,9 @@ class SmashClp(unittest.TestCase):
         cls.old = SmashBmc(cls.folder, 4, 'aten', more=OLD, key='rsa')
         cls.racadm = SmashBmc(cls.folder, 5, 'racadm')
         cls.bmcs = [cls.aten, cls.dell, cls.ilo, cls.old, cls.racadm]
+        if PAM.exists():
+            cls.keyboard = SmashBmc(cls.folder, 6, 'aten', more='UsePAM yes\n', keyboard='yes')
+            cls.bmcs.append(cls.keyboard)
         for bmc in cls.bmcs:
             cls.addClassCleanup(bmc.stop)
             bmc.wait_until_up()
@@ -253,6 +265,16 @@ class SmashClp(unittest.TestCase):
                 self.assertIn('its BMC refuses user or password', self.railbed('power', 'status', self.cluster, status=3))
                 self.assertEqual(bmc.log.read_text().count('Failed password'), before + 1)
                 self.assertEqual(bmc.heard(), [])
+
+    @unittest.skipUnless(PAM.exists(), 'no PAM here')
+    def test_keyboard_interactive(self):
+        self.write({'keyboard': self.keyboard.address})
+        self.assertIn('keyboard  on', self.railbed('power', 'status', self.cluster))
+        self.assertIn('Accepted keyboard-interactive', self.keyboard.log.read_text())
+        self.write({'keyboard': self.keyboard.address}, password='not-it-either')
+        self.assertIn('its BMC refuses user or password', self.railbed('power', 'status', self.cluster, status=3))
+        log = self.keyboard.log.read_text()
+        self.assertEqual((log.count('Authentication failure for admin'), log.count('Failed password')), (1, 0), log)
 
     def test_a_second_question_gets_nothing(self):
         bin_folder = self.folder / 'twice'
