@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <string>
 
+#include "base/text.h"
 #include "bmc/console.h"
 #include "bmc/freeipmi_text.h"
 #include "bmc/login.h"
 #include "bmc/redfish_text.h"
+#include "bmc/smash_text.h"
 #include "fuzz/require.h"
 
 namespace {
@@ -86,6 +88,29 @@ void document(std::string_view text) {
   (void)redfish::boot_patch(*read, {BootDevice::kPxe, true, false});
 }
 
+void smash(std::string_view text) {
+  const ClpAnswer answer = parse_clp(text, "show /system1");
+  require(answer.targets.size() <= kMaxClpEntries && answer.properties.size() <= kMaxClpEntries &&
+          answer.verbs.size() <= kMaxClpEntries);
+  // What stands in a command again is one word.
+  for (const std::string& target : answer.targets) require(is_plain_word(target, kMaxBmcText));
+  for (const auto& [key, value] : answer.properties) {
+    require_shown(key);
+    require_shown(value);
+  }
+  require_shown(answer.said);
+  require_shown(answer.error);
+  if (const auto refusal = clp_refusal(answer)) require_shown(refusal->why);
+  (void)clp_service_power(answer);
+  (void)clp_system_power(answer);
+  const BmcSensor sensor = parse_clp_sensor(answer, "sensor1");
+  for (const std::string* said : {&sensor.name, &sensor.type, &sensor.units, &sensor.state})
+    require_shown(*said);
+  for (const char c : plain_lines(text)) require(c == '\n' || static_cast<unsigned char>(c) >= ' ');
+  if (const auto prompt = find_clp_prompt(text)) require(prompt->size() <= 64 && prompt->ends_with("->"));
+  require_printable(why_no_session(text, true, "admin@bmc").why);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -95,6 +120,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   logins(text);
   certificates(text);
   document(text);
+  smash(text);
   (void)parse_power(text);
   (void)parse_sel_time(text);
   (void)parse_serial(text);

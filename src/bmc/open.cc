@@ -107,9 +107,9 @@ Result<std::unique_ptr<Bmc>> open_bmc(BmcTarget target, BmcOptions options) {
     case BmcProtocol::kRedfish:
       return open_redfish(std::move(target), std::move(options));
     case BmcProtocol::kSmash:
-      break;
+      return open_smash(std::move(target), std::move(options));
   }
-  return fail(ErrorKind::kBadInput, "this railbed speaks IPMI and Redfish with BMCs");
+  return fail(ErrorKind::kInternal, "a protocol that nobody wrote");
 }
 
 }  // namespace railbed

@@ -35,14 +35,6 @@ bool drain(const Fd& fd, std::string& into) {
   return false;
 }
 
-// Ours is first.
-std::optional<std::pair<Fd, Fd>> make_sockets() {
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return std::nullopt;
-  set_blocking(ends[0], false);
-  return std::pair{Fd(ends[0]), Fd(ends[1])};
-}
-
 void fresh_signals(posix_spawnattr_t& attributes) {
   sigset_t none;
   sigset_t all;
@@ -59,6 +51,13 @@ std::optional<Pipe> make_pipe() {
   if (pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
   set_blocking(ends[0], false);
   return Pipe{Fd(ends[0]), Fd(ends[1])};
+}
+
+std::optional<std::pair<Fd, Fd>> make_sockets() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return std::nullopt;
+  set_blocking(ends[0], false);
+  return std::pair{Fd(ends[0]), Fd(ends[1])};
 }
 
 Miss miss_of_end(End end) {
@@ -160,6 +159,9 @@ int spawn(const std::string& program, const std::vector<std::string>& words, con
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
+  // What the leader of a new session opens first becomes its terminal, and stays so without being open.
+  if (streams.terminal != nullptr)
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, streams.terminal, O_RDWR, 0);
   if (streams.in < 0)
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   else
@@ -172,8 +174,10 @@ int spawn(const std::string& program, const std::vector<std::string>& words, con
   posix_spawnattr_init(&attributes);
   fresh_signals(attributes);
   posix_spawnattr_setpgroup(&attributes, 0);
+  // The leader of a session leads its group as well, and may not ask to.
+  const short leads = streams.terminal != nullptr ? POSIX_SPAWN_SETSID : POSIX_SPAWN_SETPGROUP;
   posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+                           static_cast<short>(leads | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
   const int error = posix_spawnp(&pid, program.c_str(), &actions, &attributes, arguments.data(), environment);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);

@@ -20,6 +20,8 @@ struct Pipe {
   Fd write_end;
 };
 std::optional<Pipe> make_pipe();
+// Two ends of a socket; ours is first and does not block. Written with send(MSG_NOSIGNAL) it never kills us.
+std::optional<std::pair<Fd, Fd>> make_sockets();
 
 enum class End { kExited, kTimeout, kTooMuch };
 Miss miss_of_end(End end);
@@ -80,11 +82,13 @@ class SecretFiles {
 
 // Starts a program that is found by PATH unless it is a path, and answers 0 or the errno. It leads a process
 // group of its own, so that Ctrl-C in the terminal reaches only us and we end it in order, and gets its
-// signals as a fresh program expects them. `in` -1: it reads nothing.
+// signals as a fresh program expects them. `in` -1: it reads nothing. `terminal`: the path of one that is to
+// be its own, where it asks a person (/dev/tty); it then leads a session, too.
 struct StandardStreams {
   int in;
   int out;
   int err;
+  const char* terminal = nullptr;
 };
 int spawn(const std::string& program, const std::vector<std::string>& words, const StandardStreams& streams,
           char* const* environment, pid_t& pid, const SecretFiles& secrets = {});

@@ -1,0 +1,519 @@
+// A BMC asked by SMASH CLP over ssh, as a person would at its prompt: one session for all questions, carried
+// by OpenSSH's own program.
+//
+// The password. ssh asks for it at a terminal (/dev/tty), so it gets one of its own, beside the pipes that
+// carry the session. Only ssh itself writes there: text of the BMC, before the login or after, comes through
+// the pipes and is never taken for a question. One question is answered, once; at a second one ssh is ended,
+// so that no BMC gets the password twice and no account is locked. The password stands on no command line, in
+// no environment and in no file, and what came over the terminal is shown to nobody. (SSH_ASKPASS would need
+// a program that finds the secret again, by a path in its environment that every process of this user can
+// open as well.)
+//
+// The host key. It is always checked against the known_hosts files of the user and the system, nothing is
+// added to them, and no file of ssh's options counts. Old algorithms are allowed for this one call, because
+// many BMCs know no others; what the installed ssh does not know any more is left out (`ssh -Q`).
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/text.h"
+#include "base/wipe.h"
+#include "bmc/bmc.h"
+#include "bmc/smash_text.h"
+#include "host/process.h"
+#include "host/terminal.h"
+#include "host/wait.h"
+
+namespace railbed {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Words = std::vector<std::string>;
+
+// A BMC's processor takes seconds for a key exchange; it counts as dead only while nobody takes the
+// connection.
+constexpr auto kSshLogin = std::chrono::seconds(20);
+constexpr auto kPromptSettles = std::chrono::milliseconds(100);  // a prompt is the last thing that comes
+constexpr auto kSwitching = std::chrono::seconds(10);            // before it says that it switched the power
+constexpr auto kClpLeaving =
+    std::chrono::milliseconds(500);  // BMCs have few sessions, and keep forgotten ones
+constexpr std::size_t kMaxAnswer = 256 << 10;
+constexpr std::size_t kMaxSshSaid = 16 << 10;
+
+// What BMCs of ten years ago know besides what OpenSSH offers by itself.
+struct OldAlgorithms {
+  std::string_view option;
+  std::string_view list;  // of ssh -Q
+  std::vector<std::string_view> names;
+};
+std::vector<OldAlgorithms> old_algorithms() {
+  return {
+      {"KexAlgorithms",
+       "kex",
+       {"diffie-hellman-group14-sha1", "diffie-hellman-group-exchange-sha1", "diffie-hellman-group1-sha1"}},
+      {"HostKeyAlgorithms", "key", {"ssh-rsa", "ssh-dss"}},
+      {"Ciphers", "cipher", {"aes128-cbc", "aes256-cbc", "3des-cbc"}},
+      {"MACs", "mac", {"hmac-sha1", "hmac-sha1-96", "hmac-md5"}},
+  };
+}
+
+// "-oKexAlgorithms=+…" of what the installed ssh still knows.
+Words old_options(const BmcOptions& options) {
+  Words words;
+  for (const OldAlgorithms& one : old_algorithms()) {
+    const auto list = run_program({"ssh", "-Q", std::string(one.list)}, options.silence, options.stop);
+    const std::string value = list.ok() ? known_algorithms(list->output, one.names) : "";
+    if (!value.empty()) words.push_back(fmt::format("-o{}={}", one.option, value));
+  }
+  return words;
+}
+
+Words ssh_words(const BmcTarget& target, const BmcOptions& options) {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(options.silence).count();
+  Words words = {"ssh",
+                 "-F",
+                 "/dev/null",
+                 "-tt",  // at a terminal a CLP shows its prompt
+                 "-oStrictHostKeyChecking=yes",
+                 "-oUpdateHostKeys=no",
+                 "-oEscapeChar=none",
+                 "-oLogLevel=ERROR",  // no banner: what ssh says is its own
+                 "-oPubkeyAuthentication=no",
+                 "-oPreferredAuthentications=keyboard-interactive,password",
+                 "-oNumberOfPasswordPrompts=1",
+                 fmt::format("-oConnectTimeout={}", std::max<long>(1, seconds))};
+  const Words old = old_options(options);
+  words.insert(words.end(), old.begin(), old.end());
+  words.insert(words.end(), {"-l", target.login.user, "--", target.address});
+  return words;
+}
+
+// Ours without what would have ssh ask elsewhere, or tell the BMC of this terminal.
+Words ssh_environment() {
+  constexpr std::array kLeftOut = {"SSH_ASKPASS", "SSH_AUTH_SOCK", "DISPLAY", "LC_ALL=", "TERM="};
+  Words kept = {"LC_ALL=C", "TERM=dumb", "SSH_ASKPASS_REQUIRE=never"};
+  for (char** one = environ; *one != nullptr; ++one)
+    if (std::ranges::none_of(kLeftOut,
+                             [&](std::string_view name) { return std::string_view(*one).starts_with(name); }))
+      kept.emplace_back(*one);
+  return kept;
+}
+
+Result<AskingProgram> start_ssh(const BmcTarget& target, const BmcOptions& options) {
+  Words environment = ssh_environment();
+  std::vector<char*> pointers;
+  for (std::string& one : environment) pointers.push_back(one.data());
+  pointers.push_back(nullptr);
+  return start_beside_terminal(ssh_words(target, options), pointers.data());
+}
+
+// What a person would type to see the host key and accept it.
+std::string login_by_hand(const BmcTarget& target) {
+  return fmt::format("-oHostKeyAlgorithms=+ssh-rsa -oKexAlgorithms=+diffie-hellman-group14-sha1 {}@{}",
+                     target.login.user, target.address);
+}
+
+// Moves what is there; false at the end of the stream.
+bool take_some(const Fd& from, std::string& into, std::size_t most) {
+  std::array<char, 4096> piece;
+  while (into.size() <= most) {
+    const ssize_t got = ::read(from.get(), piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errno == EAGAIN;
+    if (got == 0) return false;
+    into.append(piece.data(), static_cast<std::size_t>(got));
+  }
+  return true;
+}
+
+// One login at a BMC's prompt.
+class ClpSession {
+ public:
+  ClpSession(AskingProgram ssh, const BmcOptions& options) : ssh_(std::move(ssh)), options_(options) {}
+  ~ClpSession();
+
+  // Up to the first prompt, or why there is none.
+  std::optional<Miss> log_in(const BmcTarget& target);
+  // What it answers to a command, up to its next prompt. After a miss the session is of no use.
+  Reading<ClpAnswer> ask(const std::string& command, std::chrono::milliseconds silence,
+                         Clock::time_point deadline);
+
+ private:
+  enum class Heard { kMore, kEnded, kNothing, kStopped, kTooMuch };
+
+  Heard listen(Clock::time_point until);
+  std::optional<Miss> answer_question(std::string_view password);
+  std::optional<Miss> await_prompt(std::chrono::milliseconds silence, Clock::time_point deadline);
+  bool at_prompt() const;
+  void type(std::string_view text) const;
+  Miss broken(Heard heard) const;
+  Miss not_logged_in(Heard heard, const BmcTarget& target);
+
+  AskingProgram ssh_;
+  const BmcOptions& options_;
+  std::string out_;    // since the last command
+  std::string said_;   // ssh's own words
+  std::string asked_;  // at the terminal; never shown
+  bool answered_ = false;
+  bool out_ended_ = false;
+  std::string prompt_;
+  bool sound_ = false;
+};
+
+ClpSession::Heard ClpSession::listen(Clock::time_point until) {
+  const std::size_t before = out_.size() + asked_.size();
+  while (true) {
+    if (options_.stop.stop_requested()) return Heard::kStopped;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    std::array<pollfd, 3> waiting = {{{ssh_.program.out.get(), POLLIN, 0},
+                                      {ssh_.program.err.get(), POLLIN, 0},
+                                      {ssh_.terminal.get(), POLLIN, 0}}};
+    const int wait = static_cast<int>(std::clamp<long long>(left.count(), 0, kPollSliceMs));
+    const int ready = poll(waiting.data(), waiting.size(), wait);
+    if (ready > 0) {
+      if (!take_some(ssh_.program.err, said_, kMaxSshSaid)) ssh_.program.err.reset();
+      (void)take_some(ssh_.terminal, asked_, kMaxSshSaid);
+      if (!take_some(ssh_.program.out, out_, kMaxAnswer)) out_ended_ = true;
+    }
+    if (out_.size() > kMaxAnswer || said_.size() > kMaxSshSaid || asked_.size() > kMaxSshSaid)
+      return Heard::kTooMuch;
+    if (out_.size() + asked_.size() > before) return Heard::kMore;
+    if (out_ended_) return Heard::kEnded;
+    if (left.count() <= 0) return Heard::kNothing;
+  }
+}
+
+void ClpSession::type(std::string_view text) const {
+  // A BMC that takes none will not answer, and that is waited for.
+  (void)send(ssh_.program.in.get(), text.data(), text.size(), MSG_NOSIGNAL);
+}
+
+Miss ClpSession::broken(Heard heard) const {
+  if (heard == Heard::kStopped) return {Missing::kTimeout, "stopped"};
+  if (heard == Heard::kTooMuch) return {Missing::kGarbled, "its BMC prints without end"};
+  if (heard == Heard::kNothing) return {Missing::kTimeout, "its BMC stopped answering"};
+  const std::string words = printable(trim(plain_lines(out_)).substr(0, 200));
+  return {Missing::kGarbled,
+          words.empty() ? "its BMC ended the session" : "its BMC ended the session: " + words};
+}
+
+Miss ClpSession::not_logged_in(Heard heard, const BmcTarget& target) {
+  if (heard == Heard::kEnded && out_.empty()) {
+    const auto until = Clock::now() + kClpLeaving;
+    while (ssh_.program.err && said_.size() <= kMaxSshSaid &&
+           wait_readable(ssh_.program.err.get(), until, options_.stop) == Waited::kReady)
+      if (!take_some(ssh_.program.err, said_, kMaxSshSaid)) ssh_.program.err.reset();
+    return why_no_session(said_, answered_, login_by_hand(target));
+  }
+  if (heard != Heard::kNothing) return broken(heard);
+  if (const std::string line = last_clp_line(out_); !line.empty())
+    return {Missing::kUnsupported,
+            fmt::format("its BMC greets with \"{}\", which is no SMASH CLP", printable(line))};
+  return {Missing::kTimeout, answered_ ? "its BMC took the password and stopped answering"
+                                       : "its BMC takes the connection and says nothing"};
+}
+
+bool ClpSession::at_prompt() const {
+  const auto prompt = find_clp_prompt(out_);
+  if (!prompt) return false;
+  if (prompt_.empty()) return true;
+  // Before the first line there is only what was typed, echoed.
+  return *prompt == prompt_ && out_.find('\n') != std::string::npos;
+}
+
+// ssh asks once; a second question says that the answer was not the right one.
+std::optional<Miss> ClpSession::answer_question(std::string_view password) {
+  const std::string_view question = trim(asked_);
+  if (question.empty()) return std::nullopt;
+  if (answered_) return Miss{Missing::kDenied, "its BMC refuses user or password"};
+  if (lower(question).find("password") == std::string::npos) return std::nullopt;
+  // The rest of it must not pass for a second one.
+  while (listen(Clock::now() + kPromptSettles) == Heard::kMore) {
+  }
+  std::string line = std::string(password) + "\n";
+  const bool whole = write_all(ssh_.terminal.get(), line);
+  wipe(line);
+  answered_ = true;
+  asked_.clear();
+  if (!whole) return Miss{Missing::kGarbled, "ssh took no password"};
+  return std::nullopt;
+}
+
+std::optional<Miss> ClpSession::log_in(const BmcTarget& target) {
+  const auto until =
+      Clock::now() + std::min<std::chrono::milliseconds>(options_.silence + kSshLogin, options_.deadline);
+  while (true) {
+    const bool prompt = at_prompt();
+    const Heard heard = listen(prompt ? Clock::now() + kPromptSettles : until);
+    if (prompt && heard == Heard::kNothing) break;
+    if (heard != Heard::kMore || Clock::now() >= until) return not_logged_in(heard, target);
+    if (out_.empty())
+      if (auto miss = answer_question(target.login.password)) return miss;
+  }
+  prompt_ = *find_clp_prompt(out_);
+  sound_ = true;
+  return std::nullopt;
+}
+
+std::optional<Miss> ClpSession::await_prompt(std::chrono::milliseconds silence, Clock::time_point deadline) {
+  while (true) {
+    const Heard heard = listen(std::min(Clock::now() + silence, deadline));
+    if (heard != Heard::kMore) return broken(heard);
+    if (at_prompt()) return std::nullopt;
+    if (Clock::now() >= deadline) return broken(Heard::kNothing);
+  }
+}
+
+Reading<ClpAnswer> ClpSession::ask(const std::string& command, std::chrono::milliseconds silence,
+                                   Clock::time_point deadline) {
+  out_.clear();
+  type(command + "\r");
+  if (auto miss = await_prompt(silence, deadline)) {
+    sound_ = false;
+    return {std::move(*miss), command};
+  }
+  return {parse_clp(out_, command), command};
+}
+
+ClpSession::~ClpSession() {
+  if (!sound_) return;
+  type("exit\r");
+  out_.clear();
+  const auto until = Clock::now() + kClpLeaving;
+  while (Clock::now() < until && listen(until) == Heard::kMore) {
+  }
+}
+
+class SmashBmc final : public Bmc {
+ public:
+  SmashBmc(BmcTarget target, BmcOptions options) : target_(std::move(target)), options_(std::move(options)) {}
+
+  Reading<PowerState> power() override {
+    return question<PowerState>([&]() -> Reading<PowerState> {
+      const Reading<ClpAnswer> system = find_system();
+      if (!system.ok()) return {system.miss(), from()};
+      std::optional<PowerState> power;
+      if (!service_.empty()) {
+        const auto service = show(service_);
+        if (service.ok()) power = clp_service_power(*service);
+        if (!session_) return {service.miss(), from()};
+      }
+      if (!power) power = clp_system_power(*system);
+      if (power) return {*power, from()};
+      return {Miss{Missing::kUnsupported, "its SMASH CLP does not tell the power of " + system_}, from()};
+    });
+  }
+
+  Reading<BmcDevice> device() override {
+    return question<BmcDevice>([&]() -> Reading<BmcDevice> {
+      const auto system = find_system();
+      if (!system.ok()) return {system.miss(), from()};
+      // HPE's management processor, which tells of itself.
+      if (!has_map_) return not_told<BmcDevice>();
+      const auto firmware = show("/map1/firmware1");
+      if (!session_) return {firmware.miss(), from()};
+      const auto version = firmware.ok() ? clp_property(*firmware, "version") : "";
+      if (version.empty()) return not_told<BmcDevice>();
+      return {BmcDevice{std::string(clp_property(*firmware, "name")), std::string(version)}, from()};
+    });
+  }
+
+  Reading<std::vector<BmcSensor>> sensors() override {
+    return question<std::vector<BmcSensor>>([&]() -> Reading<std::vector<BmcSensor>> {
+      const auto targets = find_sensors();
+      if (!targets.ok()) return {targets.miss(), from()};
+      std::vector<BmcSensor> sensors;
+      for (const std::string& target : *targets) {
+        const auto answer = show(target);
+        // One that the BMC refuses to show costs the others nothing.
+        if (!answer.ok() && !session_) return {answer.miss(), from()};
+        const std::string_view name = std::string_view(target).substr(target.rfind('/') + 1);
+        sensors.push_back(answer.ok() ? parse_clp_sensor(*answer, name)
+                                      : BmcSensor{.name = std::string(name), .state = answer.miss().why});
+      }
+      return {std::move(sensors), from()};
+    });
+  }
+
+  Reading<std::vector<BmcEvent>> events() override { return not_told<std::vector<BmcEvent>>(); }
+  Reading<double> clock_offset() override { return not_told<double>(); }
+  Reading<SerialOverLan> serial() override { return not_told<SerialOverLan>(); }
+  BmcProtocol protocol() const override { return BmcProtocol::kSmash; }
+
+  Result<void> change_power(PowerAction action) override {
+    switch (action) {
+      case PowerAction::kOn:
+        return switch_power({"start"});
+      case PowerAction::kOff:
+        // Off whatever the operating system says; a CLP without that option does nothing at the first.
+        return switch_power({"stop -force", "stop"});
+      case PowerAction::kReset:
+        return switch_power({"reset"});
+      case PowerAction::kSoft:
+        return fail(ErrorKind::kUnavailable,
+                    "SMASH CLP has no word for a shutdown by the operating system that all makers' BMCs take "
+                    "so: say `protocol: ipmi` or `redfish`, or shut down on the node");
+      case PowerAction::kCycle:
+        break;
+    }
+    return fail(ErrorKind::kUnavailable,
+                "SMASH CLP has no power cycle: `railbed power off` and then `on`, or `reset`");
+  }
+  Result<void> set_boot(const BootOrder&) override { return cannot("set what the node boots from"); }
+  Result<void> set_identify(int) override { return cannot("switch the light that finds it"); }
+  Result<void> clear_events() override { return cannot("clear the event log"); }
+  Result<void> set_serial_rate(int) override { return cannot("set the serial console's rate"); }
+  Result<void> set_password(const std::string&) override { return cannot("set a password"); }
+
+ private:
+  std::string from() const { return "SMASH CLP at " + target_.address; }
+
+  template <class T>
+  Reading<T> not_told() const {
+    return {Miss{Missing::kUnsupported, "SMASH CLP does not tell it: `protocol: ipmi` or `redfish` does"},
+            from()};
+  }
+  static tl::unexpected<Error> cannot(std::string_view what) {
+    return fail(ErrorKind::kUnavailable,
+                fmt::format("SMASH CLP cannot {}: `protocol: ipmi` or `redfish` can", what));
+  }
+
+  // Asks with a session, opened by the first question and kept for the others. Where somebody was refused,
+  // nobody tries again.
+  template <class T, class Ask>
+  Reading<T> question(Ask&& ask) {
+    deadline_ = Clock::now() + options_.deadline;
+    if (refused_) return {*refused_, from()};
+    if (!session_)
+      if (auto miss = open()) return {std::move(*miss), from()};
+    return ask();
+  }
+  std::optional<Miss> open() {
+    auto ssh = start_ssh(target_, options_);
+    if (!ssh) return Miss{Missing::kAbsent, ssh.error().text + " (Debian and Ubuntu: openssh-client)"};
+    auto session = std::make_unique<ClpSession>(std::move(*ssh), options_);
+    auto miss = session->log_in(target_);
+    if (miss && miss->missing == Missing::kDenied) refused_ = miss;
+    if (!miss) session_ = std::move(session);
+    return miss;
+  }
+
+  // A session that broke is given up.
+  Reading<ClpAnswer> tell(const std::string& command, std::chrono::milliseconds silence) {
+    auto answer = session_->ask(command, silence, deadline_);
+    if (!answer.ok()) session_.reset();
+    return answer;
+  }
+  Reading<ClpAnswer> show(const std::string& target) {
+    if (!session_) return {Miss{Missing::kTimeout, "its BMC ended the session"}, from()};
+    auto answer = tell("show " + target, options_.silence);
+    if (!answer.ok()) return answer;
+    if (auto refused = clp_refusal(*answer)) return {std::move(*refused), from()};
+    return answer;
+  }
+
+  // The system is /system1, or below an administrative domain (/admin1/system1); what the root names decides.
+  Reading<ClpAnswer> find_system() {
+    if (!system_.empty()) return show_system();
+    auto root = show("/");
+    has_map_ = root.ok() && std::ranges::find(root->targets, "map1") != root->targets.end();
+    std::string folder;
+    for (int depth = 0; root.ok() && depth < 2; ++depth) {
+      const auto& targets = root->targets;
+      const auto named = [&](std::string_view name) {
+        return std::ranges::find(targets, name) != targets.end();
+      };
+      if (named("system1")) {
+        system_ = folder + "/system1";
+        return show_system();
+      }
+      if (!named("admin1")) break;
+      folder += "/admin1";
+      root = show(folder);
+    }
+    if (!root.ok()) return root;
+    return {Miss{Missing::kUnsupported, "its SMASH CLP names no system1"}, from()};
+  }
+  Reading<ClpAnswer> show_system() {
+    auto system = show(system_);
+    if (system.ok())
+      for (const std::string& target : system->targets)
+        if (target.starts_with("pwrmgtsvc") && service_.empty()) service_ = system_ + "/" + target;
+    return system;
+  }
+  Reading<std::vector<std::string>> find_sensors() {
+    const auto system = find_system();
+    if (!system.ok()) return {system.miss(), from()};
+    std::vector<std::string> found;
+    const auto add = [&](std::string target) {
+      if (found.size() < kMaxClpSensors) found.push_back(std::move(target));
+    };
+    for (const std::string& target : system->targets) {
+      const std::string path = system_ + "/" + target;
+      if (is_clp_sensor(target)) add(path);
+      if (!is_clp_sensor_folder(target)) continue;
+      const auto folder = show(path);
+      if (!folder.ok()) return {folder.miss(), from()};
+      for (const std::string& sensor : folder->targets) add(path + "/" + sensor);
+    }
+    if (found.empty()) return {Miss{Missing::kUnsupported, "its SMASH CLP names no sensors"}, from()};
+    return {std::move(found), from()};
+  }
+
+  // The target that has the verb: the power service, else the system.
+  Reading<std::string> find_switch(std::string_view verb) {
+    const auto system = find_system();
+    if (!system.ok()) return {system.miss(), from()};
+    if (!service_.empty()) {
+      const auto service = show(service_);
+      if (!service.ok()) return {service.miss(), from()};
+      if (service->verbs.empty() || has_clp_verb(*service, verb)) return {service_, from()};
+    }
+    if (system->verbs.empty() || has_clp_verb(*system, verb)) return {system_, from()};
+    return {Miss{Missing::kUnsupported, fmt::format("its SMASH CLP has no `{}` for the power", verb)},
+            from()};
+  }
+  // The commands are one after the other's substitute, where the BMC does not understand it.
+  Result<void> switch_power(const std::vector<std::string>& commands) {
+    const auto done = question<bool>([&]() -> Reading<bool> {
+      const auto target = find_switch(words(commands.front()).front());
+      if (!target.ok()) return {target.miss(), from()};
+      Miss miss{Missing::kGarbled, ""};
+      for (const std::string& command : commands) {
+        const auto answer = tell(command + " " + *target, options_.silence + kSwitching);
+        if (!answer.ok())
+          return {Miss{answer.miss().missing, answer.miss().why + "; it may have taken the command"}, from()};
+        const auto refused = clp_refusal(*answer);
+        if (!refused && (answer->status || !answer->said.empty())) return {true, from()};
+        miss = refused.value_or(Miss{Missing::kGarbled, "its BMC does not say whether it took it"});
+        if (!is_unknown_to_clp(*answer)) break;
+      }
+      return {std::move(miss), from()};
+    });
+    if (const auto taken = required(done); !taken) return fail(taken.error());
+    return {};
+  }
+
+  BmcTarget target_;
+  BmcOptions options_;
+  Clock::time_point deadline_;
+  std::unique_ptr<ClpSession> session_;
+  std::optional<Miss> refused_;
+  std::string system_;   // as found
+  std::string service_;  // its power management service; empty: it has none
+  bool has_map_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Bmc> open_smash(BmcTarget target, BmcOptions options) {
+  return std::make_unique<SmashBmc>(std::move(target), std::move(options));
+}
+
+}  // namespace railbed
