@@ -21,6 +21,16 @@ struct Symptom {
 };
 
 constexpr Symptom kSymptoms[] = {
+    // consoles that stay blank
+    {"SOL shows blank screen, the guide's ttyS1 on a board with ttyS0", "v100-serial-port",
+     "host.serial-port", "told to write to ttyS1, which is not there", "console=ttyS0"},
+    {"SOL shows the boot and no login prompt", "v100-serial-login", "host.serial-login", "no login prompt",
+     "systemctl enable --now serial-getty@ttyS1"},
+    {"SOL shows nothing until the kernel starts", "v100-serial-boot-menu", "host.serial-boot-menu",
+     "blank from power-on until the kernel starts", "update-grub"},
+    {"SOL shows garbage", "v100-bmc-serial-rate", "bmc.serial-console", "shows nothing, or garbage",
+     "railbed bmc set-sol-rate 9600"},
+    {"Java KVM shows blank", "v100-screen", "host.screen", "a black screen (KVM)", "primary display"},
     // RDMA over Ethernet
     {"Port number 1 state is Down", "v100-cable-out", "net.carrier", "no link", "Reseat the cable"},
     {"Port state is Down, the link is there", "v100-port-down", "rdma.port-state", "is DOWN, expected ACTIVE",

@@ -344,7 +344,7 @@ std::span<const Rule> console_rules() {
        .standard = "active on the serial ports that the kernel writes to, where systemd starts it by itself",
        .remedy = "systemctl enable --now serial-getty@ttyS1",
        .fixture = "v100-serial-login",
-       .explained_by = {"host.serial-port"},
+       .explained_by = {},
        .check = serial_login},
       {.id = "host.serial-boot-menu",
        .title = "boot menu is on the serial console",
@@ -356,7 +356,7 @@ std::span<const Rule> console_rules() {
        .remedy = "GRUB_TERMINAL=\"console serial\" and GRUB_SERIAL_COMMAND, then update-grub or "
                  "grub2-mkconfig.",
        .fixture = "v100-serial-boot-menu",
-       .explained_by = {"host.serial-port"},
+       .explained_by = {},
        .check = boot_menu},
       {.id = "host.screen",
        .title = "BMC sends the screen that the firmware draws on",
