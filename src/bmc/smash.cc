@@ -2,12 +2,13 @@
 // by OpenSSH's own program.
 //
 // The password. ssh asks for it at a terminal (/dev/tty), so it gets one of its own, beside the pipes that
-// carry the session. Only ssh itself writes there: text of the BMC, before the login or after, comes through
-// the pipes and is never taken for a question. One question is answered, once; at a second one ssh is ended,
-// so that no BMC gets the password twice and no account is locked. The password stands on no command line, in
-// no environment and in no file, and what came over the terminal is shown to nobody. (SSH_ASKPASS would need
-// a program that finds the secret again, by a path in its environment that every process of this user can
-// open as well.)
+// carry the session. Only ssh writes there: what the BMC prints, before the login or after, comes through the
+// pipes and is never taken for a question. (The words of a keyboard-interactive question are the BMC's, whose
+// host key is known by then.) One question is answered, once; at a second one ssh is ended, so that no BMC
+// gets the password twice and one call is one attempt. The password stands on no command line, in no
+// environment and in no file, and what came over the terminal is shown to nobody. (SSH_ASKPASS would need a
+// program that finds the secret again, by a path in its environment that every process of this user can open
+// as well.)
 //
 // The host key. It is always checked against the known_hosts files of the user and the system, nothing is
 // added to them, and no file of ssh's options counts. Old algorithms are allowed for this one call, because
