@@ -2,12 +2,13 @@
 // by OpenSSH's own program.
 //
 // The password. ssh asks for it at a terminal (/dev/tty), so it gets one of its own, beside the pipes that
-// carry the session. Only ssh itself writes there: text of the BMC, before the login or after, comes through
-// the pipes and is never taken for a question. One question is answered, once; at a second one ssh is ended,
-// so that no BMC gets the password twice and no account is locked. The password stands on no command line, in
-// no environment and in no file, and what came over the terminal is shown to nobody. (SSH_ASKPASS would need
-// a program that finds the secret again, by a path in its environment that every process of this user can
-// open as well.)
+// carry the session. Only ssh writes there: what the BMC prints, before the login or after, comes through the
+// pipes and is never taken for a question. (The words of a keyboard-interactive question are the BMC's, whose
+// host key is known by then.) One question is answered, once; at a second one ssh is ended, so that no BMC
+// gets the password twice and one call is one attempt. The password stands on no command line, in no
+// environment and in no file, and what came over the terminal is shown to nobody. (SSH_ASKPASS would need a
+// program that finds the secret again, by a path in its environment that every process of this user can open
+// as well.)
 //
 // The host key. It is always checked against the known_hosts files of the user and the system, nothing is
 // added to them, and no file of ssh's options counts. Old algorithms are allowed for this one call, because
@@ -40,10 +41,10 @@ using Words = std::vector<std::string>;
 // connection.
 constexpr auto kSshLogin = std::chrono::seconds(20);
 constexpr auto kPromptSettles = std::chrono::milliseconds(100);  // a prompt is the last thing that comes
-constexpr auto kSwitching = std::chrono::seconds(10);            // before it says that it switched the power
+constexpr auto kClpSwitching = std::chrono::seconds(10);         // before it says that it switched the power
 constexpr auto kClpLeaving =
     std::chrono::milliseconds(500);  // BMCs have few sessions, and keep forgotten ones
-constexpr std::size_t kMaxAnswer = 256 << 10;
+constexpr std::size_t kMaxClpAnswer = 256 << 10;
 constexpr std::size_t kMaxSshSaid = 16 << 10;
 
 // What BMCs of ten years ago know besides what OpenSSH offers by itself.
@@ -179,9 +180,9 @@ ClpSession::Heard ClpSession::listen(Clock::time_point until) {
     if (ready > 0) {
       if (!take_some(ssh_.program.err, said_, kMaxSshSaid)) ssh_.program.err.reset();
       (void)take_some(ssh_.terminal, asked_, kMaxSshSaid);
-      if (!take_some(ssh_.program.out, out_, kMaxAnswer)) out_ended_ = true;
+      if (!take_some(ssh_.program.out, out_, kMaxClpAnswer)) out_ended_ = true;
     }
-    if (out_.size() > kMaxAnswer || said_.size() > kMaxSshSaid || asked_.size() > kMaxSshSaid)
+    if (out_.size() > kMaxClpAnswer || said_.size() > kMaxSshSaid || asked_.size() > kMaxSshSaid)
       return Heard::kTooMuch;
     if (out_.size() + asked_.size() > before) return Heard::kMore;
     if (out_ended_) return Heard::kEnded;
@@ -250,7 +251,10 @@ std::optional<Miss> ClpSession::log_in(const BmcTarget& target) {
       Clock::now() + std::min<std::chrono::milliseconds>(options_.silence + kSshLogin, options_.deadline);
   while (true) {
     const bool prompt = at_prompt();
-    const Heard heard = listen(prompt ? Clock::now() + kPromptSettles : until);
+    const auto now = Clock::now();
+    // Where it has begun to greet, the slow part is over.
+    const auto greeted = std::min(until, now + options_.silence);
+    const Heard heard = listen(prompt ? now + kPromptSettles : out_.empty() ? until : greeted);
     if (prompt && heard == Heard::kNothing) break;
     if (heard != Heard::kMore || Clock::now() >= until) return not_logged_in(heard, target);
     if (out_.empty())
@@ -486,7 +490,7 @@ class SmashBmc final : public Bmc {
       if (!target.ok()) return {target.miss(), from()};
       Miss miss{Missing::kGarbled, ""};
       for (const std::string& command : commands) {
-        const auto answer = tell(command + " " + *target, options_.silence + kSwitching);
+        const auto answer = tell(command + " " + *target, options_.silence + kClpSwitching);
         if (!answer.ok())
           return {Miss{answer.miss().missing, answer.miss().why + "; it may have taken the command"}, from()};
         const auto refused = clp_refusal(*answer);

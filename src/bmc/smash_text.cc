@@ -47,21 +47,21 @@ bool is_clp_name(std::string_view name) {
          !name.starts_with('-') && name != "." && name != "..";
 }
 
-enum class Section { kNone, kTargets, kProperties, kVerbs };
+enum class ClpSection { kNone, kTargets, kProperties, kVerbs };
 
-std::optional<Section> section_of(std::string_view line) {
+std::optional<ClpSection> section_of(std::string_view line) {
   std::string word = lower(trim(line.substr(0, kMaxClpName)));
   while (word.ends_with(':') || word.ends_with(' ')) word.pop_back();
-  if (word == "targets") return Section::kTargets;
-  if (word == "properties") return Section::kProperties;
-  if (word == "verbs") return Section::kVerbs;
+  if (word == "targets") return ClpSection::kTargets;
+  if (word == "properties") return ClpSection::kProperties;
+  if (word == "verbs") return ClpSection::kVerbs;
   return std::nullopt;
 }
 
 // A line of the status block: where it stands in no section or begins at the margin, which properties do not.
-bool take_status(ClpAnswer& answer, std::string_view line, Section section) {
+bool take_status(ClpAnswer& answer, std::string_view line, ClpSection section) {
   const auto pair = key_value(line, '=');
-  if (!pair || (section != Section::kNone && line.starts_with(' '))) return false;
+  if (!pair || (section != ClpSection::kNone && line.starts_with(' '))) return false;
   const std::string key = lower(pair->first);
   if (key == "status") {
     const auto number = parse_number<int>(pair->second);
@@ -97,7 +97,7 @@ void take_verbs(ClpAnswer& answer, std::string_view line) {
 std::string all_words(const ClpAnswer& answer) { return lower(answer.error + " " + answer.said); }
 
 // "2", "2 (Enabled)", "Enabled (2)".
-std::optional<int> number_in(std::string_view value) {
+std::optional<int> clp_code(std::string_view value) {
   const std::size_t first = value.find_first_of("0123456789");
   if (first == value.npos) return std::nullopt;
   const std::size_t last = value.find_first_not_of("0123456789", first);
@@ -106,7 +106,7 @@ std::optional<int> number_in(std::string_view value) {
                : std::nullopt;
 }
 
-std::optional<PowerState> power_word(std::string_view value) {
+std::optional<PowerState> clp_power_word(std::string_view value) {
   const std::string word = lower(value);
   if (word == "on" || word == "powered on" || word == "poweron") return PowerState::kOn;
   if (word == "off" || word == "powered off" || word == "poweroff") return PowerState::kOff;
@@ -114,8 +114,8 @@ std::optional<PowerState> power_word(std::string_view value) {
 }
 
 // 1 is "Other" by the schema; ATEN's firmware means that it is on.
-std::optional<PowerState> power_number(std::string_view value) {
-  const auto number = number_in(value);
+std::optional<PowerState> clp_power_number(std::string_view value) {
+  const auto number = clp_code(value);
   if (number == 1 || number == 2) return PowerState::kOn;
   if (number == 6 || number == 7 || number == 8) return PowerState::kOff;
   return std::nullopt;
@@ -123,7 +123,7 @@ std::optional<PowerState> power_number(std::string_view value) {
 
 std::optional<PowerState> enabled_state(std::string_view value) {
   const std::string word = lower(value);
-  const auto number = number_in(value);
+  const auto number = clp_code(value);
   if (says(word, "offline") || word.starts_with("disabled") || number == 3 || number == 6)
     return PowerState::kOff;
   if (word.starts_with("enabled") || number == 2) return PowerState::kOn;
@@ -131,9 +131,9 @@ std::optional<PowerState> enabled_state(std::string_view value) {
 }
 
 // HealthState counts in fives; OperationalStatus begins with 0 unknown, 2 OK, 3 degraded.
-BmcSeverity health_of(std::string_view value) {
+BmcSeverity clp_health(std::string_view value) {
   const std::string word = lower(value);
-  const auto number = number_in(value);
+  const auto number = clp_code(value);
   if (number) {
     if (*number == 5) return BmcSeverity::kNominal;
     if (*number == 10 || *number == 15) return BmcSeverity::kWarning;
@@ -148,16 +148,16 @@ BmcSeverity health_of(std::string_view value) {
   return BmcSeverity::kUnknown;
 }
 
-BmcSeverity operational_of(std::string_view value) {
-  const auto number = number_in(value);
-  if (!number) return health_of(value);
+BmcSeverity clp_operational(std::string_view value) {
+  const auto number = clp_code(value);
+  if (!number) return clp_health(value);
   if (*number == 2) return BmcSeverity::kNominal;
   if (*number == 3 || *number == 4 || *number == 5) return BmcSeverity::kWarning;
   if (*number == 6 || *number == 7) return BmcSeverity::kCritical;
   return BmcSeverity::kUnknown;
 }
 
-BmcSeverity worse(BmcSeverity one, BmcSeverity other) {
+BmcSeverity worse_of(BmcSeverity one, BmcSeverity other) {
   if (one == BmcSeverity::kUnknown) return other;
   if (other == BmcSeverity::kUnknown) return one;
   return std::max(one, other);
@@ -167,7 +167,7 @@ struct ClpWord {
   std::string_view said;  // a number of CIM's, or a maker's word in lower case
   std::string_view text;
 };
-constexpr std::array kSensorTypes = {
+constexpr std::array kClpSensorTypes = {
     ClpWord{"2", "Temperature"}, ClpWord{"3", "Voltage"},    ClpWord{"4", "Current"},
     ClpWord{"5", "Fan"},         ClpWord{"9", "Humidity"},   ClpWord{"11", "Presence"},
     ClpWord{"12", "Air Flow"},   ClpWord{"13", "Power"},     ClpWord{"14", "Power"},
@@ -180,29 +180,29 @@ constexpr std::array kClpUnits = {
     ClpWord{"percent", "%"}, ClpWord{"rpm", "RPM"}, ClpWord{"degrees c", "C"},
 };
 
-std::string in_words(std::string_view value, const auto& table) {
+std::string clp_words(std::string_view value, const auto& table) {
   const std::string said = lower(value);
-  const auto number = number_in(value);
+  const auto number = clp_code(value);
   for (const ClpWord& one : table)
     if (said == one.said || (number && std::to_string(*number) == one.said)) return std::string(one.text);
-  return number && number_in(value) == parse_number<int>(value) ? "" : std::string(value);
+  return number && clp_code(value) == parse_number<int>(value) ? "" : std::string(value);
 }
 
 // "45", "45.5 C", "25 percent": the number, and the unit where one stands there.
-std::pair<std::optional<double>, std::string> quantity(std::string_view value) {
+std::pair<std::optional<double>, std::string> clp_number(std::string_view value) {
   const std::size_t end = value.find_first_not_of("+-.0123456789");
   const auto number = parse_real(value.substr(0, end));
   return {number, number && end != value.npos ? std::string(trim(value.substr(end))) : ""};
 }
 
-std::optional<double> scaled(const ClpAnswer& answer, std::string_view name) {
-  const auto number = quantity(clp_property(answer, name)).first;
+std::optional<double> clp_quantity(const ClpAnswer& answer, std::string_view name) {
+  const auto number = clp_number(clp_property(answer, name)).first;
   const int power = parse_number<int>(clp_property(answer, "UnitModifier")).value_or(0);
   if (!number || power < -12 || power > 12) return std::nullopt;
   return *number * std::pow(10.0, power);
 }
 
-std::string sensor_name(const ClpAnswer& answer, std::string_view target) {
+std::string clp_sensor_name(const ClpAnswer& answer, std::string_view target) {
   const auto is_name = [](std::string_view text) {
     return text.find_first_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != text.npos;
   };
@@ -211,21 +211,21 @@ std::string sensor_name(const ClpAnswer& answer, std::string_view target) {
   return clp_text(target);
 }
 
-std::string sensor_type(const ClpAnswer& answer, std::string_view target) {
+std::string clp_sensor_type(const ClpAnswer& answer, std::string_view target) {
   if (const auto type = clp_property(answer, "SensorType"); !type.empty())
-    if (auto word = in_words(type, kSensorTypes); !word.empty()) return word;
+    if (auto word = clp_words(type, kClpSensorTypes); !word.empty()) return word;
   if (target.starts_with("fan")) return "Fan";
   return says(target, "power") || says(target, "pwr") ? "Power Supply" : "";
 }
 
-std::string sensor_units(const ClpAnswer& answer) {
+std::string clp_sensor_units(const ClpAnswer& answer) {
   for (const std::string_view key : {"BaseUnits", "RateUnits", "Units"})
     if (const auto value = clp_property(answer, key); !value.empty())
-      if (auto word = in_words(value, kClpUnits); !word.empty() && word != "N/A") return word;
+      if (auto word = clp_words(value, kClpUnits); !word.empty() && word != "N/A") return word;
   return "";
 }
 
-std::string line_with(std::string_view text, std::string_view part) {
+std::string line_that_says(std::string_view text, std::string_view part) {
   for (const std::string_view line : lines(text))
     if (says(line, part)) return clp_text(line);
   return clp_text(text);
@@ -271,7 +271,7 @@ std::optional<std::string> find_clp_prompt(std::string_view raw) {
 
 ClpAnswer parse_clp(std::string_view raw, std::string_view command) {
   ClpAnswer answer;
-  Section section = Section::kNone;
+  ClpSection section = ClpSection::kNone;
   bool echoed = false;
   const std::string text = plain_lines(raw);
   for (const std::string_view line : lines(text)) {
@@ -283,11 +283,11 @@ ClpAnswer parse_clp(std::string_view raw, std::string_view command) {
       section = *begins;
     } else if (take_status(answer, line, section)) {
       continue;
-    } else if (section == Section::kTargets) {
+    } else if (section == ClpSection::kTargets) {
       take_target(answer, said);
-    } else if (section == Section::kProperties) {
+    } else if (section == ClpSection::kProperties) {
       take_property(answer, said);
-    } else if (section == Section::kVerbs) {
+    } else if (section == ClpSection::kVerbs) {
       take_verbs(answer, said);
     } else if (answer.said.size() < kMaxBmcText) {
       answer.said += (answer.said.empty() ? "" : " ") + clp_text(said);
@@ -334,13 +334,13 @@ bool is_unknown_to_clp(const ClpAnswer& answer) {
 
 std::optional<PowerState> clp_service_power(const ClpAnswer& answer) {
   const auto value = clp_property(answer, "PowerState");
-  if (const auto power = power_word(value)) return power;
-  return power_number(value);
+  if (const auto power = clp_power_word(value)) return power;
+  return clp_power_number(value);
 }
 
 std::optional<PowerState> clp_system_power(const ClpAnswer& answer) {
   if (const auto power = clp_service_power(answer)) return power;
-  if (const auto power = power_word(clp_property(answer, "CurrentPowerStatus"))) return power;
+  if (const auto power = clp_power_word(clp_property(answer, "CurrentPowerStatus"))) return power;
   return enabled_state(clp_property(answer, "EnabledState"));
 }
 
@@ -355,22 +355,22 @@ bool is_clp_sensor(std::string_view target) {
 }
 
 BmcSensor parse_clp_sensor(const ClpAnswer& answer, std::string_view target) {
-  BmcSensor sensor{.name = sensor_name(answer, target), .type = sensor_type(answer, target)};
+  BmcSensor sensor{.name = clp_sensor_name(answer, target), .type = clp_sensor_type(answer, target)};
   const std::string_view health = clp_property(answer, "HealthState");
   const std::string_view state = clp_property(answer, "CurrentState");
   const std::string_view status = clp_property(answer, "OperationalStatus");
-  sensor.severity = worse(worse(health_of(health), health_of(state)), operational_of(status));
+  sensor.severity = worse_of(worse_of(clp_health(health), clp_health(state)), clp_operational(status));
   for (const std::string_view value : {state, health, status})
-    if (sensor.state.empty() && !number_in(value)) sensor.state = value;
+    if (sensor.state.empty() && !clp_code(value)) sensor.state = value;
   const std::string_view key =
       clp_property(answer, "CurrentReading").empty() ? "DesiredSpeed" : "CurrentReading";
-  sensor.reading = scaled(answer, key);
+  sensor.reading = clp_quantity(answer, key);
   if (!sensor.reading) return sensor;
-  sensor.units = in_words(quantity(clp_property(answer, key)).second, kClpUnits);
-  if (sensor.units.empty()) sensor.units = sensor_units(answer);
-  sensor.lower_critical = scaled(answer, "LowerThresholdCritical");
-  sensor.upper_critical = scaled(answer, "UpperThresholdCritical");
-  if (!sensor.upper_critical) sensor.upper_critical = scaled(answer, "oemhp_CriticalValue");
+  sensor.units = clp_words(clp_number(clp_property(answer, key)).second, kClpUnits);
+  if (sensor.units.empty()) sensor.units = clp_sensor_units(answer);
+  sensor.lower_critical = clp_quantity(answer, "LowerThresholdCritical");
+  sensor.upper_critical = clp_quantity(answer, "UpperThresholdCritical");
+  if (!sensor.upper_critical) sensor.upper_critical = clp_quantity(answer, "oemhp_CriticalValue");
   return sensor;
 }
 
@@ -392,7 +392,7 @@ Miss why_no_session(std::string_view said, bool asked, std::string_view login) {
   }
   if (says(said, "Unable to negotiate"))
     return {Missing::kUnsupported, fmt::format("ssh and its BMC have no algorithm in common ({})",
-                                               line_with(said, "Unable to negotiate"))};
+                                               line_that_says(said, "Unable to negotiate"))};
   if (says(said, "error in libcrypto"))
     return {Missing::kUnsupported,
             "this machine's policy forbids the signatures of its BMC's host key (SHA-1; see "
