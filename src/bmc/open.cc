@@ -62,8 +62,15 @@ bool is_connected(int fd) {
   return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
 }
 
+// A slow BMC that is asked by Redfish too early is only refused where no certificate of it can be trusted.
+milliseconds head_start(const CertificateTrust& trust, const BmcOptions& options) {
+  const bool trusts = !trust.key.empty() || !trust.authority.empty();
+  return trusts ? std::min(kHeadStart, options.silence) : options.silence;
+}
+
 // None: neither answers.
-std::optional<BmcProtocol> find_protocol(const std::string& address, const BmcOptions& options) {
+std::optional<BmcProtocol> find_protocol(const BmcTarget& target, const BmcOptions& options) {
+  const std::string& address = target.address;
   const Fd ipmi = begin(address, "623", SOCK_DGRAM);
   Fd https = begin(address, "443", SOCK_STREAM);
   if (!ipmi && !https) return BmcProtocol::kIpmi;  // whose programs say what is wrong with the address
@@ -72,7 +79,7 @@ std::optional<BmcProtocol> find_protocol(const std::string& address, const BmcOp
   auto send_at = began;
   while (!options.stop.stop_requested()) {
     const auto now = steady_clock::now();
-    if (connected && now - began >= std::min(kHeadStart, options.silence)) return BmcProtocol::kRedfish;
+    if (connected && now - began >= head_start(target.trust, options)) return BmcProtocol::kRedfish;
     if (now - began >= options.silence) return std::nullopt;
     if (ipmi.get() >= 0 && now >= send_at) {
       (void)send(ipmi.get(), kAsk.data(), kAsk.size(), MSG_NOSIGNAL);
@@ -99,7 +106,7 @@ Result<void> Bmc::insert_media(const std::string&) {
 Result<void> Bmc::eject_media() { return insert_media({}); }
 
 Result<std::unique_ptr<Bmc>> open_bmc(BmcTarget target, BmcOptions options) {
-  if (!target.access.protocol) target.access.protocol = find_protocol(target.address, options);
+  if (!target.access.protocol) target.access.protocol = find_protocol(target, options);
   if (!target.access.protocol) return fail(ErrorKind::kTimeout, "its BMC does not answer");
   switch (*target.access.protocol) {
     case BmcProtocol::kIpmi:
