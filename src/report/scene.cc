@@ -266,7 +266,7 @@ void add_bmc_state(SceneManagement& view, const std::string& node, const BmcFact
                    const Troubles& troubles) {
   if (view.bmc.empty()) view.bmc = bmc.address;
   if (!bmc.error.empty()) {
-    const bool refused = bmc.power.miss().missing == Missing::kDenied;
+    const bool refused = !bmc.power.ok() && bmc.power.miss().missing == Missing::kDenied;
     view.state = refused ? "refuses the login" : "no answer";
     view.trouble = {refused ? Health::kBad : Health::kUnreachable, bmc.error};
     return;
