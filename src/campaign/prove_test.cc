@@ -63,15 +63,24 @@ class Prove : public ::testing::Test {
       std::filesystem::path(testing::TempDir()) / fmt::format("prove-{}", getpid());
 };
 
+std::string failures_of(const std::vector<Measurement>& measurements) {
+  std::string text;
+  for (const Measurement& one : measurements)
+    if (one.failure)
+      text += fmt::format("{} {} → {}, {}: {}\n", one.rail, one.from.node, one.to.node, one.operation,
+                          one.failure->cause);
+  return text;
+}
+
 TEST_F(Prove, AsksEachNodeForItsFactsOnceAndMeasuresAllRailsAtOnce) {
   const auto proof = prove_it();
   ASSERT_TRUE(proof) << proof.error().text;
   EXPECT_EQ(asked_for("facts"), 2u);
   const auto ways = all_rails_of(proof->run.measurements);
-  ASSERT_EQ(ways.size(), 2u);
+  ASSERT_EQ(ways.size(), 2u) << failures_of(proof->run.measurements);
   for (const AllRails& way : ways) {
     ASSERT_EQ(way.rails.size(), 2u);
-    EXPECT_GT(way.alone(), 0);
+    EXPECT_GT(way.alone(), 0) << failures_of(proof->run.measurements);
     EXPECT_GT(way.total->summary.median, 0);
   }
   EXPECT_EQ(ways[0].total->from.node, ways[1].total->to.node);
