@@ -48,7 +48,7 @@ class Prove : public ::testing::Test {
     ReachOptions reach;
     reach.binary = (folder_ / "agent").string();
     const Caller caller{{}, [](std::string_view) {}, [](std::string_view) {}};
-    return prove(cluster(), {true, 0.2}, {}, reach, caller);
+    return prove(cluster(), {true, 0.5}, {}, reach, caller);
   }
 
   std::size_t asked_for(std::string_view method) const {
