@@ -92,12 +92,15 @@ std::unique_ptr<Bmc> open_ipmi(BmcTarget target, BmcOptions options);
 std::unique_ptr<Bmc> open_redfish(BmcTarget target, BmcOptions options);
 std::unique_ptr<Bmc> open_smash(BmcTarget target, BmcOptions options);
 
+// Why a BMC did not do it, as an error.
+inline tl::unexpected<Error> refused(const Miss& miss) {
+  return fail(miss.missing == Missing::kTimeout ? ErrorKind::kTimeout : ErrorKind::kUnavailable, miss.why);
+}
 // A reading that an action needs, as a Result.
 template <class T>
 Result<T> required(const Reading<T>& reading) {
   if (reading.ok()) return reading.value();
-  const Miss& miss = reading.miss();
-  return fail(miss.missing == Missing::kTimeout ? ErrorKind::kTimeout : ErrorKind::kUnavailable, miss.why);
+  return refused(reading.miss());
 }
 
 }  // namespace railbed

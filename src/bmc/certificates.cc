@@ -11,6 +11,10 @@
 
 namespace railbed {
 
+std::string https_host(const std::string& address) {
+  return address.find(':') == std::string::npos ? address : "[" + address + "]";
+}
+
 bool is_key_pin(std::string_view text) {
   constexpr std::string_view kBefore = "sha256//";
   constexpr std::size_t kBase64 = 44;  // of 32 bytes, the last sign is "="
@@ -48,9 +52,9 @@ ShownCertificate parse_certificate(std::string_view text) {
 
 ShownCertificate show_certificate(const std::string& node, const std::string& address,
                                   std::chrono::milliseconds silence, std::stop_token stop) {
-  const std::string host = address.find(':') == std::string::npos ? address : "[" + address + "]";
   const auto ask = [&]() -> ShownCertificate {
-    const auto greeting = run_program({"openssl", "s_client", "-connect", host + ":443"}, silence, stop);
+    const auto greeting =
+        run_program({"openssl", "s_client", "-connect", https_host(address) + ":443"}, silence, stop);
     if (!greeting.ok())
       return {.error = greeting.absent() ? "openssl is not installed on this machine"
                                          : "its BMC does not answer on port 443"};

@@ -57,6 +57,9 @@ ShownCertificate show_certificate(const std::string& node, const std::string& ad
 // What `openssl x509 -noout -pubkey -subject -enddate` prints.
 ShownCertificate parse_certificate(std::string_view text);
 
+// The BMC's address as a URL and openssl write it: one of IPv6 stands in brackets.
+std::string https_host(const std::string& address);
+
 // "sha256//" and 32 bytes in base64.
 bool is_key_pin(std::string_view text);
 

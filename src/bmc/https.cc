@@ -133,11 +133,23 @@ struct HttpsClient::Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session() {
-    if (handle != nullptr) curl().cleanup(handle);
+    end();
     wipe(login.password);
   }
 
+  void end() {
+    if (handle != nullptr) curl().cleanup(handle);
+    handle = nullptr;
+  }
   // The whole of it, or nothing is asked: a certificate that could not be checked is not trusted.
+  bool begin() {
+    if (handle != nullptr) return true;
+    handle = curl().init();
+    if (handle != nullptr && !prepare()) end();
+    return handle != nullptr;
+  }
+
+ private:
   bool prepare() const {
     bool sound = true;
     const auto set = [&](CURLoption option, auto value) {
@@ -174,8 +186,7 @@ struct HttpsClient::Session {
 
 HttpsClient::HttpsClient(const BmcTarget& target, const BmcOptions& options)
     : session_(std::make_unique<Session>()) {
-  session_->address =
-      target.address.find(':') == std::string::npos ? target.address : "[" + target.address + "]";
+  session_->address = https_host(target.address);
   session_->login = target.login;
   session_->trust = target.trust;
   session_->options = options;
@@ -187,6 +198,7 @@ HttpsClient::~HttpsClient() = default;
 void HttpsClient::set_password(const std::string& password) {
   wipe(session_->login.password);
   session_->login.password = password;
+  session_->end();  // libcurl has a copy of the old one
 }
 
 Reading<HttpAnswer> HttpsClient::ask(HttpMethod method, std::string_view path, const std::string& body,
@@ -198,8 +210,7 @@ Reading<HttpAnswer> HttpsClient::ask(HttpMethod method, std::string_view path, c
     return Reading<HttpAnswer>(Miss{missing, std::move(why)}, from);
   };
   if (!curl().error.empty()) return miss(Missing::kAbsent, curl().error);
-  if (session.handle == nullptr) session.handle = curl().init();
-  if (session.handle == nullptr || !session.prepare())
+  if (!session.begin())
     return miss(Missing::kUnsupported, "this machine's libcurl cannot check certificates as they must be");
 
   using std::chrono::milliseconds;

@@ -74,10 +74,10 @@ class IpmiBmc final : public Bmc {
   Result<void> change_power(PowerAction action) override {
     const auto names = enum_names(action);
     const auto said = run({"ipmipower", fmt::format("--{}", names[static_cast<std::size_t>(action)])});
-    if (!said.ok()) return refuse(said.miss());
+    if (!said.ok()) return refused(said.miss());
     // It says "ADDRESS: ok" and ends with 0 whatever comes.
     if (trim(said->output).ends_with(": ok")) return {};
-    return refuse(why_refused(after_colon(said->output)));
+    return refused(why_refused(after_colon(said->output)));
   }
   Result<void> set_boot(const BootOrder& order) override {
     return configure("chassis",
@@ -89,7 +89,7 @@ class IpmiBmc final : public Bmc {
   Result<void> set_identify(int seconds) override {
     // Chassis Identify (28.5) with its first byte alone, which every version of IPMI knows.
     const auto said = run({"ipmi-raw", "0", "0", "4", fmt::format("{:02x}", seconds)});
-    if (!said.ok()) return refuse(said.miss());
+    if (!said.ok()) return refused(said.miss());
     const auto bytes = words(said->output);
     if (bytes.size() >= 3 && bytes[0] == "rcvd:" && bytes[2] == "00") return {};
     return fail(ErrorKind::kUnavailable, "its BMC has no light that finds it");
@@ -106,7 +106,7 @@ class IpmiBmc final : public Bmc {
   }
   Result<void> set_password(const std::string& password) override {
     const auto users = run({"ipmi-config", "--category=core", "--checkout"});
-    if (!users.ok()) return refuse(users.miss());
+    if (!users.ok()) return refused(users.miss());
     const auto section = find_user_section(users->output, target_.login.user);
     if (!section) return fail(ErrorKind::kUnavailable, "its BMC does not say which user this is");
     if (auto set =
@@ -125,13 +125,10 @@ class IpmiBmc final : public Bmc {
     const std::size_t colon = text.find(": ");
     return std::string(colon == std::string_view::npos ? text : text.substr(colon + 2));
   }
-  static tl::unexpected<Error> refuse(const Miss& miss) {
-    return fail(miss.missing == Missing::kTimeout ? ErrorKind::kTimeout : ErrorKind::kUnavailable, miss.why);
-  }
   static Result<void> done(const Reading<CommandOutput>& said) {
-    if (!said.ok()) return refuse(said.miss());
+    if (!said.ok()) return refused(said.miss());
     if (said->exit_code == 0) return {};
-    return refuse(why_refused(after_colon(said->error_output)));
+    return refused(why_refused(after_colon(said->error_output)));
   }
 
   Words cached(Words words) const {

@@ -185,10 +185,6 @@ class RedfishBmc final : public Bmc {
   // Each question has its own deadline, however many documents it reads.
   void begin() { until_ = steady_clock::now() + options_.deadline; }
 
-  static tl::unexpected<Error> refused(const Miss& miss) {
-    return fail(miss.missing == Missing::kTimeout ? ErrorKind::kTimeout : ErrorKind::kUnavailable, miss.why);
-  }
-
   Reading<Document> get(const std::string& path) {
     auto answer = client_.ask(HttpMethod::kGet, path, "", "", until_);
     if (!answer.ok()) return {answer.miss(), answer.from()};

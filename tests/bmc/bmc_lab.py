@@ -42,6 +42,27 @@ def enter_namespace():
     os.execvp('unshare', ['unshare', '--net', sys.executable, *sys.argv])
 
 
+@contextlib.contextmanager
+def watched_processes():
+    """Gathers every command line and environment of every process here, while the block runs."""
+    stop, seen = threading.Event(), set()
+
+    def watch():
+        while not stop.is_set():
+            for process in pathlib.Path('/proc').glob('[0-9]*'):
+                for name in ('cmdline', 'environ'):
+                    with contextlib.suppress(OSError):
+                        seen.add((process / name).read_bytes())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield seen
+    finally:
+        stop.set()
+        watcher.join()
+
+
 # What each board measures: number, type, unit, name, multiplier, raw value, upper thresholds (non-critical, critical,
 # non-recoverable) as raw values. A reading is multiplier × raw.
 ANALOG = [(1, 0x01, 1, 'CPU1 Temp', 1, 55, (80, 85, 95)),

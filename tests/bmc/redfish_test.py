@@ -348,22 +348,9 @@ class Trouble(RedfishTest):
 
     def test_no_secret_is_seen(self):
         bmc = self.start()
-        stop, seen = threading.Event(), set()
-
-        def watch():
-            while not stop.is_set():
-                for process in pathlib.Path('/proc').glob('[0-9]*'):
-                    for name in ('cmdline', 'environ'):
-                        try:
-                            seen.add((process / name).read_bytes())
-                        except OSError:
-                            pass
-        watcher = threading.Thread(target=watch)
-        watcher.start()
-        for words in (('sensors',), ('sel',), ('bmc', 'show')):
-            self.run_railbed(*words, self.cluster)
-        stop.set()
-        watcher.join()
+        with bmc_lab.watched_processes() as seen:
+            for words in (('sensors',), ('sel',), ('bmc', 'show')):
+                self.run_railbed(*words, self.cluster)
         self.assertTrue(any(b'railbed' in text for text in seen), 'the watch saw nothing')
         self.assertFalse([text for text in seen if bmc.password.encode() in text])
 

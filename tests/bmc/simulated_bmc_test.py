@@ -8,24 +8,12 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 import unittest
 
 import bmc_lab
 
 RAILBED = os.environ['RAILBED']
-
-
-def watch_children(stop, seen):
-    """Every command line and environment of every process here, while a test runs."""
-    while not stop.is_set():
-        for process in pathlib.Path('/proc').glob('[0-9]*'):
-            for name in ('cmdline', 'environ'):
-                try:
-                    seen.add((process / name).read_bytes())
-                except OSError:
-                    pass
 
 
 class BmcTest(unittest.TestCase):
@@ -130,15 +118,11 @@ class OneByOne(BmcTest):
         self.assertEqual(facts[0]['sensors']['value'][0]['name'], 'CPU1 Temp')
 
     def test_no_secret_is_seen(self):
-        stop, seen = threading.Event(), set()
-        watcher = threading.Thread(target=watch_children, args=(stop, seen))
-        watcher.start()
-        for words in (('sensors',), ('power', 'status'), ('sel',)):
-            self.railbed(*words, self.cluster)
-        done = self.run_railbed('power', 'status', self.cluster, 'gpu00',
-                                environment={'RAILBED_BMC_PASSWORD': self.lab.bmcs[0].password})
-        stop.set()
-        watcher.join()
+        with bmc_lab.watched_processes() as seen:
+            for words in (('sensors',), ('power', 'status'), ('sel',)):
+                self.railbed(*words, self.cluster)
+            done = self.run_railbed('power', 'status', self.cluster, 'gpu00',
+                                    environment={'RAILBED_BMC_PASSWORD': self.lab.bmcs[0].password})
         self.assertEqual(done.returncode, 64, 'nobody said which user that password is of')
         asked = [text for text in seen if b'ipmi' in text.split(b'\0')[0]]
         self.assertTrue(asked, 'the watch saw no child')

@@ -11,9 +11,10 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import unittest
+
+import bmc_lab
 
 RAILBED = os.environ['RAILBED']
 INSIDE = 'RAILBED_SMASH_LAB_INSIDE'
@@ -294,23 +295,9 @@ class SmashClp(unittest.TestCase):
         self.assertNotIn(PASSWORD, ''.join(self.aten.heard()))
 
     def test_nothing_shows_the_password(self):
-        stop, seen = threading.Event(), set()
-
-        def watch():
-            while not stop.is_set():
-                for process in pathlib.Path('/proc').glob('[0-9]*'):
-                    for name in ('cmdline', 'environ'):
-                        with contextlib.suppress(OSError):
-                            seen.add((process / name).read_bytes())
-
-        watcher = threading.Thread(target=watch)
-        watcher.start()
-        try:
+        with bmc_lab.watched_processes() as seen:
             self.railbed('sensors', self.cluster, 'aten', status=2)
             self.railbed('power', 'off', self.cluster, 'aten')
-        finally:
-            stop.set()
-            watcher.join()
         self.assertTrue(any(b'NumberOfPasswordPrompts' in text for text in seen))
         self.assertFalse(any(PASSWORD.encode() in text for text in seen))
 
