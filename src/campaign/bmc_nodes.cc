@@ -84,6 +84,32 @@ Reading<std::string> try_default_login(const BmcTarget& target, BmcProtocol prot
   return {answer.miss(), from};
 }
 
+// What a BMC did not answer of what was asked instead of its power; null: it answered.
+const Miss* missed(const BmcFacts& facts, const BmcQuestions& questions) {
+  if (questions.sensors && !facts.sensors.ok()) return &facts.sensors.miss();
+  if (questions.events && !facts.events.ok()) return &facts.events.miss();
+  return nullptr;
+}
+
+// The power tells why another question got no answer: a BMC that falls silent in mid-session has FreeIPMI's
+// programs for sensors and events speak of an internal error. Dead ones are not made to wait twice.
+Reading<PowerState> why_missed(Bmc& bmc, const BmcTarget& target, const Miss& miss) {
+  const bool is_told = miss.missing == Missing::kTimeout || miss.missing == Missing::kDenied;
+  if (is_told) return {miss, "IPMI or HTTPS at " + target.address};
+  auto power = bmc.power();
+  const bool is_silent = !power.ok() && power.miss().missing == Missing::kTimeout;
+  if (is_silent) return {Miss{Missing::kTimeout, "its BMC stopped answering"}, power.from()};
+  return power;
+}
+
+void ask_further(Bmc& bmc, const BmcQuestions& questions, BmcFacts& facts) {
+  if (questions.device) facts.device = bmc.device();
+  if (questions.sensors) facts.sensors = bmc.sensors();
+  if (questions.events) facts.events = bmc.events();
+  if (questions.clock) facts.clock_offset = bmc.clock_offset();
+  if (questions.serial) facts.serial = bmc.serial();
+}
+
 BmcFacts ask(const BmcTarget& target, const BmcOptions& options, const BmcQuestions& questions) {
   BmcFacts facts{.node = target.node, .address = target.address};
   const auto opened = open_bmc(target, options);
@@ -92,21 +118,19 @@ BmcFacts ask(const BmcTarget& target, const BmcOptions& options, const BmcQuesti
     facts.power = {Miss{Missing::kTimeout, facts.error}, "IPMI and HTTPS at " + target.address};
     return facts;
   }
-  Bmc* const bmc = opened->get();
-  facts.power = bmc->power();
-  const BmcProtocol protocol = bmc->protocol();
+  Bmc& bmc = **opened;
+  if (questions.power) facts.power = bmc.power();
+  // Each further question to a BMC that does not answer would only wait as long again.
+  if (facts.power.ok() || !questions.power) ask_further(bmc, questions, facts);
+  const Miss* const miss = questions.power ? nullptr : missed(facts, questions);
+  if (miss) facts.power = why_missed(bmc, target, *miss);
+  const BmcProtocol protocol = bmc.protocol();
   facts.protocol = enum_names(protocol)[static_cast<std::size_t>(protocol)];
-  facts.cipher = bmc->cipher();
-  // Each further question would only wait as long again.
-  if (!facts.power.ok()) {
+  facts.cipher = bmc.cipher();
+  if ((questions.power || miss) && !facts.power.ok()) {
     facts.error = facts.power.miss().why;
     return facts;
   }
-  if (questions.device) facts.device = bmc->device();
-  if (questions.sensors) facts.sensors = bmc->sensors();
-  if (questions.events) facts.events = bmc->events();
-  if (questions.clock) facts.clock_offset = bmc->clock_offset();
-  if (questions.serial) facts.serial = bmc->serial();
   if (questions.default_login) facts.default_login = try_default_login(target, protocol, options, facts);
   return facts;
 }

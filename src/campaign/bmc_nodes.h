@@ -21,8 +21,10 @@ struct BmcReach {
   std::size_t parallelism = 64;
 };
 
-// What is asked besides the power, which is always the first question.
+// The power is the first question, and the last one of a BMC that does not answer it. Without it, only
+// sensors or events may be asked: a session less.
 struct BmcQuestions {
+  bool power = true;
   bool device = false;
   bool sensors = false;
   bool events = false;
@@ -30,7 +32,7 @@ struct BmcQuestions {
   bool serial = false;
   bool default_login = false;  // one attempt with what this maker's BMCs leave the factory with
 };
-inline constexpr BmcQuestions kAllBmcQuestions = {true, true, true, true, true, true};
+inline constexpr BmcQuestions kAllBmcQuestions = {true, true, true, true, true, true, true};
 
 // Of the named nodes, in the order of the file.
 std::vector<BmcFacts> look_at_bmcs(const Cluster& cluster, const Names& names, const BmcQuestions& questions,

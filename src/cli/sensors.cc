@@ -39,7 +39,8 @@ int run_sensors(const SensorsCommand& command) {
   auto places = open_places(command);
   if (!places) return report(places.error());
   auto& [cluster, names, reach] = *places;
-  const auto looks = look_at_bmcs(cluster, names, {.sensors = true}, reach, terminal_caller());
+  const auto looks =
+      look_at_bmcs(cluster, names, {.power = false, .sensors = true}, reach, terminal_caller());
   if (command.json)
     fmt::print("{}", json::dump_pretty(json::encode(looks)));
   else
@@ -68,7 +69,7 @@ int run_sel(const SelCommand& command) {
   auto& [cluster, names, reach] = *places;
   if (command.clear && !may_touch(names, "clear the event logs of", command.yes)) return kExitUsage;
   if (command.clear) return run_clear(command, *places);
-  const auto looks = look_at_bmcs(cluster, names, {.events = true}, reach, terminal_caller());
+  const auto looks = look_at_bmcs(cluster, names, {.power = false, .events = true}, reach, terminal_caller());
   const BmcTextOptions options{.colour = use_colour(STDOUT_FILENO), .all = command.all, .most = command.most};
   fmt::print("{}", command.json ? json::dump_pretty(json::encode(looks)) : events_text(looks, options));
   return exit_code_of(looks, &BmcFacts::events);

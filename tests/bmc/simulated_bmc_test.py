@@ -298,7 +298,7 @@ class Trouble(BmcTest):
                    {'gpu00': whole.password, 'gpu01': 'x', 'gpu02': 'wrong', 'gpu03': whole.password})
         begin = time.monotonic()
         text = self.railbed('sensors', self.cluster, status=3)
-        self.assertLess(time.monotonic() - begin, 30)
+        self.assertLess(time.monotonic() - begin, 60)  # the silence of gpu03, twice: its power is asked why
         self.assertIn('1 node: all sensors in order', text)
         self.assertIn('gpu01: no answer: its BMC does not answer', text)
         self.assertIn('gpu02: no answer: its BMC refuses user or password', text)
