@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "report/escape.h"
+#include "report/exposition.h"
 
 namespace railbed {
 namespace {
@@ -86,74 +87,76 @@ unsigned lid_of(const IbNode& node, int port) {
 
 using Ports = std::vector<const IbCounterReading*>;
 
-class Exposition {
+class FabricMetrics {
  public:
-  explicit Exposition(const IbFabric& fabric) : fabric_(fabric) {}
-
-  void announce(std::string_view name, std::string_view type, std::string_view help) {
-    text_ += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, type);
-  }
+  explicit FabricMetrics(const IbFabric& fabric) : fabric_(fabric) {}
 
   void number(std::string_view name, std::string_view help, std::size_t value) {
-    announce(name, "gauge", help);
-    text_ += fmt::format("{} {}\n", name, value);
+    out_.announce(name, "gauge", help);
+    out_.sample(name, {}, value);
   }
 
   // Node descriptions stand in these two alone: a node that changes its own makes no new series of totals.
   void names(std::string_view kind, const Ports& ports) {
     const std::string info = fmt::format("infiniband_{}_info", kind);
-    announce(info, "gauge", "What the node calls itself, by its GUID; always 1.");
+    out_.announce(info, "gauge", "What the node calls itself, by its GUID; always 1.");
     const IbNode* last = nullptr;
     for (const IbCounterReading* one : ports) {
       const IbNode& node = fabric_.at(one->end);
       if (kind_of(node) != kind || std::exchange(last, &node) == &node) continue;
-      text_ += fmt::format("{}{{guid=\"{}\",{}=\"{}\",lid=\"{}\"}} 1\n", info, guid_text(node.guid), kind,
-                           escape_label(name_of(node)), lid_of(node, one->end.port));
+      const std::string lid = std::to_string(lid_of(node, one->end.port));
+      out_.sample(info, {{"guid", guid_text(node.guid)}, {kind, name_of(node)}, {"lid", lid}}, 1);
     }
   }
 
   void cables(std::string_view kind, const Ports& ports) {
     const std::string uplink = fmt::format("infiniband_{}_uplink_info", kind);
-    announce(uplink, "gauge", "What the port is cabled to; always 1.");
+    out_.announce(uplink, "gauge", "What the port is cabled to; always 1.");
     for (const IbCounterReading* one : ports) {
       const IbNode& node = fabric_.at(one->end);
       const IbEnd peer = fabric_.port(one->end).peer;
       if (kind_of(node) != kind || !peer) continue;
       const IbNode& far = fabric_.at(peer);
-      text_ += fmt::format(
-          "{}{{guid=\"{}\",port=\"{}\",{}=\"{}\",uplink=\"{}\",uplink_guid=\"{}\",uplink_type=\"{}\","
-          "uplink_port=\"{}\",uplink_lid=\"{}\"}} 1\n",
-          uplink, guid_text(node.guid), one->end.port, kind, escape_label(name_of(node)),
-          escape_label(name_of(far)), guid_text(far.guid), far.is_switch() ? "SW" : "CA", peer.port,
-          lid_of(far, peer.port));
+      out_.sample(uplink,
+                  {{"guid", guid_text(node.guid)},
+                   {"port", std::to_string(one->end.port)},
+                   {kind, name_of(node)},
+                   {"uplink", name_of(far)},
+                   {"uplink_guid", guid_text(far.guid)},
+                   {"uplink_type", far.is_switch() ? "SW" : "CA"},
+                   {"uplink_port", std::to_string(peer.port)},
+                   {"uplink_lid", std::to_string(lid_of(far, peer.port))}},
+                  1);
     }
   }
 
   void totals(std::string_view kind, const Ports& ports) {
     for (std::size_t i = 0; i < kIbCounters; ++i) {
       const std::string name = fmt::format("infiniband_{}_{}", kind, kMetrics[i]);
-      announce(name, "counter", fmt::format("{} of the port, as it counts.", ib_counter_rows()[i].name));
+      out_.announce(name, "counter", fmt::format("{} of the port, as it counts.", ib_counter_rows()[i].name));
       for (const IbCounterReading* one : ports)
         if (const IbNode& node = fabric_.at(one->end); kind_of(node) == kind)
-          text_ += fmt::format("{}{{guid=\"{}\",port=\"{}\"}} {}\n", name, guid_text(node.guid),
-                               one->end.port, value_of(one->first, i));
+          out_.sample(name, {{"guid", guid_text(node.guid)}, {"port", std::to_string(one->end.port)}},
+                      value_of(one->first, i));
     }
   }
 
   void full(const Ports& ports) {
-    announce("railbed_fabric_counters_full", "gauge",
-             "Counters of the port that stand at their end and count no more; left out where none does.");
+    out_.announce(
+        "railbed_fabric_counters_full", "gauge",
+        "Counters of the port that stand at their end and count no more; left out where none does.");
     for (const IbCounterReading* one : ports)
       if (const std::size_t full = full_counters(one->first); full > 0)
-        text_ += fmt::format("railbed_fabric_counters_full{{guid=\"{}\",port=\"{}\"}} {}\n",
-                             guid_text(fabric_.at(one->end).guid), one->end.port, full);
+        out_.sample("railbed_fabric_counters_full",
+                    {{"guid", guid_text(fabric_.at(one->end).guid)}, {"port", std::to_string(one->end.port)}},
+                    full);
   }
 
-  std::string take() { return std::move(text_); }
+  std::string take() { return out_.take(); }
 
  private:
   const IbFabric& fabric_;
-  std::string text_;
+  Exposition out_;
 };
 
 }  // namespace
@@ -206,20 +209,20 @@ std::string counters_prometheus(const IbFabric& fabric, const IbCounterLook& loo
   Ports ports = ports_to_tell(fabric, look);
   const std::size_t all = ports.size();
   ports.resize(std::min(all, most_ports));
-  Exposition exposition(fabric);
+  FabricMetrics metrics(fabric);
   for (const std::string_view kind : {"switch", "hca"}) {
-    exposition.names(kind, ports);
-    exposition.cables(kind, ports);
-    exposition.totals(kind, ports);
+    metrics.names(kind, ports);
+    metrics.cables(kind, ports);
+    metrics.totals(kind, ports);
   }
-  exposition.full(ports);
-  exposition.number("railbed_fabric_nodes", "Switches and HCAs that were found.", fabric.nodes.size());
-  exposition.number("railbed_fabric_ports", "Ports whose counters stand here.", ports.size());
-  exposition.number("railbed_fabric_ports_left_out", "Ports beyond the most that are written.",
-                    all - ports.size());
-  exposition.number("railbed_fabric_ports_unanswered", "Ports that did not say their counters.",
-                    look.unanswered);
-  return exposition.take();
+  metrics.full(ports);
+  metrics.number("railbed_fabric_nodes", "Switches and HCAs that were found.", fabric.nodes.size());
+  metrics.number("railbed_fabric_ports", "Ports whose counters stand here.", ports.size());
+  metrics.number("railbed_fabric_ports_left_out", "Ports beyond the most that are written.",
+                 all - ports.size());
+  metrics.number("railbed_fabric_ports_unanswered", "Ports that did not say their counters.",
+                 look.unanswered);
+  return metrics.take();
 }
 
 }  // namespace railbed

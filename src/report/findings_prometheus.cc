@@ -1,10 +1,9 @@
-#include <fmt/format.h>
-
 #include <map>
 #include <tuple>
 
+#include "base/text.h"
 #include "report/causes.h"
-#include "report/escape.h"
+#include "report/exposition.h"
 #include "report/findings.h"
 
 namespace railbed {
@@ -26,10 +25,6 @@ int gauge_value(Status status) {
   return 0;
 }
 
-void announce(std::string& text, std::string_view name, std::string_view help) {
-  text += fmt::format("# HELP {} {}\n# TYPE {} gauge\n", name, help, name);
-}
-
 using Series = std::tuple<std::string, std::string, std::string>;  // node, rule, subject
 
 // A series may stand in an exposition only once: of equals, the worst is kept.
@@ -38,8 +33,7 @@ std::map<Series, Status> series_of(const Findings& findings) {
   for (const Finding& finding : findings) {
     if (finding.status == Status::kNotApplicable) continue;
     const auto [it, is_new] = series.emplace(
-        Series{escape_label(finding.node), escape_label(finding.rule), escape_label(finding.subject)},
-        finding.status);
+        Series{printable(finding.node), printable(finding.rule), printable(finding.subject)}, finding.status);
     if (!is_new && severity(finding.status) < severity(it->second)) it->second = finding.status;
   }
   return series;
@@ -48,30 +42,31 @@ std::map<Series, Status> series_of(const Findings& findings) {
 }  // namespace
 
 std::string render_prometheus(const Verdict& verdict, const Run& run) {
-  const std::string cluster = escape_label(run.cluster);
-  std::string text;
-  announce(text, "railbed_rule_status",
-           "What the rule says of the subject: 0 pass, 1 warning, 2 failure, 3 could not look.");
+  const std::string& cluster = run.cluster;
+  Exposition out;
+  out.announce("railbed_rule_status", "gauge",
+               "What the rule says of the subject: 0 pass, 1 warning, 2 failure, 3 could not look.");
   for (const auto& [labels, status] : series_of(verdict.findings)) {
     const auto& [node, rule, subject] = labels;
-    text += fmt::format("railbed_rule_status{{cluster=\"{}\",node=\"{}\",rule=\"{}\",subject=\"{}\"}} {}\n",
-                        cluster, node, rule, subject, gauge_value(status));
+    out.sample("railbed_rule_status",
+               {{"cluster", cluster}, {"node", node}, {"rule", rule}, {"subject", subject}},
+               gauge_value(status));
   }
 
   const StatusCounts counts = count_statuses(verdict.findings);
-  announce(text, "railbed_findings", "Findings by status.");
+  out.announce("railbed_findings", "gauge", "Findings by status.");
   for (const auto& [status, count] : {std::pair{"fail", counts.fail},
                                       {"warn", counts.warn},
                                       {"unknown", counts.unknown},
                                       {"pass", counts.pass},
                                       {"n/a", counts.not_applicable}})
-    text += fmt::format("railbed_findings{{cluster=\"{}\",status=\"{}\"}} {}\n", cluster, status, count);
+    out.sample("railbed_findings", {{"cluster", cluster}, {"status", status}}, count);
 
-  announce(text, "railbed_nodes", "Nodes looked at or tried.");
-  text += fmt::format("railbed_nodes{{cluster=\"{}\"}} {}\n", cluster, run.nodes);
-  announce(text, "railbed_verify_duration_seconds", "Wall time of the verification.");
-  text += fmt::format("railbed_verify_duration_seconds{{cluster=\"{}\"}} {}\n", cluster, run.seconds);
-  return text;
+  out.announce("railbed_nodes", "gauge", "Nodes looked at or tried.");
+  out.sample("railbed_nodes", {{"cluster", cluster}}, run.nodes);
+  out.announce("railbed_verify_duration_seconds", "gauge", "Wall time of the verification.");
+  out.sample("railbed_verify_duration_seconds", {{"cluster", cluster}}, run.seconds);
+  return out.take();
 }
 
 }  // namespace railbed
