@@ -21,7 +21,11 @@ constexpr std::chrono::seconds kStagingTakes{40};
 constexpr double kForgottenAfter = 900;  // seconds: a controller stages all nodes and switches them at once
 
 ApplyStatus status_of(const Transaction& transaction) {
-  return {transaction.journal().request.id, transaction.state(), {transaction.why()}, {transaction.log()}};
+  return {.id = transaction.journal().request.id,
+          .state = transaction.state(),
+          .decision = transaction.decided(),
+          .why = {transaction.why()},
+          .log = {transaction.log()}};
 }
 
 Result<void> want_root() {

@@ -39,11 +39,14 @@ struct ApplyDecided {
 struct ApplyStatus {
   std::string id = {};
   ApplyState state = ApplyState::kStaged;
+  std::optional<Decision> decision =
+      {};  // it lasts, whatever becomes of the node: it only has to be carried out
   json::Lines why = {};
   json::Lines log = {};
   static void fields(auto&& field) {
     field("id", &ApplyStatus::id);
     field("state", &ApplyStatus::state);
+    field("decision", &ApplyStatus::decision);
     field("why", &ApplyStatus::why);
     field("log", &ApplyStatus::log);
   }

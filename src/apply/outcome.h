@@ -16,11 +16,13 @@ namespace railbed {
 struct NodeOutcome {
   std::string node = {};
   std::optional<ApplyState> state = {};  // none: it was not touched, or nobody knows
+  bool told_to_keep = false;             // and nobody knows whether it heard
   json::Lines why = {};                  // empty: all is well
   json::Lines log = {};
   static void fields(auto&& field) {
     field("node", &NodeOutcome::node);
     field("state", &NodeOutcome::state);
+    field("told_to_keep", &NodeOutcome::told_to_keep);
     field("why", &NodeOutcome::why);
     field("log", &NodeOutcome::log);
   }

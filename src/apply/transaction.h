@@ -40,6 +40,7 @@ constexpr bool is_open(ApplyState state) {
 }
 
 enum class Decision { kCommit, kRevert };
+constexpr auto enum_names(Decision) { return std::array<std::string_view, 2>{"commit", "revert"}; }
 
 struct KeptEdit {
   std::string path = {};

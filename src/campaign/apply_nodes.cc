@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "bench/path/explain.h"
@@ -173,12 +174,21 @@ class Batch {
     return false;
   }
 
+  // A node's decision lies on its disk before it answers, and nothing changes it: once all have decided so,
+  // the change is kept, and who is lost from then on carries it out when it is back. Before that one lost
+  // node takes the others back; only of one that was lost between its decision and its answer nobody knows.
   bool commit() {
-    if (!keep(decide(true, "committing"))) return false;
-    const auto ended = wait_for_end();
-    return keep(ended) && std::ranges::all_of(ended, [](const auto& one) {
-             return one.second->state == ApplyState::kCommitted;
-           });
+    const auto told = decide(true, "committing");
+    for (const auto& [node, status] : told)
+      if (!status) told_to_keep_.insert(node);
+    const bool all_keep = keep(told) && std::ranges::all_of(told, [](const auto& one) {
+                            return one.second->decision == Decision::kCommit;
+                          });
+    if (!all_keep) return false;
+    for (const auto& [node, status] : wait_for_end())
+      statuses_.insert_or_assign(node,
+                                 status && !is_open(status->state) ? status : ends_by_itself(node, status));
+    return true;
   }
 
   // Each that can be reached is told; the others find out by themselves.
@@ -202,6 +212,7 @@ class Batch {
         one.log = status->log;
       } else {
         one.why.text = status.error().text;
+        one.told_to_keep = told_to_keep_.contains(node);
       }
       outcome.nodes.push_back(std::move(one));
     }
@@ -277,6 +288,14 @@ class Batch {
     if (!waiting.empty()) (void)fresh_.ask(waiting, kApplyWait, asked, kLookDeadline, telling("waiting"));
     told_to_wait_ = ApplyClock::now();
   }
+  // One that has decided to keep the change and was not seen to end.
+  Result<ApplyStatus> ends_by_itself(const std::string& node, const Result<ApplyStatus>& seen) const {
+    ApplyStatus status = *statuses_.at(node);
+    status.state = ApplyState::kCommitted;
+    status.why.text = "it decided to keep the change, and has not said that it has ended: it ends by itself";
+    if (!seen) status.why.text += fmt::format(" when it is back ({})", seen.error().text);
+    return status;
+  }
   Statuses wait_for_end() {
     return wait_for([](ApplyState state) { return !is_open(state); }, kEndDeadline, "ending");
   }
@@ -319,6 +338,7 @@ class Batch {
   const Caller& caller_;
   FreshConnections fresh_;
   Statuses statuses_;
+  std::set<std::string, std::less<>> told_to_keep_;  // that gave no answer
   std::string problem_;
   std::map<std::string, ApplyClock::time_point, std::less<>> last_heard_;
   ApplyClock::time_point told_to_wait_ = ApplyClock::now();

@@ -11,9 +11,12 @@
 namespace railbed {
 namespace {
 
-std::string_view told_state(const std::optional<ApplyState>& state) {
-  if (!state) return "not reached: left alone it goes back by itself";
-  switch (*state) {
+std::string_view told_state(const NodeOutcome& one) {
+  if (!one.state && one.told_to_keep)
+    return "lost when it was told to keep the change: it keeps it, or goes back by itself. When it is back, "
+           "`railbed plan` says which, and `railbed rollback` takes it back";
+  if (!one.state) return "not reached: left alone it goes back by itself";
+  switch (*one.state) {
     case ApplyState::kStaged:
     case ApplyState::kDropped:
       return "not changed";
@@ -36,7 +39,7 @@ std::string_view state_word(ApplyState state) { return enum_names(state)[static_
 // Nodes of one state on one line.
 std::string states_text(const std::vector<NodeOutcome>& nodes) {
   std::map<std::string_view, std::vector<std::string>> by_state;
-  for (const NodeOutcome& one : nodes) by_state[told_state(one.state)].push_back(one.node);
+  for (const NodeOutcome& one : nodes) by_state[told_state(one)].push_back(one.node);
   std::string text;
   for (const auto& [state, names] : by_state) text += fmt::format("  {}: {}\n", listed_hosts(names), state);
   return text;
@@ -68,7 +71,8 @@ std::string apply_text(const ApplyOutcome& outcome) {
                        printable_lines(trim(outcome.why.text)));
   text += states_text(outcome.nodes);
   if (outcome.committed)
-    return text + fmt::format("back to what was before: railbed rollback CLUSTER {}\n", outcome.id);
+    return text + reasons_text(outcome.nodes) +
+           fmt::format("back to what was before: railbed rollback CLUSTER {}\n", outcome.id);
   for (const RailFault& fault : outcome.faults) {
     text += fmt::format("  {}, {} to {}: {}\n", printable(fault.rail), printable(fault.from),
                         printable(fault.to), printable(fault.cause));
