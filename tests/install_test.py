@@ -27,11 +27,13 @@ class Install(unittest.TestCase):
         examples = [file for file in files if file.startswith('share/doc/railbed/examples/')]
         self.assertIn('share/doc/railbed/examples/v100-pair.yaml', examples)
         self.assertEqual(sorted(set(files) - set(examples)),
-                         ['bin/railbed', 'share/bash-completion/completions/railbed',
+                         ['bin/railbed', 'lib/systemd/system/railbed-monitor.service', 'share/bash-completion/completions/railbed',
                           'share/fish/vendor_completions.d/railbed.fish', 'share/man/man1/railbed.1'])
         railbed = self.place / 'bin/railbed'
         self.assertTrue(self.run_there(railbed, 'version').startswith('railbed '))
         self.run_there(railbed, 'check', self.place / 'share/doc/railbed/examples/v100-pair.yaml')
+        unit = (self.place / 'lib/systemd/system/railbed-monitor.service').read_text()
+        self.assertIn(f'ExecStart={railbed} monitor', unit)
         script = f'source {self.place}/share/bash-completion/completions/railbed && complete -p railbed'
         self.assertIn('railbed', self.run_there('bash', '-c', script))
 

@@ -6,6 +6,7 @@
 #include "campaign/survey.h"
 #include "host/open.h"
 #include "host/process.h"
+#include "host/without_devices.h"
 #include "inventory/load.h"
 
 namespace railbed {
@@ -82,7 +83,11 @@ Result<Evidence> gather_evidence(const Sources& sources, ReachOptions reach, con
 
 Result<Facts> look_within(std::chrono::milliseconds deadline, const CollectOptions& options) {
   const auto answer = ask_in_child(
-      "verify", [&](const Say&) { return facts_to_json(collect_facts(*open_this_machine(), options)); },
+      "verify",
+      [&](const Say&) {
+        return facts_to_json(
+            collect_facts(*without_devices(open_this_machine(), options.left_alone), options));
+      },
       deadline);
   if (!answer.ok()) return fail(ErrorKind::kTimeout, "this machine: " + describe(answer.miss(), ""));
   return facts_from_json(*answer);

@@ -55,6 +55,7 @@ Action declare_runs(CLI::App& app);
 Action declare_sel(CLI::App& app);
 Action declare_sensors(CLI::App& app);
 Action declare_verify(CLI::App& app);
+Action declare_monitor(CLI::App& app);
 
 // All commands, in the order `railbed --help` lists them (cli/commands.cc).
 std::span<const Command> all_commands();

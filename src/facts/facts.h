@@ -80,6 +80,7 @@ struct CollectOptions {
   std::string container;          // image that is started once; empty: none is
   std::string container_runtime;  // docker or podman; empty: the first of them that is installed
   int container_seconds = 60;     // how long that may take
+  std::vector<std::string> left_alone;  // RDMA devices and interfaces of which nothing is opened
   static void fields(auto&& field) {
     field("load_seconds", &CollectOptions::load_seconds);
     field("log_since", &CollectOptions::log_since);
@@ -90,6 +91,7 @@ struct CollectOptions {
     field("container", &CollectOptions::container);
     field("container_runtime", &CollectOptions::container_runtime);
     field("container_seconds", &CollectOptions::container_seconds);
+    field("left_alone", &CollectOptions::left_alone);
   }
 };
 

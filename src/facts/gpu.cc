@@ -131,6 +131,10 @@ std::vector<int> device_nodes_in(const std::vector<std::string>& names) {
 
 }  // namespace
 
+Reading<NvmlGpu> read_nvml(Host& host, const std::string& pci_address) {
+  return ask<NvmlGpu>(host, "nvml " + pci_address);
+}
+
 Gpus collect_gpus(Host& host, const Reading<std::vector<PciDevice>>& pci) {
   Gpus gpus;
   const auto line = nvrm_line(host);

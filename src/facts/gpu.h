@@ -85,6 +85,9 @@ const Gpu* find_gpu(const Gpus& gpus, std::string_view pci_address);
 // A version as NVML and CUDA count it: 12080 is "12.8".
 std::string cuda_version_text(int version);
 
+// What NVML says of one of them now.
+Reading<NvmlGpu> read_nvml(Host& host, const std::string& pci_address);
+
 // Asks NVML and CUDA about every GPU at once: each may take a second, and a sick one its whole deadline.
 Gpus collect_gpus(Host& host, const Reading<std::vector<PciDevice>>& pci);
 

@@ -183,12 +183,7 @@ NetInterface collect_interface(Host& host, const std::string& name, const Readin
   const std::string folder = "/sys/class/net/" + name;
   NetInterface interface;
   interface.name = name;
-  interface.mtu = read_number<int>(host, folder + "/mtu");
-  interface.speed_mbps = read_speed(host, folder + "/speed");
-  interface.operational_state = host.read_line(folder + "/operstate");
-  interface.carrier = read_flag(host, folder + "/carrier");
-  interface.carrier_changes = read_number<std::uint64_t>(host, folder + "/carrier_changes");
-  interface.administratively_up = read_administratively_up(host, folder + "/flags");
+  read_link(host, interface);
   interface.link_type = read_number<int>(host, folder + "/type");
   interface.mac = host.read_line(folder + "/address");
   interface.driver = read_link_name(host, folder + "/device/driver");
@@ -217,6 +212,16 @@ NetInterface collect_interface(Host& host, const std::string& name, const Readin
 }
 
 }  // namespace
+
+void read_link(Host& host, NetInterface& interface) {
+  const std::string folder = "/sys/class/net/" + interface.name;
+  interface.mtu = read_number<int>(host, folder + "/mtu");
+  interface.speed_mbps = read_speed(host, folder + "/speed");
+  interface.operational_state = host.read_line(folder + "/operstate");
+  interface.carrier = read_flag(host, folder + "/carrier");
+  interface.carrier_changes = read_number<std::uint64_t>(host, folder + "/carrier_changes");
+  interface.administratively_up = read_administratively_up(host, folder + "/flags");
+}
 
 Net collect_net(Host& host) {
   Net net;

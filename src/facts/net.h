@@ -203,6 +203,8 @@ struct Net {
 };
 
 Net collect_net(Host& host);
+// What may differ a second later: MTU, speed, state and carrier.
+void read_link(Host& host, NetInterface& interface);
 Reading<std::vector<Shaper>> collect_shapers(Host& host);
 Reading<std::vector<LldpNeighbour>> collect_lldp(Host& host);
 Reading<std::vector<BootProfile>> collect_net_at_boot(Host& host, const Net& net);

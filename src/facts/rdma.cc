@@ -134,12 +134,8 @@ RdmaPort collect_port(Host& host, const std::string& device, int number, const R
   const std::string folder = kClass + "/" + device + "/ports/" + std::to_string(number);
   RdmaPort port;
   port.number = number;
-  port.state = read_word(host, folder + "/state");
-  port.physical_state = read_word(host, folder + "/phys_state");
+  read_port(host, device, with_counters, port);
   port.link_layer = host.read_line(folder + "/link_layer");
-  const auto rate = host.read_line(folder + "/rate");
-  port.rate = rate.parsed(parse_rate);
-  port.rate_text = rate.parsed(parse_rate_text);
   port.lid = read_number<int>(host, folder + "/lid", 16);
   port.sm_lid = read_number<int>(host, folder + "/sm_lid", 16);
   port.active_mtu = verbs_mtu(verbs, device, number, &VerbsPort::active_mtu);
@@ -149,10 +145,6 @@ RdmaPort collect_port(Host& host, const std::string& device, int number, const R
   port.roce_mode = host.read_line("/sys/kernel/config/rdma_cm/" + device + "/ports/" +
                                   std::to_string(number) + "/default_roce_mode");
   port.pkeys = read_pkeys(host, folder);
-  if (with_counters) {
-    port.counters = read_counters(host, folder + "/counters");
-    port.hw_counters = read_counters(host, folder + "/hw_counters");
-  }
   return port;
 }
 
@@ -234,6 +226,18 @@ std::string verbs_call_without(const std::string& devices) {
 }
 
 }  // namespace
+
+void read_port(Host& host, const std::string& device, bool with_counters, RdmaPort& port) {
+  const std::string folder = kClass + "/" + device + "/ports/" + std::to_string(port.number);
+  port.state = read_word(host, folder + "/state");
+  port.physical_state = read_word(host, folder + "/phys_state");
+  const auto rate = host.read_line(folder + "/rate");
+  port.rate = rate.parsed(parse_rate);
+  port.rate_text = rate.parsed(parse_rate_text);
+  if (!with_counters) return;
+  port.counters = read_counters(host, folder + "/counters");
+  port.hw_counters = read_counters(host, folder + "/hw_counters");
+}
 
 Rdma collect_rdma(Host& host) {
   Rdma rdma;

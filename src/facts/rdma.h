@@ -123,6 +123,9 @@ struct Rdma {
 };
 
 Rdma collect_rdma(Host& host);
+// What may differ a second later of the port `port.number`: its state and rate, and its counters where they
+// are wanted.
+void read_port(Host& host, const std::string& device, bool with_counters, RdmaPort& port);
 
 // The device and port whose GID table, parent or PCI function names this interface, or else the one that its
 // VLAN is on; {nullptr, nullptr} if none.

@@ -89,6 +89,8 @@ Reading<std::string> call_system(std::string_view name) {
       return call_process(*pid);
   constexpr std::string_view kEthernet = "ethernet ";
   if (name.starts_with(kEthernet)) return call_ethernet(std::string(name.substr(kEthernet.size())));
+  constexpr std::string_view kStatistics = "statistics ";
+  if (name.starts_with(kStatistics)) return call_statistics(std::string(name.substr(kStatistics.size())));
   constexpr std::string_view kModes = "modes ";
   if (name.starts_with(kModes)) return call_modes(std::string(name.substr(kModes.size())));
   constexpr std::string_view kChangeable = "changeable ";

@@ -82,6 +82,7 @@ struct StuckAnswer {
 };
 
 Reading<std::string> call_ethernet(const std::string& interface);
+Reading<std::string> call_statistics(const std::string& interface);
 Reading<std::string> call_nvme();
 Reading<std::string> call_modes(const std::string& folder);
 Reading<std::string> call_changeable(const std::string& path);

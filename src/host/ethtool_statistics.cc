@@ -3,8 +3,10 @@
 
 #include <cstring>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "host/calls.h"
+#include "host/device_calls.h"
 #include "host/ethtool.h"
 
 namespace railbed {
@@ -12,6 +14,15 @@ namespace {
 
 // A driver says how many counters it has; more than this is nonsense.
 constexpr std::uint32_t kMaxStatistics = 65536;
+
+// "rx0_packets", "tx12_xmit_more", "ch3_poll": one queue's share of what the whole interface counts as well.
+bool is_of_one_queue(std::string_view name) {
+  const auto digit = name.find_first_of("0123456789");
+  if (digit == std::string_view::npos) return false;
+  const auto kind = name.substr(0, digit);
+  return kind == "rx" || kind == "tx" || kind == "ch" || kind == "rx_queue_" || kind == "tx_queue_" ||
+         kind == "rx-" || kind == "tx-";
+}
 
 std::uint32_t count_of(const Fd& fd, const std::string& interface) {
   alignas(ethtool_sset_info) char buffer[sizeof(ethtool_sset_info) + sizeof(std::uint32_t)] = {};
@@ -51,9 +62,13 @@ std::map<std::string, std::uint64_t> ethtool_statistics(const std::string& inter
     const std::string_view trimmed = trim(std::string_view(name, strnlen(name, ETH_GSTRING_LEN)));
     std::uint64_t value = 0;
     std::memcpy(&value, values.data() + 1 + i, sizeof value);
-    if (!trimmed.empty()) found.emplace(trimmed, value);
+    if (!trimmed.empty() && !is_of_one_queue(trimmed)) found.emplace(trimmed, value);
   }
   return found;
+}
+
+Reading<std::string> call_statistics(const std::string& interface) {
+  return {json::dump(json::encode(ethtool_statistics(interface))), "statistics " + interface};
 }
 
 }  // namespace railbed

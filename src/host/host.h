@@ -36,10 +36,10 @@ class Host {
   virtual Reading<CommandOutput> run(const std::vector<std::string>& words,
                                      std::chrono::milliseconds deadline = std::chrono::seconds(5)) = 0;
   // Asks a system or device library in process; the answer is JSON text. Known names: "uname", "clock",
-  // "statvfs <path>", "environment <prefix>", "verbs", "load <seconds>", "ethernet <if>", "nvme", "modes
-  // <folder>", "changeable <path>", "stuck" (calls.h), "nvml", "nvml p2p", "nvml <address>", "cuda
-  // <address>", "gpu-load <seconds>" (gpu_answers.h), "kernel-log [since]". A captured tree answers what was
-  // recorded.
+  // "statvfs <path>", "environment <prefix>", "verbs", "load <seconds>", "ethernet <if>", "statistics <if>",
+  // "nvme", "modes <folder>", "changeable <path>", "stuck" (calls.h), "nvml", "nvml p2p", "nvml <address>",
+  // "cuda <address>", "gpu-load <seconds>" (gpu_answers.h), "kernel-log [since]". A captured tree answers
+  // what was recorded.
   virtual Reading<std::string> call(std::string_view name) = 0;
 
   // First line, trimmed: what nearly every file under /sys holds.

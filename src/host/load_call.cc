@@ -37,15 +37,6 @@ std::vector<PortMoved> read_ports(Host& machine) {
   return ports;
 }
 
-// "rx0_packets", "tx12_xmit_more", "ch3_poll": one queue's share of what the whole interface counts as well.
-bool is_of_one_queue(std::string_view name) {
-  const auto digit = name.find_first_of("0123456789");
-  if (digit == std::string_view::npos) return false;
-  const auto kind = name.substr(0, digit);
-  return kind == "rx" || kind == "tx" || kind == "ch" || kind == "rx_queue_" || kind == "tx_queue_" ||
-         kind == "rx-" || kind == "tx-";
-}
-
 std::vector<InterfaceMoved> read_interfaces(Host& machine) {
   const std::string kClass = "/sys/class/net";
   std::vector<InterfaceMoved> interfaces;
@@ -57,7 +48,6 @@ std::vector<InterfaceMoved> read_interfaces(Host& machine) {
     if (const auto line = machine.read_line(folder + "/carrier_changes"))
       if (const auto value = parse_number<std::uint64_t>(*line))
         interface.statistics.emplace("carrier_changes", *value);
-    std::erase_if(interface.driver, [](const auto& entry) { return is_of_one_queue(entry.first); });
     interfaces.push_back(std::move(interface));
   }
   return interfaces;

@@ -1,0 +1,16 @@
+// A machine some of whose devices are not there for whoever looks: no file of theirs is opened, no library is
+// asked about them. For functions that log an error whenever they are read.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/host.h"
+
+namespace railbed {
+
+// `devices`: names in /sys/class/infiniband and /sys/class/net.
+std::unique_ptr<Host> without_devices(std::unique_ptr<Host> machine, std::vector<std::string> devices);
+
+}  // namespace railbed

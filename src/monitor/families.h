@@ -1,0 +1,17 @@
+// The parts of node_metrics(), each a file.
+#pragma once
+
+#include "monitor/node_metrics.h"
+#include "report/exposition.h"
+
+namespace railbed {
+
+void add_ports(const NodeState& state, Exposition& out);
+void add_interfaces(const NodeState& state, Exposition& out);
+void add_rails(const NodeState& state, Exposition& out);
+void add_gpus(const NodeState& state, Exposition& out);
+void add_kernel_log(const NodeState& state, Exposition& out);
+void add_findings(const NodeState& state, Exposition& out);
+void add_past(const NodeState& state, Exposition& out);
+
+}  // namespace railbed

@@ -1,0 +1,279 @@
+// Four collectors share what they find. "look" is a whole `railbed verify` of this machine, in a child
+// process that can be given up (campaign/gather.h): a few dozen milliseconds of a processor, so it runs once
+// a minute. "counts" reads counters and link states in this process, for a scrape is to cost next to nothing;
+// where one of the states differs from the last, it asks for a look. "gpu" asks NVML, each GPU in a child of
+// its own, so that a driver may be unloaded in between and a sick GPU hangs alone. "history" opens the runs'
+// file.
+#include "monitor/node_watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "base/moment.h"
+#include "campaign/gather.h"
+#include "campaign/history.h"
+#include "host/host.h"
+#include "host/open.h"
+#include "host/without_devices.h"
+#include "inventory/load.h"
+#include "monitor/collector.h"
+
+namespace railbed {
+namespace {
+
+using Clock = Collector::Clock;
+
+constexpr std::chrono::milliseconds kCountsFresh{500};
+constexpr std::chrono::seconds kGpusFresh{5};
+constexpr std::chrono::seconds kPastFresh{60};
+constexpr std::chrono::seconds kBetweenLooks{5};  // at least, whatever flaps
+
+// What a link's or a device's coming and going changes.
+std::string signature_of(const Counts& counts) {
+  std::string text;
+  for (const PortCounts& one : counts.ports)
+    text += one.device + one.port.state.value_or("?") + one.port.rate_text.value_or("?") + ";";
+  for (const InterfaceCounts& one : counts.interfaces)
+    text += one.link.name + (one.link.carrier.value_or(false) ? "+" : "-") +
+            std::to_string(one.link.mtu.value_or(0)) + ";";
+  return text;
+}
+
+std::set<std::string> names_of(const Rdma& rdma) {
+  std::set<std::string> names;
+  for (const RdmaDevice& one : items(rdma.devices)) names.insert(one.name);
+  return names;
+}
+
+// "rdma", "storage random read"
+std::string operation_of(const Measurement& one) {
+  return one.engine.to_text() + (one.operation.empty() ? "" : " " + one.operation);
+}
+
+// The newest of each kind that began at this node.
+std::vector<PastMeasurement> past_of(Store& store, const std::string& node) {
+  constexpr std::size_t kRuns = 50;
+  std::map<std::tuple<std::string, std::string, std::string>, PastMeasurement> newest;
+  auto runs = store.list();
+  if (!runs) return {};
+  for (std::size_t i = 0; i < std::min(kRuns, runs->size()); ++i) {
+    const auto run = store.get((*runs)[i].id);
+    if (!run) continue;
+    const double when = parse_since(run->started_at, now_unix()).value_or(0);
+    for (const Measurement& one : run->measurements) {
+      if (one.metric != Metric::kBandwidth || one.from.node != node || one.failure) continue;
+      constexpr double kBits = 8;
+      PastMeasurement past{.peer = one.to.node,
+                           .rail = one.rail,
+                           .operation = operation_of(one),
+                           .rate = one.summary.median / kBits,
+                           .when = when};
+      if (!one.ceiling.limits.empty() && !one.ceiling.nominal)
+        past.ceiling = one.ceiling.limits.front().rate.bits_per_second / kBits;
+      newest.emplace(std::tuple(past.peer, past.rail, past.operation), std::move(past));
+    }
+  }
+  std::vector<PastMeasurement> all;
+  for (auto& [key, past] : newest) all.push_back(std::move(past));
+  return all;
+}
+
+}  // namespace
+
+// What the collectors share; it lives as long as any of them works.
+struct WatchedNode {
+  WatchOptions options;
+  NodeWatch::Listener listener;
+  Hear note;
+  std::unique_ptr<Host> host;
+  std::mutex mutex;
+  std::shared_ptr<const NodeLook> look = {};
+  bool look_failed = false;
+  std::shared_ptr<const Counts> counts = {};
+  std::shared_ptr<const GpuReadings> gpus = {};
+  std::shared_ptr<const std::vector<PastMeasurement>> past = {};
+  std::string signature = {};
+  Clock::time_point asked_for_look = {};
+  std::function<void()> want_look = [] {};
+
+  template <class Slot>
+  Slot get(Slot& slot) {
+    const std::lock_guard lock(mutex);
+    return slot;
+  }
+  template <class Slot, class Value>
+  void put(Slot& slot, Value value) {
+    Slot fresh = std::make_shared<const Value>(std::move(value));
+    const std::lock_guard lock(mutex);
+    slot = std::move(fresh);
+  }
+};
+
+namespace {
+
+// A captured machine answers at once; this one is asked in a child process that can be given up.
+Result<Evidence> gather(WatchedNode& shared, std::stop_token stop) {
+  const WatchOptions& options = shared.options;
+  Sources sources;
+  sources.cluster = options.cluster;
+  if (!options.root.empty()) {
+    auto evidence = read_sources(sources);
+    if (evidence) evidence->nodes.emplace(options.node, collect_facts(*shared.host));
+    return evidence;
+  }
+  sources.only = options.node;
+  sources.containers = false;
+  sources.collect.left_alone = options.left_alone;
+  return gather_evidence(sources, {},
+                         {.stop = stop, .progress = [](std::string_view) {}, .note = shared.note});
+}
+
+Result<void> look(WatchedNode& shared, std::stop_token stop) {
+  const auto began = Clock::now();
+  auto evidence = gather(shared, stop);
+  if (!evidence) {
+    {
+      const std::lock_guard lock(shared.mutex);
+      shared.look_failed = true;
+    }
+    shared.listener.missed(evidence.error().text);
+    return fail(evidence.error());
+  }
+  NodeLook found = judge_node(std::move(*evidence));
+  found.when = now_unix();
+  found.seconds = std::chrono::duration<double>(Clock::now() - began).count();
+  shared.put(shared.look, std::move(found));
+  {
+    const std::lock_guard lock(shared.mutex);
+    shared.look_failed = false;
+  }
+  shared.listener.seen(*shared.get(shared.look));
+  return {};
+}
+
+// Whether something is not as it was when the machine was last looked at.
+bool is_new(WatchedNode& shared, const Counts& counts, const Rdma& known) {
+  std::string signature = signature_of(counts);
+  std::set<std::string> names;
+  for (const std::string& name : shared.host->list("/sys/class/infiniband").value_or({})) names.insert(name);
+  const bool differs = names != names_of(known);
+  const std::lock_guard lock(shared.mutex);
+  const bool changed = !shared.signature.empty() && shared.signature != signature;
+  shared.signature = std::move(signature);
+  if ((!changed && !differs) || Clock::now() - shared.asked_for_look < kBetweenLooks) return false;
+  shared.asked_for_look = Clock::now();
+  return true;
+}
+
+Result<void> count(WatchedNode& shared) {
+  const auto look = shared.get(shared.look);
+  if (!look) return fail(ErrorKind::kUnavailable, "the machine has not been looked at yet");
+  Counts found = collect_counts(*shared.host, look->facts.rdma);
+  const bool changed = is_new(shared, found, look->facts.rdma);
+  shared.put(shared.counts, std::move(found));
+  if (changed) shared.get(shared.want_look)();
+  return {};
+}
+
+Result<void> collect_gpus_of(WatchedNode& shared) {
+  const auto look = shared.get(shared.look);
+  if (!look) return {};
+  GpuReadings readings;
+  if (look->facts.gpus.driver_version.ok())
+    for (const Gpu& gpu : items(look->facts.gpus.devices))
+      readings.emplace(gpu.pci_address, read_nvml(*shared.host, gpu.pci_address));
+  const auto failed = std::ranges::find_if(readings, [](const auto& one) { return !one.second.ok(); });
+  const std::string why = failed == readings.end() ? "" : failed->first + ": " + failed->second.miss().why;
+  shared.put(shared.gpus, std::move(readings));
+  if (!why.empty()) return fail(ErrorKind::kUnavailable, why);
+  return {};
+}
+
+Result<void> read_history(WatchedNode& shared) {
+  std::error_code ignored;
+  const bool is_there =
+      !shared.options.history.empty() && std::filesystem::exists(shared.options.history, ignored);
+  if (!is_there) return {};  // opening would make one
+  auto store = open_history(shared.options.history);
+  if (!store) return fail(store.error());
+  shared.put(shared.past, past_of(*store, shared.options.node));
+  return {};
+}
+
+}  // namespace
+
+struct NodeWatch::Parts {
+  std::shared_ptr<WatchedNode> shared;
+  Collector look;
+  Collector counts;
+  Collector gpus;
+  Collector past;
+
+  explicit Parts(const std::shared_ptr<WatchedNode>& all)
+      : shared(all),
+        look(
+            "look", [all](std::stop_token stop) { return railbed::look(*all, stop); }, all->options.every),
+        counts("counts", [all](std::stop_token) { return count(*all); }),
+        gpus("gpu", [all](std::stop_token) { return collect_gpus_of(*all); }),
+        past("history", [all](std::stop_token) { return read_history(*all); }) {
+    const std::lock_guard lock(all->mutex);
+    all->want_look = look.bell();
+  }
+};
+
+NodeWatch::NodeWatch(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+NodeWatch::~NodeWatch() = default;
+
+Result<std::unique_ptr<NodeWatch>> NodeWatch::open(WatchOptions options, Listener listener, Hear note) {
+  if (!options.cluster.empty()) {
+    const auto cluster = load_cluster(options.cluster);
+    if (!cluster) return fail(cluster.error());
+    if (find_node(*cluster, options.node) == nullptr)
+      return fail(ErrorKind::kBadInput, fmt::format("{} knows no node \"{}\": name this machine by --node",
+                                                    options.cluster, options.node));
+  }
+  auto shared = std::make_shared<WatchedNode>();
+  if (options.root.empty()) {
+    shared->host = open_this_machine();
+  } else {
+    auto root = open_root(options.root);
+    if (!root) return fail(root.error());
+    shared->host = std::move(*root);
+  }
+  shared->host = without_devices(std::move(shared->host), options.left_alone);
+  shared->options = std::move(options);
+  shared->listener = std::move(listener);
+  shared->note = std::move(note);
+  return std::unique_ptr<NodeWatch>(new NodeWatch(std::make_unique<Parts>(shared)));
+}
+
+NodeState NodeWatch::state(std::chrono::milliseconds patience) {
+  const auto until = Clock::now() + patience;
+  WatchedNode& shared = *parts_->shared;
+  // Any look will do, however old: its time is shown.
+  parts_->look.wait(Collector::kNever / 2, until);
+  parts_->gpus.begin_if_older(kGpusFresh);
+  parts_->past.begin_if_older(kPastFresh);
+  parts_->counts.wait(kCountsFresh, until);
+  parts_->gpus.wait(kGpusFresh, until);
+  parts_->past.wait(kPastFresh, until);
+  NodeState state;
+  {
+    const std::lock_guard lock(shared.mutex);
+    state.look = shared.look;
+    state.look_failed = shared.look_failed;
+    state.counts = shared.counts;
+    state.gpus = shared.gpus;
+    state.past = shared.past;
+  }
+  for (const Collector* one : {&parts_->look, &parts_->counts, &parts_->gpus, &parts_->past})
+    state.collectors.push_back(one->health());
+  return state;
+}
+
+}  // namespace railbed
