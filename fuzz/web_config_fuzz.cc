@@ -1,7 +1,9 @@
 // Any bytes as a web configuration file: complaints, or a configuration that protects as it says.
 //
 // Rooms: monitor
+#include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include "fuzz/require.h"
 #include "monitor/web_config.h"
@@ -11,7 +13,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto config = parse_web_config(as_text(data, size), "web.yml");
   if (!config) {
     require(config.error().kind == ErrorKind::kBadInput && !config.error().text.empty());
-    require_printable(config.error().text);
+    std::string shown = config.error().text;
+    std::replace(shown.begin(), shown.end(), '\t', ' ');  // that the line has is under its caret, too
+    require_printable(shown);
     return 0;
   }
   require(config->certificate.empty() == config->key.empty());

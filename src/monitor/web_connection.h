@@ -51,6 +51,7 @@ class WebConnection : public std::enable_shared_from_this<WebConnection> {
   void close();
 
   bool awaits_request() const { return state_ == State::kIdle || state_ == State::kReading; }
+  bool can_go() const { return awaits_request() || state_ == State::kEnding; }  // nobody would miss an answer
   bool is_writing() const { return state_ == State::kWriting; }
   bool reads_events() const { return state_ == State::kStreaming; }
   const std::string& path() const { return question_.request.path; }

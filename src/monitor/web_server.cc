@@ -77,6 +77,10 @@ WebAnswer made_by(const WebHandler& handler, const WebRequest& request) {
   }
 }
 
+bool is_stuck(const WebConnection& one, std::chrono::steady_clock::time_point now) {
+  return one.is_writing() && one.since() + kStuck < now;
+}
+
 class WebService final : public WebServer, public WebConnection::Service {
  public:
   WebService(WebOptions options, WebHandler handler, bool local, std::optional<WebTls> tls)
@@ -166,10 +170,9 @@ class WebService final : public WebServer, public WebConnection::Service {
   }
 
   bool hold(std::size_t bytes) override {
-    const auto stuck = std::chrono::steady_clock::now() - kStuck;
     while (untaken_bytes_ + bytes > kMostUntakenBytes) {
-      const auto slowest =
-          longest([&](const WebConnection& one) { return one.is_writing() && one.since() < stuck; });
+      const auto slowest = longest(
+          [now = std::chrono::steady_clock::now()](const WebConnection& one) { return is_stuck(one, now); });
       if (!slowest) return false;
       slowest->close();
     }
@@ -206,7 +209,7 @@ class WebService final : public WebServer, public WebConnection::Service {
     });
   }
 
-  // A newcomer takes the place of whoever has said nothing for the longest.
+  // A newcomer takes the place of whoever has said, or taken, nothing for the longest.
   void admit(tcp::socket socket) {
     if (connections_.size() >= most_readers_) {
       const auto waits = longest_waiting();
@@ -229,7 +232,9 @@ class WebService final : public WebServer, public WebConnection::Service {
     return found;
   }
   std::shared_ptr<WebConnection> longest_waiting() const {
-    return longest([](const WebConnection& one) { return one.awaits_request(); });
+    return longest([now = std::chrono::steady_clock::now()](const WebConnection& one) {
+      return one.can_go() || is_stuck(one, now);
+    });
   }
 
   void comment_later() {

@@ -14,7 +14,7 @@
 
 // libcrypt's makers of salts, which nobody here calls and no linker can leave out, ask for this function of
 // glibc 2.36. With one of our own the program runs where glibc is older (docs/decisions/0002).
-extern "C" void arc4random_buf(void* into, std::size_t bytes) noexcept {
+extern "C" __attribute__((visibility("hidden"))) void arc4random_buf(void* into, std::size_t bytes) noexcept {
   auto* at = static_cast<char*>(into);
   while (bytes > 0) {
     const ssize_t got = getrandom(at, bytes, 0);
