@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/base64.h"
 #include "base/sha256.h"
 #include "base/text.h"
 
 namespace railbed {
 namespace {
 
-constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::size_t kLongestBase64 = 8192;  // RSA of 16384 bits, the longest that ssh makes, has 2800
 constexpr std::string_view kFingerprintMark = "SHA256:";
 constexpr std::size_t kFingerprintDigits = 43;  // 256 bits
@@ -30,42 +30,9 @@ constexpr KeyKind kKeyKinds[] = {
     {"sk-ecdsa-sha2-nistp256@openssh.com", 4},
 };
 
-std::string from_base64(std::string_view text) {
-  std::string bytes;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const char c : text) {
-    bits = bits << 6 | static_cast<std::uint32_t>(kBase64.find(c));
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    bytes.push_back(static_cast<char>(bits >> count & 0xff));
-  }
-  return bytes;
-}
-
-// Without the padding.
-std::string to_base64(std::string_view bytes) {
-  std::string text;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const char c : bytes) {
-    bits = bits << 8 | static_cast<std::uint8_t>(c);
-    for (count += 8; count >= 6; count -= 6) text.push_back(kBase64[bits >> (count - 6) & 63]);
-  }
-  if (count > 0) text.push_back(kBase64[bits << (6 - count) & 63]);
-  return text;
-}
-
-// Nothing but the one way to write these bytes.
 std::optional<std::string> decoded(std::string_view text) {
-  if (text.empty() || text.size() > kLongestBase64 || text.size() % 4 != 0) return std::nullopt;
-  std::string_view digits = text;
-  for (int i = 0; i < 2 && digits.ends_with('='); ++i) digits.remove_suffix(1);
-  if (digits.find_first_not_of(kBase64) != std::string_view::npos) return std::nullopt;
-  std::string bytes = from_base64(digits);
-  if (to_base64(bytes) != digits) return std::nullopt;
-  return bytes;
+  if (text.empty() || text.size() > kLongestBase64) return std::nullopt;
+  return base64_decoded(text);
 }
 
 // A part is its length in four bytes and then itself; nothing where there is no whole one.
@@ -109,7 +76,7 @@ std::string fingerprint_of(const PublicKey& key) {
   std::string digest;
   for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
     digest.push_back(static_cast<char>(parse_number<int>(hex.substr(i, 2), 16).value_or(0)));
-  return std::string(kFingerprintMark) + to_base64(digest);
+  return std::string(kFingerprintMark) + base64_encoded(digest).substr(0, kFingerprintDigits);
 }
 
 bool is_fingerprint(std::string_view text) {

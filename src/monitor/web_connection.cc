@@ -1,0 +1,246 @@
+#include "monitor/web_connection.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace railbed {
+namespace {
+
+constexpr std::size_t kTakenAtOnce = 64 << 10;  // what a deadline is for
+constexpr std::chrono::milliseconds kEndingPatience{2'000};
+constexpr std::string_view kEventComment = ":\n\n";
+
+// A configured header stands where the page has none of that name.
+void add_headers(WebAnswer& answer, const std::map<std::string, std::string>& configured) {
+  for (const auto& [name, value] : configured)
+    if (std::none_of(answer.headers.begin(), answer.headers.end(),
+                     [&name = name](const auto& own) { return own.first == name; }))
+      answer.headers.emplace_back(name, value);
+}
+
+}  // namespace
+
+WebConnection::WebConnection(Service& service, boost::asio::ip::tcp::socket socket, const TlsContext& context)
+    : service_(service),
+      stream_(web_stream(std::move(socket), context)),
+      deadline_(stream_->socket().get_executor()) {}
+
+void WebConnection::start() {
+  enter(State::kReading, service_.options().deadlines.request);
+  stream_->begin([self = shared_from_this()](const WebError& error) {
+    if (error)
+      self->close();
+    else
+      self->next_request();
+  });
+}
+
+void WebConnection::enter(State state, std::chrono::milliseconds patience) {
+  if (state_ == State::kClosed) return;
+  state_ = state;
+  since_ = std::chrono::steady_clock::now();
+  arm(patience);
+}
+
+void WebConnection::arm(std::chrono::milliseconds patience) {
+  deadline_.expires_after(patience);
+  deadline_.async_wait([self = shared_from_this()](const WebError& error) {
+    // It may have been set anew after it had expired and before this was called.
+    if (!error && self->deadline_.expiry() <= std::chrono::steady_clock::now()) self->expired();
+  });
+}
+
+void WebConnection::expired() {
+  if (state_ == State::kReading && !came_.empty()) return refuse_unread(408);
+  if (state_ != State::kWaiting) return close();
+  // One that is being made is waited for: its thread is held anyway, and nobody else waits for this reader.
+  if (!errand_ || errand_->take()) reply(web_refusal(503));
+}
+
+void WebConnection::close() {
+  if (state_ == State::kClosed) return;
+  state_ = State::kClosed;
+  deadline_.cancel();
+  WebError ignored;
+  stream_->socket().close(ignored);
+  if (!going_.empty()) service_.release(going_.size());
+  going_.clear();
+  service_.forget(*this);
+}
+
+void WebConnection::next_request() {
+  if (state_ == State::kClosed) return;
+  const WebCut cut = cut_request(came_);
+  if (cut.refused != 0) return refuse_unread(cut.refused);
+  if (cut.bytes == 0) return read_more();
+  question_ = parse_request(std::string_view(came_).substr(0, cut.bytes));
+  came_.erase(0, cut.bytes);
+  judge();
+}
+
+void WebConnection::read_more() {
+  stream_->read(boost::asio::buffer(room_.data(), room_.size() - came_.size()),
+                [self = shared_from_this()](const WebError& error, std::size_t bytes) {
+                  if (error) return self->close();
+                  if (!self->awaits_request()) return;  // it came too late
+                  if (self->state_ == State::kIdle)
+                    self->enter(State::kReading, self->service_.options().deadlines.request);
+                  self->came_.append(self->room_.data(), bytes);
+                  self->next_request();
+                });
+}
+
+void WebConnection::judge() {
+  if (question_.refused != 0) return refuse(question_.refused);
+  if (service_.is_local() && question_.host && !names_loopback(*question_.host)) return refuse(403);
+  WebUsers& users = service_.users();
+  if (users.everyone()) return answer();
+  if (!question_.credentials) return reply(web_refusal(401));
+  if (users.remembers(*question_.credentials)) return answer();
+  enter(State::kWaiting, service_.options().deadlines.making);
+  errand_ = service_.verify(*this, *question_.credentials);
+  if (!errand_) reply(web_refusal(503));
+}
+
+void WebConnection::verified(bool good) {
+  if (state_ != State::kWaiting) return;
+  if (!good) return reply(web_refusal(401));
+  service_.users().remember(*question_.credentials);
+  answer();
+}
+
+void WebConnection::answer() {
+  if (const WebFrame last = service_.last_event(question_.request.path)) return begin_stream(last);
+  enter(State::kWaiting, service_.options().deadlines.making);
+  errand_ = service_.make(*this, question_.request);
+  if (!errand_) reply(web_refusal(503));
+}
+
+void WebConnection::deliver(WebAnswer answer) {
+  if (state_ == State::kWaiting) reply(std::move(answer));
+}
+
+void WebConnection::refuse(int status) {
+  question_.keep_alive = false;
+  reply(web_refusal(status));
+}
+
+void WebConnection::refuse_unread(int status) {
+  question_ = {};
+  refuse(status);
+}
+
+std::string WebConnection::whole_text(WebAnswer answer) const {
+  add_headers(answer, service_.options().config.headers);
+  std::string text = answer_head(answer, question_.keep_alive, answer.body.size());
+  return question_.only_head ? text : text + answer.body;
+}
+
+void WebConnection::reply(WebAnswer answer) {
+  if (state_ == State::kClosed) return;
+  errand_.reset();
+  std::string text = whole_text(std::move(answer));
+  if (!service_.hold(text.size())) {
+    text = whole_text(web_refusal(503));
+    if (!service_.hold(text.size())) return close();
+  }
+  going_ = std::move(text);
+  gone_ = 0;
+  enter(State::kWriting, service_.options().deadlines.taking);
+  write_more();
+}
+
+void WebConnection::write_more() {
+  const std::size_t bytes = std::min(kTakenAtOnce, going_.size() - gone_);
+  stream_->write(boost::asio::buffer(going_.data() + gone_, bytes),
+                 [self = shared_from_this()](const WebError& error, std::size_t moved) {
+                   if (error || self->state_ != State::kWriting) return self->close();
+                   self->gone_ += moved;
+                   self->since_ = std::chrono::steady_clock::now();
+                   if (self->gone_ == self->going_.size()) return self->written();
+                   self->arm(self->service_.options().deadlines.taking);
+                   self->write_more();
+                 });
+}
+
+void WebConnection::written() {
+  if (state_ == State::kClosed) return;
+  service_.release(going_.size());
+  going_ = {};
+  if (!question_.keep_alive) return end();
+  const WebDeadlines& deadlines = service_.options().deadlines;
+  // The next request may have come behind this one.
+  if (came_.empty())
+    enter(State::kIdle, deadlines.idle);
+  else
+    enter(State::kReading, deadlines.request);
+  next_request();
+}
+
+void WebConnection::begin_stream(const WebFrame& last) {
+  WebAnswer head;
+  head.type = "text/event-stream";
+  question_.keep_alive = false;
+  if (question_.only_head) return reply(std::move(head));
+  if (!service_.has_room_for_stream()) return reply(web_refusal(503));
+  add_headers(head, service_.options().config.headers);
+  enter(State::kStreaming, service_.options().deadlines.taking);
+  send_now(std::make_shared<const std::string>(answer_head(head, false, std::nullopt)));
+  send(last);
+  watch_for_end();
+}
+
+void WebConnection::send(const WebFrame& frame) {
+  if (state_ != State::kStreaming) return;
+  if (sending_)
+    next_ = frame;
+  else
+    send_now(frame);
+}
+
+void WebConnection::send_comment() {
+  static const WebFrame kComment = std::make_shared<const std::string>(kEventComment);
+  if (!sending_) send(kComment);
+}
+
+void WebConnection::send_now(const WebFrame& frame) {
+  sending_ = frame;
+  arm(service_.options().deadlines.taking);
+  stream_->write(boost::asio::buffer(*frame),
+                 [self = shared_from_this(), frame](const WebError& error, std::size_t) {
+                   if (error || self->state_ == State::kClosed) return self->close();
+                   self->sending_.reset();
+                   self->deadline_.expires_at(std::chrono::steady_clock::time_point::max());
+                   if (self->next_) self->send_now(std::exchange(self->next_, nullptr));
+                 });
+}
+
+// A reader of events has nothing more to say; that it leaves is seen by reading.
+void WebConnection::watch_for_end() {
+  stream_->read(boost::asio::buffer(room_), [self = shared_from_this()](const WebError& error, std::size_t) {
+    if (error || self->state_ == State::kClosed) return self->close();
+    self->watch_for_end();
+  });
+}
+
+// An answer would be lost if the connection were closed while the reader still sends: the kernel then sends a
+// reset, at which the reader's own kernel drops what it has not read.
+void WebConnection::end() {
+  enter(State::kEnding, kEndingPatience);
+  stream_->end([self = shared_from_this()](const WebError&) {
+    if (self->state_ == State::kClosed) return;
+    WebError ignored;
+    self->stream_->socket().shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
+    self->discard();
+  });
+}
+
+void WebConnection::discard() {
+  stream_->socket().async_read_some(boost::asio::buffer(room_),
+                                    [self = shared_from_this()](const WebError& error, std::size_t) {
+                                      if (error) return self->close();
+                                      self->discard();
+                                    });
+}
+
+}  // namespace railbed

@@ -1,0 +1,315 @@
+#include "monitor/web_server.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "base/ip.h"
+#include "base/text.h"
+#include "host/socket.h"
+#include "monitor/web_connection.h"
+#include "monitor/web_tls.h"
+
+namespace railbed {
+namespace {
+
+using boost::asio::ip::tcp;
+
+constexpr std::size_t kPageThreads = 3;
+constexpr std::size_t kPasswordThreads = 1;  // guessing must not take the machine
+constexpr std::size_t kMostWaitingPasswords = 32;
+constexpr std::size_t kMostUntakenBytes = 64 << 20;  // of all answers that wait to be taken
+constexpr std::chrono::seconds kStuck{1};            // then such a one makes room
+constexpr std::size_t kFilesOfOthers = 128;          // that the process opens for anything else
+constexpr std::chrono::milliseconds kAcceptPause{100};
+
+struct WebPlace {
+  IpAddress address;
+  int port = 0;
+  bool all = false;  // no address was named
+};
+
+std::optional<WebPlace> parse_web_place(std::string_view listen) {
+  const auto colon = listen.rfind(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const auto port = parse_number<int>(listen.substr(colon + 1));
+  std::string_view name = listen.substr(0, colon);
+  if (!port || *port < 0 || *port > 65535) return std::nullopt;
+  if (name.empty()) return WebPlace{*IpAddress::parse("::"), *port, true};
+  const bool bracketed = name.starts_with('[') && name.ends_with(']');
+  if (bracketed) name = name.substr(1, name.size() - 2);
+  const auto address = IpAddress::parse(name == "localhost" ? "127.0.0.1" : name);
+  if (!address || bracketed == address->is_v4()) return std::nullopt;
+  return WebPlace{*address, *port, false};
+}
+
+bool is_loopback_address(const IpAddress& address) {
+  return address.is_v4() ? address.bytes()[12] == 127 : address == *IpAddress::parse("::1");
+}
+
+std::string host_and_port(const IpAddress& address, int port) {
+  return fmt::format(fmt::runtime(address.is_v4() ? "{}:{}" : "[{}]:{}"), address.to_text(), port);
+}
+
+// What the kernel would not open could not be accepted either.
+std::size_t readers_that_fit(std::size_t wanted) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
+  const std::size_t files = limit.rlim_cur;
+  return std::min(wanted, files > 2 * kFilesOfOthers ? files - kFilesOfOthers : files / 2);
+}
+
+WebAnswer made_by(const WebHandler& handler, const WebRequest& request) {
+  try {
+    return handler(request);
+  } catch (...) {  // its reader learns that it failed; nobody learns what of
+    return web_refusal(500);
+  }
+}
+
+bool is_stuck(const WebConnection& one, std::chrono::steady_clock::time_point now) {
+  return one.is_writing() && one.since() + kStuck < now;
+}
+
+class WebService final : public WebServer, public WebConnection::Service {
+ public:
+  WebService(WebOptions options, WebHandler handler, bool local, std::optional<WebTls> tls)
+      : options_(std::move(options)),
+        handler_(std::move(handler)),
+        local_(local),
+        tls_(std::move(tls)),
+        users_(options_.config.users),
+        most_readers_(readers_that_fit(options_.most_readers)),
+        loop_(1),
+        acceptor_(loop_),
+        pause_(loop_),
+        comments_(loop_) {}
+
+  ~WebService() override { hang_up(); }
+
+  Result<void> take_over(Fd listener, int family, std::string shown) {
+    WebError error;
+    acceptor_.assign(family == AF_INET ? tcp::v4() : tcp::v6(), listener.get(), error);
+    if (error) return fail(ErrorKind::kUnavailable, "cannot listen: " + error.message());
+    static_cast<void>(listener.release());
+    address_ = (tls_ ? "https://" : "http://") + std::move(shown);
+    return {};
+  }
+
+  std::string address() const override { return address_; }
+
+  void run(std::stop_token stop) override {
+    pages_.emplace(kPageThreads);
+    passwords_.emplace(kPasswordThreads);
+    boost::asio::post(loop_, [this] {
+      accept();
+      comment_later();
+    });
+    const std::stop_callback on_stop(stop, [this] {
+      boost::asio::post(loop_, [this] {
+        hang_up();
+        loop_.stop();
+      });
+    });
+    while (!loop_.stopped()) run_loop();
+    pages_.reset();
+    passwords_.reset();
+  }
+
+  void publish(std::string_view path, std::string message) override {
+    auto frame = std::make_shared<const std::string>(event_text(message));
+    boost::asio::post(loop_, [this, path = std::string(path), frame = std::move(frame)] {
+      latest_[path] = frame;
+      for (const auto& connection : connections_)
+        if (connection->reads_events() && connection->path() == path) connection->send(frame);
+    });
+  }
+
+  const WebOptions& options() const override { return options_; }
+  bool is_local() const override { return local_; }
+  WebUsers& users() override { return users_; }
+
+  std::shared_ptr<WebErrand> verify(WebConnection& asks, const WebCredentials& given) override {
+    if (passwords_->waiting() >= kMostWaitingPasswords) return nullptr;
+    return passwords_->add([this, asks = asks.weak_from_this(), given] {
+      const bool good = users_.verify(given);
+      boost::asio::post(loop_, [asks, good] {
+        if (const auto connection = asks.lock()) connection->verified(good);
+      });
+    });
+  }
+
+  std::shared_ptr<WebErrand> make(WebConnection& asks, const WebRequest& request) override {
+    return pages_->add([this, asks = asks.weak_from_this(), request] {
+      auto answer = std::make_shared<WebAnswer>(made_by(handler_, request));
+      boost::asio::post(loop_, [asks, answer = std::move(answer)] {
+        if (const auto connection = asks.lock()) connection->deliver(std::move(*answer));
+      });
+    });
+  }
+
+  WebFrame last_event(const std::string& path) const override {
+    const auto found = latest_.find(path);
+    return found == latest_.end() ? nullptr : found->second;
+  }
+
+  bool has_room_for_stream() const override {
+    const auto streams = std::count_if(connections_.begin(), connections_.end(),
+                                       [](const auto& connection) { return connection->reads_events(); });
+    return static_cast<std::size_t>(streams) < options_.most_streams;
+  }
+
+  bool hold(std::size_t bytes) override {
+    while (untaken_bytes_ + bytes > kMostUntakenBytes) {
+      const auto slowest = longest(
+          [now = std::chrono::steady_clock::now()](const WebConnection& one) { return is_stuck(one, now); });
+      if (!slowest) return false;
+      slowest->close();
+    }
+    untaken_bytes_ += bytes;
+    return true;
+  }
+  void release(std::size_t bytes) override { untaken_bytes_ -= bytes; }
+
+  void forget(WebConnection& closed) override { connections_.erase(closed.shared_from_this()); }
+
+ private:
+  // Asio tells errors by codes; what is left to throw is memory that ran out, and costs one reader.
+  void run_loop() {
+    try {
+      loop_.run();
+    } catch (const std::exception& problem) {
+      if (options_.note) options_.note(fmt::format("the web service goes on after: {}", problem.what()));
+    }
+  }
+
+  void accept() {
+    acceptor_.async_accept([this](const WebError& error, tcp::socket socket) {
+      if (error == boost::asio::error::operation_aborted) return;
+      if (!error || error == boost::asio::error::connection_aborted) accept();
+      if (!error) return admit(std::move(socket));
+      if (error == boost::asio::error::connection_aborted) return;
+      // No file is left to open, most likely: one reader less, and no hurry, or this would go round and
+      // round.
+      if (const auto waits = longest_waiting()) waits->close();
+      pause_.expires_after(kAcceptPause);
+      pause_.async_wait([this](const WebError& stopped) {
+        if (!stopped) accept();
+      });
+    });
+  }
+
+  // A newcomer takes the place of whoever has said, or taken, nothing for the longest.
+  void admit(tcp::socket socket) {
+    if (connections_.size() >= most_readers_) {
+      const auto waits = longest_waiting();
+      if (!waits) return;
+      waits->close();
+    }
+    WebError ignored;
+    socket.set_option(tcp::no_delay(true), ignored);
+    const auto connection = std::make_shared<WebConnection>(*this, std::move(socket),
+                                                            tls_ ? tls_->context(options_.note) : nullptr);
+    connections_.insert(connection);
+    connection->start();
+  }
+
+  template <class Wanted>
+  std::shared_ptr<WebConnection> longest(const Wanted& wanted) const {
+    std::shared_ptr<WebConnection> found;
+    for (const auto& connection : connections_)
+      if (wanted(*connection) && (!found || connection->since() < found->since())) found = connection;
+    return found;
+  }
+  std::shared_ptr<WebConnection> longest_waiting() const {
+    return longest([now = std::chrono::steady_clock::now()](const WebConnection& one) {
+      return one.can_go() || is_stuck(one, now);
+    });
+  }
+
+  void comment_later() {
+    comments_.expires_after(options_.comment_every);
+    comments_.async_wait([this](const WebError& stopped) {
+      if (stopped) return;
+      for (const auto& connection : connections_)
+        if (connection->reads_events()) connection->send_comment();
+      comment_later();
+    });
+  }
+
+  void hang_up() {
+    WebError ignored;
+    acceptor_.close(ignored);
+    pause_.cancel();
+    comments_.cancel();
+    while (!connections_.empty()) (*connections_.begin())->close();
+  }
+
+  const WebOptions options_;
+  const WebHandler handler_;
+  const bool local_;
+  std::optional<WebTls> tls_;
+  WebUsers users_;
+  const std::size_t most_readers_;
+  std::string address_;
+  boost::asio::io_context loop_;
+  tcp::acceptor acceptor_;
+  boost::asio::steady_timer pause_;
+  boost::asio::steady_timer comments_;
+  std::set<std::shared_ptr<WebConnection>> connections_;
+  std::map<std::string, WebFrame> latest_;  // of each stream
+  std::size_t untaken_bytes_ = 0;
+  std::optional<WebWorkers> pages_;
+  std::optional<WebWorkers> passwords_;
+};
+
+}  // namespace
+
+bool is_loopback(std::string_view listen) {
+  const auto place = parse_web_place(listen);
+  return place && is_loopback_address(place->address);
+}
+
+Result<std::unique_ptr<WebServer>> WebServer::open(WebOptions options, WebHandler handler) {
+  const auto place = parse_web_place(options.listen);
+  if (!place)
+    return fail(ErrorKind::kBadInput,
+                fmt::format("\"{}\" is no place to listen at: ADDRESS:PORT, [IPV6]:PORT or :PORT",
+                            printable(options.listen)));
+  std::optional<WebTls> tls;
+  if (!options.config.certificate.empty()) {
+    auto opened = WebTls::open(options.config);
+    if (!opened) return fail(opened.error());
+    tls = std::move(*opened);
+  }
+  IpAddress address = place->address;
+  Fd listener = listening_socket(socket_address(address, place->port), kBacklog);
+  if (!listener && place->all && errno == EAFNOSUPPORT) {  // a kernel without IPv6
+    address = *IpAddress::parse("0.0.0.0");
+    listener = listening_socket(socket_address(address, place->port), kBacklog);
+  }
+  if (!listener)
+    return fail(
+        ErrorKind::kUnavailable,
+        fmt::format("cannot listen on {}: {}", host_and_port(address, place->port), std::strerror(errno)));
+  std::string shown = host_and_port(address, port_of(listener.get()));
+  auto service = std::make_unique<WebService>(std::move(options), std::move(handler),
+                                              is_loopback_address(address), std::move(tls));
+  if (auto taken =
+          service->take_over(std::move(listener), address.is_v4() ? AF_INET : AF_INET6, std::move(shown));
+      !taken)
+    return fail(taken.error());
+  return {std::move(service)};
+}
+
+}  // namespace railbed

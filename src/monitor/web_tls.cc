@@ -1,0 +1,141 @@
+#include "monitor/web_tls.h"
+
+#include <fmt/format.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <sys/stat.h>
+
+#include <boost/asio/buffer.hpp>
+#include <cerrno>
+#include <cstring>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/wipe.h"
+
+namespace railbed {
+namespace {
+
+namespace ssl = boost::asio::ssl;
+
+constexpr std::size_t kPemBytes = 1 << 20;
+
+tl::unexpected<Error> unusable(const std::string& path, std::string_view why) {
+  return fail(ErrorKind::kBadInput, fmt::format("{}: {}", path, why));
+}
+
+// What OpenSSL says of its last failure, in its own words.
+std::string tls_reason(const boost::system::error_code& error) {
+  const char* reason = ERR_reason_error_string(static_cast<unsigned>(error.value()));
+  ERR_clear_error();
+  return reason != nullptr ? reason : error.message();
+}
+
+// Changes when a file is written or replaced, also by a link that leads elsewhere.
+std::string stamp_of(const WebConfig& config) {
+  std::string stamp;
+  for (const std::string& path : {config.certificate, config.key, config.client_authority}) {
+    struct stat status = {};
+    if (path.empty() || stat(path.c_str(), &status) != 0)
+      stamp += "- ";
+    else
+      stamp += fmt::format("{}:{}:{}:{}.{}:{}.{} ", status.st_dev, status.st_ino, status.st_size,
+                           status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec,
+                           status.st_ctim.tv_nsec);
+  }
+  return stamp;
+}
+
+Result<void> keeps_to_itself(const std::string& key) {
+  struct stat status = {};
+  if (stat(key.c_str(), &status) != 0) return unusable(key, std::strerror(errno));
+  if ((status.st_mode & S_IROTH) != 0)
+    return unusable(key, fmt::format("everyone on this machine can read this key: chmod o-rwx '{}'", key));
+  return {};
+}
+
+Result<void> use_certificate(ssl::context& context, const std::string& path) {
+  auto text = read_file(path, kPemBytes);
+  if (!text) return fail(text.error());
+  boost::system::error_code error;
+  context.use_certificate_chain(boost::asio::buffer(*text), error);
+  if (error) return unusable(path, "no certificate in PEM: " + tls_reason(error));
+  return {};
+}
+
+Result<void> use_key(ssl::context& context, const std::string& path) {
+  if (auto kept = keeps_to_itself(path); !kept) return kept;
+  auto text = read_file(path, kPemBytes);
+  if (!text) return fail(text.error());
+  boost::system::error_code error;
+  // Without an answer of ours OpenSSL would ask the terminal for a passphrase.
+  context.set_password_callback([](std::size_t, auto) { return std::string(); }, error);
+  context.use_private_key(boost::asio::buffer(*text), ssl::context::pem, error);
+  wipe(*text);
+  if (error) return unusable(path, "no key in PEM without a passphrase: " + tls_reason(error));
+  return {};
+}
+
+Result<void> use_authority(ssl::context& context, const std::string& path) {
+  auto text = read_file(path, kPemBytes);
+  if (!text) return fail(text.error());
+  boost::system::error_code error;
+  context.add_certificate_authority(boost::asio::buffer(*text), error);
+  if (error) return unusable(path, "no certificates in PEM: " + tls_reason(error));
+  context.set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert, error);
+  return {};
+}
+
+Result<TlsContext> tls_context(const WebConfig& config) {
+  // openssl.cnf is the machine's: one that asks for a provider or an engine would have us load libraries that
+  // fit another OpenSSL than the one in this program.
+  OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
+  ERR_clear_error();
+  TlsContext context;
+  try {  // the only way in which Asio makes one
+    context = std::make_shared<ssl::context>(ssl::context::tls_server);
+  } catch (const std::exception& problem) {
+    return fail(ErrorKind::kInternal, fmt::format("TLS: {}", problem.what()));
+  }
+  SSL_CTX* const native = context->native_handle();
+  SSL_CTX_set_min_proto_version(native, config.only_tls13 ? TLS1_3_VERSION : TLS1_2_VERSION);
+  SSL_CTX_set_options(native,
+                      SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+  SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS);
+  constexpr unsigned char kSession[] = "railbed";  // a session is taken up again by its own service only
+  SSL_CTX_set_session_id_context(native, kSession, sizeof kSession - 1);
+  if (auto used = use_key(*context, config.key); !used) return fail(used.error());
+  if (auto used = use_certificate(*context, config.certificate); !used) return fail(used.error());
+  if (SSL_CTX_check_private_key(native) != 1) {
+    ERR_clear_error();
+    return unusable(config.key, fmt::format("this is not the key of {}", config.certificate));
+  }
+  if (config.client_authority.empty()) return context;
+  if (auto used = use_authority(*context, config.client_authority); !used) return fail(used.error());
+  return context;
+}
+
+}  // namespace
+
+Result<WebTls> WebTls::open(const WebConfig& config) {
+  WebTls tls(config);
+  tls.stamp_ = stamp_of(config);
+  auto context = tls_context(config);
+  if (!context) return fail(context.error());
+  tls.context_ = std::move(*context);
+  return tls;
+}
+
+TlsContext WebTls::context(const std::function<void(std::string_view)>& note) {
+  std::string stamp = stamp_of(config_);
+  if (stamp == stamp_) return context_;
+  stamp_ = std::move(stamp);
+  if (auto fresh = tls_context(config_))
+    context_ = std::move(*fresh);
+  else if (note)
+    note(fresh.error().text + "; the certificate from before stays in use");
+  return context_;
+}
+
+}  // namespace railbed

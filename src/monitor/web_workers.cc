@@ -1,0 +1,48 @@
+#include "monitor/web_workers.h"
+
+#include <utility>
+
+namespace railbed {
+
+WebWorkers::WebWorkers(std::size_t threads) {
+  for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { serve(); });
+}
+
+WebWorkers::~WebWorkers() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+std::shared_ptr<WebErrand> WebWorkers::add(std::function<void()> work) {
+  auto errand = std::make_shared<WebErrand>();
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back({errand, std::move(work)});
+  }
+  changed_.notify_one();
+  return errand;
+}
+
+std::size_t WebWorkers::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return jobs_.size();
+}
+
+void WebWorkers::serve() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return over_ || !jobs_.empty(); });
+    if (over_) return;
+    const Job job = std::exchange(jobs_.front(), {});
+    jobs_.pop_front();
+    lock.unlock();
+    if (job.errand->take()) job.work();
+    lock.lock();
+  }
+}
+
+}  // namespace railbed

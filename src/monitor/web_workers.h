@@ -1,0 +1,48 @@
+// A few threads that do, beside the service's own, what takes time.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace railbed {
+
+// One piece of work: whoever takes it first, the thread that does it or the one that gives it up, has it.
+class WebErrand {
+ public:
+  bool take() { return !taken_.exchange(true); }
+
+ private:
+  std::atomic<bool> taken_{false};
+};
+
+class WebWorkers {
+ public:
+  explicit WebWorkers(std::size_t threads);
+  ~WebWorkers();  // waits for what is being done, and does no more
+
+  // `work` must not throw.
+  std::shared_ptr<WebErrand> add(std::function<void()> work);
+  std::size_t waiting() const;
+
+ private:
+  struct Job {
+    std::shared_ptr<WebErrand> errand;
+    std::function<void()> work;
+  };
+  void serve();
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Job> jobs_;
+  bool over_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace railbed
