@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <map>
 
 #include "base/fd.h"
 #include "host/calls.h"
@@ -35,13 +36,8 @@ class FolderHost : public Host {
 
   Reading<std::string> read(std::string_view path, std::size_t limit) override {
     const std::string from(path);
-    // O_NONBLOCK: a FIFO in the way must not hold us up.
-    const Fd fd = open_inside(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    const Fd fd = open_file(path);
     if (!fd) return {miss_of(errno), from};
-    struct stat status = {};
-    if (fstat(fd.get(), &status) != 0) return {miss_of(errno), from};
-    if (S_ISDIR(status.st_mode)) return {miss_of(EISDIR), from};
-    if (!S_ISREG(status.st_mode)) return {miss_of(EINVAL), from};
     std::string content;
     std::array<char, 4096> piece;
     while (content.size() < limit) {
@@ -89,6 +85,19 @@ class FolderHost : public Host {
     return {Miss{Missing::kAbsent, "a folder has no system to ask"}, std::string(name)};
   }
 
+ protected:
+  // A regular file; without one errno says why.
+  Fd open_file(std::string_view path) const {
+    // O_NONBLOCK: a FIFO in the way must not hold us up.
+    Fd fd = open_inside(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    struct stat status = {};
+    if (!fd || fstat(fd.get(), &status) != 0) return Fd();
+    if (S_ISREG(status.st_mode)) return fd;
+    fd.reset();
+    errno = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+    return Fd();
+  }
+
  private:
   // openat2 (Linux 5.6) makes the kernel itself keep every link inside the root.
   Fd open_inside(std::string_view path, int flags) const {
@@ -105,13 +114,61 @@ class FolderHost : public Host {
   bool live_;
 };
 
-}  // namespace
+// A file of sysfs is made anew by each read from its beginning, so opening it again is four fifths of the
+// work. What a folder holds is asked once, but for those in which devices come and go.
+class FolderKeptOpen final : public FolderHost {
+ public:
+  using FolderHost::FolderHost;
 
-Result<std::unique_ptr<Host>> open_folder(const std::string& root) {
+  Reading<std::string> read(std::string_view path, std::size_t limit) override {
+    auto found = files_.find(path);
+    if (found == files_.end()) {
+      Fd fd = files_.size() < kMostFiles ? open_file(path) : Fd();
+      if (!fd) return FolderHost::read(path, limit);
+      found = files_.emplace(path, std::move(fd)).first;
+    }
+    std::array<char, 4096> page;
+    const ssize_t got = pread(found->second.get(), page.data(), page.size(), 0);
+    const bool is_whole = got >= 0 && static_cast<std::size_t>(got) < std::min(page.size(), limit);
+    if (is_whole) return {std::string(page.data(), static_cast<std::size_t>(got)), std::string(path)};
+    files_.erase(found);  // its device has gone, or it is no file of sysfs
+    return FolderHost::read(path, limit);
+  }
+
+  Reading<std::vector<std::string>> list(std::string_view path) override {
+    if (path.starts_with("/sys/class/") && std::ranges::count(path, '/') == 3) return FolderHost::list(path);
+    auto found = folders_.find(path);
+    if (found == folders_.end()) found = folders_.emplace(path, FolderHost::list(path)).first;
+    return found->second;
+  }
+
+  Reading<std::string> resolve(std::string_view path) override {
+    auto found = links_.find(path);
+    if (found == links_.end()) found = links_.emplace(path, FolderHost::resolve(path)).first;
+    return found->second;
+  }
+
+ private:
+  static constexpr std::size_t kMostFiles = 8192;
+  std::map<std::string, Fd, std::less<>> files_;
+  std::map<std::string, Reading<std::vector<std::string>>, std::less<>> folders_;
+  std::map<std::string, Reading<std::string>, std::less<>> links_;
+};
+
+template <class Folder>
+Result<std::unique_ptr<Host>> open_as(const std::string& root) {
   Fd fd(open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!fd) return fail(ErrorKind::kUnavailable, root + ": " + miss_of(errno).why);
   const bool live = target_of(fd) == "/";
-  return std::make_unique<FolderHost>(std::move(fd), live);
+  return std::make_unique<Folder>(std::move(fd), live);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Host>> open_folder(const std::string& root) { return open_as<FolderHost>(root); }
+
+Result<std::unique_ptr<Host>> open_folder_kept(const std::string& root) {
+  return open_as<FolderKeptOpen>(root);
 }
 
 std::unique_ptr<Host> open_this_machine() { return std::make_unique<FolderHost>(Fd(), true); }

@@ -91,6 +91,9 @@ struct WatchedNode {
   NodeWatch::Listener listener;
   Hear note;
   std::unique_ptr<Host> host;
+  // Of the collector of counts alone: its files stay open until the next look.
+  std::unique_ptr<Host> counting = {};
+  std::shared_ptr<const NodeLook> counting_since = {};
   std::mutex mutex;
   std::shared_ptr<const NodeLook> look = {};
   bool look_failed = false;
@@ -170,10 +173,20 @@ bool is_new(WatchedNode& shared, const Counts& counts, const Rdma& known) {
   return true;
 }
 
+// None: the captured machine is a file.
+std::unique_ptr<Host> open_for_counting(const WatchOptions& options) {
+  auto folder = open_folder_kept(options.root.empty() ? "/" : options.root);
+  return folder ? without_devices(std::move(*folder), options.left_alone) : nullptr;
+}
+
 Result<void> count(WatchedNode& shared) {
   const auto look = shared.get(shared.look);
   if (!look) return fail(ErrorKind::kUnavailable, "the machine has not been looked at yet");
-  Counts found = collect_counts(*shared.host, look->facts.rdma);
+  if (shared.counting_since != look) {
+    shared.counting = open_for_counting(shared.options);
+    shared.counting_since = look;
+  }
+  Counts found = collect_counts(shared.counting ? *shared.counting : *shared.host, look->facts.rdma);
   const bool changed = is_new(shared, found, look->facts.rdma);
   shared.put(shared.counts, std::move(found));
   if (changed) shared.get(shared.want_look)();
