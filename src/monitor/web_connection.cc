@@ -63,8 +63,7 @@ void WebConnection::close() {
   deadline_.cancel();
   WebError ignored;
   stream_->socket().close(ignored);
-  if (!going_.empty()) service_.release(going_.size());
-  going_.clear();
+  let_go();
   service_.forget(*this);
 }
 
@@ -163,10 +162,14 @@ void WebConnection::write_more() {
                  });
 }
 
+void WebConnection::let_go() {
+  service_.release(going_.size());
+  std::string().swap(going_);  // an assignment would keep the memory
+}
+
 void WebConnection::written() {
   if (state_ == State::kClosed) return;
-  service_.release(going_.size());
-  going_ = {};
+  let_go();
   if (!question_.keep_alive) return end();
   const WebDeadlines& deadlines = service_.options().deadlines;
   // The next request may have come behind this one.

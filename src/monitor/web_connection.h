@@ -73,6 +73,7 @@ class WebConnection : public std::enable_shared_from_this<WebConnection> {
   std::string whole_text(WebAnswer answer) const;
   void write_more();
   void written();
+  void let_go();  // of the answer
   void begin_stream(const WebFrame& last);
   void send_now(const WebFrame& frame);
   void watch_for_end();
