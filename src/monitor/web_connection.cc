@@ -63,7 +63,8 @@ void WebConnection::close() {
   deadline_.cancel();
   WebError ignored;
   stream_->socket().close(ignored);
-  let_go();
+  // What is going goes with the connection: a write may still look at it before it learns that it is over.
+  service_.release(std::exchange(held_, 0));
   service_.forget(*this);
 }
 
@@ -145,6 +146,7 @@ void WebConnection::reply(WebAnswer answer) {
   }
   going_ = std::move(text);
   gone_ = 0;
+  held_ = going_.size();
   enter(State::kWriting, service_.options().deadlines.taking);
   write_more();
 }
@@ -162,14 +164,10 @@ void WebConnection::write_more() {
                  });
 }
 
-void WebConnection::let_go() {
-  service_.release(going_.size());
-  std::string().swap(going_);  // an assignment would keep the memory
-}
-
 void WebConnection::written() {
   if (state_ == State::kClosed) return;
-  let_go();
+  service_.release(std::exchange(held_, 0));
+  std::string().swap(going_);  // an assignment would keep the memory
   if (!question_.keep_alive) return end();
   const WebDeadlines& deadlines = service_.options().deadlines;
   // The next request may have come behind this one.
