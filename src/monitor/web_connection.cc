@@ -63,8 +63,8 @@ void WebConnection::close() {
   deadline_.cancel();
   WebError ignored;
   stream_->socket().close(ignored);
-  if (!going_.empty()) service_.release(going_.size());
-  going_.clear();
+  // What is going goes with the connection: a write may still look at it before it learns that it is over.
+  service_.release(std::exchange(held_, 0));
   service_.forget(*this);
 }
 
@@ -146,6 +146,7 @@ void WebConnection::reply(WebAnswer answer) {
   }
   going_ = std::move(text);
   gone_ = 0;
+  held_ = going_.size();
   enter(State::kWriting, service_.options().deadlines.taking);
   write_more();
 }
@@ -165,8 +166,8 @@ void WebConnection::write_more() {
 
 void WebConnection::written() {
   if (state_ == State::kClosed) return;
-  service_.release(going_.size());
-  going_ = {};
+  service_.release(std::exchange(held_, 0));
+  std::string().swap(going_);  // an assignment would keep the memory
   if (!question_.keep_alive) return end();
   const WebDeadlines& deadlines = service_.options().deadlines;
   // The next request may have come behind this one.

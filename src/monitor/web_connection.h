@@ -83,15 +83,16 @@ class WebConnection : public std::enable_shared_from_this<WebConnection> {
   std::unique_ptr<WebStream> stream_;
   boost::asio::steady_timer deadline_;
   State state_ = State::kReading;
-  std::chrono::steady_clock::time_point
-      since_;         // when it came to this state, or was last seen to take something
-  std::string came_;  // and is not yet understood
+  // When it came to this state, or was last seen to take something.
+  std::chrono::steady_clock::time_point since_;
+  std::string came_;                          // and is not yet understood
   std::array<char, kMostRequestBytes> room_;  // where bytes arrive
   WebQuestion question_;
   std::shared_ptr<WebErrand> errand_;  // in kWaiting
   std::string going_;                  // in kWriting
   std::size_t gone_ = 0;
-  WebFrame sending_;  // in kStreaming
+  std::size_t held_ = 0;  // bytes that the service counts
+  WebFrame sending_;      // in kStreaming
   WebFrame next_;
 };
 

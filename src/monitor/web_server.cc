@@ -143,7 +143,8 @@ class WebService final : public WebServer, public WebConnection::Service {
     if (passwords_->waiting() >= kMostWaitingPasswords) return nullptr;
     return passwords_->add([this, asks = asks.weak_from_this(), given] {
       const bool good = users_.verify(given);
-      boost::asio::post(loop_, [asks, good] {
+      boost::asio::post(loop_, [this, asks, good] {
+        passwords_->delivered();
         if (const auto connection = asks.lock()) connection->verified(good);
       });
     });
@@ -152,7 +153,8 @@ class WebService final : public WebServer, public WebConnection::Service {
   std::shared_ptr<WebErrand> make(WebConnection& asks, const WebRequest& request) override {
     return pages_->add([this, asks = asks.weak_from_this(), request] {
       auto answer = std::make_shared<WebAnswer>(made_by(handler_, request));
-      boost::asio::post(loop_, [asks, answer = std::move(answer)] {
+      boost::asio::post(loop_, [this, asks, answer = std::move(answer)] {
+        pages_->delivered();
         if (const auto connection = asks.lock()) connection->deliver(std::move(*answer));
       });
     });

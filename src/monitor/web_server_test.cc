@@ -469,6 +469,22 @@ TEST(WebServer, LetsInWhoKnowsThePassword) {
   EXPECT_TRUE(stream.hear_until("data: first\n\n"));
 }
 
+TEST(WebServer, KeepsNoScrapeWaitingWhilePasswordsAreGuessed) {
+  // "secret" with as much work as htpasswd's manual advises.
+  RunningService service(
+      {.config = {.users = {{"alice", "$2b$10$IjlYkt60G9W9YmApj/F8JeKjS6UuZ0UC2QGHEIcgtusckt2WGBvO2"}}}});
+  EXPECT_THAT(service.get("/x", basic("alice:secret")), HasSubstr("/x|"));
+  std::vector<WebClient> guessing;
+  for (int i = 0; i < 100; ++i) {
+    guessing.push_back(service.reader());
+    guessing.back().get("/x", basic("alice:" + std::to_string(i)));
+  }
+  EXPECT_THAT(service.get("/x", basic("alice:secret")), HasSubstr("/x|"));
+  for (std::size_t i : {std::size_t{0}, guessing.size() - 1})
+    EXPECT_THAT(guessing[i].hear_answer(),
+                testing::AnyOf(StartsWith("HTTP/1.1 401 "), StartsWith("HTTP/1.1 503 ")));
+}
+
 // A folder with certificates that the openssl program makes.
 class WebServerTls : public testing::Test {
  protected:

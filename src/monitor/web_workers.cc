@@ -4,7 +4,7 @@
 
 namespace railbed {
 
-WebWorkers::WebWorkers(std::size_t threads) {
+WebWorkers::WebWorkers(std::size_t threads) : most_undelivered_(2 * threads) {
   for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { serve(); });
 }
 
@@ -32,15 +32,25 @@ std::size_t WebWorkers::waiting() const {
   return jobs_.size();
 }
 
+void WebWorkers::delivered() {
+  {
+    const std::lock_guard lock(mutex_);
+    --undelivered_;
+  }
+  changed_.notify_one();
+}
+
 void WebWorkers::serve() {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return over_ || !jobs_.empty(); });
+    changed_.wait(lock, [this] { return over_ || (!jobs_.empty() && undelivered_ < most_undelivered_); });
     if (over_) return;
     const Job job = std::exchange(jobs_.front(), {});
     jobs_.pop_front();
+    if (!job.errand->take()) continue;
+    ++undelivered_;
     lock.unlock();
-    if (job.errand->take()) job.work();
+    job.work();
     lock.lock();
   }
 }

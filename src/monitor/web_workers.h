@@ -27,8 +27,10 @@ class WebWorkers {
   explicit WebWorkers(std::size_t threads);
   ~WebWorkers();  // waits for what is being done, and does no more
 
-  // `work` must not throw.
+  // What comes out of `work` is to be taken, which delivered() tells: as long as too much is not, no more is
+  // begun, or it would fill the memory.
   std::shared_ptr<WebErrand> add(std::function<void()> work);
+  void delivered();
   std::size_t waiting() const;
 
  private:
@@ -38,9 +40,11 @@ class WebWorkers {
   };
   void serve();
 
+  const std::size_t most_undelivered_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Job> jobs_;
+  std::size_t undelivered_ = 0;
   bool over_ = false;
   std::vector<std::thread> threads_;
 };
