@@ -117,9 +117,9 @@ void EventDesk::restore() {
   since_ = watch_.since();
   restored_ = true;
   if (webhook_ == nullptr) return;
-  // What waited, and what is there: the receiver may have been away when it was told, or is another now.
-  if (state) webhook_->send(std::move(state->unsent));
+  // What is there, since the receiver may be another now; and what waited, which says more.
   for (const NodeEvent& event : watch_.present(now_unix())) webhook_->send(alerts_of(event));
+  if (state) webhook_->send(std::move(state->unsent));
 }
 
 void EventDesk::look(const Verdict& verdict, const Facts& facts, double now) {
@@ -136,7 +136,7 @@ void EventDesk::take(std::vector<NodeEvent> events, double now) {
   write_waiting();
   keep_state(now, !events.empty());
   const std::lock_guard lock(mutex_);
-  counts_.events += events.size();
+  for (const NodeEvent& event : events) ++counts_.events[event.kind];
   counts_.unwritten = waiting_.size();
   since_ = watch_.since();
   for (NodeEvent& event : events) recent_.push_back(std::move(event));

@@ -35,10 +35,10 @@ struct EventDeskOptions {
 };
 
 struct EventCounts {
-  std::uint64_t events = 0;           // since the process began
-  std::uint64_t unwritten = 0;        // wait for room on the disk
-  std::uint64_t lost = 0;             // waited for too long
-  std::uint64_t journal_refused = 0;  // journald did not take
+  std::map<EventKind, std::uint64_t> events = {};  // since the process began
+  std::uint64_t unwritten = 0;                     // wait for room on the disk
+  std::uint64_t lost = 0;                          // waited for too long
+  std::uint64_t journal_refused = 0;               // journald did not take
   WebhookCounts webhook;
 };
 

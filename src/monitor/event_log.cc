@@ -177,9 +177,9 @@ Result<LoggedEvents> read_events(const std::string& folder, double since, std::s
     if (errno == ENOENT)
       return fail(
           ErrorKind::kUnavailable,
-          fmt::format("no monitor has written to {}: `railbed monitor` does, and --state names another "
-                      "folder",
-                      folder));
+          fmt::format("no monitor has written to {}: `railbed monitor` does; --state names another folder, "
+                      "and root's, {}, is for root alone",
+                      folder, kRootsFolder));
     return cannot("read", name_of(folder, 0));
   }
   // The newest first, for that one may become the next while it is read: its events are then seen twice,

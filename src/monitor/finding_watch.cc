@@ -49,11 +49,14 @@ bool same_thing(std::string_view mine, std::string_view theirs) {
 
 bool is_time(double unix_seconds) { return unix_seconds >= 0 && unix_seconds < kLatest; }
 
-bool is_sound(const TrackedFinding& one) {
+bool is_past(double moment, double age) { return moment >= 0 && moment <= age; }
+
+bool is_sound(const TrackedFinding& one, double age) {
   return !one.rule.empty() && is_time(one.since) && one.turns.size() <= kFlapChanges &&
-         std::ranges::all_of(one.turns, is_time) && is_time(one.seen) && one.unknown_looks >= 0 &&
-         one.unknown_looks <= kPatientLooks && one.message.size() <= kLongestMessage &&
-         one.remedy.size() <= kLongestMessage && one.subject.size() <= kLongestSubject;
+         std::ranges::all_of(one.turns, [&](double turn) { return is_past(turn, age); }) &&
+         is_past(one.seen, age) && one.unknown_looks >= 0 && one.unknown_looks <= kPatientLooks &&
+         one.message.size() <= kLongestMessage && one.remedy.size() <= kLongestMessage &&
+         one.subject.size() <= kLongestSubject;
 }
 
 }  // namespace
@@ -79,10 +82,11 @@ Result<FindingWatch> FindingWatch::go_on(std::string node, WatchState state) {
   watch.age_ = state.age;
   watch.facts_ = std::move(state.facts);
   watch.changes_ = std::move(state.changes);
-  if (!std::ranges::all_of(watch.changes_, [](const FactChange& one) { return is_time(one.age); }))
+  if (!std::ranges::all_of(watch.changes_,
+                           [&](const FactChange& one) { return is_past(one.age, state.age); }))
     return refuse("its times are none");
   for (TrackedFinding& one : state.findings) {
-    if (!is_sound(one)) return refuse("a finding in it is none");
+    if (!is_sound(one, state.age)) return refuse("a finding in it is none");
     const FindingKey key{one.rule, one.node, one.subject};
     watch.tracked_.insert_or_assign(key, std::move(one));
   }
@@ -97,6 +101,7 @@ WatchState FindingWatch::state() const {
 
 // Moves the clock on, and tells of the gap where this is the first look since the watch was started.
 void FindingWatch::begin(const Facts* facts, double now) {
+  now = std::clamp(now, 0.0, kLatest - 1);
   now_ = now;
   events_.clear();
   const double gap = last_look_ > 0 ? std::max(now - last_look_, 0.0) : 0;
@@ -123,9 +128,9 @@ void FindingWatch::begin(const Facts* facts, double now) {
   if (rebooted) changes_.push_back({{now}, age_, "the node was booted", "", "", {}});
 }
 
-void FindingWatch::take_facts(const Facts& facts, double now) {
+void FindingWatch::take_facts(const Facts& facts) {
   for (FactChange& change : take_changes(facts_, compared_facts(facts))) {
-    change.time = {now};
+    change.time = {now_};
     change.age = age_;
     const auto lately = std::ranges::count_if(changes_, [&](const FactChange& one) {
       return one.what == change.what && age_ - one.age < kShortlyBefore;
@@ -149,7 +154,7 @@ void FindingWatch::take_facts(const Facts& facts, double now) {
 
 std::vector<NodeEvent> FindingWatch::look(const Findings& findings, const Facts& facts, double now) {
   begin(&facts, now);
-  take_facts(facts, now);
+  take_facts(facts);
   std::map<FindingKey, Sight> sights;
   for (const Finding& finding : findings) {
     if (severity(finding.status) > severity(Status::kUnknown)) continue;

@@ -127,7 +127,7 @@ class FindingWatch {
  private:
   struct Sight;
   void begin(const Facts* facts, double now);
-  void take_facts(const Facts& facts, double now);
+  void take_facts(const Facts& facts);
   void see(const FindingKey& key, const Sight& sight);
   bool make_room();
   void see_red(TrackedFinding& one, const Sight& sight);

@@ -314,6 +314,8 @@ TEST_F(FindingWatchTest, AStateOfAnotherNodeOrOfNonsenseIsRefused) {
   EXPECT_TRUE(refused([](WatchState& state) { state.age = 1e300; }));
   EXPECT_TRUE(refused([](WatchState& state) { state.findings[0].since = 1e300; }));
   EXPECT_TRUE(refused([](WatchState& state) { state.findings[0].turns.assign(1000, 1); }));
+  EXPECT_TRUE(refused([](WatchState& state) { state.findings[0].turns = {5000}; })) << "in the future";
+  EXPECT_TRUE(refused([](WatchState& state) { state.findings[0].seen = 5000; }));
   EXPECT_TRUE(refused([](WatchState& state) { state.findings[0].rule.clear(); }));
   EXPECT_TRUE(refused([](WatchState& state) { state.findings.resize(100'000, state.findings[0]); }));
   EXPECT_TRUE(refused([](WatchState& state) { state.changes.resize(1000); }));
