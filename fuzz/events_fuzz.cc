@@ -3,7 +3,7 @@
 // an event or is passed over, and what is an event is printed and told.
 //
 // Rooms: monitor facts verify
-// Seeds: tests/machines
+// Seeds: tests/sessions/events
 #include <cstdint>
 #include <utility>
 
