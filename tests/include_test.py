@@ -19,6 +19,7 @@ THIRD_PARTY = {
     r"sqlite3": [r"store/store(_test)?\.cc"],
     r"infiniband/": [r"host/verbs[a-z_]*\.cc", r"bench/verbs/verbs[a-z_]*\.h"],
     r"tl/expected": [r"base/result\.h"],
+    r"curl/": [r"host/curl\.h"],
     r"boost/": [r"monitor/web_[a-z_]+\.(cc|h)"],
     r"openssl/": [r"monitor/web_[a-z_]+\.(cc|h)"],
     r"crypt\.h": [r"monitor/web_[a-z_]+\.cc"],

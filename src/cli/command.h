@@ -34,6 +34,7 @@ Action declare_check(CLI::App& app);
 Action declare_compare(CLI::App& app);
 Action declare_completion(CLI::App& app);
 Action declare_console(CLI::App& app);
+Action declare_events(CLI::App& app);
 Action declare_explain(CLI::App& app);
 Action declare_fabric(CLI::App& app);
 Action declare_facts(CLI::App& app);
