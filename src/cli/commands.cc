@@ -32,6 +32,7 @@ constexpr Command kCommands[] = {
     {"autoinstall", "what the installer of a bare machine reads", declare_autoinstall},
     {"facts", "what this machine is: everything the rules know, as text or JSON", declare_facts},
     {"fabric", "an InfiniBand subnet: its cables against a plan, its errors, its manager", declare_fabric},
+    {"monitor", "nodes that are watched: Prometheus' and Grafana's files for them", declare_monitor},
     {"capture", "pack what railbed reads of this machine into one file", declare_capture},
     {"rules", "list every rule that verify applies", declare_rules},
     {"explain", "what a rule or an Xid means, and what to do", declare_explain},
