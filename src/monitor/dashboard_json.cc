@@ -1,5 +1,7 @@
 #include "monitor/dashboard_json.h"
 
+#include <algorithm>
+
 #include "base/json.h"
 
 namespace railbed {

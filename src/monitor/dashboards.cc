@@ -601,7 +601,7 @@ std::vector<DashboardPanel> gpu_panels() {
                     "ceiling"}}},
       {.title = "Xid since the boot",
        .description =
-           "What the driver told in the kernel's log, by number: railbed explain 79 says what it means.",
+           "What the driver told in the kernel's log, by number: railbed explain xid 79 says what it means.",
        .unit = "short",
        .queries = {{fmt::format("sum by (node, pci_bus_id, xid) ({})",
                                 series("railbed_xid_total", kChosenNodes)),
