@@ -31,10 +31,10 @@ DashboardPanel heading(std::string title) { return {.kind = PanelKind::kHeading,
 
 // The cluster.
 
-// A rail is known by its device and port; interfaces have the same rail by another label.
-std::string by_rail(const std::string& what, std::string_view of, std::string_view labels = "rail") {
-  return fmt::format("{} * on (instance, device, port) group_left ({}) {}", what, labels,
-                     series("railbed_rail_info", of));
+// What a port counts, once for each rail on it: with VLANs there may be several.
+std::string by_rail(const std::string& what, std::string_view of) {
+  return fmt::format("{} * on (instance, device, port) group_left () {}", series("railbed_rail_info", of),
+                     what);
 }
 
 std::vector<DashboardPanel> fleet_numbers() {

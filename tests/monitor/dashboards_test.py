@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Grafana's dashboards that `railbed monitor files` writes: their structure is what Grafana reads, and every query of every
 panel and variable finds data in a real Prometheus. It runs by the files of the same command, with its alerts, and scrapes two
-nodes: healthy.prom and faulty.prom beside this file, as exporters would show them, with counters that move.
+nodes: healthy.prom and faulty.prom beside this file, as exporters would show them, with counters that move and two rails on one
+port.
 """
 import contextlib
 import http.server
@@ -193,7 +194,7 @@ def check_variables(board, prometheus):
         query = variable["query"]["query"]
         selector, label = re.fullmatch(r"label_values\((.*), (\w+)\)", query).groups()
         values = prometheus.ask(f"label/{label}/values", **{"match[]": chosen(selector)})
-        expected = {"cluster": ["pair"], "node": ["gpu01", "gpu02"], "rail": ["rail0", "rail1"]}[variable["name"]]
+        expected = {"cluster": ["pair"], "node": ["gpu01", "gpu02"], "rail": ["rail0", "rail1", "rail2"]}[variable["name"]]
         assert values == expected, (query, values)
 
 
