@@ -44,6 +44,7 @@ Action declare_hostkeys(CLI::App& app);
 Action declare_identify(CLI::App& app);
 Action declare_init(CLI::App& app);
 Action declare_launch(CLI::App& app);
+Action declare_monitor(CLI::App& app);
 Action declare_nccl(CLI::App& app);
 Action declare_plan(CLI::App& app);
 Action declare_power(CLI::App& app);
@@ -56,7 +57,6 @@ Action declare_runs(CLI::App& app);
 Action declare_sel(CLI::App& app);
 Action declare_sensors(CLI::App& app);
 Action declare_verify(CLI::App& app);
-Action declare_monitor(CLI::App& app);
 
 // All commands, in the order `railbed --help` lists them (cli/commands.cc).
 std::span<const Command> all_commands();

@@ -144,7 +144,7 @@ Result<void> look(WatchedNode& shared, std::stop_token stop) {
       const std::lock_guard lock(shared.mutex);
       shared.look_failed = true;
     }
-    shared.listener.missed(evidence.error().text);
+    shared.listener.missed(evidence.error().text, now_unix());
     return fail(evidence.error());
   }
   NodeLook found = judge_node(std::move(*evidence));

@@ -28,7 +28,7 @@ class NodeWatch {
   // `seen` hears of each look, and `missed` of each that gave nothing, one at a time, on a thread of ours.
   struct Listener {
     std::function<void(const NodeLook&)> seen = [](const NodeLook&) {};
-    std::function<void(const std::string& why)> missed = [](const std::string&) {};
+    std::function<void(const std::string& why, double now)> missed = [](const std::string&, double) {};
   };
   static Result<std::unique_ptr<NodeWatch>> open(WatchOptions options, Listener listener, Hear note);
   ~NodeWatch();

@@ -1,0 +1,12 @@
+// railbed monitor files: what Prometheus and Grafana need to watch a cluster.
+#pragma once
+
+#include <memory>
+
+#include "cli/command.h"
+
+namespace railbed {
+
+void add_monitor_files(CLI::App& app, std::shared_ptr<Action> chosen);
+
+}  // namespace railbed

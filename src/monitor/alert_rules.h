@@ -1,0 +1,40 @@
+// Prometheus' alert rules for nodes that `railbed monitor` shows, as a rules file.
+//
+// Each rule of verify has an alert of its own, not one alert for all: the alert then says what is expected,
+// why and what to do, links to its own place in the handbook, and can be silenced, routed and counted by its
+// name. Alertmanager joins what belongs together by the labels cluster, node and finding.
+//
+// Beside them stand alerts on counters, which are faster than the next look. Each names the finding that says
+// the same, and is silent on a node while that finding is told, so that one fault makes one alert.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "inventory/cluster.h"
+
+namespace railbed {
+
+struct AlertRule {
+  std::string group;    // "railbed links"
+  std::string name;     // RailbedPortLinkDowned
+  std::string finding;  // the rule that says the same: "load.link-lost", "monitor.look-stale"
+  std::vector<std::string_view> silenced =
+      {};                // by these findings as well: they are the cause, or say the same
+  std::string severity;  // a template: critical, warning
+  std::string expression;
+  std::string wait = {};  // how long it has to be so: "5m"; empty: not at all
+  std::string summary;
+  std::string description;
+  std::string remedy;
+};
+
+// On counters, limits and the watch itself; then those of verify's rules.
+std::vector<AlertRule> counter_alerts(const Cluster& cluster);
+std::vector<AlertRule> finding_alerts(const Cluster& cluster);
+
+// The whole file. `handbook` is the address that docs/ is found below; empty: alerts name the path alone.
+std::string render_alert_rules(const Cluster& cluster, std::string_view handbook);
+
+}  // namespace railbed

@@ -1,0 +1,383 @@
+#!/usr/bin/env python3
+"""The alerts that `railbed monitor files` writes, in promtool: each fires on its fault and clears after it; none fires on sound
+series, on a counter that begins anew, on a series that is new, or beside the finding that says the same. And each stands in
+docs/reference/alerts.md, which UPDATE_GOLDEN=1 brings up to date.
+
+Time is counted in steps of 30 s: all is well until step 60, the fault lasts until step 130, and then all is well again.
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+RAILBED = pathlib.Path(os.environ["RAILBED"]).resolve()
+PAGE = ROOT / "docs/reference/alerts.md"
+CLUSTER = ROOT / "examples/rail-optimised-1000.yaml"  # whose name is pod
+BEGIN, END, LAST = 60, 130, 185
+LOOKS = (BEGIN - 2, BEGIN + 2, BEGIN + 4, BEGIN + 10, BEGIN + 15, BEGIN + 20, BEGIN + 40, END - 2, END + 20, LAST - 1)
+LIST_BEGINS = "<!-- of each rule, by tests/monitor/alerts_test.py -->\n"
+
+PORT = {"device": "mlx5_0", "port": "1"}
+GPU = {"gpu": "0", "UUID": "GPU-1", "pci_bus_id": "00000000:1B:00.0", "device": "nvidia0"}
+WAY = {"peer": "gpu02", "rail": "rail0", "operation": "write"}
+
+# Counters: alert, severity, finding, metric, labels, growth in a step that is a fault, and one that is none.
+COUNTERS = [
+    ("RailbedPortLinkDowned", "critical", "load.link-lost", "node_infiniband_link_downed_total", PORT, 1, 0),
+    ("RailbedPortIntegrityErrors", "critical", "load.link-lost", "node_infiniband_local_link_integrity_errors_total", PORT, 1, 0),
+    ("RailbedPortBufferOverruns", "critical", "load.link-lost", "node_infiniband_excessive_buffer_overrun_errors_total", PORT, 1, 0),
+    ("RailbedPortSymbolErrors", "warning", "load.symbol-errors", "node_infiniband_symbol_error_total", PORT, 2, 0.9),
+    ("RailbedPortLinkRecovery", "warning", "load.link-recovery", "node_infiniband_link_error_recovery_total", PORT, 3, 2),
+    ("RailbedPortReceiveErrors", "critical", "load.receive-errors", "node_infiniband_port_errors_received_total", PORT, 330, 270),
+    ("RailbedCarrierChanges", "critical", "load.carrier", "node_network_carrier_changes_total", {"device": "eth100"}, 1, 0.1),
+    ("RailbedCableErrors", "warning", "load.cable", "railbed_phy_counter_total",
+     {"device": "eth100", "counter": "rx_pcs_symbol_err_phy"}, 1, 0),
+    ("RailbedAckTimeouts", "warning", "load.ack-timeouts", "node_infiniband_local_ack_timeout_errors_total", PORT, 33, 27),
+    ("RailbedTransmitDiscards", "warning", "load.discards", "node_infiniband_port_discards_transmitted_total", PORT, 3300, 2700),
+    ("RailbedRoceSlowRestart", "warning", "load.slow-restart", "railbed_hw_counter_total", PORT | {"counter": "roce_slow_restart"}, 330, 270),
+    ("RailbedRoceRetransmits", "warning", "load.slow-restart", "node_infiniband_roce_adp_retransmits_total", PORT, 330, 270),
+    ("RailbedCnpIgnored", "warning", "load.cnp-ignored", "railbed_hw_counter_total", PORT | {"counter": "rp_cnp_ignored"}, 1, 0),
+    ("RailbedPacketsCorrupted", "critical", "load.corruption", "railbed_hw_counter_total", PORT | {"counter": "rx_icrc_encapsulated"}, 1, 0),
+    ("RailbedPauseStorm", "critical", "load.pause-storm", "railbed_pause_storms_total", {"device": "eth100", "direction": "transmitted"}, 1, 0),
+    ("RailbedLosslessDiscards", "critical", "load.lossless-discards", "railbed_priority_discards_total", {"device": "eth100", "priority": "3"}, 1, 0),
+    ("RailbedOversizeFrames", "critical", "load.oversize", "railbed_phy_counter_total", {"device": "eth100", "counter": "rx_oversize_pkts_phy"}, 1, 0),
+    ("RailbedGpuDoubleBitErrors", "critical", "gpu.ecc-uncorrectable", "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", GPU, 1, 0),
+    ("RailbedGpuPcieReplays", "warning", "gpu.load-replays", "DCGM_FI_DEV_PCIE_REPLAY_COUNTER", GPU, 17, 14),
+    ("RailbedGpuNvlinkErrors", "warning", "gpu.load-nvlink", "DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL", GPU, 3300, 2700),
+    ("RailbedXidReboot", "critical", "gpu.xid-reboot", "railbed_xid_total", {"pci_bus_id": "0000:1b:00.0", "xid": "79"}, 1, 0),
+    ("RailbedXidReset", "critical", "gpu.xid-reset", "railbed_xid_total", {"pci_bus_id": "0000:1b:00.0", "xid": "48"}, 1, 0),
+    ("RailbedXidIsolate", "critical", "gpu.xid-isolate", "railbed_xid_total", {"pci_bus_id": "0000:1b:00.0", "xid": "64"}, 1, 0),
+    ("RailbedXidApplication", "warning", "gpu.xid-application", "railbed_xid_total", {"pci_bus_id": "0000:1b:00.0", "xid": "13"}, 1, 0),
+]
+# What stands beside a counter on every node, or its alert means nothing.
+BESIDE = {"RailbedCarrierChanges": [("railbed_rail_info", {"rail": "rail0", "interface": "eth100", "peer": ""} | PORT, 1)]}
+# Counters that grow on a sound node.
+SOUND = [("railbed_priority_discards_total", {"device": "eth100", "priority": "0"}),
+         ("railbed_phy_counter_total", {"device": "eth100", "counter": "rx_corrected_bits_phy"}),
+         ("railbed_hw_counter_total", PORT | {"counter": "rx_write_requests"}),
+         ("node_network_carrier_changes_total", {"device": "docker0"}),
+         ("railbed_xid_total", {"pci_bus_id": "0000:1b:00.0", "xid": "43"}),
+         ("node_infiniband_port_packets_received_total", PORT)]
+
+RATE = [("node_infiniband_state_id", PORT, 4, 4), ("railbed_port_rate_expected_bytes_per_second", PORT, 5e10, 5e10)]
+# Gauges: alert, a name for the case, severity, finding, [metric, labels, value when well, value at fault].
+GAUGES = [
+    ("RailbedPortNotActive", "", "critical", "rdma.port-state",
+     [("node_infiniband_state_id", PORT, 4, 1), ("railbed_rail_info", {"rail": "rail0", "interface": "eth100"} | PORT, 1, 1)]),
+    ("RailbedPortRateLow", "", "critical", "rdma.rate", RATE + [("node_infiniband_rate_bytes_per_second", PORT, 5e10, 2.5e10)]),
+    ("RailbedInterfaceMtuLow", "", "critical", "net.mtu",
+     [("node_network_mtu_bytes", {"device": "eth100"}, 9000, 1500), ("railbed_interface_mtu_expected_bytes", {"device": "eth100"}, 9000, 9000)]),
+    ("RailbedOpticsAlarm", "", "critical", "load.optics", [("railbed_optics_alarm", {"device": "eth100", "alarm": "temperature-high"}, 0, 1)]),
+    ("RailbedGpuRemapFailed", "", "critical", "gpu.row-remap-failed", [("DCGM_FI_DEV_ROW_REMAP_FAILURE", GPU, 0, 1)]),
+    ("RailbedGpuHot", "chip", "warning", "gpu.temperature", [("DCGM_FI_DEV_GPU_TEMP", GPU, 85, 86)]),
+    ("RailbedGpuHot", "memory", "warning", "gpu.temperature", [("DCGM_FI_DEV_MEMORY_TEMP", GPU, 95, 96)]),
+    ("RailbedSensorOutOfRange", "warning", "warning", "bmc.sensors", [("ipmi_sensor_state", {"id": "4", "name": "Fan1", "type": "Fan"}, 0, 1)]),
+    ("RailbedSensorOutOfRange", "critical", "critical", "bmc.sensors", [("ipmi_sensor_state", {"id": "4", "name": "Fan1", "type": "Fan"}, 0, 2)]),
+    ("RailbedMeasuredLow", "", "critical", "measured.bandwidth",
+     [("railbed_measured_bytes_per_second", WAY, 4.6e10, 4.4e10), ("railbed_ceiling_bytes_per_second", WAY, 5e10, 5e10)]),
+    ("RailbedExporterDown", "", "critical", "monitor.exporter-down", [("up", {}, 1, 0)]),
+    ("RailbedLookFailed", "", "warning", "monitor.look-failed", [("railbed_look_success", {}, 1, 0)]),
+    ("RailbedCollectorFailing", "", "warning", "monitor.collector-failing", [("railbed_collector_success", {"collector": "rdma"}, 1, 0)]),
+    ("RailbedCouldNotLook", "", "warning", "monitor.could-not-look",
+     [("railbed_finding", {"rule": "rdma.pfc", "subject": "eth100", "status": "unknown"}, None, 1)]),
+]
+# The others wait: what is so for one scrape alone fires nothing.
+AT_ONCE = ("RailbedMeasuredLow", "RailbedGpuRemapFailed")
+
+
+class Nodes:
+    """The series of many nodes, each of which is one case, and the alerts that are expected of them."""
+
+    def __init__(self):
+        self.series = []
+        self.firing = []
+
+    def add(self, node, metric, labels, values):
+        """`values` is a function of the step; None: no sample."""
+        assert len(self.series) < 20000
+        named = {"job": "railbed", "cluster": "pod", "node": node, "instance": f"{node}:9885"} | labels
+        text = ",".join(f'{key}="{value}"' for key, value in named.items())
+        samples = [values(step) for step in range(LAST)]
+        self.series.append({"series": f"{metric}{{{text}}}",
+                            "values": " ".join("_" if one is None else f"{one:.10g}" for one in samples)})
+
+    def expect(self, alert, node, severity, finding):
+        self.firing.append({"alertname": alert, "node": node, "severity": severity, "finding": finding})
+
+
+def at_fault(step):
+    return BEGIN <= step < END
+
+
+def steps_of_fault(step):
+    return min(max(step - BEGIN, 0), END - BEGIN)
+
+
+def alert_of(rule):
+    return "Railbed" + "".join(word.capitalize() for word in re.split(r"[.-]", rule))
+
+
+def add_finding(nodes, node, rule, status="fail"):
+    nodes.add(node, "railbed_finding", {"rule": rule, "subject": "x", "status": status},
+              lambda step: 1 if BEGIN - 1 <= step < END else None)
+
+
+def add_counter(nodes, alert, severity, finding, metric, labels, loud, quiet):
+    growing = lambda step: 5 + loud * steps_of_fault(step)
+    cases = {
+        "fault": growing,
+        "found": growing,
+        "steady": lambda step: 5 + quiet * step,
+        "reset": lambda step: 1e6 if step < BEGIN else 3 * loud,
+        "restart": lambda step: 1e6 if step < BEGIN else None if step < BEGIN + 9 else 3 * loud,
+        "new": lambda step: None if step < BEGIN else 1e6,
+    }
+    if metric == "railbed_xid_total":  # its first one makes the series
+        cases["first"] = lambda step: None if step < BEGIN + 1 else 1
+        cases["reboot"] = lambda step: None if step < BEGIN + 9 else 1
+    for case, values in cases.items():
+        node = f"{case}-{alert}"
+        nodes.add(node, metric, labels, values)
+        for beside, its_labels, value in BESIDE.get(alert, []):
+            nodes.add(node, beside, its_labels, lambda step, value=value: value)
+        if case == "new":  # and so is the node
+            nodes.add(node, "up", {}, lambda step: None if step < BEGIN else 1)
+        else:
+            away = case in ("restart", "reboot")
+            nodes.add(node, "up", {}, lambda step, away=away: 0 if away and BEGIN <= step < BEGIN + 9 else 1)
+    nodes.expect(alert, f"fault-{alert}", severity, finding)
+    add_finding(nodes, f"found-{alert}", finding)
+    nodes.expect(alert_of(finding), f"found-{alert}", "critical", finding)
+
+
+def add_loss(nodes):
+    for case, part, severity in (("many", 1e-3, "critical"), ("few", 1e-5, "warning"), ("none", 1e-7, None), ("found", 1e-3, "")):
+        node = f"{'fault' if severity else case}-loss-{case}"
+        nodes.add(node, "node_infiniband_port_packets_received_total", PORT, lambda step: 3e6 * step)
+        for metric in ("packet_sequence_errors", "out_of_sequence_packets_received"):
+            nodes.add(node, f"node_infiniband_{metric}_total", PORT, lambda step, part=part: 1.5e6 * part * steps_of_fault(step))
+        if severity:
+            nodes.expect("RailbedPacketLoss", node, severity, "load.loss")
+        elif case == "found":
+            add_finding(nodes, node, "load.loss")
+            nodes.expect("RailbedLoadLoss", node, "critical", "load.loss")
+    # A driver that is loaded anew: packets begin at 0, and so do losses, which then stand.
+    nodes.add("reset-loss", "node_infiniband_port_packets_received_total", PORT, lambda step: 3e6 * (step if step < BEGIN else step - BEGIN))
+    for metric in ("packet_sequence_errors", "out_of_sequence_packets_received"):
+        nodes.add("reset-loss", f"node_infiniband_{metric}_total", PORT, lambda step: 1e6 if step < BEGIN else 5000)
+
+
+def add_gauge(nodes, alert, name, severity, finding, metrics):
+    node = f"fault-{alert}{name}"
+    for metric, labels, well, bad in metrics:
+        nodes.add(node, metric, labels, lambda step, well=well, bad=bad: bad if at_fault(step) else well)
+        if alert not in AT_ONCE:
+            nodes.add(f"short-{alert}{name}", metric, labels, lambda step, well=well, bad=bad: bad if step == BEGIN + 15 else well)
+    nodes.expect(alert, node, severity, finding)
+    if finding.startswith("monitor."):
+        return
+    for metric, labels, well, bad in metrics:
+        nodes.add(f"found-{alert}{name}", metric, labels, lambda step, well=well, bad=bad: bad if at_fault(step) else well)
+    add_finding(nodes, f"found-{alert}{name}", finding)
+    nodes.expect(alert_of(finding), f"found-{alert}{name}", "critical", finding)
+
+
+def add_findings(nodes, rules):
+    for rule in [*rules, "later.rule"]:
+        alert = alert_of(rule) if rule in rules else "RailbedFindingOther"
+        for status, severity in (("fail", "critical"), ("warn", "warning")):
+            node = f"fault-{status}-{rule}"
+            add_finding(nodes, node, rule, status)
+            nodes.expect(alert, node, severity, rule)
+
+
+def all_nodes(rules):
+    nodes = Nodes()
+    for case in COUNTERS:
+        add_counter(nodes, *case)
+    for case in GAUGES:
+        add_gauge(nodes, *case)
+    add_loss(nodes)
+    for metric, labels in SOUND:
+        nodes.add("sound", metric, labels, lambda step: 100 * step)
+    # Looked at every ten minutes, and at fault not at all.
+    nodes.add("fault-RailbedLookStale", "railbed_look_timestamp_seconds", {},
+              lambda step: 30 * (BEGIN if at_fault(step) else step // 20 * 20))
+    nodes.expect("RailbedLookStale", "fault-RailbedLookStale", "warning", "monitor.look-stale")
+    add_findings(nodes, rules)
+    return nodes
+
+
+def samples(rows):
+    return [{"labels": "{" + ",".join(f'{key}="{value}"' for key, value in row.items()) + "}", "value": 1} for row in rows]
+
+
+def at(step):
+    return f"{30 * step}s"
+
+
+def question(step, matchers, rows):
+    return {"expr": f'count by (alertname, node, severity, finding) (ALERTS{{alertstate="firing"{matchers}}})',
+            "eval_time": at(step), "exp_samples": samples(rows)}
+
+
+def questions(nodes):
+    yield question(BEGIN - 2, "", [])
+    yield question(END - 2, "", nodes.firing)
+    yield question(LAST - 1, "", [])
+    for step in LOOKS:
+        yield question(step, ', node!~"(fault|found|first)-.*"', [])
+    first = [case for case in COUNTERS if case[3] == "railbed_xid_total"]
+    yield question(BEGIN + 10, ', node=~"first-.*"',
+                   [{"alertname": alert, "node": f"first-{alert}", "severity": severity, "finding": finding}
+                    for alert, severity, finding, *_ in first])
+    yield question(BEGIN + 25, ', node=~"first-.*"', [])
+
+
+# What a person reads, of two alerts, word by word.
+READ = [
+    {"eval_time": at(END - 2), "alertname": "RailbedHostGovernor", "exp_alerts": [{
+        "exp_labels": {"job": "railbed", "cluster": "pod", "node": f"fault-{status}-host.governor", "rule": "host.governor",
+                       "instance": f"fault-{status}-host.governor:9885", "subject": "x", "status": status,
+                       "severity": severity, "finding": "host.governor"},
+        "exp_annotations": {
+            "summary": f"fault-{status}-host.governor, x: host.governor {status}s; expected: processor runs at full clock",
+            "description": "With a saving governor the clock falls between messages; latency rises and perftest warns of "
+                           "conflicting frequencies. Expected: performance, or expect.governor of cluster.yaml. Read from: "
+                           "/sys/devices/system/cpu/cpufreq/policy*/scaling_governor.",
+            "remedy": "Set the performance governor now and at boot. What was seen, with commands for this node: "
+                      "railbed verify there. More: railbed explain host.governor",
+            "runbook": "docs/reference/alerts.md#railbedhostgovernor"}}
+        for status, severity in (("fail", "critical"), ("warn", "warning"))]},
+    {"eval_time": at(BEGIN + 10), "alertname": "RailbedXidReboot", "exp_alerts": [{
+        "exp_labels": {"job": "railbed", "cluster": "pod", "node": f"{case}-RailbedXidReboot", "xid": "79",
+                       "instance": f"{case}-RailbedXidReboot:9885", "pci_bus_id": "0000:1b:00.0",
+                       "severity": "critical", "finding": "gpu.xid-reboot"},
+        "exp_annotations": {
+            "summary": f"{case}-RailbedXidReboot, GPU 0000:1b:00.0: Xid 79: the node has to be restarted",
+            "description": f"NVIDIA's driver told of it in the kernel log. Counted in the last 10 minutes: {count}.",
+            "remedy": "Drain the node and restart it; then look at the GPU's seat and PCIe link. What it means: railbed explain xid 79",
+            "runbook": "docs/reference/alerts.md#railbedxidreboot"}} for case, count in (("fault", 10), ("first", 1))]},
+]
+
+
+def rule_tests(rules):
+    nodes = all_nodes(rules)
+    nodes.add("gpu01", "up", {}, lambda step: 1)
+    nobody = Nodes()
+    nobody.add("gpu01", "up", {"cluster": "another"}, lambda step: 1)
+    nobody.add("gpu01", "up", {}, lambda step: 1 if step >= BEGIN else None)
+    firing = [{"alertname": "RailbedNoTargets", "severity": "critical", "finding": "monitor.no-targets"}]
+    return {"rule_files": ["railbed.rules.yml"], "evaluation_interval": "30s", "tests": [
+        {"interval": "30s", "input_series": nodes.series, "promql_expr_test": list(questions(nodes)), "alert_rule_test": READ},
+        {"interval": "30s", "input_series": nobody.series, "promql_expr_test": [
+            question(18, "", []), question(25, "", firing), question(BEGIN + 2, "", [])]}]}
+
+
+def check(*words, **how):
+    done = subprocess.run(words, capture_output=True, text=True, timeout=600, **how)
+    assert done.returncode == 0, f"{words}:\n{(done.stdout + done.stderr)[-6000:]}"
+    return done.stdout
+
+
+def write_files(folder, cluster, *options):
+    check(RAILBED, "monitor", "files", cluster, "-o", folder, *options)
+
+
+def check_files(folder):
+    check("promtool", "check", "rules", folder / "railbed.rules.yml")
+    for config in ("prometheus.yml", "railbed.scrape.yml"):
+        check("promtool", "check", "config", folder / config)
+
+
+def check_variants(folder):
+    for name in ("ca.pem", "cert.pem", "key.pem", "password"):
+        (folder / name).write_text("")
+    write_files(folder / "tls", CLUSTER, "--scheme", "https", "--ca", "../ca.pem", "--user", "prom", "--password-file", "../password",
+                "--handbook", "https://wiki/{{x}}/")
+    check_files(folder / "tls")
+    write_files(folder / "client", CLUSTER, "--scheme", "https", "--cert", folder / "cert.pem", "--key", folder / "key.pem")
+    check_files(folder / "client")
+    refused = subprocess.run([RAILBED, "monitor", "files", CLUSTER, "-o", folder / "no", "--user", "a", "--password-file", "b"],
+                             capture_output=True, text=True, timeout=60)
+    assert refused.returncode == 64 and "https" in refused.stderr and not (folder / "no").exists(), refused
+
+
+def check_hostile(folder):
+    """A cluster whose name means something in YAML, in PromQL and in templates: its files are sound all the same."""
+    cluster = folder / "hostile.yaml"
+    cluster.write_text('railbed: 1\ncluster: "a\\"} or vector(1) # {{ $value }} $cluster é\\u0085: - x"\n'
+                       'nodes: [{name: gpu1, ssh: "ssh://ops@10.0.0.1:2222"}]\n')
+    write_files(folder / "hostile", cluster)
+    check_files(folder / "hostile")
+    targets = json.loads((folder / "hostile/railbed.targets.json").read_text())
+    assert targets[0]["targets"] == ["10.0.0.1:9885"] and targets[0]["labels"]["node"] == "gpu1", targets
+
+
+def check_kept(folder):
+    (folder / "prometheus.yml").write_text("# mine\n")
+    write_files(folder, CLUSTER)
+    assert (folder / "prometheus.yml").read_text() == "# mine\n", "a prometheus.yml that is there is a person's"
+
+
+def alerts_in(folder):
+    """Each alert of the rules file: name, labels and annotations as they stand there."""
+    text = (folder / "railbed.rules.yml").read_text()
+    for part in text.split("- alert: ")[1:]:
+        strings = {key: json.loads(value) for key, value in re.findall(r"^ +(\w+): (\".*\")$", part, re.M)}
+        yield strings | {"name": part.split("\n", 1)[0]}
+
+
+def check_page(alerts):
+    """Alerts on counters are described by hand, those of rules by a line each."""
+    by_rule = [one for one in alerts if one["name"] == alert_of(one["finding"])]
+    by_hand = [one["name"] for one in alerts if one not in by_rule]
+    lines = "".join(f"- <a id=\"{one['name'].lower()}\"></a>**{one['name']}** (`{one['finding']}`): "
+                    f"{one['summary'].split('expected: ')[1]}\n" for one in by_rule)
+    before, _, after = PAGE.read_text().partition(LIST_BEGINS)
+    if os.environ.get("UPDATE_GOLDEN") == "1":
+        PAGE.write_text(before + LIST_BEGINS + lines)
+        after = lines
+    headings = re.findall(r"^### (\w+)$", before, re.M)
+    assert sorted(headings) == sorted(by_hand), f"docs/reference/alerts.md: {set(headings) ^ set(by_hand)}"
+    assert after == lines, "docs/reference/alerts.md lacks a rule's alert; UPDATE_GOLDEN=1 brings it up to date"
+    return [one["finding"] for one in by_rule]
+
+
+def check_each_tested(alerts, test):
+    tested = {row["labels"].split('alertname="')[1].split('"')[0]
+              for group in test["tests"] for one in group["promql_expr_test"] for row in one["exp_samples"]}
+    missing = {one["name"] for one in alerts} - tested
+    assert not missing, f"without a test: {missing}"
+    for one in alerts:
+        assert one.get("severity") and one.get("finding") and one.get("remedy") and one.get("summary"), one
+
+
+def main():
+    if not shutil.which("promtool"):
+        print("promtool is not here: scripts/install-packages test", file=sys.stderr)
+        return 77
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        write_files(folder, CLUSTER)
+        check_files(folder)
+        alerts = list(alerts_in(folder))
+        rules = check_page(alerts)
+        test = rule_tests(rules)
+        check_each_tested(alerts, test)
+        (folder / "test.yml").write_text(json.dumps(test))  # JSON is YAML
+        check("promtool", "test", "rules", folder / "test.yml")
+        check_variants(folder)
+        check_hostile(folder)
+        check_kept(folder)
+        print(f"{len(alerts)} alerts fire on {len(test['tests'][0]['input_series'])} series as they should, and on no other")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
