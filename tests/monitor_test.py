@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """railbed monitor as Prometheus and operators meet it: its metrics beside those of a real node_exporter, promtool, and what
 it says where it cannot begin. Skips what a machine without those programs cannot show."""
+import json
 import os
 import pathlib
 import re
@@ -115,6 +116,74 @@ class Metrics(unittest.TestCase):
             opened = trace.read_text()
         self.assertTrue('/infiniband/mlx5_4/' in opened)
         self.assertFalse('/infiniband/mlx5_3/' in opened)
+
+
+class Process(unittest.TestCase):
+    """The sick pair's first node, watched by a process that is ended and begun again."""
+    SICK = ROOT / 'tests/machines/v100-40g-at-10g'
+
+    def setUp(self):
+        kept = tempfile.TemporaryDirectory()
+        self.addCleanup(kept.cleanup)
+        self.state = pathlib.Path(kept.name) / 'state'
+        self.tree = sorted(self.SICK.glob('*.tree'))[0]
+
+    def begin(self, *words):
+        with socket.create_server(('127.0.0.1', 0)) as free:
+            self.address = f'127.0.0.1:{free.getsockname()[1]}'
+        running = subprocess.Popen([RAILBED, 'monitor', '--root', self.tree, '--node', self.tree.stem, '--state', self.state,
+                                    '--listen', self.address, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True)
+        self.addCleanup(running.stderr.close)
+        self.addCleanup(running.wait)
+        self.addCleanup(running.kill)
+        return running
+
+    def scrape(self, path='/metrics'):
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                with urllib.request.urlopen(f'http://{self.address}{path}', timeout=PATIENCE) as answer:
+                    return answer.read().decode()
+            except ConnectionRefusedError:
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.1)
+
+    def since(self):
+        return {name: value for name, value in samples(self.scrape()).items() if name.startswith('railbed_finding_since')}
+
+    def test_a_restart_keeps_since_when(self):
+        running = self.begin()
+        first = self.since()
+        self.assertGreater(len(first), 0)
+        self.assertEqual(self.scrape('/-/healthy'), 'ok\n')
+        running.terminate()
+        self.assertEqual(running.wait(PATIENCE), 0)
+        time.sleep(1)
+        running = self.begin()
+        self.assertEqual(self.since(), first)
+        running.kill()
+        running.wait()
+        self.begin()
+        self.assertEqual(self.since(), first)
+        listed = subprocess.run([RAILBED, 'events', '--state', self.state, '--json', '-n', '1000'], check=True, capture_output=True,
+                                text=True, timeout=PATIENCE)
+        kinds = [json.loads(line)['kind'] for line in listed.stdout.splitlines()]
+        self.assertEqual(kinds.count('started'), 3)
+        self.assertEqual(kinds.count('appeared'), len(first))
+
+    def test_one_state_one_monitor(self):
+        self.begin()
+        self.scrape()
+        other = self.begin()
+        self.assertNotEqual(other.wait(PATIENCE), 0)
+        self.assertIn(str(self.state), other.stderr.read())
+
+    def test_beyond_loopback_only_when_it_is_said(self):
+        done = subprocess.run([RAILBED, 'monitor', '--listen', '0.0.0.0:0', '--state', self.state], capture_output=True, text=True,
+                              timeout=PATIENCE)
+        self.assertEqual(done.returncode, 64)
+        self.assertIn('--web-config', done.stderr)
 
 
 class Refusals(unittest.TestCase):

@@ -1,5 +1,7 @@
 #include "facts/counts.h"
 
+#include <array>
+
 #include "base/json.h"
 #include "facts/readings.h"
 #include "host/host.h"
@@ -9,11 +11,16 @@ namespace {
 
 constexpr const char* kInterfaces = "/sys/class/net";
 
-// A statistic that fails alone is simply not there.
+// Of two dozen files those that somebody watches. One that fails alone is simply not there.
+constexpr std::array<std::string_view, 9> kStatisticsFiles = {"rx_bytes",         "rx_dropped", "rx_errors",
+                                                              "rx_missed_errors", "rx_packets", "tx_bytes",
+                                                              "tx_dropped",       "tx_errors",  "tx_packets"};
+
 std::map<std::string, std::uint64_t> read_statistics(Host& host, const std::string& folder) {
   std::map<std::string, std::uint64_t> found;
-  for (const std::string& name : host.list(folder).value_or({}))
-    if (const auto value = read_number<std::uint64_t>(host, folder + "/" + name)) found.emplace(name, *value);
+  for (const std::string_view name : kStatisticsFiles)
+    if (const auto value = read_number<std::uint64_t>(host, folder + "/" + std::string(name)))
+      found.emplace(name, *value);
   return found;
 }
 
@@ -29,6 +36,7 @@ std::map<std::string, std::uint64_t> read_driver(Host& host, const std::string& 
 
 Counts collect_counts(Host& host, const Rdma& known) {
   Counts counts;
+  counts.devices = host.list("/sys/class/infiniband").value_or({});
   for (const RdmaDevice& device : items(known.devices))
     for (const RdmaPort& one : items(device.ports)) {
       PortCounts& found = counts.ports.emplace_back(PortCounts{device.name, {}});

@@ -15,7 +15,7 @@ namespace railbed {
 
 struct InterfaceCounts {
   NetInterface link = {};                                // its name, and what read_link() reads
-  std::map<std::string, std::uint64_t> statistics = {};  // N/statistics: rx_bytes, tx_dropped
+  std::map<std::string, std::uint64_t> statistics = {};  // N/statistics: rx_bytes … tx_dropped
   std::map<std::string, std::uint64_t> driver =
       {};  // Host call "statistics NAME": as `ethtool -S`, of an adapter
 };
@@ -26,6 +26,7 @@ struct PortCounts {
 };
 
 struct Counts {
+  std::vector<std::string> devices = {};  // the RDMA devices that are there now, whether known or not
   std::vector<PortCounts> ports = {};
   std::vector<InterfaceCounts> interfaces = {};
 };

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "facts/optics.h"
 #include "host/calls.h"
 #include "host/host.h"
 
@@ -21,17 +22,6 @@ std::optional<Load> load_of(const std::string& text) {
     load.interfaces.push_back({one.name, std::move(one.statistics), std::move(one.driver), {}});
   for (auto& one : answer->pci) load.pci.push_back({one.address, std::move(one.errors)});
   return load;
-}
-
-Reading<Optics> read_optics(Host& host, const std::string& interface) {
-  const auto output = host.run({"ethtool", "-m", interface}, std::chrono::seconds(5));
-  if (!output) return {output.miss(), output.from()};
-  if (output->exit_code != 0) {
-    const bool denied = output->error_output.find("permitted") != std::string::npos;
-    return {Miss{denied ? Missing::kDenied : Missing::kUnsupported, std::string(trim(output->error_output))},
-            output.from()};
-  }
-  return {parse_optics(output->output), output.from()};
 }
 
 std::optional<GpuLoads> gpus_of(const std::string& text) {
@@ -66,6 +56,17 @@ Optics parse_optics(std::string_view text) {
     if (flag && value == "On") optics.alarms.emplace_back(key);
   }
   return optics;
+}
+
+Reading<Optics> read_optics(Host& host, const std::string& interface) {
+  const auto output = host.run({"ethtool", "-m", interface}, std::chrono::seconds(5));
+  if (!output) return {output.miss(), output.from()};
+  if (output->exit_code != 0) {
+    const bool denied = output->error_output.find("permitted") != std::string::npos;
+    return {Miss{denied ? Missing::kDenied : Missing::kUnsupported, std::string(trim(output->error_output))},
+            output.from()};
+  }
+  return {parse_optics(output->output), output.from()};
 }
 
 Reading<Load> collect_load(Host& host, int seconds) {

@@ -129,6 +129,20 @@ std::string device_of(const LogEvent& event) {
   return is_process ? "" : printable(event.subject);
 }
 
+bool is_xid(const LogEvent& event) {
+  return event.kind == LogKind::kXid || event.kind == LogKind::kXidNvlinkFatal;
+}
+
+// Of the GPU's Xids since boot the last; 0: none.
+int last_xid(const NodeState& state, std::string_view address) {
+  if (!state.look || !state.look->facts.kernel_log.ok()) return 0;
+  const LogEvent* last = nullptr;
+  for (const LogEvent& one : state.look->facts.kernel_log->events)
+    if (is_xid(one) && dcgm_address(one.subject) == address && (last == nullptr || one.last > last->last))
+      last = &one;
+  return last == nullptr ? 0 : last->code;
+}
+
 }  // namespace
 
 void add_gpus(const NodeState& state, Exposition& out) {
@@ -138,14 +152,15 @@ void add_gpus(const NodeState& state, Exposition& out) {
   for (const auto& [address, gpu] : *state.gpus)
     out.sample("railbed_gpu_answers", {{"pci_bus_id", dcgm_address(address)}}, gpu.ok() ? 1 : 0);
   const auto gpus = gpus_that_answer(*state.gpus);
-  for (const GpuField& name : kGpuFields) {
+  const auto each = [&](std::string_view metric, std::string_view type, std::string_view help,
+                        auto&& value_of) {
     bool announced = false;
     for (const auto& [labels, gpu] : gpus) {
-      const auto value = name.value(*gpu);
+      const std::optional<double> value = value_of(labels, *gpu);
       if (!value) continue;
-      if (!announced) out.announce(name.metric, name.type, name.help);
+      if (!announced) out.announce(metric, type, help);
       announced = true;
-      out.sample(name.metric,
+      out.sample(metric,
                  {{"gpu", labels.number},
                   {"UUID", labels.uuid},
                   {"pci_bus_id", labels.address},
@@ -154,23 +169,27 @@ void add_gpus(const NodeState& state, Exposition& out) {
                   {"Hostname", host}},
                  *value);
     }
-  }
+  };
+  for (const GpuField& field : kGpuFields)
+    each(field.metric, field.type, field.help,
+         [&](const GpuLabels&, const NvmlGpu& gpu) { return field.value(gpu); });
+  each("DCGM_FI_DEV_XID_ERRORS", "gauge", "The last Xid since boot; 0: none.",
+       [&](const GpuLabels& labels, const NvmlGpu&) { return last_xid(state, labels.address); });
 }
 
 void add_kernel_log(const NodeState& state, Exposition& out) {
   if (!state.look || !state.look->facts.kernel_log.ok()) return;
   const auto& events = state.look->facts.kernel_log->events;
-  out.announce("railbed_xid_total", "counter", "Xids that the kernel's log holds since boot, by GPU.");
+  std::map<std::pair<std::string, int>, std::uint64_t> xids;
   for (const LogEvent& one : events)
-    if (one.kind == LogKind::kXid || one.kind == LogKind::kXidNvlinkFatal)
-      out.sample("railbed_xid_total",
-                 {{"pci_bus_id", dcgm_address(one.subject)},
-                  {"xid", std::to_string(one.code)},
-                  {"fatal", one.kind == LogKind::kXidNvlinkFatal ? "1" : "0"}},
-                 one.count);
+    if (is_xid(one)) xids[{dcgm_address(one.subject), one.code}] += one.count;
+  out.announce("railbed_xid_total", "counter", "Xids that the kernel's log holds since boot, by GPU.");
+  for (const auto& [labels, count] : xids)
+    out.sample("railbed_xid_total", {{"pci_bus_id", labels.first}, {"xid", std::to_string(labels.second)}},
+               count);
   std::map<std::pair<std::string_view, std::string>, std::uint64_t> others;
   for (const LogEvent& one : events)
-    if (one.kind != LogKind::kXid && one.kind != LogKind::kXidNvlinkFatal)
+    if (!is_xid(one))
       others[{enum_names(one.kind)[static_cast<std::size_t>(one.kind)], device_of(one)}] += one.count;
   out.announce(
       "railbed_kernel_log_events_total", "counter",

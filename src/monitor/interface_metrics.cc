@@ -10,6 +10,7 @@
 // "rx" is what the peer sent to stop us, "tx" what we sent to stop the peer.
 #include <array>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "monitor/families.h"
@@ -134,7 +135,8 @@ void add_storms(const Counts& counts, Exposition& out) {
     for (const std::string_view kind : {"warning", "error"})
       if (const auto value = value_of(one.driver, kind == "warning" ? "tx_pause_storm_warning_events"
                                                                     : "tx_pause_storm_error_events"))
-        out.sample("railbed_pause_storms_total", {{"device", one.link.name}, {"kind", kind}}, *value);
+        out.sample("railbed_pause_storms_total",
+                   {{"device", one.link.name}, {"direction", "transmitted"}, {"kind", kind}}, *value);
 }
 
 // Sizes of frames tell nothing of a cable: "rx_64_bytes_phy", "rx_1024_to_1518_bytes_phy".
@@ -190,6 +192,18 @@ void add_interfaces(const NodeState& state, Exposition& out) {
   add_cables(counts, out);
 }
 
+void add_optics(const NodeState& state, Exposition& out) {
+  if (!state.optics || state.optics->empty()) return;
+  out.announce("railbed_optics_celsius", "gauge", "Temperature of the module in the port.");
+  for (const auto& [interface, optics] : *state.optics)
+    if (optics.celsius) out.sample("railbed_optics_celsius", {{"device", interface}}, *optics.celsius);
+  out.announce("railbed_optics_alarm", "gauge", "An alarm or warning that the module raises; always 1.");
+  for (const auto& [interface, optics] : *state.optics)
+    for (const std::string& alarm : optics.alarms)
+      out.sample("railbed_optics_alarm", {{"device", interface}, {"alarm", alarm}}, 1);
+}
+
+// Several rails may run over one port, each in a VLAN of its own: what they expect of it is one series.
 void add_rails(const NodeState& state, Exposition& out) {
   if (!state.look || state.look->rails.empty()) return;
   const auto& rails = state.look->rails;
@@ -206,15 +220,16 @@ void add_rails(const NodeState& state, Exposition& out) {
                1);
   out.announce("railbed_port_rate_expected_bytes_per_second", "gauge",
                "What the RDMA port should run at: by cluster.yaml, else as its peers do.");
+  std::set<std::pair<std::string_view, int>> told;
   for (const RailView& one : rails)
-    if (one.rate && !one.device.empty())
+    if (one.rate && !one.device.empty() && told.emplace(one.device, one.port).second)
       out.sample("railbed_port_rate_expected_bytes_per_second",
-                 {{"device", one.device}, {"port", std::to_string(one.port)}, {"rail", one.rail}},
-                 one.rate->bits_per_second / 8);
+                 {{"device", one.device}, {"port", std::to_string(one.port)}}, one.rate->bits_per_second / 8);
   out.announce("railbed_interface_mtu_expected_bytes", "gauge", "The MTU that cluster.yaml wants.");
+  std::set<std::string_view> interfaces;
   for (const RailView& one : rails)
-    if (one.mtu)
-      out.sample("railbed_interface_mtu_expected_bytes", {{"device", one.interface}, {"rail", one.rail}},
+    if (one.mtu && interfaces.insert(one.interface).second)
+      out.sample("railbed_interface_mtu_expected_bytes", {{"device", one.interface}},
                  static_cast<double>(*one.mtu));
 }
 

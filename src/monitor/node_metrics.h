@@ -64,6 +64,8 @@ struct NodeState {
   bool look_failed = false;              // the last one
   std::shared_ptr<const Counts> counts;  // null: likewise, as the next
   std::shared_ptr<const GpuReadings> gpus;
+  std::shared_ptr<const std::map<std::string, Optics>>
+      optics;  // by interface; those that have a module which tells
   std::shared_ptr<const std::vector<PastMeasurement>> past;
   std::vector<CollectorHealth> collectors;
   std::map<std::string, std::uint64_t> events;                  // kind → how many since the start

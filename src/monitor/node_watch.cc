@@ -17,6 +17,7 @@
 #include "base/moment.h"
 #include "campaign/gather.h"
 #include "campaign/history.h"
+#include "facts/optics.h"
 #include "host/host.h"
 #include "host/open.h"
 #include "host/without_devices.h"
@@ -31,6 +32,7 @@ using Clock = Collector::Clock;
 constexpr std::chrono::milliseconds kCountsFresh{500};
 constexpr std::chrono::seconds kGpusFresh{5};
 constexpr std::chrono::seconds kPastFresh{60};
+constexpr std::chrono::minutes kOpticsFresh{5};
 constexpr std::chrono::seconds kBetweenLooks{5};  // at least, whatever flaps
 
 // What a link's or a device's coming and going changes.
@@ -99,7 +101,9 @@ struct WatchedNode {
   bool look_failed = false;
   std::shared_ptr<const Counts> counts = {};
   std::shared_ptr<const GpuReadings> gpus = {};
+  std::shared_ptr<const std::map<std::string, Optics>> optics = {};
   std::shared_ptr<const std::vector<PastMeasurement>> past = {};
+  std::filesystem::file_time_type past_written = {};  // of the collector of the past alone
   std::string signature = {};
   Clock::time_point asked_for_look = {};
   std::function<void()> want_look = [] {};
@@ -162,9 +166,7 @@ Result<void> look(WatchedNode& shared, std::stop_token stop) {
 // Whether something is not as it was when the machine was last looked at.
 bool is_new(WatchedNode& shared, const Counts& counts, const Rdma& known) {
   std::string signature = signature_of(counts);
-  std::set<std::string> names;
-  for (const std::string& name : shared.host->list("/sys/class/infiniband").value_or({})) names.insert(name);
-  const bool differs = names != names_of(known);
+  const bool differs = std::set(counts.devices.begin(), counts.devices.end()) != names_of(known);
   const std::lock_guard lock(shared.mutex);
   const bool changed = !shared.signature.empty() && shared.signature != signature;
   shared.signature = std::move(signature);
@@ -207,11 +209,26 @@ Result<void> collect_gpus_of(WatchedNode& shared) {
   return {};
 }
 
+// Of the interfaces that carry RDMA: where nothing tells of its module, nothing is missing.
+Result<void> collect_optics_of(WatchedNode& shared) {
+  const auto look = shared.get(shared.look);
+  if (!look) return {};
+  std::map<std::string, Optics> found;
+  for (const NetInterface& one : items(look->facts.net.interfaces))
+    if (one.pci_address.ok() && rdma_port_of(look->facts.rdma, look->facts.net, one.name))
+      if (auto optics = read_optics(*shared.host, one.name)) found.emplace(one.name, std::move(*optics));
+  shared.put(shared.optics, std::move(found));
+  return {};
+}
+
 Result<void> read_history(WatchedNode& shared) {
   std::error_code ignored;
   const bool is_there =
       !shared.options.history.empty() && std::filesystem::exists(shared.options.history, ignored);
   if (!is_there) return {};  // opening would make one
+  const auto written = std::filesystem::last_write_time(shared.options.history, ignored);
+  if (shared.get(shared.past) && written == shared.past_written) return {};
+  shared.past_written = written;
   auto store = open_history(shared.options.history);
   if (!store) return fail(store.error());
   shared.put(shared.past, past_of(*store, shared.options.node));
@@ -225,6 +242,7 @@ struct NodeWatch::Parts {
   Collector look;
   Collector counts;
   Collector gpus;
+  Collector optics;
   Collector past;
 
   explicit Parts(const std::shared_ptr<WatchedNode>& all)
@@ -233,6 +251,7 @@ struct NodeWatch::Parts {
             "look", [all](std::stop_token stop) { return railbed::look(*all, stop); }, all->options.every),
         counts("counts", [all](std::stop_token) { return count(*all); }),
         gpus("gpu", [all](std::stop_token) { return collect_gpus_of(*all); }),
+        optics("optics", [all](std::stop_token) { return collect_optics_of(*all); }),
         past("history", [all](std::stop_token) { return read_history(*all); }) {
     const std::lock_guard lock(all->mutex);
     all->want_look = look.bell();
@@ -271,6 +290,7 @@ NodeState NodeWatch::state(std::chrono::milliseconds patience) {
   // Any look will do, however old: its time is shown.
   parts_->look.wait(Collector::kNever / 2, until);
   parts_->gpus.begin_if_older(kGpusFresh);
+  parts_->optics.begin_if_older(kOpticsFresh);  // nobody waits for it: it may take seconds
   parts_->past.begin_if_older(kPastFresh);
   parts_->counts.wait(kCountsFresh, until);
   parts_->gpus.wait(kGpusFresh, until);
@@ -282,9 +302,10 @@ NodeState NodeWatch::state(std::chrono::milliseconds patience) {
     state.look_failed = shared.look_failed;
     state.counts = shared.counts;
     state.gpus = shared.gpus;
+    state.optics = shared.optics;
     state.past = shared.past;
   }
-  for (const Collector* one : {&parts_->look, &parts_->counts, &parts_->gpus, &parts_->past})
+  for (const Collector* one : {&parts_->look, &parts_->counts, &parts_->gpus, &parts_->optics, &parts_->past})
     state.collectors.push_back(one->health());
   return state;
 }

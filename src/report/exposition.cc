@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 
@@ -13,11 +14,27 @@ void Exposition::announce(std::string_view name, std::string_view type, std::str
   fmt::format_to(std::back_inserter(text_), "# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, type);
 }
 
+namespace {
+
+// Nearly every label is: then it need not be copied twice.
+bool is_plain(std::string_view value) {
+  return std::ranges::all_of(value, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+}
+
+}  // namespace
+
 void Exposition::begin(std::string_view name, Labels labels) {
   text_ += name;
   char before = '{';
   for (const auto& [label, value] : labels) {
-    fmt::format_to(std::back_inserter(text_), "{}{}=\"{}\"", before, label, escape_label(value));
+    text_ += before;
+    text_ += label;
+    text_ += "=\"";
+    if (is_plain(value))
+      text_ += value;
+    else
+      text_ += escape_label(value);
+    text_ += '"';
     before = ',';
   }
   text_ += labels.size() == 0 ? " " : "} ";
@@ -25,7 +42,9 @@ void Exposition::begin(std::string_view name, Labels labels) {
 
 void Exposition::sample(std::string_view name, Labels labels, std::uint64_t value) {
   begin(name, labels);
-  fmt::format_to(std::back_inserter(text_), "{}\n", value);
+  const fmt::format_int digits(value);
+  text_.append(digits.data(), digits.size());
+  text_ += '\n';
 }
 
 void Exposition::sample(std::string_view name, Labels labels, double value) {
