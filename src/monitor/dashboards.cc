@@ -596,9 +596,7 @@ std::vector<DashboardPanel> gpu_panels() {
        .description = "Below all that each GPU has.",
        .unit = "mbytes",
        .queries = {{series("DCGM_FI_DEV_FB_USED", kChosenNodes), "{{node}} {{gpu}}"},
-                   {fmt::format("max({} + {})", series("DCGM_FI_DEV_FB_USED", kChosenNodes),
-                                series("DCGM_FI_DEV_FB_FREE", kChosenNodes)),
-                    "ceiling"}}},
+                   {fmt::format("max({})", series("DCGM_FI_DEV_FB_TOTAL", kChosenNodes)), "ceiling"}}},
       {.title = "Xid since the boot",
        .description =
            "What the driver told in the kernel's log, by number: railbed explain xid 79 says what it means.",

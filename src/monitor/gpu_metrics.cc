@@ -53,11 +53,11 @@ constexpr std::array kGpuFields = {
                const auto used = number(gpu.memory_used);
                return used ? std::optional(*used / kMebibyte) : used;
              }},
-    GpuField{"DCGM_FI_DEV_FB_FREE", "gauge", "Memory free, MiB.",
+    // What is free cannot be told: the driver keeps some of the memory for itself.
+    GpuField{"DCGM_FI_DEV_FB_TOTAL", "gauge", "Memory, MiB.",
              [](const NvmlGpu& gpu) {
                const auto all = number(gpu.memory);
-               const auto used = number(gpu.memory_used);
-               return all && used ? std::optional((*all - *used) / kMebibyte) : std::nullopt;
+               return all ? std::optional(*all / kMebibyte) : all;
              }},
     GpuField{"DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "counter", "Packets that were sent over PCIe again.",
              [](const NvmlGpu& gpu) { return number(gpu.pcie_replays); }},

@@ -30,7 +30,8 @@ namespace {
 using Clock = Collector::Clock;
 
 constexpr std::chrono::milliseconds kCountsFresh{500};
-constexpr std::chrono::seconds kGpusFresh{5};
+constexpr std::chrono::seconds kGpusFresh{
+    15};  // each asks NVML in a process of its own, a fifth of a second of a processor
 constexpr std::chrono::seconds kPastFresh{60};
 constexpr std::chrono::minutes kOpticsFresh{5};
 constexpr std::chrono::seconds kBetweenLooks{5};  // at least, whatever flaps
