@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <openssl/ssl.h>
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -362,9 +363,10 @@ TEST(WebServer, LivesOnWhereNoFileIsLeftToOpen) {
   EXPECT_THAT(service.get("/x"), HasSubstr("/x|"));
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);
-  const Fd top(dup(0));
   rlimit tight = before;
-  tight.rlim_cur = static_cast<rlim_t>(top.get()) + 9;
+  tight.rlim_cur = 0;
+  for (int room = 8; room > 0; ++tight.rlim_cur)
+    if (fcntl(static_cast<int>(tight.rlim_cur), F_GETFD) < 0) --room;
   setrlimit(RLIMIT_NOFILE, &tight);
   for (int i = 0; i < 5; ++i) readers.emplace_back(address);  // so that three are left to accept
   readers.back().get("/x");
