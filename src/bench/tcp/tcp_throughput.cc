@@ -88,6 +88,8 @@ Break send_stream(TcpRun& run, int fd, Blocks& blocks, bool zero_copy, Outbound&
     if (const Break why = send(blocks.next(false)); why != Break::kNone) return why;
   }
   meter.follow(Phase::kOver);
+  // A stop ends the run early: it is no whole run, and must not be taken for one.
+  if (stop.stop_requested()) return Break::kStopped;
   if (const Break why = send(blocks.next(true)); why != Break::kNone) return why;
   if (without_copy) {
     if (const Break why = without_copy->drain(kSenderPatience, stop); why != Break::kNone) return why;
