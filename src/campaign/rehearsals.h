@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "bench/train/measure_gpu_train.h"
-#include "bench/train/model.h"
 #include "campaign/rehearse.h"
 #include "campaign/survey.h"
+#include "predict/model.h"
 
 namespace railbed {
 

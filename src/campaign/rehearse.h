@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "bench/train/step.h"
 #include "campaign/caller.h"
 #include "campaign/reach.h"
 #include "campaign/run.h"
+#include "predict/step.h"
 #include "verify/verify.h"
 
 namespace railbed {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "bench/train/model.h"
+#include "predict/model.h"
 
 namespace railbed {
 

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "bench/gpu/node_place.h"
-#include "bench/train/step.h"
+#include "predict/step.h"
 
 namespace railbed {
 

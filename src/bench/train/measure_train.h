@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bench/core/pair.h"
-#include "bench/train/step.h"
 #include "bench/train/train.h"
+#include "predict/step.h"
 #include "results/measurement.h"
 #include "results/train.h"
 

@@ -14,8 +14,8 @@
 
 #include "bench/tcp/tcp.h"
 #include "bench/train/ring_links.h"
-#include "bench/train/step.h"
 #include "bench/verbs/rdma.h"
+#include "predict/step.h"
 #include "results/measurement.h"
 
 namespace railbed {

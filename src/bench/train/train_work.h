@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "bench/gpu/cublas_library.h"
-#include "bench/train/model.h"
-#include "bench/train/step.h"
+#include "predict/model.h"
+#include "predict/step.h"
 
 namespace railbed {
 

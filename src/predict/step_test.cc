@@ -1,4 +1,4 @@
-#include "bench/train/step.h"
+#include "predict/step.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "bench/train/model.h"
+#include "predict/model.h"
 
 namespace railbed {
 

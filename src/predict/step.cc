@@ -8,7 +8,7 @@
 // the end of the backward pass is exposed: the step is longer by that much. The last bucket is ready at the
 // very end, so something is always exposed; hiding_rate() finds by bisection the rate at which it is a given
 // share. Latency, and what computing and exchanging take from each other, are left out: measuring shows them.
-#include "bench/train/step.h"
+#include "predict/step.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "bench/train/model.h"
+#include "predict/model.h"
 
 #include <fmt/format.h>
 
