@@ -15,6 +15,25 @@ def commands():
     return re.findall(r"^  (\w+) {2,}", text.split("Subcommands:")[1].split("\n\n")[0], re.M)
 
 
+# What is no sentence: code, tables, headings, pictures, comments.
+def paragraphs(text):
+    text = re.sub(r"^```.*?^```\s*$", "\n", text, flags=re.M | re.S)
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.S)
+    for paragraph in re.split(r"\n\s*\n", text):
+        paragraph = paragraph.strip()
+        if paragraph and not paragraph.startswith(("#", "|", "<", "![")):
+            yield paragraph
+
+
+# A list's entry may end with the command that it is about; a paragraph may not.
+def cut_off(text):
+    for paragraph in paragraphs(text):
+        last = paragraph.splitlines()[-1].strip()
+        is_text = not paragraph.startswith(("-", "*")) and not last.startswith("|")
+        if is_text and not re.search(r"[.!?:)*`>][\"”]?$", last):
+            yield last
+
+
 def complaints():
     manual = (ROOT / "man/railbed.1").read_text().replace("\\-", "-")
     for command in commands():
@@ -24,6 +43,8 @@ def complaints():
         if "build" in page.relative_to(ROOT).parts:
             continue
         text = page.read_text()
+        for last in cut_off(text):
+            yield f"{page.relative_to(ROOT)}: a paragraph ends in mid-sentence: \"{last}\""
         for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
             if not re.match(r"\w+:", target) and not (page.parent / target).exists():
                 yield f"{page.relative_to(ROOT)}: the link {target} leads nowhere"

@@ -3,7 +3,7 @@
 
     # a comment
     $ railbed verfy
-    railbed: no command "verfy"; did you mean "verify"?
+    railbed: no command "verfy", did you mean "verify"?
     See: railbed --help
     [64]
 

@@ -149,6 +149,11 @@ std::optional<std::string_view> closest(std::string_view word,
   return best;
 }
 
+std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates) {
+  const auto meant = closest(word.substr(0, 64), candidates);
+  return meant ? ", did you mean \"" + std::string(*meant) + "\"?" : "";
+}
+
 std::optional<double> parse_real(std::string_view text) {
   text = trim(text);
   double value = 0;

@@ -43,6 +43,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 // The candidate closest to `word`, when it is close enough to be a typing slip.
 std::optional<std::string_view> closest(std::string_view word,
                                         const std::vector<std::string_view>& candidates);
+// `, did you mean "rails"?`, to stand behind a complaint; empty where nothing is close.
+std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates);
 
 // The whole (trimmed) text must be the number.
 template <std::integral T>

@@ -98,7 +98,7 @@ Result<void> narrow_to(const std::string& node, Evidence& evidence) {
     return fail(ErrorKind::kBadInput,
                 fmt::format("a health check is about one node; these are {}", evidence.nodes.size()));
   if (!evidence.cluster.nodes.empty() && find_node(evidence.cluster, node) == nullptr)
-    return fail(ErrorKind::kBadInput, fmt::format("{} knows no node \"{}\"", evidence.cluster.file, node));
+    return fail(no_such_node(evidence.cluster, node));
   auto own = evidence.nodes.extract(evidence.nodes.begin());
   own.key() = node;
   evidence.nodes.insert(std::move(own));

@@ -21,8 +21,7 @@ Result<std::vector<fleet::Target>> targets(const PairChoice& choice, const Clust
       continue;
     }
     const Node* node = find_node(*cluster, name);
-    if (node == nullptr)
-      return fail(ErrorKind::kBadInput, fmt::format("{} has no node \"{}\"", cluster->file, name));
+    if (node == nullptr) return fail(no_such_node(*cluster, name));
     targets.push_back(fleet::target_of(*node));
   }
   return targets;

@@ -76,10 +76,8 @@ BenchPath over_management(const Candidate& a, const Candidate& b) {
 Result<std::vector<BenchPath>> rails_between(const Cluster& cluster, std::string_view a, std::string_view b,
                                              std::string_view rail) {
   for (const std::string_view name : {a, b})
-    if (find_node(cluster, name) == nullptr)
-      return fail(ErrorKind::kBadInput, fmt::format("{} has no node \"{}\"", cluster.file, name));
-  if (!rail.empty() && find_rail(cluster, rail) == nullptr)
-    return fail(ErrorKind::kBadInput, fmt::format("{} has no rail \"{}\"", cluster.file, rail));
+    if (find_node(cluster, name) == nullptr) return fail(no_such_node(cluster, name));
+  if (!rail.empty() && find_rail(cluster, rail) == nullptr) return fail(no_such_rail(cluster, rail));
   std::vector<BenchPath> paths;
   for (const Rail& one : cluster.rails) {
     const RailPort* port_a = find_port(one, a);

@@ -158,8 +158,7 @@ Result<Names> chosen_nodes(const std::vector<std::string>& patterns, const Clust
     const auto some = expand_hostlist(pattern, kMostNames);
     if (!some) return fail(ErrorKind::kBadInput, fmt::format("{}: {}", pattern, some.error().text));
     for (const std::string& name : *some) {
-      if (find_node(cluster, name) == nullptr)
-        return fail(ErrorKind::kBadInput, fmt::format("{} knows no node \"{}\"", cluster.file, name));
+      if (find_node(cluster, name) == nullptr) return fail(no_such_node(cluster, name));
       names.insert(name);
     }
   }

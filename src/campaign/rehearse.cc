@@ -115,8 +115,7 @@ Result<Rehearsed> on_cluster(const Order& order, ReachOptions reach) {
   const std::string& wanted = order.choice.rail;
   const Rail* first = cluster->rails.empty() ? nullptr : &cluster->rails.front();
   const Rail* rail = wanted.empty() ? first : find_rail(*cluster, wanted);
-  if (rail == nullptr && !wanted.empty())
-    return fail(ErrorKind::kBadInput, fmt::format("{} has no rail \"{}\"", cluster->file, wanted));
+  if (rail == nullptr && !wanted.empty()) return fail(no_such_rail(*cluster, wanted));
   fleet::Fleet fleet = open_fleet(*cluster, std::move(reach));
   Surveyed surveyed = survey_nodes(fleet, order.caller);
   for (const Unreachable& lost : surveyed.unreachable) order.caller.note("left out: " + lost.error.text);

@@ -125,7 +125,7 @@ RailReport search_rail(const Rail& rail, fleet::Fleet& fleet, const Surveyed& su
 Result<PairsFound> search_pairs(const Cluster& cluster, const PairSearch& search, const RunRequest& request,
                                 ReachOptions reach, const Caller& caller) {
   if (!search.rail.empty() && find_rail(cluster, search.rail) == nullptr)
-    return fail(ErrorKind::kBadInput, fmt::format("{} has no rail \"{}\"", cluster.file, search.rail));
+    return fail(no_such_rail(cluster, search.rail));
   fleet::Fleet fleet = open_fleet(cluster, std::move(reach));
   Surveyed surveyed = survey_nodes(fleet, caller);
   PairsFound found{begin_run(request), {}};

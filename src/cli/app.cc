@@ -51,12 +51,6 @@ std::string unknown_option(const CLI::App& command, int argc, const char* const*
   return "";
 }
 
-std::string did_you_mean(const std::string& wrong, const std::vector<std::string>& names) {
-  const std::vector<std::string_view> candidates(names.begin(), names.end());
-  const auto meant = closest(wrong, candidates);
-  return meant ? fmt::format("; did you mean \"{}\"?", *meant) : "";
-}
-
 // Of a command that wants a subcommand: which it does not have, or that none was said.
 std::string wrong_command_text(const std::vector<const CLI::App*>& commands,
                                const std::vector<std::string>& words) {
@@ -66,7 +60,8 @@ std::string wrong_command_text(const std::vector<const CLI::App*>& commands,
   std::vector<std::string> names;
   for (const CLI::App* one : last.get_subcommands({})) names.push_back(one->get_name());
   if (words.size() > depth)
-    return fmt::format("no command \"{}\"{}", printable(words[depth]), did_you_mean(words[depth], names));
+    return fmt::format("no command \"{}\"{}", printable(words[depth]),
+                       did_you_mean(words[depth], {names.begin(), names.end()}));
   return depth == 0 ? "" : fmt::format("{} needs one of {}", last.get_name(), fmt::join(names, ", "));
 }
 
@@ -74,7 +69,7 @@ std::string wrong_option_text(const std::string& wrong, const CLI::App& command)
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options())
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  return fmt::format("no option {}{}", printable(wrong), did_you_mean(wrong, names));
+  return fmt::format("no option {}{}", printable(wrong), did_you_mean(wrong, {names.begin(), names.end()}));
 }
 
 int report_usage_error(const CLI::App& app, std::string_view complaint, int argc, const char* const* argv) {

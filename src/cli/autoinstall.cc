@@ -43,8 +43,7 @@ int run_autoinstall(const AutoinstallOptions& options) {
   const auto cluster = load_cluster(options.file);
   if (!cluster) return report(cluster.error());
   const Node* found = find_node(*cluster, options.node);
-  if (found == nullptr)
-    return report({ErrorKind::kBadInput, fmt::format("{} has no node {}", options.file, options.node)});
+  if (found == nullptr) return report(no_such_node(*cluster, options.node));
   Node node = *found;
   if (!options.os.empty()) node.expect.os = os_name(options.os);
   const auto files = install_files(node);

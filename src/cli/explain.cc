@@ -48,9 +48,8 @@ int unknown_rule(const std::string& id) {
   std::vector<std::string_view> ids;
   for (const auto rules : {all_rules(), subnet_rules()})
     for (const Rule& rule : rules) ids.push_back(rule.id);
-  std::string text = fmt::format("no rule \"{}\"", id);
-  if (const auto near = closest(id, ids)) text += fmt::format(", did you mean \"{}\"?", *near);
-  return report({ErrorKind::kBadInput, text + "\nSee: railbed rules"});
+  return report(
+      {ErrorKind::kBadInput, fmt::format("no rule \"{}\"{}\nSee: railbed rules", id, did_you_mean(id, ids))});
 }
 
 int explain_rule(const std::string& id) {

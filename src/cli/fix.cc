@@ -22,9 +22,7 @@ std::string check_rule(const std::string& id) {
   if (find_rule(id) != nullptr) return "";
   std::vector<std::string_view> ids;
   for (const Rule& rule : all_rules()) ids.push_back(rule.id);
-  const auto near = closest(id, ids);
-  return near ? fmt::format("no rule \"{}\", did you mean \"{}\"?", id, *near)
-              : fmt::format("no rule \"{}\"; see: railbed rules", id);
+  return fmt::format("no rule \"{}\"{} (railbed rules lists them)", id, did_you_mean(id, ids));
 }
 
 // What is left, seen by new eyes.

@@ -21,7 +21,7 @@ Result<std::vector<const NodeView*>> nodes_of(const Survey& survey, const std::v
   for (const std::string& name : names) {
     nodes.push_back(survey.find(name));
     if (nodes.back() == nullptr || nodes.back()->wanted == nullptr)
-      return fail(ErrorKind::kBadInput, fmt::format("cluster.yaml knows no node \"{}\"", name));
+      return fail(no_such_node(survey.evidence.cluster, name));
     if (std::ranges::count(names, name) > 1)
       return fail(ErrorKind::kBadInput, fmt::format("--nodes names {} twice", name));
   }

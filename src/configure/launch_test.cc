@@ -207,8 +207,8 @@ TEST(Launch, RefusesWhatItCannotKnow) {
   EXPECT_EQ(refusal(sample(example("infiniband-trio")), {.arguments = {"x"}}),
             "how many GPUs r720 has is not known: say expect.gpus, or let railbed look");
   EXPECT_EQ(refusal(sample(example("v100-pair")), {}), "what shall be started? Write it behind --");
-  EXPECT_EQ(refusal(sample(example("v100-pair")), {.arguments = {"x"}, .nodes = {"gpu7"}}),
-            "cluster.yaml knows no node \"gpu7\"");
+  EXPECT_THAT(refusal(sample(example("v100-pair")), {.arguments = {"x"}, .nodes = {"gpu7"}}),
+              EndsWith(" has no node \"gpu7\"; it has gpuserver1, gpuserver2"));
   EXPECT_EQ(
       refusal(sample(example("v100-pair")), {.arguments = {"x"}, .nodes = {"gpuserver1", "gpuserver1"}}),
       "--nodes names gpuserver1 twice");

@@ -142,7 +142,7 @@ std::string virtual_note(const CeilingEnd& end) {
   if (interface == nullptr) return rdma ? "" : fmt::format("{} was not found", where(end));
   if (!is_virtual(*interface)) return "";
   const std::string driver = interface->driver.value_or("");
-  return fmt::format("{} is virtual{}: its speed is a claim", where(end),
+  return fmt::format("{} is virtual{}: the speed that it reports is not physical", where(end),
                      driver.empty() ? "" : fmt::format(" ({})", driver));
 }
 

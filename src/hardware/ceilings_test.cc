@@ -172,7 +172,7 @@ TEST(PathCeiling, VirtualDevicesAreNominal) {
   facts.net.interfaces = read(std::vector{interface});
   const Ceiling ceiling = between(machine({}), facts, Wire::kTcpIpv4, 1500);
   EXPECT_TRUE(ceiling.nominal);
-  EXPECT_EQ(ceiling.note, "ens6 of gpu02 is virtual (virtio_net): its speed is a claim");
+  EXPECT_EQ(ceiling.note, "ens6 of gpu02 is virtual (virtio_net): the speed that it reports is not physical");
   EXPECT_FALSE(ceiling.limits.empty());
 }
 

@@ -126,7 +126,8 @@ TEST(LatencyFloor, SaysWhyThereIsNone) {
             "both ends are one machine: no wire");
   const Floor virtual_link = floor_between({10, {8, 8}, "Ethernet", "", "virtio_net"}, trip);
   EXPECT_TRUE(virtual_link.parts.empty());
-  EXPECT_THAT(virtual_link.note, HasSubstr("is virtual (virtio_net): its speed is a claim"));
+  EXPECT_THAT(virtual_link.note,
+              HasSubstr("is virtual (virtio_net): the speed that it reports is not physical"));
   Facts silent = facts;
   silent.rdma.devices = {};
   silent.net.interfaces = {};

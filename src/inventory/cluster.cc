@@ -1,6 +1,11 @@
 #include "inventory/cluster.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+
+#include "base/text.h"
 
 namespace railbed {
 namespace {
@@ -12,7 +17,31 @@ const Item* find(const std::vector<Item>& items, Member member, std::string_view
   return found == items.end() ? nullptr : &*found;
 }
 
+// All names where they are few. Numbers are seldom mistyped and look alike, so a list tells more than a
+// guess.
+std::string names_instead(std::string_view name, const std::vector<std::string_view>& names) {
+  constexpr std::size_t kFew = 8;
+  if (names.empty()) return "";
+  if (names.size() <= kFew) return fmt::format("; it has {}", fmt::join(names, ", "));
+  return did_you_mean(name, names);
+}
+
+Error no_such(const Cluster& cluster, std::string_view what, std::string_view name,
+              const std::vector<std::string_view>& names) {
+  const std::string_view file = cluster.file.empty() ? "cluster.yaml" : std::string_view(cluster.file);
+  return {ErrorKind::kBadInput,
+          fmt::format("{} has no {} \"{}\"{}", file, what, name, names_instead(name, names))};
+}
+
 }  // namespace
+
+Error no_such_node(const Cluster& cluster, std::string_view name) {
+  return no_such(cluster, "node", name, names_of(cluster.nodes));
+}
+
+Error no_such_rail(const Cluster& cluster, std::string_view name) {
+  return no_such(cluster, "rail", name, names_of(cluster.rails));
+}
 
 const Node* find_node(const Cluster& cluster, std::string_view name) {
   return find(cluster.nodes, &Node::name, name);

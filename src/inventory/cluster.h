@@ -5,9 +5,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ip.h"
+#include "base/result.h"
 #include "base/units.h"
 
 namespace railbed {
@@ -127,10 +129,10 @@ constexpr auto enum_names(BmcProtocol) { return std::array<std::string_view, 3>{
 // How BMCs are reached. Passwords never stand in cluster.yaml, only where they lie.
 struct BmcAccess {
   std::optional<BmcProtocol> protocol;  // none: IPMI, or Redfish where only that answers
-  std::string user;           // empty: the password file names users, or nobody does
-  std::string password_file;  // absolute, or relative to where railbed runs; empty: none
-  std::optional<int> cipher;  // suite of IPMI; 17 and then 3 when nothing is said
-  std::string certificates;   // a file that says which certificates Redfish trusts; empty: the system's
+  std::string user;                     // empty: the password file names users, or nobody does
+  std::string password_file;            // absolute, or relative to where railbed runs; empty: none
+  std::optional<int> cipher;            // suite of IPMI; 17 and then 3 when nothing is said
+  std::string certificates;  // a file that says which certificates Redfish trusts; empty: the system's
   static void fields(auto&& field) {
     field("protocol", &BmcAccess::protocol);
     field("user", &BmcAccess::user);
@@ -259,5 +261,17 @@ struct Cluster {
 const Node* find_node(const Cluster& cluster, std::string_view name);
 const Rail* find_rail(const Cluster& cluster, std::string_view name);
 const RailPort* find_port(const Rail& rail, std::string_view node);
+
+// The names of nodes or rails, of the first 2,000: to look for the one that was meant.
+template <class Item>
+std::vector<std::string_view> names_of(const std::vector<Item>& items) {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < items.size() && i < 2000; ++i) names.push_back(items[i].name);
+  return names;
+}
+// What a user hears who names a node or a rail that the cluster does not have: what was meant, or what there
+// is.
+Error no_such_node(const Cluster& cluster, std::string_view name);
+Error no_such_rail(const Cluster& cluster, std::string_view name);
 
 }  // namespace railbed

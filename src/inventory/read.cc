@@ -31,9 +31,8 @@ std::string_view kind_name(ValueKind kind) {
 
 // `, did you mean "rails"?`, or else all there is to choose from.
 std::string suggestion(std::string_view word, const std::vector<std::string_view>& candidates) {
-  if (const auto meant = closest(word.substr(0, 64), candidates))
-    return fmt::format(", did you mean \"{}\"?", *meant);
-  return fmt::format("; there are {}", fmt::join(candidates, ", "));
+  const std::string meant = did_you_mean(word, candidates);
+  return meant.empty() ? fmt::format("; there are {}", fmt::join(candidates, ", ")) : meant;
 }
 
 std::optional<int> parse_mtu(std::string_view text) {

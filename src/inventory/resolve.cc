@@ -236,12 +236,8 @@ std::vector<std::size_t> Resolver::nodes_of(const RawPattern& pattern) {
     const auto found = node_index_.find(name);
     if (found == node_index_.end()) {
       if (nodes_misread_) return {};
-      std::string text = fmt::format("unknown node \"{}\"", name);
-      std::vector<std::string_view> names;
-      for (std::size_t i = 0; i < std::min<std::size_t>(cluster_.nodes.size(), 2000); ++i)
-        names.push_back(cluster_.nodes[i].name);
-      if (const auto meant = closest(name, names)) text += fmt::format(", did you mean \"{}\"?", *meant);
-      complain(pattern.spot, text);
+      complain(pattern.spot,
+               fmt::format("unknown node \"{}\"{}", name, did_you_mean(name, names_of(cluster_.nodes))));
       return {};
     }
     indices.push_back(found->second);
@@ -449,11 +445,8 @@ void Resolver::add_part(const RawPart& raw) {
       part.rails.push_back(rail.value);
       continue;
     }
-    std::vector<std::string_view> names;
-    for (const Rail& one : cluster_.rails) names.push_back(one.name);
-    const auto meant = closest(rail.value, names);
     complain(rail.spot, fmt::format("unknown rail \"{}\"{}", rail.value,
-                                    meant ? fmt::format(", did you mean \"{}\"?", *meant) : ""));
+                                    did_you_mean(rail.value, names_of(cluster_.rails))));
   }
   parts_nodes_ += part.nodes.size();
   if (parts_nodes_ > kMaxPorts)

@@ -90,7 +90,7 @@ TEST(BenchTable, ALatencyStandsBesideItsFloor) {
   one.message_bytes = 8;
   one.summary.median = 850;
   EXPECT_THAT(bench_table({one}), Not(HasSubstr("floor")));  // of a run from before there were floors
-  one.floor.note = "ens6 of gpu02 is virtual (veth): its speed is a claim";
+  one.floor.note = "ens6 of gpu02 is virtual (veth): the speed that it reports is not physical";
   EXPECT_THAT(bench_table({one}), HasSubstr("  no floor: ens6 of gpu02 is virtual (veth)"));
   one.floor = {
       {{"wire", Nanoseconds{15.6}, "78 bytes"}, {"a switch", Nanoseconds{190}, "the lowest published"}},

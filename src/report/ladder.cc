@@ -55,7 +55,7 @@ std::string ladder_verdict(const Ladder& ladder) {
       std::ranges::any_of(ladder.rungs, [](const Rung& one) { return one.of_wire.has_value(); });
   if (judged) return "no rung loses: what the wire carries arrives, to a tenth";
   return count > 1 ? "no rung loses against the one below it; no limit is known that binds"
-                   : "one rung alone has nothing to be held against";
+                   : "only one rung was measured: there is nothing to compare it with";
 }
 
 namespace {

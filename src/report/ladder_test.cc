@@ -104,7 +104,7 @@ TEST(LadderText, SaysWhenNothingLosesOrNothingCanBeJudged) {
   for (Rung& rung : ladder.rungs) rung.of_wire.reset();
   EXPECT_THAT(ladder_text(ladder), HasSubstr("no limit is known that binds"));
   ladder.rungs.resize(3);
-  EXPECT_THAT(ladder_text(ladder), HasSubstr("nothing to be held against"));
+  EXPECT_THAT(ladder_text(ladder), HasSubstr("nothing to compare it with"));
 }
 
 TEST(LadderText, WhatNodesSayReachesNoTerminal) {

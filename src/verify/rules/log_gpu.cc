@@ -280,7 +280,7 @@ std::span<const Rule> log_gpu_rules() {
        .explained_by = {"gpu.xid-reboot", "gpu.sxid"},
        .check = xid_reset},
       {.id = "gpu.xid-isolate",
-       .title = "no GPU error asks for hands",
+       .title = "no GPU needs physical repair",
        .why = "No power cable, or no spare memory left: software cannot mend it.",
        .source = "\"NVRM: Xid\" in the kernel log",
        .standard = "none; which Xid asks for what: NVIDIA's Xid catalog, `railbed explain xid`",
