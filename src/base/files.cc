@@ -74,6 +74,9 @@ Result<void> write_file(const std::string& path, std::string_view text, unsigned
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
   const Fd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat status = {};
+  // Whoever named a file that is not there has mistyped it: bad input, as what is wrong within a file.
+  if (!fd && (errno == ENOENT || errno == ENOTDIR))
+    return fail(ErrorKind::kBadInput, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
   if (!fd || fstat(fd.get(), &status) != 0) return failed("read", path);
   if (!S_ISREG(status.st_mode))
     return refused("read", path, fmt::format("it is {}, not a file", kind_of(status.st_mode)));

@@ -1,16 +1,22 @@
 #include "cli/app.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <iostream>
+#include <system_error>
 #include <vector>
 
 #include "base/result.h"
 #include "base/text.h"
+#include "cli/terminal.h"
 
 namespace railbed {
 namespace {
@@ -97,6 +103,29 @@ std::vector<const char*> as_options(int argc, const char* const* argv) {
   return words;
 }
 
+// What a command prints has to arrive: on a full disk or a closed output it ends with one line, as if it could
+// not look. A reader who left, as `head` does, ends it without a word (SIGPIPE).
+int ends_with_output(const Action& action) {
+  int status = kExitUsage;
+  int why = 0;
+  try {
+    if (action) status = action();
+    if (std::fflush(stdout) != 0) why = errno;
+  } catch (const std::system_error& error) {  // {fmt} reports by throwing
+    why = error.code().value();
+  }
+  if (why == 0 && std::ferror(stdout) != 0) why = EIO;
+  if (why == 0) return status;
+  return report(
+      {ErrorKind::kUnavailable, fmt::format("standard output cannot be written: {}", std::strerror(why))});
+}
+
+// A file that is opened later must not get the number of an output that was closed, and its text with it.
+void occupy_closed_streams() {
+  for (int fd = 0; fd <= STDERR_FILENO; ++fd)
+    if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 }  // namespace
 
 std::unique_ptr<CLI::App> build_app(Action& action) {
@@ -117,6 +146,7 @@ int run_railbed(int count, const char* const* typed) {
   const std::vector<const char*> words = as_options(count, typed);
   const int argc = static_cast<int>(words.size());
   const char* const* const argv = words.data();
+  occupy_closed_streams();
   // In a log that takes both outputs, a line of stderr must not stand inside one of stdout.
   std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
   Action action;
@@ -136,7 +166,7 @@ int run_railbed(int count, const char* const* typed) {
     if (wanted && !unknown) return app->exit(error);
     return report_usage_error(*app, error.what(), argc, argv);
   }
-  return action ? action() : kExitUsage;
+  return ends_with_output(action);
 }
 
 }  // namespace railbed

@@ -46,12 +46,15 @@ std::stop_source& install_handlers() {
   return *source;
 }
 
+// Whatever becomes of it, the work goes on: {fmt} would throw where stderr is full or closed, from any thread.
+void to_stderr(const std::string& text) { (void)!std::fwrite(text.data(), 1, text.size(), stderr); }
+
 }  // namespace
 
 int report(const Error& error) {
   clear_progress();
   // "cluster.yaml:4:1: …" stands alone, so that editors find every line of a list.
-  fmt::print(stderr, "{}{}\n", error.placed ? "" : "railbed: ", printable_lines(error.text));
+  to_stderr(fmt::format("{}{}\n", error.placed ? "" : "railbed: ", printable_lines(error.text)));
   return exit_code(error.kind);
 }
 
@@ -66,16 +69,16 @@ void progress(std::string_view message) {
   if (message.empty()) return clear_progress();
   const std::lock_guard lock(progress_mutex);
   if (isatty(STDERR_FILENO) == 1) {
-    fmt::print(stderr, "\r\x1b[K{}", printable(message));
+    to_stderr("\r\x1b[K" + printable(message));
     progress_shown = true;
   } else {
-    fmt::print(stderr, "{}\n", printable(message));
+    to_stderr(printable(message) + "\n");
   }
 }
 
 void clear_progress() {
   const std::lock_guard lock(progress_mutex);
-  if (progress_shown) fmt::print(stderr, "\r\x1b[K");
+  if (progress_shown) to_stderr("\r\x1b[K");
   progress_shown = false;
 }
 
@@ -93,7 +96,7 @@ bool asks_person(std::string_view question) {
 Caller terminal_caller() {
   return {interrupted(), progress, [](std::string_view line) {
             clear_progress();
-            fmt::print(stderr, "{}\n", printable_lines(line));
+            to_stderr(printable_lines(line) + "\n");
           }};
 }
 

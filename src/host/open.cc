@@ -32,7 +32,7 @@ Result<std::vector<NamedHost>> open_nodes(const std::string& path) {
   std::vector<NamedHost> nodes;
   const bool folder = fs::is_directory(path, error);
   if (!folder && !fs::exists(path, error))
-    return fail(ErrorKind::kUnavailable, path + ": no such file or folder");
+    return fail(ErrorKind::kBadInput, path + ": no such file or folder");
   auto files = folder ? tree_files(path) : std::vector<fs::path>{path};
   if (files.empty()) {
     auto host = open_folder(path);
