@@ -31,8 +31,10 @@ Result<GpuPlaces> find_gpu_places(const std::vector<std::string>& where, const s
     const auto cluster = load_cluster(where.front());
     if (!cluster) return tl::unexpected<Error>(cluster.error());
     places.ssh_config = cluster->ssh_config;
-    for (const Node& node : cluster->nodes)
-      places.nodes.push_back({node.name, node.local ? "localhost" : fleet::target_of(node).destination, {}});
+    for (const Node& node : cluster->nodes) {
+      const fleet::Target target = fleet::target_of(node);
+      places.nodes.push_back({node.name, target.local ? "localhost" : target.destination, {}});
+    }
   } else {
     for (const std::string& word : where) {
       auto place = parse_place(word);

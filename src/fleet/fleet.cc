@@ -24,6 +24,7 @@
 
 #include "fleet/session.h"
 #include "fleet/shared_connection.h"
+#include "host/host_name.h"
 
 namespace railbed::fleet {
 
@@ -45,7 +46,12 @@ struct Fleet::State {
   std::vector<std::unique_ptr<Session>> sessions;
 };
 
-Target target_of(const Node& node) { return {node.name, node.ssh, node.local}; }
+Target target_of(const Node& node) {
+  const std::string own = host_name();
+  const bool is_own_name = !node.ssh.empty() && (own == node.ssh || own.starts_with(node.ssh + "."));
+  if (node.local || is_own_name) return {node.name, "", true};
+  return {node.name, node.ssh, false};
+}
 
 std::vector<Target> targets_of(const Cluster& cluster) {
   std::vector<Target> targets;

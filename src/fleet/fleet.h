@@ -33,6 +33,7 @@ struct Target {
   bool local = false;       // start the agent on this machine, without ssh
 };
 
+// A node that is reached by this machine's own host name is this machine.
 Target target_of(const Node& node);
 std::vector<Target> targets_of(const Cluster& cluster);
 

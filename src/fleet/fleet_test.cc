@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "fleet/bootstrap.h"
 #include "fleet/start.h"
+#include "host/host_name.h"
 
 namespace railbed::fleet {
 namespace {
@@ -101,6 +102,26 @@ command=$(printf %s "$command" | sed "s#/dev/shm/#$root/shm/#")
   fs::path root_;
   FleetOptions options_;
 };
+
+TEST(TargetOf, OwnHostNameNeedsNoSsh) {
+  const std::string own = host_name();
+  const auto target = [](std::string ssh) {
+    Node node;
+    node.name = "node";
+    node.ssh = std::move(ssh);
+    return target_of(node);
+  };
+  EXPECT_TRUE(target(own).local);
+  EXPECT_FALSE(target("other@" + own).local);  // somebody else's login there
+  EXPECT_FALSE(target(own + "x").local);
+  EXPECT_FALSE(target("192.0.2.1").local);
+  EXPECT_EQ(target("192.0.2.1").destination, "192.0.2.1");
+}
+
+TEST_F(FleetTest, NamesTheClientThatIsMissing) {
+  options_.ssh_program = root_ / "no-such-ssh";
+  EXPECT_THAT(error_of(ask("hello")), AllOf(StartsWith("gpu07: cannot start "), HasSubstr("openssh-client")));
+}
 
 TEST_F(FleetTest, PushesTheAgentOnceAndThenStartsTheCachedOne) {
   EXPECT_EQ(error_of(ask("echo", "[1]")), "no error: [1]");

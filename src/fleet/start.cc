@@ -61,7 +61,13 @@ class Start {
     const auto words = command();
     if (!words) return Failure{words.error()};
     auto started = Link::start(*words);
-    if (!started) return Failure{at_node(target_.name, started.error())};
+    if (!started) {
+      Error why = started.error();
+      if (!target_.local)
+        why.text +=
+            "; nodes are reached by OpenSSH's client (Debian and Ubuntu: openssh-client, RHEL: openssh-clients)";
+      return Failure{at_node(target_.name, std::move(why))};
+    }
     link.emplace(std::move(*started));
     allow(options_.start_deadline);
     return std::nullopt;

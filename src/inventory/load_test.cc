@@ -134,6 +134,14 @@ rails:
   EXPECT_EQ(cluster.rails[2].ports[4].interface, "eth0");
 }
 
+TEST(Load, TakesSshLocalForThisMachine) {
+  const Cluster cluster =
+      read("railbed: 1\ncluster: c\nssh: {user: ops}\nnodes: [{name: here, ssh: local}]\n");
+  ASSERT_EQ(cluster.nodes.size(), 1u);
+  EXPECT_TRUE(cluster.nodes[0].local);
+  EXPECT_EQ(cluster.nodes[0].ssh, "");
+}
+
 TEST(Load, FindsTheSshConfigurationBesideTheFile) {
   constexpr std::string_view kYaml = "railbed: 1\ncluster: c\nssh: {config: lab/ssh_config}\nnodes: [a]\n";
   EXPECT_EQ(parse_cluster(kYaml, "/srv/pod/cluster.yaml")->ssh_config, "/srv/pod/lab/ssh_config");

@@ -90,7 +90,7 @@ class Resolver {
   std::string beside_file(const std::string& path) const;
 
   void add_nodes(const RawNode& raw);
-  void check_local(const RawNode& raw);
+  bool is_local(const RawNode& raw);
   // An entry's own management_address is its first node's, the top level's that of the first node of all.
   bool count_up_management(const RawNode& raw, std::size_t index, Node& node);
   std::string with_user(std::string destination) const;
@@ -163,9 +163,12 @@ std::string Resolver::with_user(std::string destination) const {
   return destination.insert(at, raw_.ssh_user + "@");
 }
 
-void Resolver::check_local(const RawNode& raw) {
-  if (raw.local && raw.local->value && raw.ssh)
-    complain(raw.ssh->spot, "a node is either local or reached over ssh");
+// Said either way: `local: true`, or `ssh: local`.
+bool Resolver::is_local(const RawNode& raw) {
+  const bool by_ssh = raw.ssh && raw.ssh->text == "local";
+  const bool local = raw.local && raw.local->value;
+  if (local && raw.ssh && !by_ssh) complain(raw.ssh->spot, "a node is either local or reached over ssh");
+  return local || by_ssh;
 }
 
 bool Resolver::count_up_management(const RawNode& raw, std::size_t index, Node& node) {
@@ -190,8 +193,7 @@ void Resolver::add_nodes(const RawNode& raw) {
   const auto names = expand(raw.name, room);
   nodes_misread_ = nodes_misread_ || names.empty() || !is_name(names.front());
   if (names.empty()) return;
-  check_local(raw);
-  const bool local = raw.local && raw.local->value;
+  const bool local = is_local(raw);
   const auto destinations = raw.ssh && !local ? expand_beside(*raw.ssh, names.size()) : names;
   const auto bmcs = raw.bmc ? expand_beside(*raw.bmc, names.size()) : std::vector<std::string>{};
   const Expectations expect = overlay(overlay({}, raw_.expect), raw.expect);
