@@ -103,8 +103,8 @@ std::vector<const char*> as_options(int argc, const char* const* argv) {
   return words;
 }
 
-// What a command prints has to arrive: on a full disk or a closed output it ends with one line, as if it could
-// not look. A reader who left, as `head` does, ends it without a word (SIGPIPE).
+// What a command prints has to arrive: on a full disk or a closed output it ends with one line, as if it
+// could not look. A reader who left, as `head` does, ends it without a word (SIGPIPE).
 int ends_with_output(const Action& action) {
   int status = kExitUsage;
   int why = 0;
@@ -142,13 +142,11 @@ std::unique_ptr<CLI::App> build_app(Action& action) {
   return app;
 }
 
-int run_railbed(int count, const char* const* typed) {
-  const std::vector<const char*> words = as_options(count, typed);
+namespace {
+
+int run_typed(const std::vector<const char*>& words) {
   const int argc = static_cast<int>(words.size());
   const char* const* const argv = words.data();
-  occupy_closed_streams();
-  // In a log that takes both outputs, a line of stderr must not stand inside one of stdout.
-  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
   Action action;
   const auto app = build_app(action);
   if (argc < 2) {
@@ -167,6 +165,21 @@ int run_railbed(int count, const char* const* typed) {
     return report_usage_error(*app, error.what(), argc, argv);
   }
   return ends_with_output(action);
+}
+
+}  // namespace
+
+int run_words(const std::vector<std::string>& words) {
+  std::vector<const char*> typed = {"railbed"};
+  for (const std::string& word : words) typed.push_back(word.c_str());
+  return run_typed(typed);
+}
+
+int run_railbed(int argc, const char* const* argv) {
+  occupy_closed_streams();
+  // In a log that takes both outputs, a line of stderr must not stand inside one of stdout.
+  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
+  return run_typed(as_options(argc, argv));
 }
 
 }  // namespace railbed

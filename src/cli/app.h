@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "cli/command.h"
 
@@ -10,6 +12,8 @@ namespace railbed {
 // Every command with its options declared. `action` is set to the chosen command's by parsing.
 std::unique_ptr<CLI::App> build_app(Action& action);
 
+// One more command within this process; as run_railbed(), without the program's name.
+int run_words(const std::vector<std::string>& words);
 // Parses, runs, and returns the process's exit code (base/result.h).
 int run_railbed(int argc, const char* const* argv);
 

@@ -56,6 +56,7 @@ Action declare_rules(CLI::App& app);
 Action declare_runs(CLI::App& app);
 Action declare_sel(CLI::App& app);
 Action declare_sensors(CLI::App& app);
+Action declare_tour(CLI::App& app);
 Action declare_verify(CLI::App& app);
 
 // All commands, in the order `railbed --help` lists them (cli/commands.cc).

@@ -7,6 +7,7 @@ namespace {
 constexpr Command kCommands[] = {
     {"verify", "what is wrong with this machine or cluster, and how to mend it", declare_verify},
     {"prove", "verify, measure between neighbours, and write one page that shows it all", declare_prove},
+    {"tour", "a sick cluster of two composed machines, shown in two minutes", declare_tour},
     {"monitor", "this machine, watched: what Prometheus scrapes", declare_monitor},
     {"plan", "what would change on which node to make it what cluster.yaml says", declare_plan},
     {"apply", "make a plan true on all its nodes, or on none", declare_apply},

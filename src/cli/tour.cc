@@ -1,0 +1,117 @@
+// railbed tour: two composed machines with three faults, looked at by the very commands that look at real
+// ones. Each step says why it is taken, shows its command, and runs it in this process. It asks no machine
+// and needs no root; what it writes lies in one folder.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "base/files.h"
+#include "cli/app.h"
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "cli/tour_files.h"
+
+namespace railbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct TourOptions {
+  std::string folder = "railbed-tour";
+};
+
+struct TourStep {
+  std::string_view why;
+  std::vector<std::string> words;
+};
+
+const std::vector<TourStep>& steps() {
+  static const std::vector<TourStep> all = {
+      {"A cluster is described once: here two nodes with eight GPUs and eight rails each.",
+       {"check", "cluster.yaml"}},
+      {"Both nodes were captured into files (`railbed capture` does that with yours), so nothing has to be asked.\n"
+       "Of all that the rules find, causes come first, each with its remedy; what they explain is folded below them.",
+       {"verify", "cluster.yaml", "--root", "."}},
+      {"A rule teaches what it looks at, and why that matters.", {"explain", "rdma.pfc"}},
+      {"What was measured between the two stands beside its ceiling, on one page that needs no network.",
+       {"report", "--root", ".", "-o", "report.html"}},
+  };
+  return all;
+}
+
+Result<void> write_files(const fs::path& folder) {
+  std::error_code error;
+  for (const TourFile& file : tour_files()) {
+    const fs::path path = folder / file.name;
+    fs::create_directories(path.parent_path(), error);
+    if (error)
+      return fail(ErrorKind::kUnavailable,
+                  fmt::format("cannot make {}: {}", path.parent_path().string(), error.message()));
+    if (const auto written = write_file(path, file.text); !written) return written;
+  }
+  return {};
+}
+
+// False: enough was seen.
+bool goes_on() {
+  if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1) return true;
+  fmt::print("\n[Enter: go on, Ctrl-C: end] ");
+  std::fflush(stdout);
+  std::string line;
+  const bool more = static_cast<bool>(std::getline(std::cin, line));
+  return more && !interrupted().stop_requested();
+}
+
+void show(const TourStep& step, bool colour) {
+  std::string command = "railbed";
+  for (const std::string& word : step.words) command += " " + word;
+  fmt::print("\n{}\n\n{}$ {}{}\n", step.why, colour ? "\x1b[1m" : "", command, colour ? "\x1b[0m" : "");
+  std::fflush(stdout);
+}
+
+int run_tour(const TourOptions& options) {
+  const fs::path folder = fs::absolute(options.folder);
+  std::error_code error;
+  if (fs::exists(folder, error))
+    return report(
+        {ErrorKind::kBadInput, options.folder + " is there already: name another folder, or take it away"});
+  if (const auto written = write_files(folder); !written) return report(written.error());
+  fs::current_path(folder, error);
+  if (error)
+    return report(
+        {ErrorKind::kUnavailable, fmt::format("cannot enter {}: {}", folder.string(), error.message())});
+  const bool colour = use_colour(STDOUT_FILENO);
+  fmt::print("What is shown here lies in {}. Its machines are composed, not captured.\n", folder.string());
+  for (const TourStep& step : steps()) {
+    show(step, colour);
+    if (run_words(step.words) > kExitCouldNotLook) return kExitInternal;
+    if (!goes_on()) return kExitClean;
+  }
+  fmt::print(
+      "\nThe page is {0}/report.html: open it in a browser (xdg-open {0}/report.html).\n"
+      "Your own machines: `railbed verify` looks at this one, `railbed init HOST1 HOST2 -o cluster.yaml` at two\n"
+      "others, and `railbed prove cluster.yaml` measures between them. To forget the tour: rm -r {0}\n",
+      folder.string());
+  return kExitClean;
+}
+
+}  // namespace
+
+Action declare_tour(CLI::App& app) {
+  auto options = std::make_shared<TourOptions>();
+  app.add_option("FOLDER", options->folder, "where its files go; it must not be there yet")
+      ->capture_default_str();
+  app.footer(
+      "\nTwo minutes on any Linux machine, without root, GPUs or a network: a sick cluster of two composed nodes is checked,\n"
+      "verified, explained and reported. Each step shows the command that it runs. Example:\n"
+      "  railbed tour\n\n"
+      "Exit codes: 0 shown, 3 its folder could not be written, 64 the folder is there already.");
+  return [options] { return run_tour(*options); };
+}
+
+}  // namespace railbed
