@@ -16,7 +16,7 @@ namespace {
 constexpr double kLongest = 2;  // seconds, of the reads
 constexpr std::chrono::milliseconds kPingDeadline{10'000};
 constexpr std::uint64_t kMostServedBytes = 64 << 10;  // what measure_rdma.cc asks for when it only pings
-constexpr int kMostServed = 2;  // sessions of one visit, over its life
+constexpr int kMostServed = 2;                        // sessions of one visit, over its life
 
 BenchPlan plan_of(const RdmaProbe& probe) {
   BenchPlan plan;
@@ -93,14 +93,16 @@ Handlers served_rdma_handlers(std::shared_ptr<Host> host, std::set<std::string> 
     served.insert(all.extract(all.find(method)));
   Handler open = std::move(all.find(kRdmaOpen)->second);
   const auto opened = std::make_shared<std::atomic<int>>(0);
-  served.emplace(kRdmaOpen, [open = std::move(open), interfaces = std::move(interfaces), opened](
-                                std::string_view params, std::stop_token stop) -> Result<std::string> {
-    const auto request = json::read<RdmaOpen>(params);
-    if (!request) return fail(request.error());
-    if (!is_modest(*request, interfaces) || opened->fetch_add(1) >= kMostServed)
-      return fail(ErrorKind::kBadInput, "no session for more than a probe of a rail is opened here");
-    return open(params, std::move(stop));
-  });
+  served.emplace(kRdmaOpen,
+                 [open = std::move(open), interfaces = std::move(interfaces), opened](
+                     std::string_view params, std::stop_token stop) -> Result<std::string> {
+                   const auto request = json::read<RdmaOpen>(params);
+                   if (!request) return fail(request.error());
+                   if (!is_modest(*request, interfaces) || opened->fetch_add(1) >= kMostServed)
+                     return fail(ErrorKind::kBadInput,
+                                 "no session for more than a probe of a rail is opened here");
+                   return open(params, std::move(stop));
+                 });
   return served;
 }
 

@@ -45,9 +45,8 @@ std::string proof_of(const Rendezvous& at, Prover prover, std::string_view nonce
 
 std::string proof_of(std::string_view secret, Prover prover, std::string_view purpose, const Nonces& nonces,
                      std::string_view introduction) {
-  return hmac_sha256_hex(secret,
-                         fmt::format("{}\n{}\n{}\n{}\n{}", prover == Prover::kRank ? "rank" : "zero", purpose,
-                                     nonces.of_listener, nonces.of_guest, introduction));
+  return hmac_sha256_hex(secret, fmt::format("{}\n{}\n{}\n{}\n{}", prover == Prover::kRank ? "rank" : "zero",
+                                             purpose, nonces.of_listener, nonces.of_guest, introduction));
 }
 
 Result<Fd> listen_at(const Rendezvous& at, int backlog) {
@@ -86,7 +85,8 @@ Result<std::vector<Fd>> start_connecting(const Rendezvous& at) {
   return under_way;
 }
 
-Result<std::optional<std::string>> read_line(int fd, std::chrono::steady_clock::time_point until, const std::stop_token& stop) {
+Result<std::optional<std::string>> read_line(int fd, std::chrono::steady_clock::time_point until,
+                                             const std::stop_token& stop) {
   std::string line;
   while (line.size() < kMaxLine) {
     if (const Waited waited = wait_readable(fd, until, stop); waited != Waited::kReady)

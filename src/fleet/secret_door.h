@@ -5,8 +5,8 @@
 //   guest → door   {"introduction": {…}, "nonce": "…", "proof": "…"}
 //   door → guest   proof PROOF, or: no REASON
 //
-// The introduction says whom the guest takes the door for: a proof that was made for one node opens no other's
-// door. What is said afterwards is neither hidden nor signed.
+// The introduction says whom the guest takes the door for: a proof that was made for one node opens no
+// other's door. What is said afterwards is neither hidden nor signed.
 #pragma once
 
 #include <chrono>

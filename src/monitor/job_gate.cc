@@ -7,9 +7,10 @@ namespace railbed {
 ProbePause JobGate::ask_slurm_now() const {
   const auto busy = job_has_node(node_, run_);
   if (!busy)
-    return {"slurm-silent",
-            fmt::format("Slurm does not say whether a job has {}: {}. --probe-beside-jobs probes all the same",
-                        node_, busy.error().text)};
+    return {
+        "slurm-silent",
+        fmt::format("Slurm does not say whether a job has {}: {}. --probe-beside-jobs probes all the same",
+                    node_, busy.error().text)};
   if (*busy)
     return {"job", fmt::format("a Slurm job has {}. --probe-beside-jobs probes all the same", node_)};
   return {};

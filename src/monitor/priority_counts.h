@@ -43,9 +43,9 @@ struct PrioritySight {
   std::string why = {};   // of kUntold
 };
 
-// `packets` at least were sent within the time. Other traffic moves counters as well, so the expected priority
-// having moved by so many is only consistent with the probes; that it stood still while another moved by so
-// many proves the contrary. Anything else tells nothing.
+// `packets` at least were sent within the time. Other traffic moves counters as well, so the expected
+// priority having moved by so many is only consistent with the probes; that it stood still while another
+// moved by so many proves the contrary. Anything else tells nothing.
 PrioritySight judge_priority(int expected, std::uint64_t packets,
                              const std::map<std::string, std::uint64_t>& before,
                              const std::map<std::string, std::uint64_t>& after);

@@ -1,5 +1,5 @@
-// What probes gave, as series. Whoever has no peer of its own on a large rail (kMostNamedPeers) has no label of
-// one, either.
+// What probes gave, as series. Whoever has no peer of its own on a large rail (kMostNamedPeers) has no label
+// of one, either.
 #include <fmt/format.h>
 
 #include "monitor/families.h"
@@ -43,9 +43,10 @@ class ProbeFamilies {
     out_.number("railbed_probe_round_timestamp_seconds", "gauge", "When the last round of probes began.",
                 state_.last.when);
     out_.number("railbed_probe_round_duration_seconds", "gauge", "How long it took.", state_.last.seconds);
-    out_.announce("railbed_probe_paused", "gauge",
-                  "1 where nothing was probed in the last round: job, a Slurm job has the node; slurm-silent, "
-                  "Slurm does not say.");
+    out_.announce(
+        "railbed_probe_paused", "gauge",
+        "1 where nothing was probed in the last round: job, a Slurm job has the node; slurm-silent, "
+        "Slurm does not say.");
     for (const std::string_view reason : {"job", "slurm-silent"})
       out_.sample("railbed_probe_paused", {{"reason", reason}}, state_.last.pause.reason == reason ? 1 : 0);
     out_.number("railbed_probe_most_bytes_per_minute", "gauge",
@@ -65,8 +66,7 @@ class ProbeFamilies {
     std::uint64_t so_far = 0;
     for (std::size_t i = 0; i < trips.counts.size(); ++i) {
       so_far += trips.counts[i];
-      const std::string bound =
-          i < kRoundTripBounds.size() ? fmt::format("{}", kRoundTripBounds[i]) : "+Inf";
+      const std::string bound = i < kRoundTripBounds.size() ? fmt::format("{}", kRoundTripBounds[i]) : "+Inf";
       out_.sample(bucket, {{"rail", rail}, {"peer", peer}, {"transport", word(transport)}, {"le", bound}},
                   so_far);
     }
@@ -128,9 +128,10 @@ class ProbeFamilies {
   }
 
   void add_priorities() {
-    out_.announce("railbed_probe_priority", "gauge",
-                  "1 where the packets of the last probe by RDMA moved the priority that they should go by, 0 "
-                  "where that stood still and another moved; none where it cannot be told.");
+    out_.announce(
+        "railbed_probe_priority", "gauge",
+        "1 where the packets of the last probe by RDMA moved the priority that they should go by, 0 "
+        "where that stood still and another moved; none where it cannot be told.");
     std::size_t told = 0;
     for (const PeerProbe& one : state_.last.probes)
       for (const PrioritySight& sight : one.priorities) {

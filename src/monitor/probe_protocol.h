@@ -18,8 +18,8 @@
 
 namespace railbed {
 
-inline constexpr std::string_view kProbeBegin = "probe.begin";    // {} → ProbePause; without a reason: go on
-inline constexpr std::string_view kProbeEcho = "probe.echo";      // anything → the same
+inline constexpr std::string_view kProbeBegin = "probe.begin";  // {} → ProbePause; without a reason: go on
+inline constexpr std::string_view kProbeEcho = "probe.echo";    // anything → the same
 inline constexpr std::string_view kProbeCounts = "probe.counts";  // {} → PriorityCounts
 inline constexpr std::string_view kProbePurpose = "railbed monitor --probe";
 inline constexpr std::size_t kMostEchoed = 1024;

@@ -212,8 +212,8 @@ void keep_door(const std::shared_ptr<Shared>& shared, const ProbeRail& rail, con
 
 ProbeResponder::ProbeResponder(ProberOptions options, std::shared_ptr<Host> host,
                                std::shared_ptr<JobGate> gate, Hear note)
-    : shared_(std::make_shared<Shared>(std::move(options), std::move(host), std::move(gate),
-                                       std::move(note))) {
+    : shared_(
+          std::make_shared<Shared>(std::move(options), std::move(host), std::move(gate), std::move(note))) {
   for (const ProbeRail& rail : shared_->options.plan.rails)
     doors_.emplace_back(
         [shared = shared_, &rail, stop = stop_.get_token()] { keep_door(shared, rail, stop); });

@@ -1,5 +1,6 @@
 // Answers other monitors' probes, on the address of each rail and nowhere else. Strangers get a line and
-// nothing more; whoever knows the secret gets what probe_protocol.h lists, a few at a time, for a short while.
+// nothing more; whoever knows the secret gets what probe_protocol.h lists, a few at a time, for a short
+// while.
 #pragma once
 
 #include <memory>

@@ -5,8 +5,8 @@
 // circle method): of n nodes, n made even by one who is not there, all but the last sit on a circle of n - 1
 // places, and in round r those two meet whose places add up to r, modulo n - 1; whoever would meet himself
 // meets the last. In each round everybody meets exactly one, and after n - 1 rounds all have met. A round of
-// probes takes `most` rounds of the tournament. Nodes count rounds by their clocks: where these differ, a node
-// is now and then probed by a few more, and nothing else is lost.
+// probes takes `most` rounds of the tournament. Nodes count rounds by their clocks: where these differ, a
+// node is now and then probed by a few more, and nothing else is lost.
 #pragma once
 
 #include <cstddef>

@@ -16,9 +16,9 @@ constexpr std::chrono::seconds kRoundHangs{90};
 constexpr double kSecondsPerMinute = 60;
 
 std::shared_ptr<JobGate> gate_of(const ProbeOptions& options) {
-  return std::make_shared<JobGate>(
-      options.node, options.beside_jobs,
-      [](const auto& words, auto deadline) { return run_program(words, deadline); });
+  return std::make_shared<JobGate>(options.node, options.beside_jobs, [](const auto& words, auto deadline) {
+    return run_program(words, deadline);
+  });
 }
 
 ProbeRound round_of(const Prober& prober, JobGate& gate, std::chrono::seconds every,
@@ -79,8 +79,7 @@ struct ProbeWatch::Shared {
     const std::lock_guard lock(mutex);
     if (seen) state.floors = floors_of(plan, *seen, cluster);
     state.add(std::move(round), plan);
-    if (state.last.pause.reason == "slurm-silent")
-      return fail(ErrorKind::kUnavailable, state.last.pause.why);
+    if (state.last.pause.reason == "slurm-silent") return fail(ErrorKind::kUnavailable, state.last.pause.why);
     return {};
   }
 
@@ -105,9 +104,10 @@ Result<ProbePlan> plan_probes(const ProbeOptions& options) {
                                                   options.cluster, options.node));
   ProbePlan plan = plan_probes(*cluster, options.node);
   if (plan.rails.empty())
-    return fail(ErrorKind::kBadInput,
-                fmt::format("{} gives {} and another node no addresses on one rail: there is nothing to probe",
-                            options.cluster, options.node));
+    return fail(
+        ErrorKind::kBadInput,
+        fmt::format("{} gives {} and another node no addresses on one rail: there is nothing to probe",
+                    options.cluster, options.node));
   return plan;
 }
 

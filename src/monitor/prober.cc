@@ -41,7 +41,8 @@ Fd connect_on(const ProbeRail& rail, const ProbePeer& peer, int port, const std:
   keep_on_rail(fd.get(), rail.interface);
   const int on = 1;
   setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  if (bind(fd.get(), own.get(), own.size) != 0 || !begin_connecting(fd.get(), socket_address(peer.address, port)))
+  if (bind(fd.get(), own.get(), own.size) != 0 ||
+      !begin_connecting(fd.get(), socket_address(peer.address, port)))
     return {};
   if (wait_writable(fd.get(), Clock::now() + kConnectPatience, stop) != Waited::kReady) {
     errno = ETIMEDOUT;
@@ -132,8 +133,9 @@ PeerProbe Prober::probe(const ProbeRail& rail, const ProbePeer& peer, const std:
   PeerProbe probe{.rail = rail.name, .peer = peer.node};
   Fd fd = connect_on(rail, peer, options_.port, stop);
   if (!fd)
-    return give_up(probe, ProbeReason::kUnreachable,
-                   fmt::format("{} port {}: {}", peer.address.to_text(), options_.port, std::strerror(errno)));
+    return give_up(
+        probe, ProbeReason::kUnreachable,
+        fmt::format("{} port {}: {}", peer.address.to_text(), options_.port, std::strerror(errno)));
   auto knocked = fleet::knock(std::move(fd), {options_.secret, std::string(kProbePurpose)},
                               {options_.plan.node, peer.node, rail.name}, Clock::now() + kDoorPatience, stop);
   if (!knocked) return give_up(probe, ProbeReason::kStranger, knocked.error().text);

@@ -1,5 +1,5 @@
-// One round of probes from this node: its partners of the round on each rail, rails at once, partners in turn.
-// A peer that is dead costs its own probe and a few seconds.
+// One round of probes from this node: its partners of the round on each rail, rails at once, partners in
+// turn. A peer that is dead costs its own probe and a few seconds.
 #pragma once
 
 #include <cstdint>
