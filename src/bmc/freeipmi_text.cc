@@ -67,8 +67,7 @@ std::optional<BmcSensor> parse_sensor(std::string_view line) {
   // After the state: reading, units, six thresholds and the event.
   if (!state || columns.size() < *state + 10) return std::nullopt;
   const auto real = [&](std::size_t further) { return parse_real(columns[*state + further]); };
-  BmcSensor sensor{.id = parse_number<std::uint32_t>(trim(columns[0])).value_or(0),
-                   .name = joined_columns(columns, 1, *state - 1),
+  BmcSensor sensor{.name = joined_columns(columns, 1, *state - 1),
                    .type = shown(columns[*state - 1]),
                    .severity = *severity_of(columns[*state])};
   sensor.reading = real(1);

@@ -25,7 +25,6 @@ constexpr auto enum_names(BmcSeverity) {
 }
 
 struct BmcSensor {
-  std::uint32_t id = 0;   // of its record in the BMC's repository (IPMI); 0: it has none
   std::string name = {};  // "CPU1 Temp", as the board's maker calls it
   std::string type = {};  // "Temperature", "Fan", "Power Supply"
   BmcSeverity severity = BmcSeverity::kUnknown;
@@ -35,7 +34,6 @@ struct BmcSensor {
   std::optional<double> upper_critical = {};
   std::string state = {};  // in words: "OK", "Presence detected"
   static void fields(auto&& field) {
-    field("id", &BmcSensor::id);
     field("name", &BmcSensor::name);
     field("type", &BmcSensor::type);
     field("severity", &BmcSensor::severity);

@@ -100,7 +100,7 @@ class Sensors {
   // Sensors without a record of their own are told apart by their place.
   void sample(std::string_view name, std::size_t at, bool typed, double value) {
     const BmcSensor& sensor = all_[at];
-    const std::string id = std::to_string(sensor.id != 0 ? sensor.id : at + 1);
+    const std::string id = std::to_string(at + 1);
     if (typed)
       out_.sample(name, {{"id", id}, {"name", sensor.name}, {"type", sensor.type}}, value);
     else
