@@ -89,6 +89,8 @@ class Bmc {
 Result<std::unique_ptr<Bmc>> open_bmc(BmcTarget target, BmcOptions options);
 
 std::unique_ptr<Bmc> open_ipmi(BmcTarget target, BmcOptions options);
+// This machine's own, through the kernel (/dev/ipmi0) and without a login. Its power is that of whoever asks.
+std::unique_ptr<Bmc> open_own_ipmi(BmcOptions options);
 std::unique_ptr<Bmc> open_redfish(BmcTarget target, BmcOptions options);
 std::unique_ptr<Bmc> open_smash(BmcTarget target, BmcOptions options);
 

@@ -45,9 +45,14 @@ std::string_view device_word(BootDevice device) {
 
 class IpmiBmc final : public Bmc {
  public:
-  IpmiBmc(BmcTarget target, BmcOptions options) : target_(std::move(target)), options_(std::move(options)) {}
+  // Without a target, this machine's own.
+  IpmiBmc(std::optional<BmcTarget> target, BmcOptions options)
+      : own_(!target), target_(std::move(target).value_or(BmcTarget{})), options_(std::move(options)) {}
 
-  Reading<PowerState> power() override { return ask({"ipmipower", "--stat"}, parse_power); }
+  Reading<PowerState> power() override {
+    if (own_) return ask({"ipmi-chassis", "--get-chassis-status"}, parse_power);
+    return ask({"ipmipower", "--stat"}, parse_power);
+  }
   Reading<BmcDevice> device() override { return ask({"bmc-info", "--get-device-id"}, parse_device); }
 
   Reading<std::vector<BmcSensor>> sensors() override {
@@ -147,11 +152,10 @@ class IpmiBmc final : public Bmc {
         options_.silence.count());
   }
   Reading<CommandOutput> run_with(const Words& command, int cipher, const Words& texts) const {
-    Words words = {
-        command.front(),       "--config-file=" + SecretFiles::path(0), "-h", target_.address, "-I",
-        std::to_string(cipher)};
+    Words words = {command.front(), "--config-file=" + SecretFiles::path(0)};
+    if (!own_) words.insert(words.end(), {"-h", target_.address, "-I", std::to_string(cipher)});
     words.insert(words.end(), command.begin() + 1, command.end());
-    Words secrets = {login()};
+    Words secrets = {own_ ? "driver-type OPENIPMI\n" : login()};
     secrets.insert(secrets.end(), texts.begin(), texts.end());
     auto said = run_program(words, options_.deadline, options_.stop, SecretFiles(secrets));
     if (!said.ok() && said.absent())
@@ -167,6 +171,7 @@ class IpmiBmc final : public Bmc {
     const int first = cipher_.value_or(target_.access.cipher.value_or(kCipher));
     auto said = run_with(command, first, texts);
     if (!said.ok()) return said;
+    if (own_) return said;
     const bool refused = may_be_the_cipher(said->error_output) || may_be_the_cipher(said->output);
     if (!refused) {
       cipher_ = first;
@@ -183,7 +188,8 @@ class IpmiBmc final : public Bmc {
       -> Reading<typename decltype(parse(std::string_view()))::value_type> {
     using Value = typename decltype(parse(std::string_view()))::value_type;
     const auto said = run(command);
-    const std::string from = fmt::format("{} at {}", command.front(), target_.address);
+    const std::string from =
+        own_ ? command.front() : fmt::format("{} at {}", command.front(), target_.address);
     if (!said.ok()) return {said.miss(), from};
     auto value = parse(std::string_view(said->output));
     // ipmi-config ends with 1 when any key of a section could not be read, and prints the others.
@@ -198,6 +204,7 @@ class IpmiBmc final : public Bmc {
                     {sections}));
   }
 
+  const bool own_;
   BmcTarget target_;
   BmcOptions options_;
   std::optional<int> cipher_;
@@ -207,6 +214,10 @@ class IpmiBmc final : public Bmc {
 
 std::unique_ptr<Bmc> open_ipmi(BmcTarget target, BmcOptions options) {
   return std::make_unique<IpmiBmc>(std::move(target), std::move(options));
+}
+
+std::unique_ptr<Bmc> open_own_ipmi(BmcOptions options) {
+  return std::make_unique<IpmiBmc>(std::nullopt, std::move(options));
 }
 
 }  // namespace railbed

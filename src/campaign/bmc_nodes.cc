@@ -161,6 +161,17 @@ std::vector<BmcFacts> look_at_bmcs(const Cluster& cluster, const Names& names, c
   return looks;
 }
 
+BmcFacts look_at_own_bmc(const std::string& node, const BmcQuestions& questions, const BmcOptions& options) {
+  BmcFacts facts{.node = node, .address = "/dev/ipmi0", .protocol = "ipmi"};
+  const auto bmc = open_own_ipmi(options);
+  facts.power = bmc->power();
+  if (facts.power.ok())
+    ask_further(*bmc, questions, facts);
+  else
+    facts.error = facts.power.miss().why;
+  return facts;
+}
+
 std::vector<BmcFacts> wait_for_power(const Cluster& cluster, const Names& names, PowerState wanted,
                                      std::chrono::seconds patience, const BmcReach& reach,
                                      const Caller& caller) {

@@ -57,6 +57,11 @@ std::vector<BmcFacts> wait_for_power(const Cluster& cluster, const Names& names,
                                      std::chrono::seconds patience, const BmcReach& reach,
                                      const Caller& caller);
 
+// What a node that is watched asks its own BMC each minute: nothing that logs in more than once.
+inline constexpr BmcQuestions kWatchedBmcQuestions = {.power = true, .sensors = true, .events = true};
+// This machine's own BMC through the kernel, as of this node.
+BmcFacts look_at_own_bmc(const std::string& node, const BmcQuestions& questions, const BmcOptions& options);
+
 // The certificate that each of them shows, without a login.
 std::vector<ShownCertificate> show_certificates(const Cluster& cluster, const Names& names,
                                                 const BmcReach& reach, const Caller& caller);

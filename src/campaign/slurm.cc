@@ -54,13 +54,27 @@ bool is_mended(const Verdict& verdict, std::string_view reason) {
   return known ? looked && !unknown : !any_unknown;
 }
 
-Result<std::string> scontrol(const RunProgram& run, std::vector<std::string> words) {
+Reading<CommandOutput> run_scontrol(const RunProgram& run, std::vector<std::string> words) {
   words.insert(words.begin(), "scontrol");
-  const auto done = run(words, kScontrolDeadline);
+  return run(words, kScontrolDeadline);
+}
+
+Result<std::string> output_of(const Reading<CommandOutput>& done) {
   if (!done.ok()) return fail(ErrorKind::kUnavailable, describe(done.miss(), done.from()));
   if (done->exit_code == 0) return done->output;
   const std::string& said = done->error_output.empty() ? done->output : done->error_output;
   return fail(ErrorKind::kUnavailable, fmt::format("{}: {}", done.from(), trim(said)));
+}
+
+Result<std::string> scontrol(const RunProgram& run, std::vector<std::string> words) {
+  return output_of(run_scontrol(run, std::move(words)));
+}
+
+Result<SlurmNode> node_in(const Result<std::string>& shown, const std::string& node) {
+  if (!shown) return fail(shown.error(), "ask Slurm for " + node);
+  auto now = parse_slurm_node(*shown);
+  if (!now) return fail(ErrorKind::kUnavailable, "scontrol show node " + node + " names no state");
+  return *std::move(now);
 }
 
 // slurmctld takes a reason from between double quotes.
@@ -78,11 +92,15 @@ std::string slurm_host_name() {
 }
 
 Result<SlurmNode> ask_slurm(const std::string& node, const RunProgram& run) {
-  const auto shown = scontrol(run, {"show", "node", node});
-  if (!shown) return fail(shown.error(), "ask Slurm for " + node);
-  auto now = parse_slurm_node(*shown);
-  if (!now) return fail(ErrorKind::kUnavailable, "scontrol show node " + node + " names no state");
-  return *std::move(now);
+  return node_in(scontrol(run, {"show", "node", node}), node);
+}
+
+Result<bool> job_has_node(const std::string& node, const RunProgram& run) {
+  const auto done = run_scontrol(run, {"show", "node", node});
+  if (!done.ok() && done.absent()) return false;
+  const auto now = node_in(output_of(done), node);
+  if (!now) return fail(now.error());
+  return now->busy;
 }
 
 Result<void> drain(const std::string& node, std::string_view reason, const RunProgram& run) {

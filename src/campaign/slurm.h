@@ -61,6 +61,9 @@ Result<SlurmStep> tell_slurm(const std::string& node, const Verdict& verdict, co
 
 // What Slurm knows of the node.
 Result<SlurmNode> ask_slurm(const std::string& node, const RunProgram& run);
+// Whether a job runs there, or is just ending. Where Slurm is not installed, none of its does. An error: it
+// is installed, and does not say.
+Result<bool> job_has_node(const std::string& node, const RunProgram& run);
 // The mark of a drain before a reboot. No health check takes it back: it is none of kSlurmMark.
 inline constexpr std::string_view kRebootMark = "railbed reboot: ";
 // No new job starts there. `reason`: one line.

@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/health.h"
 #include "cli/monitor_files.h"
+#include "cli/monitor_probe.h"
 #include "cli/terminal.h"
 #include "monitor/event_desk.h"
 #include "monitor/node_watch.h"
@@ -33,6 +34,7 @@ struct MonitorCommand {
   WebhookOptions webhook;
   int every = 60;
   bool once = false;
+  ProbeCommand probe;
 };
 
 // A process that lives for months and does little at a time: what it frees goes back to the system.
@@ -52,8 +54,9 @@ void allow_many_files() {
 
 void say(std::string_view line) { fmt::print(stderr, "railbed: {}\n", printable(line)); }
 
-std::string metrics_of(NodeWatch& watch, const EventDesk& desk) {
+std::string metrics_of(NodeWatch& watch, const EventDesk& desk, const ProbeWatch* probes) {
   NodeState state = watch.state(kScrape);
+  if (probes != nullptr) probes->add_to(state);
   for (const auto& [kind, count] : desk.counts().events)
     state.events.emplace(enum_names(kind)[static_cast<std::size_t>(kind)], count);
   for (const auto& [key, since] : desk.since())
@@ -61,9 +64,10 @@ std::string metrics_of(NodeWatch& watch, const EventDesk& desk) {
   return node_metrics(state);
 }
 
-WebAnswer answer(NodeWatch& watch, const EventDesk& desk, const WebRequest& request) {
+WebAnswer answer(NodeWatch& watch, const EventDesk& desk, const ProbeWatch* probes,
+                 const WebRequest& request) {
   if (request.path == "/metrics")
-    return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics_of(watch, desk)};
+    return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics_of(watch, desk, probes)};
   if (request.path == "/-/healthy") return {.body = "ok\n"};
   if (request.path == "/")
     return {.type = "text/html; charset=utf-8",
@@ -102,6 +106,7 @@ Result<std::unique_ptr<EventDesk>> open_desk(const MonitorCommand& command) {
 int print_once(const MonitorCommand& command) {
   auto watch = NodeWatch::open(command.watch, {}, say);
   if (!watch) return report(watch.error());
+  (*watch)->await_bmc(std::chrono::minutes(1));
   const NodeState state = (*watch)->state(std::chrono::minutes(1));
   fmt::print("{}", node_metrics(state));
   return state.look ? kExitClean : kExitCouldNotLook;
@@ -113,6 +118,8 @@ int run_monitor(MonitorCommand command) {
   command.watch.every = std::chrono::seconds(command.every);
   if (command.watch.node.empty()) command.watch.node = slurm_node_name();
   if (command.watch.history.empty()) command.watch.history = default_store_path();
+  if (command.once && command.probe.probe) return print_probes(command.probe, command.watch);
+  if (auto asked = add_bmc(command.probe, command.watch); !asked) return report(asked.error());
   if (command.once) return print_once(command);
 
   auto options = web_options(command);
@@ -128,8 +135,11 @@ int run_monitor(MonitorCommand command) {
   };
   auto watch = NodeWatch::open(command.watch, std::move(listener), say);
   if (!watch) return report(watch.error());
-  auto server = WebServer::open(std::move(*options),
-                                [&](const WebRequest& request) { return answer(**watch, *desk, request); });
+  const auto probes = open_probes(command.probe, command.watch, **watch, say);
+  if (!probes) return report(probes.error());
+  auto server = WebServer::open(std::move(*options), [&](const WebRequest& request) {
+    return answer(**watch, *desk, probes->get(), request);
+  });
   if (!server) return report(server.error());
   say((*server)->address() + "/metrics");
   (*server)->run(interrupted());
@@ -171,7 +181,8 @@ void add_monitor_options(CLI::App& app, MonitorCommand& command) {
   app.add_option("--root", command.watch.root,
                  "watch a captured machine instead: a folder like /, or a .tree file")
       ->type_name("PATH");
-  app.add_flag("--once", command.once, "print what a scrape would show, and end");
+  app.add_flag("--once", command.once, "print what a scrape would show, or a round of --probe, and end");
+  add_probe_options(app, command.probe);
 }
 
 }  // namespace
@@ -188,6 +199,7 @@ Action declare_monitor(CLI::App& app) {
       "  railbed monitor --once\n"
       "  railbed monitor cluster.yaml\n"
       "  railbed monitor /etc/railbed/cluster.yaml --listen 0.0.0.0:9885 --web-config /etc/railbed/web.yml\n"
+      "  railbed monitor cluster.yaml --probe --probe-secret-file /etc/railbed/probe.secret --bmc\n"
       "  railbed monitor files cluster.yaml -o /etc/prometheus\n\n"
       "Exit codes: 0 it was told to end, 3 it could not look, 64 it could not begin.");
   return [command, chosen] { return *chosen ? (*chosen)() : run_monitor(*command); };

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/sha256.h"
 #include "host/socket.h"
+#include "host/wait.h"
 
 namespace railbed::fleet {
 namespace {
@@ -38,9 +39,14 @@ std::string resolve(const char* host, int port, int flags, std::vector<SocketAdd
 
 std::string proof_of(const Rendezvous& at, Prover prover, std::string_view nonce_of_rank_zero,
                      std::string_view nonce_of_rank, const RankIntroduction& introduction) {
-  return hmac_sha256_hex(
-      at.secret, fmt::format("{}\n{}\n{}\n{}\n{}", prover == Prover::kRank ? "rank" : "zero", at.job,
-                             nonce_of_rank_zero, nonce_of_rank, json::dump(json::encode(introduction))));
+  return proof_of(at.secret, prover, at.job, {nonce_of_rank_zero, nonce_of_rank},
+                  json::dump(json::encode(introduction)));
+}
+
+std::string proof_of(std::string_view secret, Prover prover, std::string_view purpose, const Nonces& nonces,
+                     std::string_view introduction) {
+  return hmac_sha256_hex(secret, fmt::format("{}\n{}\n{}\n{}\n{}", prover == Prover::kRank ? "rank" : "zero",
+                                             purpose, nonces.of_listener, nonces.of_guest, introduction));
 }
 
 Result<Fd> listen_at(const Rendezvous& at, int backlog) {
@@ -77,6 +83,24 @@ Result<std::vector<Fd>> start_connecting(const Rendezvous& at) {
     if (Fd fd = stream_socket(one.family()); fd && begin_connecting(fd.get(), one))
       under_way.push_back(std::move(fd));
   return under_way;
+}
+
+Result<std::optional<std::string>> read_line(int fd, std::chrono::steady_clock::time_point until,
+                                             const std::stop_token& stop) {
+  std::string line;
+  while (line.size() < kMaxLine) {
+    if (const Waited waited = wait_readable(fd, until, stop); waited != Waited::kReady)
+      return waited == Waited::kStopped
+                 ? Result<std::optional<std::string>>(fail(ErrorKind::kCancelled, "stopped"))
+                 : Result<std::optional<std::string>>(std::nullopt);
+    char byte = 0;
+    const ssize_t count = recv(fd, &byte, 1, 0);
+    if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) return std::nullopt;
+    if (count < 0) continue;
+    if (byte == '\n') return std::optional(std::move(line));
+    line.push_back(byte);
+  }
+  return std::nullopt;
 }
 
 void keep_alive(int fd) {

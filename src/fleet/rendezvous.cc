@@ -67,24 +67,6 @@ bool set_place(Rendezvous& at, std::string_view text) {
 // What one attempt came to: a socket, no luck yet (empty), or an error that no further attempt would mend.
 using Attempt = Result<std::optional<Fd>>;
 
-// Byte by byte: what follows the line belongs to others. Nothing: the connection ended.
-Result<std::optional<std::string>> read_line(int fd, Time until, const std::stop_token& stop) {
-  std::string line;
-  while (line.size() < kMaxLine) {
-    if (const Waited waited = wait_readable(fd, until, stop); waited != Waited::kReady)
-      return waited == Waited::kStopped
-                 ? Result<std::optional<std::string>>(fail(ErrorKind::kCancelled, "stopped"))
-                 : Result<std::optional<std::string>>(std::nullopt);
-    char byte = 0;
-    const ssize_t count = recv(fd, &byte, 1, 0);
-    if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) return std::nullopt;
-    if (count < 0) continue;
-    if (byte == '\n') return std::optional(std::move(line));
-    line.push_back(byte);
-  }
-  return std::nullopt;
-}
-
 class Knock {
  public:
   Knock(const Rendezvous& at, const RankIntroduction& own, Time until, const std::stop_token& stop)

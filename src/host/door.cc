@@ -5,8 +5,6 @@
 
 #include <cerrno>
 
-#include "host/wait.h"
-
 namespace railbed {
 namespace {
 
@@ -15,10 +13,10 @@ constexpr std::size_t kMostGuests = 256;
 
 }  // namespace
 
-void Door::serve_slice() {
+void Door::serve_slice(std::chrono::milliseconds slice) {
   std::vector<pollfd> waiting{{listener_, POLLIN, 0}};
   for (const Guest& guest : guests_) waiting.push_back({guest.socket.get(), POLLIN, 0});
-  if (poll(waiting.data(), waiting.size(), kPollSliceMs) < 0) return;
+  if (poll(waiting.data(), waiting.size(), static_cast<int>(slice.count())) < 0) return;
   for (std::size_t i = guests_.size(); i-- > 0;)
     if (!still_welcome(guests_[i], waiting[i + 1].revents != 0))
       guests_.erase(guests_.begin() + static_cast<std::ptrdiff_t>(i));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "host/wait.h"
 
 namespace railbed {
 
@@ -33,8 +34,8 @@ class Door {
   };
   Door(int listener, Keeper keeper) : listener_(listener), keeper_(std::move(keeper)) {}
 
-  // Whatever happens within one slice of waiting.
-  void serve_slice();
+  // Whatever happens within one slice of waiting. With a long one, whoever says nothing stays as much longer.
+  void serve_slice(std::chrono::milliseconds slice = std::chrono::milliseconds(kPollSliceMs));
 
  private:
   void open();

@@ -34,6 +34,9 @@ struct AlertRule {
 std::vector<AlertRule> counter_alerts(const Cluster& cluster);
 std::vector<AlertRule> finding_alerts(const Cluster& cluster);
 
+// Of counter_alerts(), those on probes; $cluster stands for the cluster's quoted name.
+std::vector<AlertRule> probe_alerts();
+
 // The whole file. `handbook` is the address that docs/ is found below; empty: alerts name the path alone.
 std::string render_alert_rules(const Cluster& cluster, std::string_view handbook);
 

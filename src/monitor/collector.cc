@@ -3,9 +3,6 @@
 namespace railbed {
 namespace {
 
-// From here on a collector hangs: what it asks has deadlines of its own below that, or is a file that should
-// be there at once.
-constexpr std::chrono::seconds kHangs{10};
 // For work that is about to end when the collector does.
 constexpr std::chrono::seconds kGrace{2};
 
@@ -15,11 +12,12 @@ double seconds_of(Collector::Clock::duration duration) {
 
 }  // namespace
 
-Collector::Collector(std::string name, Work work, Clock::duration period)
+Collector::Collector(std::string name, Work work, Clock::duration period, Clock::duration hangs)
     : state_(std::make_shared<State>()) {
   state_->name = std::move(name);
   state_->work = std::move(work);
   state_->period = period;
+  state_->hangs = hangs;
   std::thread([state = state_, stop = stop_.get_token()] { run(state, stop); }).detach();
 }
 
@@ -91,14 +89,14 @@ bool Collector::wait(Clock::duration at_most_old, Clock::time_point until) {
 CollectorHealth Collector::health() const {
   const std::lock_guard lock(state_->mutex);
   const auto now = Clock::now();
-  if (state_->running && now - state_->began > kHangs)
+  if (state_->running && now - state_->began > state_->hangs)
     return {state_->name, false, seconds_of(now - state_->began)};
   return {state_->name, state_->success, state_->result_seconds};
 }
 
 std::string Collector::why() const {
   const std::lock_guard lock(state_->mutex);
-  if (state_->running && Clock::now() - state_->began > kHangs) return "it hangs";
+  if (state_->running && Clock::now() - state_->began > state_->hangs) return "it hangs";
   return state_->why;
 }
 

@@ -24,8 +24,12 @@ class Collector {
   using Work = std::function<Result<void>(std::stop_token)>;
   static constexpr Clock::duration kNever = Clock::duration::max();
 
+  // From here on a collector hangs: what it asks has deadlines of its own below that, or is a file that should
+  // be there at once.
+  static constexpr Clock::duration kHangs = std::chrono::seconds(10);
+
   // Works when it is asked to, and each `period` where that is not kNever.
-  Collector(std::string name, Work work, Clock::duration period = kNever);
+  Collector(std::string name, Work work, Clock::duration period = kNever, Clock::duration hangs = kHangs);
   Collector(const Collector&) = delete;
   Collector& operator=(const Collector&) = delete;
   ~Collector();
@@ -46,6 +50,7 @@ class Collector {
     std::string name;
     Work work;
     Clock::duration period;
+    Clock::duration hangs;
     mutable std::mutex mutex;
     std::condition_variable_any changed;
     bool wanted = false;

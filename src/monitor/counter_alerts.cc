@@ -392,10 +392,11 @@ AlertRule sensor_alert() {
           .name = "RailbedSensorOutOfRange",
           .finding = "bmc.sensors",
           .severity = "{{ if eq $value 2.0 }}critical{{ else }}warning{{ end }}",
-          .expression = of("ipmi_sensor_state") + " > 0",
+          .expression =
+              R"({__name__=~"ipmi_(sensor|temperature|fan_speed|voltage|current|power)_state", cluster=$cluster} > 0)",
           .wait = "2m",
           .summary =
-              "{{ $labels.node }}: the BMC's sensor {{ $labels.name }} ({{ $labels.type }}) is out of range",
+              "{{ $labels.node }}: the BMC's sensor {{ $labels.name }} is out of range",
           .description = "By the BMC's own thresholds: 1 is a warning, 2 critical. It is {{ $value }}.",
           .remedy = "Look at fans, air flow and power supplies: railbed sensors, railbed identify."};
 }
@@ -517,6 +518,7 @@ std::vector<AlertRule> counter_alerts(const Cluster& cluster) {
                        gpu_alerts(),
                        {sensor_alert()},
                        {measured_alert(lowest_fraction(cluster))},
+                       probe_alerts(),
                        watch_alerts()})
     alerts.insert(alerts.end(), group.begin(), group.end());
   for (AlertRule& alert : alerts)

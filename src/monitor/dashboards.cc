@@ -375,6 +375,19 @@ std::vector<DashboardPanel> node_network() {
        .description = "How often the adapter told that one end stopped the other for too long.",
        .unit = "cps",
        .queries = {{speed("railbed_pause_storms_total", kOneNode), "{{device}} {{direction}}"}}},
+      {.title = "Round trips of probes",
+       .description =
+           "Medians of the last probes over each rail, beside the least that an RDMA read can take. Needs "
+           "railbed monitor --probe.",
+       .unit = "s",
+       .queries = {{series("railbed_probe_latest_round_trip_seconds", kOneNode),
+                    "{{rail}} {{peer}} {{transport}}"},
+                   {series("railbed_probe_floor_seconds", kOneNode), "{{rail}} ceiling"}}},
+      {.title = "Messages of probes that were lost",
+       .description = "Of a rail that is sound none is.",
+       .unit = "pps",
+       .queries = {{speed("railbed_probe_messages_lost_total", kOneNode),
+                    "{{rail}} {{peer}} {{transport}}"}}},
       {.title = "Cables and modules",
        .description =
            "What the physical layer counts: corrected bits are usual, what grows beyond them is a cable "

@@ -13,6 +13,8 @@ void add_rails(const NodeState& state, Exposition& out);
 void add_gpus(const NodeState& state, Exposition& out);
 void add_kernel_log(const NodeState& state, Exposition& out);
 void add_findings(const NodeState& state, Exposition& out);
+void add_probes(const NodeState& state, Exposition& out);
+void add_bmc(const NodeState& state, Exposition& out);
 void add_past(const NodeState& state, Exposition& out);
 
 }  // namespace railbed

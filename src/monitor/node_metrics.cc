@@ -69,6 +69,8 @@ std::string node_metrics(const NodeState& state) {
   add_gpus(state, out);
   add_kernel_log(state, out);
   add_past(state, out);
+  add_probes(state, out);
+  add_bmc(state, out);
   return out.take();
 }
 

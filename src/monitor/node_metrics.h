@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/reading.h"
+#include "facts/bmc.h"
 #include "facts/counts.h"
 #include "facts/facts.h"
 #include "results/measurement.h"
@@ -59,6 +60,8 @@ struct CollectorHealth {
 
 using GpuReadings = std::map<std::string, Reading<NvmlGpu>>;  // by PCI address
 
+struct ProbeState;  // probe.h
+
 struct NodeState {
   std::shared_ptr<const NodeLook> look;  // null: none has come back yet
   bool look_failed = false;              // the last one
@@ -67,6 +70,8 @@ struct NodeState {
   std::shared_ptr<const std::map<std::string, Optics>>
       optics;  // by interface; those that have a module which tells
   std::shared_ptr<const std::vector<PastMeasurement>> past;
+  std::shared_ptr<const ProbeState> probes;  // null: none are made
+  std::shared_ptr<const BmcFacts> bmc;       // null: it is not asked, or was not yet
   std::vector<CollectorHealth> collectors;
   std::map<std::string, std::uint64_t> events;                  // kind → how many since the start
   std::map<std::pair<std::string, std::string>, double> since;  // rule, subject → Unix seconds

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 
 #include "base/moment.h"
@@ -34,6 +35,8 @@ constexpr std::chrono::seconds kGpusFresh{
     15};  // each asks NVML in a process of its own, a fifth of a second of a processor
 constexpr std::chrono::seconds kPastFresh{60};
 constexpr std::chrono::minutes kOpticsFresh{5};
+constexpr std::chrono::seconds kBmcEvery{60};
+constexpr std::chrono::seconds kBmcHangs{200};    // three questions of a minute each, at most
 constexpr std::chrono::seconds kBetweenLooks{5};  // at least, whatever flaps
 
 // What a link's or a device's coming and going changes.
@@ -103,6 +106,7 @@ struct WatchedNode {
   std::shared_ptr<const Counts> counts = {};
   std::shared_ptr<const GpuReadings> gpus = {};
   std::shared_ptr<const std::map<std::string, Optics>> optics = {};
+  std::shared_ptr<const BmcFacts> bmc = {};
   std::shared_ptr<const std::vector<PastMeasurement>> past = {};
   std::filesystem::file_time_type past_written = {};  // of the collector of the past alone
   std::string signature = {};
@@ -144,6 +148,8 @@ Result<Evidence> gather(WatchedNode& shared, std::stop_token stop) {
 Result<void> look(WatchedNode& shared, std::stop_token stop) {
   const auto began = Clock::now();
   auto evidence = gather(shared, stop);
+  if (const auto bmc = shared.get(shared.bmc); evidence && bmc)
+    evidence->bmcs.emplace(shared.options.node, *bmc);
   if (!evidence) {
     {
       const std::lock_guard lock(shared.mutex);
@@ -222,6 +228,18 @@ Result<void> collect_optics_of(WatchedNode& shared) {
   return {};
 }
 
+Result<void> collect_bmc_of(WatchedNode& shared, std::stop_token stop) {
+  BmcFacts facts = shared.options.ask_bmc(std::move(stop));
+  const std::string why = !facts.error.empty()  ? facts.error
+                          : !facts.sensors.ok() ? facts.sensors.miss().why
+                                                : "";
+  const bool first = !shared.get(shared.bmc);
+  shared.put(shared.bmc, std::move(facts));
+  if (first) shared.get(shared.want_look)();
+  if (!why.empty()) return fail(ErrorKind::kUnavailable, why);
+  return {};
+}
+
 Result<void> read_history(WatchedNode& shared) {
   std::error_code ignored;
   const bool is_there =
@@ -245,6 +263,7 @@ struct NodeWatch::Parts {
   Collector gpus;
   Collector optics;
   Collector past;
+  std::optional<Collector> bmc;
 
   explicit Parts(const std::shared_ptr<WatchedNode>& all)
       : shared(all),
@@ -254,8 +273,13 @@ struct NodeWatch::Parts {
         gpus("gpu", [all](std::stop_token) { return collect_gpus_of(*all); }),
         optics("optics", [all](std::stop_token) { return collect_optics_of(*all); }),
         past("history", [all](std::stop_token) { return read_history(*all); }) {
-    const std::lock_guard lock(all->mutex);
-    all->want_look = look.bell();
+    {
+      const std::lock_guard lock(all->mutex);
+      all->want_look = look.bell();
+    }
+    if (all->options.ask_bmc)
+      bmc.emplace(
+          "bmc", [all](std::stop_token stop) { return collect_bmc_of(*all, stop); }, kBmcEvery, kBmcHangs);
   }
 };
 
@@ -305,10 +329,20 @@ NodeState NodeWatch::state(std::chrono::milliseconds patience) {
     state.gpus = shared.gpus;
     state.optics = shared.optics;
     state.past = shared.past;
+    state.bmc = shared.bmc;
   }
   for (const Collector* one : {&parts_->look, &parts_->counts, &parts_->gpus, &parts_->optics, &parts_->past})
     state.collectors.push_back(one->health());
+  if (parts_->bmc) state.collectors.push_back(parts_->bmc->health());
   return state;
 }
+
+void NodeWatch::await_bmc(std::chrono::milliseconds patience) {
+  const auto until = Clock::now() + patience;
+  if (parts_->bmc && parts_->bmc->wait(Collector::kNever / 2, until))
+    parts_->look.wait(Clock::duration::zero(), until);
+}
+
+std::shared_ptr<const NodeLook> NodeWatch::latest_look() { return parts_->shared->get(parts_->shared->look); }
 
 }  // namespace railbed

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct WatchOptions {
   std::string history;                  // file of measured runs; empty: none is shown
   std::vector<std::string> left_alone;  // devices that are not opened
   std::chrono::seconds every{60};       // between looks at the whole machine
+  // Asks this node's BMC; empty: it is not asked.
+  std::function<BmcFacts(std::stop_token)> ask_bmc = {};
 };
 
 class NodeWatch {
@@ -35,6 +38,10 @@ class NodeWatch {
 
   // All that can be told within `patience`. Callable from several threads.
   NodeState state(std::chrono::milliseconds patience);
+  // Waits until the BMC, where it is asked, has answered and a look has heard of it.
+  void await_bmc(std::chrono::milliseconds patience);
+  // Null: none has come back yet.
+  std::shared_ptr<const NodeLook> latest_look();
 
  private:
   struct Parts;

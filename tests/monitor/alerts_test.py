@@ -24,6 +24,7 @@ LIST_BEGINS = "<!-- of each rule, by tests/monitor/alerts_test.py -->\n"
 
 PORT = {"device": "mlx5_0", "port": "1"}
 GPU = {"gpu": "0", "UUID": "GPU-1", "pci_bus_id": "00000000:1B:00.0", "device": "nvidia0"}
+PROBE = {"rail": "rail0", "peer": "gpu02", "transport": "rdma"}
 WAY = {"peer": "gpu02", "rail": "rail0", "operation": "write"}
 
 # Counters: alert, severity, finding, metric, labels, growth in a step that is a fault, and one that is none.
@@ -78,6 +79,12 @@ GAUGES = [
     ("RailbedGpuHot", "memory", "warning", "gpu.temperature", [("DCGM_FI_DEV_MEMORY_TEMP", GPU, 95, 96)]),
     ("RailbedSensorOutOfRange", "warning", "warning", "bmc.sensors", [("ipmi_sensor_state", {"id": "4", "name": "Fan1", "type": "Fan"}, 0, 1)]),
     ("RailbedSensorOutOfRange", "critical", "critical", "bmc.sensors", [("ipmi_sensor_state", {"id": "4", "name": "Fan1", "type": "Fan"}, 0, 2)]),
+    ("RailbedSensorOutOfRange", "temperature", "critical", "bmc.sensors", [("ipmi_temperature_state", {"id": "5", "name": "Inlet"}, 0, 2)]),
+    ("RailbedProbeLost", "", "warning", "monitor.probe-lost", [("railbed_probe_failed", PROBE | {"reason": "lost"}, 0, 1)]),
+    ("RailbedProbeSlow", "", "warning", "monitor.probe-slow", [("railbed_probe_latest_round_trip_seconds", PROBE, 2e-5, 9e-5)]),
+    ("RailbedProbeWrongPriority", "", "critical", "monitor.probe-priority",
+     [("railbed_probe_priority", {"rail": "rail0", "peer": "gpu02", "end": "there", "direction": "received", "expected": "3", "seen": "0"},
+       1, 0)]),
     ("RailbedMeasuredLow", "", "critical", "measured.bandwidth",
      [("railbed_measured_bytes_per_second", WAY, 4.6e10, 4.4e10), ("railbed_ceiling_bytes_per_second", WAY, 5e10, 5e10)]),
     ("RailbedExporterDown", "", "critical", "monitor.exporter-down", [("up", {}, 1, 0)]),

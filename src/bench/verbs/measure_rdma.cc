@@ -25,6 +25,7 @@ constexpr std::chrono::milliseconds kGpuDeadline{90000};
 constexpr std::chrono::milliseconds kCloseDeadline{3000};
 // Twice what 400 Gb/s keeps under way at 100 µs; little enough that slow links drain in a moment.
 constexpr std::uint64_t kHalf = 8 << 20;
+constexpr std::uint64_t kHalfOfPings = 64 << 10;  // one message is under way at a time
 constexpr int kDepth = 128;
 constexpr std::size_t kSlotsAtLeast = 4;
 constexpr int kManySlots = 1 << 20;  // as many as the working set holds
@@ -39,9 +40,10 @@ std::uint64_t half_bytes(const BenchPlan& plan, int queue_pairs) {
   std::uint64_t largest = 0;
   for (const auto& sizes : {plan.latency_sizes, plan.sizes})
     for (const std::uint64_t size : sizes) largest = std::max(largest, size);
-  if (plan.sizes.empty()) largest = std::max(largest, *std::ranges::max_element(kUsualRdmaSizes));
+  if (plan.sizes.empty() && plan.bandwidth)
+    largest = std::max(largest, *std::ranges::max_element(kUsualRdmaSizes));
   const std::uint64_t needed = (largest + 64) * kSlotsAtLeast * static_cast<std::uint64_t>(queue_pairs);
-  return std::max({plan.working_set, kHalf, needed});
+  return std::max({plan.working_set, plan.bandwidth ? kHalf : kHalfOfPings, needed});
 }
 
 // The same question to both ends at once.

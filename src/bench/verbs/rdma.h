@@ -153,6 +153,7 @@ struct RdmaRun {
   double warmup = 0;
   double seconds = 0;
   std::uint64_t seed = 0;
+  std::uint64_t pings = 0;  // of a ping: so many at most, each of them told; 0: as many as fit in the time
   static void fields(auto&& field) {
     field("session", &RdmaRun::session);
     field("operation", &RdmaRun::operation);
@@ -160,6 +161,7 @@ struct RdmaRun {
     field("warmup", &RdmaRun::warmup);
     field("seconds", &RdmaRun::seconds);
     field("seed", &RdmaRun::seed);
+    field("pings", &RdmaRun::pings);
   }
 };
 
@@ -215,12 +217,15 @@ struct RdmaChecked {
   }
 };
 
+inline constexpr std::uint64_t kMostRoundTrips = 4096;
+
 struct RdmaPinged {
   Summary summary;
   double seconds = 0;
   std::uint64_t lost = 0;  // datagrams that brought no answer
   std::uint64_t checked_bytes = 0;
   std::uint64_t wrong_bytes = 0;
+  std::vector<std::uint64_t> round_trips;  // ns, where the run says how many; at most kMostRoundTrips
   std::optional<Failure> failure;
   static void fields(auto&& field) {
     field("summary", &RdmaPinged::summary);
@@ -228,6 +233,7 @@ struct RdmaPinged {
     field("lost", &RdmaPinged::lost);
     field("checked_bytes", &RdmaPinged::checked_bytes);
     field("wrong_bytes", &RdmaPinged::wrong_bytes);
+    field("round_trips", &RdmaPinged::round_trips);
     field("failure", &RdmaPinged::failure);
   }
 };

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -155,7 +156,7 @@ class Pinger {
   bool play_until(std::uint64_t end, LatencySampler* sampler) {
     std::uint64_t batch_end = now_ns() + kLatencyBatch;
     answered_ = now_ns();
-    for (std::uint64_t now = now_ns(); now < end;) {
+    for (std::uint64_t now = now_ns(); now < end && !through();) {
       number();
       if (!player_.settle()) return false;
       const std::uint64_t sent = now_ns();
@@ -169,6 +170,7 @@ class Pinger {
       trial_.count(done);
       if (sampler == nullptr) continue;
       sampler->add(done - sent);
+      if (run_.pings > 0) pinged_.round_trips.push_back(done - sent);
       pinged_.checked_bytes += message_.size();
       if (done > batch_end) {
         sampler->end_batch();
@@ -176,6 +178,11 @@ class Pinger {
       }
     }
     return true;
+  }
+
+  // Whether all the pings that the run asks for have been made.
+  bool through() const {
+    return run_.pings > 0 && pinged_.round_trips.size() >= std::min(run_.pings, kMostRoundTrips);
   }
 
   // Whether there was no answer for no worse reason than that datagrams get lost.

@@ -8,8 +8,8 @@
 
 #include "base/shell.h"
 #include "base/text.h"
-#include "verify/areas.h"
 #include "facts/kernel_console.h"
+#include "verify/areas.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -41,6 +41,12 @@ void each_answering(const Survey& survey, Judge& judge, std::string_view subject
     if (!facts.error.empty()) return one.not_applicable("the BMC was not asked: " + facts.error);
     look(one, node, facts);
   });
+}
+
+// A watched node's BMC is asked less each minute than one that is proved.
+template <class T>
+bool was_asked(const Reading<T>& reading) {
+  return reading.ok() || !reading.from().empty();
 }
 
 void reachable(const Survey& survey, Judge& judge) {
@@ -189,6 +195,7 @@ void clock(const Survey& survey, Judge& judge) {
   constexpr double kLimit = 300;
   each_answering(
       survey, judge, "BMC's clock", [&](Case& one, const std::string& node, const BmcFacts& facts) {
+        if (!was_asked(facts.clock_offset)) return one.not_applicable("not asked");
         const double* offset = one.read(facts.clock_offset);
         if (offset == nullptr) return;
         if (std::abs(*offset) < kLimit) return one.pass(fmt::format("{:+.0f} s", *offset));
@@ -210,6 +217,7 @@ void clock(const Survey& survey, Judge& judge) {
 void default_login(const Survey& survey, Judge& judge) {
   each_answering(
       survey, judge, "BMC's login", [&](Case& one, const std::string& node, const BmcFacts& facts) {
+        if (!was_asked(facts.default_login)) return one.not_applicable("not asked");
         const std::string* user = one.read(facts.default_login);
         if (user == nullptr) return;
         if (user->empty()) return one.pass("the maker's default is refused");
@@ -230,6 +238,7 @@ void serial(const Survey& survey, Judge& judge) {
       survey, judge, "serial console", [&](Case& one, const std::string& node, const BmcFacts& facts) {
         const NodeView* view = survey.find(node);
         if (view == nullptr) return one.not_applicable("the node gave no facts");
+        if (!was_asked(facts.serial)) return one.not_applicable("not asked");
         const SerialOverLan* serial = one.read(facts.serial);
         if (serial == nullptr) return;
         const std::string* line = one.read(view->facts->system.kernel.command_line);
