@@ -115,6 +115,7 @@ void EventDesk::restore() {
   if (auto logged = read_events(options_.folder, 0, kMostRecent))
     recent_.assign(logged->events.begin(), logged->events.end());
   since_ = watch_.since();
+  present_ = watch_.present(now_unix());
   restored_ = true;
   if (webhook_ == nullptr) return;
   // What is there, since the receiver may be another now; and what waited, which says more.
@@ -139,6 +140,7 @@ void EventDesk::take(std::vector<NodeEvent> events, double now) {
   for (const NodeEvent& event : events) ++counts_.events[event.kind];
   counts_.unwritten = waiting_.size();
   since_ = watch_.since();
+  present_ = watch_.present(now);
   for (NodeEvent& event : events) recent_.push_back(std::move(event));
   while (recent_.size() > kMostRecent) recent_.pop_front();
 }
@@ -194,6 +196,11 @@ std::vector<NodeEvent> EventDesk::recent(std::size_t most) const {
 std::map<FindingKey, double> EventDesk::since() const {
   const std::lock_guard lock(mutex_);
   return since_;
+}
+
+std::vector<NodeEvent> EventDesk::present() const {
+  const std::lock_guard lock(mutex_);
+  return present_;
 }
 
 EventCounts EventDesk::counts() const {

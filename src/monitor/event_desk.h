@@ -52,6 +52,8 @@ class EventDesk {
 
   std::vector<NodeEvent> recent(std::size_t most) const;  // the newest last; of earlier processes as well
   std::map<FindingKey, double> since() const;             // of the findings that are there: Unix time
+  // The findings that are there, as an event each, with what had changed before them.
+  std::vector<NodeEvent> present() const;
   EventCounts counts() const;
 
  private:
@@ -74,6 +76,7 @@ class EventDesk {
   mutable std::mutex mutex_;  // of what follows; the watch and the files are the looking thread's
   std::deque<NodeEvent> recent_;
   std::map<FindingKey, double> since_;
+  std::vector<NodeEvent> present_;
   EventCounts counts_;
 
   std::deque<std::string> waiting_;  // lines for the log

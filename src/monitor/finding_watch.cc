@@ -56,7 +56,9 @@ bool is_sound(const TrackedFinding& one, double age) {
          std::ranges::all_of(one.turns, [&](double turn) { return is_past(turn, age); }) &&
          is_past(one.seen, age) && one.unknown_looks >= 0 && one.unknown_looks <= kPatientLooks &&
          one.message.size() <= kLongestMessage && one.remedy.size() <= kLongestMessage &&
-         one.subject.size() <= kLongestSubject;
+         one.subject.size() <= kLongestSubject && one.changes_before.size() <= kChangesNamed &&
+         std::ranges::all_of(one.changes_before,
+                             [](const std::string& text) { return text.size() <= kLongestMessage; });
 }
 
 }  // namespace
@@ -243,6 +245,7 @@ void FindingWatch::see_red(TrackedFinding& one, const Sight& sight) {
   one.present = true;
   if (is_new) {
     ++one.times;
+    one.changes_before = changes_before(sight);
     if (!one.flapping) one.since = now_;
   }
   if (is_new || other) tell(one, is_new ? EventKind::kAppeared : EventKind::kChanged, &sight);
@@ -338,6 +341,7 @@ std::vector<NodeEvent> FindingWatch::present(double now) const {
     event.time = {now};
     event.status = one.told.value_or(one.status);
     event.was.reset();
+    event.changes_before = one.changes_before;
     events.push_back(std::move(event));
   }
   return events;

@@ -68,8 +68,9 @@ struct TrackedFinding {
   int unknown_looks = 0;      // in a row
   std::vector<double> turns;  // the latest changes, on the watch's own clock
   bool flapping = false;
-  std::uint64_t times = 0;  // it appeared
-  double seen = 0;          // last, on the watch's own clock
+  std::uint64_t times = 0;                  // it appeared
+  double seen = 0;                          // last, on the watch's own clock
+  std::vector<std::string> changes_before;  // facts that had changed when it appeared, the newest first
   static void fields(auto&& field) {
     field("rule", &TrackedFinding::rule);
     field("node", &TrackedFinding::node);
@@ -85,6 +86,7 @@ struct TrackedFinding {
     field("flapping", &TrackedFinding::flapping);
     field("times", &TrackedFinding::times);
     field("seen", &TrackedFinding::seen);
+    field("changes_before", &TrackedFinding::changes_before);
   }
 };
 
