@@ -26,7 +26,8 @@ namespace railbed {
 
 struct EventDeskOptions {
   std::string folder = default_state_folder();
-  std::string node;  // as findings call it
+  std::string node;                     // as findings call it; of a fleet the cluster's name
+  std::vector<std::string> nodes = {};  // of a fleet
   bool journal = true;
   std::string journal_socket = "/run/systemd/journal/socket";
   std::optional<WebhookOptions> webhook = {};  // its note is set by the desk
@@ -49,6 +50,9 @@ class EventDesk {
 
   void look(const Verdict& verdict, const Facts& facts, double now);
   void failed_look(std::string_view why, double now);
+  // Of a fleet: each node has a watch of its own, and the cluster as a whole one. Nothing of a node that gave
+  // no facts is gone, and while there is one, nothing of the cluster as a whole: it may have an end there.
+  void look_at_fleet(const Findings& findings, const Evidence& evidence, double now);
 
   std::vector<NodeEvent> recent(std::size_t most) const;  // the newest last; of earlier processes as well
   std::map<FindingKey, double> since() const;             // of the findings that are there: Unix time
@@ -59,6 +63,9 @@ class EventDesk {
  private:
   EventDesk(EventDeskOptions options, EventLog log);
   void restore();
+  Result<void> go_on(WatchState state, std::vector<WatchState> nodes);
+  std::vector<NodeEvent> all_present(double now) const;
+  std::map<FindingKey, double> all_since() const;
   void take(std::vector<NodeEvent> events, double now);
   void tell(const NodeEvent& event);
   void write_waiting();
@@ -69,7 +76,8 @@ class EventDesk {
 
   EventDeskOptions options_;
   EventLog log_;
-  FindingWatch watch_;
+  FindingWatch watch_;  // of the node, or of the cluster as a whole
+  std::map<std::string, FindingWatch> node_watches_;
   std::optional<SystemJournal> journal_;
   std::unique_ptr<Webhook> webhook_;
 

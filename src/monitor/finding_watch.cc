@@ -154,9 +154,8 @@ void FindingWatch::take_facts(const Facts& facts) {
     changes_.erase(changes_.begin(), changes_.end() - static_cast<std::ptrdiff_t>(kMostChanges));
 }
 
-std::vector<NodeEvent> FindingWatch::look(const Findings& findings, const Facts& facts, double now) {
-  begin(&facts, now);
-  take_facts(facts);
+// The worst of each.
+std::map<FindingKey, FindingWatch::Sight> FindingWatch::sights_of(const Findings& findings) const {
   std::map<FindingKey, Sight> sights;
   for (const Finding& finding : findings) {
     if (severity(finding.status) > severity(Status::kUnknown)) continue;
@@ -174,6 +173,13 @@ std::vector<NodeEvent> FindingWatch::look(const Findings& findings, const Facts&
     const auto rank = [](const Sight& one) { return std::pair(one.held, severity(one.status)); };
     if (!is_new && rank(sight) < rank(at->second)) at->second = std::move(sight);
   }
+  return sights;
+}
+
+std::vector<NodeEvent> FindingWatch::look(const Findings& findings, const Facts& facts, double now) {
+  begin(&facts, now);
+  take_facts(facts);
+  const std::map<FindingKey, Sight> sights = sights_of(findings);
   left_out_ = 0;
   for (auto& [key, one] : tracked_) {
     if (sights.contains(key)) continue;
@@ -181,6 +187,13 @@ std::vector<NodeEvent> FindingWatch::look(const Findings& findings, const Facts&
     if (one.present) leave(one);
   }
   for (const auto& [key, sight] : sights) see(key, sight);
+  settle_and_forget();
+  return std::move(events_);
+}
+
+std::vector<NodeEvent> FindingWatch::unseen(const Findings& findings, double now) {
+  begin(nullptr, now);
+  for (const auto& [key, sight] : sights_of(findings)) see(key, sight);
   settle_and_forget();
   return std::move(events_);
 }

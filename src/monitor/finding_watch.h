@@ -117,6 +117,8 @@ class FindingWatch {
   WatchState state() const;
 
   std::vector<NodeEvent> look(const Findings& findings, const Facts& facts, double now);
+  // The node gave no facts this time: what is found of it nevertheless is told, and nothing is gone.
+  std::vector<NodeEvent> unseen(const Findings& findings, double now);
   // Nothing is known of the node this time: nothing is gone.
   std::vector<NodeEvent> failed_look(std::string_view why, double now);
 
@@ -128,6 +130,7 @@ class FindingWatch {
 
  private:
   struct Sight;
+  std::map<FindingKey, Sight> sights_of(const Findings& findings) const;
   void begin(const Facts* facts, double now);
   void take_facts(const Facts& facts);
   void see(const FindingKey& key, const Sight& sight);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 
 namespace railbed {
@@ -94,7 +95,7 @@ std::optional<double> rate_of(const Counters& before, const Counters& now, std::
   const auto first = value_in(before, name);
   const auto last = value_in(now, name);
   if (!first || !last || *last < *first) return std::nullopt;
-  return static_cast<double>(*last - *first) / seconds;
+  return std::round(static_cast<double>(*last - *first) / seconds * 100) / 100;
 }
 
 std::vector<LiveError> errors_of(const Counters& before, const Counters& now, double seconds) {

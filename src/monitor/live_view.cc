@@ -6,6 +6,8 @@
 #include <ranges>
 
 #include "report/causes.h"
+#include "report/picture.h"
+#include "report/report.h"
 #include "report/troubles.h"
 #include "verify/expected_rate.h"
 #include "verify/survey.h"
@@ -235,6 +237,25 @@ LiveView live_view(const Evidence& evidence, const Findings& findings,
   count_findings(findings, view);
   add_findings(findings, view);
   return view;
+}
+
+// The report wants all of it as its own: what is large goes there and comes back.
+std::string draw_live_picture(Evidence& evidence, Findings& findings, const std::vector<std::string>& names) {
+  const auto is_other = [&](const auto& node) { return std::ranges::find(names, node) == names.end(); };
+  Report report;
+  report.cluster = evidence.cluster;
+  std::erase_if(report.cluster.nodes, [&](const Node& one) { return is_other(one.name); });
+  for (Rail& rail : report.cluster.rails)
+    std::erase_if(rail.ports, [&](const RailPort& one) { return is_other(one.node); });
+  std::erase_if(report.cluster.rails, [](const Rail& one) { return one.ports.empty(); });
+  report.unreachable = evidence.unreachable;
+  std::erase_if(report.unreachable, [&](const Unreachable& one) { return is_other(one.node); });
+  report.facts.swap(evidence.nodes);
+  report.verdict.findings = std::move(findings);
+  std::string drawn = draw_cluster(scene_of(report)).markup;
+  report.facts.swap(evidence.nodes);
+  findings = std::move(report.verdict.findings);
+  return drawn;
 }
 
 void add_story(LiveView& view, const std::vector<NodeEvent>& present, const std::vector<NodeEvent>& recent) {

@@ -212,6 +212,9 @@ struct LiveView {
 // why, or as not asked yet.
 LiveView live_view(const Evidence& evidence, const Findings& findings, const std::vector<std::string>& names);
 
+// The cluster's picture as the report draws it, these nodes alone: SVG in HTML, everything escaped.
+std::string draw_live_picture(Evidence& evidence, Findings& findings, const std::vector<std::string>& names);
+
 // `present`: the findings that are there, as FindingWatch::present() tells them; `recent`: the newest last.
 void add_story(LiveView& view, const std::vector<NodeEvent>& present, const std::vector<NodeEvent>& recent);
 

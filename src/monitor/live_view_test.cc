@@ -13,11 +13,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const std::string kMachines = RAILBED_SOURCE_DIR "/tests/machines/";
+const std::string kTrees = RAILBED_SOURCE_DIR "/tests/machines/";
 
 Evidence evidence_of(const std::string& machine) {
   Sources sources;
-  sources.root = kMachines + machine;
+  sources.root = kTrees + machine;
   auto evidence = gather_evidence(sources, {}, {});
   EXPECT_TRUE(evidence) << evidence.error().text;
   return std::move(*evidence);
