@@ -140,6 +140,15 @@ std::optional<double> number_in(const Reading<T>& reading) {
 
 }  // namespace
 
+std::vector<std::string> metered_driver_counters() {
+  std::vector<std::string> names(kDriverErrors.begin(), kDriverErrors.end());
+  for (const auto& [received, sent] : kPortBytes) {
+    names.emplace_back(received);
+    names.emplace_back(sent);
+  }
+  return names;
+}
+
 void LiveMeter::measure(LiveView& view, const std::string& node, const LiveCount& count) {
   if (count.counts)
     for (LiveRail& rail : view.rails)
