@@ -4,9 +4,9 @@
 // why and what to do, links to its own place in the handbook, and can be silenced, routed and counted by its
 // name. Alertmanager joins what belongs together by the labels cluster, node and finding.
 //
-// Beside them stand alerts on counters, for what only moves between two looks. Each names the finding that says
-// the same, waits for the look that may tell it, and is silent on a node while it is told or was while the
-// counter grew, so that one fault makes one alert.
+// Beside them stand alerts on counters, for what only moves between two looks. Each names the finding that
+// says the same, waits for the look that may tell it, and is silent on a node while it is told or was while
+// the counter grew, so that one fault makes one alert.
 #pragma once
 
 #include <string>

@@ -15,8 +15,8 @@
 namespace railbed {
 namespace {
 
-// A node is looked at once a minute, asked each half, and rules are reckoned as often: by then the finding that
-// says what made the counter grow is there, and silences the alert.
+// A node is looked at once a minute, asked each half, and rules are reckoned as often: by then the finding
+// that says what made the counter grow is there, and silences the alert.
 constexpr std::string_view kUntilNextLook = "3m";
 constexpr int kLosslessUnlessSaid = 3;  // where RoCE guides put it
 constexpr std::string_view kOnPort = "{{ $labels.node }}, {{ $labels.device }} port {{ $labels.port }}";
@@ -329,6 +329,7 @@ AlertRule xid_alert(std::string_view name, std::string_view finding, std::string
           .expression = fmt::format("({}) or ({} unless {} offset 10m) and on (job, instance) "
                                     "(min_over_time({}[10m]) == 1 and {} offset 10m == 1)",
                                     grew(xid), xid, xid, up, up),
+          .looks_back = 10,
           .summary = fmt::format("{{{{ $labels.node }}}}, GPU {{{{ $labels.pci_bus_id }}}}: Xid "
                                  "{{{{ $labels.xid }}}}: {}",
                                  summary),
@@ -526,9 +527,9 @@ std::string unless_found(const AlertRule& alert) {
   findings.insert(findings.end(), alert.silenced.begin(), alert.silenced.end());
   const std::string told =
       of("railbed_finding", fmt::format(R"(rule=~"{}", status=~"fail|warn")", fmt::join(findings, "|")));
-  return fmt::format("({}) unless on (instance) {}", alert.expression,
-                     alert.looks_back == 0 ? told
-                                           : fmt::format("max_over_time({}[{}m])", told, alert.looks_back));
+  return fmt::format(
+      "({}) unless on (instance) {}", alert.expression,
+      alert.looks_back == 0 ? told : fmt::format("max_over_time({}[{}m])", told, alert.looks_back));
 }
 
 }  // namespace

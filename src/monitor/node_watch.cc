@@ -15,6 +15,7 @@
 #include <set>
 
 #include "base/moment.h"
+#include "campaign/evidence.h"
 #include "campaign/gather.h"
 #include "campaign/history.h"
 #include "facts/optics.h"
@@ -133,7 +134,11 @@ Result<Evidence> gather(WatchedNode& shared, std::stop_token stop) {
     auto machine = shared.machine->made_anew();
     if (!machine) return fail(machine.error());
     auto evidence = read_sources(sources);
-    if (evidence) evidence->nodes.emplace(options.node, collect_facts(**machine));
+    if (!evidence) return evidence;
+    CollectOptions asked;
+    asked.paths = asked_paths(evidence->cluster);
+    ask_what_is_expected(find_node(evidence->cluster, options.node), asked);
+    evidence->nodes.emplace(options.node, collect_facts(**machine, asked));
     return evidence;
   }
   sources.only = options.node;

@@ -1,5 +1,5 @@
-// The machine that is watched. One that was captured into a file may be captured anew while it is watched: the file is read
-// again once it is another.
+// The machine that is watched. One that was captured into a file may be captured anew while it is watched:
+// the file is read again once it is another.
 #pragma once
 
 #include <filesystem>
