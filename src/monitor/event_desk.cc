@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "base/json.h"
 #include "base/moment.h"
@@ -24,10 +25,12 @@ constexpr double kKeepSeconds = 30;
 struct DeskState {
   int version = 0;
   WatchState watch;
+  std::vector<WatchState> nodes;
   std::vector<Alert> unsent;
   static void fields(auto&& field) {
     field("version", &DeskState::version);
     field("watch", &DeskState::watch);
+    field("nodes", &DeskState::nodes);
     field("unsent", &DeskState::unsent);
   }
 };
@@ -66,6 +69,14 @@ std::vector<JournalField> journal_fields(const NodeEvent& event) {
   return fields;
 }
 
+// Those that a watch follows; of what another explains only that it is so, for the index no longer counts.
+std::map<std::string, Findings> split_by_node(const Findings& findings) {
+  std::map<std::string, Findings> split;
+  for (const Finding& one : findings)
+    if (severity(one.status) <= severity(Status::kUnknown)) split[one.node].push_back(one);
+  return split;
+}
+
 }  // namespace
 
 EventDesk::EventDesk(EventDeskOptions options, EventLog log)
@@ -98,14 +109,11 @@ void EventDesk::note(const std::string& text) const {
 void EventDesk::restore() {
   const auto text = log_.read_state();
   Result<DeskState> state = !text           ? Result<DeskState>(fail(text.error()))
-                            : text->empty() ? Result<DeskState>(DeskState{kDeskVersion, {}, {}})
+                            : text->empty() ? Result<DeskState>(DeskState{kDeskVersion, {}, {}, {}})
                                             : parse_state(*text);
   if (state && !text->empty()) {
-    auto watch = FindingWatch::go_on(options_.node, std::move(state->watch));
-    if (watch)
-      watch_ = std::move(*watch);
-    else
-      state = fail(watch.error());
+    const auto went_on = go_on(std::move(state->watch), std::move(state->nodes));
+    if (!went_on) state = fail(went_on.error());
   }
   if (!state) {
     const auto aside = log_.set_state_aside();
@@ -114,12 +122,62 @@ void EventDesk::restore() {
   }
   if (auto logged = read_events(options_.folder, 0, kMostRecent))
     recent_.assign(logged->events.begin(), logged->events.end());
-  since_ = watch_.since();
+  since_ = all_since();
+  present_ = all_present(now_unix());
   restored_ = true;
   if (webhook_ == nullptr) return;
   // What is there, since the receiver may be another now; and what waited, which says more.
-  for (const NodeEvent& event : watch_.present(now_unix())) webhook_->send(alerts_of(event));
+  for (const NodeEvent& event : present_) webhook_->send(alerts_of(event));
   if (state) webhook_->send(std::move(state->unsent));
+}
+
+// Nothing of it is used unless all of it can be. Nodes that are no longer watched are forgotten.
+Result<void> EventDesk::go_on(WatchState state, std::vector<WatchState> nodes) {
+  auto watch = FindingWatch::go_on(options_.node, std::move(state));
+  if (!watch) return fail(watch.error());
+  std::map<std::string, FindingWatch> watches;
+  for (WatchState& one : nodes) {
+    const std::string name = one.node;
+    if (std::ranges::find(options_.nodes, name) == options_.nodes.end()) continue;
+    auto of_node = FindingWatch::go_on(name, std::move(one));
+    if (!of_node) return fail(of_node.error());
+    watches.insert_or_assign(name, std::move(*of_node));
+  }
+  watch_ = std::move(*watch);
+  node_watches_ = std::move(watches);
+  return {};
+}
+
+std::vector<NodeEvent> EventDesk::all_present(double now) const {
+  std::vector<NodeEvent> all = watch_.present(now);
+  for (const auto& [name, watch] : node_watches_)
+    for (NodeEvent& event : watch.present(now)) all.push_back(std::move(event));
+  return all;
+}
+
+std::map<FindingKey, double> EventDesk::all_since() const {
+  std::map<FindingKey, double> all = watch_.since();
+  for (const auto& [name, watch] : node_watches_) all.merge(watch.since());
+  return all;
+}
+
+void EventDesk::look_at_fleet(const Findings& findings, const Evidence& evidence, double now) {
+  std::map<std::string, Findings> by_node = split_by_node(findings);
+  const Findings of_cluster = std::move(by_node[""]);
+  std::vector<NodeEvent> events =
+      evidence.unreachable.empty() ? watch_.look(of_cluster, Facts{}, now) : watch_.unseen(of_cluster, now);
+  const auto take_from = [&](std::vector<NodeEvent> more) {
+    // That the watch of a fleet began is told once, not once a node.
+    std::erase_if(more, [](const NodeEvent& one) { return one.kind == EventKind::kStarted; });
+    std::ranges::move(more, std::back_inserter(events));
+  };
+  const auto watch_of = [&](const std::string& name) -> FindingWatch& {
+    return node_watches_.try_emplace(name, name).first->second;
+  };
+  for (const auto& [name, facts] : evidence.nodes) take_from(watch_of(name).look(by_node[name], facts, now));
+  for (const Unreachable& one : evidence.unreachable)
+    take_from(watch_of(one.node).unseen(by_node[one.node], now));
+  take(std::move(events), now);
 }
 
 void EventDesk::look(const Verdict& verdict, const Facts& facts, double now) {
@@ -138,7 +196,8 @@ void EventDesk::take(std::vector<NodeEvent> events, double now) {
   const std::lock_guard lock(mutex_);
   for (const NodeEvent& event : events) ++counts_.events[event.kind];
   counts_.unwritten = waiting_.size();
-  since_ = watch_.since();
+  since_ = all_since();
+  present_ = all_present(now);
   for (NodeEvent& event : events) recent_.push_back(std::move(event));
   while (recent_.size() > kMostRecent) recent_.pop_front();
 }
@@ -168,7 +227,8 @@ void EventDesk::write_waiting() {
 void EventDesk::keep_state(double now, bool at_once) {
   if (!at_once && std::abs(now - kept_at_) < kKeepSeconds) return;
   kept_at_ = now;
-  DeskState state{kDeskVersion, watch_.state(), {}};
+  DeskState state{kDeskVersion, watch_.state(), {}, {}};
+  for (const auto& [name, watch] : node_watches_) state.nodes.push_back(watch.state());
   if (webhook_ != nullptr) state.unsent = webhook_->waiting();
   trouble(state_trouble_, log_.write_state(json::dump(json::encode(state)) + '\n'),
           "what the watch remembers is written again");
@@ -194,6 +254,11 @@ std::vector<NodeEvent> EventDesk::recent(std::size_t most) const {
 std::map<FindingKey, double> EventDesk::since() const {
   const std::lock_guard lock(mutex_);
   return since_;
+}
+
+std::vector<NodeEvent> EventDesk::present() const {
+  const std::lock_guard lock(mutex_);
+  return present_;
 }
 
 EventCounts EventDesk::counts() const {

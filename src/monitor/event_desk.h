@@ -26,7 +26,8 @@ namespace railbed {
 
 struct EventDeskOptions {
   std::string folder = default_state_folder();
-  std::string node;  // as findings call it
+  std::string node;                     // as findings call it; of a fleet the cluster's name
+  std::vector<std::string> nodes = {};  // of a fleet
   bool journal = true;
   std::string journal_socket = "/run/systemd/journal/socket";
   std::optional<WebhookOptions> webhook = {};  // its note is set by the desk
@@ -49,14 +50,22 @@ class EventDesk {
 
   void look(const Verdict& verdict, const Facts& facts, double now);
   void failed_look(std::string_view why, double now);
+  // Of a fleet: each node has a watch of its own, and the cluster as a whole one. Nothing of a node that gave
+  // no facts is gone, and while there is one, nothing of the cluster as a whole: it may have an end there.
+  void look_at_fleet(const Findings& findings, const Evidence& evidence, double now);
 
   std::vector<NodeEvent> recent(std::size_t most) const;  // the newest last; of earlier processes as well
   std::map<FindingKey, double> since() const;             // of the findings that are there: Unix time
+  // The findings that are there, as an event each, with what had changed before them.
+  std::vector<NodeEvent> present() const;
   EventCounts counts() const;
 
  private:
   EventDesk(EventDeskOptions options, EventLog log);
   void restore();
+  Result<void> go_on(WatchState state, std::vector<WatchState> nodes);
+  std::vector<NodeEvent> all_present(double now) const;
+  std::map<FindingKey, double> all_since() const;
   void take(std::vector<NodeEvent> events, double now);
   void tell(const NodeEvent& event);
   void write_waiting();
@@ -67,13 +76,15 @@ class EventDesk {
 
   EventDeskOptions options_;
   EventLog log_;
-  FindingWatch watch_;
+  FindingWatch watch_;  // of the node, or of the cluster as a whole
+  std::map<std::string, FindingWatch> node_watches_;
   std::optional<SystemJournal> journal_;
   std::unique_ptr<Webhook> webhook_;
 
   mutable std::mutex mutex_;  // of what follows; the watch and the files are the looking thread's
   std::deque<NodeEvent> recent_;
   std::map<FindingKey, double> since_;
+  std::vector<NodeEvent> present_;
   EventCounts counts_;
 
   std::deque<std::string> waiting_;  // lines for the log

@@ -56,7 +56,9 @@ bool is_sound(const TrackedFinding& one, double age) {
          std::ranges::all_of(one.turns, [&](double turn) { return is_past(turn, age); }) &&
          is_past(one.seen, age) && one.unknown_looks >= 0 && one.unknown_looks <= kPatientLooks &&
          one.message.size() <= kLongestMessage && one.remedy.size() <= kLongestMessage &&
-         one.subject.size() <= kLongestSubject;
+         one.subject.size() <= kLongestSubject && one.changes_before.size() <= kChangesNamed &&
+         std::ranges::all_of(one.changes_before,
+                             [](const std::string& text) { return text.size() <= kLongestMessage; });
 }
 
 }  // namespace
@@ -152,9 +154,8 @@ void FindingWatch::take_facts(const Facts& facts) {
     changes_.erase(changes_.begin(), changes_.end() - static_cast<std::ptrdiff_t>(kMostChanges));
 }
 
-std::vector<NodeEvent> FindingWatch::look(const Findings& findings, const Facts& facts, double now) {
-  begin(&facts, now);
-  take_facts(facts);
+// The worst of each.
+std::map<FindingKey, FindingWatch::Sight> FindingWatch::sights_of(const Findings& findings) const {
   std::map<FindingKey, Sight> sights;
   for (const Finding& finding : findings) {
     if (severity(finding.status) > severity(Status::kUnknown)) continue;
@@ -172,6 +173,13 @@ std::vector<NodeEvent> FindingWatch::look(const Findings& findings, const Facts&
     const auto rank = [](const Sight& one) { return std::pair(one.held, severity(one.status)); };
     if (!is_new && rank(sight) < rank(at->second)) at->second = std::move(sight);
   }
+  return sights;
+}
+
+std::vector<NodeEvent> FindingWatch::look(const Findings& findings, const Facts& facts, double now) {
+  begin(&facts, now);
+  take_facts(facts);
+  const std::map<FindingKey, Sight> sights = sights_of(findings);
   left_out_ = 0;
   for (auto& [key, one] : tracked_) {
     if (sights.contains(key)) continue;
@@ -179,6 +187,13 @@ std::vector<NodeEvent> FindingWatch::look(const Findings& findings, const Facts&
     if (one.present) leave(one);
   }
   for (const auto& [key, sight] : sights) see(key, sight);
+  settle_and_forget();
+  return std::move(events_);
+}
+
+std::vector<NodeEvent> FindingWatch::unseen(const Findings& findings, double now) {
+  begin(nullptr, now);
+  for (const auto& [key, sight] : sights_of(findings)) see(key, sight);
   settle_and_forget();
   return std::move(events_);
 }
@@ -243,6 +258,7 @@ void FindingWatch::see_red(TrackedFinding& one, const Sight& sight) {
   one.present = true;
   if (is_new) {
     ++one.times;
+    one.changes_before = changes_before(sight);
     if (!one.flapping) one.since = now_;
   }
   if (is_new || other) tell(one, is_new ? EventKind::kAppeared : EventKind::kChanged, &sight);
@@ -338,6 +354,7 @@ std::vector<NodeEvent> FindingWatch::present(double now) const {
     event.time = {now};
     event.status = one.told.value_or(one.status);
     event.was.reset();
+    event.changes_before = one.changes_before;
     events.push_back(std::move(event));
   }
   return events;

@@ -68,8 +68,9 @@ struct TrackedFinding {
   int unknown_looks = 0;      // in a row
   std::vector<double> turns;  // the latest changes, on the watch's own clock
   bool flapping = false;
-  std::uint64_t times = 0;  // it appeared
-  double seen = 0;          // last, on the watch's own clock
+  std::uint64_t times = 0;                  // it appeared
+  double seen = 0;                          // last, on the watch's own clock
+  std::vector<std::string> changes_before;  // facts that had changed when it appeared, the newest first
   static void fields(auto&& field) {
     field("rule", &TrackedFinding::rule);
     field("node", &TrackedFinding::node);
@@ -85,6 +86,7 @@ struct TrackedFinding {
     field("flapping", &TrackedFinding::flapping);
     field("times", &TrackedFinding::times);
     field("seen", &TrackedFinding::seen);
+    field("changes_before", &TrackedFinding::changes_before);
   }
 };
 
@@ -115,6 +117,8 @@ class FindingWatch {
   WatchState state() const;
 
   std::vector<NodeEvent> look(const Findings& findings, const Facts& facts, double now);
+  // The node gave no facts this time: what is found of it nevertheless is told, and nothing is gone.
+  std::vector<NodeEvent> unseen(const Findings& findings, double now);
   // Nothing is known of the node this time: nothing is gone.
   std::vector<NodeEvent> failed_look(std::string_view why, double now);
 
@@ -126,6 +130,7 @@ class FindingWatch {
 
  private:
   struct Sight;
+  std::map<FindingKey, Sight> sights_of(const Findings& findings) const;
   void begin(const Facts* facts, double now);
   void take_facts(const Facts& facts);
   void see(const FindingKey& key, const Sight& sight);

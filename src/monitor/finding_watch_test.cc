@@ -224,6 +224,9 @@ TEST_F(FindingWatchTest, NamesWhatChangedBeforeOnTheSameDevice) {
   ASSERT_EQ(events.size(), 2U);
   EXPECT_THAT(events[0].changes_before, ElementsAre("firmware of mlx5_0 20.39 → 20.43, 2 h before"));
   EXPECT_THAT(events[1].changes_before, IsEmpty());
+  restart();
+  EXPECT_THAT(watch_.present(now_)[0].changes_before,
+              ElementsAre("firmware of mlx5_0 20.39 → 20.43, 2 h before"));
   look({});
   EXPECT_THAT(look({port_down()}, 86400)[0].changes_before, IsEmpty()) << "more than a day ago";
 }

@@ -54,6 +54,8 @@ NodeLook judge_node(Evidence evidence) {
   NodeLook look;
   auto& [name, facts] = *evidence.nodes.begin();
   look.findings = findings_of(verify(evidence).findings, name);
+  look.live = live_view(evidence, look.findings, {name});
+  look.picture = draw_live_picture(evidence, look.findings, {name});
   look.rails = rails_of(evidence, name);
   look.facts = std::move(facts);
   return look;

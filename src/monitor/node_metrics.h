@@ -13,6 +13,7 @@
 #include "base/reading.h"
 #include "facts/counts.h"
 #include "facts/facts.h"
+#include "monitor/live_view.h"
 #include "results/measurement.h"
 #include "verify/verify.h"
 
@@ -36,6 +37,8 @@ struct NodeLook {
   std::vector<RailView> rails;
   double when = 0;     // Unix seconds
   double seconds = 0;  // that it took
+  LiveView live = {};  // what a live page shows of it
+  std::string picture = {};
 };
 
 // Of evidence about one node.

@@ -66,6 +66,7 @@ void WebConnection::close() {
   // What is going goes with the connection: a write may still look at it before it learns that it is over.
   service_.release(std::exchange(held_, 0));
   service_.forget(*this);
+  service_.count_streams();
 }
 
 void WebConnection::next_request() {
@@ -186,6 +187,7 @@ void WebConnection::begin_stream(const WebFrame& last) {
   if (!service_.has_room_for_stream()) return reply(web_refusal(503));
   add_headers(head, service_.options().config.headers);
   enter(State::kStreaming, service_.options().deadlines.taking);
+  service_.count_streams();
   send_now(std::make_shared<const std::string>(answer_head(head, false, std::nullopt)));
   send(last);
   watch_for_end();

@@ -35,6 +35,7 @@ class WebConnection : public std::enable_shared_from_this<WebConnection> {
     virtual std::shared_ptr<WebErrand> make(WebConnection& asks, const WebRequest& request) = 0;
     virtual WebFrame last_event(const std::string& path) const = 0;  // nothing: it is no stream
     virtual bool has_room_for_stream() const = 0;
+    virtual void count_streams() = 0;  // one began or ended
     // Bytes of an answer that will wait to be taken. False: too many do already, and all are being taken.
     virtual bool hold(std::size_t bytes) = 0;
     virtual void release(std::size_t bytes) = 0;

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
@@ -165,11 +166,15 @@ class WebService final : public WebServer, public WebConnection::Service {
     return found == latest_.end() ? nullptr : found->second;
   }
 
-  bool has_room_for_stream() const override {
+  bool has_room_for_stream() const override { return streams_ < options_.most_streams; }
+
+  void count_streams() override {
     const auto streams = std::count_if(connections_.begin(), connections_.end(),
                                        [](const auto& connection) { return connection->reads_events(); });
-    return static_cast<std::size_t>(streams) < options_.most_streams;
+    streams_ = static_cast<std::size_t>(streams);
   }
+
+  std::size_t event_readers() const override { return streams_; }
 
   bool hold(std::size_t bytes) override {
     while (untaken_bytes_ + bytes > kMostUntakenBytes) {
@@ -271,6 +276,7 @@ class WebService final : public WebServer, public WebConnection::Service {
   std::set<std::shared_ptr<WebConnection>> connections_;
   std::map<std::string, WebFrame> latest_;  // of each stream
   std::size_t untaken_bytes_ = 0;
+  std::atomic<std::size_t> streams_ = 0;
   std::optional<WebWorkers> pages_;
   std::optional<WebWorkers> passwords_;
 };

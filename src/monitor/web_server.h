@@ -75,6 +75,8 @@ class WebServer {
   // message that is published, the last one first. A reader who does not keep up misses messages, never the
   // last one. Callable from any thread. What nothing was published of yet is the handler's.
   virtual void publish(std::string_view path, std::string message) = 0;
+  // How many read events now, of whichever path. Callable from any thread.
+  virtual std::size_t event_readers() const = 0;
 };
 
 }  // namespace railbed

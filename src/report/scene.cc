@@ -8,75 +8,10 @@
 #include <set>
 
 #include "report/paths.h"
+#include "report/troubles.h"
 
 namespace railbed {
 namespace {
-
-Health health_of(Status status) {
-  switch (status) {
-    case Status::kFail:
-      return Health::kBad;
-    case Status::kWarn:
-      return Health::kWarn;
-    case Status::kUnknown:
-      return Health::kUnknown;
-    case Status::kPass:
-    case Status::kNotApplicable:
-      return Health::kGood;
-  }
-  return Health::kGood;
-}
-
-// What to say of a finding: the message of what explains it, if anything does.
-std::string cause_of(const Finding& finding, const Findings& findings) {
-  if (!finding.caused_by || *finding.caused_by >= findings.size()) return finding.message;
-  const Finding& cause = findings[*finding.caused_by];
-  const bool is_elsewhere = cause.node != finding.node && !cause.node.empty();
-  return is_elsewhere ? cause.node + ": " + cause.message : cause.message;
-}
-
-// The worst that is said of each node and of each thing that findings touch. Root causes stand before their
-// consequences, so the first of equals says most.
-class Troubles {
- public:
-  explicit Troubles(const Findings& findings) {
-    for (const Finding& finding : findings) {
-      const Trouble trouble{health_of(finding.status), cause_of(finding, findings)};
-      if (trouble.health == Health::kGood) continue;
-      take({finding.node, ""}, trouble);
-      for (const auto& thing : finding.touches) take({finding.node, thing}, trouble);
-      if (finding.node.empty()) take_named_nodes(finding, trouble);
-    }
-  }
-  Trouble of_node(const std::string& node) const { return at({node, ""}); }
-  Trouble of(const std::string& node, std::initializer_list<std::string> things) const {
-    Trouble worst;
-    for (const auto& thing : things)
-      if (const Trouble trouble = at({node, thing}); trouble.health > worst.health) worst = trouble;
-    return worst;
-  }
-
- private:
-  using Key = std::pair<std::string, std::string>;  // node, thing
-  // A finding about a rail that names nodes is about their ports on it.
-  void take_named_nodes(const Finding& finding, const Trouble& trouble) {
-    for (const std::string_view touched : finding.touches) {
-      if (!touched.starts_with("node:")) continue;
-      for (const auto& thing : finding.touches)
-        if (thing.starts_with("rail:")) take({std::string(touched.substr(5)), thing}, trouble);
-    }
-  }
-  void take(const Key& key, const Trouble& trouble) {
-    Trouble& known = worst_[key];
-    if (trouble.health > known.health) known = trouble;
-  }
-  Trouble at(const Key& key) const {
-    const auto found = worst_.find(key);
-    return found == worst_.end() ? Trouble{} : found->second;
-  }
-
-  std::map<Key, Trouble> worst_;
-};
 
 // Transfer rates by generation: PCI Express Base Specification, 1.0 to 6.0.
 std::string link_text(const PcieLink& link) {
@@ -90,14 +25,6 @@ std::string attach_of(const Facts& facts, const std::string& address) {
   const PciDevice* device = find_pci(items(facts.pci), address);
   if (device == nullptr || !device->link_now) return "";
   return link_text(*device->link_now);
-}
-
-std::string model_of(const Gpu& gpu) {
-  if (!gpu.model) return gpu.pci_address;
-  std::string model = *gpu.model;
-  for (const std::string_view brand : {"NVIDIA ", "Tesla "})
-    if (model.starts_with(brand)) model.erase(0, brand.size());
-  return model;
 }
 
 void add_port_facts(ScenePort& port, const Facts& facts) {
@@ -125,9 +52,7 @@ ScenePort view_port(const std::string& rail, const RailPort& rail_port, const Fa
   port.present = true;
   port.interface = rail_port.interface;
   if (facts != nullptr) add_port_facts(port, *facts);
-  const std::string device = port.device.substr(0, port.device.find('/'));
-  port.trouble = troubles.of(
-      rail_port.node, {"netdev:" + port.interface, "rdma:" + port.device, "rdma:" + device, "rail:" + rail});
+  port.trouble = troubles.of_end(rail_port.node, rail, port.interface, port.device);
   return port;
 }
 
@@ -165,20 +90,8 @@ void add_node_facts(SceneNode& view, const Facts& facts, const Troubles& trouble
   const std::string memory = system.memory.total ? to_text(*system.memory.total) : "";
   view.machine = join({cpus, memory, short_model(system.cpu.model.value_or(""))});
   for (const Gpu& gpu : items(facts.gpus.devices))
-    view.gpus.push_back({model_of(gpu), attach_of(facts, gpu.pci_address),
-                         troubles.of(view.name, {"gpu:" + gpu.pci_address, "pci:" + gpu.pci_address})});
-}
-
-std::string kind_of(Fabric fabric) {
-  switch (fabric) {
-    case Fabric::kRoce:
-      return "RoCE";
-    case Fabric::kInfiniband:
-      return "InfiniBand";
-    case Fabric::kEthernet:
-      return "Ethernet";
-  }
-  return "";
+    view.gpus.push_back(
+        {model_of(gpu), attach_of(facts, gpu.pci_address), troubles.of_gpu(view.name, gpu.pci_address)});
 }
 
 std::string listed(const std::set<std::string>& values) {
@@ -351,15 +264,32 @@ SceneNode view_node(const std::string& name, const Report& report, const Trouble
 
 }  // namespace
 
+std::string model_of(const Gpu& gpu) {
+  if (!gpu.model) return gpu.pci_address;
+  std::string model = *gpu.model;
+  for (const std::string_view brand : {"NVIDIA ", "Tesla "})
+    if (model.starts_with(brand)) model.erase(0, brand.size());
+  return model;
+}
+
+std::string kind_of(Fabric fabric) {
+  switch (fabric) {
+    case Fabric::kRoce:
+      return "RoCE";
+    case Fabric::kInfiniband:
+      return "InfiniBand";
+    case Fabric::kEthernet:
+      return "Ethernet";
+  }
+  return "";
+}
+
 std::string_view word(Health health) {
   constexpr std::string_view kWords[] = {"healthy", "could not look", "warning", "broken", "no answer"};
   return kWords[static_cast<std::size_t>(health)];
 }
 
-std::string_view css_class(Health health) {
-  constexpr std::string_view kClasses[] = {"good", "unknown", "warn", "bad", "gone"};
-  return kClasses[static_cast<std::size_t>(health)];
-}
+std::string_view css_class(Health health) { return enum_names(health)[static_cast<std::size_t>(health)]; }
 
 Scene scene_of(const Report& report) {
   const Troubles troubles(report.verdict.findings);

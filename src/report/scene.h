@@ -2,7 +2,9 @@
 // geometry.
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/report.h"
@@ -10,6 +12,9 @@
 namespace railbed {
 
 enum class Health { kGood, kUnknown, kWarn, kBad, kUnreachable };  // in rising order of concern
+constexpr auto enum_names(Health) {
+  return std::array<std::string_view, 5>{"good", "unknown", "warn", "bad", "gone"};
+}
 std::string_view word(Health health);       // "healthy", "could not look", "warning", "broken", "no answer"
 std::string_view css_class(Health health);  // "good", …
 
@@ -72,6 +77,10 @@ struct Scene {
 
 Scene scene_of(const Report& report);
 
+// "V100-SXM2-16GB", else the PCI address.
+std::string model_of(const Gpu& gpu);
+// "RoCE", "InfiniBand", "Ethernet"
+std::string kind_of(Fabric fabric);
 // "8 × H100 80GB HBM3", "2 × V100, A100"; "no GPU".
 std::string summarise(const std::vector<SceneGpu>& gpus);
 
