@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/yaml.h"
 #include "monitor/promql.h"
@@ -28,14 +29,43 @@ std::string alert_name(std::string_view rule) {
 
 std::string area_of(std::string_view rule) { return std::string(rule.substr(0, rule.find('.'))); }
 
+// Rules that judge a counter by its rate since boot stay red long after the errors have stopped; their alerts
+// want them to come still. Of each the counters, as the exporter calls them.
+const std::map<std::string_view, std::vector<std::string_view>>& counters_since_boot() {
+  static const std::map<std::string_view, std::vector<std::string_view>> counters = {
+      {"net.flaps", {"node_network_carrier_changes_total"}},
+      {"net.receive-errors", {"node_network_receive_errs_total"}},
+      {"rdma.buffer-overrun",
+       {"node_infiniband_excessive_buffer_overrun_errors_total", "node_infiniband_vl15_dropped_total"}},
+      {"rdma.damaged-packets",
+       {"node_infiniband_local_link_integrity_errors_total", "node_infiniband_port_errors_received_total"}},
+      {"rdma.link-lost", {"node_infiniband_link_downed_total", "node_infiniband_link_error_recovery_total"}},
+      {"rdma.packet-loss",
+       {"node_infiniband_packet_sequence_errors_total",
+        "node_infiniband_out_of_sequence_packets_received_total",
+        "node_infiniband_local_ack_timeout_errors_total",
+        R"(railbed_hw_counter_total{counter=~"rx_icrc_encapsulated|rp_cnp_ignored"})"}},
+      {"rdma.signal-quality", {"node_infiniband_symbol_error_total"}}};
+  return counters;
+}
+
+std::string while_it_grows(std::string_view rule) {
+  const auto found = counters_since_boot().find(rule);
+  if (found == counters_since_boot().end()) return "";
+  std::vector<std::string> growth;
+  for (const std::string_view counter : found->second)
+    growth.push_back(fmt::format("increase({}[10m]) > 0", counter));
+  return fmt::format(" and on (instance) ({})", fmt::join(growth, " or "));
+}
+
 AlertRule finding_alert(const Rule& rule, const std::string& cluster) {
   return {
       .group = "railbed findings " + area_of(rule.id),
       .name = alert_name(rule.id),
       .finding = std::string(rule.id),
       .severity = R"({{ if eq $labels.status "fail" }}critical{{ else }}warning{{ end }})",
-      .expression = fmt::format(R"(railbed_finding{{cluster={}, rule="{}", status=~"fail|warn"}} == 1)",
-                                cluster, rule.id),
+      .expression = fmt::format(R"(railbed_finding{{cluster={}, rule="{}", status=~"fail|warn"}} == 1{})",
+                                cluster, rule.id, while_it_grows(rule.id)),
       .summary = fmt::format("{{{{ $labels.node }}}}, {{{{ $labels.subject }}}}: {} "
                              R"({{{{ if eq $labels.status "fail" }}}}fails{{{{ else }}}}warns{{{{ end }}}}; )"
                              "expected: {}",

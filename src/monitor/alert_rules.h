@@ -4,8 +4,9 @@
 // why and what to do, links to its own place in the handbook, and can be silenced, routed and counted by its
 // name. Alertmanager joins what belongs together by the labels cluster, node and finding.
 //
-// Beside them stand alerts on counters, which are faster than the next look. Each names the finding that says
-// the same, and is silent on a node while that finding is told, so that one fault makes one alert.
+// Beside them stand alerts on counters, for what only moves between two looks. Each names the finding that
+// says the same, waits for the look that may tell it, and is silent on a node while it is told or was while
+// the counter grew, so that one fault makes one alert.
 #pragma once
 
 #include <string>
@@ -24,6 +25,7 @@ struct AlertRule {
       {};                // by these findings as well: they are the cause, or say the same
   std::string severity;  // a template: critical, warning
   std::string expression;
+  int looks_back = 0;     // minutes of a counter that it reads; 0: what is now
   std::string wait = {};  // how long it has to be so: "5m"; empty: not at all
   std::string summary;
   std::string description;

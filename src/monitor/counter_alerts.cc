@@ -15,6 +15,9 @@
 namespace railbed {
 namespace {
 
+// A node is looked at once a minute, asked each half, and rules are reckoned as often: by then the finding
+// that says what made the counter grow is there, and silences the alert.
+constexpr std::string_view kUntilNextLook = "3m";
 constexpr int kLosslessUnlessSaid = 3;  // where RoCE guides put it
 constexpr std::string_view kOnPort = "{{ $labels.node }}, {{ $labels.device }} port {{ $labels.port }}";
 constexpr std::string_view kOnDevice = "{{ $labels.node }}, {{ $labels.device }}";
@@ -98,6 +101,7 @@ std::vector<AlertRule> link_alerts() {
        .silenced = down,
        .severity = "critical",
        .expression = grew(of("node_infiniband_link_downed_total")),
+       .looks_back = 10,
        .summary = on_port("the link was lost"),
        .description = with("Each loss ends every connection on the port.", kTimes),
        .remedy = "If nobody moved the cable: journalctl -k, then reseat the cable, swap it, then the port."},
@@ -107,6 +111,7 @@ std::vector<AlertRule> link_alerts() {
        .silenced = down,
        .severity = "critical",
        .expression = grew(of("node_infiniband_local_link_integrity_errors_total")),
+       .looks_back = 10,
        .summary = on_port("errors come faster than the link may correct"),
        .description =
            with("The link is about to be taken down (InfiniBand's LocalLinkIntegrityErrors).", kTimes),
@@ -117,6 +122,7 @@ std::vector<AlertRule> link_alerts() {
        .silenced = {"rdma.buffer-overrun"},
        .severity = "critical",
        .expression = grew(of("node_infiniband_excessive_buffer_overrun_errors_total")),
+       .looks_back = 10,
        .summary = on_port("flow control is broken"),
        .description =
            with("The peer sends though this port has no room (ExcessiveBufferOverrunErrors).", kTimes),
@@ -127,6 +133,7 @@ std::vector<AlertRule> link_alerts() {
        .silenced = signal,
        .severity = "warning",
        .expression = faster(of("node_infiniband_symbol_error_total"), 15, "120 / 3600"),
+       .looks_back = 15,
        .summary = on_port("the signal is weak"),
        .description =
            with("More than 120 symbol errors an hour are more than one bit in 10^12.", kEachSecond),
@@ -137,6 +144,7 @@ std::vector<AlertRule> link_alerts() {
        .silenced = {"load.link-lost", "load.symbol-errors", "load.cable", "load.optics", "rdma.link-lost"},
        .severity = "warning",
        .expression = faster(of("node_infiniband_link_error_recovery_total"), 5, "5 / 60"),
+       .looks_back = 5,
        .summary = on_port("the link trains again and again"),
        .description = with("While it trains it carries nothing; more than 5 times a minute.", kEachSecond),
        .remedy = "Clean and reseat the cable, then swap it."},
@@ -147,6 +155,7 @@ std::vector<AlertRule> link_alerts() {
                     "rdma.damaged-packets"},
        .severity = "critical",
        .expression = faster(of("node_infiniband_port_errors_received_total"), 5, "10"),
+       .looks_back = 5,
        .summary = on_port("damaged packets arrive"),
        .description = with("More than 10 a second.", kEachSecond),
        .remedy = "Swap the cable; then look at the peer's port."},
@@ -158,6 +167,7 @@ std::vector<AlertRule> link_alerts() {
        .expression = fmt::format(
            R"PQL(({}) and on (instance, device) label_replace({}, "device", "$1", "interface", "(.*)"))PQL",
            grew(of("node_network_carrier_changes_total"), 2), of("railbed_rail_info")),
+       .looks_back = 10,
        .summary = on_device("the link of a rail comes and goes"),
        .description = with("Every loss and return is a change; two of them are one flap.", kTimes),
        .remedy = "Clean, reseat and swap the cable; then the peer's port."},
@@ -169,6 +179,7 @@ std::vector<AlertRule> link_alerts() {
        .expression = grew(
            of("railbed_phy_counter_total",
               R"(counter=~"rx_pcs_symbol_err_phy|rx_crc_errors_phy|link_down_events_phy|module_high_temp")")),
+       .looks_back = 10,
        .summary = on_device("the cable or module is going ({{ $labels.counter }})"),
        .description =
            with("What forward error correction could not mend, or what made the link fall.", kTimes),
@@ -200,7 +211,7 @@ std::vector<AlertRule> transport_alerts(int lossless) {
                        "resets({}[5m]) > 0",
                        of("node_infiniband_packet_sequence_errors_total"),
                        of("node_infiniband_out_of_sequence_packets_received_total"), packets, packets),
-       .wait = "2m",
+       .looks_back = 5,
        .summary = on_port("RDMA loses packets"),
        .description = "More than one in a million is lost or out of order. The part: {{ $value }}.",
        .remedy = "Check PFC and ECN of this priority on every hop of the path; then cables."},
@@ -210,6 +221,7 @@ std::vector<AlertRule> transport_alerts(int lossless) {
        .silenced = {"load.link-lost", "load.carrier", "load.loss", "load.oversize", "rdma.packet-loss"},
        .severity = "warning",
        .expression = faster(of("node_infiniband_local_ack_timeout_errors_total"), 5, "1"),
+       .looks_back = 5,
        .summary = on_port("RDMA requests are not answered"),
        .description = with("A black hole, a link that flaps, or a dead peer.", kEachSecond),
        .remedy = "Find the pair that times out (railbed bench), then the hop between."},
@@ -219,6 +231,7 @@ std::vector<AlertRule> transport_alerts(int lossless) {
        .silenced = {"load.link-lost", "load.carrier", "load.transmit-wait", "rdma.port-state"},
        .severity = "warning",
        .expression = faster(of("node_infiniband_port_discards_transmitted_total"), 5, "100"),
+       .looks_back = 5,
        .summary = on_port("the port throws packets away that it cannot send"),
        .description = with("More than 100 a second.", kEachSecond),
        .remedy = "Look for a congested or dead peer port behind it."},
@@ -228,6 +241,7 @@ std::vector<AlertRule> transport_alerts(int lossless) {
        .silenced = {"load.loss", "load.lossless-discards", "load.ack-timeouts", "rdma.pfc"},
        .severity = "warning",
        .expression = faster(counter("roce_slow_restart"), 5, "10"),
+       .looks_back = 5,
        .summary = on_port("connections fall back to their slowest rate"),
        .description = with("They do so when packets are lost.", kEachSecond),
        .remedy = "Check PFC and ECN along the path."},
@@ -237,6 +251,7 @@ std::vector<AlertRule> transport_alerts(int lossless) {
        .silenced = {"load.loss", "load.lossless-discards", "load.ack-timeouts", "rdma.pfc"},
        .severity = "warning",
        .expression = faster(of("node_infiniband_roce_adp_retransmits_total"), 5, "10"),
+       .looks_back = 5,
        .summary = on_port("RoCE sends packets again all the time"),
        .description = with("Adaptive retransmission does so when packets are lost.", kEachSecond),
        .remedy = "Check PFC and ECN along the path."},
@@ -246,6 +261,7 @@ std::vector<AlertRule> transport_alerts(int lossless) {
        .silenced = {"rdma.ecn"},
        .severity = "warning",
        .expression = grew(counter("rp_cnp_ignored")),
+       .looks_back = 10,
        .summary = on_port("the peer asks to slow down and is ignored"),
        .description = with("ECN is off on this adapter: it drives others into congestion.", kTimes),
        .remedy = "Turn ECN on for the lossless priority; where the driver has no switch, in the firmware."},
@@ -255,6 +271,7 @@ std::vector<AlertRule> transport_alerts(int lossless) {
        .silenced = {"load.cable", "load.optics", "rdma.damaged-packets"},
        .severity = "critical",
        .expression = grew(counter("rx_icrc_encapsulated")),
+       .looks_back = 10,
        .summary = on_port("packets are changed between the two adapters"),
        .description = with("Their checksum from end to end is wrong (ICRC).", kTimes),
        .remedy = "A switch or cable on the path changes packets: swap them one by one."},
@@ -264,6 +281,7 @@ std::vector<AlertRule> transport_alerts(int lossless) {
        .silenced = {"load.pcie-errors", "pcie.adapter-link"},
        .severity = "critical",
        .expression = grew(of("railbed_pause_storms_total")),
+       .looks_back = 10,
        .summary = on_device("a pause storm ({{ $labels.direction }})"),
        .description = with("One end stopped the other for so long that the adapter tells of it.", kTimes),
        .remedy = "Something on the host that sends the pauses does not take its data: PCIe, IOMMU, a stuck "
@@ -274,6 +292,7 @@ std::vector<AlertRule> transport_alerts(int lossless) {
        .silenced = {"rdma.pfc", "load.pcie-errors"},
        .severity = "critical",
        .expression = grew(of("railbed_priority_discards_total", fmt::format("priority=\"{}\"", lossless))),
+       .looks_back = 10,
        .summary = on_device("the lossless priority {{ $labels.priority }} loses packets"),
        .description = with("PFC should stop the sender before there is no room.", kTimes),
        .remedy = "Give the priority its buffer and headroom, and turn PFC on at the switch, too."},
@@ -283,6 +302,7 @@ std::vector<AlertRule> transport_alerts(int lossless) {
        .silenced = {"net.mtu", "net.mtu-equal"},
        .severity = "critical",
        .expression = grew(of("railbed_phy_counter_total", R"(counter="rx_oversize_pkts_phy")")),
+       .looks_back = 10,
        .summary = on_device("a peer sends larger frames than fit"),
        .description = with("They are thrown away: the peer's MTU is larger.", kTimes),
        .remedy = "One MTU on both ends and the switch."}};
@@ -309,6 +329,7 @@ AlertRule xid_alert(std::string_view name, std::string_view finding, std::string
           .expression = fmt::format("({}) or ({} unless {} offset 10m) and on (job, instance) "
                                     "(min_over_time({}[10m]) == 1 and {} offset 10m == 1)",
                                     grew(xid), xid, xid, up, up),
+          .looks_back = 10,
           .summary = fmt::format("{{{{ $labels.node }}}}, GPU {{{{ $labels.pci_bus_id }}}}: Xid "
                                  "{{{{ $labels.xid }}}}: {}",
                                  summary),
@@ -344,6 +365,7 @@ std::vector<AlertRule> gpu_alerts() {
        .silenced = {"gpu.xid-reset", "gpu.load-ecc"},
        .severity = "critical",
        .expression = grew(of("DCGM_FI_DEV_ECC_DBE_VOL_TOTAL")),
+       .looks_back = 10,
        .summary = on_gpu("an uncorrectable memory error"),
        .description = with("The program that met it was ended; the memory is not to be trusted.", kTimes),
        .remedy = "Drain, reset the GPU; replace it if the errors come back."},
@@ -373,6 +395,7 @@ std::vector<AlertRule> gpu_alerts() {
        .silenced = {"gpu.load-pcie", "pcie.gpu-link", "pcie.aer-corrected"},
        .severity = "warning",
        .expression = faster(of("DCGM_FI_DEV_PCIE_REPLAY_COUNTER"), 10, "31 / 60"),
+       .looks_back = 10,
        .summary = on_gpu("PCI Express repeats packets"),
        .description = with("A bad contact, cable or retimer; it comes before the link is lost.", kEachSecond),
        .remedy = "Reseat the GPU; then its cable and retimer."},
@@ -382,6 +405,7 @@ std::vector<AlertRule> gpu_alerts() {
        .silenced = {"gpu.nvlink-count", "gpu.nvlink-recovery"},
        .severity = "warning",
        .expression = faster(of("DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL"), 5, "100"),
+       .looks_back = 5,
        .summary = on_gpu("NVLink counts errors"),
        .description = with("More than 100 CRC errors a second.", kEachSecond),
        .remedy = "Reset all GPUs and NVSwitches; then ask the vendor for the board."}};
@@ -496,14 +520,17 @@ std::string replaced(std::string text, std::string_view from, const std::string&
   return text;
 }
 
-// The alert's own finding, and those that silence it, where they are told of the same node.
+// The alert's own finding, and those that silence it, where they are told of the same node, or were while the
+// counter grew: once the cable is in again, the link that was lost is still within the window.
 std::string unless_found(const AlertRule& alert) {
   if (alert.finding.starts_with("monitor.")) return alert.expression;
   std::vector<std::string_view> findings = {alert.finding};
   findings.insert(findings.end(), alert.silenced.begin(), alert.silenced.end());
+  const std::string told =
+      of("railbed_finding", fmt::format(R"(rule=~"{}", status=~"fail|warn")", fmt::join(findings, "|")));
   return fmt::format(
       "({}) unless on (instance) {}", alert.expression,
-      of("railbed_finding", fmt::format(R"(rule=~"{}", status=~"fail|warn")", fmt::join(findings, "|"))));
+      alert.looks_back == 0 ? told : fmt::format("max_over_time({}[{}m])", told, alert.looks_back));
 }
 
 }  // namespace
@@ -521,8 +548,10 @@ std::vector<AlertRule> counter_alerts(const Cluster& cluster) {
                        probe_alerts(),
                        watch_alerts()})
     alerts.insert(alerts.end(), group.begin(), group.end());
-  for (AlertRule& alert : alerts)
+  for (AlertRule& alert : alerts) {
+    if (alert.looks_back != 0) alert.wait = kUntilNextLook;
     alert.expression = replaced(unless_found(alert), "$cluster", promql_quoted(cluster.name));
+  }
   return alerts;
 }
 

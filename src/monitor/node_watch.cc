@@ -16,14 +16,15 @@
 #include <set>
 
 #include "base/moment.h"
+#include "campaign/evidence.h"
 #include "campaign/gather.h"
 #include "campaign/history.h"
 #include "facts/optics.h"
-#include "host/host.h"
 #include "host/open.h"
 #include "host/without_devices.h"
 #include "inventory/load.h"
 #include "monitor/collector.h"
+#include "monitor/watched_machine.h"
 
 namespace railbed {
 namespace {
@@ -95,7 +96,7 @@ struct WatchedNode {
   WatchOptions options;
   NodeWatch::Listener listener;
   Hear note;
-  std::unique_ptr<Host> host;
+  std::unique_ptr<WatchedMachine> machine;
   // Of the collector of counts alone: its files stay open until the next look.
   std::unique_ptr<Host> counting = {};
   std::shared_ptr<const NodeLook> counting_since = {};
@@ -133,8 +134,14 @@ Result<Evidence> gather(WatchedNode& shared, std::stop_token stop) {
   Sources sources;
   sources.cluster = options.cluster;
   if (!options.root.empty()) {
+    auto machine = shared.machine->made_anew();
+    if (!machine) return fail(machine.error());
     auto evidence = read_sources(sources);
-    if (evidence) evidence->nodes.emplace(options.node, collect_facts(*shared.host));
+    if (!evidence) return evidence;
+    CollectOptions asked;
+    asked.paths = asked_paths(evidence->cluster);
+    ask_what_is_expected(find_node(evidence->cluster, options.node), asked);
+    evidence->nodes.emplace(options.node, collect_facts(**machine, asked));
     return evidence;
   }
   sources.only = options.node;
@@ -194,7 +201,9 @@ Result<void> count(WatchedNode& shared) {
     shared.counting = open_for_counting(shared.options);
     shared.counting_since = look;
   }
-  Counts found = collect_counts(shared.counting ? *shared.counting : *shared.host, look->facts.rdma);
+  const auto machine = shared.machine->now();
+  if (!machine) return fail(machine.error());
+  Counts found = collect_counts(shared.counting ? *shared.counting : **machine, look->facts.rdma);
   const bool changed = is_new(shared, found, look->facts.rdma);
   shared.put(shared.counts, std::move(found));
   if (changed) shared.get(shared.want_look)();
@@ -204,10 +213,12 @@ Result<void> count(WatchedNode& shared) {
 Result<void> collect_gpus_of(WatchedNode& shared) {
   const auto look = shared.get(shared.look);
   if (!look) return {};
+  const auto machine = shared.machine->now();
+  if (!machine) return fail(machine.error());
   GpuReadings readings;
   if (look->facts.gpus.driver_version.ok())
     for (const Gpu& gpu : items(look->facts.gpus.devices))
-      readings.emplace(gpu.pci_address, read_nvml(*shared.host, gpu.pci_address));
+      readings.emplace(gpu.pci_address, read_nvml(**machine, gpu.pci_address));
   const auto failed = std::ranges::find_if(readings, [](const auto& one) { return !one.second.ok(); });
   const std::string why = failed == readings.end() ? "" : failed->first + ": " + failed->second.miss().why;
   shared.put(shared.gpus, std::move(readings));
@@ -219,10 +230,12 @@ Result<void> collect_gpus_of(WatchedNode& shared) {
 Result<void> collect_optics_of(WatchedNode& shared) {
   const auto look = shared.get(shared.look);
   if (!look) return {};
+  const auto machine = shared.machine->now();
+  if (!machine) return fail(machine.error());
   std::map<std::string, Optics> found;
   for (const NetInterface& one : items(look->facts.net.interfaces))
     if (one.pci_address.ok() && rdma_port_of(look->facts.rdma, look->facts.net, one.name))
-      if (auto optics = read_optics(*shared.host, one.name)) found.emplace(one.name, std::move(*optics));
+      if (auto optics = read_optics(**machine, one.name)) found.emplace(one.name, std::move(*optics));
   shared.put(shared.optics, std::move(found));
   return {};
 }
@@ -294,14 +307,9 @@ Result<std::unique_ptr<NodeWatch>> NodeWatch::open(WatchOptions options, Listene
                                                     options.cluster, options.node));
   }
   auto shared = std::make_shared<WatchedNode>();
-  if (options.root.empty()) {
-    shared->host = open_this_machine();
-  } else {
-    auto root = open_root(options.root);
-    if (!root) return fail(root.error());
-    shared->host = std::move(*root);
-  }
-  shared->host = without_devices(std::move(shared->host), options.left_alone);
+  auto machine = WatchedMachine::open(options.root, options.left_alone);
+  if (!machine) return fail(machine.error());
+  shared->machine = std::move(*machine);
   shared->options = std::move(options);
   shared->listener = std::move(listener);
   shared->note = std::move(note);

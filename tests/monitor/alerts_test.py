@@ -57,6 +57,14 @@ COUNTERS = [
 ]
 # What stands beside a counter on every node, or its alert means nothing.
 BESIDE = {"RailbedCarrierChanges": [("railbed_rail_info", {"rail": "rail0", "interface": "eth100", "peer": ""} | PORT, 1)]}
+# Rules that judge counters by their rate since boot: one of the counters that have to grow still.
+SINCE_BOOT = {"net.flaps": ("node_network_carrier_changes_total", {"device": "eth100"}),
+              "net.receive-errors": ("node_network_receive_errs_total", {"device": "eth100"}),
+              "rdma.buffer-overrun": ("node_infiniband_vl15_dropped_total", PORT),
+              "rdma.damaged-packets": ("node_infiniband_port_errors_received_total", PORT),
+              "rdma.link-lost": ("node_infiniband_link_downed_total", PORT),
+              "rdma.packet-loss": ("node_infiniband_local_ack_timeout_errors_total", PORT),
+              "rdma.signal-quality": ("node_infiniband_symbol_error_total", PORT)}
 # Counters that grow on a sound node.
 SOUND = [("railbed_priority_discards_total", {"device": "eth100", "priority": "0"}),
          ("railbed_phy_counter_total", {"device": "eth100", "counter": "rx_corrected_bits_phy"}),
@@ -110,8 +118,9 @@ class Nodes:
         named = {"job": "railbed", "cluster": "pod", "node": node, "instance": f"{node}:9885"} | labels
         text = ",".join(f'{key}="{value}"' for key, value in named.items())
         samples = [values(step) for step in range(LAST)]
-        self.series.append({"series": f"{metric}{{{text}}}",
-                            "values": " ".join("_" if one is None else f"{one:.10g}" for one in samples)})
+        before = [None, *samples]
+        words = [f"{one:.10g}" if one is not None else "_" if last is None else "stale" for last, one in zip(before, samples)]
+        self.series.append({"series": f"{metric}{{{text}}}", "values": " ".join(words)})
 
     def expect(self, alert, node, severity, finding):
         self.firing.append({"alertname": alert, "node": node, "severity": severity, "finding": finding})
@@ -160,6 +169,17 @@ def add_counter(nodes, alert, severity, finding, metric, labels, loud, quiet):
     nodes.expect(alert, f"fault-{alert}", severity, finding)
     add_finding(nodes, f"found-{alert}", finding)
     nodes.expect(alert_of(finding), f"found-{alert}", "critical", finding)
+    add_mended(nodes, alert, finding, metric, labels, loud)
+
+
+def add_mended(nodes, alert, finding, metric, labels, loud):
+    """It grew while the finding was told, which is gone; the window still holds the growth."""
+    node = f"found-mended-{alert}"
+    nodes.add(node, metric, labels, lambda step: 5 + loud * min(steps_of_fault(step), 4))
+    for beside, its_labels, value in BESIDE.get(alert, []):
+        nodes.add(node, beside, its_labels, lambda step: value)
+    nodes.add(node, "railbed_finding", {"rule": finding, "subject": "x", "status": "fail"},
+              lambda step: 1 if BEGIN + 1 <= step < BEGIN + 5 else None)
 
 
 def add_loss(nodes):
@@ -201,6 +221,12 @@ def add_findings(nodes, rules):
             node = f"fault-{status}-{rule}"
             add_finding(nodes, node, rule, status)
             nodes.expect(alert, node, severity, rule)
+            if rule in SINCE_BOOT:
+                # One that grows, and one that has stopped: its finding stays, and is no alert.
+                metric, labels = SINCE_BOOT[rule]
+                nodes.add(node, metric, labels, lambda step: 1000 + steps_of_fault(step) // 12)
+                nodes.add(f"stopped-{status}-{rule}", metric, labels, lambda step: 1000)
+                add_finding(nodes, f"stopped-{status}-{rule}", rule, status)
 
 
 def all_nodes(rules):
@@ -244,6 +270,8 @@ def questions(nodes):
                    [{"alertname": alert, "node": f"first-{alert}", "severity": severity, "finding": finding}
                     for alert, severity, finding, *_ in first])
     yield question(BEGIN + 25, ', node=~"first-.*"', [])
+    for step in (BEGIN + 7, BEGIN + 9, BEGIN + 12, BEGIN + 18, BEGIN + 25):
+        yield question(step, ', node=~"found-mended-.*"', [])
 
 
 # What a person reads, of two alerts, word by word.

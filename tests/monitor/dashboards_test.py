@@ -12,19 +12,16 @@ import os
 import pathlib
 import re
 import shutil
-import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-import urllib.parse
-import urllib.request
+
+from prometheus import Prometheus, filled, queries_of, with_node, without_data
 
 HERE = pathlib.Path(__file__).resolve().parent
 RAILBED = pathlib.Path(os.environ["RAILBED"]).resolve()
-PATIENCE = 90
 SCRAPES = 5
 CHOSEN = {"$cluster": "pair", "$node": ".*", "$rail": "rail0", "$__rate_interval": "10s", "$__range": "10s"}
 UNITS = {"short", "none", "Bps", "pps", "cps", "s", "percent", "percentunit", "celsius", "watt", "rotmhz", "rotrpm", "mbytes"}
@@ -68,48 +65,6 @@ def exporter(file):
     finally:
         server.shutdown()
         server.server_close()
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as one:
-        return one.getsockname()[1]
-
-
-class Prometheus:
-    def __init__(self, folder):
-        self.address = f"127.0.0.1:{free_port()}"
-        self.log = folder / "log"
-        with open(self.log, "wb") as log:
-            self.process = subprocess.Popen(
-                ["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
-                 f"--web.listen-address={self.address}"],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder)
-
-    def ask(self, path, **words):
-        query = urllib.parse.urlencode(words, doseq=True)
-        with urllib.request.urlopen(f"http://{self.address}/api/v1/{path}?{query}", timeout=30) as answer:
-            return json.load(answer)["data"]
-
-    def value(self, query):
-        return self.ask("query", query=query)["result"]
-
-    def wait(self, query):
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            assert self.process.poll() is None, self.log.read_text()[-2000:]
-            with contextlib.suppress(OSError):
-                if self.value(query):
-                    return
-            time.sleep(0.3)
-        raise AssertionError(f"never true: {query}\n{self.log.read_text()[-2000:]}")
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        try:
-            self.process.wait(30)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
 
 
 def write_files(folder, addresses):
@@ -162,30 +117,9 @@ def check_panel(panel):
         assert target["datasource"] == panel["datasource"]
 
 
-def queries_of(board):
-    return [target["expr"] for panel in board["panels"] for target in panel.get("targets", [])]
-
-
-def chosen(query):
-    for name, value in CHOSEN.items():
-        query = query.replace(name, value)
-    return query
-
-
-def with_node(query, node):
-    return chosen(query.replace('node="$node"', f'node="{node}"'))
-
-
 def check_queries(board, prometheus):
-    asked = 0
-    for panel in board["panels"]:
-        for target in panel.get("targets", []):
-            query = with_node(target["expr"], "gpu02")
-            found = prometheus.value(query)
-            assert found, f"{board['uid']}, {panel['title']}: no data: {query}"
-            missing = [name for name in re.findall(r"{{(\w+)}}", target["legendFormat"]) if not any(name in one["metric"] for one in found)]
-            assert not missing, f"{board['uid']}, {panel['title']}: no label {missing}"
-            asked += 1
+    asked, empty = without_data(board, prometheus, "gpu02", CHOSEN)
+    assert not empty, "no data, or a label is missing: " + "; ".join(empty)
     return asked
 
 
@@ -193,7 +127,7 @@ def check_variables(board, prometheus):
     for variable in board["templating"]["list"][1:]:
         query = variable["query"]["query"]
         selector, label = re.fullmatch(r"label_values\((.*), (\w+)\)", query).groups()
-        values = prometheus.ask(f"label/{label}/values", **{"match[]": chosen(selector)})
+        values = prometheus.ask(f"label/{label}/values", **{"match[]": filled(selector, CHOSEN)})
         expected = {"cluster": ["pair"], "node": ["gpu01", "gpu02"], "rail": ["rail0", "rail1", "rail2"]}[variable["name"]]
         assert values == expected, (query, values)
 
@@ -203,7 +137,7 @@ def check_variables(board, prometheus):
 def check_sound_node(boards, prometheus):
     for board in boards:
         for query in queries_of(board):
-            prometheus.value(with_node(query, "gpu01"))
+            prometheus.value(with_node(query, "gpu01", CHOSEN))
     firing = prometheus.value('ALERTS{node="gpu01"}')
     assert not firing, firing
     red = {one["metric"]["alertname"] for one in prometheus.value('ALERTS{node="gpu02"}')}
