@@ -172,6 +172,7 @@ Forecast forecast_collective(const ClusterShape& shape, Collective operation, st
   forecast.limit = binding.limit;
   const Latencies latencies = latencies_of(shape, one, operation, binding.path, calibration, choice);
   forecast.path = latencies.path;
+  forecast.bound = binding.path;
   forecast.basis = calibration.of(latencies.path).from;
   const double transfer =
       static_cast<double>(bytes) * factor / std::max(1e-6, gigabytes(binding.limit.rate)) / 1e3;

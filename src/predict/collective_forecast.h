@@ -38,7 +38,8 @@ struct Forecast {
   NcclAlgorithm algorithm = NcclAlgorithm::kRing;  // that NCCL would choose for this size
   NcclProtocol protocol = NcclProtocol::kSimple;
   Limit limit;  // of busbw for large sizes, that binds; its rate is what is reached of it
-  PathKind path = PathKind::kNvlink;
+  PathKind path = PathKind::kNvlink;   // whose latencies it has
+  PathKind bound = PathKind::kNvlink;  // whose efficiency the limit has
   std::string basis;  // "published measurements", "assumed", "run 12"
   std::vector<ForecastPart> parts;
   static void fields(auto&& field) {
@@ -55,6 +56,7 @@ struct Forecast {
     field("protocol", &F::protocol);
     field("limit", &F::limit);
     field("path", &F::path);
+    field("bound", &F::bound);
     field("basis", &F::basis);
     field("parts", &F::parts);
   }
