@@ -30,7 +30,11 @@ namespace {
 constexpr double kTenToNinety = 1.2816;  // standard deviations that hold 80 %
 constexpr std::uint64_t kLarge = std::uint64_t{1} << 30;
 // Of the ramp's own time: where half of it is reached.
-constexpr double kHalfWithin = .6, kHalfBetween = .25;
+constexpr double kHalfWithin = 1.5, kHalfBetween = .25;
+// Half a MiB, a chunk of NCCL's buffers: within a node the ramp is the time that one of every channel takes,
+// for the steps of a ring overlap.
+constexpr double kChunk = 512 * 1024;
+constexpr int kNvlinkChannels = 24, kPcieChannels = 4;
 // NVLSTree came with 2.18.
 constexpr nccl::Version kNvlsTreeSince{2, 18, 0};
 
@@ -89,6 +93,11 @@ PathLimit binding_limit(std::vector<PathLimit> limits, const Calibration& calibr
   return *std::ranges::min_element(limits, {}, [](const PathLimit& one) { return one.limit.rate; });
 }
 
+double chunk_time(const ClusterShape& shape) {
+  const int channels = shape.nvlinks > 0 ? kNvlinkChannels : kPcieChannels;
+  return kChunk * channels / std::max(1e-6, gigabytes(shape.link_rate)) / 1e3;
+}
+
 struct Latencies {
   double start = 0;  // µs
   double ramp = 0;
@@ -106,7 +115,8 @@ Latencies latencies_of(const ClusterShape& shape, const TunedCommunicator& one, 
   const bool efa = between && shape.nic == NicKind::kEfa;
   made.start =
       alpha * (efa ? efa_start(one, operation) : least_latency(one, operation, NcclProtocol::kLl, choice));
-  made.ramp = calibration.of(made.path).ramp * least_latency(one, operation, NcclProtocol::kSimple, choice);
+  made.ramp = calibration.of(made.path).ramp *
+              (between ? least_latency(one, operation, NcclProtocol::kSimple, choice) : chunk_time(shape));
   return made;
 }
 

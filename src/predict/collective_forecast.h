@@ -40,7 +40,7 @@ struct Forecast {
   Limit limit;  // of busbw for large sizes, that binds; its rate is what is reached of it
   PathKind path = PathKind::kNvlink;   // whose latencies it has
   PathKind bound = PathKind::kNvlink;  // whose efficiency the limit has
-  std::string basis;  // "published measurements", "assumed", "run 12"
+  std::string basis;                   // "published measurements", "assumed", "run 12"
   std::vector<ForecastPart> parts;
   static void fields(auto&& field) {
     using F = Forecast;
