@@ -39,6 +39,23 @@ constexpr bool checks_in_place(Collective operation) {
   return operation != Collective::kAllToAll && operation != Collective::kSendReceive;
 }
 
+// busbw = algbw × this, so that the number can be held against one link's speed whatever the ranks
+// (nccl-tests, doc/PERFORMANCE.md).
+constexpr double bus_factor(Collective operation, int ranks) {
+  if (ranks < 2) return 1;
+  const double n = ranks;
+  switch (operation) {
+    case Collective::kAllReduce:
+      return 2 * (n - 1) / n;
+    case Collective::kBroadcast:
+    case Collective::kReduce:
+    case Collective::kSendReceive:
+      return 1;
+    default:
+      return (n - 1) / n;
+  }
+}
+
 enum class DataType { kInt8, kFloat16, kBfloat16, kInt32, kFloat32, kInt64, kFloat64 };
 constexpr auto enum_names(DataType) {
   return std::array<std::string_view, 7>{"int8",    "float16", "bfloat16", "int32",

@@ -49,13 +49,6 @@ void slower(std::vector<double>& into, const std::vector<double>& from) {
 
 }  // namespace
 
-double bus_factor(Collective operation, int ranks) {
-  if (ranks < 2) return 1;
-  const double n = ranks;
-  if (operation == Collective::kAllReduce) return 2 * (n - 1) / n;
-  return is_divided(operation) ? (n - 1) / n : 1;
-}
-
 bool has_root(Collective operation) {
   return operation == Collective::kBroadcast || operation == Collective::kReduce ||
          operation == Collective::kGather || operation == Collective::kScatter;

@@ -13,9 +13,6 @@
 
 namespace railbed {
 
-// busbw = algbw × this, so that the number can be held against one link's speed whatever the ranks
-// (nccl-tests, doc/PERFORMANCE.md).
-double bus_factor(Collective operation, int ranks);
 bool has_root(Collective operation);
 
 // first, first × factor, … up to last. At most 64 of them.

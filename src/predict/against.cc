@@ -1,0 +1,78 @@
+#include "predict/against.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "predict/shape_from_nodes.h"
+
+namespace railbed {
+namespace {
+
+constexpr double kShort = .75;  // of the band's lower end
+// RDMA writes reach nearly all that headers and PCIe leave: 92.6 to 97.4 of 100 Gb/s are published.
+constexpr double kRawReached = .97, kRawLow = .9;
+
+ForecastFit fit_in(double measured, double low) {
+  if (measured >= low) return ForecastFit::kFits;
+  return measured >= low * kShort ? ForecastFit::kDoubtful : ForecastFit::kFallsShort;
+}
+
+void add_report(std::vector<ForecastCheck>& checks, const CollectiveReport& report, const ClusterShape& shape,
+                const Calibration& calibration) {
+  const std::vector<Forecast> forecasts = forecasts_of(report, shape, calibration);
+  for (std::size_t i = 0; i < forecasts.size(); ++i) {
+    const CollectiveRow& row = report.rows[i];
+    const Forecast& said = forecasts[i];
+    if (row.busbw <= 0 || said.busbw <= 0) continue;
+    ClusterShape fitted = shape;
+    fit_to_report(fitted, report);
+    checks.push_back({fmt::format("{}, {} GPUs", to_text(report.operation), report.ranks.size()), row.bytes,
+                      row.busbw, said.busbw, said.busbw_low, said.busbw_high, row.busbw / said.busbw,
+                      fit_of(row.busbw, said), fitted.domains() > 1,
+                      fmt::format("{}; {}", said.limit.name, said.basis)});
+  }
+}
+
+void add_rail(std::vector<ForecastCheck>& checks, const Measurement& one) {
+  const bool known = !one.ceiling.limits.empty() && !one.ceiling.nominal && one.summary.median > 0;
+  if (one.engine != Engine::kRdma || one.metric != Metric::kBandwidth || !known) return;
+  const Limit& limit = one.ceiling.limits.front();
+  const double most = limit.rate.bits_per_second;
+  checks.push_back({fmt::format("{} {} -> {} {}", one.rail, one.from.node, one.to.node, one.operation),
+                    one.message_bytes, one.summary.median, most * kRawReached, most * kRawLow, most,
+                    one.summary.median / (most * kRawReached), fit_in(one.summary.median, most * kRawLow),
+                    true, fmt::format("{}; assumed: 97 % of it", limit.name)});
+}
+
+}  // namespace
+
+ForecastFit fit_of(double measured, const Forecast& forecast) { return fit_in(measured, forecast.busbw_low); }
+
+std::vector<Forecast> forecasts_of(const CollectiveReport& report, ClusterShape shape,
+                                   const Calibration& calibration) {
+  fit_to_report(shape, report);
+  if (!report.version.empty()) shape.nccl = report.version;
+  ForecastChoice choice;
+  choice.type = report.type;
+  std::vector<Forecast> forecasts;
+  for (const CollectiveRow& row : report.rows)
+    forecasts.push_back(forecast_collective(shape, report.operation, row.bytes, calibration, choice));
+  return forecasts;
+}
+
+std::vector<ForecastCheck> check_run(const BenchRun& run, const ClusterShape& shape,
+                                     const Calibration& calibration) {
+  std::vector<ForecastCheck> checks;
+  for (const CollectiveReport& report : run.collectives) add_report(checks, report, shape, calibration);
+  for (const Measurement& one : run.measurements) add_rail(checks, one);
+  return checks;
+}
+
+ForecastFit worst_of(const std::vector<ForecastCheck>& checks) {
+  ForecastFit worst = ForecastFit::kFits;
+  for (const ForecastCheck& one : checks) worst = std::max(worst, one.fit);
+  return worst;
+}
+
+}  // namespace railbed

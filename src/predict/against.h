@@ -1,0 +1,54 @@
+// Measured collectives and rails beside what they should give.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "predict/collective_forecast.h"
+#include "results/run.h"
+
+namespace railbed {
+
+// Above the band fits too: nobody complains of it.
+enum class ForecastFit { kFits, kDoubtful, kFallsShort };
+constexpr auto enum_names(ForecastFit) {
+  return std::array<std::string_view, 3>{"fits", "doubtful", "falls short"};
+}
+constexpr std::string_view to_text(ForecastFit fit) { return enum_names(fit)[static_cast<std::size_t>(fit)]; }
+
+// Rates are bits per second: busbw of collectives.
+struct ForecastCheck {
+  std::string subject;  // "all_reduce, 16 GPUs", "rail0 gpu01 -> gpu02"
+  std::uint64_t bytes = 0;
+  double measured = 0;
+  double predicted = 0, low = 0, high = 0;
+  double ratio = 0;
+  ForecastFit fit = ForecastFit::kFits;
+  bool network = false;  // it passes adapters
+  std::string source;    // of the prediction
+  static void fields(auto&& field) {
+    using C = ForecastCheck;
+    field("subject", &C::subject);
+    field("bytes", &C::bytes);
+    field("measured", &C::measured);
+    field("predicted", &C::predicted);
+    field("low", &C::low);
+    field("high", &C::high);
+    field("ratio", &C::ratio);
+    field("fit", &C::fit);
+    field("network", &C::network);
+    field("source", &C::source);
+  }
+};
+
+// Below the band it is doubtful, below three quarters of its lower end it falls short.
+ForecastFit fit_of(double measured, const Forecast& forecast);
+// Of a report as measured, on a cluster of this shape: as many GPUs as took part.
+std::vector<Forecast> forecasts_of(const CollectiveReport& report, ClusterShape shape,
+                                   const Calibration& calibration);
+std::vector<ForecastCheck> check_run(const BenchRun& run, const ClusterShape& shape,
+                                     const Calibration& calibration);
+ForecastFit worst_of(const std::vector<ForecastCheck>& checks);
+
+}  // namespace railbed

@@ -1,0 +1,69 @@
+// What measurements say of the model's free constants: three for each class of path, and how far measured and
+// forecast times lay apart.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace railbed {
+
+// What decides a collective's time: the network, or what joins the GPUs of one node.
+enum class PathKind {
+  kPcie,
+  kOldPcie,  // of Gen3, through the processor
+  kHostMemory,
+  kNvlink,
+  kNvls,
+  kNvlsTree,
+  kInfiniband,
+  kRoce,
+  kEfa,
+  kLibfabric,
+  kTcp,
+};
+constexpr auto enum_names(PathKind) {
+  return std::array<std::string_view, 11>{"pcie", "pcie-gen3", "host-memory", "nvlink",
+                                          "nvls", "nvls-tree", "infiniband",  "roce",
+                                          "efa",  "libfabric", "tcp"};
+}
+constexpr std::string_view to_text(PathKind kind) { return enum_names(kind)[static_cast<std::size_t>(kind)]; }
+
+struct PathConstants {
+  PathKind path = PathKind::kPcie;
+  double efficiency = 1;  // β: of the binding limit, for large sizes
+  double start = 1;       // α: times NCCL's own latency of LL, for small sizes
+  double ramp = 1;        // times NCCL's own latency of Simple, added between small and large
+  // Spread of ln(measured / forecast) of small, middle and large sizes (below 1 MiB, from 256 MiB on).
+  std::vector<double> spread{.5, .4, .25};
+  int rows = 0;      // that it was fitted to; 0: assumed
+  std::string from;  // "published measurements", "run 12", "assumed"
+  static void fields(auto&& field) {
+    using C = PathConstants;
+    field("path", &C::path);
+    field("efficiency", &C::efficiency);
+    field("start", &C::start);
+    field("ramp", &C::ramp);
+    field("spread", &C::spread);
+    field("rows", &C::rows);
+    field("from", &C::from);
+  }
+};
+
+struct Calibration {
+  std::vector<PathConstants> paths;  // one for each kind, in their order
+  const PathConstants& of(PathKind kind) const { return paths[static_cast<std::size_t>(kind)]; }
+  static void fields(auto&& field) { field("paths", &Calibration::paths); }
+};
+
+// Before any measurement: what data sheets and NCCL's sources suggest.
+Calibration assumed_calibration();
+// Fitted to one half of the published measurements (docs/reference/predict-accuracy.md).
+const Calibration& shipped_calibration();
+
+// 0, 1 or 2: small, middle, large.
+std::size_t size_range(std::uint64_t bytes);
+
+}  // namespace railbed

@@ -1,0 +1,115 @@
+// Least absolute logarithms: what is 20 % too high counts like what is 20 % too low, and one odd row moves
+// nothing. Each cluster counts as the root of its rows, so that a long table does not drown the others. Each
+// constant is held to its start with the weight of half a row, so that one that no row tells anything of
+// stays where it was. The minimum is found by changing one constant at a time by ever smaller factors: the
+// function is cheap, and needs no slopes.
+//
+// The spread that the band comes from is the root mean square of what is left, for each range of sizes, with
+// the assumed spread counted as four rows beside the measured ones.
+#include "predict/calibration_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "predict/path_limits.h"
+
+namespace railbed {
+namespace {
+
+constexpr double kHeldToStart = .5;
+constexpr double kAssumedRows = 4;
+constexpr double kSteps[] = {1.5, 1.2, 1.08, 1.03, 1.01};
+constexpr int kRounds = 8;
+constexpr double PathConstants::*kFitted[] = {&PathConstants::efficiency, &PathConstants::start,
+                                              &PathConstants::ramp};
+
+class Fit {
+ public:
+  Fit(const std::vector<MeasuredTime>& times, const Calibration& start) : times_(times), start_(start) {
+    std::map<std::string, double> rows;
+    for (const MeasuredTime& one : times) ++rows[one.id];
+    for (const MeasuredTime& one : times) weights_.push_back(1 / std::sqrt(rows[one.id]));
+  }
+
+  double cost(const Calibration& now) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < times_.size(); ++i)
+      sum += weights_[i] * std::abs(residual_of(times_[i], now));
+    for (std::size_t i = 0; i < now.paths.size(); ++i)
+      for (const auto constant : kFitted)
+        sum += kHeldToStart * std::abs(std::log(now.paths[i].*constant / start_.paths[i].*constant));
+    return sum;
+  }
+  Calibration minimum() const {
+    Calibration now = start_;
+    for (const double step : kSteps)
+      for (int round = 0; round < kRounds && improve(now, step); ++round) {
+      }
+    return now;
+  }
+
+ private:
+  bool improve(Calibration& now, double step) const {
+    bool better = false;
+    double least = cost(now);
+    for (std::size_t i = 0; i < now.paths.size(); ++i)
+      for (const auto constant : kFitted)
+        for (const double factor : {step, 1 / step}) {
+          const double before = now.paths[i].*constant;
+          now.paths[i].*constant = before * factor;
+          const double tried = cost(now);
+          if (tried < least - 1e-9) {
+            least = tried;
+            better = true;
+          } else {
+            now.paths[i].*constant = before;
+          }
+        }
+    return better;
+  }
+
+  const std::vector<MeasuredTime>& times_;
+  const Calibration& start_;
+  std::vector<double> weights_;
+};
+
+void set_spread(PathConstants& constants, const std::vector<double>& assumed,
+                const std::vector<std::vector<double>>& residuals) {
+  for (std::size_t range = 0; range < residuals.size(); ++range) {
+    double squares = kAssumedRows * assumed[range] * assumed[range];
+    for (const double one : residuals[range]) squares += one * one;
+    constants.spread[range] =
+        std::sqrt(squares / (kAssumedRows + static_cast<double>(residuals[range].size())));
+  }
+}
+
+}  // namespace
+
+double residual_of(const MeasuredTime& one, const Calibration& calibration) {
+  return std::log(one.time /
+                  forecast_collective(one.shape, one.operation, one.bytes, calibration, one.choice).time);
+}
+
+Calibration fit_calibration(const std::vector<MeasuredTime>& times, const Calibration& start,
+                            const std::string& from) {
+  Calibration fitted = Fit(times, start).minimum();
+  for (PathConstants& constants : fitted.paths) {
+    std::vector<std::vector<double>> residuals(3);
+    int rows = 0;
+    for (const MeasuredTime& one : times) {
+      const Forecast forecast = forecast_collective(one.shape, one.operation, one.bytes, fitted, one.choice);
+      if (forecast.path != constants.path && forecast.bound != constants.path) continue;
+      ++rows;
+      if (forecast.path == constants.path)
+        residuals[size_range(one.bytes)].push_back(std::log(one.time / forecast.time));
+    }
+    if (rows == 0) continue;
+    set_spread(constants, start.of(constants.path).spread, residuals);
+    constants.rows = rows;
+    constants.from = from;
+  }
+  return fitted;
+}
+
+}  // namespace railbed

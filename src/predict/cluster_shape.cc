@@ -1,0 +1,192 @@
+#include "predict/cluster_shape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/text.h"
+#include "hardware/ceilings.h"
+#include "hardware/gpu_model.h"
+
+namespace railbed {
+namespace {
+
+// NVLinks of products whose boards join their GPUs; HGX data sheets, for the export models their own. GH200
+// is wired four to a node without NVSwitch.
+struct Joined {
+  std::string_view name;
+  int links;
+  bool nvswitch;
+};
+constexpr Joined kJoined[] = {
+    {"P100", 4, false}, {"V100", 6, false},  {"A100", 12, true},  {"A800", 8, true},    {"H100", 18, true},
+    {"H200", 18, true}, {"H800", 8, true},   {"H20", 18, true},   {"GH200", 18, false}, {"B200", 18, true},
+    {"B300", 18, true}, {"GB200", 18, true}, {"GB300", 18, true},
+};
+// Cards of the same names, which have none.
+constexpr std::string_view kCards[] = {"PCIE", "PCIe", "NVL"};
+
+// GB/s of one NVLink as NCCL counts them (src/graph/topo.h: SM60, 70, 80, 90 and 100_NVLINK_BW).
+double nvlink_gigabytes(GpuArchitecture architecture) {
+  if (architecture == GpuArchitecture::kPascal) return 18;
+  if (architecture >= GpuArchitecture::kBlackwell) return 40.1;
+  return architecture == GpuArchitecture::kHopper ? 20.6 : 20;
+}
+
+int slot_generation(GpuArchitecture architecture) {
+  if (architecture >= GpuArchitecture::kHopper) return 5;
+  return architecture >= GpuArchitecture::kAmpere ? 4 : 3;
+}
+
+const Joined* find_joined(std::string_view gpu) {
+  for (const std::string_view card : kCards)
+    if (gpu.find(card) != std::string_view::npos) return nullptr;
+  const Joined* best = nullptr;
+  for (const Joined& row : kJoined)
+    if (names_gpu(gpu, row.name) && (best == nullptr || row.name.size() > best->name.size())) best = &row;
+  return best;
+}
+
+void say(ClusterShape& shape, std::string what, std::string value, std::string_view from) {
+  shape.said.push_back({std::move(what), std::move(value), std::string(from)});
+}
+constexpr std::string_view kSaid = "command line";
+
+struct NicWords {
+  int count = 0;
+  double gigabits = 0;
+  NicKind kind = NicKind::kInfiniband;
+};
+
+std::optional<NicWords> parse_nic(std::string_view text) {
+  constexpr std::pair<std::string_view, NicKind> kKinds[] = {
+      {"ib", NicKind::kInfiniband},       {"roce", NicKind::kRoce}, {"efa", NicKind::kEfa},
+      {"libfabric", NicKind::kLibfabric}, {"tcp", NicKind::kTcp},
+  };
+  const auto times = text.find('x');
+  if (times == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = text.substr(times + 1);
+  const auto digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+  const auto count = parse_number<int>(text.substr(0, times));
+  const auto rate = parse_number<int>(rest.substr(0, digits));
+  const std::string_view word = rest.substr(digits);
+  if (!count || !rate || *count < 1 || *count > 256 || *rate < 1 || *rate > 10'000) return std::nullopt;
+  for (const auto& [name, kind] : kKinds)
+    if (word == name) return NicWords{*count, static_cast<double>(*rate), kind};
+  return std::nullopt;
+}
+
+Result<void> add_nics(ClusterShape& shape, const ShapeWords& words) {
+  if (words.nic.empty()) {
+    if (shape.nodes < 2 || shape.nodes <= shape.domain_nodes) return {};
+    return fail(ErrorKind::kBadInput,
+                "several nodes need adapters: --nic 8x400ib (count x Gb/s, and ib, roce, "
+                "efa, libfabric or tcp)");
+  }
+  const auto nic = parse_nic(words.nic);
+  if (!nic)
+    return fail(ErrorKind::kBadInput,
+                fmt::format("--nic {}: write count x Gb/s and ib, roce, efa, libfabric or tcp, as 8x400ib",
+                            words.nic));
+  shape.nics = nic->count;
+  shape.nic_rate = BitRate::gigabits(nic->gigabits);
+  shape.nic = nic->kind;
+  shape.mtu = nic->kind == NicKind::kTcp ? 9000 : 4096;
+  say(shape, "adapters", words.nic, kSaid);
+  say(shape, "MTU", fmt::format("{}", shape.mtu), kAssumed);
+  if (words.nic_pcie_lanes > 0 || words.nic_pcie_generation > 0) {
+    const int generation = words.nic_pcie_generation > 0 ? words.nic_pcie_generation : 4;
+    const int lanes = words.nic_pcie_lanes > 0 ? words.nic_pcie_lanes : 16;
+    shape.nic_pcie = pcie_rate({4.0 * (1 << (generation - 2)) * (generation == 2 ? 1.25 : 1), lanes});
+    say(shape, "adapters' slots", fmt::format("PCIe Gen{} x{}", generation, lanes), kSaid);
+  } else {
+    say(shape, "adapters' slots", "as wide as the adapters", kAssumed);
+  }
+  return {};
+}
+
+void add_gpudirect(ClusterShape& shape, const ShapeWords& words) {
+  const GpuProduct* product = find_gpu_product(shape.gpu);
+  const bool geforce = product != nullptr && product->market == GpuMarket::kGeForce;
+  shape.gpudirect = !words.staged && !geforce && !shape.unified && shape.nic != NicKind::kTcp;
+  if (shape.nics == 0) return;
+  const std::string_view from = words.staged                 ? kSaid
+                                : geforce || shape.unified   ? "the GPU's product line"
+                                : shape.nic == NicKind::kTcp ? "TCP passes host memory"
+                                                             : kAssumed;
+  say(shape, "GPUDirect RDMA", shape.gpudirect ? "yes" : "no", from);
+}
+
+}  // namespace
+
+BitRate slot_rate(int pcie_generation) {
+  // NCCL's effective rates of 16 lanes.
+  return BitRate::gigabytes(12.0 * (1 << std::clamp(pcie_generation - 3, 0, 3)) *
+                            (pcie_generation < 3 ? 0.5 : 1));
+}
+
+void fill_gpu(ClusterShape& shape, std::string_view gpu, int pcie_generation, bool peers) {
+  shape.gpu = gpu;
+  const GpuProduct* product = find_gpu_product(gpu);
+  if (product != nullptr) shape.architecture = product->architecture;
+  shape.unified = product != nullptr && product->market == GpuMarket::kUnified;
+  const Joined* joined = find_joined(gpu);
+  if (joined != nullptr && pcie_generation == 0) {
+    shape.nvlinks = joined->links;
+    shape.link = joined->nvswitch ? GpuLink::kNvswitch : GpuLink::kNvlink;
+    shape.link_rate = BitRate::gigabytes(joined->links * nvlink_gigabytes(shape.architecture));
+    shape.nvls = joined->nvswitch && shape.architecture >= GpuArchitecture::kHopper;
+    return;
+  }
+  const bool geforce = product != nullptr && product->market == GpuMarket::kGeForce;
+  shape.nvlinks = 0;
+  shape.nvls = false;
+  shape.link = geforce && !peers ? GpuLink::kHostMemory : GpuLink::kPcie;
+  shape.link_rate = slot_rate(pcie_generation > 0 ? pcie_generation : slot_generation(shape.architecture));
+}
+
+Result<ClusterShape> shape_from_words(const ShapeWords& words) {
+  ClusterShape shape;
+  if (find_gpu_product(words.gpu) == nullptr)
+    return fail(ErrorKind::kBadInput,
+                fmt::format("--gpu {}: no GPU of the table has that name (A100, H100, H200, B200, RTX 4090, "
+                            "...); docs/reference/predict.md",
+                            words.gpu));
+  fill_gpu(shape, words.gpu, words.pcie_generation, words.peers);
+  if (words.no_nvls) shape.nvls = false;
+  say(shape, "GPU", words.gpu, kSaid);
+  shape.gpus = words.gpus > 0                                                                     ? words.gpus
+               : shape.unified                                                                    ? 1
+               : shape.architecture >= GpuArchitecture::kBlackwell && words.gpu.starts_with("GB") ? 4
+                                                                                                  : 8;
+  say(shape, "GPUs a node", fmt::format("{}", shape.gpus), words.gpus > 0 ? kSaid : kAssumed);
+  shape.nodes = words.nodes > 0 ? words.nodes : 1;
+  say(shape, "nodes", fmt::format("{}", shape.nodes), words.nodes > 0 ? kSaid : kAssumed);
+  if (shape.gpus > 1)
+    say(shape, "between GPUs",
+        fmt::format("{}, {:.0f} GB/s", enum_names(shape.link)[static_cast<std::size_t>(shape.link)],
+                    shape.link_rate.gigabytes()),
+        words.pcie_generation > 0 ? kSaid : "data sheet, NCCL's rates of links");
+  shape.domain_nodes = std::max(1, words.domain_nodes);
+  if (auto added = add_nics(shape, words); !added) return fail(added.error());
+  add_gpudirect(shape, words);
+  shape.amd = words.amd;
+  say(shape, "processor", words.amd ? "AMD" : "Intel", words.amd ? kSaid : kAssumed);
+  shape.nccl = words.nccl;
+  say(shape, "NCCL", words.nccl.empty() ? "2.30" : words.nccl, words.nccl.empty() ? kAssumed : kSaid);
+  return shape;
+}
+
+std::string describe(const ClusterShape& shape) {
+  std::string text =
+      fmt::format("{} node{} x {} {}", shape.nodes, shape.nodes == 1 ? "" : "s", shape.gpus, shape.gpu);
+  if (shape.gpus > 1)
+    text += fmt::format(" ({})", enum_names(shape.link)[static_cast<std::size_t>(shape.link)]);
+  if (shape.nics > 0)
+    text += fmt::format(", {} x {:.0f} Gb/s {} a node", shape.nics, shape.nic_rate.gigabits(),
+                        enum_names(shape.nic)[static_cast<std::size_t>(shape.nic)]);
+  return text;
+}
+
+}  // namespace railbed

@@ -1,0 +1,79 @@
+// How long a collective will take, as it would be measured: from the limits of the hardware and a few
+// constants that measurements gave.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "predict/calibration.h"
+#include "predict/cluster_shape.h"
+#include "predict/nccl_tuning.h"
+#include "results/collective.h"
+#include "results/measurement.h"
+
+namespace railbed {
+
+// A part of the time and where its figure comes from; parts add up.
+struct ForecastPart {
+  std::string name;
+  Nanoseconds time{};
+  std::string source;
+  static void fields(auto&& field) {
+    field("name", &ForecastPart::name);
+    field("time", &ForecastPart::time);
+    field("source", &ForecastPart::source);
+  }
+};
+
+// Times are nanoseconds, rates bits per second, as in CollectiveRow. The band holds the middle 80 % of what
+// was measured elsewhere on such paths.
+struct Forecast {
+  std::uint64_t bytes = 0;
+  double time = 0, time_low = 0, time_high = 0;
+  double algbw = 0;
+  double busbw = 0, busbw_low = 0, busbw_high = 0;
+  NcclAlgorithm algorithm = NcclAlgorithm::kRing;  // that NCCL would choose for this size
+  NcclProtocol protocol = NcclProtocol::kSimple;
+  Limit limit;  // of busbw for large sizes, that binds; its rate is what is reached of it
+  PathKind path = PathKind::kNvlink;   // whose latencies it has
+  PathKind bound = PathKind::kNvlink;  // whose efficiency the limit has
+  std::string basis;                   // "published measurements", "assumed", "run 12"
+  std::vector<ForecastPart> parts;
+  static void fields(auto&& field) {
+    using F = Forecast;
+    field("bytes", &F::bytes);
+    field("time", &F::time);
+    field("time_low", &F::time_low);
+    field("time_high", &F::time_high);
+    field("algbw", &F::algbw);
+    field("busbw", &F::busbw);
+    field("busbw_low", &F::busbw_low);
+    field("busbw_high", &F::busbw_high);
+    field("algorithm", &F::algorithm);
+    field("protocol", &F::protocol);
+    field("limit", &F::limit);
+    field("path", &F::path);
+    field("bound", &F::bound);
+    field("basis", &F::basis);
+    field("parts", &F::parts);
+  }
+};
+
+struct ForecastChoice {
+  std::optional<NcclAlgorithm> algorithm;  // NCCL_ALGO; nothing: NCCL chooses
+  DataType type = DataType::kFloat32;
+  bool from_graph = false;  // replayed from a CUDA graph: the launching is left out
+};
+
+// Pure, and quick for any number of GPUs. `bytes` of all ranks' data together, as nccl-tests counts.
+Forecast forecast_collective(const ClusterShape& shape, Collective operation, std::uint64_t bytes,
+                             const Calibration& calibration = shipped_calibration(),
+                             const ForecastChoice& choice = {});
+
+// What NCCL would be tuned for on this cluster.
+TunedCommunicator tuned_for(const ClusterShape& shape, const ForecastChoice& choice = {});
+
+}  // namespace railbed

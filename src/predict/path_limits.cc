@@ -1,0 +1,139 @@
+// busbw is scaled so that a ring gives the rate of its slowest hop. Other ways send other amounts:
+// * A tree over two nodes sends each byte once each way, where a ring sends it 2(n−1)/n times half as often;
+//   so over two nodes busbw reaches up to 2(n−1)/n of the wire. From three nodes on an inner node of the tree
+//   talks to a parent and to children, and the gain is gone.
+// * NVSwitch reduces and copies on the way (NVLS): a GPU sends a byte once and gets the sum once. NVLSTree is
+//   NVLS in each node and a tree between them.
+// * Of alltoall only the part for other nodes passes the adapters, each GPU's share of them.
+// * With a root, or from neighbour to neighbour, one GPU's share of the adapters is the limit.
+#include "predict/path_limits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "hardware/ceilings.h"
+
+namespace railbed {
+namespace {
+
+constexpr int kNvlsChannels = 16;
+// What NCCL's sources take for NVLS.
+constexpr double kNvlsHopper = .85, kNvlsBlackwell = .74;
+// The same bytes cross PCIe twice at each end and share it with the adapter: 2.0 of 4.55 GB/s were measured
+// over ConnectX-3 on Gen3.
+constexpr double kStaged = .44;
+// Ours, after 41 Gb/s over AWS ENA with NCCL 2.3.7: the threads of a few sockets copy no more.
+constexpr double kSocketsMost = 6;
+// all_gather and reduce_scatter pass every rank once, and each waits for the one before: published clusters
+// fall from what all_reduce reaches over two nodes to about 200 of 400 GB/s over 32.
+double gathered_share(int nodes) { return std::max(.4, 1 - .117 * std::log2(std::max(1.0, nodes / 2.0))); }
+
+bool divides(Collective operation) {
+  return operation == Collective::kAllGather || operation == Collective::kReduceScatter;
+}
+bool in_switch(NcclAlgorithm algorithm) {
+  return algorithm == NcclAlgorithm::kNvls || algorithm == NcclAlgorithm::kNvlsTree;
+}
+
+Wire wire_of(NicKind nic) {
+  if (nic == NicKind::kInfiniband) return Wire::kInfiniband;
+  return nic == NicKind::kTcp ? Wire::kTcpIpv4 : Wire::kRoceV2Ipv4;
+}
+
+PathLimit local_limit(const ClusterShape& shape, NcclAlgorithm algorithm, double factor) {
+  const auto link = enum_names(shape.link)[static_cast<std::size_t>(shape.link)];
+  if (!in_switch(algorithm) || !shape.nvls)
+    return {{std::string(link), shape.link_rate,
+             shape.nvlinks > 0 ? fmt::format("{} links, as NCCL counts their rate", shape.nvlinks)
+                               : "16 lanes, as NCCL counts their rate"},
+            local_path(shape)};
+  const bool blackwell = shape.architecture >= GpuArchitecture::kBlackwell;
+  const double share = (blackwell ? kNvlsBlackwell : kNvlsHopper) * (kNvlsChannels - 1) / kNvlsChannels;
+  return {{"NVSwitch, reducing on the way", shape.link_rate * (share * factor),
+           fmt::format("{:.0f} GB/s of links, {:.0f} % for NVLS in NCCL's sources, x {:.2f} for busbw",
+                       shape.link_rate.gigabytes(), share * 100, factor)},
+          algorithm == NcclAlgorithm::kNvls ? PathKind::kNvls : PathKind::kNvlsTree};
+}
+
+// Times the wire of a node (or of an NVLink domain).
+double wire_share(const ClusterShape& shape, Collective operation, NcclAlgorithm algorithm) {
+  const double n = shape.ranks();
+  const double inside = n / shape.domains();
+  switch (operation) {
+    case Collective::kAllReduce:
+      return shape.domains() == 2 && algorithm != NcclAlgorithm::kRing ? bus_factor(operation, shape.ranks())
+                                                                       : 1;
+    case Collective::kAllGather:
+    case Collective::kReduceScatter:
+      return gathered_share(shape.domains());
+    case Collective::kAllToAll:
+      return 1 / inside * (n - 1) / (n - inside);
+    case Collective::kBroadcast:
+    case Collective::kReduce:
+      return 1;
+    default:
+      return 1 / std::min(inside, static_cast<double>(std::max(1, shape.nics)) * shape.domain_nodes);
+  }
+}
+
+PathLimit network_limit_of(const ClusterShape& shape, Collective operation, NcclAlgorithm algorithm) {
+  Limit wire = node_wire(shape);
+  const double share =
+      wire_share(shape, operation, algorithm) * static_cast<double>(shape.nodes) / shape.domains();
+  if (divides(operation) && share < 1) wire.name += fmt::format(", a ring over {} nodes", shape.domains());
+  if (share != 1) wire.source += fmt::format(", x {:.2f} for {}", share, to_text(operation));
+  wire.rate = wire.rate * share;
+  return {wire, network_path(shape.nic)};
+}
+
+}  // namespace
+
+PathKind network_path(NicKind nic) {
+  constexpr PathKind kKinds[] = {PathKind::kInfiniband, PathKind::kRoce, PathKind::kEfa, PathKind::kLibfabric,
+                                 PathKind::kTcp};
+  return kKinds[static_cast<std::size_t>(nic)];
+}
+
+PathKind local_path(const ClusterShape& shape) {
+  if (shape.link == GpuLink::kHostMemory) return PathKind::kHostMemory;
+  if (shape.link != GpuLink::kPcie) return PathKind::kNvlink;
+  return shape.link_rate <= slot_rate(3) ? PathKind::kOldPcie : PathKind::kPcie;
+}
+
+Limit node_wire(const ClusterShape& shape) {
+  const double payload = wire_efficiency(wire_of(shape.nic), shape.mtu);
+  BitRate each = shape.nic_rate * payload;
+  Limit limit{fmt::format("{} x {:.0f} Gb/s {}", shape.nics, shape.nic_rate.gigabits(),
+                          enum_names(shape.nic)[static_cast<std::size_t>(shape.nic)]),
+              {},
+              fmt::format("{:.1f} % left for data at MTU {}", payload * 100, shape.mtu)};
+  const auto bind = [&](BitRate rate, const char* name, const char* source) {
+    if (rate.bits_per_second <= 0 || rate >= each) return;
+    each = rate;
+    limit.name = fmt::format("{} of {} adapters", name, shape.nics);
+    limit.source = source;
+  };
+  bind(shape.nic_pcie, "PCIe", "the narrowest hop to memory, after coding and packet headers");
+  if (shape.nic == NicKind::kTcp)
+    bind(BitRate::gigabytes(kSocketsMost), "sockets", "ours, after published runs over 100 Gb/s");
+  else if (!shape.gpudirect && !shape.unified)
+    bind(each * kStaged, "host memory", "staged: 44 % of the wire were measured on PCIe Gen3");
+  limit.rate = each * shape.nics;
+  return limit;
+}
+
+std::vector<PathLimit> path_limits(const ClusterShape& shape, Collective operation, NcclAlgorithm algorithm) {
+  std::vector<PathLimit> limits;
+  const int inside = shape.ranks() / std::max(1, shape.domains());
+  if (inside > 1) {
+    const bool reduces_on_the_way = operation == Collective::kAllReduce && in_switch(algorithm);
+    limits.push_back(local_limit(shape, reduces_on_the_way ? algorithm : NcclAlgorithm::kRing,
+                                 bus_factor(operation, shape.ranks())));
+  }
+  if (shape.domains() > 1) limits.push_back(network_limit_of(shape, operation, algorithm));
+  return limits;
+}
+
+}  // namespace railbed

@@ -1,0 +1,112 @@
+// tests/predict/published.json, read.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "base/json.h"
+#include "predict/calibration_fit.h"
+
+namespace railbed {
+
+struct PublishedMeasurement {
+  std::string id;
+  std::string source;
+  std::string half;  // calibration, claim, sick
+  std::string gpu;
+  int gpus = 1;
+  int nodes = 1;
+  Collective op = Collective::kAllReduce;
+  std::string nic;
+  std::string algorithm;
+  std::string nccl;
+  std::string note;
+  int domain_nodes = 0;
+  int nic_pcie = 0;
+  int nic_lanes = 0;
+  bool no_nvls = false;
+  bool peers = false;
+  bool staged = false;
+  bool graph = false;
+  bool no_size = false;
+  std::vector<std::vector<double>> rows;  // bytes, busbw in GB/s, time in µs
+  static void fields(auto&& field) {
+    using P = PublishedMeasurement;
+    field("id", &P::id);
+    field("source", &P::source);
+    field("half", &P::half);
+    field("gpu", &P::gpu);
+    field("gpus", &P::gpus);
+    field("nodes", &P::nodes);
+    field("op", &P::op);
+    field("nic", &P::nic);
+    field("algorithm", &P::algorithm);
+    field("nccl", &P::nccl);
+    field("note", &P::note);
+    field("domain_nodes", &P::domain_nodes);
+    field("nic_pcie", &P::nic_pcie);
+    field("nic_lanes", &P::nic_lanes);
+    field("no_nvls", &P::no_nvls);
+    field("peers", &P::peers);
+    field("staged", &P::staged);
+    field("graph", &P::graph);
+    field("no_size", &P::no_size);
+    field("rows", &P::rows);
+  }
+  // Of one source, whatever part of it.
+  std::string source_id() const { return id.substr(0, id.find(' ')); }
+};
+
+struct PublishedFile {
+  std::vector<PublishedMeasurement> measurements;
+  static void fields(auto&& field) { field("measurements", &PublishedFile::measurements); }
+};
+
+inline std::vector<PublishedMeasurement> read_published() {
+  std::ifstream file(RAILBED_SOURCE_DIR "/tests/predict/published.json");
+  std::stringstream text;
+  text << file.rdbuf();
+  auto read = json::read<PublishedFile>(text.str());
+  if (!read) ADD_FAILURE() << read.error().text;
+  return read ? std::move(read->measurements) : std::vector<PublishedMeasurement>{};
+}
+
+inline ForecastChoice choice_of(const PublishedMeasurement& one) {
+  ForecastChoice choice;
+  choice.from_graph = one.graph;
+  if (one.algorithm == "ring") choice.algorithm = NcclAlgorithm::kRing;
+  if (one.algorithm == "tree") choice.algorithm = NcclAlgorithm::kTree;
+  return choice;
+}
+
+inline std::vector<MeasuredTime> times_of(const PublishedMeasurement& one) {
+  ShapeWords words;
+  words.gpu = one.gpu;
+  words.gpus = one.gpus;
+  words.nodes = one.nodes;
+  words.nic = one.nic;
+  words.nic_pcie_generation = one.nic_pcie;
+  words.nic_pcie_lanes = one.nic_lanes;
+  words.staged = one.staged;
+  words.peers = one.peers;
+  words.no_nvls = one.no_nvls;
+  words.domain_nodes = one.domain_nodes;
+  words.nccl = one.nccl;
+  const auto shape = shape_from_words(words);
+  if (!shape) {
+    ADD_FAILURE() << one.id << ": " << shape.error().text;
+    return {};
+  }
+  std::vector<MeasuredTime> times;
+  for (const auto& row : one.rows) {
+    const auto bytes = static_cast<std::uint64_t>(row.at(0));
+    const double by_rate = row.at(1) > 0 ? row.at(0) * bus_factor(one.op, shape->ranks()) / row.at(1) : 0;
+    times.push_back(
+        {one.source_id(), *shape, one.op, bytes, row.at(2) > 0 ? row.at(2) * 1e3 : by_rate, choice_of(one)});
+  }
+  return times;
+}
+
+}  // namespace railbed
