@@ -146,7 +146,7 @@ TEST(NetworkNeeds, GrowWithGradientsAndShrinkWithTheBackwardPass) {
   EXPECT_NEAR(needs[3].gradient_bytes, 6.23e9, 0.01e9);
   for (const NetworkNeed& need : needs)
     EXPECT_NEAR(need.least.gigabytes(), need.gradient_bytes / need.backward / 0.9 / 1e9, 1e-9);
-  EXPECT_EQ(needs[0].verdict, NetworkNeed::Verdict::kHides);
+  EXPECT_EQ(needs[0].verdict, NetworkNeed::Verdict::kBorderline);  // 25 MB of its 102 come last
   EXPECT_EQ(needs[3].verdict, NetworkNeed::Verdict::kTooSlow);
 }
 
