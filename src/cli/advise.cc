@@ -117,6 +117,7 @@ Action declare_advise(CLI::App& app) {
   add("matrix", "which of NVIDIA's technologies work on these nodes, and why", declare_matrix);
   add("rails", "N nodes × R rails: addresses, cables, labels, switches, cluster.yaml", declare_advise_rails);
   add("switch", "back to back, a ring or a switch at this number of nodes, and why", declare_advise_switch);
+  add("upgrades", "what holds these nodes' network, and what each upgrade buys", declare_advise_upgrades);
   app.require_subcommand(1);
   app.footer("\nrailbed advise rails --help shows its options.");
   return [chosen] { return (*chosen)(); };

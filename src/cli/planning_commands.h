@@ -12,6 +12,7 @@ namespace railbed {
 
 Action declare_advise_rails(CLI::App& app);
 Action declare_advise_switch(CLI::App& app);
+Action declare_advise_upgrades(CLI::App& app);
 
 Action declare_predict_latency(CLI::App& app);
 Action declare_predict_network(CLI::App& app);

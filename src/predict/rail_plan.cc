@@ -37,7 +37,8 @@ std::optional<SwitchFit> fit_of(const SwitchModel& model, int nodes, int rails) 
   const int below = model.ports / 2;
   const int leaves = up_to(nodes, below);
   int spines = up_to(leaves * below, model.ports);
-  while (below % spines != 0) ++spines;  // every leaf has as many cables to each
+  while (spines <= below && below % spines != 0) ++spines;  // every leaf has as many cables to each
+  if (spines > below) return std::nullopt;
   if (leaves > model.ports || leaves * (below / spines) > model.ports) return std::nullopt;
   fit.leaves = leaves * rails;
   fit.spines = spines * rails;
@@ -180,13 +181,25 @@ class Planner {
   }
 
   // As parts, so that `railbed check` holds them against the rails.
-  void add_switches() {
-    if (!plan_.chosen) return;
+  void add_switch(std::string name, std::optional<int> rail) {
     ClusterPart part;
     part.kind = PartKind::kSwitch;
+    part.name = std::move(name);
     part.model = plan_.chosen->model;
-    part.quantity = plan_.chosen->count();
+    if (rail) part.rails = {fmt::format("rail{}", *rail)};
     plan_.cluster.parts.push_back(std::move(part));
+  }
+
+  void add_switches() {
+    if (!plan_.chosen) return;
+    if (plan_.layout == RailLayout::kOneSwitch) return add_switch("switch1", std::nullopt);
+    for (int rail = 0; rail < request_.rails; ++rail) {
+      const bool spines = plan_.layout == RailLayout::kLeafSpinePerRail;
+      for (int i = 1; i <= plan_.chosen->leaves / request_.rails; ++i)
+        add_switch(fmt::format("rail{}-{}{}", rail, spines ? "leaf" : "switch", i), rail);
+      for (int i = 1; i <= plan_.chosen->spines / request_.rails; ++i)
+        add_switch(fmt::format("rail{}-spine{}", rail, i), rail);
+    }
   }
 
   const RailPlanRequest& request_;

@@ -1,6 +1,7 @@
 #include "report/forecast_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.h"
 #include "report/bench_table.h"
@@ -30,6 +31,22 @@ std::string traffic_line(std::string_view name, const TrafficForecast& one) {
                                  one.slowed, to_text(one.slowest), to_text(one.median), to_text(one.fastest));
   if (!one.bottleneck.empty())
     text += fmt::format("    the slowest is held by {}, which {} flows share\n", one.bottleneck, one.sharing);
+  return text;
+}
+
+std::string part_line(const UpgradePart& part, const std::string& currency) {
+  std::string text =
+      fmt::format("      {} × {}, about {:g} W ({})", part.quantity, part.what, part.watts, part.source);
+  if (part.price) text += fmt::format(", {:g} {}", *part.price, currency);
+  return text + '\n';
+}
+
+std::string upgrade_text(const Upgrade& one, BitRate now, const std::string& currency) {
+  const double gain = one.after / now;
+  std::string text =
+      fmt::format("  {:<28}{:>12}{:>8}  then {} binds\n    {}\n", one.name, gigabytes_text(one.after),
+                  gain > 1.005 ? fmt::format("×{:.2f}", gain) : "same", one.binds, printable(one.why));
+  for (const UpgradePart& part : one.parts) text += part_line(part, currency);
   return text;
 }
 
@@ -136,6 +153,24 @@ std::string traffic_text(const Network& network, const TrafficForecast& whole,
   if (broken && broken->cut > 0)
     text +=
         fmt::format("  {} of {} pairs have no way: a job over all nodes stops\n", broken->cut, broken->pairs);
+  return text;
+}
+
+std::string upgrades_text(const std::vector<NodeUpgrades>& all, const std::string& currency) {
+  std::string text;
+  for (const NodeUpgrades& one : all) {
+    text += printable(fmt::format("{}", fmt::join(one.nodes, ", "))) + '\n';
+    if (one.limits.empty()) {
+      text += "  " + one.note + '\n';
+      continue;
+    }
+    for (const Limit& limit : one.limits)
+      text += fmt::format("  {:<28}{:>12}  {}{}\n", limit.name, gigabytes_text(limit.rate),
+                          &limit == &one.limits.front() ? "binds now: " : "", limit.source);
+    text += "  what each upgrade buys, of a node each way\n";
+    for (const Upgrade& upgrade : one.upgrades)
+      text += upgrade_text(upgrade, one.limits.front().rate, currency);
+  }
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include "predict/contention.h"
 #include "predict/latency_budget.h"
 #include "predict/training.h"
+#include "predict/upgrades.h"
 
 namespace railbed {
 
@@ -22,5 +23,8 @@ std::string scaling_text(const Scaling& scaling);
 // `broken`: the same traffic with parts that do not work.
 std::string traffic_text(const Network& network, const TrafficForecast& whole,
                          const std::optional<TrafficForecast>& broken);
+
+// `currency` of the user's prices; empty: parts have none.
+std::string upgrades_text(const std::vector<NodeUpgrades>& all, const std::string& currency);
 
 }  // namespace railbed
