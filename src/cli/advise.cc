@@ -9,6 +9,7 @@
 #include "campaign/technology_columns.h"
 #include "cli/command.h"
 #include "cli/fleet_options.h"
+#include "cli/planning_commands.h"
 #include "cli/terminal.h"
 #include "report/technology_table.h"
 
@@ -109,11 +110,16 @@ Action declare_matrix(CLI::App& app) {
 
 Action declare_advise(CLI::App& app) {
   auto chosen = std::make_shared<Action>();
-  CLI::App* matrix =
-      app.add_subcommand("matrix", "which of NVIDIA's technologies work on these nodes, and why");
-  matrix->callback([chosen, action = declare_matrix(*matrix)] { *chosen = action; });
+  const auto add = [&](const char* name, const char* summary, Action (*declare)(CLI::App&)) {
+    CLI::App* command = app.add_subcommand(name, summary);
+    command->callback([chosen, action = declare(*command)] { *chosen = action; });
+  };
+  add("matrix", "which of NVIDIA's technologies work on these nodes, and why", declare_matrix);
+  add("rails", "N nodes × R rails: addresses, cables, labels, switches, cluster.yaml", declare_advise_rails);
+  add("switch", "back to back, a ring or a switch at this number of nodes, and why", declare_advise_switch);
+  add("upgrades", "what holds these nodes' network, and what each upgrade buys", declare_advise_upgrades);
   app.require_subcommand(1);
-  app.footer("\nrailbed advise matrix --help shows its options.");
+  app.footer("\nrailbed advise rails --help shows its options.");
   return [chosen] { return (*chosen)(); };
 }
 

@@ -107,6 +107,7 @@ const Row* find_piece(const Row (&table)[N], std::string_view model) {
 
 }  // namespace
 
+std::span<const SwitchModel> switch_models() { return kSwitches; }
 const SwitchModel* find_switch_model(std::string_view model) { return find_piece(kSwitches, model); }
 const CableModel* find_cable_model(std::string_view model) { return find_piece(kCables, model); }
 const AdapterModel* find_adapter_model(std::string_view model) { return find_piece(kAdapters, model); }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "base/units.h"
@@ -18,6 +19,7 @@ struct SwitchModel {
   bool managed;  // it can run a subnet manager itself
   std::string_view source;
 };
+std::span<const SwitchModel> switch_models();
 const SwitchModel* find_switch_model(std::string_view model);
 
 struct CableModel {

@@ -98,6 +98,8 @@ Model transformer(const Transformer& shape) {
   const std::uint64_t h = shape.hidden;
   const std::uint64_t norm = shape.gated ? h : 2 * h;
   Model model{std::string(shape.name), "sequence", shape.tokens, shape.batch, {}};
+  model.hidden = h;
+  model.blocks = shape.layers;
   model.layers.push_back(
       {"embedding",
        (shape.vocabulary + shape.positions + shape.segments) * h + (shape.pooler ? norm : 0),
@@ -124,6 +126,17 @@ double Model::forward_flops() const {
   for (const Layer& layer : layers)
     for (const Gemm& gemm : layer.gemms) sum += gemm.flops();
   return sum;
+}
+
+Model model_of(const ModelSize& size) {
+  Model model{
+      fmt::format("{:.3g} billion parameters", size.parameters / 1e9), "sequence", size.tokens, 1, {}};
+  model.hidden = size.hidden;
+  model.blocks = size.blocks;
+  const auto each = static_cast<std::uint64_t>(size.parameters / size.blocks);
+  for (int block = 0; block < size.blocks; ++block)
+    model.layers.push_back({fmt::format("block {}", block + 1), each, {{size.tokens, each, 1}}});
+  return model;
 }
 
 std::vector<std::string_view> model_words() {

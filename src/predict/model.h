@@ -34,6 +34,8 @@ struct Model {
   std::uint64_t tokens = 0;   // of a sample; 0: samples have none
   std::uint64_t batch = 8;    // samples that a GPU usually gets a step; ours, after common recipes
   std::vector<Layer> layers;  // in the order of the forward pass
+  std::uint64_t hidden = 0;   // width of a transformer; 0: it is none
+  int blocks = 0;             // of a transformer
   std::uint64_t parameters() const;
   double forward_flops() const;  // of one sample; backward costs twice as much:
                                  // each product gives two
@@ -42,5 +44,15 @@ struct Model {
 // "resnet50", "bert-base", "bert-large", "gpt2", "gpt2-xl", "7b".
 std::vector<std::string_view> model_words();
 std::optional<Model> find_model(std::string_view word);
+
+// A transformer of which only its size is known: each token costs two operations for each parameter, and
+// attention's own products are left out.
+struct ModelSize {
+  double parameters = 0;
+  int blocks = 32;
+  std::uint64_t hidden = 4096;
+  std::uint64_t tokens = 2048;
+};
+Model model_of(const ModelSize& size);
 
 }  // namespace railbed

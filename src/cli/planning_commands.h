@@ -1,0 +1,24 @@
+// Subcommands of `railbed advise` and `railbed predict` that have a file each.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "cli/command.h"
+
+namespace railbed {
+
+Action declare_advise_rails(CLI::App& app);
+Action declare_advise_switch(CLI::App& app);
+Action declare_advise_upgrades(CLI::App& app);
+
+Action declare_predict_latency(CLI::App& app);
+Action declare_predict_network(CLI::App& app);
+Action declare_predict_train(CLI::App& app);
+
+// The value of an option that is a speed: "100G", "40 Gb/s"; an error names the option.
+Result<BitRate> rate_option(const std::string& option, const std::string& text);
+
+}  // namespace railbed

@@ -1,0 +1,208 @@
+// railbed predict train: a training step on a cluster that need not be there.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/json.h"
+#include "cli/enum_words.h"
+#include "cli/planning_commands.h"
+#include "cli/terminal.h"
+#include "hardware/gpu_model.h"
+#include "predict/training.h"
+#include "report/forecast_text.h"
+
+namespace railbed {
+namespace {
+
+struct TrainForecastOptions {
+  TrainingPlan plan;
+  ModelSize size;
+  std::string model = "gpt2-xl";
+  double billions = 0;
+  double batch = 0;
+  std::string gpu = "V100";
+  double mfu = 0.4;
+  double teraflops = 0;
+  std::string adapter = "100G";
+  std::string inside;
+  bool needs = false;
+  bool scaling = false;
+  double least = 0.5;
+  int most_nodes = 1024;
+  CheckpointPlan checkpoint;
+  std::string storage;
+  bool json = false;
+};
+
+struct TrainForecastOutput {
+  int version = 1;
+  std::map<std::string, std::string> units = {
+      {"compute", "s"}, {"backward", "s"}, {"seconds", "s"},   {"exposed", "s"},
+      {"step", "s"},    {"bubble", "s"},   {"least", "bit/s"}, {"least_adapter", "bit/s"}};
+  TrainingForecast forecast;
+  CheckpointForecast checkpoint;
+  std::optional<std::vector<NetworkNeed>> needs;
+  std::optional<Scaling> scaling;
+  static void fields(auto&& field) {
+    field("version", &TrainForecastOutput::version);
+    field("units", &TrainForecastOutput::units);
+    field("forecast", &TrainForecastOutput::forecast);
+    field("checkpoint", &TrainForecastOutput::checkpoint);
+    field("needs", &TrainForecastOutput::needs);
+    field("scaling", &TrainForecastOutput::scaling);
+  }
+};
+
+Result<double> flops_of(const TrainForecastOptions& options) {
+  if (options.teraflops > 0) return options.teraflops * 1e12;
+  const GpuModel* gpu = find_gpu_model(options.gpu);
+  if (gpu == nullptr || gpu->tensor_tflops == 0)
+    return fail(
+        ErrorKind::kBadInput,
+        fmt::format("--gpu {}: its speed is not in the table; say --teraflops that it reaches", options.gpu));
+  return options.mfu * gpu->tensor_tflops * 1e12;
+}
+
+Result<TrainingPlan> plan_of(const TrainForecastOptions& options) {
+  TrainingPlan plan = options.plan;
+  ModelSize size = options.size;
+  size.parameters = options.billions * 1e9;
+  plan.model = options.billions > 0 ? model_of(size) : *find_model(options.model);
+  plan.batch = options.batch > 0 ? options.batch : static_cast<double>(plan.model.batch);
+  const auto flops = flops_of(options);
+  if (!flops) return fail(flops.error());
+  plan.flops_per_second = *flops;
+  const auto adapter = rate_option("--adapter", options.adapter);
+  if (!adapter) return fail(adapter.error());
+  plan.network.adapter = *adapter;
+  if (options.inside.empty()) return plan;
+  const auto inside = rate_option("--inside", options.inside);
+  if (!inside) return fail(inside.error());
+  plan.network.inside = *inside;
+  return plan;
+}
+
+Result<TrainForecastOutput> output_of(const TrainForecastOptions& options, const TrainingPlan& plan,
+                                      const CheckpointPlan& checkpoint) {
+  TrainForecastOutput output;
+  const auto forecast = forecast_training(plan);
+  if (!forecast) return fail(forecast.error());
+  output.forecast = *forecast;
+  output.checkpoint = forecast_checkpoint(forecast->parameters, checkpoint);
+  if (options.needs) output.needs = network_needs(plan);
+  if (!options.scaling) return output;
+  const auto scaling = forecast_scaling(plan, options.least, options.most_nodes);
+  if (!scaling) return fail(scaling.error());
+  output.scaling = *scaling;
+  return output;
+}
+
+int run_predict_train(const TrainForecastOptions& options) {
+  const auto plan = plan_of(options);
+  if (!plan) return report(plan.error());
+  CheckpointPlan checkpoint = options.checkpoint;
+  if (!options.storage.empty()) {
+    const auto storage = rate_option("--storage", options.storage);
+    if (!storage) return report(storage.error());
+    checkpoint.storage = *storage;
+  }
+  const auto output = output_of(options, *plan, checkpoint);
+  if (!output) return report(output.error());
+  if (options.json) {
+    fmt::print("{}", json::dump_pretty(json::encode(*output)));
+    return kExitClean;
+  }
+  fmt::print("{}\n{}", training_text(output->forecast), checkpoint_text(output->checkpoint, checkpoint));
+  if (output->needs)
+    fmt::print("\n{}", network_needs_text(*output->needs, plan->network.adapter * plan->network.adapters));
+  if (output->scaling) fmt::print("\n{}", scaling_text(*output->scaling));
+  return kExitClean;
+}
+
+void add_model_options(CLI::App& app, TrainForecastOptions& options) {
+  auto* model =
+      app.add_option("--model", options.model, "resnet50, bert-base, bert-large, gpt2, gpt2-xl (default), 7b")
+          ->check(CLI::IsMember(model_words()));
+  app.add_option("--parameters", options.billions, "of a transformer of your own, in 10^9")
+      ->check(CLI::Range(0.001, 100000.0))
+      ->excludes(model);
+  app.add_option("--blocks", options.size.blocks, "of it (default 32)")->check(CLI::Range(1, 1000));
+  app.add_option("--hidden", options.size.hidden, "its width (default 4096)")->check(CLI::Range(64, 1 << 20));
+  app.add_option("--tokens", options.size.tokens, "of its sequences (default 2048)")
+      ->check(CLI::Range(1, 1 << 24));
+  app.add_option("--batch", options.batch, "samples a replica and step (default: a usual one)")
+      ->check(CLI::Range(0.001, 1e9));
+  app.add_option("--dtype-bytes", options.plan.word_bytes, "of a gradient: 4 (default) or 2")
+      ->check(CLI::IsMember({2, 4}));
+}
+
+void add_split_options(CLI::App& app, TrainingPlan& plan) {
+  app.add_flag("--sharded", plan.sharded, "parameters and gradients over all replicas: FSDP, ZeRO-3");
+  app.add_option("--tensor", plan.tensor, "GPUs that share each block's matrices (default 1)")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--pipeline", plan.pipeline, "stages (default 1)")->check(CLI::Range(1, 1000));
+  app.add_option("--micro-batches", plan.micro_batches, "of a replica's batch (default 1)")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--expert", plan.expert, "replicas that share each block's experts (default 1)")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--experts", plan.experts, "of a block (default 1)")->check(CLI::Range(1, 4096));
+  app.add_option("--experts-used", plan.experts_used, "by each token (default 1)")->check(CLI::Range(1, 64));
+  app.add_option("--expert-share", plan.expert_share, "of the parameters that lie in experts: 0.9")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--overlap", plan.overlap,
+                 "part of the backward pass that exchanges run beneath (default 1)")
+      ->check(CLI::Range(0.0, 1.0));
+}
+
+void add_cluster_options(CLI::App& app, TrainForecastOptions& options) {
+  TrainingNetwork& network = options.plan.network;
+  app.add_option("--nodes", network.nodes, "how many (default 2)")->check(CLI::Range(1, 65536));
+  app.add_option("--gpus", network.gpus_per_node, "of each (default 1)")->check(CLI::Range(1, 64));
+  app.add_option("--gpu", options.gpu, "as the table knows it, with 16-bit matrices: V100 (default), H100");
+  app.add_option("--mfu", options.mfu, "of its data sheet's speed that training reaches (default 0.4)")
+      ->check(CLI::Range(0.01, 1.0));
+  app.add_option("--teraflops", options.teraflops, "instead: what a GPU reaches")
+      ->check(CLI::Range(0.001, 1e5));
+  app.add_option("--adapters", network.adapters, "of a node (default 1)")->check(CLI::Range(1, 64));
+  app.add_option("--adapter", options.adapter, "what each carries (default 100G)");
+  app.add_option("--inside", options.inside,
+                 "what a GPU passes on within its node (default: never too little)");
+  app.add_option("--efficiency", network.efficiency, "of both that collectives reach (default 0.9)")
+      ->check(CLI::Range(0.01, 1.0));
+}
+
+}  // namespace
+
+Action declare_predict_train(CLI::App& app) {
+  auto options = std::make_shared<TrainForecastOptions>();
+  add_model_options(app, *options);
+  add_cluster_options(app, *options);
+  add_split_options(app, options->plan);
+  app.add_flag("--needs", options->needs,
+               "how fast the network must be for each of the guides' models, and why");
+  app.add_flag("--scaling", options->scaling, "how many nodes pay, when the batch of all together stays");
+  app.add_option("--least", options->least, "of a node that one more must bring (default 0.5)")
+      ->check(CLI::Range(0.01, 1.0));
+  app.add_option("--most-nodes", options->most_nodes, "that --scaling looks at (default 1024)")
+      ->check(CLI::Range(2, 4096));
+  app.add_option("--storage", options->storage,
+                 "what checkpoints are written at, all together: \"17.6 Gb/s\"");
+  app.add_option("--checkpoint-every", options->checkpoint.interval, "seconds (default 1800)")
+      ->check(CLI::Range(1.0, 1e7));
+  app.add_option("--checkpoint-bytes", options->checkpoint.bytes_per_parameter,
+                 "of a parameter (default 14: with Adam)")
+      ->check(CLI::Range(0.5, 64.0));
+  app.add_flag("--json", options->json, "print one JSON document");
+  app.footer(
+      "\nExamples:\n"
+      "  railbed predict train --model gpt2-xl --nodes 2 --gpus 2 --adapter 36.4G --needs\n"
+      "  railbed predict train --parameters 70 --blocks 80 --hidden 8192 --tokens 4096 --gpu H100 --nodes 64 --gpus 8 \\\n"
+      "      --adapters 8 --adapter 392G --inside 3600G --tensor 8 --pipeline 4 --micro-batches 32 --batch 32\n"
+      "  railbed predict train --model bert-large --nodes 8 --scaling\n\n"
+      "Arithmetic: docs/reference/predict-train.md says what it leaves out, and how far it was from what others\n"
+      "published. railbed bench train measures.");
+  return [options] { return run_predict_train(*options); };
+}
+
+}  // namespace railbed

@@ -1,0 +1,28 @@
+// A user's own prices of parts: nobody else's are ever used.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace railbed {
+
+enum class UpgradePartKind { kAdapter, kCable, kSwitch };
+constexpr auto enum_names(UpgradePartKind) {
+  return std::array<std::string_view, 3>{"adapter", "cable", "switch"};
+}
+
+struct PriceList {
+  std::string currency;
+  std::map<UpgradePartKind, double> prices;
+  std::optional<double> price_of(UpgradePartKind kind) const;
+};
+
+// {currency: EUR, adapter: 75, cable: 20, switch: 900}; each may be missing. `file` is the name to show.
+Result<PriceList> parse_prices(std::string_view text, std::string_view file);
+
+}  // namespace railbed

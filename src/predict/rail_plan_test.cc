@@ -1,0 +1,142 @@
+#include "predict/rail_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "inventory/load.h"
+#include "predict/switch_advice.h"
+
+namespace railbed {
+namespace {
+
+RailPlanRequest request(int nodes, int rails) {
+  RailPlanRequest request;
+  request.nodes = nodes;
+  request.rails = rails;
+  request.network = *IpAddress::parse("10.0.0.0");
+  return request;
+}
+
+// Every end of every cable is used once.
+void expect_ports_once(const RailPlan& plan) {
+  std::set<std::string> ends;
+  std::set<std::string> labels;
+  for (const CableRun& cable : plan.cables) {
+    EXPECT_TRUE(ends.insert(cable.from.device + " " + cable.from.port).second) << cable.label;
+    EXPECT_TRUE(ends.insert(cable.to.device + " " + cable.to.port).second) << cable.label;
+    EXPECT_TRUE(labels.insert(cable.label).second) << cable.label;
+  }
+}
+
+TEST(RailPlan, TwoNodesAreBackToBack) {
+  const auto plan = plan_rails(request(2, 2));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->layout, RailLayout::kBackToBack);
+  ASSERT_EQ(plan->cables.size(), 2u);
+  EXPECT_EQ(plan->cables[1].label, "R1-01");
+  EXPECT_EQ(plan->cables[1].from.device, "gpu01");
+  EXPECT_EQ(plan->cables[1].to.port, "eth101");
+  EXPECT_EQ(plan->cluster.rails[1].ports[1].address->to_text(), "10.1.0.2");
+  EXPECT_FALSE(plan->chosen);
+}
+
+TEST(RailPlan, OneSwitchWhereItHasThePorts) {
+  const auto plan = plan_rails(request(4, 8));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->layout, RailLayout::kOneSwitch);
+  EXPECT_EQ(plan->switch_ports, 32);
+  EXPECT_EQ(plan->chosen->model, "SN2700");
+  EXPECT_EQ(plan->chosen->spare, 0);
+  EXPECT_EQ(plan->cables.back().to.port, "32");
+  expect_ports_once(*plan);
+}
+
+TEST(RailPlan, ASwitchARailWhereOneIsTooSmall) {
+  RailPlanRequest wanted = request(32, 8);
+  wanted.switch_model = "SN2700";
+  const auto plan = plan_rails(wanted);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->layout, RailLayout::kSwitchPerRail);
+  EXPECT_EQ(plan->chosen->count(), 8);
+  EXPECT_EQ(plan->cables[32].to.device, "rail1-switch1");
+  expect_ports_once(*plan);
+}
+
+// 100 nodes on leaves of 32 ports: sixteen down, so seven leaves; 112 ports up on spines of 32: four.
+TEST(RailPlan, LeavesAndSpinesAboveThat) {
+  RailPlanRequest wanted = request(100, 1);
+  wanted.switch_model = "SN2700";
+  const auto plan = plan_rails(wanted);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->layout, RailLayout::kLeafSpinePerRail);
+  EXPECT_EQ(plan->chosen->leaves, 7);
+  EXPECT_EQ(plan->chosen->spines, 4);
+  EXPECT_EQ(plan->chosen->spare, 12);
+  EXPECT_EQ(plan->cables.size(), 100u + 7 * 16);
+  expect_ports_once(*plan);
+}
+
+TEST(RailPlan, WhatIsWrittenIsReadBack) {
+  for (const Fabric fabric : {Fabric::kRoce, Fabric::kInfiniband})
+    for (const int nodes : {2, 5, 300}) {
+      RailPlanRequest wanted = request(nodes, 2);
+      wanted.fabric = fabric;
+      const auto plan = plan_rails(wanted);
+      ASSERT_TRUE(plan) << nodes;
+      const auto read = parse_cluster(write_cluster(plan->cluster), "cluster.yaml");
+      ASSERT_TRUE(read) << read.error().text;
+      EXPECT_EQ(read->nodes.size(), static_cast<std::size_t>(nodes));
+      EXPECT_EQ(read->rails[1].ports.back().address, plan->cluster.rails[1].ports.back().address);
+    }
+}
+
+TEST(RailPlan, SaysWhatItCannot) {
+  EXPECT_FALSE(plan_rails(request(1, 1)));
+  EXPECT_FALSE(plan_rails(request(2, 17)));
+  RailPlanRequest odd = request(4, 1);
+  odd.switch_model = "IS5022";  // InfiniBand of 40 Gb/s
+  EXPECT_FALSE(plan_rails(odd));
+  odd = request(4, 1);
+  odd.network = *IpAddress::parse("10.0.0.7");
+  EXPECT_FALSE(plan_rails(odd));
+  odd.network = *IpAddress::parse("fd00::");
+  EXPECT_FALSE(plan_rails(odd));
+  odd = request(4, 2);
+  odd.interfaces = {"eth0"};
+  EXPECT_FALSE(plan_rails(odd));
+}
+
+SwitchQuestion question(int nodes, int ports) {
+  SwitchQuestion question;
+  question.nodes = nodes;
+  question.ports = ports;
+  return question;
+}
+
+TEST(SwitchAdvice, TwoNodesNeedNone) {
+  const auto advice = advise_switch(question(2, 2));
+  EXPECT_EQ(advice.advised, "back to back");
+  EXPECT_DOUBLE_EQ(advice.choices[0].pair.gigabits(), 200);
+  EXPECT_DOUBLE_EQ(advice.choices[2].latency_low.count(), 850 + 300);
+}
+
+TEST(SwitchAdvice, ThreeNodesOfTwoPortsAreARing) {
+  const auto advice = advise_switch(question(3, 2));
+  EXPECT_EQ(advice.advised, "ring without a switch");
+  EXPECT_EQ(advice.choices[1].cables, 3);
+  EXPECT_DOUBLE_EQ(advice.choices[1].pair.gigabits(), 100);
+  EXPECT_DOUBLE_EQ(advice.choices[1].ring.gigabits(), 200);
+  EXPECT_EQ(advise_switch(question(3, 1)).advised, "one switch");
+}
+
+TEST(SwitchAdvice, MoreNodesNeedASwitchAndThenSpines) {
+  EXPECT_EQ(advise_switch(question(4, 2)).advised, "one switch");
+  EXPECT_FALSE(advise_switch(question(4, 2)).choices[1].any_to_any);
+  const auto many = advise_switch(question(1000, 1));
+  EXPECT_EQ(many.advised, "leaves and spines");
+  EXPECT_DOUBLE_EQ(many.choices[2].latency_low.count(), 850 + 3 * 300);
+}
+
+}  // namespace
+}  // namespace railbed

@@ -1,0 +1,280 @@
+// A step is T = T_compute + max(0, T_exchange − overlap · T_backward) + the last bucket's exchange, and what
+// model parallelism adds, which nothing hides:
+//   replicas  Gradients are exchanged in buckets beneath the backward pass, which is two thirds of computing.
+//             The last bucket is ready when nothing is left to hide it.
+//   sharded   Parameters are gathered block by block in the forward and again in the backward pass, where
+//             gradients are scattered too. The first gathering and the last scattering are never hidden.
+//   tensor    Every block sums its activations over the group twice forward and twice backward (Shoeybi et
+//             al. 2019), and waits for that.
+//   pipeline  Of p stages each waits while the first micro-batch comes and the last goes: (p − 1) / m of the
+//             time that m micro-batches take (Narayanan et al. 2021). Activations pass each border.
+//   expert    Tokens go to their experts and back, forward and backward: four all_to_alls a block.
+// Ranks lie as Megatron lays them: tensor groups within nodes, then replicas, then stages.
+//
+// Left out: what computing and exchanging take from each other, the optimizer, the loading of data,
+// stragglers, and that small batches compute less well.
+#include "predict/training.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "predict/step.h"
+
+namespace railbed {
+namespace {
+
+constexpr double kActivationBytes = 2;  // 16-bit
+constexpr double kHiddenAtMost = 0.05;  // of the step exposed at most; ours, as bench train's
+constexpr double kBorderlineShare = 0.2;
+
+std::string why_not(const TrainingPlan& plan) {
+  const TrainingNetwork& net = plan.network;
+  const int split = plan.tensor * plan.pipeline;
+  if (net.nodes < 1 || net.gpus_per_node < 1 || net.adapters < 1)
+    return "nodes, GPUs and adapters: one or more";
+  if (!(plan.flops_per_second > 0) || !(plan.batch > 0)) return "a GPU's speed and a batch must be known";
+  if (plan.tensor < 1 || plan.pipeline < 1 || plan.expert < 1 || plan.micro_batches < 1)
+    return "degrees and micro-batches: one or more";
+  if (plan.gpus() % split != 0)
+    return fmt::format("{} GPUs are no multiple of tensor × pipeline = {}", plan.gpus(), split);
+  if (plan.replicas() % plan.expert != 0)
+    return fmt::format("{} replicas are no multiple of {} ranks of experts", plan.replicas(), plan.expert);
+  if ((split > 1 || plan.expert > 1) && plan.model.blocks < plan.pipeline)
+    return fmt::format("{} has {} blocks to split", plan.model.name, plan.model.blocks);
+  if (plan.experts_used > plan.experts) return "a token uses more experts than there are";
+  if (net.nodes > 1 && !(net.adapter.bits_per_second > 0))
+    return "the speed of a network adapter must be known";
+  return "";
+}
+
+// A step as its parts are added.
+class Forecasting {
+ public:
+  explicit Forecasting(const TrainingPlan& plan) : plan_(plan) {}
+
+  TrainingForecast forecast() {
+    begin();
+    plan_.sharded ? add_sharded() : add_replicas();
+    if (plan_.tensor > 1) add_tensor();
+    if (plan_.pipeline > 1) add_pipeline();
+    if (plan_.expert > 1) add_expert();
+    end();
+    return std::move(result_);
+  }
+
+ private:
+  double split() const { return plan_.tensor * plan_.pipeline; }
+  // Of all parameters, those of a GPU before anything is sharded.
+  double own_parameters() const {
+    const double dense = (1 - plan_.expert_share) + plan_.expert_share / plan_.expert;
+    return result_.parameters * dense / split();
+  }
+  double used_share() const {
+    return (1 - plan_.expert_share) + plan_.expert_share * plan_.experts_used / plan_.experts;
+  }
+  ExchangeGroup replicas() const {
+    const int per_node = std::max(1, plan_.network.gpus_per_node / plan_.tensor);
+    return {plan_.replicas(), std::min(per_node, plan_.replicas()),
+            std::min(plan_.tensor, plan_.network.gpus_per_node)};
+  }
+  double seconds(Exchange kind, double bytes, const ExchangeGroup& group) const {
+    return exchange_seconds(kind, bytes, group, plan_.network);
+  }
+  double adapter_bytes(Exchange kind, double bytes, const ExchangeGroup& group) const {
+    return bytes_per_adapter(kind, bytes, group, plan_.network);
+  }
+  // Of one micro-batch, that pass from block to block.
+  double activation_bytes() const {
+    return plan_.batch / plan_.micro_batches * static_cast<double>(plan_.model.tokens) *
+           static_cast<double>(plan_.model.hidden) * kActivationBytes;
+  }
+  double blocks() const { return static_cast<double>(plan_.model.blocks) / plan_.pipeline; }
+
+  void begin() {
+    result_.model = plan_.model.name;
+    result_.gpus = plan_.gpus();
+    result_.replicas = plan_.replicas();
+    result_.parameters = static_cast<double>(plan_.model.parameters());
+    result_.compute =
+        3 * plan_.model.forward_flops() * plan_.batch * used_share() / (split() * plan_.flops_per_second);
+    result_.backward = result_.compute * 2 / 3;
+    result_.gradient_bytes = own_parameters() * static_cast<double>(plan_.word_bytes);
+  }
+
+  void add(std::string name, std::string why, double adapter_bytes, double seconds, double exposed) {
+    if (seconds > 0)
+      result_.exchanges.push_back({std::move(name), std::move(why), adapter_bytes, seconds, exposed});
+  }
+
+  void least_adapter(double bytes, double hidden_by) {
+    const double time = plan_.network.efficiency * plan_.overlap * hidden_by;
+    if (bytes > 0 && time > 0) result_.least_adapter = BitRate::gigabytes(bytes / time / 1e9);
+  }
+
+  void add_replicas() {
+    StepPlan buckets;
+    buckets.batch = 1;
+    buckets.word_bytes = plan_.word_bytes;
+    buckets.bucket_bytes = plan_.bucket_bytes;
+    buckets.first_bucket_bytes = std::min(buckets.first_bucket_bytes, plan_.bucket_bytes);
+    buckets.flops_per_second = plan_.flops_per_second;
+    const Step step = make_step(plan_.model, buckets);
+    if (step.buckets.empty()) return;
+    const double part = result_.gradient_bytes / static_cast<double>(step.bytes());
+    double all = 0;
+    double last = 0;
+    for (const Bucket& bucket : step.buckets)
+      all += last = seconds(Exchange::kAllReduce, part * static_cast<double>(bucket.bytes), replicas());
+    const double bytes = adapter_bytes(Exchange::kAllReduce, result_.gradient_bytes, replicas());
+    add("data: gradients",
+        fmt::format("all_reduce in {} buckets beneath the backward pass", step.buckets.size()), bytes, all,
+        std::max(0.0, all - last - plan_.overlap * result_.backward) + last);
+    least_adapter(bytes, result_.backward);
+  }
+
+  void add_sharded() {
+    const double units = std::max(1, plan_.model.blocks) / static_cast<double>(plan_.pipeline);
+    const double weights = own_parameters() * kActivationBytes;
+    const double gather = seconds(Exchange::kAllGather, weights / units, replicas());
+    const double scatter = seconds(Exchange::kReduceScatter, result_.gradient_bytes / units, replicas());
+    const double forward = result_.compute - result_.backward;
+    const double in_forward = std::max(0.0, (units - 1) * gather - plan_.overlap * forward);
+    const double in_backward =
+        std::max(0.0, units * gather + (units - 1) * scatter - plan_.overlap * result_.backward);
+    const double gathered = adapter_bytes(Exchange::kAllGather, weights, replicas());
+    const double scattered = adapter_bytes(Exchange::kReduceScatter, result_.gradient_bytes, replicas());
+    add("data: sharded", fmt::format("{:.0f} blocks gathered twice, their gradients scattered", units),
+        2 * gathered + scattered, units * (2 * gather + scatter),
+        gather + in_forward + in_backward + scatter);
+    least_adapter(std::max(2 * gathered, gathered + scattered), result_.backward);
+  }
+
+  void add_tensor() {
+    const ExchangeGroup group{
+        plan_.tensor, std::min(plan_.tensor, plan_.network.gpus_per_node),
+        plan_.network.gpus_per_node / std::min(plan_.tensor, plan_.network.gpus_per_node)};
+    const double times = 4 * blocks() * plan_.micro_batches;
+    const double all = times * seconds(Exchange::kAllReduce, activation_bytes(), group);
+    add("tensor: activations", "two all_reduces a block forward, two backward, each waited for",
+        times * adapter_bytes(Exchange::kAllReduce, activation_bytes(), group), all, all);
+  }
+
+  void add_pipeline() {
+    result_.bubble = result_.compute * (plan_.pipeline - 1) / plan_.micro_batches;
+    const TrainingNetwork& net = plan_.network;
+    const int stage = plan_.gpus() / plan_.pipeline;
+    const bool crosses = stage % net.gpus_per_node == 0;
+    // Every GPU of a stage passes its part at once; the node's adapters share that.
+    const double bytes = crosses ? activation_bytes() / plan_.tensor * net.gpus_per_node / net.adapters : 0;
+    const BitRate rate = crosses ? net.adapter : net.inside;
+    const double moved = crosses ? bytes : activation_bytes() / plan_.tensor;
+    const double once = rate.bits_per_second > 0 ? moved * 8 / (rate.bits_per_second * net.efficiency) : 0;
+    add("pipeline: activations",
+        "across each border, forward and backward; all but the first and last hidden",
+        2 * plan_.micro_batches * bytes, 2 * plan_.micro_batches * once, 2 * (plan_.pipeline - 1) * once);
+  }
+
+  void add_expert() {
+    const ExchangeGroup all_replicas = replicas();
+    const ExchangeGroup group{plan_.expert, std::min(plan_.expert, all_replicas.per_node),
+                              all_replicas.beside * std::max(1, all_replicas.per_node / plan_.expert)};
+    const double times = 4 * blocks() * plan_.micro_batches;
+    const double bytes = activation_bytes() * plan_.experts_used / plan_.tensor;
+    const double all = times * seconds(Exchange::kAllToAll, bytes, group);
+    add("expert: tokens", "to their experts and back, forward and backward, each waited for",
+        times * adapter_bytes(Exchange::kAllToAll, bytes, group), all, all);
+  }
+
+  void end() {
+    for (const TrainingExchange& one : result_.exchanges) result_.exposed += one.exposed;
+    result_.step = result_.compute + result_.bubble + result_.exposed;
+    result_.efficiency = result_.compute / result_.step;
+    result_.samples_per_second = plan_.batch * plan_.replicas() / result_.step;
+    result_.tokens_per_second = result_.samples_per_second * static_cast<double>(plan_.model.tokens);
+  }
+
+  const TrainingPlan& plan_;
+  TrainingForecast result_;
+};
+
+NetworkNeed need_of(TrainingPlan plan) {
+  const TrainingForecast one = Forecasting(plan).forecast();
+  NetworkNeed need{one.model,
+                   one.gradient_bytes,
+                   one.backward,
+                   one.least_adapter * plan.network.adapters,
+                   one.exposed / one.step,
+                   NetworkNeed::Verdict::kHides,
+                   ""};
+  using enum NetworkNeed::Verdict;
+  need.verdict = need.exposed_share <= kHiddenAtMost      ? kHides
+                 : need.exposed_share <= kBorderlineShare ? kBorderline
+                                                          : kTooSlow;
+  const double nodes = plan.network.nodes;
+  need.why = fmt::format(
+      "{:.3g} GB of gradients × {:.3g} between {} nodes, while {:.0f} {}s a GPU go backward in {:.3g} s",
+      one.gradient_bytes / 1e9, 2 * (nodes - 1) / nodes, plan.network.nodes, plan.batch, plan.model.sample,
+      one.backward);
+  return need;
+}
+
+}  // namespace
+
+Result<TrainingForecast> forecast_training(const TrainingPlan& plan) {
+  if (const std::string why = why_not(plan); !why.empty()) return fail(ErrorKind::kBadInput, why);
+  return Forecasting(plan).forecast();
+}
+
+std::vector<NetworkNeed> network_needs(const TrainingPlan& plan) {
+  std::vector<NetworkNeed> needs;
+  for (const std::string_view word : {"resnet50", "bert-base", "bert-large", "gpt2-xl"}) {
+    TrainingPlan one;
+    one.model = *find_model(word);
+    one.batch = static_cast<double>(one.model.batch);
+    one.flops_per_second = plan.flops_per_second;
+    one.word_bytes = plan.word_bytes;
+    one.overlap = plan.overlap;
+    one.network = plan.network;
+    needs.push_back(need_of(std::move(one)));
+  }
+  return needs;
+}
+
+CheckpointForecast forecast_checkpoint(double parameters, const CheckpointPlan& plan) {
+  CheckpointForecast forecast;
+  forecast.bytes = parameters * plan.bytes_per_parameter;
+  if (plan.share > 0 && plan.share < 1)
+    forecast.least = {forecast.bytes * 8 * (1 - plan.share) / (plan.share * plan.interval)};
+  if (plan.storage.bits_per_second <= 0) return forecast;
+  forecast.seconds = forecast.bytes * 8 / plan.storage.bits_per_second;
+  forecast.share = forecast.seconds / (plan.interval + forecast.seconds);
+  return forecast;
+}
+
+Result<Scaling> forecast_scaling(const TrainingPlan& plan, double least, int most_nodes) {
+  if (const std::string why = why_not(plan); !why.empty()) return fail(ErrorKind::kBadInput, why);
+  if (plan.network.adapter.bits_per_second <= 0)
+    return fail(ErrorKind::kBadInput, "the speed of a network adapter must be known");
+  const double all = plan.batch * plan.replicas();
+  Scaling scaling;
+  scaling.least = least;
+  TrainingPlan one = plan;
+  for (one.network.nodes = 1; one.network.nodes <= most_nodes && scaling.last == 0; ++one.network.nodes) {
+    if (one.gpus() % (one.tensor * one.pipeline) != 0 || one.replicas() % one.expert != 0) continue;
+    one.batch = all / one.replicas();
+    if (one.batch < one.micro_batches) break;  // a micro-batch has one sample at least
+    ScalingPoint point{one.network.nodes, Forecasting(one).forecast().step, 1, 1};
+    if (!scaling.points.empty()) {
+      const ScalingPoint& first = scaling.points.front();
+      const ScalingPoint& before = scaling.points.back();
+      point.speed_up = first.step / point.step;
+      point.marginal = (point.speed_up - before.speed_up) * first.nodes / (point.nodes - before.nodes);
+      if (point.marginal < least) scaling.last = before.nodes;
+    }
+    scaling.points.push_back(point);
+  }
+  return scaling;
+}
+
+}  // namespace railbed

@@ -1,0 +1,170 @@
+// The drawing has switches above and nodes below, with a line for every cable of a node; of large plans the
+// first nodes, for the rest are wired alike.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "report/rail_plan_text.h"
+#include "report/svg.h"
+
+namespace railbed {
+namespace {
+
+using svg::Anchor;
+using svg::Box;
+
+constexpr std::size_t kNodesDrawn = 16;
+constexpr double kNodeWidth = 108;
+constexpr double kSwitchTall = 34;
+constexpr double kMargin = 16;
+constexpr double kFall = 150;
+constexpr std::size_t kLabelsAcross = 3;
+constexpr std::size_t kLabelsDown = 8;
+constexpr double kLabelWidth = 70;  // mm
+constexpr double kLabelHeight = 37;
+
+constexpr std::string_view kPlanStyle = R"css(
+body{font:14px system-ui,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;margin:24px;color:#1c1e21;background:#fff}
+table{border-collapse:collapse}td,th{padding:3px 12px 3px 0;text-align:left;border-bottom:1px solid #dcdcd6}
+svg text{fill:#1c1e21}.name{font-size:16px;font-weight:620}.label{font-size:13px;font-weight:550}.tiny{font-size:10px}
+.box{fill:#f3f3ef;stroke:#8a9097}.wire{stroke:#8a9097;fill:none;stroke-width:1.5}
+.sheet{display:block;width:210mm;height:297mm;page-break-before:always}.cut{fill:none;stroke:#dcdcd6;stroke-width:.2}
+.sheet .id{font-size:6px;font-weight:650}.sheet .end{font-size:3.6px}
+@media print{body{margin:0}h1,h2,table,figure{margin:10mm}}
+)css";
+
+class PlanDrawing {
+ public:
+  explicit PlanDrawing(const RailPlan& plan) : plan_(plan) {
+    drawn_ = std::min(plan.cluster.nodes.size(), kNodesDrawn);
+    for (std::size_t n = 0; n < drawn_; ++n) places_[plan.cluster.nodes[n].name] = places_.size();
+    for (const CableRun& cable : plan.cables) {
+      if (!places_.contains(cable.from.device)) continue;
+      if (!places_.contains(cable.to.device) &&
+          std::ranges::find(switches_, cable.to.device) == switches_.end())
+        switches_.push_back(cable.to.device);
+    }
+    const auto columns = static_cast<double>(std::max(drawn_, switches_.size()));
+    width_ = std::max(columns * (kNodeWidth + kMargin), 340.0) + kMargin;
+  }
+
+  Html draw() const {
+    Html wires;
+    Html boxes;
+    for (const CableRun& cable : plan_.cables) wires += wire(cable);
+    for (std::size_t i = 0; i < switches_.size(); ++i) boxes += box(switch_box(i), switches_[i]);
+    for (std::size_t n = 0; n < drawn_; ++n) boxes += box(node_box(n), plan_.cluster.nodes[n].name);
+    const std::size_t more = plan_.cluster.nodes.size() - drawn_;
+    if (more > 0)
+      boxes += svg::text(kMargin, height() - 4, width_, svg::kLabel,
+                         fmt::format("and {} nodes more, wired alike", more));
+    return svg::picture(width_, height(), "plan", "The rails as planned",
+                        fmt::format("{} nodes, {} rails, {} cables", plan_.cluster.nodes.size(),
+                                    plan_.cluster.rails.size(), plan_.cables.size()),
+                        wires + boxes);
+  }
+
+ private:
+  double nodes_top() const { return switches_.empty() ? kFall : kMargin + kSwitchTall + kFall; }
+  double height() const { return nodes_top() + 44 + 2 * kMargin; }
+  Box place(std::size_t i, std::size_t count, double y, double tall) const {
+    const double step = (width_ - kMargin) / static_cast<double>(count);
+    return {kMargin + step * static_cast<double>(i) + (step - kMargin - kNodeWidth) / 2, y, kNodeWidth, tall};
+  }
+  Box switch_box(std::size_t i) const { return place(i, switches_.size(), kMargin, kSwitchTall); }
+  Box node_box(std::size_t n) const { return place(n, drawn_, nodes_top(), 44); }
+
+  static Html box(const Box& at, const std::string& name) {
+    return svg::rect(at, 5, "box") +
+           svg::text(at.centre(), at.middle() + 5, at.width - 8, svg::kLabel, name, Anchor::kMiddle);
+  }
+
+  // Where a cable leaves its node: a place for each rail.
+  double port_x(const Box& node, int number) const {
+    const double rail = number;
+    return node.x + node.width * (rail + 1) / static_cast<double>(plan_.cluster.rails.size() + 1);
+  }
+
+  Html wire(const CableRun& cable) const {
+    const auto from = places_.find(cable.from.device);
+    if (from == places_.end()) return {};
+    const Box node = node_box(from->second);
+    const double x = port_x(node, cable.rail);
+    const auto other = places_.find(cable.to.device);
+    if (other != places_.end()) {
+      const Box peer = node_box(other->second);
+      const double y = nodes_top() - (x - node.x);
+      return svg::line(x, node.y, x, y, "wire") + svg::line(x, y, port_x(peer, cable.rail), y, "wire") +
+             svg::line(port_x(peer, cable.rail), y, port_x(peer, cable.rail), peer.y, "wire");
+    }
+    const auto it = std::ranges::find(switches_, cable.to.device);
+    const Box top = switch_box(static_cast<std::size_t>(it - switches_.begin()));
+    return svg::line(x, node.y, top.centre() + (x - width_ / 2) / width_ * top.width * 0.9, top.bottom(),
+                     "wire");
+  }
+
+  const RailPlan& plan_;
+  std::map<std::string, std::size_t> places_;  // of the nodes that are drawn
+  std::vector<std::string> switches_;
+  std::size_t drawn_ = 0;
+  double width_ = 0;
+};
+
+Html cable_rows(const RailPlan& plan) {
+  Html rows;
+  for (const CableRun& cable : plan.cables)
+    rows += html("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", cable.label,
+                 cable.from.device, cable.from.port, cable.to.device, cable.to.port);
+  return html(
+      "<table><tr><th>cable</th><th>from</th><th>port</th><th>to</th><th>port</th></tr>\n{}</table>\n", rows);
+}
+
+Html label(std::size_t place, const std::string& id, const CableEnd& here, const CableEnd& there) {
+  const double x = static_cast<double>(place % kLabelsAcross) * kLabelWidth;
+  const double y = static_cast<double>(place / kLabelsAcross) * kLabelHeight;
+  return html(R"(<rect class="cut" x="{}" y="{}" width="{}" height="{}"/>)", x, y, kLabelWidth,
+              kLabelHeight) +
+         html(R"(<text class="id" x="{}" y="{}">{}</text>)", x + 5, y + 12, id) +
+         html(R"(<text class="end" x="{}" y="{}">here: {} port {}</text>)", x + 5, y + 20, here.device,
+              here.port) +
+         html(R"(<text class="end" x="{}" y="{}">to: {} port {}</text>)", x + 5, y + 27, there.device,
+              there.port) +
+         Html{"\n"};
+}
+
+Html label_sheets(const RailPlan& plan) {
+  constexpr std::size_t kOnASheet = kLabelsAcross * kLabelsDown;
+  Html sheets;
+  Html labels;
+  std::size_t place = 0;
+  const auto end_sheet = [&] {
+    if (place == 0) return;
+    sheets += html(R"(<svg class="sheet" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 210 297">)") +
+              labels + Html{"</svg>\n"};
+    labels = {};
+    place = 0;
+  };
+  for (const CableRun& cable : plan.cables)
+    for (const bool near : {true, false}) {
+      labels += label(place++, cable.label, near ? cable.from : cable.to, near ? cable.to : cable.from);
+      if (place == kOnASheet) end_sheet();
+    }
+  end_sheet();
+  return sheets;
+}
+
+}  // namespace
+
+std::string rail_plan_page(const RailPlan& plan) {
+  const std::string title =
+      fmt::format("{} nodes × {} rails", plan.cluster.nodes.size(), plan.cluster.rails.size());
+  return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><style>" +
+         std::string(kPlanStyle) + "</style>" +
+         html("<title>{}</title></head><body><h1>{}</h1>\n<figure>", title, title).markup +
+         PlanDrawing(plan).draw().markup + "</figure>\n<h2>Cables</h2>\n" + cable_rows(plan).markup +
+         label_sheets(plan).markup + "</body></html>\n";
+}
+
+}  // namespace railbed
