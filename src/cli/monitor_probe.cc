@@ -8,7 +8,6 @@
 #include "base/wipe.h"
 #include "cli/bmc_options.h"
 #include "cli/terminal.h"
-#include "fleet/secret_door.h"
 #include "inventory/load.h"
 
 namespace railbed {
@@ -25,10 +24,10 @@ Result<std::string> read_secret(const std::string& path) {
   if (!text) return fail(text.error());
   std::string secret(trim(*text));
   wipe(*text);
-  if (secret.size() < fleet::kLeastSecret)
+  if (secret.size() < kLeastProbeSecret)
     return fail(ErrorKind::kBadInput,
                 fmt::format("{}: at least {} characters that nobody can guess: openssl rand -hex 32", path,
-                            fleet::kLeastSecret));
+                            kLeastProbeSecret));
   return secret;
 }
 
