@@ -8,13 +8,12 @@
 #include "base/wipe.h"
 #include "cli/bmc_options.h"
 #include "cli/terminal.h"
-#include "fleet/secret_door.h"
 #include "inventory/load.h"
 
 namespace railbed {
 namespace {
 
-constexpr int kHighestPort = 65535;
+constexpr int kHighestProbePort = 65535;
 
 Result<std::string> read_secret(const std::string& path) {
   if (path.empty())
@@ -25,10 +24,10 @@ Result<std::string> read_secret(const std::string& path) {
   if (!text) return fail(text.error());
   std::string secret(trim(*text));
   wipe(*text);
-  if (secret.size() < fleet::kLeastSecret)
+  if (secret.size() < kLeastProbeSecret)
     return fail(ErrorKind::kBadInput,
                 fmt::format("{}: at least {} characters that nobody can guess: openssl rand -hex 32", path,
-                            fleet::kLeastSecret));
+                            kLeastProbeSecret));
   return secret;
 }
 
@@ -70,7 +69,7 @@ void add_probe_options(CLI::App& app, ProbeCommand& command) {
       ->needs(probe)
       ->group("Probes");
   app.add_option("--probe-port", command.port, "TCP port on each rail's address, the same on all nodes")
-      ->check(CLI::Range(1, kHighestPort))
+      ->check(CLI::Range(1, kHighestProbePort))
       ->capture_default_str()
       ->needs(probe)
       ->group("Probes");
@@ -101,7 +100,9 @@ Result<void> add_bmc(const ProbeCommand& command, WatchOptions& watch) {
     }
   }
   watch.ask_bmc = [node = watch.node](std::stop_token stop) {
-    return look_at_own_bmc(node, kWatchedBmcQuestions, {.stop = std::move(stop)});
+    BmcOptions options;
+    options.stop = std::move(stop);
+    return look_at_own_bmc(node, kWatchedBmcQuestions, options);
   };
   return {};
 }

@@ -33,26 +33,26 @@ inline constexpr std::size_t kMostNamedPeers = 16;
 inline constexpr std::uint64_t kProbeWireBytes = 40'000;
 
 struct ProbePeer {
-  std::string node;
-  std::string interface;
-  IpAddress address;
+  std::string node = {};
+  std::string interface = {};
+  IpAddress address = {};
 };
 // One rail as this node probes it.
 struct ProbeRail {
-  std::string name;
-  std::string interface;
-  std::string counted;  // the interface whose driver counts: that under a VLAN
-  IpAddress address;
+  std::string name = {};
+  std::string interface = {};
+  std::string counted = {};  // the interface whose driver counts: that under a VLAN
+  IpAddress address = {};
   bool rdma = false;
   bool named = true;  // its peers, one by one; see kMostNamedPeers
   int traffic_class = 0;
-  std::optional<int> priority;    // that probes by RDMA should go by; nothing: nobody says
-  std::size_t own = 0;            // of all ports with addresses, this node's
-  std::vector<ProbePeer> others;  // all ports with addresses, its own as well
+  std::optional<int> priority = {};    // that probes by RDMA should go by; nothing: nobody says
+  std::size_t own = 0;                 // of all ports with addresses, this node's
+  std::vector<ProbePeer> others = {};  // all ports with addresses, its own as well
 };
 struct ProbePlan {
-  std::string node;
-  std::vector<ProbeRail> rails;
+  std::string node = {};
+  std::vector<ProbeRail> rails = {};
 };
 // The rails on which the node and somebody else have an address.
 ProbePlan plan_probes(const Cluster& cluster, const std::string& node);

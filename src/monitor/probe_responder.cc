@@ -18,7 +18,7 @@
 namespace railbed {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using ProbeClock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kDoorSlice{1000};
 constexpr std::chrono::seconds kBetweenTries{5};  // for an address that is not there
@@ -26,7 +26,7 @@ constexpr std::chrono::seconds kLongestVisit{40};
 constexpr std::chrono::seconds kLongestSilence{15};  // of a guest that is busy with its own end
 constexpr int kMostRequests = 256;
 constexpr int kMostVisits = 32;
-constexpr std::size_t kMostRequestBytes = 64 << 10;
+constexpr std::size_t kLargestProbeRequest = 64 << 10;
 constexpr std::chrono::seconds kGateFresh{10};
 constexpr std::chrono::seconds kGrace{2};
 
@@ -105,7 +105,7 @@ class Visit {
   ~Visit() { shared_->end_visit(); }
 
   void run() {
-    const auto end = Clock::now() + kLongestVisit;
+    const auto end = ProbeClock::now() + kLongestVisit;
     for (int left = kMostRequests; left > 0;) {
       auto frame = decoder_.next();
       if (!frame) return;
@@ -119,8 +119,9 @@ class Visit {
   }
 
  private:
-  bool receive(Clock::time_point end) {
-    if (wait_readable(socket_.get(), std::min(end, Clock::now() + kLongestSilence), stop_) != Waited::kReady)
+  bool receive(ProbeClock::time_point end) {
+    if (wait_readable(socket_.get(), std::min(end, ProbeClock::now() + kLongestSilence), stop_) !=
+        Waited::kReady)
       return false;
     char bytes[4096];
     const ssize_t count = recv(socket_.get(), bytes, sizeof bytes, 0);
@@ -128,10 +129,10 @@ class Visit {
     return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR));
   }
   // An answer is small: there is room for it, or the guest does not read.
-  bool reply(const fleet::Frame& request, Clock::time_point end) {
+  bool reply(const fleet::Frame& request, ProbeClock::time_point end) {
     const std::string bytes = fleet::encode_frame(answer_frame(request.id, answer(request.body)));
-    return Clock::now() < end && ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
-                                     static_cast<ssize_t>(bytes.size());
+    return ProbeClock::now() < end && ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
+                                          static_cast<ssize_t>(bytes.size());
   }
   Result<std::string> answer(std::string_view body) {
     const auto request = fleet::decode_request(body);
@@ -153,7 +154,7 @@ class Visit {
   Fd socket_;
   std::stop_token stop_;
   Handlers handlers_;
-  fleet::FrameDecoder decoder_{kMostRequestBytes};
+  fleet::FrameDecoder decoder_{kLargestProbeRequest};
   bool begun_ = false;
 };
 
@@ -191,8 +192,8 @@ fleet::SecretDoor::Keeper keeper_of(const std::shared_ptr<Shared>& shared, const
 template <class Shared>
 void keep_door(const std::shared_ptr<Shared>& shared, const ProbeRail& rail, const std::stop_token& stop) {
   Fd listener;
-  for (auto next = Clock::now(); !listener && !stop.stop_requested();) {
-    if (Clock::now() < next) {
+  for (auto next = ProbeClock::now(); !listener && !stop.stop_requested();) {
+    if (ProbeClock::now() < next) {
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
       continue;
     }
@@ -200,7 +201,7 @@ void keep_door(const std::shared_ptr<Shared>& shared, const ProbeRail& rail, con
     if (!listener)
       shared->set_trouble(rail.name, fmt::format("listen at {} port {}: {}", rail.address.to_text(),
                                                  shared->options.port, std::strerror(errno)));
-    next = Clock::now() + kBetweenTries;
+    next = ProbeClock::now() + kBetweenTries;
   }
   shared->set_trouble(rail.name, "");
   fleet::SecretDoor door(listener.get(), {shared->options.secret, std::string(kProbePurpose)},

@@ -101,9 +101,10 @@ TEST(PriorityVerdict, ElseItCannotBeTold) {
 
 Cluster cluster_of(int nodes) {
   Cluster cluster;
-  Rail rail{.name = "rail0", .ports = {}};
+  Rail rail;
+  rail.name = "rail0";
   for (int i = 0; i < nodes; ++i) {
-    cluster.nodes.push_back({.name = "n" + std::to_string(i)});
+    cluster.nodes.emplace_back().name = "n" + std::to_string(i);
     rail.ports.push_back(
         {"n" + std::to_string(i), "eth1",
          IpAddress::parse("10.0." + std::to_string(i / 200) + "." + std::to_string(1 + i % 200))});
@@ -208,11 +209,7 @@ NodeState bmc_state() {
            .severity = BmcSeverity::kNominal,
            .reading = 24,
            .units = "C"},
-          {.name = "Fan1",
-           .type = "Fan",
-           .severity = BmcSeverity::kCritical,
-           .reading = 0,
-           .units = "RPM"},
+          {.name = "Fan1", .type = "Fan", .severity = BmcSeverity::kCritical, .reading = 0, .units = "RPM"},
           {.name = "Duty", .type = "Fan", .severity = BmcSeverity::kNominal, .reading = 21, .units = "%"},
           {.name = "PS\"1", .type = "Power Supply", .severity = BmcSeverity::kUnknown}},
       "x"};
@@ -228,8 +225,7 @@ TEST(BmcMetrics, ByTheNamesOfIpmiExporter) {
   for (const char* line :
        {"ipmi_up{collector=\"ipmi\"} 1\n", "ipmi_chassis_power_state 1\n", "ipmi_sel_entries_count 2\n",
         "ipmi_temperature_celsius{id=\"1\",name=\"Inlet\"} 24\n",
-        "ipmi_fan_speed_rpm{id=\"2\",name=\"Fan1\"} 0\n",
-        "ipmi_fan_speed_state{id=\"2\",name=\"Fan1\"} 2\n",
+        "ipmi_fan_speed_rpm{id=\"2\",name=\"Fan1\"} 0\n", "ipmi_fan_speed_state{id=\"2\",name=\"Fan1\"} 2\n",
         "ipmi_fan_speed_ratio{id=\"3\",name=\"Duty\"} 0.21\n",
         "ipmi_sensor_value{id=\"4\",name=\"PS\\\"1\",type=\"Power Supply\"} NaN\n",
         "ipmi_sensor_state{id=\"4\",name=\"PS\\\"1\",type=\"Power Supply\"} NaN\n"})

@@ -18,6 +18,8 @@
 
 namespace railbed {
 
+inline constexpr std::size_t kLeastProbeSecret = fleet::kLeastSecret;
+
 struct ProbeOptions {
   std::string cluster;  // its file
   std::string node;     // this machine's name there

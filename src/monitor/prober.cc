@@ -16,7 +16,7 @@
 namespace railbed {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using ProbeClock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kConnectPatience{2};
 constexpr std::chrono::seconds kDoorPatience{3};
@@ -44,7 +44,7 @@ Fd connect_on(const ProbeRail& rail, const ProbePeer& peer, int port, const std:
   if (bind(fd.get(), own.get(), own.size) != 0 ||
       !begin_connecting(fd.get(), socket_address(peer.address, port)))
     return {};
-  if (wait_writable(fd.get(), Clock::now() + kConnectPatience, stop) != Waited::kReady) {
+  if (wait_writable(fd.get(), ProbeClock::now() + kConnectPatience, stop) != Waited::kReady) {
     errno = ETIMEDOUT;
     return {};
   }
@@ -69,10 +69,10 @@ ProbeBurst ping(Peer& peer, const std::stop_token& stop) {
   const std::string message(kEchoBytes, 'r');
   std::uint64_t lost = 0;
   for (std::uint64_t i = 0; i < kProbePings && lost < kMostLost && !stop.stop_requested(); ++i) {
-    const auto began = Clock::now();
+    const auto began = ProbeClock::now();
     ++burst.sent;
     const auto answer = peer.call(kProbeEcho, message, kEchoPatience, stop);
-    const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
+    const double seconds = std::chrono::duration<double>(ProbeClock::now() - began).count();
     if (answer && *answer == message) {
       ++burst.answered;
       if (i > 0) burst.round_trips.push_back(seconds);
@@ -136,8 +136,9 @@ PeerProbe Prober::probe(const ProbeRail& rail, const ProbePeer& peer, const std:
     return give_up(
         probe, ProbeReason::kUnreachable,
         fmt::format("{} port {}: {}", peer.address.to_text(), options_.port, std::strerror(errno)));
-  auto knocked = fleet::knock(std::move(fd), {options_.secret, std::string(kProbePurpose)},
-                              {options_.plan.node, peer.node, rail.name}, Clock::now() + kDoorPatience, stop);
+  auto knocked =
+      fleet::knock(std::move(fd), {options_.secret, std::string(kProbePurpose)},
+                   {options_.plan.node, peer.node, rail.name}, ProbeClock::now() + kDoorPatience, stop);
   if (!knocked) return give_up(probe, ProbeReason::kStranger, knocked.error().text);
   if (!knocked->refusal.empty())
     return give_up(probe, ProbeReason::kRefused, "it refused: " + knocked->refusal);

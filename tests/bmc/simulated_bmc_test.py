@@ -40,7 +40,7 @@ class BmcTest(unittest.TestCase):
         cls.passwords.chmod(0o600)
 
     def run_railbed(self, *words, environment=None, timeout=120, **more):
-        if '--timeout' not in words and words[0] not in ('verify', 'prove'):
+        if '--timeout' not in words and words[0] not in ('verify', 'prove', 'monitor'):
             words = (*words, '--timeout', '15')  # simulators share this machine's processors with whatever else runs
         return subprocess.run([RAILBED, *map(str, words)], capture_output=True, text=True, timeout=timeout,
                               env={**os.environ, 'HOME': str(self.home), 'NO_COLOR': '1', **(environment or {})},
@@ -248,6 +248,35 @@ class Many(BmcTest):
         text = self.railbed('sensors', self.cluster, status=3)
         self.assertIn('60 nodes: all sensors in order', text)
         self.assertEqual(re.findall(r'(?m)^(\w+): no answer: its BMC does not answer$', text), list(dead))
+
+
+class Monitor(BmcTest):
+    COUNT = 2
+
+    def metrics(self, node):
+        return self.railbed('monitor', self.cluster, '--node', node, '--bmc', '--once', timeout=300)
+
+    def test_sensors_are_metrics_and_what_is_wrong_is_a_finding(self):
+        bmc = self.lab.bmcs[1]
+        bmc.say('sensor_set_value 0x20 0 1 88 1')
+        sound, hot = self.metrics('gpu00'), self.metrics('gpu01')
+        for text in (sound, hot):
+            self.assertIn('\nipmi_up{collector="ipmi"} 1\n', text)
+            self.assertIn('\nipmi_chassis_power_state 1\n', text)
+            self.assertIn('\nrailbed_collector_success{collector="bmc"} 1\n', text)
+            self.assertRegex(text, r'\nipmi_fan_speed_rpm\{id="\d+",name="FAN1"\} 9000\n')
+            self.assertRegex(text, r'\nipmi_sensor_state\{id="\d+",name="PSU1",type="Power Supply"\} 0\n')
+            self.assertNotIn('rule="bmc.default-login"', text)
+            self.assertNotIn('rule="bmc.clock"', text)
+        self.assertRegex(hot, r'\nipmi_temperature_celsius\{id="\d+",name="CPU1 Temp"\} 88\n')
+        self.assertRegex(hot, r'\nipmi_temperature_state\{id="\d+",name="CPU1 Temp"\} 2\n')
+        self.assertIn('railbed_finding{rule="bmc.sensors",subject="sensors",status="fail"} 1', hot)
+        self.assertNotIn('rule="bmc.sensors"', sound)
+        bmc.stop()
+        dead = self.metrics('gpu01')
+        self.assertIn('\nipmi_up{collector="ipmi"} 0\n', dead)
+        self.assertIn('\nrailbed_collector_success{collector="bmc"} 0\n', dead)
+        self.assertIn('railbed_finding{rule="bmc.reachable",subject="BMC",status="fail"} 1', dead)
 
 
 class Verify(BmcTest):
