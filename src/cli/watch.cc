@@ -16,11 +16,11 @@
 namespace railbed {
 namespace {
 
-constexpr const char* kDefaultListen = "127.0.0.1:9886";
+constexpr const char* kWatchListen = "127.0.0.1:9886";
 
 struct WatchCommand {
   std::string file = "cluster.yaml";
-  WebServiceOptions web{.listen = kDefaultListen};
+  WebServiceOptions web{.listen = kWatchListen};
   std::string state;
   FleetWatchOptions watch;
   int every = 5;

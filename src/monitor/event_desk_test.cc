@@ -221,6 +221,40 @@ TEST_F(EventDeskTest, TellsJournald) {
       "RAILBED_STATUS=fail\nRAILBED_SINCE=2027-01-15T08:01:00Z\n");
 }
 
+TEST_F(EventDeskTest, OfAFleetNothingOfASilentNodeIsGone) {
+  options_.node = "pair";
+  options_.nodes = {"gpu01", "gpu02"};
+  Finding rail;
+  rail.rule = "net.mtu";
+  rail.subject = "rail0";
+  rail.status = Status::kWarn;
+  Findings all = down().findings;
+  all.push_back(rail);
+  Evidence evidence;
+  evidence.nodes["gpu01"] = Facts{};
+  evidence.nodes["gpu02"] = Facts{};
+  {
+    auto desk = open();
+    desk->look_at_fleet(all, evidence, kNow);
+    EXPECT_EQ(desk->counts().events,
+              (std::map<EventKind, std::uint64_t>{{EventKind::kStarted, 1}, {EventKind::kAppeared, 2}}))
+        << "the watch of a fleet begins once";
+    evidence.nodes.erase("gpu01");
+    evidence.unreachable.push_back({"gpu01", {ErrorKind::kUnavailable, "no route to host"}});
+    desk->look_at_fleet({}, evidence, kNow + 60);
+    EXPECT_EQ(desk->present().size(), 2U) << "its rail has an end there";
+  }
+  auto desk = open();
+  ASSERT_EQ(desk->present().size(), 2U) << "also over a restart";
+  EXPECT_EQ(desk->since().begin()->second, kNow);
+  evidence.unreachable.clear();
+  evidence.nodes["gpu01"] = Facts{};
+  desk->look_at_fleet({}, evidence, kNow + 120);
+  EXPECT_TRUE(desk->present().empty());
+  EXPECT_EQ(desk->counts().events.at(EventKind::kGone), 2U);
+  EXPECT_EQ(notes_, "");
+}
+
 TEST_F(EventDeskTest, ASecondMonitorIsRefused) {
   auto desk = open();
   const pid_t child = fork();

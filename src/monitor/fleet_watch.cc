@@ -19,7 +19,7 @@
 namespace railbed {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Steady = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -29,8 +29,8 @@ constexpr seconds kFirstRound{20};  // after that, who has not answered yet is n
 constexpr milliseconds kBetweenJudgements{2000};
 constexpr std::ptrdiff_t kFactsAtOnce = 32;  // of all nodes: connecting and reading facts takes processors
 
-double age_of(Clock::time_point moment) {
-  return std::chrono::duration<double>(Clock::now() - moment).count();
+double age_of(Steady::time_point moment) {
+  return std::chrono::duration<double>(Steady::now() - moment).count();
 }
 
 }  // namespace
@@ -42,13 +42,13 @@ struct FleetNode {
   // Of its own thread alone:
   std::shared_ptr<const Facts> facts = {};
   std::string signature = {};
-  Clock::time_point looked = {};
-  Clock::time_point gpus_asked = {};
+  Steady::time_point looked = {};
+  Steady::time_point gpus_asked = {};
   // Under the lock:
   LiveCount count = {};
-  std::optional<Clock::time_point> looked_at = {};
+  std::optional<Steady::time_point> looked_at = {};
   std::string trouble = {};
-  Clock::time_point again_at = {};
+  Steady::time_point again_at = {};
 };
 
 struct FleetNews {
@@ -98,7 +98,7 @@ Result<void> FleetWatch::Parts::look(FleetNode& node, std::stop_token stop) {
   places.release();
   if (!facts) return fail(facts.error());
   node.facts = std::make_shared<const Facts>(*facts);
-  node.looked = Clock::now();
+  node.looked = Steady::now();
   node.signature.clear();
   const std::lock_guard lock(mutex);
   node.looked_at = node.looked;
@@ -108,16 +108,16 @@ Result<void> FleetWatch::Parts::look(FleetNode& node, std::stop_token stop) {
 }
 
 Result<void> FleetWatch::Parts::count(FleetNode& node, std::stop_token stop) {
-  const bool with_gpus = Clock::now() - node.gpus_asked >= kGpusEvery;
+  const bool with_gpus = Steady::now() - node.gpus_asked >= kGpusEvery;
   auto counts = node.source->counts(*node.facts, with_gpus, stop);
   if (!counts) return fail(counts.error());
-  if (with_gpus) node.gpus_asked = Clock::now();
+  if (with_gpus) node.gpus_asked = Steady::now();
   std::string signature = signature_of(counts->counts);
   const bool is_new = !node.signature.empty() && node.signature != signature;
   node.signature = std::move(signature);
   {
     const std::lock_guard lock(mutex);
-    node.count.at = Clock::now();
+    node.count.at = Steady::now();
     node.count.counts = std::make_shared<const Counts>(std::move(counts->counts));
     if (counts->gpus) node.count.gpus = std::make_shared<const GpuReadings>(std::move(*counts->gpus));
     node.trouble.clear();
@@ -126,7 +126,7 @@ Result<void> FleetWatch::Parts::count(FleetNode& node, std::stop_token stop) {
 }
 
 Result<void> FleetWatch::Parts::ask(FleetNode& node, std::stop_token stop) {
-  const auto age = std::chrono::duration_cast<seconds>(Clock::now() - node.looked);
+  const auto age = std::chrono::duration_cast<seconds>(Steady::now() - node.looked);
   if (!node.facts || node.source->is_due(age))
     if (auto looked = look(node, stop); !looked) return looked;
   return count(node, stop);
@@ -136,7 +136,7 @@ void FleetWatch::Parts::tell_trouble(FleetNode& node, const Error& error, millis
   const std::lock_guard lock(mutex);
   if (node.trouble.empty()) note(fmt::format("{}: {}", node.name, error.text));
   node.trouble = error.text;
-  node.again_at = Clock::now() + again;
+  node.again_at = Steady::now() + again;
   news.push_back({node.name, fail(error)});
   changed.notify_all();
 }
@@ -184,7 +184,7 @@ void FleetWatch::Parts::judge(Evidence& evidence) {
 void FleetWatch::Parts::judge_all(std::stop_token stop) {
   Evidence evidence;
   evidence.cluster = options.cluster;
-  const auto until = Clock::now() + kFirstRound;
+  const auto until = Steady::now() + kFirstRound;
   bool is_new = false;
   while (!stop.stop_requested()) {
     std::vector<FleetNews> fresh;
@@ -196,7 +196,7 @@ void FleetWatch::Parts::judge_all(std::stop_token stop) {
     is_new = is_new || !fresh.empty();
     take(std::move(fresh), evidence);
     const bool all_asked = evidence.nodes.size() + evidence.unreachable.size() == names.size();
-    if (!is_new || (!all_asked && Clock::now() < until)) continue;
+    if (!is_new || (!all_asked && Steady::now() < until)) continue;
     judge(evidence);
     is_new = false;
     pause(stop, kBetweenJudgements);

@@ -1,5 +1,6 @@
 #include "monitor/live_change.h"
 
+#include <algorithm>
 #include <string>
 
 namespace railbed {

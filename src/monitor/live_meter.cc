@@ -85,7 +85,16 @@ Counters counters_of(const InterfaceCounts* interface, const RdmaPort* port) {
   return all;
 }
 
+// A sparkline shows no more than three digits, and a fleet sends hundreds of thousands of them.
+double three_digits(double value) {
+  if (value <= 0) return 0;
+  const double after_point = 2 - std::floor(std::log10(value));
+  const double factor = std::pow(10, std::abs(after_point));
+  return after_point > 0 ? std::round(value * factor) / factor : std::round(value / factor) * factor;
+}
+
 void keep(LiveSamples& samples, std::optional<double> value) {
+  if (value) value = three_digits(*value);
   samples.push_back(value);
   if (samples.size() > kLiveSamples) samples.erase(samples.begin());
 }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kStyle = R"css(
 .skip{position:absolute;left:-9999px}.skip:focus{position:fixed;left:12px;top:12px;z-index:2;padding:8px 14px;background:var(--paper);border:2px solid var(--rdma);border-radius:6px;color:var(--ink)}
-#todo{max-width:46em;margin:0 0 14px}#todo:empty{display:none}
+#todo{max-width:46em;margin:0 0 14px;color:var(--ink)}#todo:empty{display:none}
 #lost{position:sticky;top:0;z-index:1;margin:0 0 18px;padding:10px 14px;background:var(--warn-wash);border:1px solid var(--warn);border-radius:7px;font-weight:550}
 #lost[hidden]{display:none}
 .stale .live{opacity:.5;transition:opacity .4s}
@@ -24,7 +24,8 @@ constexpr std::string_view kStyle = R"css(
 .rail-box,.node-box{border-bottom:1px solid var(--rule);margin:0;padding:6px 0}
 .rail-box>summary,.node-box>summary{display:grid;align-items:center;gap:2px 14px;padding:6px 0;list-style-position:inside;font-size:.9375rem;font-variant-numeric:tabular-nums}
 .rail-box>summary{grid-template-columns:minmax(9em,1.3fr) minmax(6em,.8fr) minmax(7em,1fr) minmax(7em,1fr) minmax(6em,.8fr)}
-.node-box>summary{grid-template-columns:minmax(9em,1.1fr) minmax(6em,.7fr) minmax(12em,2fr) minmax(6em,.6fr)}
+.node-box>summary{grid-template-columns:minmax(8em,1fr) minmax(6em,.6fr) minmax(12em,2fr) 9.5em}
+#nodes{display:flex;flex-direction:column}.node-box.first{order:-1}
 summary .name{font-weight:600}
 summary>span:first-child::before{content:"▸";display:inline-block;width:1.1em;color:var(--quiet)}
 details[open]>summary>span:first-child::before{content:"▾"}
@@ -32,11 +33,11 @@ details[open]>summary>span:first-child::before{content:"▾"}
 .line{display:inline-block;vertical-align:middle;width:72px;height:18px;margin-left:8px;overflow:visible}
 .line path{fill:none;stroke:var(--rdma);stroke-width:1.5;vector-effect:non-scaling-stroke}.line.bad path{stroke:var(--bad)}.line.tcp path{stroke:var(--tcp)}
 .scroll td{vertical-align:middle}
-.rates td{height:2.2rem}
+.rates td{height:2.2rem}.rates td,.rates th{padding-right:14px}
 td.why{white-space:normal;min-width:14em}
 td .off{color:var(--bad);font-weight:600}
 ol.events{list-style:none;margin:0;padding:0;font-size:.875rem}
-ol.events li{display:grid;grid-template-columns:11em 7em 1fr;gap:2px 12px;padding:5px 0;border-bottom:1px solid var(--rule)}
+ol.events li{display:grid;grid-template-columns:8em 7em 1fr;gap:2px 12px;padding:5px 0;border-bottom:1px solid var(--rule)}
 dialog{border:1px solid var(--edge);border-radius:10px;background:var(--paper);color:var(--ink);max-width:26em;padding:20px 24px}
 dialog::backdrop{background:rgba(0,0,0,.4)}
 dialog dl{display:grid;grid-template-columns:5em 1fr;gap:6px 12px}

@@ -206,7 +206,7 @@ function showEnd({row, cells}, end) {
   put(cells.errorsText, end.errors.length ? end.errors.map(one => one.counter + " " + one.a_second + "/s").join(", ") : end.receive === null ? "–" : "none");
   draw(cells.receiveLine, end.receive_samples);
   draw(cells.transmitLine, end.transmit_samples);
-  draw(cells.errorsLine, end.error_samples);
+  draw(cells.errorsLine, end.error_samples.some(Boolean) ? end.error_samples : []);
 }
 function makeRail(index) {
   const cells = {}, rows = [];
@@ -316,7 +316,8 @@ function showNode(made, node) {
   const busy = node.gpus.filter(one => one.utilisation !== null);
   put(made.cells.gpu, !node.gpus.length ? "no GPU" : node.gpus.length + (node.gpus.length === 1 ? " GPU" : " GPUs") +
     (busy.length ? ", " + Math.round(busy.reduce((sum, one) => sum + one.utilisation, 0) / busy.length) + " % busy" : ""));
-  dress(made.box, "node-box" + (node.reachable && node.count_age !== null && node.count_age > 30 ? " stale" : ""));
+  dress(made.box, "node-box" + (node.reachable && node.count_age !== null && node.count_age > 30 ? " stale" : "") +
+    (node.health === "good" ? "" : " first"));
 }
 function showNodes(change) {
   const parts = change && change["*"];
@@ -339,8 +340,9 @@ function showNodes(change) {
 
 function showEvents() {
   $("events").replaceChildren(...view.events.slice(0, 100).map(one => {
-    const item = make("li"), time = make("span", "quiet", new Date(one.time).toLocaleString());
+    const item = make("li"), time = make("span", "quiet", clock(Date.parse(one.time) / 1000));
     const about = [one.node, one.subject].filter(Boolean).join(" ");
+    time.title = one.time;
     item.append(time, make("span", one.kind === "gone" ? "good" : one.kind === "appeared" ? healths[one.status] || "" : "quiet", one.kind),
       make("span", "", (about && !one.message.includes(about) ? about + ": " : "") + one.message));
     return item;

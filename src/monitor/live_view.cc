@@ -275,6 +275,7 @@ void add_story(LiveView& view, const std::vector<NodeEvent>& present, const std:
   for (LiveFinding& finding : view.findings) {
     // What concerns the cluster as a whole is told under its name, or the node's that watches.
     if (finding.nodes.empty()) story(finding, view.title);
+    if (finding.nodes.empty() && view.nodes.size() == 1) story(finding, view.nodes.front().name);
     for (const std::string& node : finding.nodes) story(finding, node);
   }
   const std::size_t shown = std::min(recent.size(), kLiveEvents);
