@@ -11,6 +11,7 @@
 #include "campaign/job_handlers.h"
 #include "campaign/plan_nodes.h"
 #include "campaign/reboot_nodes.h"
+#include "facts/counts_answer.h"
 #include "facts/facts.h"
 #include "facts/file_state.h"
 #include "fleet/fleet.h"
@@ -35,6 +36,13 @@ Result<std::string> facts(std::string_view payload, std::stop_token) {
   if (!options) return fail(options.error(), "facts");
   const auto machine = open_this_machine();
   return facts_to_json(collect_facts(*machine, *options));
+}
+
+// No program is started for it, but a child for each GPU that is asked about.
+Result<std::string> counts(std::string_view payload, std::stop_token) {
+  const auto request = json::read<CountsRequest>(payload);
+  if (!request) return fail(request.error(), "counts");
+  return json::dump(json::encode(answer_counts(*open_this_machine(), *request)));
 }
 
 Result<std::string> files(std::string_view payload, std::stop_token) {
@@ -62,6 +70,7 @@ Handlers agent_handlers() {
   Handlers handlers = bench_handlers(open_this_machine(), own_agent);
   handlers["hello"] = hello;
   handlers["facts"] = facts;
+  handlers["counts"] = counts;
   handlers["files"] = files;
   handlers["clock"] = clock_now;
   handlers.merge(apply_handlers());

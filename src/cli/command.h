@@ -45,6 +45,7 @@ Action declare_identify(CLI::App& app);
 Action declare_init(CLI::App& app);
 Action declare_launch(CLI::App& app);
 Action declare_monitor(CLI::App& app);
+Action declare_watch(CLI::App& app);
 Action declare_nccl(CLI::App& app);
 Action declare_plan(CLI::App& app);
 Action declare_power(CLI::App& app);

@@ -1,20 +1,24 @@
 // railbed monitor: this machine, watched: what Prometheus scrapes, and events of what comes and goes. Its
 // subcommand `files` writes Prometheus' and Grafana's own files (monitor_files.cc).
 #include <fmt/format.h>
-#include <malloc.h>
-#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <memory>
 
+#include "base/moment.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/health.h"
 #include "cli/monitor_files.h"
 #include "cli/terminal.h"
+#include "cli/web_service.h"
 #include "monitor/event_desk.h"
+#include "monitor/live_feed.h"
+#include "monitor/live_meter.h"
 #include "monitor/node_watch.h"
-#include "monitor/web_server.h"
 #include "store/store.h"
 
 namespace railbed {
@@ -22,35 +26,18 @@ namespace {
 
 // A scrape of Prometheus is given up after ten seconds unless its configuration says otherwise.
 constexpr std::chrono::seconds kScrape{8};
-constexpr std::string_view kDefaultListen = "127.0.0.1:9885";
+constexpr std::chrono::seconds kLiveEvery{1};
+constexpr std::chrono::seconds kLivePatience{3};
+constexpr const char* kDefaultListen = "127.0.0.1:9885";
 
 struct MonitorCommand {
   WatchOptions watch;
-  std::string listen = std::string(kDefaultListen);
-  std::string web_config;
-  bool plain = false;
+  WebServiceOptions web{.listen = kDefaultListen};
   std::string state;
   WebhookOptions webhook;
   int every = 60;
   bool once = false;
 };
-
-// A process that lives for months and does little at a time: what it frees goes back to the system.
-void keep_memory_small() {
-  mallopt(M_ARENA_MAX, 2);
-  mallopt(M_TRIM_THRESHOLD, 256 << 10);
-  mallopt(M_MMAP_THRESHOLD, 256 << 10);
-}
-
-// Counters stay open between scrapes, and so do readers' connections.
-void allow_many_files() {
-  rlimit limit = {};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 16384);
-  (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-void say(std::string_view line) { fmt::print(stderr, "railbed: {}\n", printable(line)); }
 
 std::string metrics_of(NodeWatch& watch, const EventDesk& desk) {
   NodeState state = watch.state(kScrape);
@@ -61,46 +48,56 @@ std::string metrics_of(NodeWatch& watch, const EventDesk& desk) {
   return node_metrics(state);
 }
 
-WebAnswer answer(NodeWatch& watch, const EventDesk& desk, const WebRequest& request) {
+// What the live page shows; the feed asks for it, one at a time.
+class LiveNodeView {
+ public:
+  LiveNodeView(NodeWatch& watch, const EventDesk& desk) : watch_(watch), desk_(desk) {}
+
+  LiveShown operator()() {
+    const NodeState state = watch_.state(kLivePatience);
+    const auto now = std::chrono::steady_clock::now();
+    if (state.counts != count_.counts) count_.at = now;
+    count_.counts = state.counts;
+    count_.gpus = state.gpus;
+    LiveShown shown;
+    if (state.look) shown = {state.look->live, state.look->picture};
+    shown.view.made_at = now_unix();
+    if (!state.look) shown.view.sentence = "Nothing was looked at yet";
+    for (LiveNode& node : shown.view.nodes) {
+      node.look_age = std::max(0.0, std::round(shown.view.made_at - state.look->when));
+      if (count_.counts) node.count_age = std::chrono::floor<std::chrono::seconds>(now - count_.at).count();
+      meter_.measure(shown.view, node.name, count_);
+    }
+    meter_.forget_unused();
+    add_story(shown.view, desk_.present(), desk_.recent(kLiveEvents));
+    return shown;
+  }
+
+ private:
+  NodeWatch& watch_;
+  const EventDesk& desk_;
+  LiveMeter meter_;
+  LiveCount count_;
+};
+
+WebAnswer answer(NodeWatch& watch, const EventDesk& desk, LiveFeed& live, const WebRequest& request) {
   if (request.path == "/metrics")
     return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics_of(watch, desk)};
   if (request.path == "/-/healthy") return {.body = "ok\n"};
-  if (request.path == "/")
-    return {.type = "text/html; charset=utf-8",
-            .body =
-                "<!doctype html><html lang=\"en\"><title>railbed monitor</title><h1>railbed monitor</h1>"
-                "<p><a href=\"/metrics\">metrics</a></p></html>\n"};
-  return {.status = 404, .body = "there is /metrics\n"};
-}
-
-Result<WebOptions> web_options(const MonitorCommand& command) {
-  WebOptions options{.listen = command.listen};
-  options.note = say;
-  if (!command.web_config.empty()) {
-    auto config = read_web_config(command.web_config);
-    if (!config) return fail(config.error());
-    options.config = std::move(*config);
-  } else if (!is_loopback(command.listen) && !command.plain) {
-    return fail(
-        ErrorKind::kBadInput,
-        fmt::format(
-            "{} can be reached from other machines: --web-config FILE names a certificate and who may "
-            "read, --plain-http serves everybody without either",
-            command.listen));
-  }
-  return options;
+  if (auto page = live.answer(request)) return std::move(*page);
+  return {.status = 404, .body = "there is / and /metrics\n"};
 }
 
 Result<std::unique_ptr<EventDesk>> open_desk(const MonitorCommand& command) {
   EventDeskOptions options{.node = command.watch.node};
   if (!command.state.empty()) options.folder = command.state;
   if (!command.webhook.url.empty()) options.webhook = command.webhook;
-  options.note = [](const std::string& line) { say(line); };
+  options.note = [](const std::string& line) { say_to_person(line); };
   return EventDesk::open(std::move(options));
 }
 
 int print_once(const MonitorCommand& command) {
-  auto watch = NodeWatch::open(command.watch, {}, say);
+  auto watch = NodeWatch::open(command.watch, {}, say_to_person);
   if (!watch) return report(watch.error());
   const NodeState state = (*watch)->state(std::chrono::minutes(1));
   fmt::print("{}", node_metrics(state));
@@ -115,7 +112,7 @@ int run_monitor(MonitorCommand command) {
   if (command.watch.history.empty()) command.watch.history = default_store_path();
   if (command.once) return print_once(command);
 
-  auto options = web_options(command);
+  auto options = web_options(command.web);
   if (!options) return report(options.error());
   auto opened = open_desk(command);
   if (!opened) return report(opened.error());
@@ -123,16 +120,18 @@ int run_monitor(MonitorCommand command) {
   NodeWatch::Listener listener;
   listener.seen = [desk](const NodeLook& look) { desk->look({look.findings}, look.facts, look.when); };
   listener.missed = [desk](const std::string& why, double now) {
-    say("the look at this machine gave nothing: " + why);
+    say_to_person("the look at this machine gave nothing: " + why);
     desk->failed_look(why, now);
   };
-  auto watch = NodeWatch::open(command.watch, std::move(listener), say);
+  auto watch = NodeWatch::open(command.watch, std::move(listener), say_to_person);
   if (!watch) return report(watch.error());
-  auto server = WebServer::open(std::move(*options),
-                                [&](const WebRequest& request) { return answer(**watch, *desk, request); });
+  const auto view = std::make_shared<LiveNodeView>(**watch, *desk);
+  LiveFeed live(kLiveEvery, [view] { return (*view)(); });
+  auto server = WebServer::open(
+      std::move(*options), [&](const WebRequest& request) { return answer(**watch, *desk, live, request); });
   if (!server) return report(server.error());
-  say((*server)->address() + "/metrics");
-  (*server)->run(interrupted());
+  say_to_person((*server)->address() + "/metrics");
+  run_with_feed(**server, live);
   return kExitClean;
 }
 
@@ -140,14 +139,7 @@ void add_monitor_options(CLI::App& app, MonitorCommand& command) {
   app.add_option("cluster.yaml", command.watch.cluster,
                  "what this machine should be; without it, nothing is expected");
   app.add_option("--node", command.watch.node, "its name there (default: its host name)");
-  app.add_option("--listen", command.listen, "where to answer; beyond loopback it wants --web-config")
-      ->type_name("ADDRESS:PORT")
-      ->capture_default_str();
-  auto* config = app.add_option("--web-config", command.web_config,
-                                "TLS and passwords: the web configuration file of Prometheus' exporters")
-                     ->type_name("FILE");
-  app.add_flag("--plain-http", command.plain, "serve other machines without TLS, and everybody who asks")
-      ->excludes(config);
+  add_web_options(app, command.web);
   app.add_option("--every", command.every, "seconds between looks at the whole machine")
       ->check(CLI::Range(5, 86400))
       ->capture_default_str();

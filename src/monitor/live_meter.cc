@@ -85,7 +85,16 @@ Counters counters_of(const InterfaceCounts* interface, const RdmaPort* port) {
   return all;
 }
 
+// A sparkline shows no more than three digits, and a fleet sends hundreds of thousands of them.
+double three_digits(double value) {
+  if (value <= 0) return 0;
+  const double after_point = 2 - std::floor(std::log10(value));
+  const double factor = std::pow(10, std::abs(after_point));
+  return after_point > 0 ? std::round(value * factor) / factor : std::round(value / factor) * factor;
+}
+
 void keep(LiveSamples& samples, std::optional<double> value) {
+  if (value) value = three_digits(*value);
   samples.push_back(value);
   if (samples.size() > kLiveSamples) samples.erase(samples.begin());
 }
@@ -139,6 +148,15 @@ std::optional<double> number_in(const Reading<T>& reading) {
 }
 
 }  // namespace
+
+std::vector<std::string> metered_driver_counters() {
+  std::vector<std::string> names(kDriverErrors.begin(), kDriverErrors.end());
+  for (const auto& [received, sent] : kPortBytes) {
+    names.emplace_back(received);
+    names.emplace_back(sent);
+  }
+  return names;
+}
 
 void LiveMeter::measure(LiveView& view, const std::string& node, const LiveCount& count) {
   if (count.counts)

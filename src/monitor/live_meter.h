@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "facts/counts.h"
 #include "monitor/live_view.h"
@@ -28,6 +29,9 @@ struct LiveCount {
   std::shared_ptr<const GpuReadings> gpus = {};
   std::chrono::steady_clock::time_point at = {};  // of the counts
 };
+
+// Of the counters of drivers those that a meter looks at.
+std::vector<std::string> metered_driver_counters();
 
 class LiveMeter {
  public:

@@ -37,17 +37,6 @@ constexpr std::chrono::seconds kPastFresh{60};
 constexpr std::chrono::minutes kOpticsFresh{5};
 constexpr std::chrono::seconds kBetweenLooks{5};  // at least, whatever flaps
 
-// What a link's or a device's coming and going changes.
-std::string signature_of(const Counts& counts) {
-  std::string text;
-  for (const PortCounts& one : counts.ports)
-    text += one.device + one.port.state.value_or("?") + one.port.rate_text.value_or("?") + ";";
-  for (const InterfaceCounts& one : counts.interfaces)
-    text += one.link.name + (one.link.carrier.value_or(false) ? "+" : "-") +
-            std::to_string(one.link.mtu.value_or(0)) + ";";
-  return text;
-}
-
 std::set<std::string> names_of(const Rdma& rdma) {
   std::set<std::string> names;
   for (const RdmaDevice& one : items(rdma.devices)) names.insert(one.name);
@@ -88,6 +77,16 @@ std::vector<PastMeasurement> past_of(Store& store, const std::string& node) {
 }
 
 }  // namespace
+
+std::string signature_of(const Counts& counts) {
+  std::string text;
+  for (const PortCounts& one : counts.ports)
+    text += one.device + one.port.state.value_or("?") + one.port.rate_text.value_or("?") + ";";
+  for (const InterfaceCounts& one : counts.interfaces)
+    text += one.link.name + (one.link.carrier.value_or(false) ? "+" : "-") +
+            std::to_string(one.link.mtu.value_or(0)) + ";";
+  return text;
+}
 
 // What the collectors share; it lives as long as any of them works.
 struct WatchedNode {

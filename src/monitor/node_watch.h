@@ -14,6 +14,9 @@
 
 namespace railbed {
 
+// What the coming and going of a link or a device changes: where it differs, a look is due.
+std::string signature_of(const Counts& counts);
+
 struct WatchOptions {
   std::string cluster;                  // its file; empty: nothing is expected
   std::string node;                     // this machine's name there

@@ -1,0 +1,67 @@
+#include "cli/web_service.h"
+
+#include <fmt/format.h>
+#include <malloc.h>
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <thread>
+
+#include "base/text.h"
+#include "cli/terminal.h"
+
+namespace railbed {
+
+void add_web_options(CLI::App& app, WebServiceOptions& options) {
+  app.add_option("--listen", options.listen, "where to answer; beyond loopback it wants --web-config")
+      ->type_name("ADDRESS:PORT")
+      ->capture_default_str();
+  auto* config = app.add_option("--web-config", options.web_config,
+                                "TLS and passwords: the web configuration file of Prometheus' exporters")
+                     ->type_name("FILE");
+  app.add_flag("--plain-http", options.plain, "serve other machines without TLS, and everybody who asks")
+      ->excludes(config);
+}
+
+Result<WebOptions> web_options(const WebServiceOptions& given) {
+  WebOptions options{.listen = given.listen};
+  options.note = say_to_person;
+  if (!given.web_config.empty()) {
+    auto config = read_web_config(given.web_config);
+    if (!config) return fail(config.error());
+    options.config = std::move(*config);
+  } else if (!is_loopback(given.listen) && !given.plain) {
+    return fail(
+        ErrorKind::kBadInput,
+        fmt::format(
+            "{} can be reached from other machines: --web-config FILE names a certificate and who may "
+            "read, --plain-http serves everybody without either",
+            given.listen));
+  }
+  return options;
+}
+
+// A process that lives for months and does little at a time: what it frees goes back to the system.
+void keep_memory_small() {
+  mallopt(M_ARENA_MAX, 2);
+  mallopt(M_TRIM_THRESHOLD, 256 << 10);
+  mallopt(M_MMAP_THRESHOLD, 256 << 10);
+}
+
+// Counters stay open between scrapes, and so do readers' connections.
+void allow_many_files() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 16384);
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void say_to_person(std::string_view line) { fmt::print(stderr, "railbed: {}\n", printable(line)); }
+
+void run_with_feed(WebServer& server, LiveFeed& feed) {
+  const std::jthread feeder([&](std::stop_token stop) { feed.run(server, stop); });
+  server.run(interrupted());
+}
+
+}  // namespace railbed

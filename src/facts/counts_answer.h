@@ -1,0 +1,92 @@
+// A node's counts as its agent answers them: what a fleet's live page needs, and no more, for it is asked
+// every few seconds.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "facts/counts.h"
+#include "facts/gpu.h"
+
+namespace railbed {
+
+struct CountedPort {
+  std::string device;
+  int number = 1;
+  std::string state;
+  std::string link_layer;
+  std::string rate_text;
+  std::optional<BitRate> rate;
+  std::map<std::string, std::uint64_t> counters;  // of counters/ and hw_counters/
+  static void fields(auto&& field) {
+    field("device", &CountedPort::device);
+    field("number", &CountedPort::number);
+    field("state", &CountedPort::state);
+    field("link_layer", &CountedPort::link_layer);
+    field("rate_text", &CountedPort::rate_text);
+    field("rate", &CountedPort::rate);
+    field("counters", &CountedPort::counters);
+  }
+};
+
+struct CountedInterface {
+  std::string name;
+  std::string state;
+  std::optional<bool> carrier;
+  std::optional<int> mtu;
+  std::optional<int> speed_mbps;
+  std::map<std::string, std::uint64_t> statistics;
+  std::map<std::string, std::uint64_t> driver;  // of those that were asked for
+  static void fields(auto&& field) {
+    field("name", &CountedInterface::name);
+    field("state", &CountedInterface::state);
+    field("carrier", &CountedInterface::carrier);
+    field("mtu", &CountedInterface::mtu);
+    field("speed_mbps", &CountedInterface::speed_mbps);
+    field("statistics", &CountedInterface::statistics);
+    field("driver", &CountedInterface::driver);
+  }
+};
+
+struct KnownPort {
+  std::string device;
+  int number = 1;
+  bool management = false;  // of NVSwitches: its counters are not read
+  static void fields(auto&& field) {
+    field("device", &KnownPort::device);
+    field("number", &KnownPort::number);
+    field("management", &KnownPort::management);
+  }
+};
+
+struct CountsRequest {
+  std::vector<KnownPort> ports;     // as the node's facts know them
+  std::vector<std::string> driver;  // names of the drivers' counters that are wanted
+  std::vector<std::string> gpus;    // PCI addresses of those that NVML is asked about
+  static void fields(auto&& field) {
+    field("ports", &CountsRequest::ports);
+    field("driver", &CountsRequest::driver);
+    field("gpus", &CountsRequest::gpus);
+  }
+};
+
+struct CountsAnswer {
+  std::vector<std::string> devices;
+  std::vector<CountedPort> ports;
+  std::vector<CountedInterface> interfaces;
+  std::map<std::string, Reading<NvmlGpu>> gpus;
+  static void fields(auto&& field) {
+    field("devices", &CountsAnswer::devices);
+    field("ports", &CountsAnswer::ports);
+    field("interfaces", &CountsAnswer::interfaces);
+    field("gpus", &CountsAnswer::gpus);
+  }
+};
+
+CountsRequest counts_request(const Rdma& known, std::vector<std::string> driver);
+CountsAnswer answer_counts(Host& host, const CountsRequest& request);
+Counts counts_of(const CountsAnswer& answer);
+
+}  // namespace railbed

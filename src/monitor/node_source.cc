@@ -1,0 +1,135 @@
+#include "monitor/node_source.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <mutex>
+
+#include "base/json.h"
+#include "campaign/evidence.h"
+#include "campaign/survey.h"
+#include "facts/counts_answer.h"
+#include "host/host.h"
+#include "host/open.h"
+#include "inventory/cluster.h"
+#include "monitor/live_meter.h"
+
+namespace railbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds kFactsDeadline{60};  // a GPU that hangs takes its whole deadline
+constexpr std::chrono::seconds kCountsDeadline{10};
+constexpr std::chrono::seconds kFactsFresh{60};
+
+// An agent behind ssh, which stays open from one question to the next.
+class AgentSource final : public NodeSource {
+ public:
+  AgentSource(std::shared_ptr<fleet::Fleet> fleet, std::size_t index, const Node& node)
+      : fleet_(std::move(fleet)), index_(index) {
+    CollectOptions options;
+    options.paths = {};
+    if (node.expect.checkpoint_path) options.paths.push_back(*node.expect.checkpoint_path);
+    options_ = json::dump(json::encode(options));
+  }
+
+  Result<Facts> facts(std::stop_token stop) override {
+    const auto text = fleet_->peer(index_).call("facts", options_, kFactsDeadline, stop);
+    if (!text) return fail(text.error());
+    auto facts = facts_from_json(*text);
+    if (!facts) return fail(facts.error(), "its facts make no sense");
+    return facts;
+  }
+
+  Result<NodeCounts> counts(const Facts& known, bool with_gpus, std::stop_token stop) override {
+    CountsRequest request = counts_request(known.rdma, metered_driver_counters());
+    if (with_gpus && known.gpus.driver_version.ok())
+      for (const Gpu& gpu : items(known.gpus.devices)) request.gpus.push_back(gpu.pci_address);
+    const auto text =
+        fleet_->peer(index_).call("counts", json::dump(json::encode(request)), kCountsDeadline, stop);
+    if (!text) return fail(text.error());
+    auto answer = json::read<CountsAnswer>(*text);
+    if (!answer) return fail(answer.error(), "its counts make no sense");
+    NodeCounts found{counts_of(*answer)};
+    if (with_gpus) found.gpus = std::move(answer->gpus);
+    return found;
+  }
+
+  bool is_due(std::chrono::seconds age) override { return age >= kFactsFresh; }
+  void renew() override { fleet_->renew(index_); }
+
+ private:
+  std::shared_ptr<fleet::Fleet> fleet_;
+  std::size_t index_;
+  std::string options_;
+};
+
+// A captured machine. It is read again when its file was written.
+class TreeSource final : public NodeSource {
+ public:
+  explicit TreeSource(fs::path path, std::vector<std::string> paths) : path_(std::move(path)) {
+    options_.paths = std::move(paths);
+  }
+
+  Result<Facts> facts(std::stop_token) override {
+    if (const auto opened = open(); !opened) return fail(opened.error());
+    return collect_facts(*host_, options_);
+  }
+
+  Result<NodeCounts> counts(const Facts& known, bool with_gpus, std::stop_token) override {
+    if (const auto opened = open(); !opened) return fail(opened.error());
+    NodeCounts found{collect_counts(*host_, known.rdma)};
+    if (with_gpus && known.gpus.driver_version.ok())
+      for (const Gpu& gpu : items(known.gpus.devices))
+        found.gpus.emplace().emplace(gpu.pci_address, read_nvml(*host_, gpu.pci_address));
+    return found;
+  }
+
+  bool is_due(std::chrono::seconds) override { return written() != read_; }
+  void renew() override { host_.reset(); }
+
+ private:
+  fs::file_time_type written() const {
+    std::error_code ignored;
+    return fs::last_write_time(path_, ignored);
+  }
+
+  Result<void> open() {
+    const auto written_at = written();
+    if (host_ && written_at == read_) return {};
+    auto host = open_root(path_.string());
+    if (!host) return fail(host.error());
+    host_ = std::move(*host);
+    read_ = written_at;
+    return {};
+  }
+
+  fs::path path_;
+  CollectOptions options_;
+  std::unique_ptr<Host> host_;
+  fs::file_time_type read_ = {};
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<NodeSource>> open_sources(const Cluster& cluster, const std::string& root,
+                                                      ReachOptions reach) {
+  std::vector<std::unique_ptr<NodeSource>> sources;
+  if (!root.empty()) {
+    for (const Node& node : cluster.nodes) {
+      fs::path path = fs::path(root) / (node.name + ".tree");
+      std::error_code ignored;
+      if (!fs::exists(path, ignored) && fs::is_directory(fs::path(root) / node.name, ignored))
+        path = fs::path(root) / node.name;
+      sources.push_back(std::make_unique<TreeSource>(std::move(path), asked_paths(cluster)));
+    }
+    return sources;
+  }
+  const auto fleet = std::make_shared<fleet::Fleet>(open_fleet(cluster, std::move(reach)));
+  for (std::size_t i = 0; i < cluster.nodes.size(); ++i)
+    sources.push_back(std::make_unique<AgentSource>(fleet, i, cluster.nodes[i]));
+  return sources;
+}
+
+}  // namespace railbed
