@@ -46,6 +46,7 @@ Action declare_init(CLI::App& app);
 Action declare_launch(CLI::App& app);
 Action declare_monitor(CLI::App& app);
 Action declare_watch(CLI::App& app);
+Action declare_top(CLI::App& app);
 Action declare_nccl(CLI::App& app);
 Action declare_plan(CLI::App& app);
 Action declare_power(CLI::App& app);

@@ -35,6 +35,7 @@ constexpr Command kCommands[] = {
     {"autoinstall", "what the installer of a bare machine reads", declare_autoinstall},
     {"facts", "what this machine is: everything the rules know, as text or JSON", declare_facts},
     {"watch", "a fleet on one live page: rails, GPUs, what is wrong and since when", declare_watch},
+    {"top", "what is watched, in a terminal: faults, rails, GPUs, what happened", declare_top},
     {"events", "what a monitor saw come and go on this machine, and what had changed before", declare_events},
     {"fabric", "an InfiniBand subnet: its cables against a plan, its errors, its manager", declare_fabric},
     {"capture", "pack what railbed reads of this machine into one file", declare_capture},

@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <memory>
 
-#include "base/moment.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/health.h"
@@ -18,7 +15,7 @@
 #include "cli/web_service.h"
 #include "monitor/event_desk.h"
 #include "monitor/live_feed.h"
-#include "monitor/live_meter.h"
+#include "monitor/live_node_view.h"
 #include "monitor/node_watch.h"
 #include "store/store.h"
 
@@ -28,7 +25,6 @@ namespace {
 // A scrape of Prometheus is given up after ten seconds unless its configuration says otherwise.
 constexpr std::chrono::seconds kScrape{8};
 constexpr std::chrono::seconds kLiveEvery{1};
-constexpr std::chrono::seconds kLivePatience{3};
 constexpr const char* kDefaultListen = "127.0.0.1:9885";
 
 struct MonitorCommand {
@@ -50,38 +46,6 @@ std::string metrics_of(NodeWatch& watch, const EventDesk& desk, const ProbeWatch
     state.since.emplace(std::pair(key.rule, printable(key.subject)), since);
   return node_metrics(state);
 }
-
-// What the live page shows; the feed asks for it, one at a time.
-class LiveNodeView {
- public:
-  LiveNodeView(NodeWatch& watch, const EventDesk& desk) : watch_(watch), desk_(desk) {}
-
-  LiveShown operator()() {
-    const NodeState state = watch_.state(kLivePatience);
-    const auto now = std::chrono::steady_clock::now();
-    if (state.counts != count_.counts) count_.at = now;
-    count_.counts = state.counts;
-    count_.gpus = state.gpus;
-    LiveShown shown;
-    if (state.look) shown = {state.look->live, state.look->picture};
-    shown.view.made_at = now_unix();
-    if (!state.look) shown.view.sentence = "Nothing was looked at yet";
-    for (LiveNode& node : shown.view.nodes) {
-      node.look_age = std::max(0.0, std::round(shown.view.made_at - state.look->when));
-      if (count_.counts) node.count_age = std::chrono::floor<std::chrono::seconds>(now - count_.at).count();
-      meter_.measure(shown.view, node.name, count_);
-    }
-    meter_.forget_unused();
-    add_story(shown.view, desk_.present(), desk_.recent(kLiveEvents));
-    return shown;
-  }
-
- private:
-  NodeWatch& watch_;
-  const EventDesk& desk_;
-  LiveMeter meter_;
-  LiveCount count_;
-};
 
 WebAnswer answer(NodeWatch& watch, const EventDesk& desk, const ProbeWatch* probes, LiveFeed& live,
                  const WebRequest& request) {
