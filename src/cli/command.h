@@ -48,6 +48,7 @@ Action declare_monitor(CLI::App& app);
 Action declare_nccl(CLI::App& app);
 Action declare_plan(CLI::App& app);
 Action declare_power(CLI::App& app);
+Action declare_predict(CLI::App& app);
 Action declare_prove(CLI::App& app);
 Action declare_render(CLI::App& app);
 Action declare_report(CLI::App& app);

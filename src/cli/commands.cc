@@ -28,6 +28,7 @@ constexpr Command kCommands[] = {
     {"init", "look at live hosts and write a first cluster.yaml", declare_init},
     {"hostkeys", "the nodes' ssh host keys, for comparing, and into known_hosts", declare_hostkeys},
     {"check", "validate a cluster.yaml and say what it describes", declare_check},
+    {"predict", "what a cluster's collectives should give, beside what they do", declare_predict},
     {"advise", "which of NVIDIA's technologies work on these nodes, with reasons and sources",
      declare_advise},
     {"autoinstall", "what the installer of a bare machine reads", declare_autoinstall},
