@@ -18,6 +18,8 @@
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
 #include "cli/terminal.h"
+#include "inventory/cluster.h"
+#include "predict/against.h"
 #include "report/collective_table.h"
 #include "report/familiar.h"
 
@@ -90,8 +92,9 @@ void print(const BenchCollectivesOptions& options, const RanCollectives& ran) {
     return fmt::print(
         "{}", json::dump_pretty(json::encode(BenchCollectivesOutput{.runs = reports, .nccl = ran.nccl})));
   for (const CollectiveReport& report : reports)
-    fmt::print("{}",
-               options.format == "nccl-tests" ? nccl_tests_text(report) : collective_table(report, ran.nccl));
+    fmt::print("{}", options.format == "nccl-tests"
+                         ? nccl_tests_text(report)
+                         : collective_table(report, ran.nccl, forecasts_of(report, Cluster{}, {})));
   if (!options.format.empty() && !reports.empty() && reports.back().failure)
     fmt::print(stderr, "railbed: {}\n", reports.back().failure->cause);
 }

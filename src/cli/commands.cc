@@ -31,7 +31,7 @@ constexpr Command kCommands[] = {
     {"check", "validate a cluster.yaml and say what it describes", declare_check},
     {"advise", "what to buy and how to wire it: rails, switches, NVIDIA's technologies, with reasons",
      declare_advise},
-    {"predict", "what a cluster would give, by arithmetic: latency, contention, training", declare_predict},
+    {"predict", "what a cluster should give, by arithmetic: collectives, latency, contention, training", declare_predict},
     {"autoinstall", "what the installer of a bare machine reads", declare_autoinstall},
     {"facts", "what this machine is: everything the rules know, as text or JSON", declare_facts},
     {"watch", "a fleet on one live page: rails, GPUs, what is wrong and since when", declare_watch},

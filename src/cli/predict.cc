@@ -1,24 +1,187 @@
-// railbed predict: what a cluster would give, by arithmetic alone.
+// railbed predict: what a cluster's collectives should give, and whether they do.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
-#include "cli/planning_commands.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "campaign/gather.h"
+#include "campaign/predicted.h"
+#include "cli/command.h"
+#include "cli/predict_options.h"
+#include "cli/terminal.h"
+#include "predict/shape_from_nodes.h"
+#include "report/forecast_table.h"
 
 namespace railbed {
+namespace {
+
+struct PredictOutput {
+  int version = 1;
+  std::map<std::string, std::string> units = {
+      {"times", "ns"}, {"algbw, busbw, rate", "bit/s"}, {"bytes", "B"}};
+  ClusterShape shape;
+  Collective operation = Collective::kAllReduce;
+  std::vector<Forecast> forecasts;
+  static void fields(auto&& field) {
+    using P = PredictOutput;
+    field("version", &P::version);
+    field("units", &P::units);
+    field("shape", &P::shape);
+    field("operation", &P::operation);
+    field("forecasts", &P::forecasts);
+  }
+};
+
+struct CheckOutput {
+  int version = 1;
+  ClusterShape shape;
+  ForecastFit verdict = ForecastFit::kFits;
+  std::vector<ForecastCheck> checks;
+  std::vector<Finding> explaining;
+  static void fields(auto&& field) {
+    using C = CheckOutput;
+    field("version", &C::version);
+    field("shape", &C::shape);
+    field("verdict", &C::verdict);
+    field("checks", &C::checks);
+    field("explaining", &C::explaining);
+  }
+};
+
+struct Subject {
+  ClusterShape shape;
+  Evidence evidence;
+};
+
+Result<Subject> find_subject(const PredictOptions& options) {
+  Subject subject;
+  const bool named = !options.words.gpu.empty();
+  const bool somewhere = !options.sources.cluster.empty() || !options.sources.live();
+  if (somewhere || named) {
+    auto evidence = read_sources(options.sources);
+    if (!evidence) return fail(evidence.error());
+    subject.evidence = std::move(*evidence);
+  } else {
+    auto evidence = gather_evidence(options.sources, {}, terminal_caller());
+    if (!evidence) return fail(evidence.error());
+    subject.evidence = std::move(*evidence);
+    clear_progress();
+  }
+  auto shape = somewhere || !named
+                   ? shape_from_nodes(subject.evidence.cluster, subject.evidence.nodes, options.words)
+                   : shape_from_words(options.words);
+  if (!shape) return fail(shape.error());
+  subject.shape = std::move(*shape);
+  return subject;
+}
+
+int exit_of(ForecastFit fit) {
+  return fit == ForecastFit::kFits       ? kExitClean
+         : fit == ForecastFit::kDoubtful ? kExitWarnings
+                                         : kExitFailures;
+}
+
+int run_against(const PredictOptions& options, const Subject& subject, const Calibration& calibration) {
+  const auto run = find_run_to_check(options.store, options.against);
+  if (!run) return report(run.error());
+  CheckOutput made{.shape = subject.shape, .checks = check_run(*run, subject.shape, calibration)};
+  if (made.checks.empty())
+    return report(
+        Error{ErrorKind::kBadInput, fmt::format("{}: it holds no collective and no RDMA bandwidth with a "
+                                                "ceiling, so nothing can be held against a forecast",
+                                                options.against)});
+  made.verdict = worst_of(made.checks);
+  const bool network = std::ranges::any_of(
+      made.checks, [](const ForecastCheck& one) { return one.fit != ForecastFit::kFits && one.network; });
+  if (made.verdict != ForecastFit::kFits && !subject.evidence.nodes.empty())
+    made.explaining = explaining(verify(subject.evidence).findings, network);
+  if (options.json)
+    fmt::print("{}", json::dump_pretty(json::encode(made)));
+  else
+    fmt::print("{}", check_table(made.checks, made.explaining));
+  return exit_of(made.verdict);
+}
+
+int run_calibrate(const PredictOptions& options, const Subject& subject) {
+  std::vector<BenchRun> runs;
+  for (const std::string& word : options.calibrate) {
+    auto run = find_run_to_check(options.store, word);
+    if (!run) return report(run.error());
+    runs.push_back(std::move(*run));
+  }
+  const auto times = times_to_fit(runs, subject.shape);
+  if (times.empty())
+    return report(Error{ErrorKind::kBadInput,
+                        "these runs hold no collective over two GPUs or more: railbed bench collectives"});
+  const Calibration fitted = fit_calibration(
+      times, shipped_calibration(), fmt::format("measured here: {}", fmt::join(options.calibrate, ", ")));
+  const std::string document = json::dump_pretty(json::encode(fitted));
+  if (!options.output.empty())
+    if (const auto written = write_file(options.output, document); !written) return report(written.error());
+  fmt::print("{}", options.json ? document : calibration_table(fitted, times));
+  if (!options.json && options.output.empty()) fmt::print("-o FILE keeps them for --calibration FILE\n");
+  return kExitClean;
+}
+
+int print_forecasts(const PredictOptions& options, const Subject& subject, const Calibration& calibration) {
+  const auto operation = predicted_operation(options);
+  if (!operation) return report(operation.error());
+  const auto sizes = predicted_sizes(options);
+  if (!sizes) return report(sizes.error());
+  const auto choice = predicted_choice(options);
+  if (!choice) return report(choice.error());
+  if (subject.shape.ranks() < 2)
+    return report(Error{ErrorKind::kBadInput, "one GPU alone sends nothing: --gpus or --nodes"});
+  PredictOutput made{.shape = subject.shape, .operation = *operation};
+  for (const std::uint64_t bytes : *sizes)
+    made.forecasts.push_back(forecast_collective(subject.shape, *operation, bytes, calibration, *choice));
+  if (options.json) {
+    fmt::print("{}", json::dump_pretty(json::encode(made)));
+    return kExitClean;
+  }
+  fmt::print("{}", forecast_table(subject.shape, *operation, made.forecasts, options.said));
+  if (options.algorithms) fmt::print("{}", algorithms_table(subject.shape, *operation, *sizes, *choice));
+  return kExitClean;
+}
+
+int run_predict(PredictOptions& options) {
+  if (const auto filled = fill_slot(options); !filled) return report(filled.error());
+  const auto subject = find_subject(options);
+  if (!subject) return report(subject.error());
+  if (!options.calibrate.empty()) return run_calibrate(options, *subject);
+  Calibration calibration = shipped_calibration();
+  if (!options.calibration.empty()) {
+    auto read = read_calibration(options.calibration);
+    if (!read) return report(read.error());
+    calibration = std::move(*read);
+  }
+  if (!options.against.empty()) return run_against(options, *subject, calibration);
+  if (options.csv) {
+    fmt::print("{}", tuner_csv(subject->shape, calibration));
+    return kExitClean;
+  }
+  return print_forecasts(options, *subject, calibration);
+}
+
+}  // namespace
 
 Action declare_predict(CLI::App& app) {
-  auto chosen = std::make_shared<Action>();
-  const auto add = [&](const char* name, const char* summary, Action (*declare)(CLI::App&)) {
-    CLI::App* command = app.add_subcommand(name, summary);
-    command->callback([chosen, action = declare(*command)] { *chosen = action; });
-  };
-  add("latency", "where a message's time goes, beside what was measured", declare_predict_latency);
-  add("network", "what flows get on a topology, and what a broken part costs", declare_predict_network);
-  add("train", "a training step, the network it needs, checkpoints, how many nodes pay",
-      declare_predict_train);
-  app.require_subcommand(1);
-  app.footer("\nrailbed predict train --help shows its options.");
-  return [chosen] { return (*chosen)(); };
+  auto options = std::make_shared<PredictOptions>();
+  declare_predict_options(app, *options);
+  const auto chosen = add_predict_subcommands(app);
+  app.footer(
+      "\nWithout a subcommand: collectives. Examples:\n"
+      "  railbed predict --gpu H100 --nodes 16 --nic 8x400ib\n"
+      "  railbed predict --gpu A100 --nodes 2 --nic 4x200roce --op all_gather --sizes 1M:1G\n"
+      "  railbed predict cluster.yaml --algorithms\n"
+      "  railbed predict cluster.yaml --facts gpu01.json --against last\n"
+      "  railbed predict --gpu H200 --calibrate last -o here.json\n\n"
+      "Without a cluster: this machine. Exit codes with --against: 0 fits, 1 doubtful, 2 falls short.\n"
+      "How far forecasts are off: docs/reference/predict-accuracy.md");
+  return [options, chosen] { return *chosen ? (*chosen)() : run_predict(*options); };
 }
 
 }  // namespace railbed

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "facts/facts.h"
+#include "inventory/cluster.h"
 #include "predict/shape_from_nodes.h"
 
 namespace railbed {
@@ -59,6 +62,23 @@ std::vector<Forecast> forecasts_of(const CollectiveReport& report, ClusterShape 
   for (const CollectiveRow& row : report.rows)
     forecasts.push_back(forecast_collective(shape, report.operation, row.bytes, calibration, choice));
   return forecasts;
+}
+
+std::vector<Forecast> forecasts_of(const CollectiveReport& report, const Cluster& cluster,
+                                   const std::map<std::string, Facts>& facts) {
+  if (report.ranks.size() < 2) return {};
+  std::map<std::string, Facts> seen;
+  std::set<std::string> nodes;
+  for (const CollectiveRank& rank : report.ranks) {
+    if (!nodes.insert(rank.node).second) continue;
+    if (const auto known = facts.find(rank.node); known != facts.end()) seen.insert(*known);
+  }
+  ShapeWords words;
+  words.gpu = report.ranks.front().gpu.name;
+  words.nodes = static_cast<int>(nodes.size());
+  words.gpus = static_cast<int>(report.ranks.size() / nodes.size());
+  const auto shape = shape_from_nodes(cluster, seen, words);
+  return shape ? forecasts_of(report, *shape, shipped_calibration()) : std::vector<Forecast>{};
 }
 
 std::vector<ForecastCheck> check_run(const BenchRun& run, const ClusterShape& shape,

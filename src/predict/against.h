@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "results/run.h"
 
 namespace railbed {
+
+struct Cluster;
+struct Facts;
 
 // Above the band fits too: nobody complains of it.
 enum class ForecastFit { kFits, kDoubtful, kFallsShort };
@@ -47,6 +51,10 @@ ForecastFit fit_of(double measured, const Forecast& forecast);
 // Of a report as measured, on a cluster of this shape: as many GPUs as took part.
 std::vector<Forecast> forecasts_of(const CollectiveReport& report, ClusterShape shape,
                                    const Calibration& calibration);
+// The same, for a cluster that facts of its nodes or cluster.yaml describe; where neither does, GPUs of one
+// node are known by their name. Empty: nobody says enough.
+std::vector<Forecast> forecasts_of(const CollectiveReport& report, const Cluster& cluster,
+                                   const std::map<std::string, Facts>& facts);
 std::vector<ForecastCheck> check_run(const BenchRun& run, const ClusterShape& shape,
                                      const Calibration& calibration);
 ForecastFit worst_of(const std::vector<ForecastCheck>& checks);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/units.h"
+#include "predict/against.h"
 #include "report/bench_table.h"
 #include "report/escape.h"
 
@@ -100,9 +101,24 @@ void add_ceiling(std::string& text, const CollectiveReport& report) {
     text += "  above the links' rate: a switch reduces on the way (NVLS, SHARP), so that less is sent\n";
 }
 
+// The rows that do not fit, and what was said for the largest size.
+void add_forecasts(std::string& text, const CollectiveReport& report,
+                   const std::vector<Forecast>& forecasts) {
+  if (forecasts.empty() || forecasts.size() != report.rows.size()) return;
+  for (std::size_t i = 0; i < forecasts.size(); ++i) {
+    const ForecastFit fit = fit_of(report.rows[i].busbw, forecasts[i]);
+    if (fit == ForecastFit::kFits && i + 1 < forecasts.size()) continue;
+    text += fmt::format("  {}: predicted {} GB/s ({} - {}), measured {}: {}\n",
+                        to_text(ByteCount{report.rows[i].bytes}), rate_text(forecasts[i].busbw),
+                        rate_text(forecasts[i].busbw_low), rate_text(forecasts[i].busbw_high),
+                        rate_text(report.rows[i].busbw), to_text(fit));
+  }
+}
+
 }  // namespace
 
-std::string collective_table(const CollectiveReport& report, const nccl::Log& log) {
+std::string collective_table(const CollectiveReport& report, const nccl::Log& log,
+                             const std::vector<Forecast>& forecasts) {
   std::string text = fmt::format("{} {}", to_text(report.operation), to_text(report.type));
   if (!report.ranks.empty())
     text += printable(fmt::format(", {}, NCCL {}", collective_gpus_text(report), report.version));
@@ -119,6 +135,7 @@ std::string collective_table(const CollectiveReport& report, const nccl::Log& lo
   for (const CollectiveRow& row : report.rows) text += row_text(report, row);
   if (!report.cut.empty()) text += "  sizes " + printable(report.cut) + '\n';
   add_ceiling(text, report);
+  add_forecasts(text, report, forecasts);
   add_choices(text, log);
   add_problems(text, log);
   if (report.failure) {

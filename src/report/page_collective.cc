@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/units.h"
+#include "predict/against.h"
 #include "report/bars.h"
 #include "report/collective_table.h"
 #include "report/page_pictures.h"
@@ -19,6 +20,7 @@ constexpr int kLabels = 5;
 
 struct Plot {
   std::vector<const CollectiveRow*> rows;  // that can be drawn, the smallest first
+  std::vector<const Forecast*> forecasts;  // of them; empty: none was made
   double first = 0;                        // logarithm of the smallest size
   double last = 1;
   double top = 1;  // bits per second
@@ -28,18 +30,26 @@ struct Plot {
   double y(double rate) const { return percent_of(rate, top); }
 };
 
-Plot plot_of(const CollectiveReport& report) {
+Plot plot_of(const CollectiveReport& report, const std::vector<Forecast>& forecasts) {
   Plot plot;
   for (const CollectiveRow& row : report.rows)
     if (row.bytes > 0 && std::isfinite(row.busbw) && row.busbw >= 0 && plot.rows.size() < kPointsDrawn)
       plot.rows.push_back(&row);
   if (plot.rows.empty()) return plot;
   std::ranges::stable_sort(plot.rows, {}, &CollectiveRow::bytes);
+  for (const CollectiveRow* row : plot.rows) {
+    const auto said = std::ranges::find(forecasts, row->bytes, &Forecast::bytes);
+    if (said == forecasts.end() || said->busbw <= 0) break;
+    plot.forecasts.push_back(&*said);
+  }
+  if (plot.forecasts.size() != plot.rows.size()) plot.forecasts.clear();
   plot.first = std::log2(static_cast<double>(plot.rows.front()->bytes));
   plot.last = std::log2(static_cast<double>(plot.rows.back()->bytes));
   const auto best = std::ranges::max_element(plot.rows, {}, &CollectiveRow::busbw);
   const double ceiling = report.ceiling.nominal ? 0 : ceiling_rate(report.ceiling);
-  plot.top = 1.06 * std::max({(*best)->busbw, ceiling, 1.0});
+  double most = std::max({(*best)->busbw, ceiling, 1.0});
+  for (const Forecast* one : plot.forecasts) most = std::max(most, one->busbw);
+  plot.top = 1.06 * most;
   return plot;
 }
 
@@ -47,11 +57,31 @@ std::string gigabytes_text(double rate) { return fmt::format("{:.3g} GB/s", rate
 
 std::uint64_t wrong_elements(const CollectiveRow& row) { return row.wrong + row.in_place_wrong; }
 
+// The band as an area, the forecast as a line within it.
+Html forecast_area(const Plot& plot) {
+  std::string low, high, line;
+  for (std::size_t i = 0; i < plot.forecasts.size(); ++i) {
+    const Forecast& one = *plot.forecasts[i];
+    const double x = plot.x(*plot.rows[i]);
+    const auto point = [&](double rate) {
+      return fmt::format("{:.2f},{:.2f} ", x, 100 - std::min(100.0, plot.y(rate)));
+    };
+    high += point(one.busbw_high);
+    low = point(one.busbw_low) + low;
+    line += point(one.busbw);
+  }
+  if (line.empty()) return {};
+  return html(
+      R"(<polygon class="band" points="{}{}"><title>predicted: 80 % of what is measured lies within</title></polygon><polyline class="forecast" points="{}"/>)",
+      high, low, line);
+}
+
 Html plot_lines(const Plot& plot, const CollectiveReport& report) {
   std::string points;
   for (const CollectiveRow* row : plot.rows)
     points += fmt::format("{:.2f},{:.2f} ", plot.x(*row), 100 - plot.y(row->busbw));
   Html lines;
+  lines += forecast_area(plot);
   for (int i = 1; i < 4; ++i) lines += html(R"(<path class="grid" d="M0 {0}H100"/>)", 25 * i);
   if (const double ceiling = ceiling_rate(report.ceiling); ceiling > 0 && ceiling <= plot.top)
     lines += html(R"(<path class="limit" d="M0 {:.2f}H100"><title>ceiling: {}</title></path>)",
@@ -86,6 +116,10 @@ Html plot_points(const Plot& plot, const CollectiveReport& report) {
   for (const CollectiveRow* row : plot.rows) {
     std::string title = fmt::format("{}: {}", to_text(ByteCount{row->bytes}), gigabytes_text(row->busbw));
     if (ceiling > 0) title += fmt::format(", {:.0f} % of the ceiling", 100 * row->busbw / ceiling);
+    if (const auto said = std::ranges::find(plot.rows, row) - plot.rows.begin(); !plot.forecasts.empty()) {
+      const Forecast& one = *plot.forecasts[static_cast<std::size_t>(said)];
+      title += fmt::format(", predicted {}: {}", gigabytes_text(one.busbw), to_text(fit_of(row->busbw, one)));
+    }
     const std::uint64_t wrong = wrong_elements(*row);
     if (wrong > 0) title += fmt::format(", {} elements wrong", wrong);
     points += html(R"(<i class="{}" style="left:{:.2f}%;bottom:{:.2f}%" title="{}">{}</i>)",
@@ -122,6 +156,23 @@ Html size_table(const CollectiveReport& report) {
               scrolled_table("Every size", table));
 }
 
+// The size where it falls short most.
+Html forecast_meaning(const Plot& plot) {
+  std::size_t worst = 0;
+  for (std::size_t i = 1; i < plot.forecasts.size(); ++i)
+    if (plot.rows[i]->busbw * plot.forecasts[worst]->busbw_low <
+        plot.rows[worst]->busbw * plot.forecasts[i]->busbw_low)
+      worst = i;
+  if (plot.forecasts.empty()) return {};
+  const Forecast& one = *plot.forecasts[worst];
+  const CollectiveRow& row = *plot.rows[worst];
+  const ForecastFit fit = fit_of(row.busbw, one);
+  if (fit == ForecastFit::kFits) return html(R"(<li class="remark">Every size fits its forecast.</li>)");
+  return html(R"(<li class="{}">{} at {}: you should see {}, you see {}.</li>)",
+              fit == ForecastFit::kFallsShort ? "bad" : "remark", to_text(fit), to_text(ByteCount{row.bytes}),
+              gigabytes_text(one.busbw), gigabytes_text(row.busbw));
+}
+
 Html collective_meaning(const CollectiveReport& report, const Plot& plot) {
   Html lines = draw_failure(report.failure);
   if (!plot.rows.empty()) {
@@ -137,6 +188,7 @@ Html collective_meaning(const CollectiveReport& report, const Plot& plot) {
       lines += html(
           R"(<li class="remark">Above the links' rate: a switch reduces on the way, so that less is sent.</li>)");
   }
+  lines += forecast_meaning(plot);
   std::size_t bad = 0;
   for (const CollectiveRow& row : report.rows) bad += wrong_elements(row) > 0;
   if (bad > 0)
@@ -149,8 +201,8 @@ Html collective_meaning(const CollectiveReport& report, const Plot& plot) {
 
 }  // namespace
 
-Html draw_collective(const CollectiveReport& report) {
-  const Plot plot = plot_of(report);
+Html draw_collective(const CollectiveReport& report, const std::vector<Forecast>& forecasts) {
+  const Plot plot = plot_of(report, forecasts);
   Html picture;
   if (!plot.rows.empty())
     picture = html(

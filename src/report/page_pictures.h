@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "predict/collective_forecast.h"
 #include "report/html.h"
 #include "results/run.h"
 
@@ -12,7 +13,8 @@ namespace railbed {
 // A bar for each rung beside its ceiling, the one that loses marked, and the likely causes.
 Html draw_ladder(const Ladder& ladder);
 // Bus bandwidth over the size, logarithmic, under its ceiling; sizes whose data was wrong are marked.
-Html draw_collective(const CollectiveReport& report);
+// `forecasts`: one for each row, or none.
+Html draw_collective(const CollectiveReport& report, const std::vector<Forecast>& forecasts = {});
 // Copies of each GPU as bars, copies between GPUs as a matrix. Measurements of the engine `gpu`, others are
 // passed over.
 Html draw_gpu_copies(const std::vector<Measurement>& measurements);

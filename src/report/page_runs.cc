@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "predict/against.h"
 #include "report/bars.h"
 #include "report/bench_table.h"
 #include "report/page_pictures.h"
@@ -45,14 +46,15 @@ Html run_choices(const BenchRun& run) {
               run.asked.size(), choices);
 }
 
-Html run_pictures(const BenchRun& run) {
+Html run_pictures(const BenchRun& run, const Report& report) {
   Html all;
   for (const Ladder& one : run.ladders) all += draw_ladder(one);
   const auto merged = merge_repeats(run.measurements);
   all += draw_paths(merged);
   for (const RailReport& one : run.pairs) all += draw_pairs(one);
   all += draw_gpu_copies(merged);
-  for (const CollectiveReport& one : run.collectives) all += draw_collective(one);
+  for (const CollectiveReport& one : run.collectives)
+    all += draw_collective(one, forecasts_of(one, report.cluster, report.facts));
   for (const StoragePlace& one : run.storage) all += draw_storage(one);
   for (const TrainReport& one : run.trains) all += draw_train(one);
   std::vector<Measurement> others;
@@ -91,7 +93,7 @@ Html draw_runs(const Report& report) {
     const Html command = run.command.empty() ? Html{} : html("<code>railbed {}</code>", run.command);
     all += html(
         R"(<section aria-labelledby="run-{0}"><h2 id="run-{0}">{1}</h2><p class="eyebrow">{2}{3}</p>{4}{5}</section>)",
-        ++number, run_name(run), when, command, run_choices(run), run_pictures(run));
+        ++number, run_name(run), when, command, run_choices(run), run_pictures(run, report));
   }
   return all;
 }

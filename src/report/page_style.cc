@@ -140,6 +140,7 @@ dl.facts dt{font-size:.8125rem}
 .plot svg{position:absolute;inset:0;width:100%;height:100%;overflow:visible}
 .plot path,.plot polyline{fill:none;vector-effect:non-scaling-stroke;stroke-width:1;stroke:var(--rule)}
 .plot polyline{stroke:var(--rdma);stroke-width:2}.plot path.limit{stroke:var(--ink);stroke-width:2}
+.plot polygon.band{fill:var(--rdma);opacity:.16;stroke:none}.plot polyline.forecast{stroke-width:1;stroke-dasharray:4 3}
 .plot svg{border-left:1px solid var(--edge);border-bottom:1px solid var(--edge)}
 .plot i{position:absolute;font-style:normal;font-size:.75rem;line-height:1;white-space:nowrap;color:var(--quiet)}
 .plot .y{right:100%;padding-right:8px;transform:translateY(50%)}

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "inventory/cluster.h"
+#include "predict/against.h"
 #include "report/all_rails.h"
 #include "report/bench_table.h"
 #include "report/collective_table.h"
@@ -55,7 +57,8 @@ std::string run_text(const BenchRun& run) {
   for (const Ladder& one : run.ladders) text += '\n' + ladder_text(one);
   if (const std::string at_once = all_rails_text(plain, true); !at_once.empty()) text += '\n' + at_once;
   for (const RailReport& one : run.pairs) text += '\n' + pairs_text(one);
-  for (const CollectiveReport& one : run.collectives) text += '\n' + collective_table(one, {});
+  for (const CollectiveReport& one : run.collectives)
+    text += '\n' + collective_table(one, {}, forecasts_of(one, Cluster{}, {}));
   for (const StoragePlace& one : run.storage) text += '\n' + storage_table(one);
   for (const TrainReport& one : run.trains) text += '\n' + train_text(one);
   return text;

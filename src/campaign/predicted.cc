@@ -1,0 +1,107 @@
+#include "campaign/predicted.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "campaign/evidence.h"
+#include "campaign/history.h"
+#include "predict/shape_from_nodes.h"
+
+namespace railbed {
+namespace {
+
+Result<BenchRun> run_of_document(const std::string& file) {
+  const auto text = read_file(file);
+  if (!text) return fail(text.error());
+  auto document = json::parse(*text);
+  if (!document) return fail(std::move(document.error()), file);
+  if (document->is_object() && document->contains("runs")) {
+    auto reports = json::decode<std::vector<CollectiveReport>>((*document)["runs"]);
+    if (!reports) return fail(std::move(reports.error()), file);
+    BenchRun run;
+    run.collectives = std::move(*reports);
+    return run;
+  }
+  if (document->is_object() && document->contains("started_at")) return run_from_json(*text);
+  auto measurements = measurements_from_json(*text);
+  if (!measurements) return fail(std::move(measurements.error()), file);
+  BenchRun run;
+  run.measurements = std::move(*measurements);
+  return run;
+}
+
+bool is_of_the_path(std::string_view rule, bool network) {
+  const auto in = [&](std::initializer_list<std::string_view> areas) {
+    return std::ranges::any_of(areas, [&](std::string_view area) { return rule.starts_with(area); });
+  };
+  return network ? in({"pcie.", "rdma.", "net.", "ib.", "nccl.", "gpu.gpudirect", "measured."})
+                 : in({"pcie.gpu", "pcie.acs", "gpu.", "nccl.", "measured."});
+}
+
+// A constant that makes no sense would make a forecast endless.
+bool is_sound(const PathConstants& one) {
+  const auto sane = [](double value) { return std::isfinite(value) && value > 1e-3 && value < 1e3; };
+  return sane(one.efficiency) && sane(one.start) && std::isfinite(one.ramp) && one.ramp >= 0 &&
+         one.ramp < 1e4 && one.spread.size() == 3 &&
+         std::ranges::all_of(one.spread, [](double value) { return value >= 0 && value < 5; });
+}
+
+}  // namespace
+
+Result<BenchRun> find_run_to_check(const std::string& store, const std::string& word) {
+  std::error_code ignored;
+  if (word.ends_with(".json") && std::filesystem::exists(word, ignored)) return run_of_document(word);
+  return find_run(store, word);
+}
+
+std::vector<Finding> explaining(const Findings& findings, bool network) {
+  std::vector<Finding> chosen;
+  for (const Finding& one : findings)
+    if ((one.status == Status::kFail || one.status == Status::kWarn) && !one.caused_by &&
+        is_of_the_path(one.rule, network))
+      chosen.push_back(one);
+  std::ranges::stable_sort(chosen, {}, [](const Finding& one) { return severity(one.status); });
+  return chosen;
+}
+
+Result<Calibration> read_calibration(const std::string& file) {
+  const auto text = read_file(file);
+  if (!text) return fail(text.error());
+  auto read = json::read<Calibration>(*text);
+  if (!read) return fail(std::move(read.error()), file);
+  Calibration calibration = shipped_calibration();
+  for (PathConstants& one : read->paths) {
+    if (!is_sound(one))
+      return fail(ErrorKind::kBadInput, fmt::format("{}: constants of {} are out of range; railbed predict "
+                                                    "--calibrate RUN -o FILE writes such a file",
+                                                    file, to_text(one.path)));
+    calibration.paths[static_cast<std::size_t>(one.path)] = std::move(one);
+  }
+  return calibration;
+}
+
+std::vector<MeasuredTime> times_to_fit(const std::vector<BenchRun>& runs, const ClusterShape& shape) {
+  std::vector<MeasuredTime> times;
+  for (const BenchRun& run : runs)
+    for (const CollectiveReport& report : run.collectives) {
+      ClusterShape fitted = shape;
+      fit_to_report(fitted, report);
+      if (!report.version.empty()) fitted.nccl = report.version;
+      if (fitted.ranks() < 2) continue;
+      for (const CollectiveRow& row : report.rows) {
+        if (row.launched.median <= 0 || row.bytes == 0) continue;
+        ForecastChoice choice;
+        choice.type = report.type;
+        times.push_back({fmt::format("run {}", run.id), fitted, report.operation, row.bytes,
+                         row.launched.median, choice});
+      }
+    }
+  return times;
+}
+
+}  // namespace railbed

@@ -1,0 +1,47 @@
+// What `railbed predict` is asked.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "campaign/gather.h"
+#include "predict/collective_forecast.h"
+
+namespace CLI {
+class App;
+}
+
+namespace railbed {
+
+struct PredictOptions {
+  Sources sources;
+  ShapeWords words;
+  std::string nic_slot;
+  std::string operation = "all_reduce";
+  std::string type = "float32";
+  std::string sizes = "8:16G";
+  std::string algorithm;
+  bool graph = false;
+  bool algorithms = false;
+  bool said = false;
+  bool csv = false;
+  bool json = false;
+  std::string against;
+  std::vector<std::string> calibrate;
+  std::string calibration;
+  std::string output;
+  std::string store;
+};
+
+// Bound to `options`, which must outlive the parsing.
+void declare_predict_options(CLI::App& app, PredictOptions& options);
+
+Result<Collective> predicted_operation(const PredictOptions& options);
+Result<std::vector<std::uint64_t>> predicted_sizes(const PredictOptions& options);
+Result<ForecastChoice> predicted_choice(const PredictOptions& options);
+// --nic-slot into the words.
+Result<void> fill_slot(PredictOptions& options);
+
+}  // namespace railbed
