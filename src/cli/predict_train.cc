@@ -54,9 +54,17 @@ struct TrainForecastOutput {
   }
 };
 
+// As the driver calls it, or the beginning of a name of the table: "H100".
+const GpuModel* gpu_of(const std::string& name) {
+  if (const GpuModel* known = find_gpu_model(name)) return known;
+  for (const GpuModel& one : gpu_models())
+    if (!name.empty() && one.name.starts_with(name) && one.tensor_tflops > 0) return &one;
+  return nullptr;
+}
+
 Result<double> flops_of(const TrainForecastOptions& options) {
   if (options.teraflops > 0) return options.teraflops * 1e12;
-  const GpuModel* gpu = find_gpu_model(options.gpu);
+  const GpuModel* gpu = gpu_of(options.gpu);
   if (gpu == nullptr || gpu->tensor_tflops == 0)
     return fail(
         ErrorKind::kBadInput,
