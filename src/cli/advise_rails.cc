@@ -97,14 +97,6 @@ int run_rails(const RailsOptions& options) {
 
 }  // namespace
 
-Result<BitRate> rate_option(const std::string& option, const std::string& text) {
-  const auto rate = parse_bit_rate(text);
-  if (!rate || !(rate->bits_per_second > 0))
-    return fail(ErrorKind::kBadInput,
-                fmt::format("{} {}: write a speed with its unit, as 100G or \"40 Gb/s\"", option, text));
-  return *rate;
-}
-
 Action declare_advise_rails(CLI::App& app) {
   auto options = std::make_shared<RailsOptions>();
   RailPlanRequest& request = options->request;

@@ -16,7 +16,7 @@
 namespace railbed {
 namespace {
 
-constexpr std::size_t kMostPriceBytes = 64 << 10;
+constexpr std::size_t kMostPriceBytes = 1 << 20;
 
 struct UpgradesOptions {
   Sources sources;

@@ -1,7 +1,7 @@
 // Subcommands of `railbed advise` and `railbed predict` that have a file each.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 
 #include "base/result.h"
@@ -17,6 +17,9 @@ Action declare_advise_upgrades(CLI::App& app);
 Action declare_predict_latency(CLI::App& app);
 Action declare_predict_network(CLI::App& app);
 Action declare_predict_train(CLI::App& app);
+
+// The last three as subcommands; what it returns holds the action of the one that was typed, empty: none was.
+std::shared_ptr<Action> add_predict_subcommands(CLI::App& app);
 
 // The value of an option that is a speed: "100G", "40 Gb/s"; an error names the option.
 Result<BitRate> rate_option(const std::string& option, const std::string& text);

@@ -10,6 +10,7 @@
 #include "campaign/gather.h"
 #include "campaign/predicted.h"
 #include "cli/command.h"
+#include "cli/planning_commands.h"
 #include "cli/predict_options.h"
 #include "cli/terminal.h"
 #include "predict/shape_from_nodes.h"

@@ -159,7 +159,8 @@ void add_cluster_options(CLI::App& app, TrainForecastOptions& options) {
   TrainingNetwork& network = options.plan.network;
   app.add_option("--nodes", network.nodes, "how many (default 2)")->check(CLI::Range(1, 65536));
   app.add_option("--gpus", network.gpus_per_node, "of each (default 1)")->check(CLI::Range(1, 64));
-  app.add_option("--gpu", options.gpu, "as the table knows it, with 16-bit matrices: V100 (default), H100");
+  app.add_option("--gpu", options.gpu,
+                 "as the table knows it, with 16-bit matrices: V100 (default), A100, H200");
   app.add_option("--mfu", options.mfu, "of its data sheet's speed that training reaches (default 0.4)")
       ->check(CLI::Range(0.01, 1.0));
   app.add_option("--teraflops", options.teraflops, "instead: what a GPU reaches")
@@ -197,7 +198,7 @@ Action declare_predict_train(CLI::App& app) {
   app.footer(
       "\nExamples:\n"
       "  railbed predict train --model gpt2-xl --nodes 2 --gpus 2 --adapter 36.4G --needs\n"
-      "  railbed predict train --parameters 70 --blocks 80 --hidden 8192 --tokens 4096 --gpu H100 --nodes 64 --gpus 8 \\\n"
+      "  railbed predict train --parameters 70 --blocks 80 --hidden 8192 --tokens 4096 --gpu H200 --nodes 64 --gpus 8 \\\n"
       "      --adapters 8 --adapter 392G --inside 3600G --tensor 8 --pipeline 4 --micro-batches 32 --batch 32\n"
       "  railbed predict train --model bert-large --nodes 8 --scaling\n\n"
       "Arithmetic: docs/reference/predict-train.md says what it leaves out, and how far it was from what others\n"

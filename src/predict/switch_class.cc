@@ -3,14 +3,14 @@
 namespace railbed {
 namespace {
 
-constexpr std::string_view kGuide = "the V100 guide, \"Switch Latency Varies by Type\"";
+constexpr std::string_view kHopGuide = "the V100 guide, \"Switch Latency Varies by Type\"";
 
 constexpr std::array<HopLatency, 4> kHops{{
     {Nanoseconds{90}, Nanoseconds{130},
      "Mellanox SB7800 (90 ns) and QM8700 (130 ns), their product briefs; general knowledge, to check"},
-    {Nanoseconds{300}, Nanoseconds{500}, kGuide},
-    {Nanoseconds{1000}, Nanoseconds{3000}, kGuide},
-    {Nanoseconds{3000}, Nanoseconds{10000}, kGuide},
+    {Nanoseconds{300}, Nanoseconds{500}, kHopGuide},
+    {Nanoseconds{1000}, Nanoseconds{3000}, kHopGuide},
+    {Nanoseconds{3000}, Nanoseconds{10000}, kHopGuide},
 }};
 
 }  // namespace

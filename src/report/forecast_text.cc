@@ -75,7 +75,7 @@ std::string sync_table_text(const std::vector<SyncRow>& rows) {
 
 std::string training_text(const TrainingForecast& one) {
   std::string text =
-      fmt::format("training {}, {:.3g} million parameters, {} GPUs in {} {}\n", one.model,
+      fmt::format("training {}, {:.0f} million parameters, {} GPUs in {} {}\n", one.model,
                   one.parameters / 1e6, one.gpus, one.replicas, one.replicas == 1 ? "replica" : "replicas");
   text += fmt::format("  {:<26}", "computing") + right_aligned(seconds_text(one.compute), 11) +
           fmt::format("  {} of it the backward pass\n", seconds_text(one.backward));
@@ -120,17 +120,17 @@ std::string checkpoint_text(const CheckpointForecast& forecast, const Checkpoint
 }
 
 std::string scaling_text(const Scaling& scaling) {
-  std::string text = fmt::format("more nodes for the same batch\n  {:>6}{:>12}{:>10}{:>14}\n", "nodes",
+  std::string text = fmt::format("more nodes for the same batch\n  {:>6}{:>12}{:>10}{:>17}\n", "nodes",
                                  "step", "speed-up", "the last's part");
   for (std::size_t i = 0; i < scaling.points.size(); ++i) {
     const ScalingPoint& point = scaling.points[i];
     const bool power = (point.nodes & (point.nodes - 1)) == 0;
     if (!power && i + 2 < scaling.points.size()) continue;
     text += fmt::format("  {:>6}", point.nodes) + right_aligned(seconds_text(point.step), 12) +
-            fmt::format("{:>10.2f}{:>14.2f}\n", point.speed_up, point.marginal);
+            fmt::format("{:>10.2f}{:>17.2f}\n", point.speed_up, point.marginal);
   }
   if (scaling.last > 0)
-    return text + fmt::format("  from {} nodes on one more brings less than {:g} of a node\n", scaling.last,
+    return text + fmt::format("  after {} of them one more brings less than {:g} of a node\n", scaling.last,
                               scaling.least);
   return text + "  up to there each node more pays\n";
 }

@@ -15,10 +15,10 @@ namespace {
 using svg::Anchor;
 using svg::Box;
 
-constexpr std::size_t kNodesDrawn = 16;
+constexpr std::size_t kPlannedNodesDrawn = 16;
 constexpr double kNodeWidth = 108;
 constexpr double kSwitchTall = 34;
-constexpr double kMargin = 16;
+constexpr double kPlanMargin = 16;
 constexpr double kFall = 150;
 constexpr std::size_t kLabelsAcross = 3;
 constexpr std::size_t kLabelsDown = 8;
@@ -38,7 +38,7 @@ svg text{fill:#1c1e21}.name{font-size:16px;font-weight:620}.label{font-size:13px
 class PlanDrawing {
  public:
   explicit PlanDrawing(const RailPlan& plan) : plan_(plan) {
-    drawn_ = std::min(plan.cluster.nodes.size(), kNodesDrawn);
+    drawn_ = std::min(plan.cluster.nodes.size(), kPlannedNodesDrawn);
     for (std::size_t n = 0; n < drawn_; ++n) places_[plan.cluster.nodes[n].name] = places_.size();
     for (const CableRun& cable : plan.cables) {
       if (!places_.contains(cable.from.device)) continue;
@@ -47,7 +47,7 @@ class PlanDrawing {
         switches_.push_back(cable.to.device);
     }
     const auto columns = static_cast<double>(std::max(drawn_, switches_.size()));
-    width_ = std::max(columns * (kNodeWidth + kMargin), 340.0) + kMargin;
+    width_ = std::max(columns * (kNodeWidth + kPlanMargin), 340.0) + kPlanMargin;
   }
 
   Html draw() const {
@@ -58,7 +58,7 @@ class PlanDrawing {
     for (std::size_t n = 0; n < drawn_; ++n) boxes += box(node_box(n), plan_.cluster.nodes[n].name);
     const std::size_t more = plan_.cluster.nodes.size() - drawn_;
     if (more > 0)
-      boxes += svg::text(kMargin, height() - 4, width_, svg::kLabel,
+      boxes += svg::text(kPlanMargin, height() - 4, width_, svg::kLabel,
                          fmt::format("and {} nodes more, wired alike", more));
     return svg::picture(width_, height(), "plan", "The rails as planned",
                         fmt::format("{} nodes, {} rails, {} cables", plan_.cluster.nodes.size(),
@@ -67,13 +67,14 @@ class PlanDrawing {
   }
 
  private:
-  double nodes_top() const { return switches_.empty() ? kFall : kMargin + kSwitchTall + kFall; }
-  double height() const { return nodes_top() + 44 + 2 * kMargin; }
+  double nodes_top() const { return switches_.empty() ? kFall : kPlanMargin + kSwitchTall + kFall; }
+  double height() const { return nodes_top() + 44 + 2 * kPlanMargin; }
   Box place(std::size_t i, std::size_t count, double y, double tall) const {
-    const double step = (width_ - kMargin) / static_cast<double>(count);
-    return {kMargin + step * static_cast<double>(i) + (step - kMargin - kNodeWidth) / 2, y, kNodeWidth, tall};
+    const double step = (width_ - kPlanMargin) / static_cast<double>(count);
+    return {kPlanMargin + step * static_cast<double>(i) + (step - kPlanMargin - kNodeWidth) / 2, y,
+            kNodeWidth, tall};
   }
-  Box switch_box(std::size_t i) const { return place(i, switches_.size(), kMargin, kSwitchTall); }
+  Box switch_box(std::size_t i) const { return place(i, switches_.size(), kPlanMargin, kSwitchTall); }
   Box node_box(std::size_t n) const { return place(n, drawn_, nodes_top(), 44); }
 
   static Html box(const Box& at, const std::string& name) {

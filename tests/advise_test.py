@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""What `railbed advise` and `railbed predict` say on the command line: the cluster.yaml of a plan is one that check accepts,
+every cable has both its labels, bad input changes no file, and figures of text and JSON are those of the guides."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+RAILBED = os.environ["RAILBED"]
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+USAGE = 64
+
+
+def run(*words, code=0):
+    done = subprocess.run([RAILBED, *map(str, words)], capture_output=True, text=True)
+    assert done.returncode == code, (words, done.returncode, done.stdout, done.stderr)
+    return done.stdout if code == 0 else done.stderr
+
+
+def test_rails(folder):
+    for nodes, rails, speed, fabric, layout in [(2, 2, "40G", "roce", "back-to-back"), (4, 8, "100G", "roce", "one-switch"),
+                                                (64, 8, "400G", "infiniband", "switch-per-rail"),
+                                                (100, 2, "400G", "infiniband", "leaf-spine-per-rail")]:
+        file, labels, page = (folder / f"{layout}.{end}" for end in ("yaml", "txt", "html"))
+        text = run("advise", "rails", "--nodes", nodes, "--rails", rails, "--speed", speed, "--fabric", fabric, "-o", file,
+                   "--labels", labels, "--page", page, "--json")
+        plan = json.loads(text)["plan"]
+        assert plan["layout"] == layout, plan["layout"]
+        assert len([c for c in plan["cables"] if not re.search("leaf|spine", c["from"]["device"])]) == (
+            rails if layout == "back-to-back" else nodes * rails)
+        checked = run("check", file, "--json")
+        assert len(json.loads(checked)["nodes"]) == nodes
+        assert labels.read_text().count("\nto ") == 2 * len(plan["cables"])
+        html = page.read_text()
+        assert html.count('class="id"') == 2 * len(plan["cables"]) and "</html>" in html
+        assert "<script" not in html
+
+
+def test_nothing_is_half_written(folder):
+    kept = folder / "kept.yaml"
+    kept.write_text("mine")
+    error = run("advise", "rails", "--nodes", 3, "--labels", folder / "new.txt", "-o", kept, code=USAGE)
+    assert "--force" in error and kept.read_text() == "mine" and not (folder / "new.txt").exists()
+    for bad in (["--nodes", 1], ["--speed", "fast"], ["--network", "10.0.0.9"], ["--nodes", 4, "--switch-model", "IS5022"],
+                ["--prefix", "a b"], ["--nodes", 4, "--prefix", "x: y"], ["--rails", 2, "--interface", "eth0"]):
+        words = ["advise", "rails", *bad, "-o", folder / "bad.yaml"]
+        done = subprocess.run([RAILBED, *map(str, words)], capture_output=True, text=True)
+        assert done.returncode not in (0, 70) and not (folder / "bad.yaml").exists(), (bad, done.returncode)
+
+
+def test_switch():
+    assert "advised: back to back" in run("advise", "switch", "--nodes", 2, "--rails", 2)
+    assert "advised: ring without a switch" in run("advise", "switch", "--nodes", 3, "--rails", 2)
+    advice = json.loads(run("advise", "switch", "--nodes", 16, "--json"))["advice"]
+    assert advice["advised"] == "one switch" and advice["choices"][2]["switches"] == 1
+
+
+def test_upgrades(folder):
+    machine = ROOT / "tests/machines/v100-cx3pro"
+    text = run("advise", "upgrades", "--root", machine)
+    assert "staging through host memory" in text, text
+    prices = folder / "prices.yaml"
+    prices.write_text("{currency: EUR, adapter: 75}")
+    answer = json.loads(run("advise", "upgrades", "--root", machine, "--prices", prices, "--json"))
+    best = answer["upgrades"][0]["upgrades"][0]
+    assert best["after"] > answer["upgrades"][0]["limits"][0]["rate"]
+    priced = [part["price"] for one in answer["upgrades"][0]["upgrades"] for part in one["parts"] if part["kind"] == "adapter"]
+    assert priced and all(price == 75 for price in priced)
+    for hostile in ("adapter: -1", "[" * 10000, "a: &a [*a]", "\0", "adapter: 1e999"):
+        prices.write_text(hostile)
+        run("advise", "upgrades", "--root", machine, "--prices", prices, code=USAGE)
+
+
+def test_latency():
+    answer = json.loads(run("predict", "latency", "--speed", "40G", "--rdma", 0.85, "--tcp", 21.9, "--json"))
+    rdma, tcp = answer["budgets"]
+    assert rdma["measured"] == 850 and tcp["low"] > 10000
+    assert [row["rdma"] for row in answer["syncs"]] == [85e3, 850e3, 8.5e6]
+    assert "syncs/s" in run("predict", "latency", "--switches", 3)
+    run("predict", "latency", "--run", "no such run", code=USAGE)
+
+
+def test_network():
+    words = ["predict", "network", "--nodes", 64, "--rails", 8, "--json"]
+    rails = json.loads(run(*words, "--topology", "rail-optimised", "--leaf-ports", 64))
+    hashed = json.loads(run(*words, "--topology", "leaf-spine", "--leaf-ports", 64))
+    assert rails["whole"]["slowest"] == 400e9 and hashed["whole"]["slowest"] < 400e9
+    broken = json.loads(run(*words, "--broken", "port:3,0"))["broken"]
+    assert broken["cut"] == 0 and broken["slowest"] == 200e9
+    run(*words, "--broken", "port:64,0", code=USAGE)
+    run(*words, "--broken", "port:", code=USAGE)
+
+
+def test_train():
+    words = ["predict", "train", "--model", "gpt2-xl", "--nodes", 2, "--gpus", 2, "--adapter", "36.4G"]
+    answer = json.loads(run(*words, "--needs", "--scaling", "--storage", "17.6 Gb/s", "--json"))
+    assert [need["model"] for need in answer["needs"]] == ["ResNet-50", "BERT-Base", "BERT-Large", "GPT-2 XL"]
+    assert answer["needs"][3]["verdict"] == "too-slow" and answer["scaling"]["last"] >= 1
+    forecast = answer["forecast"]
+    assert abs(forecast["step"] - forecast["compute"] - forecast["exposed"] - forecast["bubble"]) < 1e-9
+    assert "checkpoint" in run(*words)
+    run("predict", "train", "--gpu", "abacus", code=USAGE)
+    run("predict", "train", "--gpus", 2, "--tensor", 3, code=USAGE)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for test in (test_rails, test_nothing_is_half_written, test_upgrades):
+            test(folder)
+        for test in (test_switch, test_latency, test_network, test_train):
+            test()
+    print("plans and forecasts are as they should be")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
