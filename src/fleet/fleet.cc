@@ -85,11 +85,6 @@ std::size_t Fleet::parallelism() const {
 }
 Peer& Fleet::peer(std::size_t index) { return *state_->sessions[index]; }
 
-void Fleet::renew(std::size_t index) {
-  auto& session = state_->sessions[index];
-  session = std::make_unique<Session>(session->target(), state_->context);
-}
-
 Peer* Fleet::find(std::string_view name) {
   for (const auto& session : state_->sessions)
     if (session->node() == name) return session.get();

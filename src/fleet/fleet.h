@@ -66,9 +66,6 @@ class Fleet {
   // call itself. A connection that failed is not tried again: each later call gets the same Error.
   Peer& peer(std::size_t index);
   Peer* find(std::string_view name);  // null when there is no such node
-  // Ends the node's agent; the next call connects anew. No call on this peer may be under way. Each peer may
-  // have a thread of its own that calls and renews it.
-  void renew(std::size_t index);
 
  private:
   struct State;

@@ -35,7 +35,6 @@ class Session final : public Peer {
   const std::string& node() const override { return target_.name; }
   Result<std::string> call(std::string_view method, std::string params, std::chrono::milliseconds deadline,
                            std::stop_token stop) override;
-  const Target& target() const { return target_; }
   // Begins to end the agent; the destructor waits for it.
   void request_stop() { io_.request_stop(); }
 

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <mutex>
 
 #include "base/json.h"
 #include "campaign/evidence.h"
-#include "campaign/survey.h"
 #include "facts/counts_answer.h"
+#include "fleet/session.h"
 #include "host/host.h"
 #include "host/open.h"
 #include "inventory/cluster.h"
@@ -23,11 +22,22 @@ constexpr std::chrono::seconds kFactsDeadline{60};  // a GPU that hangs takes it
 constexpr std::chrono::seconds kCountsDeadline{10};
 constexpr std::chrono::seconds kFactsFresh{60};
 
+// What all sessions share: the agent's binary is read and hashed once. Nobody else's connections are shared,
+// for these stay open.
+std::shared_ptr<fleet::FleetContext> context_of(const Cluster& cluster, ReachOptions reach) {
+  reach.ssh_config = cluster.ssh_config;
+  reach.share_connections = false;
+  std::error_code ignored;
+  if (reach.binary.empty()) reach.binary = fs::read_symlink("/proc/self/exe", ignored).string();
+  return std::make_shared<fleet::FleetContext>(std::move(reach));
+}
+
 // An agent behind ssh, which stays open from one question to the next.
 class AgentSource final : public NodeSource {
  public:
-  AgentSource(std::shared_ptr<fleet::Fleet> fleet, std::size_t index, const Node& node)
-      : fleet_(std::move(fleet)), index_(index) {
+  AgentSource(const Node& node, std::shared_ptr<fleet::FleetContext> context)
+      : target_(fleet::target_of(node)), context_(std::move(context)) {
+    AgentSource::renew();
     CollectOptions options;
     options.paths = {};
     if (node.expect.checkpoint_path) options.paths.push_back(*node.expect.checkpoint_path);
@@ -35,7 +45,7 @@ class AgentSource final : public NodeSource {
   }
 
   Result<Facts> facts(std::stop_token stop) override {
-    const auto text = fleet_->peer(index_).call("facts", options_, kFactsDeadline, stop);
+    const auto text = session_->call("facts", options_, kFactsDeadline, stop);
     if (!text) return fail(text.error());
     auto facts = facts_from_json(*text);
     if (!facts) return fail(facts.error(), "its facts make no sense");
@@ -46,8 +56,7 @@ class AgentSource final : public NodeSource {
     CountsRequest request = counts_request(known.rdma, metered_driver_counters());
     if (with_gpus && known.gpus.driver_version.ok())
       for (const Gpu& gpu : items(known.gpus.devices)) request.gpus.push_back(gpu.pci_address);
-    const auto text =
-        fleet_->peer(index_).call("counts", json::dump(json::encode(request)), kCountsDeadline, stop);
+    const auto text = session_->call("counts", json::dump(json::encode(request)), kCountsDeadline, stop);
     if (!text) return fail(text.error());
     auto answer = json::read<CountsAnswer>(*text);
     if (!answer) return fail(answer.error(), "its counts make no sense");
@@ -57,11 +66,12 @@ class AgentSource final : public NodeSource {
   }
 
   bool is_due(std::chrono::seconds age) override { return age >= kFactsFresh; }
-  void renew() override { fleet_->renew(index_); }
+  void renew() override { session_ = std::make_unique<fleet::Session>(target_, context_); }
 
  private:
-  std::shared_ptr<fleet::Fleet> fleet_;
-  std::size_t index_;
+  const fleet::Target target_;
+  const std::shared_ptr<fleet::FleetContext> context_;
+  std::unique_ptr<fleet::Session> session_;
   std::string options_;
 };
 
@@ -126,9 +136,8 @@ std::vector<std::unique_ptr<NodeSource>> open_sources(const Cluster& cluster, co
     }
     return sources;
   }
-  const auto fleet = std::make_shared<fleet::Fleet>(open_fleet(cluster, std::move(reach)));
-  for (std::size_t i = 0; i < cluster.nodes.size(); ++i)
-    sources.push_back(std::make_unique<AgentSource>(fleet, i, cluster.nodes[i]));
+  const auto context = context_of(cluster, std::move(reach));
+  for (const Node& node : cluster.nodes) sources.push_back(std::make_unique<AgentSource>(node, context));
   return sources;
 }
 
