@@ -22,8 +22,8 @@ using ProbeClock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kDoorSlice{1000};
 constexpr std::chrono::seconds kBetweenTries{5};  // for an address that is not there
-constexpr std::chrono::seconds kLongestVisit{40};
-constexpr std::chrono::seconds kLongestSilence{15};  // of a guest that is busy with its own end
+constexpr std::chrono::seconds kLongestVisit{60};
+constexpr std::chrono::seconds kLongestSilence{25};  // of a guest that opens its own end of RDMA
 constexpr int kMostRequests = 256;
 constexpr int kMostVisits = 32;
 constexpr std::size_t kLargestProbeRequest = 64 << 10;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "base/moment.h"
 #include "hardware/latency_floor.h"
 #include "host/open.h"
@@ -19,6 +21,17 @@ std::shared_ptr<JobGate> gate_of(const ProbeOptions& options) {
   return std::make_shared<JobGate>(options.node, options.beside_jobs, [](const auto& words, auto deadline) {
     return run_program(words, deadline);
   });
+}
+
+// What failed in a round, a line each.
+std::set<std::string> failures_of(const ProbeRound& round) {
+  std::set<std::string> lines;
+  for (const PeerProbe& one : round.probes)
+    for (const ProbeBurst* burst : {&one.tcp, one.rdma ? &*one.rdma : nullptr})
+      if (burst != nullptr && burst->reason != ProbeReason::kNone)
+        lines.insert(fmt::format("a probe of {} over {} by {} failed: {}", one.peer, one.rail,
+                                 burst == &one.tcp ? "TCP" : "RDMA", burst->why));
+  return lines;
 }
 
 ProbeRound round_of(const Prober& prober, JobGate& gate, std::chrono::seconds every,
@@ -62,13 +75,14 @@ std::map<std::string, double> floors_of(const ProbePlan& plan, const NodeLook& l
 }  // namespace
 
 struct ProbeWatch::Shared {
-  Shared(Cluster its_cluster, ProbePlan its_plan, const ProbeOptions& options, Look its_look)
+  Shared(Cluster its_cluster, ProbePlan its_plan, const ProbeOptions& options, Look its_look, Hear its_note)
       : cluster(std::move(its_cluster)),
         plan(std::move(its_plan)),
         host(open_this_machine()),
         prober({plan, options.secret, options.port}, host),
         gate(gate_of(options)),
         look(std::move(its_look)),
+        note(std::move(its_note)),
         every(options.every) {
     state.bytes_per_minute = bytes_per_minute(plan, every);
   }
@@ -76,6 +90,10 @@ struct ProbeWatch::Shared {
   Result<void> probe(const std::stop_token& stop) {
     ProbeRound round = round_of(prober, *gate, every, stop);
     const auto seen = look();
+    std::set<std::string> lines = failures_of(round);
+    for (const std::string& line : lines)
+      if (!told.contains(line)) note(line);
+    told = std::move(lines);
     const std::lock_guard lock(mutex);
     if (seen) state.floors = floors_of(plan, *seen, cluster);
     state.add(std::move(round), plan);
@@ -89,7 +107,9 @@ struct ProbeWatch::Shared {
   const Prober prober;
   const std::shared_ptr<JobGate> gate;
   const Look look;
+  const Hear note;
   const std::chrono::seconds every;
+  std::set<std::string> told;  // of the last round; of the thread that probes alone
   std::mutex mutex;
   ProbeState state;
 };
@@ -129,7 +149,8 @@ Result<std::unique_ptr<ProbeWatch>> ProbeWatch::open(const ProbeOptions& options
   if (!plan) return fail(plan.error());
   auto cluster = load_cluster(options.cluster);
   if (!cluster) return fail(cluster.error());
-  auto shared = std::make_shared<Shared>(std::move(*cluster), std::move(*plan), options, std::move(look));
+  auto shared =
+      std::make_shared<Shared>(std::move(*cluster), std::move(*plan), options, std::move(look), note);
   return std::unique_ptr<ProbeWatch>(new ProbeWatch(std::move(shared), options, std::move(note)));
 }
 

@@ -20,11 +20,11 @@ from vm_pair import Pair  # noqa: E402
 PAIR = Pair(os.environ.get('RAILBED_LAB_DIR', HERE.parent.parent / 'build/lab'))
 RAILBED = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else os.environ['RAILBED']).resolve()
 WAS_UP = False
-PATIENCE = 120
+PATIENCE = 240
 OTHER = {'vm1': 'vm2', 'vm2': 'vm1'}
 FOLDER = '/tmp/probe'
 PROBE = (f'{FOLDER}/railbed monitor {FOLDER}/cluster.yaml --state {FOLDER}/state --probe --probe-secret-file {FOLDER}/secret '
-         '--probe-every 5')
+         '--probe-every 20 --every 3600')
 
 
 def setUpModule():
@@ -64,7 +64,6 @@ class Probes(unittest.TestCase):
             count = f'railbed_probe_round_trip_seconds_count{{rail="rail0",peer="{other}",transport="rdma"}}'
             first = self.await_count(node, count, 0)
             seen = self.await_count(node, count, first[count])
-            self.assertEqual(seen[count] % 64, 0, 'of 65 reads all but the first are told')
             self.assertEqual([name for name in seen if name.startswith('railbed_probe_priority{')], [])
             self.assertGreater(seen['railbed_probe_priorities_untold'], 0)
         once = on('vm1', f'{PROBE} --node vm1 --once')
