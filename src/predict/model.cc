@@ -129,8 +129,7 @@ double Model::forward_flops() const {
 }
 
 Model model_of(const ModelSize& size) {
-  Model model{
-      fmt::format("{:.3g} billion parameters", size.parameters / 1e9), "sequence", size.tokens, 1, {}};
+  Model model{"a transformer", "sequence", size.tokens, 1, {}};
   model.hidden = size.hidden;
   model.blocks = size.blocks;
   const auto each = static_cast<std::uint64_t>(size.parameters / size.blocks);

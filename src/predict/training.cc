@@ -113,15 +113,19 @@ class Forecasting {
   }
 
   void add_replicas() {
+    // A bucket is as large whatever part of the model a GPU has: it covers more of the whole then.
+    const double part = own_parameters() / result_.parameters;
+    const auto whole = [&](std::uint64_t bytes) {
+      return static_cast<std::uint64_t>(static_cast<double>(bytes) / part);
+    };
     StepPlan buckets;
     buckets.batch = 1;
     buckets.word_bytes = plan_.word_bytes;
-    buckets.bucket_bytes = plan_.bucket_bytes;
-    buckets.first_bucket_bytes = std::min(buckets.first_bucket_bytes, plan_.bucket_bytes);
+    buckets.bucket_bytes = whole(plan_.bucket_bytes);
+    buckets.first_bucket_bytes = whole(std::min(buckets.first_bucket_bytes, plan_.bucket_bytes));
     buckets.flops_per_second = plan_.flops_per_second;
     const Step step = make_step(plan_.model, buckets);
     if (step.buckets.empty()) return;
-    const double part = result_.gradient_bytes / static_cast<double>(step.bytes());
     double all = 0;
     double last = 0;
     for (const Bucket& bucket : step.buckets)

@@ -30,7 +30,7 @@ std::string traffic_line(std::string_view name, const TrafficForecast& one) {
   std::string text = fmt::format("  {:<10}{:>9}{:>7}{:>9}{:>13}{:>13}{:>13}\n", name, one.pairs, one.cut,
                                  one.slowed, to_text(one.slowest), to_text(one.median), to_text(one.fastest));
   if (!one.bottleneck.empty())
-    text += fmt::format("    the slowest is held by {}, which {} flows share\n", one.bottleneck, one.sharing);
+    text += fmt::format("    the slowest is held by {}; flows on it: {}\n", one.bottleneck, one.sharing);
   return text;
 }
 
