@@ -10,9 +10,9 @@ using json::Value;
 
 Value replaced_by(const Value& now) { return Value{{"=", now}}; }
 
-// By one, as samples do.
+// By one, as samples do. What has members is looked into instead.
 std::optional<Value> moved_on(const Value& before, const Value& now) {
-  if (now.empty()) return std::nullopt;
+  if (now.empty() || now.back().is_structured()) return std::nullopt;
   for (const std::size_t left : {std::size_t{0}, std::size_t{1}}) {
     if (before.size() < left || before.size() - left + 1 != now.size()) continue;
     if (!std::equal(before.begin() + static_cast<std::ptrdiff_t>(left), before.end(), now.begin())) continue;

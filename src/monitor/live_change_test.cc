@@ -37,6 +37,10 @@ TEST(LiveChange, SaysOnlyWhatDiffers) {
             R"({"*":{"b":{"*":{"1":{"*":{"c":{"=":4}}}}}}})");
 }
 
+TEST(LiveChange, OfAnObjectThatIsAloneItsMembersAreLookedAt) {
+  EXPECT_EQ(change_text(R"([{"c":2,"d":3}])", R"([{"c":4,"d":3}])"), R"({"*":{"0":{"*":{"c":{"=":4}}}}})");
+}
+
 TEST(LiveChange, SamplesMoveOn) {
   EXPECT_EQ(change_text("[1,2,3]", "[2,3,4]"), R"({"+":[4],"-":1})");
   EXPECT_EQ(change_text("[1,null]", "[1,null,4]"), R"({"+":[4],"-":0})");

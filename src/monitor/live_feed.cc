@@ -31,7 +31,8 @@ json::Value LiveFeed::advance() {
 
 WebAnswer LiveFeed::whole() {
   const std::lock_guard lock(mutex_);
-  if (version_ == 0 || std::chrono::steady_clock::now() - made_ > every_) advance();
+  // Others who read would have to ask for the whole again: not while the stream is at work.
+  if (version_ == 0 || std::chrono::steady_clock::now() - made_ > 2 * every_) advance();
   json::Value document{{"feed", feed_}, {"version", version_}};
   document.update(known_);
   return {.type = "application/json", .body = json::dump(document)};
