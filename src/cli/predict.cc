@@ -88,7 +88,9 @@ int exit_of(ForecastFit fit) {
 int run_against(const PredictOptions& options, const Subject& subject, const Calibration& calibration) {
   const auto run = find_run_to_check(options.store, options.against);
   if (!run) return report(run.error());
-  CheckOutput made{.shape = subject.shape, .checks = check_run(*run, subject.shape, calibration)};
+  CheckOutput made;
+  made.shape = subject.shape;
+  made.checks = check_run(*run, subject.shape, calibration);
   if (made.checks.empty())
     return report(
         Error{ErrorKind::kBadInput, fmt::format("{}: it holds no collective and no RDMA bandwidth with a "
@@ -136,7 +138,9 @@ int print_forecasts(const PredictOptions& options, const Subject& subject, const
   if (!choice) return report(choice.error());
   if (subject.shape.ranks() < 2)
     return report(Error{ErrorKind::kBadInput, "one GPU alone sends nothing: --gpus or --nodes"});
-  PredictOutput made{.shape = subject.shape, .operation = *operation};
+  PredictOutput made;
+  made.shape = subject.shape;
+  made.operation = *operation;
   for (const std::uint64_t bytes : *sizes)
     made.forecasts.push_back(forecast_collective(subject.shape, *operation, bytes, calibration, *choice));
   if (options.json) {
