@@ -2,6 +2,8 @@
 """cmake --install into an empty folder: what is there works from there, and nothing else is there."""
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -36,6 +38,17 @@ class Install(unittest.TestCase):
         self.assertIn(f'ExecStart={railbed} monitor', unit)
         script = f'source {self.place}/share/bash-completion/completions/railbed && complete -p railbed'
         self.assertIn('railbed', self.run_there('bash', '-c', script))
+
+    @unittest.skipUnless(shutil.which('systemd-analyze'), 'no systemd-analyze')
+    def test_systemd_takes_the_unit(self):
+        self.install('--prefix', self.place)
+        unit = self.place / 'lib/systemd/system/railbed-monitor.service'
+        said = subprocess.run(['systemd-analyze', 'verify', '--man=no', unit], capture_output=True, text=True, timeout=60)
+        self.assertEqual((said.returncode, said.stdout + said.stderr), (0, ''))
+        exposed = subprocess.run(['systemd-analyze', 'security', '--offline=yes', unit], capture_output=True, text=True, timeout=60)
+        level = re.search(r'Overall exposure level for railbed-monitor.service: ([0-9.]+)', exposed.stdout)
+        self.assertTrue(level, exposed.stdout + exposed.stderr)
+        self.assertLessEqual(float(level[1]), 4.0)
 
     def test_for_a_package(self):
         self.install('--prefix', '/usr', DESTDIR=str(self.place))

@@ -25,7 +25,7 @@ namespace railbed {
 namespace {
 
 constexpr std::chrono::seconds kEvery{1};
-constexpr std::chrono::milliseconds kKeys{200};
+constexpr std::chrono::milliseconds kKeyWait{200};
 constexpr std::chrono::seconds kFirstLook{60};
 
 struct TopCommand {
@@ -118,7 +118,7 @@ int print_once(const Source& source, const TopCommand& command) {
   auto view = source();
   while (view && !is_whole(*view) && !interrupted().stop_requested() &&
          std::chrono::steady_clock::now() < until) {
-    std::this_thread::sleep_for(kKeys);
+    std::this_thread::sleep_for(kKeyWait);
     view = source();
   }
   if (!view) return report(view.error());
@@ -153,8 +153,8 @@ class Latest {
         else
           view_.sentence = found.error().text;
       }
-      for (auto waited = kKeys; waited < kEvery && !stop.stop_requested(); waited += kKeys)
-        std::this_thread::sleep_for(kKeys);
+      for (auto waited = kKeyWait; waited < kEvery && !stop.stop_requested(); waited += kKeyWait)
+        std::this_thread::sleep_for(kKeyWait);
     }
   }
 
@@ -177,7 +177,7 @@ int run_screen(Source source) {
       TopTerminal::show(frame);
       shown = std::move(frame);
     }
-    for (const TopKey key : TopTerminal::keys(kKeys)) {
+    for (const TopKey key : TopTerminal::keys(kKeyWait)) {
       if (key == TopKey::kQuit) return kExitClean;
       place = after_key(place, key, view, style);
     }

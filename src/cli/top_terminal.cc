@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 constexpr std::string_view kLeave = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
 
-constexpr std::array<std::pair<std::string_view, TopKey>, 18> kKeys = {{
+constexpr std::array<std::pair<std::string_view, TopKey>, 18> kTypedKeys = {{
     {"\x1b[A", TopKey::kUp},
     {"\x1b[B", TopKey::kDown},
     {"\x1bOA", TopKey::kUp},
@@ -93,7 +93,7 @@ std::vector<TopKey> keys_in(std::string_view typed) {
   std::vector<TopKey> keys;
   while (!typed.empty()) {
     std::size_t passed = 1;
-    for (const auto& [sequence, key] : kKeys) {
+    for (const auto& [sequence, key] : kTypedKeys) {
       if (!typed.starts_with(sequence)) continue;
       keys.push_back(key);
       passed = sequence.size();

@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <map>
+#include <set>
 
 #include "base/fd.h"
 #include "host/calls.h"
@@ -115,7 +116,8 @@ class FolderHost : public Host {
 };
 
 // A file of sysfs is made anew by each read from its beginning, so opening it again is four fifths of the
-// work. What a folder holds is asked once, but for those in which devices come and go.
+// work, and looking for one that is not there costs as much. What a folder holds is asked once, but for those
+// in which devices come and go.
 class FolderKeptOpen final : public FolderHost {
  public:
   using FolderHost::FolderHost;
@@ -123,8 +125,13 @@ class FolderKeptOpen final : public FolderHost {
   Reading<std::string> read(std::string_view path, std::size_t limit) override {
     auto found = files_.find(path);
     if (found == files_.end()) {
-      Fd fd = files_.size() < kMostFiles ? open_file(path) : Fd();
-      if (!fd) return FolderHost::read(path, limit);
+      if (absent_.contains(path)) return {miss_of(ENOENT), std::string(path)};
+      if (files_.size() >= kMostFiles) return FolderHost::read(path, limit);
+      Fd fd = open_file(path);
+      if (!fd) {
+        if (errno == ENOENT && absent_.size() < kMostFiles) absent_.emplace(path);
+        return FolderHost::read(path, limit);
+      }
       found = files_.emplace(path, std::move(fd)).first;
     }
     std::array<char, 4096> page;
@@ -151,6 +158,7 @@ class FolderKeptOpen final : public FolderHost {
  private:
   static constexpr std::size_t kMostFiles = 8192;
   std::map<std::string, Fd, std::less<>> files_;
+  std::set<std::string, std::less<>> absent_;  // a driver does not begin to count what it did not
   std::map<std::string, Reading<std::vector<std::string>>, std::less<>> folders_;
   std::map<std::string, Reading<std::string>, std::less<>> links_;
 };

@@ -17,8 +17,9 @@ std::unique_ptr<Host> open_this_machine();
 // "/" itself.
 Result<std::unique_ptr<Host>> open_folder(const std::string& root);
 
-// Likewise, for whoever reads the same files of sysfs again and again: they stay open between two reads, and
-// what a folder holds is asked once. Make a new one now and then. Not for two threads at once.
+// Likewise, for whoever reads the same files of sysfs again and again: they stay open between two reads;
+// what a folder holds, and that a file is not there, is asked once. Make a new one now and then. Not for two
+// threads at once.
 Result<std::unique_ptr<Host>> open_folder_kept(const std::string& root);
 
 // "/", a folder that looks like it, a .tree file, or a fixture folder that holds exactly one.

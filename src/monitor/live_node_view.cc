@@ -9,12 +9,12 @@
 namespace railbed {
 namespace {
 
-constexpr std::chrono::seconds kPatience{3};
+constexpr std::chrono::seconds kCountedWithin{3};
 
 }  // namespace
 
 LiveShown LiveNodeView::operator()() {
-  const NodeState state = watch_.state(kPatience);
+  const NodeState state = watch_.state(kCountedWithin);
   const auto now = std::chrono::steady_clock::now();
   if (state.counts != count_.counts) count_.at = now;
   count_.counts = state.counts;

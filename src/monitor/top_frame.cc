@@ -120,7 +120,7 @@ class Body {
   // Ends in trouble first: of a large fleet they are what fits.
   void rails() {
     if (view_.rails.empty()) return;
-    title(style_.width >= kWide ? rail_row("RAILS", "node", "port", "state", "rate", "in", "out", "errors/s")
+    title(style_.width >= kWide ? rail_row("RAILS", "node", "port", "state", "rate", "in", "out", "errors")
                                 : "RAILS");
     for (const bool sound : {false, true})
       for (const LiveRail& rail : view_.rails)

@@ -94,12 +94,56 @@ std::string text_of(const std::vector<std::string>& lines) {
   return fmt::format("{}\n", fmt::join(lines, "\n"));
 }
 
-TEST(TopFrame, AtEightyColumns) { EXPECT_EQ(text_of(top_frame(pair(), {}, {.width = 80, .height = 0})), ""); }
+TEST(TopFrame, AtEightyColumns) {
+  EXPECT_EQ(text_of(top_frame(pair(), {}, {.width = 80, .height = 0})),
+            R"(h100-pair  broken                                                      08:00:00Z
+gpu02: ens12np0 has no link
+3 fail, 1 warn, 0 could not be looked at, 412 pass
+WHAT IS WRONG
+> FAIL gpu02: ens12np0 has no link                                   since 3 min
+  warn gpu02: the clock of the processor falls between messages   comes and goes
+NODES
+  1 of 2 are healthy
+  gpu02  broken                                               looked at 12 s ago
+RAILS    node     port      state  rate     in             out            errors
+  rail0  gpu02    mlx5_0/1  DOWN   400 Gb/s     -              -
+  rail0  gpu01    mlx5_0/1  ACTIVE 400 Gb/s 43.2G    ▁▂ ▅▇  1.2G        ▁
+GPUS
+  gpu02    0000:17:00.0  97%               ▂█   86 C  690 W  86 °C
+WHAT HAPPENED
+      3 min ago  gpu02 net.carrier fails: ens12np0 of gpu02 has no link
+)");
+}
 
 TEST(TopFrame, AtFortyColumnsInAsciiWithARemedy) {
   TopPlace place;
   place.opened = true;
-  EXPECT_EQ(text_of(top_frame(pair(), place, {.width = 40, .height = 24, .unicode = false})), "");
+  EXPECT_EQ(text_of(top_frame(pair(), place, {.width = 40, .height = 24, .unicode = false})),
+            R"(h100-pair  broken              08:00:00Z
+gpu02: ens12np0 has no link
+3 fail, 1 warn, 0 could not be looked at
+WHAT IS WRONG
+> FAIL gpu02: ens12np0 has n since 3 min
+       gpu02: ens12np0 has no link: no
+       cable, a dead cable, or the
+       other end is off
+       It was there 2 times before.
+       It explains 2 other findings.
+       before it: firmware of mlx5_1
+       20.39.1002 -> 20.43.1014, 2 min
+       before
+       remedy: Plug the cable in at
+       both ends, or have the other end
+       switched on.
+         ethtool -m ens12np0
+       more: railbed explain net.carrier
+  warn gpu02: the clock o comes and goes
+NODES
+  1 of 2 are healthy
+  gpu02  broken       looked at 12 s ago
+RAILS
+q leave  Enter remedy 6 more lines below
+)");
 }
 
 std::size_t characters(const std::string& line) { return wrapped(line, 100000).front().size(); }
