@@ -90,9 +90,10 @@ class TreeSource final : public NodeSource {
   Result<NodeCounts> counts(const Facts& known, bool with_gpus, std::stop_token) override {
     if (const auto opened = open(); !opened) return fail(opened.error());
     NodeCounts found{collect_counts(*host_, known.rdma)};
-    if (with_gpus && known.gpus.driver_version.ok())
-      for (const Gpu& gpu : items(known.gpus.devices))
-        found.gpus.emplace().emplace(gpu.pci_address, read_nvml(*host_, gpu.pci_address));
+    if (!with_gpus || !known.gpus.driver_version.ok()) return found;
+    found.gpus.emplace();
+    for (const Gpu& gpu : items(known.gpus.devices))
+      found.gpus->emplace(gpu.pci_address, read_nvml(*host_, gpu.pci_address));
     return found;
   }
 

@@ -13,6 +13,8 @@ from sshd_fleet import SshdFleet, missing
 RAILBED = os.environ["RAILBED"]
 PATIENCE = 90
 REASON = missing()
+SEND = ("import socket, time; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+        "for _ in range(400): s.sendto(bytes(1400), ('10.88.0.2', 9)); time.sleep(0.01)")
 
 
 @unittest.skipIf(REASON, f"watch: {REASON}")
@@ -63,7 +65,7 @@ class WatchTest(unittest.TestCase):
         agents = self.fleet.agents("a")
         self.assertEqual(len(agents), 1)
         # Traffic shows as a rate.
-        subprocess.run(self.fleet.on("a", ["ping", "-q", "-c", "400", "-i", "0.01", "-s", "1400", "10.88.0.2"]), stdout=subprocess.DEVNULL)
+        subprocess.run(self.fleet.on("a", ["python3", "-c", SEND]), check=True, timeout=60)
         view, _ = self.until(lambda v, _: any(one for one in v["rails"][0]["ends"][0]["transmit_samples"] if one))
         self.assertEqual(self.fleet.agents("a"), agents, "one session for all rounds")
         self.fleet.unplug("b")
