@@ -28,8 +28,6 @@
 
 namespace railbed::fleet {
 
-namespace {
-
 // The file this process was started from: execve's pathname, which the kernel leaves in the auxiliary vector
 // (getauxval(3)), made independent of the working folder.
 std::string own_program() {
@@ -38,8 +36,6 @@ std::string own_program() {
   const auto path = std::filesystem::canonical(started_as, failure);
   return failure ? started_as : path.string();
 }
-
-}  // namespace
 
 struct Fleet::State {
   std::shared_ptr<FleetContext> context;

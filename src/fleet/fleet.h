@@ -52,6 +52,9 @@ struct FleetOptions {
   std::string sudo_password;  // a secret, in memory only; empty: sudo must not ask for one
 };
 
+// The file that this process was started from: the agent that is pushed unless the options name another.
+std::string own_program();
+
 class Fleet {
  public:
   Fleet(std::vector<Target> targets, FleetOptions options);

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "campaign/evidence.h"
 #include "facts/counts_answer.h"
+#include "fleet/fleet.h"
 #include "fleet/session.h"
 #include "host/host.h"
 #include "host/open.h"
@@ -27,8 +28,7 @@ constexpr std::chrono::seconds kFactsFresh{60};
 std::shared_ptr<fleet::FleetContext> context_of(const Cluster& cluster, ReachOptions reach) {
   reach.ssh_config = cluster.ssh_config;
   reach.share_connections = false;
-  std::error_code ignored;
-  if (reach.binary.empty()) reach.binary = fs::read_symlink("/proc/self/exe", ignored).string();
+  if (reach.binary.empty()) reach.binary = fleet::own_program();
   return std::make_shared<fleet::FleetContext>(std::move(reach));
 }
 

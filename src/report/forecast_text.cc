@@ -5,11 +5,11 @@
 
 #include "base/text.h"
 #include "report/bench_table.h"
+#include "report/train_text.h"
 
 namespace railbed {
 namespace {
 
-std::string seconds_text(double seconds) { return to_text(Nanoseconds{seconds * 1e9}); }
 std::string decimal_bytes(double bytes) {
   return bytes >= 1e12  ? fmt::format("{:.3g} TB", bytes / 1e12)
          : bytes >= 1e9 ? fmt::format("{:.3g} GB", bytes / 1e9)

@@ -6,11 +6,10 @@
 #include "base/units.h"
 #include "report/bars.h"
 #include "report/page_pictures.h"
+#include "report/train_text.h"
 
 namespace railbed {
 namespace {
-
-std::string seconds_text(double seconds) { return to_text(Nanoseconds{seconds * 1e9}); }
 
 struct Part {
   std::string_view css;

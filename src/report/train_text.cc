@@ -11,8 +11,6 @@
 namespace railbed {
 namespace {
 
-std::string step_time_text(double seconds) { return to_text(Nanoseconds{seconds * 1e9}); }
-
 // "1.24 GB", decimal, as rates are.
 std::string decimal_text(std::uint64_t bytes) {
   const double value = static_cast<double>(bytes);
@@ -47,11 +45,11 @@ std::string nodes_text(const std::vector<std::string>& nodes) {
 }
 
 std::string row(std::string_view name, const Summary& seconds, const std::string& remark) {
-  std::string text = fmt::format("  {:<20}", name) + right_aligned(step_time_text(seconds.median), 11);
+  std::string text = fmt::format("  {:<20}", name) + right_aligned(seconds_text(seconds.median), 11);
   text +=
       right_aligned(fmt::format("±{:.1f} %", (seconds.high - seconds.low) / 2 / seconds.median * 100), 10);
   text +=
-      right_aligned(step_time_text(seconds.minimum), 11) + right_aligned(step_time_text(seconds.maximum), 11);
+      right_aligned(seconds_text(seconds.minimum), 11) + right_aligned(seconds_text(seconds.maximum), 11);
   return text + (remark.empty() ? "" : "  " + remark) + '\n';
 }
 
@@ -83,13 +81,13 @@ std::string exchange_text(const TrainReport& report) {
   const double part = report.exposed / report.step.median;
   std::string text =
       fmt::format("  exposed exchange    {} of a step, {:.0f} %; the backward pass hides {:.0f} % of it\n",
-                  step_time_text(report.exposed), 100 * part, 100 * report.overlap);
+                  seconds_text(report.exposed), 100 * part, 100 * report.overlap);
   // Ours: a model of bandwidth alone is not expected to be closer.
   if (report.exposed > 1.5 * report.predicted_exposed && report.exposed > 0.02 * report.step.median)
     text += fmt::format(
         "                      bandwidth alone explains {}: "
         "the rest is latency, or the two slow each other\n",
-        step_time_text(report.predicted_exposed));
+        seconds_text(report.predicted_exposed));
   return text + fmt::format("  scaling efficiency  {:.1f} % of the one-rank step\n", 100 * report.efficiency);
 }
 
@@ -111,6 +109,8 @@ std::string ceiling_lines(const Ceiling& ceiling) {
 }
 
 }  // namespace
+
+std::string seconds_text(double seconds) { return to_text(Nanoseconds{seconds * 1e9}); }
 
 std::string train_text(const TrainReport& report) {
   std::string text = fmt::format("training {}, {} {} over {}: {}\n", report.model, report.nodes.size(),
