@@ -208,7 +208,7 @@ TEST(Launch, RefusesWhatItCannotKnow) {
             "how many GPUs r720 has is not known: say expect.gpus, or let railbed look");
   EXPECT_EQ(refusal(sample(example("v100-pair")), {}), "what shall be started? Write it behind --");
   EXPECT_THAT(refusal(sample(example("v100-pair")), {.arguments = {"x"}, .nodes = {"gpu7"}}),
-              EndsWith(" has no node \"gpu7\"; it has gpuserver1, gpuserver2"));
+              testing::EndsWith(" has no node \"gpu7\"; it has gpuserver1, gpuserver2"));
   EXPECT_EQ(
       refusal(sample(example("v100-pair")), {.arguments = {"x"}, .nodes = {"gpuserver1", "gpuserver1"}}),
       "--nodes names gpuserver1 twice");

@@ -14,7 +14,7 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr double kNow = 1'800'000'000;
+constexpr double kFrameTime = 1'800'000'000;
 
 LiveEnd end_of(const std::string& node, const std::string& device, Health health) {
   LiveEnd end;
@@ -41,7 +41,7 @@ LiveFinding finding_of(const std::string& headline, Status status) {
   finding.message = headline + ": no cable, a dead cable, or the other end is off";
   finding.remedy = "Plug the cable in at both ends, or have the other end switched on.";
   finding.commands = {"ethtool -m ens12np0"};
-  finding.since = kNow - 200;
+  finding.since = kFrameTime - 200;
   finding.times_before = 2;
   finding.explains = 2;
   finding.changes_before = {"firmware of mlx5_1 20.39.1002 → 20.43.1014, 2 min before"};
@@ -50,7 +50,7 @@ LiveFinding finding_of(const std::string& headline, Status status) {
 
 LiveView pair() {
   LiveView view;
-  view.made_at = kNow;
+  view.made_at = kFrameTime;
   view.title = "h100-pair";
   view.sentence = "gpu02: ens12np0 has no link";
   view.health = Health::kBad;
@@ -80,7 +80,7 @@ LiveView pair() {
   view.findings[1].since.reset();
   view.findings[1].flapping = true;
   NodeEvent& event = view.events.emplace_back();
-  event.time = {kNow - 200};
+  event.time = {kFrameTime - 200};
   event.kind = EventKind::kAppeared;
   event.node = "gpu02";
   event.rule = "net.carrier";

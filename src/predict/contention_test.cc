@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "predict/testing/network_plan.h"
+
 namespace railbed {
 namespace {
 
@@ -29,15 +31,6 @@ TEST(FairRates, LinksFillInTheOrderOfWhatTheyHaveForEach) {
 TEST(FairRates, NothingPassesABrokenLink) {
   EXPECT_EQ(fair_rates(std::vector<NetworkPath>{path_of({0, 1}), path_of({1})}, {0, 10}),
             (std::vector<double>{0, 10}));
-}
-
-NetworkPlan plan_of(NetworkShape shape, int nodes, int rails) {
-  NetworkPlan plan;
-  plan.shape = shape;
-  plan.nodes = nodes;
-  plan.rails = rails;
-  plan.port = BitRate::gigabits(100);
-  return plan;
 }
 
 TrafficForecast forecast(const NetworkPlan& plan, TrafficPattern pattern, int queue_pairs = 1,

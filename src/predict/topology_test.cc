@@ -5,17 +5,10 @@
 
 #include <set>
 
+#include "predict/testing/network_plan.h"
+
 namespace railbed {
 namespace {
-
-NetworkPlan plan_of(NetworkShape shape, int nodes, int rails) {
-  NetworkPlan plan;
-  plan.shape = shape;
-  plan.nodes = nodes;
-  plan.rails = rails;
-  plan.port = BitRate::gigabits(100);
-  return plan;
-}
 
 std::vector<std::string> names_on(const Network& network, const NetworkFlow& flow) {
   const auto path = network.path(flow);
