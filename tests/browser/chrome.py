@@ -12,7 +12,8 @@ from report_test import BROWSER, FLAGS
 
 class Chrome:
     def __enter__(self):
-        self.profile = tempfile.TemporaryDirectory()
+        # Its helpers may write there for a moment after it has ended.
+        self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_browser, self.out = os.pipe()
         self.into, from_browser = os.pipe()
 

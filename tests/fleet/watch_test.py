@@ -72,13 +72,13 @@ class WatchTest(unittest.TestCase):
         for agent in self.fleet.agents("b"):
             os.kill(agent, 9)
         view, nodes = self.until(lambda v, n: not n["b"]["reachable"] and any(
-            one["rule"] == "node.unreachable" and "b" in one["nodes"] and one["since"] for one in v["findings"]))
+            one["rule"] == "node.reachable" and "b" in one["nodes"] and one["since"] for one in v["findings"]))
         self.assertTrue(nodes["a"]["reachable"], "the others go on")
         self.assertTrue(nodes["b"]["asked_again"])
         self.fleet.plug("b")
         self.until(lambda v, n: n["b"]["reachable"] and not any(
-            one["rule"] == "node.unreachable" and "b" in one["nodes"] for one in v["findings"]))
-        self.until(lambda v, _: any(one["kind"] == "gone" and one["node"] == "b" and one["rule"] == "node.unreachable" for one in v["events"]))
+            one["rule"] == "node.reachable" and "b" in one["nodes"] for one in v["findings"]))
+        self.until(lambda v, _: any(one["kind"] == "gone" and one["node"] == "b" and one["rule"] == "node.reachable" for one in v["events"]))
         self.watch.terminate()
         self.watch.wait(timeout=20)
         time.sleep(1)
