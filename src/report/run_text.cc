@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "facts/facts.h"
 #include "inventory/cluster.h"
 #include "predict/against.h"
 #include "report/all_rails.h"
