@@ -61,8 +61,9 @@ WiringChoice switched(const SwitchQuestion& q) {
   const bool spines = fit.spines > 0;
   const HopLatency& hop = hop_latency(q.kind);
   choice.name = spines ? "leaves and spines" : fit.leaves > 1 ? "a switch a rail" : "one switch";
-  choice.why = fmt::format("{} spare ports for nodes; {} of a node are another path when one breaks",
-                           fit.spare, q.ports > 1 ? "the other ports" : "no other port");
+  choice.why = fmt::format("{} spare ports for nodes; {}", fit.spare,
+                           q.ports > 1 ? "the other ports of a node are another path when one breaks"
+                                       : "a node has no other path when its port breaks");
   choice.cables = q.nodes * q.ports + (spines ? fit.leaves * (fit.ports / 2) : 0);
   choice.switches = fit.count();
   choice.model = fit.model;
