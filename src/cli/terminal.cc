@@ -46,7 +46,8 @@ std::stop_source& install_handlers() {
   return *source;
 }
 
-// Whatever becomes of it, the work goes on: {fmt} would throw where stderr is full or closed, from any thread.
+// Whatever becomes of it, the work goes on: {fmt} would throw where stderr is full or closed, from any
+// thread.
 void to_stderr(const std::string& text) { (void)!std::fwrite(text.data(), 1, text.size(), stderr); }
 
 }  // namespace
@@ -57,6 +58,8 @@ int report(const Error& error) {
   to_stderr(fmt::format("{}{}\n", error.placed ? "" : "railbed: ", printable_lines(error.text)));
   return exit_code(error.kind);
 }
+
+void say_to_person(std::string_view line) { to_stderr("railbed: " + printable(line) + "\n"); }
 
 bool use_colour(int fd) {
   const char* no_colour = std::getenv("NO_COLOR");

@@ -13,6 +13,9 @@ namespace railbed {
 // Prints "railbed: …" to stderr and returns the exit code of the error's kind.
 int report(const Error& error);
 
+// "railbed: …" on stderr, whatever becomes of it. Callable from any thread.
+void say_to_person(std::string_view line);
+
 // True when `fd` is a terminal, TERM is not "dumb" and NO_COLOR is unset (no-color.org).
 bool use_colour(int fd);
 

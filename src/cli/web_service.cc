@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <thread>
 
-#include "base/text.h"
 #include "cli/terminal.h"
 
 namespace railbed {
@@ -56,8 +55,6 @@ void allow_many_files() {
   limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 16384);
   (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
-
-void say_to_person(std::string_view line) { fmt::print(stderr, "railbed: {}\n", printable(line)); }
 
 void run_with_feed(WebServer& server, LiveFeed& feed) {
   const std::jthread feeder([&](std::stop_token stop) { feed.run(server, stop); });

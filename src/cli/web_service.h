@@ -26,7 +26,6 @@ Result<WebOptions> web_options(const WebServiceOptions& options);
 
 void keep_memory_small();
 void allow_many_files();
-void say_to_person(std::string_view line);  // a line of standard error
 
 // Serves until it is interrupted, and tells readers of the live page what changes.
 void run_with_feed(WebServer& server, LiveFeed& feed);

@@ -31,14 +31,6 @@ std::pair<std::string, std::string> slot_and_function(const std::string& address
   return {address.substr(0, dot), dot == std::string::npos ? "" : address.substr(dot + 1)};
 }
 
-// Mellanox' drivers call a device by its PCI id: "MT4103" is 0x1007.
-const NicModel* model_of(const RdmaDevice& device) {
-  const std::string type = device.hca_type.value_or("");
-  if (!type.starts_with("MT")) return nullptr;
-  const auto id = parse_number<std::uint16_t>(std::string_view(type).substr(2));
-  return id ? find_nic(*id) : nullptr;
-}
-
 bool is_active(const RdmaPort& port) { return port.state.value_or("") == "ACTIVE" && port.rate.ok(); }
 
 BitRate payload_rate(const RdmaDevice& device, const RdmaPort& port) {
@@ -125,9 +117,16 @@ std::optional<Limit> socket_limit(const Facts& facts, const std::string& node) {
 
 }  // namespace
 
+const NicModel* nic_of(const RdmaDevice& device) {
+  const std::string type = device.hca_type.value_or("");
+  if (!type.starts_with("MT")) return nullptr;
+  const auto id = parse_number<std::uint16_t>(std::string_view(type).substr(2));
+  return id ? find_nic(*id) : nullptr;
+}
+
 int path_mtu_of(const RdmaDevice& device, const RdmaPort& port) {
   const int active = port.active_mtu.value_or(0);
-  const NicModel* model = model_of(device);
+  const NicModel* model = nic_of(device);
   const bool ethernet = port.link_layer.value_or("") == "Ethernet";
   if (model == nullptr || !ethernet || model->roce_path_mtu == 0) return active;
   return std::min(active, model->roce_path_mtu);

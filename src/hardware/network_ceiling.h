@@ -11,6 +11,10 @@ namespace railbed {
 struct Facts;
 struct RdmaDevice;
 struct RdmaPort;
+struct NicModel;
+
+// By the name that Mellanox' drivers give a device, its PCI id: "MT4103" is 0x1007. Null: not of the table.
+const NicModel* nic_of(const RdmaDevice& device);
 
 // The path MTU that a port can use: its active MTU, or less where its adapter can do no more. 0: not known.
 int path_mtu_of(const RdmaDevice& device, const RdmaPort& port);

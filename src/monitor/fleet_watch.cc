@@ -40,7 +40,7 @@ struct FleetNode {
   std::string name;
   std::unique_ptr<NodeSource> source = {};
   // Of its own thread alone:
-  std::shared_ptr<const Facts> facts = {};
+  std::optional<Facts> known = {};  // of the last look, what counting asks for: its devices
   std::string signature = {};
   Steady::time_point looked = {};
   Steady::time_point gpus_asked = {};
@@ -97,7 +97,9 @@ Result<void> FleetWatch::Parts::look(FleetNode& node, std::stop_token stop) {
   auto facts = node.source->facts(stop);
   places.release();
   if (!facts) return fail(facts.error());
-  node.facts = std::make_shared<const Facts>(*facts);
+  node.known.emplace();
+  node.known->rdma = facts->rdma;
+  node.known->gpus = facts->gpus;
   node.looked = Steady::now();
   node.signature.clear();
   const std::lock_guard lock(mutex);
@@ -109,7 +111,7 @@ Result<void> FleetWatch::Parts::look(FleetNode& node, std::stop_token stop) {
 
 Result<void> FleetWatch::Parts::count(FleetNode& node, std::stop_token stop) {
   const bool with_gpus = Steady::now() - node.gpus_asked >= kGpusEvery;
-  auto counts = node.source->counts(*node.facts, with_gpus, stop);
+  auto counts = node.source->counts(*node.known, with_gpus, stop);
   if (!counts) return fail(counts.error());
   if (with_gpus) node.gpus_asked = Steady::now();
   std::string signature = signature_of(counts->counts);
@@ -127,7 +129,7 @@ Result<void> FleetWatch::Parts::count(FleetNode& node, std::stop_token stop) {
 
 Result<void> FleetWatch::Parts::ask(FleetNode& node, std::stop_token stop) {
   const auto age = std::chrono::duration_cast<seconds>(Steady::now() - node.looked);
-  if (!node.facts || node.source->is_due(age))
+  if (!node.known || node.source->is_due(age))
     if (auto looked = look(node, stop); !looked) return looked;
   return count(node, stop);
 }
@@ -151,7 +153,7 @@ void FleetWatch::Parts::watch(FleetNode& node, std::stop_token stop) {
     } else {
       tell_trouble(node, asked.error(), pause_now);
       node.source->renew();
-      node.facts.reset();
+      node.known.reset();
     }
     if (!pause(stop, pause_now)) return;
     if (!asked) pause_now = std::min<milliseconds>(pause_now * 2, kLongestPause);

@@ -15,6 +15,8 @@
 #include <iterator>
 #include <numeric>
 
+#include "results/collective.h"
+
 namespace railbed {
 namespace {
 
@@ -78,7 +80,7 @@ Step make_step(const Model& model, const StepPlan& plan) {
   return step;
 }
 
-double ring_factor(int ranks) { return ranks < 2 ? 0 : 2.0 * (ranks - 1) / ranks; }
+double ring_factor(int ranks) { return ranks < 2 ? 0 : bus_factor(Collective::kAllReduce, ranks); }
 
 double exposed_seconds(const Step& step, int ranks, BitRate rate) {
   if (ranks < 2 || rate.bits_per_second <= 0) return 0;

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 
-#include "base/text.h"
 #include "hardware/ceilings.h"
 #include "hardware/gpudirect.h"
 #include "hardware/network_ceiling.h"
@@ -25,13 +24,6 @@ constexpr double kCableWatts = 0.1;
 constexpr double kSwitchWatts = 150;
 constexpr std::string_view kWattsSource =
     "typical of such parts; general knowledge, to check in its data sheet";
-
-const NicModel* nic_of(const RdmaDevice& device) {
-  const std::string type = device.hca_type.value_or("");
-  if (!type.starts_with("MT")) return nullptr;
-  const auto id = parse_number<std::uint16_t>(std::string_view(type).substr(2));
-  return id ? find_nic(*id) : nullptr;
-}
 
 void add_ports(NodePath& path, const RdmaDevice& device) {
   const NicModel* nic = nic_of(device);
