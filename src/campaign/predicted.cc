@@ -97,6 +97,7 @@ std::vector<MeasuredTime> times_to_fit(const std::vector<BenchRun>& runs, const 
         if (row.launched.median <= 0 || row.bytes == 0) continue;
         ForecastChoice choice;
         choice.type = report.type;
+        choice.launched_apart = true;
         times.push_back({fmt::format("run {}", run.id), fitted, report.operation, row.bytes,
                          row.launched.median, choice});
       }

@@ -7,13 +7,11 @@
 
 #include "base/files.h"
 #include "base/json.h"
-#include "campaign/gather.h"
 #include "campaign/predicted.h"
 #include "cli/command.h"
 #include "cli/planning_commands.h"
 #include "cli/predict_options.h"
 #include "cli/terminal.h"
-#include "predict/shape_from_nodes.h"
 #include "report/forecast_table.h"
 
 namespace railbed {
@@ -51,33 +49,6 @@ struct CheckOutput {
     field("explaining", &C::explaining);
   }
 };
-
-struct Subject {
-  ClusterShape shape;
-  Evidence evidence;
-};
-
-Result<Subject> find_subject(const PredictOptions& options) {
-  Subject subject;
-  const bool named = !options.words.gpu.empty();
-  const bool somewhere = !options.sources.cluster.empty() || !options.sources.live();
-  if (somewhere || named) {
-    auto evidence = read_sources(options.sources);
-    if (!evidence) return fail(evidence.error());
-    subject.evidence = std::move(*evidence);
-  } else {
-    auto evidence = gather_evidence(options.sources, {}, terminal_caller());
-    if (!evidence) return fail(evidence.error());
-    subject.evidence = std::move(*evidence);
-    clear_progress();
-  }
-  auto shape = somewhere || !named
-                   ? shape_from_nodes(subject.evidence.cluster, subject.evidence.nodes, options.words)
-                   : shape_from_words(options.words);
-  if (!shape) return fail(shape.error());
-  subject.shape = std::move(*shape);
-  return subject;
-}
 
 int exit_of(ForecastFit fit) {
   return fit == ForecastFit::kFits       ? kExitClean
@@ -152,23 +123,18 @@ int print_forecasts(const PredictOptions& options, const Subject& subject, const
   return kExitClean;
 }
 
-int run_predict(PredictOptions& options) {
-  if (const auto filled = fill_slot(options); !filled) return report(filled.error());
-  const auto subject = find_subject(options);
+int run_predict(const PredictOptions& options) {
+  const auto subject = find_subject(options.cluster);
   if (!subject) return report(subject.error());
   if (!options.calibrate.empty()) return run_calibrate(options, *subject);
-  Calibration calibration = shipped_calibration();
-  if (!options.calibration.empty()) {
-    auto read = read_calibration(options.calibration);
-    if (!read) return report(read.error());
-    calibration = std::move(*read);
-  }
-  if (!options.against.empty()) return run_against(options, *subject, calibration);
+  const auto calibration = find_calibration(options.cluster);
+  if (!calibration) return report(calibration.error());
+  if (!options.against.empty()) return run_against(options, *subject, *calibration);
   if (options.csv) {
-    fmt::print("{}", tuner_csv(subject->shape, calibration));
+    fmt::print("{}", tuner_csv(subject->shape, *calibration));
     return kExitClean;
   }
-  return print_forecasts(options, *subject, calibration);
+  return print_forecasts(options, *subject, *calibration);
 }
 
 }  // namespace

@@ -8,7 +8,10 @@
 
 #include "base/units.h"
 #include "bench/collective/collective.h"
+#include "campaign/predicted.h"
 #include "cli/kept_run.h"
+#include "cli/terminal.h"
+#include "predict/shape_from_nodes.h"
 
 namespace railbed {
 namespace {
@@ -22,7 +25,32 @@ Result<Enum> parse_word(const std::string& word, const char* option) {
   return static_cast<Enum>(found - names.begin());
 }
 
-void declare_shape(CLI::App& app, PredictOptions& options) {
+// "4x8": generation and lanes.
+Result<ShapeWords> words_with_slot(const ShapeOptions& options) {
+  ShapeWords words = options.words;
+  if (options.nic_slot.empty()) return words;
+  int generation = 0;
+  int lanes = 0;
+  char rest = 0;
+  if (std::sscanf(options.nic_slot.c_str(), "%2dx%2d%c", &generation, &lanes, &rest) != 2 || generation < 2 ||
+      generation > 6 || lanes < 1 || lanes > 16)
+    return fail(ErrorKind::kBadInput,
+                fmt::format("--nic-slot {}: generation x lanes, as 4x8", options.nic_slot));
+  words.nic_pcie_generation = generation;
+  words.nic_pcie_lanes = lanes;
+  return words;
+}
+
+Result<Evidence> evidence_for(const ShapeOptions& options, bool read_alone) {
+  if (read_alone) return read_sources(options.sources);
+  auto evidence = gather_evidence(options.sources, {}, terminal_caller());
+  if (evidence) clear_progress();
+  return evidence;
+}
+
+}  // namespace
+
+void declare_shape_options(CLI::App& app, ShapeOptions& options) {
   ShapeWords& words = options.words;
   app.add_option("cluster.yaml", options.sources.cluster,
                  "go by its nodes, rails, expectations and parts; no node is asked");
@@ -42,9 +70,25 @@ void declare_shape(CLI::App& app, PredictOptions& options) {
   app.add_flag("--no-nvls", words.no_nvls, "NCCL_NVLS_ENABLE=0, or a machine without it");
   app.add_flag("--amd", words.amd, "AMD processors");
   app.add_option("--nccl", words.nccl, "its version: 2.28.9");
+  app.add_option("--calibration", options.calibration, "constants that railbed predict --calibrate wrote");
 }
 
-}  // namespace
+Result<Subject> find_subject(const ShapeOptions& options) {
+  const auto words = words_with_slot(options);
+  if (!words) return fail(words.error());
+  const bool named = !words->gpu.empty();
+  const bool somewhere = !options.sources.cluster.empty() || !options.sources.live();
+  auto evidence = evidence_for(options, somewhere || named);
+  if (!evidence) return fail(evidence.error());
+  auto shape = somewhere || !named ? shape_from_nodes(evidence->cluster, evidence->nodes, *words)
+                                   : shape_from_words(*words);
+  if (!shape) return fail(shape.error());
+  return Subject{std::move(*shape), std::move(*evidence)};
+}
+
+Result<Calibration> find_calibration(const ShapeOptions& options) {
+  return options.calibration.empty() ? shipped_calibration() : read_calibration(options.calibration);
+}
 
 Result<std::vector<std::uint64_t>> predicted_sizes(const PredictOptions& options) {
   const std::string& text = options.sizes;
@@ -54,21 +98,6 @@ Result<std::vector<std::uint64_t>> predicted_sizes(const PredictOptions& options
   if (!from || !to || from->bytes == 0 || to->bytes < from->bytes)
     return fail(ErrorKind::kBadInput, fmt::format("--sizes {}: write one size, or two as 8:16G", text));
   return size_sweep(from->bytes, to->bytes, 4);
-}
-
-// "4x8": generation and lanes.
-Result<void> fill_slot(PredictOptions& options) {
-  if (options.nic_slot.empty()) return {};
-  int generation = 0;
-  int lanes = 0;
-  char rest = 0;
-  if (std::sscanf(options.nic_slot.c_str(), "%2dx%2d%c", &generation, &lanes, &rest) != 2 || generation < 2 ||
-      generation > 6 || lanes < 1 || lanes > 16)
-    return fail(ErrorKind::kBadInput,
-                fmt::format("--nic-slot {}: generation x lanes, as 4x8", options.nic_slot));
-  options.words.nic_pcie_generation = generation;
-  options.words.nic_pcie_lanes = lanes;
-  return {};
 }
 
 Result<ForecastChoice> predicted_choice(const PredictOptions& options) {
@@ -89,7 +118,7 @@ Result<Collective> predicted_operation(const PredictOptions& options) {
 }
 
 void declare_predict_options(CLI::App& app, PredictOptions& options) {
-  declare_shape(app, options);
+  declare_shape_options(app, options.cluster);
   app.add_option("--op", options.operation,
                  "all_reduce (default), all_gather, reduce_scatter, broadcast, reduce, alltoall, …");
   app.add_option("--type", options.type,
@@ -100,7 +129,6 @@ void declare_predict_options(CLI::App& app, PredictOptions& options) {
   app.add_flag("--graph", options.graph, "replayed from a CUDA graph");
   app.add_flag("--algorithms", options.algorithms, "also what NCCL reckons of each algorithm and protocol");
   app.add_flag("--sources", options.said, "where each property of the cluster comes from");
-  app.add_option("--calibration", options.calibration, "constants that --calibrate wrote");
   auto* against = app.add_option("--against", options.against,
                                  "hold a run against the forecast: a number, a label, last, or a JSON file");
   auto* calibrate = app.add_option("--calibrate", options.calibrate,

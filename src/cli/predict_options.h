@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "campaign/evidence.h"
 #include "campaign/gather.h"
 #include "predict/collective_forecast.h"
 
@@ -15,10 +16,26 @@ class App;
 
 namespace railbed {
 
-struct PredictOptions {
+// Which cluster: nodes that were looked at, cluster.yaml, or words.
+struct ShapeOptions {
   Sources sources;
   ShapeWords words;
   std::string nic_slot;
+  std::string calibration;
+};
+// Bound to `options`, which must outlive the parsing.
+void declare_shape_options(CLI::App& app, ShapeOptions& options);
+
+struct Subject {
+  ClusterShape shape;
+  Evidence evidence;
+};
+// This machine, where nothing else is said.
+Result<Subject> find_subject(const ShapeOptions& options);
+Result<Calibration> find_calibration(const ShapeOptions& options);
+
+struct PredictOptions {
+  ShapeOptions cluster;
   std::string operation = "all_reduce";
   std::string type = "float32";
   std::string sizes = "8:16G";
@@ -30,7 +47,6 @@ struct PredictOptions {
   bool json = false;
   std::string against;
   std::vector<std::string> calibrate;
-  std::string calibration;
   std::string output;
   std::string store;
 };
@@ -41,7 +57,5 @@ void declare_predict_options(CLI::App& app, PredictOptions& options);
 Result<Collective> predicted_operation(const PredictOptions& options);
 Result<std::vector<std::uint64_t>> predicted_sizes(const PredictOptions& options);
 Result<ForecastChoice> predicted_choice(const PredictOptions& options);
-// --nic-slot into the words.
-Result<void> fill_slot(PredictOptions& options);
 
 }  // namespace railbed

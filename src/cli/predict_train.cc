@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "base/json.h"
 #include "cli/enum_words.h"
 #include "cli/planning_commands.h"
+#include "cli/predict_options.h"
 #include "cli/terminal.h"
 #include "hardware/gpu_model.h"
 #include "predict/training.h"
@@ -16,16 +18,14 @@ namespace railbed {
 namespace {
 
 struct TrainForecastOptions {
+  ShapeOptions cluster;
   TrainingPlan plan;
   ModelSize size;
   std::string model = "gpt2-xl";
   double billions = 0;
   double batch = 0;
-  std::string gpu = "V100";
   double mfu = 0.4;
   double teraflops = 0;
-  std::string adapter = "100G";
-  std::string inside;
   bool needs = false;
   bool scaling = false;
   double least = 0.5;
@@ -54,14 +54,35 @@ struct TrainForecastOutput {
   }
 };
 
-Result<double> flops_of(const TrainForecastOptions& options) {
+// "H100 80GB HBM3 (989), H100 PCIe (756)": what the table has of a product line.
+std::string gpus_with_speed(std::string_view piece) {
+  std::string text;
+  for (const GpuModel& one : gpu_models())
+    if (one.tensor_tflops > 0 && one.name.find(piece) != std::string_view::npos)
+      text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", one.name, one.tensor_tflops);
+  return text;
+}
+
+// A line of products has one speed for each: "H100" with NVLinks as the table's SXM module has them is that module.
+const GpuModel* gpu_with_speed(const ClusterShape& shape) {
+  const GpuModel* gpu = find_gpu_model(shape.gpu);
+  if (gpu == nullptr || gpu->tensor_tflops > 0 || shape.nvlinks == 0) return gpu;
+  const auto same = std::ranges::find_if(gpu_models(), [&](const GpuModel& one) {
+    return one.name.starts_with(gpu->name) && one.nvlinks == shape.nvlinks;
+  });
+  return same != gpu_models().end() ? &*same : gpu;
+}
+
+Result<double> flops_of(const TrainForecastOptions& options, const ClusterShape& shape) {
   if (options.teraflops > 0) return options.teraflops * 1e12;
-  const GpuModel* gpu = find_gpu_model(options.gpu);
-  if (gpu == nullptr || gpu->tensor_tflops == 0)
-    return fail(
-        ErrorKind::kBadInput,
-        fmt::format("--gpu {}: its speed is not in the table; say --teraflops that it reaches", options.gpu));
-  return options.mfu * gpu->tensor_tflops * 1e12;
+  const GpuModel* gpu = gpu_with_speed(shape);
+  if (gpu != nullptr && gpu->tensor_tflops > 0) return options.mfu * gpu->tensor_tflops * 1e12;
+  const std::string alike = gpus_with_speed(shape.gpu);
+  return fail(ErrorKind::kBadInput,
+              fmt::format("GPU {}: {}; or say with --teraflops what it reaches", shape.gpu,
+                          alike.empty()
+                              ? "the table has no speed for it. It has these, in TFLOP/s: " + gpus_with_speed("")
+                              : "several products have that name. Say which (TFLOP/s): " + alike));
 }
 
 Result<TrainingPlan> plan_of(const TrainForecastOptions& options) {
@@ -70,16 +91,14 @@ Result<TrainingPlan> plan_of(const TrainForecastOptions& options) {
   size.parameters = options.billions * 1e9;
   plan.model = options.billions > 0 ? model_of(size) : *find_model(options.model);
   plan.batch = options.batch > 0 ? options.batch : static_cast<double>(plan.model.batch);
-  const auto flops = flops_of(options);
+  const auto subject = find_subject(options.cluster);
+  if (!subject) return fail(subject.error());
+  const auto calibration = find_calibration(options.cluster);
+  if (!calibration) return fail(calibration.error());
+  plan.cluster = {subject->shape, *calibration};
+  const auto flops = flops_of(options, subject->shape);
   if (!flops) return fail(flops.error());
   plan.flops_per_second = *flops;
-  const auto adapter = rate_option("--adapter", options.adapter);
-  if (!adapter) return fail(adapter.error());
-  plan.network.adapter = *adapter;
-  if (options.inside.empty()) return plan;
-  const auto inside = rate_option("--inside", options.inside);
-  if (!inside) return fail(inside.error());
-  plan.network.inside = *inside;
   return plan;
 }
 
@@ -113,9 +132,9 @@ int run_predict_train(const TrainForecastOptions& options) {
     fmt::print("{}", json::dump_pretty(json::encode(*output)));
     return kExitClean;
   }
-  fmt::print("{}\n{}", training_text(output->forecast), checkpoint_text(output->checkpoint, checkpoint));
+  fmt::print("{}\n{}\n{}", describe(plan->shape()), training_text(output->forecast), checkpoint_text(output->checkpoint, checkpoint));
   if (output->needs)
-    fmt::print("\n{}", network_needs_text(*output->needs, plan->network.adapter * plan->network.adapters));
+    fmt::print("\n{}", network_needs_text(*output->needs, plan->shape().nic_rate * plan->shape().nics));
   if (output->scaling) fmt::print("\n{}", scaling_text(*output->scaling));
   return kExitClean;
 }
@@ -155,22 +174,11 @@ void add_split_options(CLI::App& app, TrainingPlan& plan) {
       ->check(CLI::Range(0.0, 1.0));
 }
 
-void add_cluster_options(CLI::App& app, TrainForecastOptions& options) {
-  TrainingNetwork& network = options.plan.network;
-  app.add_option("--nodes", network.nodes, "how many (default 2)")->check(CLI::Range(1, 65536));
-  app.add_option("--gpus", network.gpus_per_node, "of each (default 1)")->check(CLI::Range(1, 64));
-  app.add_option("--gpu", options.gpu,
-                 "as the table knows it, with 16-bit matrices: V100 (default), A100, H200");
+void add_speed_options(CLI::App& app, TrainForecastOptions& options) {
   app.add_option("--mfu", options.mfu, "of its data sheet's speed that training reaches (default 0.4)")
       ->check(CLI::Range(0.01, 1.0));
   app.add_option("--teraflops", options.teraflops, "instead: what a GPU reaches")
       ->check(CLI::Range(0.001, 1e5));
-  app.add_option("--adapters", network.adapters, "of a node (default 1)")->check(CLI::Range(1, 64));
-  app.add_option("--adapter", options.adapter, "what each carries (default 100G)");
-  app.add_option("--inside", options.inside,
-                 "what a GPU passes on within its node (default: never too little)");
-  app.add_option("--efficiency", network.efficiency, "of both that collectives reach (default 0.9)")
-      ->check(CLI::Range(0.01, 1.0));
 }
 
 }  // namespace
@@ -178,7 +186,8 @@ void add_cluster_options(CLI::App& app, TrainForecastOptions& options) {
 Action declare_predict_train(CLI::App& app) {
   auto options = std::make_shared<TrainForecastOptions>();
   add_model_options(app, *options);
-  add_cluster_options(app, *options);
+  declare_shape_options(app, options->cluster);
+  add_speed_options(app, *options);
   add_split_options(app, options->plan);
   app.add_flag("--needs", options->needs,
                "how fast the network must be for each of the guides' models, and why");
@@ -197,10 +206,12 @@ Action declare_predict_train(CLI::App& app) {
   app.add_flag("--json", options->json, "print one JSON document");
   app.footer(
       "\nExamples:\n"
-      "  railbed predict train --model gpt2-xl --nodes 2 --gpus 2 --adapter 36.4G --needs\n"
-      "  railbed predict train --parameters 70 --blocks 80 --hidden 8192 --tokens 4096 --gpu H200 --nodes 64 --gpus 8 \\\n"
-      "      --adapters 8 --adapter 392G --inside 3600G --tensor 8 --pipeline 4 --micro-batches 32 --batch 32\n"
-      "  railbed predict train --model bert-large --nodes 8 --scaling\n\n"
+      "  railbed predict train cluster.yaml --model bert-large\n"
+      "  railbed predict train --model gpt2-xl --gpu V100 --gpus 2 --nodes 2 --nic 1x40roce --staged --needs\n"
+      "  railbed predict train --parameters 70 --blocks 80 --hidden 8192 --tokens 4096 --gpu H200 --nodes 64 --nic 8x400ib \\\n"
+      "      --tensor 8 --pipeline 4 --micro-batches 32 --batch 32\n"
+      "  railbed predict train --model bert-large --gpu A100 --gpus 1 --nodes 8 --nic 1x100roce --scaling\n\n"
+      "Without a cluster: this machine. "
       "Arithmetic: docs/reference/predict-train.md says what it leaves out, and how far it was from what others\n"
       "published. railbed bench train measures.");
   return [options] { return run_predict_train(*options); };

@@ -19,7 +19,8 @@ constexpr std::string_view kSpark =
     "NVIDIA, \"DGX Spark GPUDirect RDMA\", forums.developer.nvidia.com/t/348787";
 constexpr std::string_view kLinks5 = "NVIDIA Blackwell architecture brief; DCGM's expected 53125 MB/s a link";
 
-// The last column is of the data sheets of V100, T4, A100, L4, H100, H200 and HGX B200, without sparsity.
+// The column of matrix products is of the data sheets of V100, T4, A40, A100, L4, L40, L40S, H100, H200, HGX B200 and
+// GH200, without sparsity. "H100" alone is one of three products with three speeds.
 constexpr GpuModel kGpus[] = {
     {"K20", GpuDirect::kPeerMemory, false, kRdmaGuide},
     {"K40", GpuDirect::kPeerMemory, false, kRdmaGuide},
@@ -33,17 +34,20 @@ constexpr GpuModel kGpus[] = {
     {"V100-SXM3", GpuDirect::kPeerMemory, true, kLinks, 6, 25781, 3, true, true, 125},
     {"T4", GpuDirect::kBoth, false, kOpen, 0, 0, 3, true, false, 65, false, true},
     {"A10", GpuDirect::kBoth, false, kOpen, 0, 0, 4, true, false},
-    {"A40", GpuDirect::kBoth, false, kOpen, 0, 0, 4, true, false},
+    {"A40", GpuDirect::kBoth, false, kOpen, 0, 0, 4, true, false, 149},
     {"A100", GpuDirect::kBoth, false, kOpen, 0, 0, 4, true, true, 312},
     {"A100-SXM4", GpuDirect::kBoth, true, kLinks, 12, 25000, 4, true, true, 312},
     {"L4", GpuDirect::kBoth, false, kOpen, 0, 0, 4, true, false, 121},
-    {"L40", GpuDirect::kBoth, false, kOpen, 0, 0, 4, true, false},
+    {"L40", GpuDirect::kBoth, false, kOpen, 0, 0, 4, true, false, 181},
+    {"L40S", GpuDirect::kBoth, false, kOpen, 0, 0, 4, true, false, 362},
     {"H100", GpuDirect::kBoth, false, kOpen, 0, 0, 5, true, true},
     {"H100 80GB HBM3", GpuDirect::kBoth, true, kLinks, 18, 26562, 5, true, true, 989},
+    {"H100 PCIe", GpuDirect::kBoth, false, kOpen, 0, 0, 5, true, true, 756},
+    {"H100 NVL", GpuDirect::kBoth, false, kOpen, 0, 0, 5, true, true, 835},
     {"H200", GpuDirect::kBoth, true, kSeen, 18, 26562, 5, true, true, 989},
     {"H200 NVL", GpuDirect::kBoth, false, kOpen, 0, 0, 5, true, true},
     {"B200", GpuDirect::kBoth, true, kLinks5, 18, 53125, 5, true, true, 2250},
-    {"GH200", GpuDirect::kBoth, false, kGrace, 0, 0, 0, true, false, 0, true},
+    {"GH200", GpuDirect::kBoth, false, kGrace, 0, 0, 0, true, false, 989, true},
     {"GB200", GpuDirect::kBoth, true, kLinks5, 18, 53125, 0, true, false, 0, true},
     {"GeForce", GpuDirect::kNone, false, kRdmaGuide},
     {"GB10", GpuDirect::kNone, false, kSpark},

@@ -130,7 +130,9 @@ TEST(Accuracy, ShippedConstantsAreWhatTheCalibrationHalfGives) {
   const Calibration fitted =
       fit_calibration(all_times(half("calibration")), assumed_calibration(), "published measurements");
   for (const PathConstants& one : fitted.paths) {
-    SCOPED_TRACE(to_text(one.path));
+    SCOPED_TRACE(fmt::format("{}: {:.4g}, {:.4g}, {:.4g}, {{{:.3g}, {:.3g}, {:.3g}}}, {}", to_text(one.path),
+                             one.efficiency, one.start, one.ramp, one.spread[0], one.spread[1], one.spread[2],
+                             one.rows));
     const PathConstants& shipped = shipped_calibration().of(one.path);
     EXPECT_EQ(shipped.path, one.path);
     EXPECT_EQ(shipped.rows, one.rows);

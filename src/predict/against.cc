@@ -37,17 +37,6 @@ void add_report(std::vector<ForecastCheck>& checks, const CollectiveReport& repo
   }
 }
 
-void add_rail(std::vector<ForecastCheck>& checks, const Measurement& one) {
-  const bool known = !one.ceiling.limits.empty() && !one.ceiling.nominal && one.summary.median > 0;
-  if (one.engine != Engine::kRdma || one.metric != Metric::kBandwidth || !known) return;
-  const Limit& limit = one.ceiling.limits.front();
-  const double most = limit.rate.bits_per_second;
-  checks.push_back({fmt::format("{} {} -> {} {}", one.rail, one.from.node, one.to.node, one.operation),
-                    one.message_bytes, one.summary.median, most * kRawReached, most * kRawLow, most,
-                    one.summary.median / (most * kRawReached), fit_in(one.summary.median, most * kRawLow),
-                    true, fmt::format("{}; assumed: 97 % of it", limit.name)});
-}
-
 }  // namespace
 
 ForecastFit fit_of(double measured, const Forecast& forecast) { return fit_in(measured, forecast.busbw_low); }
@@ -58,6 +47,7 @@ std::vector<Forecast> forecasts_of(const CollectiveReport& report, ClusterShape 
   if (!report.version.empty()) shape.nccl = report.version;
   ForecastChoice choice;
   choice.type = report.type;
+  choice.launched_apart = true;
   std::vector<Forecast> forecasts;
   for (const CollectiveRow& row : report.rows)
     forecasts.push_back(forecast_collective(shape, report.operation, row.bytes, calibration, choice));
@@ -81,11 +71,29 @@ std::vector<Forecast> forecasts_of(const CollectiveReport& report, const Cluster
   return shape ? forecasts_of(report, *shape, shipped_calibration()) : std::vector<Forecast>{};
 }
 
+std::optional<ForecastCheck> check_rail(const Measurement& one) {
+  const bool known = !one.ceiling.limits.empty() && !one.ceiling.nominal && one.summary.median > 0;
+  if (one.engine != Engine::kRdma || one.metric != Metric::kBandwidth || !known) return std::nullopt;
+  const Limit& limit = one.ceiling.limits.front();
+  const double most = limit.rate.bits_per_second;
+  return ForecastCheck{fmt::format("{} {} -> {} {}", one.rail, one.from.node, one.to.node, one.operation),
+                       one.message_bytes,
+                       one.summary.median,
+                       most * kRawReached,
+                       most * kRawLow,
+                       most,
+                       one.summary.median / (most * kRawReached),
+                       fit_in(one.summary.median, most * kRawLow),
+                       true,
+                       fmt::format("{}; assumed: 97 % of it", limit.name)};
+}
+
 std::vector<ForecastCheck> check_run(const BenchRun& run, const ClusterShape& shape,
                                      const Calibration& calibration) {
   std::vector<ForecastCheck> checks;
   for (const CollectiveReport& report : run.collectives) add_report(checks, report, shape, calibration);
-  for (const Measurement& one : run.measurements) add_rail(checks, one);
+  for (const Measurement& one : run.measurements)
+    if (const auto rail = check_rail(one)) checks.push_back(*rail);
   return checks;
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,8 @@ std::vector<Forecast> forecasts_of(const CollectiveReport& report, ClusterShape 
 // node are known by their name. Empty: nobody says enough.
 std::vector<Forecast> forecasts_of(const CollectiveReport& report, const Cluster& cluster,
                                    const std::map<std::string, Facts>& facts);
+// Of a bandwidth by RDMA whose ceiling is known; nothing for all others.
+std::optional<ForecastCheck> check_rail(const Measurement& measured);
 std::vector<ForecastCheck> check_run(const BenchRun& run, const ClusterShape& shape,
                                      const Calibration& calibration);
 ForecastFit worst_of(const std::vector<ForecastCheck>& checks);

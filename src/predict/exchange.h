@@ -1,21 +1,15 @@
 // What an exchange between GPUs takes, as a training step's forecast asks for it.
 #pragma once
 
-#include "base/units.h"
+#include "predict/collective_forecast.h"
 
 namespace railbed {
 
-// Nodes that are alike, and what joins their GPUs.
-struct TrainingNetwork {
-  int nodes = 2;
-  int gpus_per_node = 1;
-  int adapters = 1;         // of a node
-  BitRate adapter;          // what each carries
-  BitRate inside;           // that a GPU passes on within its node; zero: it never binds
-  double efficiency = 0.9;  // that collectives reach of both
+// Nodes that are alike, and what measurements say of such paths.
+struct TrainingCluster {
+  ClusterShape shape;
+  Calibration calibration = shipped_calibration();
 };
-
-enum class Exchange { kAllReduce, kAllGather, kReduceScatter, kAllToAll };
 
 // Ranks that exchange with each other, and how they lie.
 struct ExchangeGroup {
@@ -25,11 +19,17 @@ struct ExchangeGroup {
   int nodes() const { return (ranks + per_node - 1) / per_node; }
 };
 
-// Bytes that each adapter of a node sends. `bytes` is the buffer of an all_reduce, what all ranks together
-// gather or scatter, and what each rank has for others of an all_to_all.
-double bytes_per_adapter(Exchange kind, double bytes, const ExchangeGroup& group,
-                         const TrainingNetwork& network);
-double exchange_seconds(Exchange kind, double bytes, const ExchangeGroup& group,
-                        const TrainingNetwork& network);
+// all_reduce, all_gather, reduce_scatter, alltoall; bytes as nccl-tests counts them: the buffer of an
+// all_reduce, what all ranks together gather or scatter, what each rank has for others of an alltoall.
+
+// Bytes that each adapter of a node sends.
+double bytes_per_adapter(Collective kind, double bytes, const ExchangeGroup& group,
+                         const ClusterShape& shape);
+double exchange_seconds(Collective kind, double bytes, const ExchangeGroup& group,
+                        const TrainingCluster& cluster);
+
+// What of an adapter, and of a GPU's links within its node, collectives reach.
+BitRate reached_of_adapter(const TrainingCluster& cluster);
+BitRate reached_within(const TrainingCluster& cluster);
 
 }  // namespace railbed

@@ -30,9 +30,10 @@ struct TrainingPlan {
   int experts = 1;          // of a block
   int experts_used = 1;     // by each token
   double expert_share = 0;  // of the parameters that lie in experts
-  TrainingNetwork network;
+  TrainingCluster cluster;
 
-  int gpus() const { return network.nodes * network.gpus_per_node; }
+  const ClusterShape& shape() const { return cluster.shape; }
+  int gpus() const { return shape().ranks(); }
   int replicas() const { return gpus() / (tensor * pipeline); }
 };
 
@@ -42,7 +43,8 @@ struct TrainingExchange {
   std::string why;           // the arithmetic, in words
   double adapter_bytes = 0;  // that each adapter sends
   double seconds = 0;        // by itself
-  double exposed = 0;        // that the step gets longer
+  double exposed = 0;        // while nothing is computed
+  double disturbed = 0;      // that computing takes longer, for what is hidden
   static void fields(auto&& field) {
     using T = TrainingExchange;
     field("name", &T::name);
@@ -50,6 +52,7 @@ struct TrainingExchange {
     field("adapter_bytes", &T::adapter_bytes);
     field("seconds", &T::seconds);
     field("exposed", &T::exposed);
+    field("disturbed", &T::disturbed);
   }
 };
 
@@ -63,6 +66,7 @@ struct TrainingForecast {
   double bubble = 0;    // that pipeline stages wait
   std::vector<TrainingExchange> exchanges;
   double exposed = 0;
+  double disturbed = 0;
   double step = 0;
   double efficiency = 0;  // computing's part of the step
   double samples_per_second = 0;
@@ -80,6 +84,7 @@ struct TrainingForecast {
     field("bubble", &T::bubble);
     field("exchanges", &T::exchanges);
     field("exposed", &T::exposed);
+    field("disturbed", &T::disturbed);
     field("step", &T::step);
     field("efficiency", &T::efficiency);
     field("samples_per_second", &T::samples_per_second);

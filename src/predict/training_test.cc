@@ -4,37 +4,76 @@
 
 #include <cmath>
 
+#include "predict/path_limits.h"
+#include "predict/step.h"
+
 namespace railbed {
 namespace {
 
 // A thousand million parameters in ten blocks, samples of one token: 6e9 operations each.
 Model model() { return model_of({1e9, 10, 1000, 1}); }
 
-// Adapters of 10 GB/s that collectives use in full; 1 TFLOP/s a GPU; 1,000 samples: 6 s of computing.
+// All of a rate is reached and nothing takes time to start, so that what is left can be computed by hand.
+Calibration ideal() {
+  Calibration made = shipped_calibration();
+  for (PathConstants& one : made.paths) {
+    one.efficiency = 1;
+    one.start = one.ramp = 0;
+  }
+  return made;
+}
+
+// Adapters that leave so many GB/s for data; GPUs pass on 100 GB/s within their node.
+TrainingCluster cluster(int nodes, int gpus, int adapters, double gigabytes) {
+  TrainingCluster made{{}, ideal()};
+  made.shape.nodes = nodes;
+  made.shape.gpus = gpus;
+  made.shape.nics = adapters;
+  made.shape.nic_rate = BitRate::gigabits(100);
+  const double left = reached_of_adapter(made).gigabytes();
+  made.shape.nic_rate = made.shape.nic_rate * (gigabytes / left);
+  made.shape.nvlinks = 4;
+  made.shape.link = GpuLink::kNvswitch;
+  made.shape.link_rate = BitRate::gigabytes(100);
+  return made;
+}
+
+// Adapters of 10 GB/s; 1 TFLOP/s a GPU; 1,000 samples: 6 s of computing.
 TrainingPlan plan(int nodes, int gpus_per_node) {
   TrainingPlan plan;
   plan.model = model();
   plan.batch = 1000;
   plan.flops_per_second = 1e12;
   plan.bucket_bytes = 1'000'000'000;
-  plan.network = {nodes, gpus_per_node, 1, BitRate::gigabytes(10), {}, 1};
+  plan.cluster = cluster(nodes, gpus_per_node, 1, 10);
   return plan;
 }
 
 TEST(Exchange, AnAllReduceSendsWhatTheOthersLack) {
-  const TrainingNetwork network{4, 1, 2, BitRate::gigabytes(10), {}, 1};
-  EXPECT_DOUBLE_EQ(bytes_per_adapter(Exchange::kAllReduce, 1e9, {4, 1, 1}, network), 0.75e9);  // 2 · ¾ / 2
-  EXPECT_DOUBLE_EQ(bytes_per_adapter(Exchange::kAllGather, 1e9, {4, 1, 1}, network), 0.375e9);
-  EXPECT_DOUBLE_EQ(bytes_per_adapter(Exchange::kAllReduce, 1e9, {8, 8, 1}, network), 0);
-  // 8.4 µs and two steps up, two down a tree of four.
-  EXPECT_NEAR(exchange_seconds(Exchange::kAllReduce, 1e9, {4, 1, 1}, network), 0.075 + 64.4e-6, 1e-9);
+  const TrainingCluster four = cluster(4, 1, 2, 10);
+  EXPECT_DOUBLE_EQ(bytes_per_adapter(Collective::kAllReduce, 1e9, {4, 1, 1}, four.shape), 0.75e9);  // 2 · ¾ / 2
+  EXPECT_DOUBLE_EQ(bytes_per_adapter(Collective::kAllGather, 1e9, {4, 1, 1}, four.shape), 0.375e9);
+  EXPECT_DOUBLE_EQ(bytes_per_adapter(Collective::kAllReduce, 1e9, {8, 8, 1}, four.shape), 0);
+  EXPECT_NEAR(exchange_seconds(Collective::kAllReduce, 1e9, {4, 1, 1}, four), 0.075, 1e-6);
+  EXPECT_DOUBLE_EQ(exchange_seconds(Collective::kAllReduce, 1e9, {1, 1, 1}, four), 0);
 }
 
-TEST(Exchange, WithinANodeItsOwnLinksCount) {
-  const TrainingNetwork network{1, 4, 1, {}, BitRate::gigabytes(100), 0.5};
-  // 2 · ¾ · 1 GB at half of 100 GB/s, 8.4 µs and six steps of 3.4.
-  EXPECT_NEAR(exchange_seconds(Exchange::kAllReduce, 1e9, {4, 4, 1}, network), 0.03 + 28.8e-6, 1e-9);
-  EXPECT_DOUBLE_EQ(exchange_seconds(Exchange::kAllReduce, 1e9, {1, 1, 1}, network), 0);
+// Two tensor groups send at the same time over the one adapter.
+TEST(Exchange, GroupsBesideEachOtherShareTheAdapters) {
+  const TrainingCluster pair = cluster(2, 2, 1, 10);
+  const double alone = exchange_seconds(Collective::kAllReduce, 1e9, {2, 1, 1}, pair);
+  EXPECT_NEAR(exchange_seconds(Collective::kAllReduce, 1e9, {2, 1, 2}, pair), 2 * alone, 1e-6);
+}
+
+// The same forecast that `railbed predict` gives.
+TEST(Exchange, IsWhatTheCollectiveForecastSays) {
+  TrainingCluster sound = cluster(1, 4, 0, 10);
+  sound.calibration = shipped_calibration();
+  ForecastChoice choice;
+  choice.from_graph = true;
+  const Forecast said =
+      forecast_collective(sound.shape, Collective::kAllReduce, 1'000'000'000, sound.calibration, choice);
+  EXPECT_DOUBLE_EQ(exchange_seconds(Collective::kAllReduce, 1e9, {4, 4, 1}, sound), said.time / 1e9);
 }
 
 TEST(Training, OneGpuOnlyComputes) {
@@ -52,20 +91,23 @@ TEST(Training, OneGpuOnlyComputes) {
 TEST(Training, TheLastBucketIsExposed) {
   const auto forecast = forecast_training(plan(2, 1));
   ASSERT_TRUE(forecast);
-  EXPECT_NEAR(forecast->exchanges.at(0).seconds, 0.4 + 5 * 36.4e-6, 1e-9);
-  EXPECT_NEAR(forecast->exposed, 0.0998951424 + 36.4e-6, 1e-9);
-  EXPECT_NEAR(forecast->step, 6 + forecast->exposed, 1e-12);
+  EXPECT_NEAR(forecast->exchanges.at(0).seconds, 0.4, 1e-7);
+  EXPECT_NEAR(forecast->exposed, 0.0998951424, 1e-7);
+  EXPECT_NEAR(forecast->disturbed, 0.15 * (0.4 - 0.0998951424), 1e-7);
+  EXPECT_NEAR(forecast->step, 6 + forecast->exposed + forecast->disturbed, 1e-12);
   // 2 (N − 1) / N · G / T_backward.
-  EXPECT_NEAR(forecast->least_adapter.gigabytes(), 4.0 / 4, 1e-9);
+  const double left = reached_of_adapter(plan(2, 1).cluster) / plan(2, 1).shape().nic_rate;
+  EXPECT_NEAR(forecast->least_adapter.gigabytes(), 4.0 / 4 / left, 1e-9);
 }
 
 TEST(Training, WhatOutlastsTheBackwardPassIsExposed) {
   TrainingPlan slow = plan(2, 1);
-  slow.network.adapter = BitRate::gigabytes(0.5);  // 8 s of exchange, 4 s of backward pass
-  slow.overlap = 0.5;                              // of which 2 s serve
+  slow.cluster = cluster(2, 1, 1, 0.5);  // 8 s of exchange, 4 s of backward pass
+  slow.overlap = 0.5;                    // of which 2 s serve
   const auto forecast = forecast_training(slow);
   EXPECT_NEAR(forecast->exposed, 8 - 2, 1e-3);
-  EXPECT_NEAR(forecast->least_adapter.gigabytes(), 2, 1e-9);
+  const double left = reached_of_adapter(slow.cluster) / slow.shape().nic_rate;
+  EXPECT_NEAR(forecast->least_adapter.gigabytes(), 2 / left, 1e-9);
 }
 
 // Each block: 0.2 GB of 16-bit weights gathered twice, 0.4 GB of gradients scattered; of that one half passes
@@ -74,23 +116,23 @@ TEST(Training, ShardedParametersAreGatheredTwice) {
   TrainingPlan sharded = plan(2, 1);
   sharded.sharded = true;
   const auto forecast = forecast_training(sharded);
-  EXPECT_NEAR(forecast->exchanges.at(0).seconds, 10 * (0.010 + 0.010 + 0.020) + 30 * 22.4e-6, 1e-9);
-  EXPECT_NEAR(forecast->exposed, 0.010 + 0.020 + 2 * 22.4e-6, 1e-9);
+  EXPECT_NEAR(forecast->exchanges.at(0).seconds, 10 * (0.010 + 0.010 + 0.020), 1e-6);
+  EXPECT_NEAR(forecast->exposed, 0.010 + 0.020, 1e-6);
   EXPECT_DOUBLE_EQ(forecast->exchanges.at(0).adapter_bytes, 2 * 1e9 + 2e9);
 }
 
 // Two GPUs of one node share matrices: four all_reduces of 1,000 tokens × 1,000 × 2 bytes a block, at
-// 10 GB/s: 0.2 ms and 15.2 µs each. Gradients of a GPU are half.
+// 10 GB/s and a little less in a ring of two: 0.2 ms each. Gradients of a GPU are half.
 TEST(Training, TensorGroupsWaitForActivations) {
   TrainingPlan tensor = plan(2, 2);
   tensor.tensor = 2;
-  tensor.network.inside = BitRate::gigabytes(10);
+  tensor.cluster.shape.link_rate = BitRate::gigabytes(10 * 1.075);
   const auto forecast = forecast_training(tensor);
   ASSERT_TRUE(forecast);
   EXPECT_DOUBLE_EQ(forecast->compute, 3);
   EXPECT_EQ(forecast->replicas, 2);
   EXPECT_DOUBLE_EQ(forecast->gradient_bytes, 2e9);
-  EXPECT_NEAR(forecast->exchanges.at(1).exposed, 40 * (0.2e-3 + 15.2e-6), 1e-9);
+  EXPECT_NEAR(forecast->exchanges.at(1).exposed, 40 * 0.2e-3, 1e-6);
   // Both tensor ranks of a node send their half over the one adapter.
   EXPECT_DOUBLE_EQ(forecast->exchanges.at(0).adapter_bytes, 4e9);
 }
@@ -108,7 +150,7 @@ TEST(Training, PipelinesHaveABubble) {
   EXPECT_NEAR(forecast->exposed, 6 * 25e-6, 1e-12);
 }
 
-// 1,000 tokens × 1,000 × 2 bytes to two experts each: 4 MB, half of it to the other node: 0.2 ms and 22.4 µs.
+// 1,000 tokens × 1,000 × 2 bytes to two experts each: 4 MB, half of it to the other node: 0.2 ms.
 TEST(Training, ExpertsExchangeTokens) {
   TrainingPlan experts = plan(2, 1);
   experts.expert = 2;
@@ -119,7 +161,7 @@ TEST(Training, ExpertsExchangeTokens) {
   ASSERT_TRUE(forecast);
   EXPECT_NEAR(forecast->compute, 6 * (0.2 + 0.8 / 4), 1e-12);
   EXPECT_NEAR(forecast->gradient_bytes, 4e9 * (0.2 + 0.8 / 2), 1);
-  EXPECT_NEAR(forecast->exchanges.at(1).exposed, 40 * (0.2e-3 + 22.4e-6), 1e-9);
+  EXPECT_NEAR(forecast->exchanges.at(1).exposed, 40 * 0.2e-3, 1e-6);
 }
 
 TEST(Training, NonsenseIsRefused) {
@@ -127,7 +169,7 @@ TEST(Training, NonsenseIsRefused) {
   odd.tensor = 2;
   EXPECT_FALSE(forecast_training(odd));
   odd = plan(2, 1);
-  odd.network.adapter = {};
+  odd.cluster.shape.nics = 0;
   EXPECT_FALSE(forecast_training(odd));
   odd = plan(32, 1);
   odd.pipeline = 16;  // of ten blocks
@@ -138,14 +180,15 @@ TEST(Training, NonsenseIsRefused) {
 TEST(NetworkNeeds, GrowWithGradientsAndShrinkWithTheBackwardPass) {
   TrainingPlan v100;
   v100.flops_per_second = 50e12;
-  v100.network = {2, 2, 1, BitRate::gigabytes(4.55), BitRate::gigabytes(7), 0.9};
+  v100.cluster = cluster(2, 2, 1, 4.55);
+  const double left = reached_of_adapter(v100.cluster) / v100.shape().nic_rate;
   const auto needs = network_needs(v100);
   ASSERT_EQ(needs.size(), 4u);
   EXPECT_EQ(needs[0].model, "ResNet-50");
   EXPECT_NEAR(needs[0].gradient_bytes, 102e6, 1e6);
   EXPECT_NEAR(needs[3].gradient_bytes, 6.23e9, 0.01e9);
   for (const NetworkNeed& need : needs)
-    EXPECT_NEAR(need.least.gigabytes(), need.gradient_bytes / need.backward / 0.9 / 1e9, 1e-9);
+    EXPECT_NEAR(need.least.gigabytes(), need.gradient_bytes / need.backward / left / 1e9, 1e-9);
   EXPECT_EQ(needs[0].verdict, NetworkNeed::Verdict::kBorderline);  // 25 MB of its 102 come last
   EXPECT_EQ(needs[3].verdict, NetworkNeed::Verdict::kTooSlow);
 }
@@ -160,7 +203,7 @@ TEST(Checkpoint, TakesItsShareOfTheTime) {
 
 TEST(Scaling, EndsWhereANodeBringsTooLittle) {
   TrainingPlan job = plan(1, 1);
-  job.network.adapter = BitRate::gigabytes(2);
+  job.cluster = cluster(1, 1, 1, 2);
   const auto scaling = forecast_scaling(job, 0.5, 64);
   ASSERT_TRUE(scaling);
   ASSERT_GT(scaling->last, 1);
@@ -168,9 +211,18 @@ TEST(Scaling, EndsWhereANodeBringsTooLittle) {
   EXPECT_EQ(scaling->points.back().nodes, scaling->last + 1);
   for (std::size_t i = 1; i + 1 < scaling->points.size(); ++i) EXPECT_GE(scaling->points[i].marginal, 0.5);
   // A hundred times the network carries it further.
-  job.network.adapter = BitRate::gigabytes(200);
+  job.cluster = cluster(1, 1, 1, 200);
   const auto faster = forecast_scaling(job, 0.5, 64);
   EXPECT_TRUE(faster->last == 0 || faster->last > scaling->last);
+}
+
+ClusterShape shape_of(const char* gpu, int gpus, int nodes, const char* nic) {
+  ShapeWords words;
+  words.gpu = gpu;
+  words.gpus = gpus;
+  words.nodes = nodes;
+  words.nic = nic;
+  return *shape_from_words(words);
 }
 
 // What other people published, as far as they say what was run. Errors stand in
@@ -180,10 +232,10 @@ double gh200_efficiency(std::uint64_t parameters, double images_per_second) {
   TrainingPlan ddp;
   ddp.model = {"", "image", 0, 32, {{"all", parameters, {{1, 1, 1'000'000'000}}}}};
   ddp.batch = 32;
-  ddp.network = {1, 4, 4, BitRate::gigabits(200), BitRate::gigabytes(450), 0.9};
+  ddp.cluster.shape = shape_of("GH200", 4, 1, "4x200libfabric");
   ddp.flops_per_second = 3 * 2e9 * 32 / (32 / images_per_second);
   const double one_node = forecast_training(ddp)->step;
-  ddp.network.nodes = 2;
+  ddp.cluster.shape.nodes = 2;
   return one_node / forecast_training(ddp)->step;
 }
 
@@ -200,11 +252,25 @@ TEST(Published, TorchtitanFrom32To64) {
   fsdp.model = model_of({8.03e9, 32, 4096, 8192});
   fsdp.batch = 2;
   fsdp.sharded = true;
-  fsdp.network = {4, 8, 8, BitRate::gigabits(400), BitRate::gigabytes(450), 0.9};
+  fsdp.cluster.shape = shape_of("H200", 8, 4, "8x400ib");
   fsdp.flops_per_second = 6 * 8.03e9 * 10938;
   const double on_32 = forecast_training(fsdp)->step;
-  fsdp.network.nodes = 8;
+  fsdp.cluster.shape.nodes = 8;
   EXPECT_NEAR(on_32 / forecast_training(fsdp)->step, 10753.0 / 10938, 0.02);
+}
+
+// bench/peers/train on two H100 (driver 580, NCCL 2.28.3, 2026-11): a step of BERT-Large, batch 32, took PyTorch 112.1 ms
+// on one GPU and 120.7 ms on two, the rehearsal 117.9 ms. The computing is theirs, the loss is foretold.
+TEST(Published, ExchangesOverNvlinkAreNotHidden) {
+  TrainingPlan bert;
+  bert.model = *find_model("bert-large");
+  bert.batch = 32;
+  bert.flops_per_second = step_flops(bert.model, 32) / 0.1121;
+  bert.cluster.shape = shape_of("H100", 2, 1, "");
+  const auto forecast = forecast_training(bert);
+  ASSERT_TRUE(forecast);
+  EXPECT_NEAR(forecast->step, 0.1179, 0.002);
+  EXPECT_NEAR(forecast->step, 0.1207, 0.004);
 }
 
 }  // namespace

@@ -85,6 +85,9 @@ std::string training_text(const TrainingForecast& one) {
     text += fmt::format("  {:<26}", exchange.name) + right_aligned(seconds_text(exchange.exposed), 11) +
             fmt::format("  exposed of {}; {} from each adapter; {}\n", seconds_text(exchange.seconds),
                         decimal_bytes(exchange.adapter_bytes), exchange.why);
+  if (one.disturbed > 0)
+    text += fmt::format("  {:<26}", "hidden, but not free") + right_aligned(seconds_text(one.disturbed), 11) +
+            "  computing and exchanging want the same multiprocessors\n";
   text += fmt::format("  {:<26}", "step") + right_aligned(seconds_text(one.step), 11) +
           fmt::format("  {:.1f} % of it computing\n", 100 * one.efficiency);
   text += fmt::format("  {:.4g} samples/s", one.samples_per_second);

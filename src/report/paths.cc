@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "predict/against.h"
 #include "results/all_rails.h"
 
 namespace railbed {
@@ -139,6 +140,9 @@ bool ToldRoots::is_told(const Measurement& failed) {
 
 std::vector<std::string> remarks(const Measurement& measurement) {
   std::vector<std::string> said;
+  if (const auto rail = check_rail(measurement); rail && rail->fit != ForecastFit::kFits)
+    said.push_back(fmt::format("you should see about {}, you see {}", to_text(BitRate{rail->predicted}),
+                               to_text(BitRate{rail->measured})));
   if (measurement.wrong_bytes > 0)
     said.push_back(
         fmt::format("{} of {} bytes arrived wrong", measurement.wrong_bytes, measurement.checked_bytes));

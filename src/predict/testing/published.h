@@ -30,6 +30,7 @@ struct PublishedMeasurement {
   bool peers = false;
   bool staged = false;
   bool graph = false;
+  bool launched_apart = false;
   bool no_size = false;
   std::vector<std::vector<double>> rows;  // bytes, busbw in GB/s, time in µs
   static void fields(auto&& field) {
@@ -52,6 +53,7 @@ struct PublishedMeasurement {
     field("peers", &P::peers);
     field("staged", &P::staged);
     field("graph", &P::graph);
+    field("launched_apart", &P::launched_apart);
     field("no_size", &P::no_size);
     field("rows", &P::rows);
   }
@@ -76,6 +78,7 @@ inline std::vector<PublishedMeasurement> read_published() {
 inline ForecastChoice choice_of(const PublishedMeasurement& one) {
   ForecastChoice choice;
   choice.from_graph = one.graph;
+  choice.launched_apart = one.launched_apart;
   if (one.algorithm == "ring") choice.algorithm = NcclAlgorithm::kRing;
   if (one.algorithm == "tree") choice.algorithm = NcclAlgorithm::kTree;
   return choice;
