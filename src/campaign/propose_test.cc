@@ -100,6 +100,24 @@ Facts v100(int last) {
   return facts;
 }
 
+// Two nodes without RDMA and without a default route: what ssh comes by is no rail.
+TEST(Propose, LeavesOutTheWayOfSshWhereThereIsNoDefaultRoute) {
+  const auto node = [](const std::string& last) {
+    Facts facts =
+        machine({{"mgmt0", "192.168.1." + last + "/24", 1500, 1000}, {"ens6", "10.0.1." + last + "/24"}}, {});
+    facts.net.default_routes = read(std::vector<std::string>{});
+    return facts;
+  };
+  const std::map<std::string, Facts> facts = {{"a", node("1")}, {"b", node("2")}};
+  const std::vector<Node> nodes = {{.name = "a", .ssh = "a"}, {.name = "b", .ssh = "b"}};
+  EXPECT_EQ(propose_cluster(nodes, facts).cluster.rails.size(), 2U);
+  const Proposal proposal = propose_cluster(
+      nodes, facts, {{"a", {*IpAddress::parse("192.168.1.1")}}, {"b", {*IpAddress::parse("192.168.1.2")}}});
+  ASSERT_EQ(proposal.cluster.rails.size(), 1U);
+  EXPECT_EQ(proposal.cluster.rails.front().ports.front().interface, "ens6");
+  EXPECT_THAT(proposal.notes, testing::Contains(testing::HasSubstr("no RDMA device was found")));
+}
+
 TEST(Propose, MakesARailOfEverySubnetThatSpeaksRdma) {
   const Proposal proposal = propose({{"gpuserver1", v100(1)}, {"gpuserver2", v100(2)}});
   EXPECT_EQ(yaml(proposal), R"(

@@ -9,6 +9,7 @@
 #include "campaign/technology_columns.h"
 #include "cli/command.h"
 #include "cli/fleet_options.h"
+#include "cli/output.h"
 #include "cli/planning_commands.h"
 #include "cli/terminal.h"
 #include "report/technology_table.h"
@@ -68,6 +69,7 @@ Result<std::vector<TechnologyColumn>> matrix_columns(const MatrixOptions& option
 int run_matrix(const MatrixOptions& options) {
   const auto columns = matrix_columns(options);
   if (!columns) return report(columns.error());
+  if (options.markdown) keep_lines_whole();
   if (options.json)
     fmt::print("{}", json::dump_pretty(json::encode(MatrixOutput{.columns = *columns})));
   else

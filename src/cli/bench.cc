@@ -7,6 +7,10 @@
 
 namespace railbed {
 
+std::string words_of(const Failure& failure) {
+  return failure.remedy.empty() ? failure.cause : failure.cause + ": " + failure.remedy;
+}
+
 Action declare_bench(CLI::App& app) {
   auto chosen = std::make_shared<Action>();
   const auto add = [&](std::string_view name, std::string_view summary) {

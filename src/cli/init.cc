@@ -11,6 +11,7 @@
 #include "campaign/propose.h"
 #include "cli/command.h"
 #include "cli/fleet_options.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 #include "inventory/describe.h"
 #include "inventory/load.h"
@@ -43,6 +44,7 @@ Result<LookedAt> look(const InitOptions& options) {
 
 Result<std::string> write_description(const InitOptions& options, const std::string& text) {
   if (options.output == "-") {
+    keep_lines_whole();
     fmt::print("{}", text);
     return std::string("standard output");
   }
@@ -64,7 +66,7 @@ int run_init(const InitOptions& options) {
   auto seen = look(options);
   if (!seen) return report(seen.error());
   const bool complete = seen->complete;
-  Proposal proposal = propose_cluster(std::move(seen->nodes), seen->facts);
+  Proposal proposal = propose_cluster(std::move(seen->nodes), seen->facts, seen->reached);
   proposal.cluster.name = cluster_name(options);
   if (!options.ssh_config.empty())
     proposal.cluster.ssh_config = std::filesystem::absolute(options.ssh_config).lexically_normal().string();

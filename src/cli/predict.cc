@@ -10,6 +10,7 @@
 #include "campaign/gather.h"
 #include "campaign/predicted.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/planning_commands.h"
 #include "cli/predict_options.h"
 #include "cli/terminal.h"
@@ -165,6 +166,7 @@ int run_predict(PredictOptions& options) {
   }
   if (!options.against.empty()) return run_against(options, *subject, calibration);
   if (options.csv) {
+    keep_lines_whole();
     fmt::print("{}", tuner_csv(subject->shape, calibration));
     return kExitClean;
   }

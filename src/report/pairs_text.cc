@@ -91,7 +91,13 @@ std::string pairs_text(const RailReport& rail) {
     text += fmt::format("  {} of {} differ: too many to be the exception, so none was measured again\n",
                         report.slow.size(), report.nodes);
   for (const Slow& one : report.slow) text += slow_text(rail, one);
-  if (report.slow.empty()) text += "  nobody is slower than the others\n";
+  if (report.slow.empty() && rail.nodes.size() == 2)
+    text += fmt::format(
+        "  two nodes cannot be ranked, for there is no other to compare with: `railbed bench ladder {} {}` "
+        "holds them against their ceilings\n",
+        rail.nodes[0], rail.nodes[1]);
+  else if (report.slow.empty())
+    text += "  no node is slower than the others\n";
   for (std::size_t i = 0; i < rail.failures.size() && i < kMostFailures; ++i)
     text += fmt::format("  no number: {}\n", printable(rail.failures[i]));
   if (rail.failures.size() > kMostFailures)
