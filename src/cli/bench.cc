@@ -30,7 +30,7 @@ Action declare_bench(CLI::App& app) {
   run_with(pairs, declare_bench_pairs(*pairs));
   CLI::App* storage = add("storage", "drives and file servers, by fio");
   run_with(storage, declare_bench_storage(*storage));
-  CLI::App* train = add("train", "a data-parallel training step, rehearsed without GPUs");
+  CLI::App* train = add("train", "a data-parallel training step, rehearsed on GPUs or without them");
   run_with(train, declare_bench_train(*train));
   CLI::App* gpu = add("gpu", "the copy engines of a node's GPUs");
   run_with(gpu, declare_bench_gpu(*gpu));
