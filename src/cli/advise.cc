@@ -89,7 +89,7 @@ Action declare_matrix(CLI::App& app) {
   auto* facts =
       app.add_option("--facts", options->sources.facts, "go by facts that `railbed facts --json` printed");
   const std::vector<CLI::Option*> said = {
-      app.add_option("--gpu", options->gpus, "a GPU that nobody has yet: \"Tesla T4\"; may be repeated"),
+      app.add_option("--gpu", options->gpus, "a GPU that you may buy: \"Tesla T4\"; may be repeated"),
       app.add_option("--nic", options->adapters, "an adapter beside it: \"ConnectX-4\"; may be repeated"),
       app.add_option("--os", options->os, "the operating system: \"rhel 9\", \"ubuntu 24.04\""),
       app.add_option("--cpu", options->processor, "the processor: \"Xeon E5-2697 v2\"")};

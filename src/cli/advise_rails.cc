@@ -103,7 +103,7 @@ Action declare_advise_rails(CLI::App& app) {
   RailPlanRequest& request = options->request;
   app.add_option("--nodes", request.nodes, "how many (default 2)")->check(between(2, 4096));
   app.add_option("--rails", request.rails, "network ports of each (default 1)")->check(between(1, 16));
-  app.add_option("--speed", options->speed, "of each port (default 100G)");
+  app.add_option("--speed", options->speed, "speed of each port (default 100G)");
   app.add_option("--fabric", options->fabric, "roce (default), infiniband, ethernet")
       ->check(one_of(words_of<Fabric>()));
   app.add_option("--prefix", request.prefix, "of the nodes' names (default gpu: gpu01, gpu02)");

@@ -56,7 +56,7 @@ Action declare_advise_switch(CLI::App& app) {
   app.add_option("--nodes", options->question.nodes, "how many (default 2)")->check(between(2, 4096));
   app.add_option("--rails", options->question.ports, "network ports of each (default 1)")
       ->check(between(1, 16));
-  app.add_option("--speed", options->speed, "of each port (default 100G)");
+  app.add_option("--speed", options->speed, "speed of each port (default 100G)");
   app.add_option("--fabric", options->fabric, "roce (default), infiniband, ethernet")
       ->check(one_of(words_of<Fabric>()));
   app.add_option("--switch-class", options->kind,

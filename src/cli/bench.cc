@@ -26,7 +26,7 @@ Action declare_bench(CLI::App& app) {
   }
   CLI::App* ladder = add("ladder", "TCP, RDMA and NCCL on one pair: where bandwidth is lost, and why");
   run_with(ladder, declare_bench_ladder(*ladder));
-  CLI::App* pairs = add("pairs", "the slow node or link among many");
+  CLI::App* pairs = add("pairs", "find the slow node or link among many");
   run_with(pairs, declare_bench_pairs(*pairs));
   CLI::App* storage = add("storage", "drives and file servers, by fio");
   run_with(storage, declare_bench_storage(*storage));

@@ -148,13 +148,14 @@ Action declare_bench_collectives(CLI::App& app) {
       ->check(one_of(words_of<DataType>()));
   app.add_option("--from", options->from, "the smallest size, of all ranks together (default 8)");
   app.add_option("--to", options->to, "the largest size (default 1G)");
-  app.add_option("--factor", options->factor, "from each size to the next (default 4)")
+  app.add_option("--factor", options->factor, "factor from each size to the next (default 4)")
       ->check(between(2, 1024));
   app.add_option("--iterations", options->plan.iterations, "operations of one series (default 20)")
       ->check(between(2, 10000));
   app.add_option("--root", options->plan.root,
-                 "rank that broadcast, reduce, gather and scatter turn on (default 0)");
-  app.add_option("--gpus", options->plan.place.gpus, "of this machine only these, in PCI order from 0: 0,1")
+                 "root rank of broadcast, reduce, gather and scatter (default 0)");
+  app.add_option("--gpus", options->plan.place.gpus,
+                 "these GPUs of this machine only, in PCI order from 0: 0,1")
       ->delimiter(',');
   app.add_flag("--no-check", options->no_check, "do not compare the data");
   app.add_flag("--no-graph", options->no_graph, "leave out the CUDA graph");

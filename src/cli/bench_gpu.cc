@@ -81,9 +81,10 @@ int run_bench_gpu(BenchGpuOptions& options, const CLI::App& app) {
 Action declare_bench_gpu(CLI::App& app) {
   auto options = std::make_shared<BenchGpuOptions>();
   app.add_option("NODE", options->node, "an ssh destination (default: this machine)");
-  app.add_option("--gpus", options->plan.gpus, "only these, in PCI order from 0: 0,1")->delimiter(',');
-  app.add_option("--size", options->size, "of one copy (default 128M)");
-  app.add_option("--samples", options->plan.samples, "of each number (default 24)")->check(between(6, 10000));
+  app.add_option("--gpus", options->plan.gpus, "these GPUs only, in PCI order from 0: 0,1")->delimiter(',');
+  app.add_option("--size", options->size, "size of one copy (default 128M)");
+  app.add_option("--samples", options->plan.samples, "samples of each number (default 24)")
+      ->check(between(6, 10000));
   app.add_option("--patience", options->plan.patience, "seconds that one step may take (default 60)")
       ->check(between(1.0, 3600.0));
   app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");

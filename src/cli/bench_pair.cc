@@ -145,19 +145,19 @@ void declare_rdma_options(CLI::App& app, BenchPairOptions& options, CLI::Option*
           ->excludes(both_ways);
   app.add_flag("--tcp", options.with_tcp, "TCP over the same path first, in the same run")->excludes(duplex);
   app.add_option("--traffic-class", options.plan.traffic_classes,
-                 "RoCE ToS byte, e.g. 104 for DSCP 26; of several, queue pairs take turns")
+                 "RoCE ToS byte, e.g. 104 for DSCP 26; queue pairs take turns with several")
       ->delimiter(',')
       ->check(between(0, 255))
       ->option_text("BYTE[,BYTE]");
   app.add_option("--flow-label", options.plan.flow_labels,
-                 "20 bits that switches spread traffic by; of several, queue pairs take turns (default: "
-                 "each its own)")
+                 "20 bits that switches spread traffic by; queue pairs take turns with several (default: "
+                 "each has its own)")
       ->delimiter(',')
       ->check(between(0, 0xfffff))
       ->option_text("LABEL[,LABEL]");
   app.add_option(
          "--threads", options.plan.threads,
-         "that move data at each end, sharing out the queue pairs (default 1); small messages need them")
+         "threads that move data at each end and share out the queue pairs (default 1); small messages need several")
       ->check(between(1, 64));
   app.add_option(
          "--memory", options.plan.memory,
@@ -192,8 +192,10 @@ void declare_options(CLI::App& app, BenchPairOptions& options) {
   if (options.engine == "rdma") {
     declare_rdma_options(app, options, both_ways);
   } else if (options.engine == "tcp") {
-    app.add_flag("--busy-poll", options.plan.busy_poll, "latency: ask for data without ever sleeping");
-    app.add_flag("--zero-copy", options.plan.zero_copy, "bandwidth: send without a copy (MSG_ZEROCOPY)");
+    app.add_flag("--busy-poll", options.plan.busy_poll,
+                 "for the latency: ask for data without ever sleeping");
+    app.add_flag("--zero-copy", options.plan.zero_copy,
+                 "for the bandwidth: send without a copy (MSG_ZEROCOPY)");
   }
   auto* bandwidth = app.add_flag("--bandwidth-only", options.bandwidth_only, "leave out the latency");
   app.add_flag("--latency-only", options.latency_only, "leave out the bandwidth")->excludes(bandwidth);

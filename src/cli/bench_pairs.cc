@@ -124,13 +124,14 @@ Action declare_bench_pairs(CLI::App& app) {
   app.add_option("--engine", options->engine, "tcp, rdma or auto: as the rail's fabric has it (default)")
       ->check(one_of({"tcp", "rdma", "auto"}));
   app.add_flag("--every-pair", options->every_pair,
-               "n-1 rounds: finds a slow link between any two nodes, too");
+               "measure every pair, in n-1 rounds: this also finds a slow link between any two nodes");
   app.add_option("--seconds", options->seconds, "measured time of each direction of a pair (default 1)")
       ->check(between(0.1, 600.0));
   app.add_option("--size", options->size, "message size (default 1M)");
   app.add_option("--streams", options->streams, "connections or queue pairs (default: tcp 4, rdma 2)")
       ->check(between(1, 64));
-  app.add_option("--tolerance", options->tolerance, "percent below the others that is slow (default 10)")
+  app.add_option("--tolerance", options->tolerance,
+                 "how many percent below the others counts as slow (default 10)")
       ->check(between(1.0, 90.0));
   app.add_option("--svg", options->svg, "write the matrix as a picture");
   add_history_options(app, options->keep);
@@ -143,7 +144,7 @@ Action declare_bench_pairs(CLI::App& app) {
       "Use the rails for nothing else meanwhile.\n\n"
       "railbed bench pairs cluster.yaml\n"
       "railbed bench pairs cluster.yaml --rail rail0 --every-pair --svg rail0.svg\n\n"
-      "Exit codes: 0 nobody is slow, 1 slow only while others run, 2 a slow node or link, "
+      "Exit codes: 0 no node is slow, 1 slow only while others run, 2 a slow node or link, "
       "3 a node could not be asked.");
   return [options, &app] { return run_bench_pairs(*options, app); };
 }

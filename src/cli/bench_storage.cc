@@ -104,8 +104,8 @@ Action declare_bench_storage(CLI::App& app) {
                  "folders: DIR of this machine (default: here), NODE:DIR; or one cluster.yaml");
   app.add_option("--dir", options->folder, "with cluster.yaml: this folder (default: its checkpoint_path)");
   app.add_option("--size", options->size,
-                 "of the files, all together (default 1G, or a tenth of the free room if that is less)");
-  app.add_option("--seconds", options->plan.seconds, "of each run but the checkpoint (default 3)")
+                 "size of all files together (default 1G, or a tenth of the free room if that is less)");
+  app.add_option("--seconds", options->plan.seconds, "seconds of each run but the checkpoint (default 3)")
       ->check(between(0.1, 600.0));
   add_keep_options(app, options->keep);
   app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");
@@ -114,7 +114,7 @@ Action declare_bench_storage(CLI::App& app) {
       "\nrailbed bench storage /scratch\n"
       "railbed bench storage gpu01:/scratch gpu02:/scratch     both at once\n"
       "railbed bench storage cluster.yaml --dir /mnt/nfs       every node at once: "
-      "what a file server bears\n\n"
+      "how much a file server delivers\n\n"
       "Needs fio on the nodes. Sequential and random, one request at a time and many, "
       "and a checkpoint: four files\nwritten at once and flushed. "
       "Never more than a tenth of what is free; the files are removed, "

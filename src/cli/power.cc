@@ -15,7 +15,7 @@
 namespace railbed {
 namespace {
 
-constexpr std::string_view kExits = "Exit codes: 0 done on every node, 3 not on some, which are named.";
+constexpr std::string_view kExits = "Exit codes: 0 done on every node, 3 failed on some, which are named.";
 
 struct PowerCommand : BmcCommand {
   std::string action;

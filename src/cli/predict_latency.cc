@@ -101,13 +101,13 @@ int run_latency(const LatencyOptions& options) {
 
 Action declare_predict_latency(CLI::App& app) {
   auto options = std::make_shared<LatencyOptions>();
-  app.add_option("--speed", options->speed, "of the slowest link (default 40G)");
-  app.add_option("--bytes", options->path.message_bytes, "of the message (default 64)")
+  app.add_option("--speed", options->speed, "speed of the slowest link (default 40G)");
+  app.add_option("--bytes", options->path.message_bytes, "bytes of the message (default 64)")
       ->check(between(1, 1 << 20));
-  app.add_option("--mtu", options->path.mtu, "of the path (default 4096)")->check(between(256, 9000));
-  app.add_option("--metres", options->path.metres, "of cable in all (default 2)")
+  app.add_option("--mtu", options->path.mtu, "MTU of the path (default 4096)")->check(between(256, 9000));
+  app.add_option("--metres", options->path.metres, "metres of cable in all (default 2)")
       ->check(between(0.0, 100000.0));
-  app.add_option("--switches", options->path.switches, "on the way (default 0: back to back)")
+  app.add_option("--switches", options->path.switches, "switches on the way (default 0: back to back)")
       ->check(between(0, 16));
   app.add_option("--switch-class", options->kind,
                  "cut-through (default), infiniband, store-and-forward, low-cost")

@@ -30,8 +30,8 @@ void declare_shape(CLI::App& app, PredictOptions& options) {
   app.add_option("--root", options.sources.root, "go by captured machines: a .tree file or a folder of them");
   app.add_option("--facts", options.sources.facts, "go by facts that `railbed facts --json` printed");
   app.add_option("--gpu", words.gpu, "A100, H100, H200, B200, GB300, \"V100 PCIe\", \"RTX 4090\", GB10 …");
-  app.add_option("--gpus", words.gpus, "of a node (default 8)")->check(between(1, 1024));
-  app.add_option("--nodes", words.nodes, "(default 1)")->check(between(1, 1'000'000));
+  app.add_option("--gpus", words.gpus, "GPUs of a node (default 8)")->check(between(1, 1024));
+  app.add_option("--nodes", words.nodes, "how many nodes (default 1)")->check(between(1, 1'000'000));
   app.add_option("--nic", words.nic, "adapters of a node: 8x400ib; ib, roce, efa, libfabric or tcp");
   app.add_option("--nic-slot", options.nic_slot, "their PCIe slots, generation x lanes: 4x8");
   app.add_option("--pcie", words.pcie_generation, "GPUs on PCIe slots of this generation, not on NVLink")
@@ -42,7 +42,7 @@ void declare_shape(CLI::App& app, PredictOptions& options) {
   app.add_flag("--peers", words.peers, "a driver lets GeForce GPUs reach each other");
   app.add_flag("--no-nvls", words.no_nvls, "NCCL_NVLS_ENABLE=0, or a machine without it");
   app.add_flag("--amd", words.amd, "AMD processors");
-  app.add_option("--nccl", words.nccl, "its version: 2.28.9");
+  app.add_option("--nccl", words.nccl, "NCCL's version: 2.28.9");
 }
 
 }  // namespace

@@ -126,16 +126,16 @@ void add_model_options(CLI::App& app, TrainForecastOptions& options) {
   auto* model =
       app.add_option("--model", options.model, "resnet50, bert-base, bert-large, gpt2, gpt2-xl (default), 7b")
           ->check(one_of(std::vector<std::string>(models.begin(), models.end())));
-  app.add_option("--parameters", options.billions, "of a transformer of your own, in 10^9")
+  app.add_option("--parameters", options.billions, "parameters of a transformer of your own, in 10^9")
       ->check(between(0.001, 100000.0))
       ->excludes(model);
-  app.add_option("--blocks", options.size.blocks, "of it (default 32)")->check(between(1, 1000));
+  app.add_option("--blocks", options.size.blocks, "blocks of it (default 32)")->check(between(1, 1000));
   app.add_option("--hidden", options.size.hidden, "its width (default 4096)")->check(between(64, 1 << 20));
-  app.add_option("--tokens", options.size.tokens, "of its sequences (default 2048)")
+  app.add_option("--tokens", options.size.tokens, "tokens of its sequences (default 2048)")
       ->check(between(1, 1 << 24));
-  app.add_option("--batch", options.batch, "samples a replica and step (default: a usual one)")
+  app.add_option("--batch", options.batch, "samples of each replica and step (default: a usual number)")
       ->check(between(0.001, 1e9));
-  app.add_option("--dtype-bytes", options.plan.word_bytes, "of a gradient: 4 (default) or 2")
+  app.add_option("--dtype-bytes", options.plan.word_bytes, "bytes of a gradient: 4 (default) or 2")
       ->check(one_of({"2", "4"}));
 }
 
@@ -143,14 +143,15 @@ void add_split_options(CLI::App& app, TrainingPlan& plan) {
   app.add_flag("--sharded", plan.sharded, "parameters and gradients over all replicas: FSDP, ZeRO-3");
   app.add_option("--tensor", plan.tensor, "GPUs that share each block's matrices (default 1)")
       ->check(between(1, 4096));
-  app.add_option("--pipeline", plan.pipeline, "stages (default 1)")->check(between(1, 1000));
-  app.add_option("--micro-batches", plan.micro_batches, "of a replica's batch (default 1)")
+  app.add_option("--pipeline", plan.pipeline, "stages of a pipeline (default 1)")->check(between(1, 1000));
+  app.add_option("--micro-batches", plan.micro_batches, "parts of a replica's batch (default 1)")
       ->check(between(1, 1 << 20));
   app.add_option("--expert", plan.expert, "replicas that share each block's experts (default 1)")
       ->check(between(1, 4096));
-  app.add_option("--experts", plan.experts, "of a block (default 1)")->check(between(1, 4096));
-  app.add_option("--experts-used", plan.experts_used, "by each token (default 1)")->check(between(1, 64));
-  app.add_option("--expert-share", plan.expert_share, "of the parameters that lie in experts: 0.9")
+  app.add_option("--experts", plan.experts, "experts of a block (default 1)")->check(between(1, 4096));
+  app.add_option("--experts-used", plan.experts_used, "experts that each token uses (default 1)")
+      ->check(between(1, 64));
+  app.add_option("--expert-share", plan.expert_share, "part of the parameters that lies in experts: 0.9")
       ->check(between(0.0, 1.0));
   app.add_option("--overlap", plan.overlap,
                  "part of the backward pass that exchanges run beneath (default 1)")
@@ -160,17 +161,19 @@ void add_split_options(CLI::App& app, TrainingPlan& plan) {
 void add_cluster_options(CLI::App& app, TrainForecastOptions& options) {
   TrainingNetwork& network = options.plan.network;
   app.add_option("--nodes", network.nodes, "how many (default 2)")->check(between(1, 65536));
-  app.add_option("--gpus", network.gpus_per_node, "of each (default 1)")->check(between(1, 64));
+  app.add_option("--gpus", network.gpus_per_node, "GPUs of each node (default 1)")->check(between(1, 64));
   app.add_option("--gpu", options.gpu,
                  "as the table knows it, with 16-bit matrices: V100 (default), A100, H200");
-  app.add_option("--mfu", options.mfu, "of its data sheet's speed that training reaches (default 0.4)")
+  app.add_option("--mfu", options.mfu, "part of its data sheet's speed that training reaches (default 0.4)")
       ->check(between(0.01, 1.0));
-  app.add_option("--teraflops", options.teraflops, "instead: what a GPU reaches")->check(between(0.001, 1e5));
-  app.add_option("--adapters", network.adapters, "of a node (default 1)")->check(between(1, 64));
+  app.add_option("--teraflops", options.teraflops, "instead of --mfu: the TFLOP/s that a GPU reaches")
+      ->check(between(0.001, 1e5));
+  app.add_option("--adapters", network.adapters, "adapters of a node (default 1)")->check(between(1, 64));
   app.add_option("--adapter", options.adapter, "what each carries (default 100G)");
   app.add_option("--inside", options.inside,
                  "what a GPU passes on within its node (default: never too little)");
-  app.add_option("--efficiency", network.efficiency, "of both that collectives reach (default 0.9)")
+  app.add_option("--efficiency", network.efficiency,
+                 "part of the network's speed that collectives reach (default 0.9)")
       ->check(between(0.01, 1.0));
 }
 
@@ -184,13 +187,16 @@ Action declare_predict_train(CLI::App& app) {
   app.add_flag("--needs", options->needs,
                "how fast the network must be for each of the guides' models, and why");
   app.add_flag("--scaling", options->scaling, "how many nodes pay, when the batch of all together stays");
-  app.add_option("--least", options->least, "of a node that one more must bring (default 0.5)")
+  app.add_option("--least", options->least,
+                 "part of a node's speed that one more node must bring (default 0.5)")
       ->check(between(0.01, 1.0));
-  app.add_option("--most-nodes", options->most_nodes, "that --scaling looks at (default 1024)")
+  app.add_option("--most-nodes", options->most_nodes,
+                 "largest number of nodes that --scaling looks at (default 1024)")
       ->check(between(2, 4096));
   app.add_option("--storage", options->storage,
                  "what checkpoints are written at, all together: \"17.6 Gb/s\"");
-  app.add_option("--checkpoint-every", options->checkpoint.interval, "seconds (default 1800)")
+  app.add_option("--checkpoint-every", options->checkpoint.interval,
+                 "seconds between checkpoints (default 1800)")
       ->check(between(1.0, 1e7));
   app.add_option("--checkpoint-bytes", options->checkpoint.bytes_per_parameter,
                  "of a parameter (default 14: with Adam)")
