@@ -102,9 +102,9 @@ Action declare_init(CLI::App& app) {
   app.footer(
       "\nLooks and never changes anything on a host. Interfaces that share a subnet become rails, "
       "those that\n"
-      "speak RDMA if there are any; the one with the default route never does. Then: "
-      "railbed check, edit, and\n"
-      "railbed prove cluster.yaml.");
+      "speak RDMA if there are any; never the one with the default route, nor, on a node without such a "
+      "route,\n"
+      "the one that ssh uses. Then: railbed check, edit, and railbed prove cluster.yaml.");
   return [options] { return run_init(*options); };
 }
 

@@ -160,7 +160,7 @@ void add_split_options(CLI::App& app, TrainingPlan& plan) {
 
 void add_cluster_options(CLI::App& app, TrainForecastOptions& options) {
   TrainingNetwork& network = options.plan.network;
-  app.add_option("--nodes", network.nodes, "how many (default 2)")->check(between(1, 65536));
+  app.add_option("--nodes", network.nodes, "how many nodes (default 2)")->check(between(1, 65536));
   app.add_option("--gpus", network.gpus_per_node, "GPUs of each node (default 1)")->check(between(1, 64));
   app.add_option("--gpu", options.gpu,
                  "as the table knows it, with 16-bit matrices: V100 (default), A100, H200");
