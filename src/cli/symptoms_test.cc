@@ -125,6 +125,21 @@ TEST_P(SymptomTest, TheFirstLineIsTheCause) {
   EXPECT_THAT(text_of(first.remedy), testing::HasSubstr(symptom.remedy)) << symptom.people_say;
 }
 
+// What CI sees first as an ordinary user: exit code 3, and what to do about it.
+TEST(OrdinaryUser, IsToldHowToReadTheKernelLog) {
+  Evidence evidence;
+  ASSERT_TRUE(add_root(std::filesystem::path(RAILBED_SOURCE_DIR) / "tests/machines/h100-cx7", evidence));
+  evidence.nodes.begin()->second.kernel_log = {Miss{Missing::kDenied, "Operation not permitted"},
+                                               "/dev/kmsg"};
+  const Verdict verdict = verify(evidence);
+  const auto found = std::ranges::find_if(verdict.findings, [](const Finding& one) {
+    return one.rule == "host.kernel-log" && one.status == Status::kUnknown;
+  });
+  ASSERT_NE(found, verdict.findings.end());
+  EXPECT_EQ(found->evidence, "/dev/kmsg");
+  EXPECT_THAT(text_of(found->remedy), testing::HasSubstr("systemd-journal"));
+}
+
 INSTANTIATE_TEST_SUITE_P(Operators, SymptomTest, testing::ValuesIn(kSymptoms), [](const auto& info) {
   std::string name = info.param.machine;
   std::ranges::replace(name, '-', '_');
