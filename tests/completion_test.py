@@ -45,8 +45,8 @@ class Completion(unittest.TestCase):
     def test_words_of_an_argument_and_files_after_them(self):
         self.assertEqual(proposed("power", "c"), ["cycle"])
         self.assertEqual(proposed("completion", "z"), ["zsh"])
-        self.assertEqual(proposed("power", "status", "passw"), ["passwd"])
-        self.assertEqual(proposed("verify", "--root", "passw"), ["passwd"])
+        self.assertIn("passwd", proposed("power", "status", "passw"))
+        self.assertIn("passwd", proposed("verify", "--root", "passw"))
         self.assertIn("rdma.pfc", proposed("explain", "rdma.p"))
 
     def test_scripts_are_read(self):
