@@ -17,7 +17,7 @@
 namespace railbed {
 namespace {
 
-using Words = std::vector<std::string>;
+using WordList = std::vector<std::string>;
 
 // "bench tcp", and the program itself, whose path is empty.
 struct Place {
@@ -37,30 +37,30 @@ std::vector<Place> places_of(const CLI::App& app) {
   return places;
 }
 
-Words names_of(const CLI::Option& option) {
-  Words names;
+WordList names_of(const CLI::Option& option) {
+  WordList names;
   for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
   for (const std::string& name : option.get_snames()) names.push_back("-" + name);
   return names;
 }
 
-Words options_of(const CLI::App& command) {
-  Words words;
+WordList options_of(const CLI::App& command) {
+  WordList words;
   for (const CLI::Option* option : command.get_options())
     for (std::string& name : names_of(*option)) words.push_back(std::move(name));
   return words;
 }
 
-Words rule_words() {
-  Words words;
+WordList rule_words() {
+  WordList words;
   for (const auto list : {all_rules(), subnet_rules()})
     for (const Rule& rule : list) words.emplace_back(rule.id);
   return words;
 }
 
 // What a bare word after this command may be; empty: a file or a host.
-Words arguments_of(const Place& place) {
-  Words words;
+WordList arguments_of(const Place& place) {
+  WordList words;
   for (const CLI::App* one : place.command->get_subcommands({})) words.push_back(one->get_name());
   if (!words.empty()) return words;
   if (place.path == "explain") return rule_words();
@@ -76,7 +76,7 @@ bool takes_value(const CLI::Option& option) { return option.get_items_expected_m
 
 // How the words so far lead to a subcommand: `" bench"|"bench tcp") path=…`.
 std::string path_pattern(const std::vector<Place>& places) {
-  Words patterns;
+  WordList patterns;
   for (const Place& place : places) {
     if (place.path.empty()) continue;
     const auto space = place.path.rfind(' ');
@@ -89,7 +89,7 @@ std::string bash_values(const Place& place) {
   std::string cases;
   for (const CLI::Option* option : place.command->get_options()) {
     if (option->get_positional() || !takes_value(*option)) continue;
-    Words patterns;
+    WordList patterns;
     for (const std::string& name : names_of(*option))
       patterns.push_back(fmt::format("\"{} {}\"", place.path, name));
     cases += fmt::format("    {}) takes=1; values=\"{}\" ;;\n", fmt::join(patterns, "|"),
@@ -158,7 +158,7 @@ std::string fish_condition(const Place& place) {
   std::string condition;
   for (const std::string_view word : split(place.path, ' '))
     condition += fmt::format("{}__fish_seen_subcommand_from {}", condition.empty() ? "" : "; and ", word);
-  Words below;
+  WordList below;
   for (const CLI::App* one : place.command->get_subcommands({})) below.push_back(one->get_name());
   if (!below.empty())
     condition += fmt::format("; and not __fish_seen_subcommand_from {}", fmt::join(below, " "));
@@ -169,7 +169,7 @@ std::string fish_option(const CLI::Option& option, const std::string& begin) {
   std::string line = begin;
   for (const std::string& name : option.get_lnames()) line += " -l " + name;
   for (const std::string& name : option.get_snames()) line += " -s " + name;
-  const Words words = allowed_words(option);
+  const WordList words = allowed_words(option);
   if (!words.empty())
     line += fmt::format(" -x -a {}", fish_quoted(fmt::format("{}", fmt::join(words, " "))));
   else if (takes_value(option))
@@ -187,7 +187,7 @@ std::string fish_script(const CLI::App& app) {
           fmt::format("{} -f -a {} -d {}\n", begin, one->get_name(), fish_quoted(one->get_description()));
     for (const CLI::Option* option : place.command->get_options())
       if (!option->get_positional()) script += fish_option(*option, begin);
-    const Words words = arguments_of(place);
+    const WordList words = arguments_of(place);
     if (below.empty() && !words.empty())
       script += fmt::format("{} -a {}\n", begin, fish_quoted(fmt::format("{}", fmt::join(words, " "))));
   }

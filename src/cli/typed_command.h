@@ -11,8 +11,8 @@ class App;
 
 namespace railbed {
 
-// "bench rdma gpu01 gpu02 --sizes 4K,64K": every option that was given, except those that only print, keep or
-// reach nodes. Quoted where a shell needs it.
+// "bench rdma gpu01 gpu02 --sizes 4K,64K": every option that was given, except those that only print or keep.
+// Quoted where a shell needs it.
 std::string typed_command(const CLI::App& app);
 
 // Of these the ones by which numbers can differ: "sizes" → "4K,64K", "duplex" → "true".
