@@ -82,6 +82,7 @@ Result<void> check_writable(const std::string& path) {
       exists ? std::filesystem::canonical(path, error) : std::filesystem::path(path);
   const std::filesystem::path folder = real.has_parent_path() ? real.parent_path() : ".";
   if (access(folder.c_str(), W_OK | X_OK) == 0) return {};
+  if (errno == ENOENT) return refused("write", path, fmt::format("there is no folder {}", folder.string()));
   return failed("write", path);
 }
 

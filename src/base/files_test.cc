@@ -34,7 +34,7 @@ TEST_F(Files, ItIsToldBeforehandWhetherAFileCanBeWritten) {
   ASSERT_TRUE(write_file(in("old"), "text"));
   EXPECT_TRUE(check_writable(in("old")));
   EXPECT_EQ(*read_file(in("old")), "text");
-  EXPECT_THAT(check_writable(in("nowhere/new")).error().text, HasSubstr("No such file or directory"));
+  EXPECT_THAT(check_writable(in("nowhere/new")).error().text, HasSubstr("there is no folder"));
   EXPECT_THAT(check_writable(folder_).error().text, HasSubstr("it is a folder"));
 }
 

@@ -30,7 +30,7 @@ CLI::Validator one_of(std::vector<std::string> words) {
   const auto check = [words = std::move(words)](const std::string& text) {
     if (std::ranges::find(words, text) != words.end()) return std::string();
     const std::string meant = did_you_mean(text, {words.begin(), words.end()});
-    return fmt::format("no \"{}\"{} it takes {}", printable(text), meant.empty() ? ";" : meant,
+    return fmt::format("no \"{}\"{} takes {}", printable(text), meant.empty() ? "; it" : meant + " It",
                        fmt::join(words, ", "));
   };
   return CLI::Validator(check, shown);

@@ -95,7 +95,7 @@ std::string broken(std::string_view line, std::size_t width) {
   return result;
 }
 
-std::string fitted_line(std::string_view line, std::size_t width) {
+std::string line_within(std::string_view line, std::size_t width) {
   if (shown_columns(line) <= width || line.substr(spaces_at(line)).starts_with("$ "))
     return std::string(line);
   if (!line.starts_with('\r')) return broken(line, width);
@@ -145,7 +145,7 @@ class Stream {
     held_.erase(0, whole.size());
     if (ascii_) whole = *json_ ? as_ascii_json(whole) : as_ascii(whole);
     if (const auto width = window_width(fd_); width && !*json_ && !lines_stay_whole)
-      whole = fitted(whole, *width);
+      whole = within_window(whole, *width);
     return put(whole);
   }
 
@@ -214,12 +214,12 @@ std::string as_ascii_json(std::string_view text) {
   });
 }
 
-std::string fitted(std::string_view text, std::size_t width) {
+std::string within_window(std::string_view text, std::size_t width) {
   std::string result;
   bool first = true;
   for (const std::string_view line : split(text, '\n')) {
     if (!std::exchange(first, false)) result += '\n';
-    result += fitted_line(line, width);
+    result += line_within(line, width);
   }
   return result;
 }

@@ -22,7 +22,7 @@ std::string as_ascii_json(std::string_view text);
 // Lines of at most `width` columns, broken at spaces; what continues a line is indented by two more. A word
 // that is longer and a command, which begins with "$ " and is there to be copied, stay whole. A line that
 // begins with a carriage return is progress and is cut instead.
-std::string fitted(std::string_view text, std::size_t width);
+std::string within_window(std::string_view text, std::size_t width);
 
 // stdout and stderr from now on show their text so.
 void adapt_output();

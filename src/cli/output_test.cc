@@ -18,23 +18,23 @@ TEST(Output, JsonKeepsItsCharactersAsEscapes) {
 }
 
 TEST(Output, LinesAreBrokenBetweenWords) {
-  EXPECT_EQ(fitted("short\n", 20), "short\n");
-  EXPECT_EQ(fitted("  one two three four five\n", 20), "  one two three four\n    five\n");
-  EXPECT_EQ(fitted("name      value     12.3 Gb/s\n", 20), "name      value\n  12.3 Gb/s\n");
+  EXPECT_EQ(within_window("short\n", 20), "short\n");
+  EXPECT_EQ(within_window("  one two three four five\n", 20), "  one two three four\n    five\n");
+  EXPECT_EQ(within_window("name      value     12.3 Gb/s\n", 20), "name      value\n  12.3 Gb/s\n");
 }
 
 TEST(Output, LongWordsAndCommandsStayWhole) {
   const std::string word(30, 'x');
-  EXPECT_EQ(fitted("a " + word + " b", 20), "a\n  " + word + "\n  b");
-  EXPECT_EQ(fitted("    $ sudo ip link set dev eth1 up", 20), "    $ sudo ip link set dev eth1 up");
+  EXPECT_EQ(within_window("a " + word + " b", 20), "a\n  " + word + "\n  b");
+  EXPECT_EQ(within_window("    $ sudo ip link set dev eth1 up", 20), "    $ sudo ip link set dev eth1 up");
 }
 
 TEST(Output, ColoursTakeNoRoomAndCharactersTakeOne) {
-  EXPECT_EQ(fitted("\033[31mFAIL\033[0m  gpu02 is ok µµ", 20), "\033[31mFAIL\033[0m  gpu02 is ok µµ");
+  EXPECT_EQ(within_window("\033[31mFAIL\033[0m  gpu02 is ok µµ", 20), "\033[31mFAIL\033[0m  gpu02 is ok µµ");
 }
 
 TEST(Output, ProgressIsCut) {
-  EXPECT_EQ(fitted("\r\x1b[Klooking at many nodes now", 20), "\r\x1b[Klooking at many no…");
+  EXPECT_EQ(within_window("\r\x1b[Klooking at many nodes now", 20), "\r\x1b[Klooking at many no…");
 }
 
 TEST(Output, TheFirstVariableThatIsSetDecides) {
