@@ -36,7 +36,7 @@ std::string command_in(std::string line) {
 
 // Placeholders are words for a person, who puts something in their place.
 bool has_placeholder(const std::string& command) {
-  static const std::regex kPlaceholder(R"((^|[ =/])[A-Z][A-Z_]+|…|\.\.\.|[\[\]{}<>`]|\(|\$)");
+  static const std::regex kPlaceholder(R"((^|[ =/])[A-Z][A-Z_]+|(^| )[A-Z]( |$)|…|\.\.\.|[\[\]{}<>`]|\(|\$)");
   return std::regex_search(command, kPlaceholder);
 }
 
@@ -91,6 +91,8 @@ std::string refused(const Documented& one) {
   } catch (const CLI::CallForHelp&) {
   } catch (const CLI::CallForVersion&) {
   } catch (const CLI::RequiredError& error) {
+    if (one.whole) return error.what();
+  } catch (const CLI::ArgumentMismatch& error) {  // an option that is named without its value
     if (one.whole) return error.what();
   } catch (const CLI::ParseError& error) {
     return error.what();
