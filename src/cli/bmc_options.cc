@@ -56,7 +56,7 @@ Result<BmcLogins> find_logins(const BmcCommand& command, const Cluster& cluster)
     if (!typed)
       return fail(
           ErrorKind::kBadInput,
-          fmt::format("nobody said the BMCs' password: name a file of mode 0600 by --password-file or in "
+          fmt::format("the BMCs' password is not known: name a file of mode 0600 by --password-file or in "
                       "{} as `bmc: {{password_file: …}}`, or set {}",
                       cluster.file, kPasswordVariable));
     password = std::move(*typed);

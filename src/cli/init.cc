@@ -32,7 +32,9 @@ struct InitOptions {
 
 Result<LookedAt> look(const InitOptions& options) {
   const int sources = !options.hosts.empty() + !options.facts_files.empty() + !options.root.empty();
-  if (sources != 1) return fail(ErrorKind::kBadInput, "init wants hosts, or --facts, or --root");
+  if (sources != 1)
+    return fail(ErrorKind::kBadInput,
+                "name the hosts to look at, or files with --facts, or a captured tree with --root");
   if (!options.facts_files.empty()) return look_at_facts_files(options.facts_files);
   if (!options.root.empty()) return look_at_tree(options.root);
   ReachOptions reach = options.reach;

@@ -75,8 +75,8 @@ Result<Evidence> look_at_nodes(const LaunchOptions& options, const LaunchRequest
   if (options.exec)
     if (auto reached = check_reached(request, evidence); !reached) return fail(reached.error());
   for (const Unreachable& one : evidence.unreachable)
-    fmt::print(stderr, "railbed: {} did not answer, so cluster.yaml alone speaks for it: {}\n", one.node,
-               printable(one.error.text));
+    fmt::print(stderr, "railbed: {} did not answer, so only what cluster.yaml says of it is used: {}\n",
+               one.node, printable(one.error.text));
   for (const Node& node : evidence.cluster.nodes) evidence.nodes.try_emplace(node.name);
   return evidence;
 }

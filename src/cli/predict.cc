@@ -95,7 +95,7 @@ int run_against(const PredictOptions& options, const Subject& subject, const Cal
   if (made.checks.empty())
     return report(
         Error{ErrorKind::kBadInput, fmt::format("{}: it holds no collective and no RDMA bandwidth with a "
-                                                "ceiling, so nothing can be held against a forecast",
+                                                "ceiling, so no number can be compared with a forecast",
                                                 options.against)});
   made.verdict = worst_of(made.checks);
   const bool network = std::ranges::any_of(

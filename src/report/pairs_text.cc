@@ -85,8 +85,8 @@ std::string pairs_text(const RailReport& rail) {
       fmt::format("{}, {}: {} nodes, {} rounds, all pairs of a round at once: median {}\n", rail.rail,
                   engine_name(rail.engine), report.nodes, report.rounds, to_text(BitRate{report.together}));
   if (report.alone > 0)
-    text += fmt::format("  {} pairs again alone; those nobody suspects reach {}\n", report.retests,
-                        to_text(BitRate{report.alone}));
+    text += fmt::format("  {} pairs were measured again alone; those without a suspect reach {}\n",
+                        report.retests, to_text(BitRate{report.alone}));
   if (report.too_many)
     text += fmt::format("  {} of {} differ: too many to be the exception, so none was measured again\n",
                         report.slow.size(), report.nodes);
