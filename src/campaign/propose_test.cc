@@ -109,7 +109,9 @@ TEST(Propose, LeavesOutTheWayOfSshWhereThereIsNoDefaultRoute) {
     return facts;
   };
   const std::map<std::string, Facts> facts = {{"a", node("1")}, {"b", node("2")}};
-  const std::vector<Node> nodes = {{.name = "a", .ssh = "a"}, {.name = "b", .ssh = "b"}};
+  std::vector<Node> nodes(2);
+  nodes[0].name = nodes[0].ssh = "a";
+  nodes[1].name = nodes[1].ssh = "b";
   EXPECT_EQ(propose_cluster(nodes, facts).cluster.rails.size(), 2U);
   const Proposal proposal = propose_cluster(
       nodes, facts, {{"a", {*IpAddress::parse("192.168.1.1")}}, {"b", {*IpAddress::parse("192.168.1.2")}}});
