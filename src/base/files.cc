@@ -71,6 +71,21 @@ Result<void> write_file(const std::string& path, std::string_view text, unsigned
   return error ? refused("write", path, error.message()) : replace_file(real, text, mode);
 }
 
+Result<void> check_writable(const std::string& path) {
+  struct stat status = {};
+  const bool exists = stat(path.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) return refused("write", path, "it is a folder");
+  if (exists && !S_ISREG(status.st_mode))
+    return access(path.c_str(), W_OK) == 0 ? Result<void>() : failed("write", path);
+  std::error_code error;
+  const std::filesystem::path real =
+      exists ? std::filesystem::canonical(path, error) : std::filesystem::path(path);
+  const std::filesystem::path folder = real.has_parent_path() ? real.parent_path() : ".";
+  if (access(folder.c_str(), W_OK | X_OK) == 0) return {};
+  if (errno == ENOENT) return refused("write", path, fmt::format("there is no folder {}", folder.string()));
+  return failed("write", path);
+}
+
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
   const Fd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat status = {};

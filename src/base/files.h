@@ -20,4 +20,8 @@ Result<std::string> read_file(const std::string& path, std::size_t limit = kMaxR
 // is: a pipe or a character device (/dev/stdout, /dev/null) takes the text, anything else is an error.
 Result<void> write_file(const std::string& path, std::string_view text, unsigned mode = 0644);
 
+// Whether write_file() could, as far as that can be told without writing: asked before minutes are spent on
+// what is to be written.
+Result<void> check_writable(const std::string& path);
+
 }  // namespace railbed

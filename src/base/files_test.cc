@@ -28,6 +28,16 @@ class Files : public testing::Test {
   fs::path folder_;
 };
 
+TEST_F(Files, ItIsToldBeforehandWhetherAFileCanBeWritten) {
+  EXPECT_TRUE(check_writable(in("new")));
+  EXPECT_TRUE(check_writable("/dev/null"));
+  ASSERT_TRUE(write_file(in("old"), "text"));
+  EXPECT_TRUE(check_writable(in("old")));
+  EXPECT_EQ(*read_file(in("old")), "text");
+  EXPECT_THAT(check_writable(in("nowhere/new")).error().text, HasSubstr("there is no folder"));
+  EXPECT_THAT(check_writable(folder_).error().text, HasSubstr("it is a folder"));
+}
+
 TEST_F(Files, WhatWasWrittenIsRead) {
   ASSERT_TRUE(write_file(in("a"), "one\n"));
   ASSERT_TRUE(write_file(in("a"), "two\n", 0600));

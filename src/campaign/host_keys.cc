@@ -16,6 +16,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "campaign/ssh_way.h"
 #include "fleet/frame.h"
 #include "host/process.h"
 
@@ -63,7 +64,7 @@ class Asking {
  private:
   Result<void> ask(const Node& node, NodeHostKeys& asked) const {
     if (stop_.stop_requested()) return fail(ErrorKind::kCancelled, "interrupted");
-    const auto way = way_to(node.ssh);
+    const auto way = ssh_way(reach_, node.ssh, stop_);
     if (!way) return fail(way.error());
     asked.name = way->known_name();
     asked.files = way->user_files;
@@ -91,16 +92,6 @@ class Asking {
     if (expected_ == nullptr) return nullptr;
     const auto found = expected_->find(node);
     return found == expected_->end() ? &kNone : &found->second;
-  }
-
-  Result<fleet::SshWay> way_to(const std::string& destination) const {
-    std::vector<std::string> command = {reach_.ssh_program};
-    if (!reach_.ssh_config.empty()) command.insert(command.end(), {"-F", reach_.ssh_config});
-    command.insert(command.end(), reach_.ssh_options.begin(), reach_.ssh_options.end());
-    command.insert(command.end(), {"-G", "--", destination});
-    const auto said = ended_with(run_program(command, kLocalDeadline, stop_), 0, "ssh -G");
-    if (!said) return fail(said.error());
-    return fleet::parse_ssh_way(said->output);
   }
 
   Result<std::vector<PublicKey>> scan(const fleet::SshWay& way) const {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "campaign/ssh_way.h"
 #include "campaign/survey.h"
 #include "host/open.h"
 #include "inventory/hostlist.h"
@@ -40,6 +41,10 @@ void take_hostnames(LookedAt& seen) {
     auto facts = seen.facts.extract(found);
     facts.key() = own;
     seen.facts.insert(std::move(facts));
+    if (auto reached = seen.reached.extract(node.name); !reached.empty()) {
+      reached.key() = own;
+      seen.reached.insert(std::move(reached));
+    }
     node.name = own;
   }
 }
@@ -81,6 +86,7 @@ Result<LookedAt> look_at_hosts(const std::vector<std::string>& hosts, ReachOptio
   if (!nodes) return fail(nodes.error());
   Cluster cluster;
   cluster.nodes = std::move(*nodes);
+  const ReachOptions way = reach;
   fleet::Fleet fleet(fleet::targets_of(cluster), std::move(reach));
   Surveyed surveyed = survey_nodes(fleet, caller);
   for (const Unreachable& dead : surveyed.unreachable)
@@ -89,8 +95,11 @@ Result<LookedAt> look_at_hosts(const std::vector<std::string>& hosts, ReachOptio
   if (surveyed.facts.empty()) return fail(ErrorKind::kUnavailable, "no host answered; nothing was written");
   LookedAt seen;
   seen.complete = surveyed.facts.size() == cluster.nodes.size();
-  for (Node& node : cluster.nodes)
-    if (surveyed.facts.contains(node.name)) seen.nodes.push_back(std::move(node));
+  for (Node& node : cluster.nodes) {
+    if (!surveyed.facts.contains(node.name)) continue;
+    if (!node.local) seen.reached[node.name] = ssh_addresses(way, node.ssh, caller.stop);
+    seen.nodes.push_back(std::move(node));
+  }
   seen.facts = std::move(surveyed.facts);
   take_hostnames(seen);
   return seen;

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "campaign/caller.h"
+#include "campaign/propose.h"
 #include "campaign/reach.h"
 #include "facts/facts.h"
 #include "inventory/cluster.h"
@@ -17,6 +18,7 @@ namespace railbed {
 struct LookedAt {
   std::vector<Node> nodes;
   std::map<std::string, Facts> facts;
+  SshAddresses reached;  // where ssh connects to
   bool complete = true;  // every host that was named answered
 };
 

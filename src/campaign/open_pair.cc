@@ -32,10 +32,16 @@ Result<Facts> look_at(Peer& peer, const Caller& caller) {
   return facts_of(peer, caller);
 }
 
-Result<std::vector<BenchPath>> ways_of(const PairChoice& choice, const Cluster* cluster, const Facts& a,
-                                       const Facts& b) {
+// The ways that cluster.yaml names, before any node is asked.
+Result<std::vector<BenchPath>> described_ways(const PairChoice& choice, const Cluster* cluster) {
+  if (cluster != nullptr && !choice.rail.empty() && find_rail(*cluster, choice.rail) == nullptr)
+    return fail(no_such_rail(*cluster, choice.rail));
   if (choice.a == choice.b) return std::vector{loopback_path()};
   if (cluster != nullptr) return rails_between(*cluster, choice.a, choice.b, choice.rail);
+  return std::vector<BenchPath>();
+}
+
+Result<std::vector<BenchPath>> shared_way(const PairChoice& choice, const Facts& a, const Facts& b) {
   auto path = path_between(a, choice.a, b, choice.b, choice.rail);
   if (!path) return tl::unexpected<Error>(path.error());
   return std::vector{*path};
@@ -45,13 +51,15 @@ Result<OpenPair> open(const PairChoice& choice, const Cluster* cluster, fleet::F
                       const Caller& caller) {
   auto nodes = targets(choice, cluster);
   if (!nodes) return tl::unexpected<Error>(nodes.error());
+  auto ways = described_ways(choice, cluster);
+  if (!ways) return tl::unexpected<Error>(ways.error());
   if (cluster != nullptr) options.ssh_config = cluster->ssh_config;
   OpenPair pair{fleet::Fleet(std::move(*nodes), std::move(options)), {}, {}, {}};
   auto a = look_at(pair.a(), caller);
   if (!a) return tl::unexpected<Error>(a.error());
   auto b = &pair.a() == &pair.b() ? a : look_at(pair.b(), caller);
   if (!b) return tl::unexpected<Error>(b.error());
-  auto ways = ways_of(choice, cluster, *a, *b);
+  if (ways->empty()) ways = shared_way(choice, *a, *b);
   if (!ways) return tl::unexpected<Error>(ways.error());
   pair.facts_a = std::move(*a);
   pair.facts_b = std::move(*b);

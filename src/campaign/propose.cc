@@ -49,11 +49,20 @@ const InterfaceAddress* rail_address(const std::vector<InterfaceAddress>& addres
   return best != nullptr && rank(*best) < 3 ? best : nullptr;
 }
 
-std::vector<ProposedPort> candidates_of(std::size_t node, const Facts& facts) {
+// Without a default route nothing else tells the management network.
+bool is_way_of_ssh(const NetInterface& interface, const Net& net, const std::vector<IpAddress>& reached) {
+  return items(net.default_routes).empty() &&
+         std::ranges::any_of(items(interface.addresses), [&](const InterfaceAddress& one) {
+           return std::ranges::find(reached, one.address) != reached.end();
+         });
+}
+
+std::vector<ProposedPort> candidates_of(std::size_t node, const Facts& facts,
+                                        const std::vector<IpAddress>& reached) {
   std::vector<ProposedPort> found;
   if (!facts.net.interfaces) return found;
   for (const NetInterface& interface : *facts.net.interfaces) {
-    if (!may_carry_a_rail(interface, facts.net)) continue;
+    if (!may_carry_a_rail(interface, facts.net) || is_way_of_ssh(interface, facts.net, reached)) continue;
     ProposedPort candidate{node, &interface, rdma_port_of(facts.rdma, facts.net, interface.name), {}, {}};
     if (interface.addresses)
       if (const InterfaceAddress* chosen = rail_address(*interface.addresses)) {
@@ -252,14 +261,17 @@ void note_mtu(const Group& group, const Rail& rail, std::vector<std::string>& no
 
 }  // namespace
 
-Proposal propose_cluster(std::vector<Node> nodes, const std::map<std::string, Facts>& facts) {
+Proposal propose_cluster(std::vector<Node> nodes, const std::map<std::string, Facts>& facts,
+                         const SshAddresses& reached) {
   Proposal proposal;
   std::vector<ProposedPort> candidates;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto found = facts.find(nodes[i].name);
     if (found == facts.end()) continue;
     nodes[i].expect = expectations_of(found->second);
-    for (ProposedPort& candidate : candidates_of(i, found->second))
+    const auto by_ssh = reached.find(nodes[i].name);
+    for (ProposedPort& candidate :
+         candidates_of(i, found->second, by_ssh == reached.end() ? std::vector<IpAddress>() : by_ssh->second))
       candidates.push_back(std::move(candidate));
   }
   std::vector<Group> groups = group_by_subnet(candidates, proposal.notes, nodes);
@@ -279,7 +291,10 @@ Proposal propose_cluster(std::vector<Node> nodes, const std::map<std::string, Fa
     proposal.notes.push_back(
         nodes.size() == 1
             ? "no RDMA port with an address was found: there is no rail"
-            : "no two nodes share a subnet beside the one of the default route: there is no rail");
+            : "no two nodes share a subnet beside the one that ssh or the default route uses: there is no rail");
+  else if (std::ranges::none_of(groups, &Group::rdma))
+    proposal.notes.push_back(
+        "no RDMA device was found: the rails are plain Ethernet, and only TCP can be measured on them");
   note_what_differs(nodes, proposal.notes);
   proposal.cluster.nodes = std::move(nodes);
   return proposal;

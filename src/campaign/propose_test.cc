@@ -11,6 +11,9 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
+constexpr const char* kNoRdma =
+    "no RDMA device was found: the rails are plain Ethernet, and only TCP can be measured on them";
+
 template <class T>
 Reading<T> read(T value) {
   return Reading<T>(std::move(value), "test");
@@ -100,6 +103,26 @@ Facts v100(int last) {
   return facts;
 }
 
+// Two nodes without RDMA and without a default route: what ssh comes by is no rail.
+TEST(Propose, LeavesOutTheWayOfSshWhereThereIsNoDefaultRoute) {
+  const auto node = [](const std::string& last) {
+    Facts facts =
+        machine({{"mgmt0", "192.168.1." + last + "/24", 1500, 1000}, {"ens6", "10.0.1." + last + "/24"}}, {});
+    facts.net.default_routes = read(std::vector<std::string>{});
+    return facts;
+  };
+  const std::map<std::string, Facts> facts = {{"a", node("1")}, {"b", node("2")}};
+  std::vector<Node> nodes(2);
+  nodes[0].name = nodes[0].ssh = "a";
+  nodes[1].name = nodes[1].ssh = "b";
+  EXPECT_EQ(propose_cluster(nodes, facts).cluster.rails.size(), 2U);
+  const Proposal proposal = propose_cluster(
+      nodes, facts, {{"a", {*IpAddress::parse("192.168.1.1")}}, {"b", {*IpAddress::parse("192.168.1.2")}}});
+  ASSERT_EQ(proposal.cluster.rails.size(), 1U);
+  EXPECT_EQ(proposal.cluster.rails.front().ports.front().interface, "ens6");
+  EXPECT_THAT(proposal.notes, testing::Contains(kNoRdma));
+}
+
 TEST(Propose, MakesARailOfEverySubnetThatSpeaksRdma) {
   const Proposal proposal = propose({{"gpuserver1", v100(1)}, {"gpuserver2", v100(2)}});
   EXPECT_EQ(yaml(proposal), R"(
@@ -154,7 +177,7 @@ TEST(Propose, TakesOrdinaryNetworksWhereNothingSpeaksRdma) {
   EXPECT_EQ(proposal.cluster.rails[0].fabric, Fabric::kEthernet);
   EXPECT_EQ(proposal.cluster.rails[0].topology, Topology::kSwitch);
   EXPECT_EQ(proposal.cluster.rails[0].ports.size(), 2u);
-  EXPECT_THAT(proposal.notes, ElementsAre("rail0 (10.1.0.0/24): 2 of 3 nodes are on it"));
+  EXPECT_THAT(proposal.notes, ElementsAre("rail0 (10.1.0.0/24): 2 of 3 nodes are on it", kNoRdma));
   yaml(proposal);
 }
 
@@ -202,7 +225,7 @@ TEST(Propose, LeavesOutWhatCouldNotBeAValidCluster) {
   ASSERT_EQ(proposal.cluster.rails.size(), 1u);
   EXPECT_EQ(proposal.cluster.rails[0].subnet, Subnet::parse("10.0.0.0/24"));
   EXPECT_THAT(proposal.notes, ElementsAre("10.3.0.1 is on a and on b; only the first is on the rail",
-                                          "10.0.0.0/16 overlaps 10.0.0.0/24 and was left out"));
+                                          "10.0.0.0/16 overlaps 10.0.0.0/24 and was left out", kNoRdma));
   yaml(proposal);
 }
 

@@ -9,6 +9,7 @@
 #include "campaign/technology_columns.h"
 #include "cli/command.h"
 #include "cli/fleet_options.h"
+#include "cli/output.h"
 #include "cli/planning_commands.h"
 #include "cli/terminal.h"
 #include "report/technology_table.h"
@@ -68,6 +69,7 @@ Result<std::vector<TechnologyColumn>> matrix_columns(const MatrixOptions& option
 int run_matrix(const MatrixOptions& options) {
   const auto columns = matrix_columns(options);
   if (!columns) return report(columns.error());
+  if (options.markdown) keep_lines_whole();
   if (options.json)
     fmt::print("{}", json::dump_pretty(json::encode(MatrixOutput{.columns = *columns})));
   else
@@ -87,7 +89,7 @@ Action declare_matrix(CLI::App& app) {
   auto* facts =
       app.add_option("--facts", options->sources.facts, "go by facts that `railbed facts --json` printed");
   const std::vector<CLI::Option*> said = {
-      app.add_option("--gpu", options->gpus, "a GPU that nobody has yet: \"Tesla T4\"; may be repeated"),
+      app.add_option("--gpu", options->gpus, "a GPU that you may buy: \"Tesla T4\"; may be repeated"),
       app.add_option("--nic", options->adapters, "an adapter beside it: \"ConnectX-4\"; may be repeated"),
       app.add_option("--os", options->os, "the operating system: \"rhel 9\", \"ubuntu 24.04\""),
       app.add_option("--cpu", options->processor, "the processor: \"Xeon E5-2697 v2\"")};

@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "cli/enum_words.h"
+#include "cli/option_checks.h"
 #include "cli/planning_commands.h"
 #include "cli/terminal.h"
 #include "inventory/load.h"
@@ -100,11 +101,11 @@ int run_rails(const RailsOptions& options) {
 Action declare_advise_rails(CLI::App& app) {
   auto options = std::make_shared<RailsOptions>();
   RailPlanRequest& request = options->request;
-  app.add_option("--nodes", request.nodes, "how many (default 2)")->check(CLI::Range(2, 4096));
-  app.add_option("--rails", request.rails, "network ports of each (default 1)")->check(CLI::Range(1, 16));
-  app.add_option("--speed", options->speed, "of each port (default 100G)");
+  app.add_option("--nodes", request.nodes, "how many (default 2)")->check(between(2, 4096));
+  app.add_option("--rails", request.rails, "network ports of each (default 1)")->check(between(1, 16));
+  app.add_option("--speed", options->speed, "speed of each port (default 100G)");
   app.add_option("--fabric", options->fabric, "roce (default), infiniband, ethernet")
-      ->check(CLI::IsMember(words_of<Fabric>()));
+      ->check(one_of(words_of<Fabric>()));
   app.add_option("--prefix", request.prefix, "of the nodes' names (default gpu: gpu01, gpu02)");
   app.add_option("--interface", request.interfaces,
                  "of each rail, in order: ens6,ens6d1 (default eth100, eth101, …)")
@@ -115,7 +116,7 @@ Action declare_advise_rails(CLI::App& app) {
                  "plan with this one: SN3700 (default: the fewest that fit)");
   app.add_flag("--switch", request.always_switch, "over a switch even where two nodes need none");
   app.add_option("--metres", request.metres, "length of each cable (default 2)")
-      ->check(CLI::Range(0.1, 10000.0));
+      ->check(between(0.1, 10000.0));
   app.add_option("-o,--output", options->output, "write a cluster.yaml that `railbed check` accepts");
   app.add_option("--labels", options->labels, "write labels as text: two lines for each end of each cable");
   app.add_option("--page", options->page,

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "cli/enum_words.h"
+#include "cli/option_checks.h"
 #include "cli/planning_commands.h"
 #include "cli/terminal.h"
 #include "predict/switch_advice.h"
@@ -52,18 +53,18 @@ int run_switch(const SwitchOptions& options) {
 
 Action declare_advise_switch(CLI::App& app) {
   auto options = std::make_shared<SwitchOptions>();
-  app.add_option("--nodes", options->question.nodes, "how many (default 2)")->check(CLI::Range(2, 4096));
+  app.add_option("--nodes", options->question.nodes, "how many (default 2)")->check(between(2, 4096));
   app.add_option("--rails", options->question.ports, "network ports of each (default 1)")
-      ->check(CLI::Range(1, 16));
-  app.add_option("--speed", options->speed, "of each port (default 100G)");
+      ->check(between(1, 16));
+  app.add_option("--speed", options->speed, "speed of each port (default 100G)");
   app.add_option("--fabric", options->fabric, "roce (default), infiniband, ethernet")
-      ->check(CLI::IsMember(words_of<Fabric>()));
+      ->check(one_of(words_of<Fabric>()));
   app.add_option("--switch-class", options->kind,
                  "cut-through (default), infiniband, store-and-forward, low-cost: what a hop costs")
-      ->check(CLI::IsMember(words_of<SwitchClass>()));
+      ->check(one_of(words_of<SwitchClass>()));
   app.add_option("--latency", options->microseconds,
                  "microseconds of a message back to back, as `railbed bench rdma` measures (default 0.85)")
-      ->check(CLI::Range(0.1, 10000.0));
+      ->check(between(0.1, 10000.0));
   app.add_flag("--json", options->json, "print one JSON document");
   app.footer(
       "\nExamples:\n"

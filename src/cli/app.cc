@@ -10,12 +10,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <iostream>
+#include <sstream>
 #include <system_error>
 #include <vector>
 
 #include "base/result.h"
 #include "base/text.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 
 namespace railbed {
@@ -120,6 +121,13 @@ int ends_with_output(const Action& action) {
       {ErrorKind::kUnavailable, fmt::format("standard output cannot be written: {}", std::strerror(why))});
 }
 
+int print_help(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream text;
+  const int status = app.exit(error, text, text);
+  fmt::print("{}", text.str());
+  return status;
+}
+
 // A file that is opened later must not get the number of an output that was closed, and its text with it.
 void occupy_closed_streams() {
   for (int fd = 0; fd <= STDERR_FILENO; ++fd)
@@ -161,7 +169,7 @@ int run_typed(const std::vector<const char*>& words) {
     const auto bare = bare_words(argc, argv);
     const auto commands = typed_commands(*app);
     const bool unknown = bare.size() >= commands.size() && !wrong_command_text(commands, bare).empty();
-    if (wanted && !unknown) return app->exit(error);
+    if (wanted && !unknown) return ends_with_output([&] { return print_help(*app, error); });
     return report_usage_error(*app, error.what(), argc, argv);
   }
   return ends_with_output(action);
@@ -179,6 +187,7 @@ int run_railbed(int argc, const char* const* argv) {
   occupy_closed_streams();
   // In a log that takes both outputs, a line of stderr must not stand inside one of stdout.
   std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
+  adapt_output();
   return run_typed(as_options(argc, argv));
 }
 

@@ -21,7 +21,7 @@ Action declare_apply(CLI::App& app) {
       "Examples:\n"
       "  railbed apply cluster.yaml\n"
       "  railbed apply cluster.yaml gpu[01-08] --only network --canary 1 --yes\n\n"
-      "Exit codes: 0 all is as it shall be, 1 nothing was changed since nobody agreed, 2 it was taken back, or\n"
+      "Exit codes: 0 all is as it should be, 1 nothing was changed because you did not agree, 2 it was taken back, or\n"
       "a node did not come back well from its reboot, 3 it could not be begun.");
   return [command] {
     const Applied applied = look_and_apply(*command);

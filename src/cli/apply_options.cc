@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "report/apply_text.h"
 
@@ -28,7 +29,7 @@ void add_apply_options(CLI::App& app, ApplyOptionsSaid& said) {
   app.add_flag("--confirm", said.confirm, "ask once more when all nodes have switched, before it is kept");
   app.add_option("--timeout", said.choice.seconds,
                  "how long a node that has switched waits to be told to keep it; then it goes back by itself")
-      ->check(CLI::Range(30, 3600))
+      ->check(between(30, 3600))
       ->capture_default_str()
       ->type_name("SECONDS");
   app.add_flag("--no-prove", said.unproven, "keep it without a look at the rails from both ends");

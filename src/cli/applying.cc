@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "campaign/plan_nodes.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "inventory/load.h"
 #include "report/apply_text.h"
@@ -133,12 +134,12 @@ void add_applying_options(CLI::App& app, ApplyCommand& command) {
                    "outlives a reboot");
   reboot->excludes(all);
   app.add_option("--reboot-timeout", command.reboots.seconds, "how long a node may take to come back")
-      ->check(CLI::Range(30, 7200))
+      ->check(between(30, 7200))
       ->capture_default_str()
       ->type_name("SECONDS");
   app.add_option("--drain-timeout", command.reboots.drain_seconds,
                  "how long Slurm's jobs may take to end on a node that is to reboot")
-      ->check(CLI::Range(0, 7 * 86400))
+      ->check(between(0, 7 * 86400))
       ->capture_default_str()
       ->type_name("SECONDS");
   add_fleet_options(app, command.reach);

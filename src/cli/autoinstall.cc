@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 #include "configure/autoinstall.h"
 #include "inventory/load.h"
@@ -49,6 +50,7 @@ int run_autoinstall(const AutoinstallOptions& options) {
   const auto files = install_files(node);
   if (!files) return report(files.error());
   if (options.output.empty()) {
+    keep_lines_whole();
     fmt::print("{}", files->front().content);
     return kExitClean;
   }

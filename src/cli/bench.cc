@@ -7,6 +7,10 @@
 
 namespace railbed {
 
+std::string words_of(const Failure& failure) {
+  return failure.remedy.empty() ? failure.cause : failure.cause + ": " + failure.remedy;
+}
+
 Action declare_bench(CLI::App& app) {
   auto chosen = std::make_shared<Action>();
   const auto add = [&](std::string_view name, std::string_view summary) {
@@ -22,11 +26,11 @@ Action declare_bench(CLI::App& app) {
   }
   CLI::App* ladder = add("ladder", "TCP, RDMA and NCCL on one pair: where bandwidth is lost, and why");
   run_with(ladder, declare_bench_ladder(*ladder));
-  CLI::App* pairs = add("pairs", "the slow node or link among many");
+  CLI::App* pairs = add("pairs", "find the slow node or link among many");
   run_with(pairs, declare_bench_pairs(*pairs));
   CLI::App* storage = add("storage", "drives and file servers, by fio");
   run_with(storage, declare_bench_storage(*storage));
-  CLI::App* train = add("train", "a data-parallel training step, rehearsed without GPUs");
+  CLI::App* train = add("train", "a data-parallel training step, rehearsed on GPUs or without them");
   run_with(train, declare_bench_train(*train));
   CLI::App* gpu = add("gpu", "the copy engines of a node's GPUs");
   run_with(gpu, declare_bench_gpu(*gpu));

@@ -15,8 +15,10 @@
 #include "campaign/run_collectives.h"
 #include "campaign/survey.h"
 #include "cli/bench_commands.h"
+#include "cli/enum_words.h"
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "inventory/cluster.h"
 #include "predict/against.h"
@@ -57,27 +59,14 @@ struct BenchCollectivesOutput {
   }
 };
 
-template <class Enum>
-Result<Enum> parse_enum(const std::string& word, const char* what) {
-  const auto names = enum_names(Enum{});
-  const auto found = std::ranges::find(names, word);
-  if (found == names.end())
-    return fail(ErrorKind::kBadInput, fmt::format("no {} \"{}\": {}", what, word, fmt::join(names, ", ")));
-  return static_cast<Enum>(found - names.begin());
-}
-
 Result<void> fill_plan(BenchCollectivesOptions& options) {
-  const auto operation = parse_enum<Collective>(options.operation, "operation");
-  if (!operation) return fail(operation.error());
-  const auto type = parse_enum<DataType>(options.type, "type");
-  if (!type) return fail(type.error());
   const auto from = parse_byte_count(options.from);
   const auto to = parse_byte_count(options.to);
   if (!from || !to || from->bytes == 0 || from->bytes > to->bytes)
     return fail(ErrorKind::kBadInput, "--from and --to: sizes as 8, 64K, 1M or 4G, the smaller first");
   CollectivePlan& plan = options.plan;
-  plan.operation = *operation;
-  plan.type = *type;
+  plan.operation = enum_of<Collective>(options.operation);
+  plan.type = enum_of<DataType>(options.type);
   plan.sizes = size_sweep(from->bytes, to->bytes, options.factor);
   plan.check = !options.no_check;
   plan.graph = !options.no_graph;
@@ -91,12 +80,13 @@ void print(const BenchCollectivesOptions& options, const RanCollectives& ran) {
   if (options.json)
     return fmt::print(
         "{}", json::dump_pretty(json::encode(BenchCollectivesOutput{.runs = reports, .nccl = ran.nccl})));
+  if (!options.format.empty())
+    for (const CollectiveReport& report : reports)
+      if (report.failure) say_to_person(words_of(*report.failure));
   for (const CollectiveReport& report : reports)
     fmt::print("{}", options.format == "nccl-tests"
                          ? nccl_tests_text(report)
                          : collective_table(report, ran.nccl, forecasts_of(report, Cluster{}, {})));
-  if (!options.format.empty() && !reports.empty() && reports.back().failure)
-    fmt::print(stderr, "railbed: {}\n", reports.back().failure->cause);
 }
 
 int finish(const BenchCollectivesOptions& options, RanCollectives ran) {
@@ -119,6 +109,7 @@ int run_launched(BenchCollectivesOptions& options, const LaunchedCommand& comman
                      fmt::format("{} started {} ranks of this: they are all there is, WHERE must be left out",
                                  command.launched.launcher, command.own.ranks)});
   if (leads) {
+    if (auto ready = check_keeping(options.keep); !ready) return report(ready.error());
     auto ran =
         lead_collectives(command, options.plan, began, request_of(app, options.keep), terminal_caller());
     return ran ? finish(options, std::move(*ran)) : report(ran.error());
@@ -138,6 +129,7 @@ int run_bench_collectives(BenchCollectivesOptions& options, const CLI::App& app)
   if (auto filled = fill_plan(options); !filled) return report(filled.error());
   const auto places = find_gpu_places(options.where, options.plan.place.gpus);
   if (!places) return report(places.error());
+  if (auto ready = check_keeping(options.keep); !ready) return report(ready.error());
   return finish(options, run_collectives(*places, options.plan, began, request_of(app, options.keep),
                                          options.reach, terminal_caller()));
 }
@@ -150,18 +142,20 @@ Action declare_bench_collectives(CLI::App& app) {
                  "one cluster.yaml, or nodes: NODE, NODE:0,1 for some of its GPUs (default: this machine)");
   app.add_option("--op", options->operation,
                  "all_reduce (default), all_gather, reduce_scatter, broadcast, reduce, alltoall, sendrecv, "
-                 "gather, scatter");
-  app.add_option("--type", options->type,
-                 "int8, float16, bfloat16, int32, float32 (default), int64, float64");
+                 "gather, scatter")
+      ->check(one_of(words_of<Collective>()));
+  app.add_option("--type", options->type, "int8, float16, bfloat16, int32, float32 (default), int64, float64")
+      ->check(one_of(words_of<DataType>()));
   app.add_option("--from", options->from, "the smallest size, of all ranks together (default 8)");
   app.add_option("--to", options->to, "the largest size (default 1G)");
-  app.add_option("--factor", options->factor, "from each size to the next (default 4)")
-      ->check(CLI::Range(2, 1024));
+  app.add_option("--factor", options->factor, "factor from each size to the next (default 4)")
+      ->check(between(2, 1024));
   app.add_option("--iterations", options->plan.iterations, "operations of one series (default 20)")
-      ->check(CLI::Range(2, 10000));
+      ->check(between(2, 10000));
   app.add_option("--root", options->plan.root,
-                 "rank that broadcast, reduce, gather and scatter turn on (default 0)");
-  app.add_option("--gpus", options->plan.place.gpus, "of this machine only these, in PCI order from 0: 0,1")
+                 "root rank of broadcast, reduce, gather and scatter (default 0)");
+  app.add_option("--gpus", options->plan.place.gpus,
+                 "these GPUs of this machine only, in PCI order from 0: 0,1")
       ->delimiter(',');
   app.add_flag("--no-check", options->no_check, "do not compare the data");
   app.add_flag("--no-graph", options->no_graph, "leave out the CUDA graph");
@@ -171,10 +165,10 @@ Action declare_bench_collectives(CLI::App& app) {
   app.add_option("--library", options->plan.place.library,
                  "NCCL's file (default: libnccl.so.2, then Python's)");
   app.add_option("--patience", options->plan.patience, "seconds that one step may take (default 60)")
-      ->check(CLI::Range(1.0, 3600.0));
+      ->check(between(1.0, 3600.0));
   auto* json = app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");
   app.add_option("--format", options->format, "print as another tool does: nccl-tests")
-      ->check(CLI::IsMember({"nccl-tests"}))
+      ->check(one_of({"nccl-tests"}))
       ->excludes(json);
   app.add_option("--rendezvous", options->rendezvous,
                  "under srun or mpirun: HOST[:PORT] where rank 0 is, when the launcher does not say");

@@ -1,7 +1,10 @@
 // The subcommands of `railbed bench`, one file each.
 #pragma once
 
+#include <string>
+
 #include "cli/command.h"
+#include "results/measurement.h"
 
 namespace railbed {
 
@@ -12,5 +15,8 @@ Action declare_bench_storage(CLI::App& app);                        // storage: 
 Action declare_bench_train(CLI::App& app);                          // train: bench_train.cc
 Action declare_bench_gpu(CLI::App& app);                            // gpu: bench_gpu.cc
 Action declare_bench_collectives(CLI::App& app);                    // collectives: bench_collectives.cc
+
+// Why it failed and what to try, for outputs that have no place for it.
+std::string words_of(const Failure& failure);  // bench.cc
 
 }  // namespace railbed

@@ -12,6 +12,7 @@
 #include "cli/bench_commands.h"
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "report/escape.h"
 #include "report/gpu_table.h"
@@ -53,6 +54,7 @@ int run_bench_gpu(BenchGpuOptions& options, const CLI::App& app) {
   if (!size || size->bytes < kFewestCopyBytes)
     return report({ErrorKind::kBadInput, fmt::format("--size {}: write 128M or 1G", options.size)});
   options.plan.bytes = size->bytes;
+  if (auto ready = check_keeping(options.keep); !ready) return report(ready.error());
   const auto show = [&](const std::vector<Measurement>& measured) {
     if (!options.json) fmt::print("{}", gpu_table(measured));
   };
@@ -79,12 +81,12 @@ int run_bench_gpu(BenchGpuOptions& options, const CLI::App& app) {
 Action declare_bench_gpu(CLI::App& app) {
   auto options = std::make_shared<BenchGpuOptions>();
   app.add_option("NODE", options->node, "an ssh destination (default: this machine)");
-  app.add_option("--gpus", options->plan.gpus, "only these, in PCI order from 0: 0,1")->delimiter(',');
-  app.add_option("--size", options->size, "of one copy (default 128M)");
-  app.add_option("--samples", options->plan.samples, "of each number (default 24)")
-      ->check(CLI::Range(6, 10000));
+  app.add_option("--gpus", options->plan.gpus, "these GPUs only, in PCI order from 0: 0,1")->delimiter(',');
+  app.add_option("--size", options->size, "size of one copy (default 128M)");
+  app.add_option("--samples", options->plan.samples, "samples of each number (default 24)")
+      ->check(between(6, 10000));
   app.add_option("--patience", options->plan.patience, "seconds that one step may take (default 60)")
-      ->check(CLI::Range(1.0, 3600.0));
+      ->check(between(1.0, 3600.0));
   app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");
   add_keep_options(app, options->keep);
   add_fleet_options(app, options->reach);

@@ -13,6 +13,7 @@
 #include "cli/bench_commands.h"
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "report/ladder.h"
 #include "results/all_rails.h"
@@ -43,7 +44,14 @@ struct BenchLadderOutput {
   }
 };
 
+// What is to be written can be, before anything is measured.
+Result<void> check_outputs(const BenchLadderOptions& options) {
+  if (auto ready = check_keeping(options.keep); !ready || options.svg.empty()) return ready;
+  return check_writable(options.svg);
+}
+
 int run_bench_ladder(const BenchLadderOptions& options, const CLI::App& app) {
+  if (auto ready = check_outputs(options); !ready) return report(ready.error());
   auto run = climb_ladders(options.pair, options.seconds, request_of(app, options.keep), options.reach,
                            terminal_caller());
   if (!run) return clear_progress(), report(run.error());
@@ -75,7 +83,7 @@ Action declare_bench_ladder(CLI::App& app) {
   app.add_option("--cluster", pair.cluster, "cluster.yaml that describes both nodes and their rails");
   app.add_option("--rail", pair.rail, "this rail only; without --cluster, this interface of A");
   app.add_option("--seconds", options->seconds, "measured time of TCP and of RDMA (default 3)")
-      ->check(CLI::Range(0.1, 600.0));
+      ->check(between(0.1, 600.0));
   app.add_option("--svg", options->svg, "write the chart as a picture");
   add_keep_options(app, options->keep);
   app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");

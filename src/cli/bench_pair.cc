@@ -16,6 +16,7 @@
 #include "cli/bench_commands.h"
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "report/bench_table.h"
 #include "report/familiar.h"
@@ -53,8 +54,18 @@ struct BenchPairOutput {
   }
 };
 
+// Another tool's table has no place for what failed.
+void say_failures(const std::vector<Measurement>& measurements) {
+  for (const Measurement& one : measurements)
+    if (one.failure)
+      say_to_person(fmt::format("{} {} {} → {}: {}", engine_name(one.engine),
+                                one.metric == Metric::kLatency ? "latency" : "bandwidth", one.from.node,
+                                one.to.node, words_of(*one.failure)));
+}
+
 void print(const std::vector<Measurement>& measurements, const BenchPairOptions& options) {
   clear_progress();
+  if (!options.format.empty()) say_failures(measurements);
   if (options.json) {
     fmt::print("{}", json::dump_pretty(json::encode(BenchPairOutput{1, measurements})));
     return;
@@ -69,6 +80,7 @@ void print(const std::vector<Measurement>& measurements, const BenchPairOptions&
 }
 
 int measure(const BenchPairOptions& options, const CLI::App& app) {
+  if (auto ready = check_keeping(options.keep); !ready) return report(ready.error());
   auto run = measure_ways({options.a, options.b, options.cluster, options.rail}, options.plan,
                           request_of(app, options.keep), options.reach, terminal_caller());
   if (!run) return clear_progress(), report(run.error());
@@ -126,27 +138,27 @@ void declare_rdma_options(CLI::App& app, BenchPairOptions& options, CLI::Option*
          },
          "one or more of write, read, send, datagram (a send over UD) (default write)")
       ->delimiter(',')
-      ->check(CLI::IsMember({"write", "read", "send", "datagram"}))
+      ->check(one_of({"write", "read", "send", "datagram"}))
       ->option_text("NAME[,NAME]");
   auto* duplex =
       app.add_flag("--duplex", options.plan.duplex, "bandwidth in both directions at once; the sum of both")
           ->excludes(both_ways);
   app.add_flag("--tcp", options.with_tcp, "TCP over the same path first, in the same run")->excludes(duplex);
   app.add_option("--traffic-class", options.plan.traffic_classes,
-                 "RoCE ToS byte, e.g. 104 for DSCP 26; of several, queue pairs take turns")
+                 "RoCE ToS byte, e.g. 104 for DSCP 26; queue pairs take turns with several")
       ->delimiter(',')
-      ->check(CLI::Range(0, 255))
+      ->check(between(0, 255))
       ->option_text("BYTE[,BYTE]");
   app.add_option("--flow-label", options.plan.flow_labels,
-                 "20 bits that switches spread traffic by; of several, queue pairs take turns (default: "
-                 "each its own)")
+                 "20 bits that switches spread traffic by; queue pairs take turns with several (default: "
+                 "each has its own)")
       ->delimiter(',')
-      ->check(CLI::Range(0, 0xfffff))
+      ->check(between(0, 0xfffff))
       ->option_text("LABEL[,LABEL]");
   app.add_option(
          "--threads", options.plan.threads,
-         "that move data at each end, sharing out the queue pairs (default 1); small messages need them")
-      ->check(CLI::Range(1, 64));
+         "threads that move data at each end and share out the queue pairs (default 1); small messages need several")
+      ->check(between(1, 64));
   app.add_option(
          "--memory", options.plan.memory,
          "where messages lie: host (default), gpu (the closest to the adapter), gpu:1 (by PCI order), "
@@ -170,25 +182,27 @@ void declare_options(CLI::App& app, BenchPairOptions& options) {
   app.add_option("--latency-size", options.latency_sizes,
                  "message sizes of the latency, the same way (default 8)");
   app.add_option("--seconds", options.plan.seconds, "measured time of each number (default 3)")
-      ->check(CLI::Range(0.1, 3000.0));
+      ->check(between(0.1, 3000.0));
   app.add_option("--warm-up", options.plan.warmup, "seconds before each that are not counted (default 0.5)")
-      ->check(CLI::Range(0.0, 600.0));
+      ->check(between(0.0, 600.0));
   app.add_option("--streams", options.plan.streams, "connections or queue pairs (default: tcp 4, rdma 2)")
-      ->check(CLI::Range(1, 64));
+      ->check(between(1, 64));
   auto* both_ways = app.add_flag("--both-ways", options.plan.both_ways,
                                  "bandwidth from B to A as well, one after the other");
   if (options.engine == "rdma") {
     declare_rdma_options(app, options, both_ways);
   } else if (options.engine == "tcp") {
-    app.add_flag("--busy-poll", options.plan.busy_poll, "latency: ask for data without ever sleeping");
-    app.add_flag("--zero-copy", options.plan.zero_copy, "bandwidth: send without a copy (MSG_ZEROCOPY)");
+    app.add_flag("--busy-poll", options.plan.busy_poll,
+                 "for the latency: ask for data without ever sleeping");
+    app.add_flag("--zero-copy", options.plan.zero_copy,
+                 "for the bandwidth: send without a copy (MSG_ZEROCOPY)");
   }
   auto* bandwidth = app.add_flag("--bandwidth-only", options.bandwidth_only, "leave out the latency");
   app.add_flag("--latency-only", options.latency_only, "leave out the bandwidth")->excludes(bandwidth);
   add_keep_options(app, options.keep);
   auto* json = app.add_flag("--json", options.json, "machine-readable (docs/reference/bench.md)");
   app.add_option("--format", options.format, "print as another tool does: perftest, iperf3, iperf3-json")
-      ->check(CLI::IsMember({"perftest", "iperf3", "iperf3-json"}))
+      ->check(one_of({"perftest", "iperf3", "iperf3-json"}))
       ->excludes(json);
 }
 

@@ -13,6 +13,7 @@
 #include "cli/bench_commands.h"
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "inventory/load.h"
 #include "report/heat_map.h"
@@ -70,14 +71,23 @@ int exit_code_of(const std::vector<RailReport>& rails, bool nodes_lost) {
   return code;
 }
 
+// One rail: the file as named; more: "pairs-rail1.svg" beside it.
+std::string picture_file(const std::string& file, const std::string& rail, std::size_t rails) {
+  if (rails == 1) return file;
+  const auto dot = file.rfind('.');
+  return file.substr(0, dot) + "-" + rail + (dot == std::string::npos ? "" : file.substr(dot));
+}
+
+// What is to be written can be, before anything is measured.
+Result<void> check_outputs(const BenchPairsOptions& options, const Cluster& cluster) {
+  if (auto ready = check_keeping(options.keep); !ready || options.svg.empty()) return ready;
+  const std::size_t rails = options.rail.empty() ? cluster.rails.size() : 1;
+  return check_writable(picture_file(options.svg, options.rail, rails));
+}
+
 std::optional<Error> write_pictures(const std::vector<RailReport>& rails, const std::string& file) {
   for (const RailReport& rail : rails) {
-    // One rail: the file as named; more: "pairs-rail1.svg" beside it.
-    std::string path = file;
-    if (rails.size() > 1) {
-      const auto dot = file.rfind('.');
-      path = file.substr(0, dot) + "-" + rail.rail + (dot == std::string::npos ? "" : file.substr(dot));
-    }
+    const std::string path = picture_file(file, rail.rail, rails.size());
     if (const auto written = write_file(path, heat_map_svg(heat_map_of(rail))); !written)
       return written.error();
   }
@@ -89,6 +99,7 @@ int run_bench_pairs(const BenchPairsOptions& options, const CLI::App& app) {
   if (!cluster) return report(cluster.error());
   const auto search = search_of(options);
   if (!search) return report(search.error());
+  if (auto ready = check_outputs(options, *cluster); !ready) return report(ready.error());
   auto found =
       search_pairs(*cluster, *search, request_of(app, options.keep), options.reach, terminal_caller());
   if (!found) return report(found.error());
@@ -111,16 +122,17 @@ Action declare_bench_pairs(CLI::App& app) {
   app.add_option("CLUSTER", options->cluster_file, "the description: cluster.yaml")->required();
   app.add_option("--rail", options->rail, "this rail only");
   app.add_option("--engine", options->engine, "tcp, rdma or auto: as the rail's fabric has it (default)")
-      ->check(CLI::IsMember({"tcp", "rdma", "auto"}));
+      ->check(one_of({"tcp", "rdma", "auto"}));
   app.add_flag("--every-pair", options->every_pair,
-               "n-1 rounds: finds a slow link between any two nodes, too");
+               "measure every pair, in n-1 rounds: this also finds a slow link between any two nodes");
   app.add_option("--seconds", options->seconds, "measured time of each direction of a pair (default 1)")
-      ->check(CLI::Range(0.1, 600.0));
+      ->check(between(0.1, 600.0));
   app.add_option("--size", options->size, "message size (default 1M)");
   app.add_option("--streams", options->streams, "connections or queue pairs (default: tcp 4, rdma 2)")
-      ->check(CLI::Range(1, 64));
-  app.add_option("--tolerance", options->tolerance, "percent below the others that is slow (default 10)")
-      ->check(CLI::Range(1.0, 90.0));
+      ->check(between(1, 64));
+  app.add_option("--tolerance", options->tolerance,
+                 "how many percent below the others counts as slow (default 10)")
+      ->check(between(1.0, 90.0));
   app.add_option("--svg", options->svg, "write the matrix as a picture");
   add_history_options(app, options->keep);
   app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");
@@ -132,7 +144,7 @@ Action declare_bench_pairs(CLI::App& app) {
       "Use the rails for nothing else meanwhile.\n\n"
       "railbed bench pairs cluster.yaml\n"
       "railbed bench pairs cluster.yaml --rail rail0 --every-pair --svg rail0.svg\n\n"
-      "Exit codes: 0 nobody is slow, 1 slow only while others run, 2 a slow node or link, "
+      "Exit codes: 0 no node is slow, 1 slow only while others run, 2 a slow node or link, "
       "3 a node could not be asked.");
   return [options, &app] { return run_bench_pairs(*options, app); };
 }

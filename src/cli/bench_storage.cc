@@ -13,6 +13,7 @@
 #include "cli/bench_commands.h"
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "report/storage_table.h"
 
@@ -91,6 +92,7 @@ int run_bench_storage(BenchStorageOptions& options, const CLI::App& app) {
   }
   const auto visits = find_storage_visits(options.where, options.folder);
   if (!visits) return report(visits.error());
+  if (auto ready = check_keeping(options.keep); !ready) return report(ready.error());
   return measure(options, *visits, app);
 }
 
@@ -102,9 +104,9 @@ Action declare_bench_storage(CLI::App& app) {
                  "folders: DIR of this machine (default: here), NODE:DIR; or one cluster.yaml");
   app.add_option("--dir", options->folder, "with cluster.yaml: this folder (default: its checkpoint_path)");
   app.add_option("--size", options->size,
-                 "of the files, all together (default 1G, or a tenth of the free room if that is less)");
-  app.add_option("--seconds", options->plan.seconds, "of each run but the checkpoint (default 3)")
-      ->check(CLI::Range(0.1, 600.0));
+                 "size of all files together (default 1G, or a tenth of the free room if that is less)");
+  app.add_option("--seconds", options->plan.seconds, "seconds of each run but the checkpoint (default 3)")
+      ->check(between(0.1, 600.0));
   add_keep_options(app, options->keep);
   app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");
   add_fleet_options(app, options->reach);
@@ -112,7 +114,7 @@ Action declare_bench_storage(CLI::App& app) {
       "\nrailbed bench storage /scratch\n"
       "railbed bench storage gpu01:/scratch gpu02:/scratch     both at once\n"
       "railbed bench storage cluster.yaml --dir /mnt/nfs       every node at once: "
-      "what a file server bears\n\n"
+      "how much a file server delivers\n\n"
       "Needs fio on the nodes. Sequential and random, one request at a time and many, "
       "and a checkpoint: four files\nwritten at once and flushed. "
       "Never more than a tenth of what is free; the files are removed, "

@@ -12,6 +12,7 @@
 #include "cli/bench_commands.h"
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "report/train_text.h"
 
@@ -101,6 +102,7 @@ void print(const BenchRun& run, bool json) {
 int run_bench_train(const TrainOptions& options, const CLI::App& app) {
   const auto choice = choice_of(options);
   if (!choice) return report(choice.error());
+  if (auto ready = check_keeping(options.keep); !ready) return report(ready.error());
   auto rehearsed = rehearse(*choice, request_of(app, options.keep), options.reach, terminal_caller());
   if (!rehearsed) return report(rehearsed.error());
   print(rehearsed->run, options.json);
@@ -117,19 +119,19 @@ Action declare_bench_train(CLI::App& app) {
                  "cluster.yaml: all GPUs of its nodes, or one rank on each (default: this machine alone)");
   app.add_option("--model", options->choice.model,
                  "resnet50 (default), bert-base, bert-large, gpt2, gpt2-xl, 7b")
-      ->check(CLI::IsMember({"resnet50", "bert-base", "bert-large", "gpt2", "gpt2-xl", "7b"}));
+      ->check(one_of({"resnet50", "bert-base", "bert-large", "gpt2", "gpt2-xl", "7b"}));
   app.add_option("--batch", options->choice.batch,
-                 "samples a rank and step (default on GPUs: a usual one of the model's, else 8)")
-      ->check(CLI::Range(1, 65536));
-  app.add_option("--dtype-bytes", options->choice.step.word_bytes, "of one gradient: 4 (default) or 2")
-      ->check(CLI::IsMember({2, 4}));
+                 "samples of each rank and step (default: a usual number for the model on GPUs, else 8)")
+      ->check(between(1, 65536));
+  app.add_option("--dtype-bytes", options->choice.step.word_bytes, "bytes of one gradient: 4 (default) or 2")
+      ->check(one_of({"2", "4"}));
   app.add_option("--buckets", options->bucket,
                  "gradients that are exchanged together (default 25M, as PyTorch)");
   app.add_option("--seconds", options->choice.seconds, "measured time (default 5), at least three rounds")
-      ->check(CLI::Range(0.1, 3000.0));
-  auto* gpus =
-      app.add_option("--gpus", options->choice.gpus, "of this machine only these, in PCI order from 0: 0,1")
-          ->delimiter(',');
+      ->check(between(0.1, 3000.0));
+  auto* gpus = app.add_option("--gpus", options->choice.gpus,
+                              "these GPUs of this machine only, in PCI order from 0: 0,1")
+                   ->delimiter(',');
   app.add_option("--library", options->choice.nccl, "NCCL's file (default: libnccl.so.2, then Python's)");
   app.add_option("--cublas", options->choice.cublas,
                  "cuBLAS's file (default: libcublas.so of the driver's CUDA)");
@@ -139,20 +141,21 @@ Action declare_bench_train(CLI::App& app) {
   app.add_option("--transport", options->transports,
                  "in host buffers: tcp, rdma (default: each that all nodes have on the rail)")
       ->delimiter(',')
-      ->check(CLI::IsMember({"tcp", "rdma"}))
+      ->check(one_of({"tcp", "rdma"}))
       ->excludes(gpus);
   app.add_option("--ranks", options->choice.ranks,
-                 "in host buffers: of each node (default: 1; 2 on this machine alone)")
-      ->check(CLI::Range(1, kMostLocalRanks))
+                 "in host buffers: ranks of each node (default: 1; 2 on this machine alone)")
+      ->check(between(1, kMostLocalRanks))
       ->excludes(gpus);
-  auto* flops = app.add_option(
-      "--compute-flops", options->flops,
-      "in host buffers: what a rank's GPU does of its own, operations a second (default 100T)");
+  auto* flops =
+      app.add_option("--compute-flops", options->flops,
+                     "in host buffers: operations a second that a rank's GPU would compute (default 100T)");
   app.add_option("--step-time", options->step_milliseconds,
                  "milliseconds that your own step takes on one rank, without any exchange")
-      ->check(CLI::Range(0.01, 600000.0))
+      ->check(between(0.01, 600000.0))
       ->excludes(flops);
-  app.add_option("--rail", options->choice.rail, "in host buffers: of the cluster (default: the first)");
+  app.add_option("--rail", options->choice.rail,
+                 "in host buffers: the rail of the cluster (default: the first)");
   add_keep_options(app, options->keep);
   app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");
   add_fleet_options(app, options->reach);

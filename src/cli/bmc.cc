@@ -10,6 +10,7 @@
 #include "cli/ask_password.h"
 #include "cli/bmc_options.h"
 #include "cli/command.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 
 namespace railbed {
@@ -149,7 +150,7 @@ Action declare_bmc(CLI::App& app) {
   sub = app.add_subcommand("set-sol-rate", "the rate of serial-over-LAN, now and after the BMC restarts");
   sub->add_option("RATE", rate->rate, "bit/s: 9600, 19200, 38400, 57600 or 115200")
       ->required()
-      ->check(CLI::IsMember({9600, 19200, 38400, 57600, 115200}));
+      ->check(one_of({"9600", "19200", "38400", "57600", "115200"}));
   add_bmc_options(*sub, *rate);
   sub->add_flag("--yes", rate->yes, "do not ask, where more than one node is touched");
   sub->callback([rate, chosen] { *chosen = [rate] { return run_set_rate(*rate); }; });

@@ -15,6 +15,7 @@
 #include "base/wipe.h"
 #include "cli/ask_password.h"
 #include "cli/fleet_options.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "inventory/hostlist.h"
 #include "inventory/load.h"
@@ -55,7 +56,7 @@ Result<BmcLogins> find_logins(const BmcCommand& command, const Cluster& cluster)
     if (!typed)
       return fail(
           ErrorKind::kBadInput,
-          fmt::format("nobody said the BMCs' password: name a file of mode 0600 by --password-file or in "
+          fmt::format("the BMCs' password is not known: name a file of mode 0600 by --password-file or in "
                       "{} as `bmc: {{password_file: …}}`, or set {}",
                       cluster.file, kPasswordVariable));
     password = std::move(*typed);
@@ -120,11 +121,11 @@ void add_bmc_options(CLI::App& app, BmcCommand& command) {
       ->group(kReachGroup);
   app.add_option("--timeout", command.silence_seconds, "give a BMC up that says nothing for so many seconds")
       ->capture_default_str()
-      ->check(CLI::Range(1, 600))
+      ->check(between(1, 600))
       ->group(kReachGroup);
   app.add_option("--parallel", command.parallelism, "so many BMCs at once")
       ->capture_default_str()
-      ->check(CLI::Range(1, 1024))
+      ->check(between(1, 1024))
       ->group(kReachGroup);
   app.add_flag("--json", command.json, "print one JSON document");
 }

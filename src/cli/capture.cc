@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "cli/command.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "facts/mask.h"
 #include "host/calls.h"
@@ -83,7 +84,7 @@ Action declare_capture(CLI::App& app) {
                  "keep what the GPUs and error counters do under load, too, for so many seconds (10)")
       ->expected(0, 1)
       ->default_str(std::to_string(kLoadSeconds))
-      ->check(CLI::Range(1, kMaxLoadSeconds));
+      ->check(between(1, kMaxLoadSeconds));
   app.add_flag("--force", options->force, "overwrite the file");
   app.add_option("--root", options->root, "pack a captured machine again instead of this one");
   app.footer(

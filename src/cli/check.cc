@@ -62,7 +62,7 @@ Action declare_check(CLI::App& app) {
   app.add_flag("--json", options->json, "print the cluster with every default filled in");
   app.footer(
       "\nEvery complaint comes with file:line:column and a caret; nothing is asked of any machine.\n"
-      "What was bought (`parts:`) is held against itself and against the rest: what does not fit is said with its\n"
+      "What was bought (`parts:`) is compared with itself and with the rest: each part that does not fit is named with its\n"
       "line. Exit codes: 0 clean, 1 warnings, 2 it does not fit, 64 not valid.\n"
       "The keys of a cluster.yaml: docs/reference/cluster-yaml.md, schema/cluster.schema.json.");
   return [options] { return run_check(*options); };

@@ -8,6 +8,7 @@
 #include "campaign/history.h"
 #include "cli/command.h"
 #include "cli/kept_run.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "report/compare_table.h"
 #include "store/compare.h"
@@ -48,7 +49,7 @@ Action declare_compare(CLI::App& app) {
   app.add_option("B", options->b, "the run in question")->required();
   app.add_option("--threshold", options->threshold,
                  "percent; a smaller change for the worse is none (default 3)")
-      ->check(CLI::Range(0.0, 1000.0));
+      ->check(between(0.0, 1000.0));
   add_store_option(app, options->store);
   app.add_flag("--json", options->json, "machine-readable (docs/reference/history.md)");
   app.footer(

@@ -16,6 +16,7 @@
 #include "campaign/record_consoles.h"
 #include "cli/bmc_options.h"
 #include "cli/command.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 
 namespace railbed {
@@ -131,7 +132,7 @@ Action declare_console(CLI::App& app) {
                      ->type_name("FOLDER")
                      ->excludes(log);
   app.add_option("--seconds", command->seconds, "with --record: end after so long")
-      ->check(CLI::Range(1, 604800))
+      ->check(between(1, 604800))
       ->needs(record);
   app.footer(
       "\nThe serial console by IPMI's serial-over-LAN: the BIOS, GRUB, the kernel's messages and a login, where the node\n"

@@ -9,6 +9,7 @@
 #include "base/moment.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "monitor/event_log.h"
 #include "monitor/event_text.h"
@@ -59,7 +60,7 @@ Action declare_events(CLI::App& app) {
                  "the monitor's state folder (default: /var/lib/railbed, else $XDG_STATE_HOME/railbed)");
   app.add_option("--since", options->since, "those since then: 90s, 30m, 1h, 7d, or 2026-01-19T10:00:00Z");
   auto* most = app.add_option("-n,--lines", options->most, "the latest so many (default: 100)")
-                   ->check(CLI::Range(1, 1'000'000));
+                   ->check(between(1, 1'000'000));
   app.add_flag("--all", options->all, "all that are kept")->excludes(most);
   app.add_flag("--json", options->json, "as a JSON array");
   app.footer(

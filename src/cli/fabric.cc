@@ -12,6 +12,8 @@
 #include "base/moment.h"
 #include "cli/command.h"
 #include "cli/fabric_look.h"
+#include "cli/option_checks.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 #include "fabric/discover.h"
 #include "fabric/judge.h"
@@ -134,6 +136,7 @@ int count(const FabricOptions& options) {
   const auto counters = read_ib_totals(*looked->door, looked->fabric, limits_of_terminal());
   clear_progress();
   if (!counters) return report(counters.error());
+  if (options.prom) keep_lines_whole();
   const std::string text = options.prom   ? counters_prometheus(looked->fabric, *counters)
                            : options.json ? counters_json(looked->fabric, *counters)
                                           : counters_text(looked->fabric, *counters);
@@ -168,7 +171,7 @@ CLI::App* declare_one(CLI::App& app, const std::shared_ptr<FabricOptions>& optio
   one->callback([options, what] { options->what = what; });
   auto* device = one->add_option("--device", options->device,
                                  "ask through this device: mlx5_0; else the first with a link");
-  one->add_option("--port", options->port, "and this port of it")->check(CLI::Range(1, 254))->needs(device);
+  one->add_option("--port", options->port, "and this port of it")->check(between(1, 254))->needs(device);
   return one;
 }
 
@@ -211,11 +214,11 @@ Action declare_fabric(CLI::App& app) {
   judged
       ->add_option("--window", options->window,
                    "seconds between two readings of the error counters; 0: one reading")
-      ->check(CLI::Range(0.0, 86400.0))
+      ->check(between(0.0, 86400.0))
       ->capture_default_str();
   judged
       ->add_option("--oversubscription", options->oversubscription, "the most that a leaf may have: 2 is 2:1")
-      ->check(CLI::Range(0.01, 1000.0));
+      ->check(between(0.01, 1000.0));
   auto* json = judged->add_flag("--json", options->json, "print one JSON document");
   judged->add_flag("--junit", options->junit, "print JUnit XML, for CI")->excludes(json);
   judged->add_flag("--all", options->all, "list what passed and what does not apply, too");
@@ -231,7 +234,7 @@ Action declare_fabric(CLI::App& app) {
   CLI::App* managers = declare_one(app, options, "sm",
                                    "who manages the subnet, whether it works, and how it routes", look_at_sm);
   managers->add_option("--window", options->window, "seconds between two looks at a manager's activity")
-      ->check(CLI::Range(0.0, 86400.0))
+      ->check(between(0.0, 86400.0))
       ->capture_default_str();
   managers->add_flag("--json", options->json, "print one JSON document");
   return [options] { return options->what(*options); };

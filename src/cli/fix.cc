@@ -67,7 +67,7 @@ Action declare_fix(CLI::App& app) {
       "`railbed explain RULE` says what does. `railbed plan --fix` shows the plan and stops there. Examples:\n"
       "  railbed fix cluster.yaml\n"
       "  railbed fix cluster.yaml gpu3 --rule net.mtu\n\n"
-      "Exit codes: those of `railbed verify` afterwards; 1 nothing was changed since nobody agreed, 2 it was\n"
+      "Exit codes: those of `railbed verify` afterwards; 1 nothing was changed because you did not agree, 2 it was\n"
       "taken back, 3 it could not be begun.");
   return [command] {
     const int status = run_fix(*command);

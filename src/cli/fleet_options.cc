@@ -4,12 +4,13 @@
 
 #include "base/wipe.h"
 #include "cli/ask_password.h"
+#include "cli/option_checks.h"
 
 namespace railbed {
 
 void add_connect_options(CLI::App& app, ReachOptions& options) {
   app.add_option("--parallel", options.parallelism, "nodes worked on at once")
-      ->check(CLI::Range(1, 1024))
+      ->check(between(1, 1024))
       ->capture_default_str()
       ->group(kReachGroup);
   app.add_option_function<int>(
@@ -19,7 +20,7 @@ void add_connect_options(CLI::App& app, ReachOptions& options) {
            options.start_deadline = std::chrono::seconds(seconds + 5);
          },
          "seconds that a node may take to greet us (default 10)")
-      ->check(CLI::Range(1, 600))
+      ->check(between(1, 600))
       ->type_name("SECONDS")
       ->group(kReachGroup);
   app.add_option_function<std::vector<std::string>>(

@@ -11,6 +11,7 @@
 #include "campaign/propose.h"
 #include "cli/command.h"
 #include "cli/fleet_options.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 #include "inventory/describe.h"
 #include "inventory/load.h"
@@ -31,7 +32,9 @@ struct InitOptions {
 
 Result<LookedAt> look(const InitOptions& options) {
   const int sources = !options.hosts.empty() + !options.facts_files.empty() + !options.root.empty();
-  if (sources != 1) return fail(ErrorKind::kBadInput, "init wants hosts, or --facts, or --root");
+  if (sources != 1)
+    return fail(ErrorKind::kBadInput,
+                "name the hosts to look at, or files with --facts, or a captured tree with --root");
   if (!options.facts_files.empty()) return look_at_facts_files(options.facts_files);
   if (!options.root.empty()) return look_at_tree(options.root);
   ReachOptions reach = options.reach;
@@ -43,6 +46,7 @@ Result<LookedAt> look(const InitOptions& options) {
 
 Result<std::string> write_description(const InitOptions& options, const std::string& text) {
   if (options.output == "-") {
+    keep_lines_whole();
     fmt::print("{}", text);
     return std::string("standard output");
   }
@@ -64,7 +68,7 @@ int run_init(const InitOptions& options) {
   auto seen = look(options);
   if (!seen) return report(seen.error());
   const bool complete = seen->complete;
-  Proposal proposal = propose_cluster(std::move(seen->nodes), seen->facts);
+  Proposal proposal = propose_cluster(std::move(seen->nodes), seen->facts, seen->reached);
   proposal.cluster.name = cluster_name(options);
   if (!options.ssh_config.empty())
     proposal.cluster.ssh_config = std::filesystem::absolute(options.ssh_config).lexically_normal().string();
@@ -100,9 +104,9 @@ Action declare_init(CLI::App& app) {
   app.footer(
       "\nLooks and never changes anything on a host. Interfaces that share a subnet become rails, "
       "those that\n"
-      "speak RDMA if there are any; the one with the default route never does. Then: "
-      "railbed check, edit, and\n"
-      "railbed prove cluster.yaml.");
+      "speak RDMA if there are any; never the one with the default route, nor, on a node without such a "
+      "route,\n"
+      "the one that ssh uses. Then: railbed check, edit, and railbed prove cluster.yaml.");
   return [options] { return run_init(*options); };
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "campaign/history.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "cli/typed_command.h"
 #include "report/compare_table.h"
@@ -48,7 +49,7 @@ void add_history_options(CLI::App& app, KeepOptions& options) {
 
 void add_keep_options(CLI::App& app, KeepOptions& options) {
   app.add_option("--repeat", options.repeat, "measure so many times, each from the start (default 1)")
-      ->check(CLI::Range(1, 1000));
+      ->check(between(1, 1000));
   add_label_option(app, options);
   app.add_option("--baseline", options.baseline,
                  "compare with this run (default: the one that `railbed runs baseline` chose)")
@@ -56,6 +57,14 @@ void add_keep_options(CLI::App& app, KeepOptions& options) {
       ->default_str("baseline")
       ->option_text("[RUN]");
   add_where_options(app, options);
+}
+
+Result<void> check_keeping(const KeepOptions& options) {
+  if (!options.baseline.empty())
+    if (auto found = find_run(options.store, options.baseline); !found) return fail(found.error());
+  if (options.forget || options.store.empty()) return {};
+  if (auto opened = open_history(options.store); !opened) return fail(opened.error());
+  return {};
 }
 
 RunRequest request_of(const CLI::App& app, const KeepOptions& options) {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/result.h"
 #include "campaign/run.h"
 
 namespace CLI {
@@ -25,6 +26,10 @@ void add_store_option(CLI::App& app, std::string& path);
 void add_history_options(CLI::App& app, KeepOptions& options);
 // These, --repeat and --baseline.
 void add_keep_options(CLI::App& app, KeepOptions& options);
+
+// Whether the baseline that was named is there and the history that was named can be opened: asked before
+// anything is measured. The user's own history is none of this, for a measurement does not need it.
+Result<void> check_keeping(const KeepOptions& options);
 
 // What a campaign is told of the run that the parsed command makes.
 RunRequest request_of(const CLI::App& app, const KeepOptions& options);

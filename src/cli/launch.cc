@@ -19,6 +19,8 @@
 #include "cli/command.h"
 #include "cli/enum_words.h"
 #include "cli/fleet_options.h"
+#include "cli/option_checks.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 #include "inventory/load.h"
 
@@ -48,6 +50,15 @@ Result<void> check_reached(const LaunchRequest& request, const Evidence& evidenc
   return {};
 }
 
+// Before any node is asked.
+Result<void> check_names(const LaunchOptions& options) {
+  const auto cluster = load_cluster(options.sources.cluster);
+  if (!cluster) return fail(cluster.error());
+  for (const std::string& node : options.request.nodes)
+    if (find_node(*cluster, node) == nullptr) return fail(no_such_node(*cluster, node));
+  return {};
+}
+
 Result<Evidence> look_at_nodes(const LaunchOptions& options, const LaunchRequest& request) {
   Evidence evidence;
   if (options.no_look) {
@@ -64,8 +75,8 @@ Result<Evidence> look_at_nodes(const LaunchOptions& options, const LaunchRequest
   if (options.exec)
     if (auto reached = check_reached(request, evidence); !reached) return fail(reached.error());
   for (const Unreachable& one : evidence.unreachable)
-    fmt::print(stderr, "railbed: {} did not answer, so cluster.yaml alone speaks for it: {}\n", one.node,
-               printable(one.error.text));
+    fmt::print(stderr, "railbed: {} did not answer, so only what cluster.yaml says of it is used: {}\n",
+               one.node, printable(one.error.text));
   for (const Node& node : evidence.cluster.nodes) evidence.nodes.try_emplace(node.name);
   return evidence;
 }
@@ -141,11 +152,13 @@ int run_launch(const LaunchOptions& options) {
   if (!options.container.empty()) request.container = enum_of<ContainerForm>(options.container);
   if (options.exec)
     if (auto good = check_exec(request); !good) return report(good.error());
+  if (auto good = check_names(options); !good) return report(good.error());
   const auto evidence = look_at_nodes(options, request);
   if (!evidence) return report(evidence.error());
   const auto launch = plan_launch(Survey(*evidence), request);
   if (!launch) return report(launch.error());
   if (options.exec) return run_on_nodes(options, *evidence, *launch);
+  keep_lines_whole();
   fmt::print("{}", options.json ? json::dump_pretty(json::encode(*launch)) : to_text(*launch));
   return evidence->unreachable.empty() ? kExitClean : kExitCouldNotLook;
 }
@@ -157,18 +170,18 @@ Action declare_launch(CLI::App& app) {
   LaunchRequest& request = options->request;
   app.add_option("PROGRAM", options->launcher, "torchrun, vllm, mpirun, srun or nccl-tests")
       ->required()
-      ->check(CLI::IsMember(words_of<Launcher>()));
+      ->check(one_of(words_of<Launcher>()));
   app.add_option("cluster.yaml", options->sources.cluster, "the nodes and their rails")->required();
   app.add_option("ARGUMENTS", request.arguments, "behind --: what PROGRAM starts, with its own arguments");
   app.add_option("--nodes", request.nodes, "these nodes alone, in the order of ranks: gpu1,gpu2")
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_option("--port", request.port, "of the rendezvous, on the first node")
-      ->check(CLI::Range(1, 65535))
+      ->check(between(1, 65535))
       ->capture_default_str();
   app.add_option("--container", options->container,
                  "in containers that see the fabric: docker, podman, compose or kubernetes")
-      ->check(CLI::IsMember(words_of<ContainerForm>()));
+      ->check(one_of(words_of<ContainerForm>()));
   app.add_option("--image", request.image, "of the containers; else expect.container");
   app.add_option("--rdma-resource", request.rdma_resource,
                  "what the RDMA device plugin of the Kubernetes cluster calls its devices")
@@ -190,7 +203,7 @@ Action declare_launch(CLI::App& app) {
       ->needs(exec);
   app.add_option("--grace", options->grace_seconds, "with --exec: seconds from SIGTERM to SIGKILL")
       ->needs(exec)
-      ->check(CLI::Range(0, 3600))
+      ->check(between(0, 3600))
       ->capture_default_str();
   add_fleet_options(app, options->reach);
   app.footer(R"(

@@ -11,6 +11,8 @@
 #include "cli/health.h"
 #include "cli/monitor_files.h"
 #include "cli/monitor_probe.h"
+#include "cli/option_checks.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 #include "cli/web_service.h"
 #include "monitor/event_desk.h"
@@ -69,6 +71,7 @@ int print_once(const MonitorCommand& command) {
   if (!watch) return report(watch.error());
   (*watch)->await_bmc(std::chrono::minutes(1));
   const NodeState state = (*watch)->state(std::chrono::minutes(1));
+  keep_lines_whole();
   fmt::print("{}", node_metrics(state));
   return state.look ? kExitClean : kExitCouldNotLook;
 }
@@ -115,7 +118,7 @@ void add_monitor_options(CLI::App& app, MonitorCommand& command) {
   app.add_option("--node", command.watch.node, "its name there (default: its host name)");
   add_web_options(app, command.web);
   app.add_option("--every", command.every, "seconds between looks at the whole machine")
-      ->check(CLI::Range(5, 86400))
+      ->check(between(5, 86400))
       ->capture_default_str();
   app.add_option("--leave-alone", command.watch.left_alone,
                  "devices of which nothing is opened, by name: for functions that log each look as an error")

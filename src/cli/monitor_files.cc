@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "inventory/load.h"
 #include "monitor/alert_rules.h"
@@ -78,10 +79,10 @@ int run_monitor_files(MonitorFilesCommand& command) {
 
 void add_scrape_options(CLI::App& app, MonitorFilesCommand& command) {
   app.add_option("--port", command.scrape.port, "where the nodes' railbed monitor answers")
-      ->check(CLI::Range(1, kHighestPort))
+      ->check(between(1, kHighestPort))
       ->capture_default_str();
   app.add_option("--scheme", command.scheme, "http or https")
-      ->check(CLI::IsMember({"http", "https"}))
+      ->check(one_of({"http", "https"}))
       ->capture_default_str();
   app.add_option("--ca", command.scrape.authority,
                  "certificates of whom signed the nodes'; Prometheus' own name of the file")

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/wipe.h"
 #include "cli/bmc_options.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "inventory/load.h"
 
@@ -69,12 +70,12 @@ void add_probe_options(CLI::App& app, ProbeCommand& command) {
       ->needs(probe)
       ->group("Probes");
   app.add_option("--probe-port", command.port, "TCP port on each rail's address, the same on all nodes")
-      ->check(CLI::Range(1, kHighestProbePort))
+      ->check(between(1, kHighestProbePort))
       ->capture_default_str()
       ->needs(probe)
       ->group("Probes");
   app.add_option("--probe-every", command.every, "seconds between rounds of probes, the same on all nodes")
-      ->check(CLI::Range(1, 86400))
+      ->check(between(1, 86400))
       ->capture_default_str()
       ->needs(probe)
       ->group("Probes");

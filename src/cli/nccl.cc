@@ -49,17 +49,25 @@ int look_at_node(const NcclOptions& options) {
   if (options.running.asked()) return look_at_running(**host, options.running, expected, options.json);
   const Facts facts = collect_facts(**host);
   if (!expected.version) expected.version = nccl::installed_version(facts.nccl);
+  const bool known = expected.version.has_value();
+  const nccl::Version version = expected.version.value_or(nccl::kNewestKnown);
   const auto complaints = nccl::lint(facts, expected);
   const auto choices = nccl::predict(facts, expected.version);
   if (options.json) {
     json::Value document;
     document["complaints"] = json::encode(complaints);
     document["choices"] = json::encode(choices);
+    document["version"] = version.to_text();
+    document["version_assumed"] = !known;
     fmt::print("{}", json::dump_pretty(document));
   } else {
     fmt::print("{}", complaints.empty() ? "Nothing is wrong with the NCCL variables of this node.\n"
                                         : nccl::to_text(complaints));
-    fmt::print("\nNCCL {} will choose:\n{}", expected.version.value_or(nccl::kNewestKnown).to_text(),
+    fmt::print("\n{}{}",
+               known ? fmt::format("NCCL {} will choose:\n", version.to_text())
+                     : fmt::format("No NCCL was found. NCCL {}, the newest that railbed knows, would "
+                                   "choose (--nccl-version assumes another):\n",
+                                   version.to_text()),
                nccl::to_text(choices));
   }
   return exit_code(complaints);

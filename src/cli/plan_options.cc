@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/enum_words.h"
+#include "cli/option_checks.h"
 
 namespace railbed {
 
@@ -11,7 +12,7 @@ void add_plan_options(CLI::App& app, PlanOptionsSaid& said) {
   app.add_option("NODE", said.request.nodes, "these nodes alone: names, or ranges like gpu[01-08]");
   app.add_option("--only", said.only, "these sections alone, as in --only network,hosts")
       ->delimiter(',')
-      ->check(CLI::IsMember(words_of<Section>()));
+      ->check(one_of(words_of<Section>()));
   app.add_flag("--json", said.json, "print one JSON document");
 }
 

@@ -9,12 +9,13 @@
 #include "cli/bmc_options.h"
 #include "cli/command.h"
 #include "cli/enum_words.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 
 namespace railbed {
 namespace {
 
-constexpr std::string_view kExits = "Exit codes: 0 done on every node, 3 not on some, which are named.";
+constexpr std::string_view kExits = "Exit codes: 0 done on every node, 3 failed on some, which are named.";
 
 struct PowerCommand : BmcCommand {
   std::string action;
@@ -123,11 +124,11 @@ Action declare_power(CLI::App& app) {
   auto command = std::make_shared<PowerCommand>();
   app.add_option("ACTION", command->action, "status, on, off, soft, cycle or reset")
       ->required()
-      ->check(CLI::IsMember({"status", "on", "off", "soft", "cycle", "reset"}));
+      ->check(one_of({"status", "on", "off", "soft", "cycle", "reset"}));
   add_bmc_options(app, *command);
   app.add_option("--wait", command->wait_seconds, "wait so many seconds until the power is as asked")
       ->type_name("SECONDS")
-      ->check(CLI::Range(1, 3600));
+      ->check(between(1, 3600));
   app.add_flag("--yes", command->yes, "do not ask, where more than one node is touched");
   app.footer(
       "\nsoft asks the operating system to shut down; off, cycle and reset do not ask it, and what it has not written is\n"
@@ -143,7 +144,7 @@ Action declare_boot(CLI::App& app) {
   app.add_option("DEVICE", command->device,
                  "pxe, disk, cd, bios (into its setup), or none: as the BIOS is set up")
       ->required()
-      ->check(CLI::IsMember({"pxe", "disk", "cd", "bios", "none"}));
+      ->check(one_of({"pxe", "disk", "cd", "bios", "none"}));
   add_bmc_options(app, *command);
   auto* once = app.add_flag("--once", command->once, "the next boot alone, which is the default");
   app.add_flag("--always", command->always, "every boot from now on, until it is said otherwise")
@@ -162,7 +163,7 @@ Action declare_identify(CLI::App& app) {
   add_bmc_options(app, *command);
   auto* seconds = app.add_option("--seconds", command->seconds, "how long it shines")
                       ->capture_default_str()
-                      ->check(CLI::Range(1, 255));
+                      ->check(between(1, 255));
   app.add_flag("--off", command->off, "turn it off")->excludes(seconds);
   app.footer(
       "\nThe light that finds a machine in a rack. By Redfish it shines until --off says otherwise. Example:\n  railbed identify cluster.yaml gpu17\n\n" +

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "campaign/predicted.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/planning_commands.h"
 #include "cli/predict_options.h"
 #include "cli/terminal.h"
@@ -65,7 +66,7 @@ int run_against(const PredictOptions& options, const Subject& subject, const Cal
   if (made.checks.empty())
     return report(
         Error{ErrorKind::kBadInput, fmt::format("{}: it holds no collective and no RDMA bandwidth with a "
-                                                "ceiling, so nothing can be held against a forecast",
+                                                "ceiling, so no number can be compared with a forecast",
                                                 options.against)});
   made.verdict = worst_of(made.checks);
   const bool network = std::ranges::any_of(
@@ -131,6 +132,7 @@ int run_predict(const PredictOptions& options) {
   if (!calibration) return report(calibration.error());
   if (!options.against.empty()) return run_against(options, *subject, *calibration);
   if (options.csv) {
+    keep_lines_whole();
     fmt::print("{}", tuner_csv(subject->shape, *calibration));
     return kExitClean;
   }

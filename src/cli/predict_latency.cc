@@ -8,6 +8,7 @@
 #include "campaign/history.h"
 #include "cli/enum_words.h"
 #include "cli/kept_run.h"
+#include "cli/option_checks.h"
 #include "cli/planning_commands.h"
 #include "cli/terminal.h"
 #include "predict/latency_budget.h"
@@ -100,26 +101,26 @@ int run_latency(const LatencyOptions& options) {
 
 Action declare_predict_latency(CLI::App& app) {
   auto options = std::make_shared<LatencyOptions>();
-  app.add_option("--speed", options->speed, "of the slowest link (default 40G)");
-  app.add_option("--bytes", options->path.message_bytes, "of the message (default 64)")
-      ->check(CLI::Range(1, 1 << 20));
-  app.add_option("--mtu", options->path.mtu, "of the path (default 4096)")->check(CLI::Range(256, 9000));
-  app.add_option("--metres", options->path.metres, "of cable in all (default 2)")
-      ->check(CLI::Range(0.0, 100000.0));
-  app.add_option("--switches", options->path.switches, "on the way (default 0: back to back)")
-      ->check(CLI::Range(0, 16));
+  app.add_option("--speed", options->speed, "speed of the slowest link (default 40G)");
+  app.add_option("--bytes", options->path.message_bytes, "bytes of the message (default 64)")
+      ->check(between(1, 1 << 20));
+  app.add_option("--mtu", options->path.mtu, "MTU of the path (default 4096)")->check(between(256, 9000));
+  app.add_option("--metres", options->path.metres, "metres of cable in all (default 2)")
+      ->check(between(0.0, 100000.0));
+  app.add_option("--switches", options->path.switches, "switches on the way (default 0: back to back)")
+      ->check(between(0, 16));
   app.add_option("--switch-class", options->kind,
                  "cut-through (default), infiniband, store-and-forward, low-cost")
-      ->check(CLI::IsMember(words_of<SwitchClass>()));
+      ->check(one_of(words_of<SwitchClass>()));
   app.add_flag("--infiniband", options->infiniband, "not Ethernet");
   auto* run =
       app.add_option("--run", options->run,
                      "beside the latencies of this run: its number, label, \"last\" or an exported file");
   app.add_option("--rdma", options->rdma, "microseconds that RDMA was measured at")
-      ->check(CLI::Range(0.01, 1e6))
+      ->check(between(0.01, 1e6))
       ->excludes(run);
   app.add_option("--tcp", options->tcp, "microseconds that TCP was measured at")
-      ->check(CLI::Range(0.01, 1e6))
+      ->check(between(0.01, 1e6))
       ->excludes(run);
   add_store_option(app, options->store);
   app.add_flag("--json", options->json, "print one JSON document");

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/enum_words.h"
+#include "cli/option_checks.h"
 #include "cli/planning_commands.h"
 #include "cli/terminal.h"
 #include "predict/contention.h"
@@ -123,25 +124,25 @@ Action declare_predict_network(CLI::App& app) {
   auto options = std::make_shared<NetworkOptions>();
   app.add_option("--topology", options->shape,
                  "back-to-back, switch, leaf-spine, rail-optimised (default), rail-only, lag")
-      ->check(CLI::IsMember(words_of<NetworkShape>()));
-  app.add_option("--nodes", options->plan.nodes, "how many (default 2)")->check(CLI::Range(2, 131072));
-  app.add_option("--rails", options->plan.rails, "network ports of each (default 1)")
-      ->check(CLI::Range(1, 16));
-  app.add_option("--speed", options->speed, "of each port (default 400G)");
+      ->check(one_of(words_of<NetworkShape>()));
+  app.add_option("--nodes", options->plan.nodes, "how many nodes (default 2)")->check(between(2, 131072));
+  app.add_option("--rails", options->plan.rails, "network ports of each (default 1)")->check(between(1, 16));
+  app.add_option("--speed", options->speed, "speed of each port (default 400G)");
   app.add_option("--leaf-ports", options->plan.leaf_ports, "ports of nodes below a leaf (default 32)")
-      ->check(CLI::Range(1, 4096));
-  app.add_option("--spines", options->plan.spines, "that a leaf reaches (default: no oversubscription)")
-      ->check(CLI::Range(1, 4096));
-  app.add_option("--cables", options->plan.cables, "from a leaf to each spine (default 1)")
-      ->check(CLI::Range(1, 64));
-  app.add_option("--uplink", options->uplink, "speed of each of these (default: as the ports)");
+      ->check(between(1, 4096));
+  app.add_option("--spines", options->plan.spines,
+                 "spines that a leaf reaches (default: no oversubscription)")
+      ->check(between(1, 4096));
+  app.add_option("--cables", options->plan.cables, "cables from a leaf to each spine (default 1)")
+      ->check(between(1, 64));
+  app.add_option("--uplink", options->uplink, "speed of each of these cables (default: that of the ports)");
   app.add_option("--inside", options->inside,
                  "what a GPU passes on within its node (default: never too little)");
   app.add_option("--pattern", options->pattern, "ring (default), shift, all-to-all, incast")
-      ->check(CLI::IsMember(words_of<TrafficPattern>()));
-  app.add_option("--queue-pairs", options->queue_pairs, "of each pair of GPUs (default 1)")
-      ->check(CLI::Range(1, 128));
-  app.add_option("--seed", options->plan.seed, "of the switches' hashes (default 0)");
+      ->check(one_of(words_of<TrafficPattern>()));
+  app.add_option("--queue-pairs", options->queue_pairs, "queue pairs of each pair of GPUs (default 1)")
+      ->check(between(1, 128));
+  app.add_option("--seed", options->plan.seed, "seed of the switches' hashes (default 0)");
   app.add_option("--broken", options->broken,
                  "port:NODE,RAIL uplink:LEAF,SPINE leaf:LEAF spine:SPINE; may be repeated");
   app.add_flag("--json", options->json, "print one JSON document");

@@ -10,6 +10,7 @@
 #include "bench/collective/collective.h"
 #include "campaign/predicted.h"
 #include "cli/kept_run.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "predict/shape_from_nodes.h"
 
@@ -57,19 +58,19 @@ void declare_shape_options(CLI::App& app, ShapeOptions& options) {
   app.add_option("--root", options.sources.root, "go by captured machines: a .tree file or a folder of them");
   app.add_option("--facts", options.sources.facts, "go by facts that `railbed facts --json` printed");
   app.add_option("--gpu", words.gpu, "A100, H100, H200, B200, GB300, \"V100 PCIe\", \"RTX 4090\", GB10 …");
-  app.add_option("--gpus", words.gpus, "of a node (default 8)")->check(CLI::Range(1, 1024));
-  app.add_option("--nodes", words.nodes, "(default 1)")->check(CLI::Range(1, 1'000'000));
+  app.add_option("--gpus", words.gpus, "GPUs of a node (default 8)")->check(between(1, 1024));
+  app.add_option("--nodes", words.nodes, "how many nodes (default 1)")->check(between(1, 1'000'000));
   app.add_option("--nic", words.nic, "adapters of a node: 8x400ib; ib, roce, efa, libfabric or tcp");
   app.add_option("--nic-slot", options.nic_slot, "their PCIe slots, generation x lanes: 4x8");
   app.add_option("--pcie", words.pcie_generation, "GPUs on PCIe slots of this generation, not on NVLink")
-      ->check(CLI::Range(3, 6));
+      ->check(between(3, 6));
   app.add_option("--nvlink-nodes", words.domain_nodes, "nodes that one NVLink network joins (NVL72: 18)")
-      ->check(CLI::Range(1, 1024));
+      ->check(between(1, 1024));
   app.add_flag("--staged", words.staged, "adapters do not reach the GPUs' memory");
   app.add_flag("--peers", words.peers, "a driver lets GeForce GPUs reach each other");
   app.add_flag("--no-nvls", words.no_nvls, "NCCL_NVLS_ENABLE=0, or a machine without it");
   app.add_flag("--amd", words.amd, "AMD processors");
-  app.add_option("--nccl", words.nccl, "its version: 2.28.9");
+  app.add_option("--nccl", words.nccl, "NCCL's version: 2.28.9");
   app.add_option("--calibration", options.calibration, "constants that railbed predict --calibrate wrote");
 }
 

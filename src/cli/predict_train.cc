@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "cli/enum_words.h"
+#include "cli/option_checks.h"
 #include "cli/planning_commands.h"
 #include "cli/predict_options.h"
 #include "cli/terminal.h"
@@ -140,45 +141,47 @@ int run_predict_train(const TrainForecastOptions& options) {
 }
 
 void add_model_options(CLI::App& app, TrainForecastOptions& options) {
+  const auto models = model_words();
   auto* model =
       app.add_option("--model", options.model, "resnet50, bert-base, bert-large, gpt2, gpt2-xl (default), 7b")
-          ->check(CLI::IsMember(model_words()));
-  app.add_option("--parameters", options.billions, "of a transformer of your own, in 10^9")
-      ->check(CLI::Range(0.001, 100000.0))
+          ->check(one_of(std::vector<std::string>(models.begin(), models.end())));
+  app.add_option("--parameters", options.billions, "parameters of a transformer of your own, in 10^9")
+      ->check(between(0.001, 100000.0))
       ->excludes(model);
-  app.add_option("--blocks", options.size.blocks, "of it (default 32)")->check(CLI::Range(1, 1000));
-  app.add_option("--hidden", options.size.hidden, "its width (default 4096)")->check(CLI::Range(64, 1 << 20));
-  app.add_option("--tokens", options.size.tokens, "of its sequences (default 2048)")
-      ->check(CLI::Range(1, 1 << 24));
-  app.add_option("--batch", options.batch, "samples a replica and step (default: a usual one)")
-      ->check(CLI::Range(0.001, 1e9));
-  app.add_option("--dtype-bytes", options.plan.word_bytes, "of a gradient: 4 (default) or 2")
-      ->check(CLI::IsMember({2, 4}));
+  app.add_option("--blocks", options.size.blocks, "blocks of it (default 32)")->check(between(1, 1000));
+  app.add_option("--hidden", options.size.hidden, "its width (default 4096)")->check(between(64, 1 << 20));
+  app.add_option("--tokens", options.size.tokens, "tokens of its sequences (default 2048)")
+      ->check(between(1, 1 << 24));
+  app.add_option("--batch", options.batch, "samples of each replica and step (default: a usual number)")
+      ->check(between(0.001, 1e9));
+  app.add_option("--dtype-bytes", options.plan.word_bytes, "bytes of a gradient: 4 (default) or 2")
+      ->check(one_of({"2", "4"}));
 }
 
 void add_split_options(CLI::App& app, TrainingPlan& plan) {
   app.add_flag("--sharded", plan.sharded, "parameters and gradients over all replicas: FSDP, ZeRO-3");
   app.add_option("--tensor", plan.tensor, "GPUs that share each block's matrices (default 1)")
-      ->check(CLI::Range(1, 4096));
-  app.add_option("--pipeline", plan.pipeline, "stages (default 1)")->check(CLI::Range(1, 1000));
-  app.add_option("--micro-batches", plan.micro_batches, "of a replica's batch (default 1)")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(between(1, 4096));
+  app.add_option("--pipeline", plan.pipeline, "stages of a pipeline (default 1)")->check(between(1, 1000));
+  app.add_option("--micro-batches", plan.micro_batches, "parts of a replica's batch (default 1)")
+      ->check(between(1, 1 << 20));
   app.add_option("--expert", plan.expert, "replicas that share each block's experts (default 1)")
-      ->check(CLI::Range(1, 4096));
-  app.add_option("--experts", plan.experts, "of a block (default 1)")->check(CLI::Range(1, 4096));
-  app.add_option("--experts-used", plan.experts_used, "by each token (default 1)")->check(CLI::Range(1, 64));
-  app.add_option("--expert-share", plan.expert_share, "of the parameters that lie in experts: 0.9")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(between(1, 4096));
+  app.add_option("--experts", plan.experts, "experts of a block (default 1)")->check(between(1, 4096));
+  app.add_option("--experts-used", plan.experts_used, "experts that each token uses (default 1)")
+      ->check(between(1, 64));
+  app.add_option("--expert-share", plan.expert_share, "part of the parameters that lies in experts: 0.9")
+      ->check(between(0.0, 1.0));
   app.add_option("--overlap", plan.overlap,
                  "part of the backward pass that exchanges run beneath (default 1)")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(between(0.0, 1.0));
 }
 
 void add_speed_options(CLI::App& app, TrainForecastOptions& options) {
-  app.add_option("--mfu", options.mfu, "of its data sheet's speed that training reaches (default 0.4)")
-      ->check(CLI::Range(0.01, 1.0));
-  app.add_option("--teraflops", options.teraflops, "instead: what a GPU reaches")
-      ->check(CLI::Range(0.001, 1e5));
+  app.add_option("--mfu", options.mfu, "part of its data sheet's speed that training reaches (default 0.4)")
+      ->check(between(0.01, 1.0));
+  app.add_option("--teraflops", options.teraflops, "instead of --mfu: the TFLOP/s that a GPU reaches")
+      ->check(between(0.001, 1e5));
 }
 
 }  // namespace
@@ -192,17 +195,20 @@ Action declare_predict_train(CLI::App& app) {
   app.add_flag("--needs", options->needs,
                "how fast the network must be for each of the guides' models, and why");
   app.add_flag("--scaling", options->scaling, "how many nodes pay, when the batch of all together stays");
-  app.add_option("--least", options->least, "of a node that one more must bring (default 0.5)")
-      ->check(CLI::Range(0.01, 1.0));
-  app.add_option("--most-nodes", options->most_nodes, "that --scaling looks at (default 1024)")
-      ->check(CLI::Range(2, 4096));
+  app.add_option("--least", options->least,
+                 "part of a node's speed that one more node must bring (default 0.5)")
+      ->check(between(0.01, 1.0));
+  app.add_option("--most-nodes", options->most_nodes,
+                 "largest number of nodes that --scaling looks at (default 1024)")
+      ->check(between(2, 4096));
   app.add_option("--storage", options->storage,
                  "what checkpoints are written at, all together: \"17.6 Gb/s\"");
-  app.add_option("--checkpoint-every", options->checkpoint.interval, "seconds (default 1800)")
-      ->check(CLI::Range(1.0, 1e7));
+  app.add_option("--checkpoint-every", options->checkpoint.interval,
+                 "seconds between checkpoints (default 1800)")
+      ->check(between(1.0, 1e7));
   app.add_option("--checkpoint-bytes", options->checkpoint.bytes_per_parameter,
                  "of a parameter (default 14: with Adam)")
-      ->check(CLI::Range(0.5, 64.0));
+      ->check(between(0.5, 64.0));
   app.add_flag("--json", options->json, "print one JSON document");
   app.footer(
       "\nExamples:\n"

@@ -18,6 +18,7 @@
 #include "cli/command.h"
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "inventory/load.h"
 #include "report/report.h"
@@ -68,9 +69,17 @@ void print(const Report& report, const ProveFlags& flags) {
   fmt::print("{}\nreport: {}\n", render_text(report, options), flags.output);
 }
 
+// What is to be written can be, before anything is measured.
+Result<void> check_outputs(const ProveFlags& flags) {
+  if (auto ready = check_keeping(flags.keep); !ready) return ready;
+  if (auto ready = check_writable(flags.output); !ready) return ready;
+  return flags.measurements_file.empty() ? Result<void>() : check_writable(flags.measurements_file);
+}
+
 int run_prove(const ProveFlags& flags, const CLI::App& app) {
   auto cluster = load_cluster(flags.cluster_file);
   if (!cluster) return railbed::report(cluster.error());
+  if (auto ready = check_outputs(flags); !ready) return railbed::report(ready.error());
   ProofPlan plan{.measure = !flags.no_measure, .seconds = flags.seconds};
   if (flags.bmc) {
     const auto places = open_places({.cluster = flags.cluster_file});
@@ -95,7 +104,7 @@ Action declare_prove(CLI::App& app) {
   app.add_option("-o,--output", flags->output, "where the page goes (default report.html)");
   app.add_option("--seconds", flags->seconds, "how long each number is measured (default 2)")
       ->take_last()
-      ->check(CLI::Range(0.2, 600.0));
+      ->check(between(0.2, 600.0));
   app.add_flag("--bmc", flags->bmc,
                "ask each node's BMC as well, before anything is measured; the page shows them");
   app.add_flag("--no-measure", flags->no_measure, "look and judge only");

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "campaign/plan_nodes.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/plan_options.h"
 #include "cli/terminal.h"
 #include "report/plan_text.h"
@@ -43,6 +44,7 @@ int run_render(const RenderCommand& command) {
   if (!command.folder.empty()) {
     if (const auto written = write_files(*nodes, command.folder); !written) return report(written.error());
   } else {
+    keep_lines_whole();
     fmt::print("{}", command.said.json ? json::dump_pretty(json::encode(*nodes)) : settings_text(*nodes));
   }
   for (const NodeSettings& node : *nodes)

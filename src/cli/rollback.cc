@@ -141,12 +141,12 @@ Action declare_rollback(CLI::App& app) {
       ->type_name("ID");
   app.add_flag("--yes,-y", command->apply.yes, "do not ask before it begins");
   app.footer(
-      "\nFiles come back with their content, mode and owner, what was not there goes, units, sysctls, addresses and\n"
+      "\nFiles come back with their content, mode and owner; what was not there is removed; units, sysctls, addresses and\n"
       "MTUs become what they were. It is a change like any other: kept first, looked at over fresh connections,\n"
       "and taken back itself where something fails. Installed packages stay. Examples:\n"
       "  railbed history cluster.yaml\n"
       "  railbed rollback cluster.yaml\n\n"
-      "Exit codes: 0 done, 1 nobody agreed, 2 it was taken back, 3 it could not be begun.");
+      "Exit codes: 0 done, 1 you did not agree, 2 it was taken back, 3 it could not be begun.");
   return [command] { return run_rollback(*command); };
 }
 

@@ -125,6 +125,41 @@ TEST_P(SymptomTest, TheFirstLineIsTheCause) {
   EXPECT_THAT(text_of(first.remedy), testing::HasSubstr(symptom.remedy)) << symptom.people_say;
 }
 
+// What CI sees first as an ordinary user: exit code 3, and what to do about it.
+TEST(OrdinaryUser, IsToldHowToReadTheKernelLog) {
+  Evidence evidence;
+  ASSERT_TRUE(add_root(std::filesystem::path(RAILBED_SOURCE_DIR) / "tests/machines/h100-cx7", evidence));
+  evidence.nodes.begin()->second.kernel_log = {Miss{Missing::kDenied, "Operation not permitted"},
+                                               "/dev/kmsg"};
+  const Verdict verdict = verify(evidence);
+  const auto found = std::ranges::find_if(verdict.findings, [](const Finding& one) {
+    return one.rule == "host.kernel-log" && one.status == Status::kUnknown;
+  });
+  ASSERT_NE(found, verdict.findings.end());
+  EXPECT_EQ(found->evidence, "/dev/kmsg");
+  EXPECT_THAT(text_of(found->remedy), testing::HasSubstr("systemd-journal"));
+}
+
+// TCP finds its rate by losing packets.
+TEST(LostPackets, OfTcpAreNoReasonToSwapACable) {
+  const auto judged = [](std::uint64_t lost) {
+    Evidence evidence;
+    EXPECT_TRUE(
+        add_root(std::filesystem::path(RAILBED_SOURCE_DIR) / "tests/machines/measured-loss", evidence));
+    for (Measurement& one : evidence.measurements) {
+      one.engine = Engine::kTcp;
+      one.packets = 1'000'000;
+      one.lost = lost;
+    }
+    const Verdict verdict = verify(evidence);
+    const auto found = std::ranges::find(verdict.findings, "measured.loss", &Finding::rule);
+    return found == verdict.findings.end() ? Finding{} : *found;
+  };
+  EXPECT_EQ(judged(400).status, Status::kPass);  // 0.04 %
+  EXPECT_EQ(judged(20'000).status, Status::kWarn);
+  EXPECT_THAT(text_of(judged(20'000).remedy), testing::Not(testing::HasSubstr("wap the cable")));
+}
+
 INSTANTIATE_TEST_SUITE_P(Operators, SymptomTest, testing::ValuesIn(kSymptoms), [](const auto& info) {
   std::string name = info.param.machine;
   std::ranges::replace(name, '-', '_');

@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/fleet_options.h"
 #include "cli/health.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "cli/top_terminal.h"
 #include "inventory/load.h"
@@ -205,7 +206,7 @@ Action declare_top(CLI::App& app) {
       ->type_name("URL")
       ->excludes(file);
   app.add_option("--every", command->every, "seconds between two counts of a node")
-      ->check(CLI::Range(1, 60))
+      ->check(between(1, 60))
       ->capture_default_str();
   app.add_option("--state", command->state,
                  "folder that remembers events and findings (default: beside the history of runs)")

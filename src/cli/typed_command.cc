@@ -32,9 +32,10 @@ std::string name_of_option(const CLI::Option& option) {
 }
 
 bool is_of_the_run(const CLI::Option& option) {
-  return option.count() > 0 && option.get_group() != kReachGroup &&
-         !is_among(kNotOfTheRun, name_of_option(option));
+  return option.count() > 0 && !is_among(kNotOfTheRun, name_of_option(option));
 }
+
+bool reaches_nodes(const CLI::Option& option) { return option.get_group() == kReachGroup; }
 
 std::vector<std::string> values_of(const CLI::Option& option) { return option.reduced_results(); }
 
@@ -65,7 +66,11 @@ std::string as_typed(const CLI::Option& option) {
     for (const std::string& value : values) text += " " + quoted(value);
     return text;
   }
-  return fmt::format(" --{} {}", name, quoted(fmt::format("{}", fmt::join(values, ","))));
+  if (option.get_delimiter() != '\0')
+    return fmt::format(" --{} {}", name, quoted(fmt::format("{}", fmt::join(values, ","))));
+  std::string text;
+  for (const std::string& value : values) text += fmt::format(" --{} {}", name, quoted(value));
+  return text;
 }
 
 }  // namespace
@@ -82,7 +87,9 @@ std::map<std::string, std::string> typed_choices(const CLI::App& app) {
   std::map<std::string, std::string> choices;
   for (const CLI::Option* option : app.get_options()) {
     const std::string name = name_of_option(*option);
-    if (option->get_positional() || !is_of_the_run(*option) || is_among(kNoOtherNumber, name)) continue;
+    if (option->get_positional() || !is_of_the_run(*option) || reaches_nodes(*option) ||
+        is_among(kNoOtherNumber, name))
+      continue;
     choices[name] = is_flag(*option) ? "true" : fmt::format("{}", fmt::join(values_of(*option), ","));
   }
   return choices;

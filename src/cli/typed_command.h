@@ -11,11 +11,12 @@ class App;
 
 namespace railbed {
 
-// "bench rdma gpu01 gpu02 --sizes 4K,64K": every option that was given, except those that only print, keep or
-// reach nodes. Quoted where a shell needs it.
+// "bench rdma gpu01 gpu02 --sizes 4K,64K": every option that was given, except those that only print or keep.
+// Quoted where a shell needs it.
 std::string typed_command(const CLI::App& app);
 
-// Of these the ones by which numbers can differ: "sizes" → "4K,64K", "duplex" → "true".
+// Of these, without those that reach nodes, the ones by which numbers can differ: "sizes" → "4K,64K", "duplex"
+// → "true".
 std::map<std::string, std::string> typed_choices(const CLI::App& app);
 
 }  // namespace railbed

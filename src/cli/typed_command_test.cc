@@ -47,9 +47,14 @@ TEST(TypedCommand, HasEveryOptionThatMakesTheRun) {
             "bench collectives gpu01:0,1 gpu02 --op alltoall --from 1M --in-place");
 }
 
-TEST(TypedCommand, LeavesOutHowItIsPrintedKeptAndReached) {
-  EXPECT_EQ(typed("bench pairs c.yaml --every-pair --svg p.svg --json --label today --store s --no-store"
-                  " --parallel 4 --ssh-option Port=2222"),
+TEST(TypedCommand, ReachesTheNodesAgain) {
+  EXPECT_EQ(typed("bench ping a b --parallel 4 --ssh-option Port=2222 --ssh-option User=ops --no-share"),
+            "bench ping a b --parallel 4 --ssh-option Port=2222 --ssh-option User=ops --no-share");
+  EXPECT_THAT(choices("bench ping a b --ssh-option Port=2222"), IsEmpty());
+}
+
+TEST(TypedCommand, LeavesOutHowItIsPrintedAndKept) {
+  EXPECT_EQ(typed("bench pairs c.yaml --every-pair --svg p.svg --json --label today --store s --no-store"),
             "bench pairs c.yaml --every-pair");
   EXPECT_EQ(typed("prove c.yaml -o page.html --seconds 1 --seconds 3 --measurements m.json --all"),
             "prove c.yaml --seconds 3");
@@ -73,7 +78,7 @@ TEST(TypedCommand, CanBeTypedAgain) {
         "bench gpu gpu01 --gpus 0,2 --size 1G --samples 12 --patience 5",
         "bench collectives --gpus 0,1 --type bfloat16 --to 4M --factor 2 --iterations 10 --no-check "
         "--no-graph --choices --library /a/libnccl.so --root 1",
-        "prove c.yaml --no-measure"}) {
+        "prove c.yaml --no-measure", "bench tcp a b --ssh-option Port=2222 --ssh-option User=ops"}) {
     const std::string once = typed(line);
     EXPECT_EQ(typed(once), once);
     EXPECT_EQ(choices(once), choices(line));

@@ -21,6 +21,8 @@
 #include "cli/fleet_options.h"
 #include "cli/health.h"
 #include "cli/learn.h"
+#include "cli/option_checks.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 #include "host/calls.h"
 #include "report/findings.h"
@@ -71,6 +73,8 @@ std::string render(const VerifyOptions& options, const Verdict& verdict, const R
 
 int run_verify(const VerifyOptions& options) {
   if (is_health_check(options)) return run_health_check(options);
+  if (!options.output.empty())
+    if (auto ready = check_writable(options.output); !ready) return report(ready.error());
   if (options.learn && options.sources.cluster.empty())
     return report({ErrorKind::kBadInput, "--learn adds to a cluster.yaml: name it"});
   if (options.after_reboot && (options.sources.cluster.empty() || !options.sources.live()))
@@ -107,6 +111,7 @@ int run_verify(const VerifyOptions& options) {
   if (!about.started_at.empty())
     about.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const std::string text = render(options, verdict, about);
+  if (!options.form.empty()) keep_lines_whole();
   if (options.output.empty())
     fmt::print("{}", text);
   else if (const auto written = write_file(options.output, text); !written)
@@ -154,7 +159,7 @@ Action declare_verify(CLI::App& app) {
                               "for so many seconds (default 10)")
                    ->expected(0, 1)
                    ->default_str(std::to_string(kLoadSeconds))
-                   ->check(CLI::Range(1, kMaxLoadSeconds));
+                   ->check(between(1, kMaxLoadSeconds));
   // A health check prints its one line, and runs beside jobs, which a load would disturb.
   for (CLI::Option* one : {output, load}) one->excludes(slurm)->excludes(problem);
   app.add_option("--since", options->sources.collect.log_since,

@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/fleet_options.h"
+#include "cli/option_checks.h"
 #include "cli/terminal.h"
 #include "cli/web_service.h"
 #include "inventory/load.h"
@@ -76,7 +77,7 @@ Action declare_watch(CLI::App& app) {
   app.add_option("cluster.yaml", command->file, "the cluster that is watched")->capture_default_str();
   add_web_options(app, command->web);
   app.add_option("--every", command->every, "seconds between two counts of a node")
-      ->check(CLI::Range(1, 60))
+      ->check(between(1, 60))
       ->capture_default_str();
   app.add_option("--state", command->state,
                  "folder that remembers events and findings (default: beside the history of runs)")

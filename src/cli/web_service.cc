@@ -24,6 +24,7 @@ void add_web_options(CLI::App& app, WebServiceOptions& options) {
 }
 
 Result<WebOptions> web_options(const WebServiceOptions& given) {
+  if (auto good = check_listen(given.listen); !good) return fail(good.error());
   WebOptions options{.listen = given.listen};
   options.note = say_to_person;
   if (!given.web_config.empty()) {

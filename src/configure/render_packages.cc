@@ -87,7 +87,7 @@ void decide_driver(const Target& target, const std::string& wanted, Setting& set
   const ModuleChoice choice = module_choice(target, *branch);
   if (!choice.kind) {
     setting.notes.push_back(
-        "Which GPU it is nobody has seen yet: say \"driver_kind: open\" for Turing and newer, "
+        "The model of its GPU is not known yet: say \"driver_kind: open\" for Turing and newer, "
         "\"proprietary\" for V100 and older, below configure.");
     return;
   }

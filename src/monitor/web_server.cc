@@ -283,17 +283,22 @@ class WebService final : public WebServer, public WebConnection::Service {
 
 }  // namespace
 
+Result<void> check_listen(std::string_view listen) {
+  if (parse_web_place(listen)) return {};
+  return fail(ErrorKind::kBadInput,
+              fmt::format("\"{}\" is no address to listen at: write 127.0.0.1:9885, [::1]:9885, or :9885 for "
+                          "every address of this machine",
+                          printable(listen)));
+}
+
 bool is_loopback(std::string_view listen) {
   const auto place = parse_web_place(listen);
   return place && is_loopback_address(place->address);
 }
 
 Result<std::unique_ptr<WebServer>> WebServer::open(WebOptions options, WebHandler handler) {
+  if (auto good = check_listen(options.listen); !good) return fail(good.error());
   const auto place = parse_web_place(options.listen);
-  if (!place)
-    return fail(ErrorKind::kBadInput,
-                fmt::format("\"{}\" is no place to listen at: ADDRESS:PORT, [IPV6]:PORT or :PORT",
-                            printable(options.listen)));
   std::optional<WebTls> tls;
   if (!options.config.certificate.empty()) {
     auto opened = WebTls::open(options.config);

@@ -57,6 +57,8 @@ struct WebOptions {
   std::function<void(std::string_view)> note = {};
 };
 
+// Whether this is a place to listen at: ADDRESS:PORT, [IPV6]:PORT or :PORT.
+Result<void> check_listen(std::string_view listen);
 // Whether only this machine can reach what listens there. False for what is no address, too.
 bool is_loopback(std::string_view listen);
 

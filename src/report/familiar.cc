@@ -13,7 +13,7 @@ constexpr double kInterval = 0.1;  // seconds; of Measurement::intervals
 constexpr std::size_t kPerSecond = 10;
 
 bool has_number(const Measurement& one, Metric metric) {
-  return one.metric == metric && one.summary.samples > 0;
+  return one.metric == metric && one.summary.samples > 0 && !one.failure;
 }
 
 double bytes_of(const Measurement& one) { return one.summary.mean / 8 * one.seconds; }
@@ -142,7 +142,10 @@ std::string iperf3_text(const std::vector<Measurement>& measurements) {
 std::string iperf3_json(const std::vector<Measurement>& measurements) {
   json::Value all = json::Value::array();
   for (const Measurement& one : measurements)
-    if (has_number(one, Metric::kBandwidth)) all.push_back(iperf3_document(one));
+    if (has_number(one, Metric::kBandwidth))
+      all.push_back(iperf3_document(one));
+    else if (one.failure)
+      all.push_back({{"error", one.failure->cause}});
   return json::dump_pretty(all.size() == 1 ? all.front() : all);
 }
 

@@ -61,7 +61,10 @@ std::string head(const CollectiveReport& report) {
 
 }  // namespace
 
+// Of a run that failed otherwise than by wrong data: the rows that were measured, without the lines that say
+// OK.
 std::string nccl_tests_text(const CollectiveReport& report) {
+  if (report.failure && report.rows.empty()) return "";
   std::string text = head(report);
   std::uint64_t wrong = 0;
   double sum = 0;
@@ -88,6 +91,7 @@ std::string nccl_tests_text(const CollectiveReport& report) {
     text += '\n';
     wrong += row.wrong + row.in_place_wrong;
   }
+  if (report.failure && wrong == 0) return text;
   return text + fmt::format(
                     "# Out of bounds values : {} {}\n# Avg bus bandwidth    : {:g} \n#\n"
                     "# Collective test concluded: {}_perf\n#\n",

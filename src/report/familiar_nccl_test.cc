@@ -67,6 +67,17 @@ TEST(NcclTestsTable, IsTheToolsOwn) {
     EXPECT_NE(ours.find(exact), std::string::npos) << exact;
 }
 
+TEST(NcclTestsTable, ARunThatFailedIsNotCalledConcluded) {
+  CollectiveReport report;
+  report.failure = Failure{};
+  EXPECT_EQ(nccl_tests_text(report), "");
+  report.rows.push_back(row(64, 10, 0, 2));
+  const std::string text = nccl_tests_text(report);
+  EXPECT_NE(text.find("10.00"), std::string::npos);
+  EXPECT_EQ(text.find("OK"), std::string::npos);
+  EXPECT_EQ(text.find("concluded"), std::string::npos);
+}
+
 TEST(NcclTestsTable, WhatWasNotMeasuredIsNotMadeUp) {
   CollectiveReport report;
   report.operation = Collective::kAllToAll;

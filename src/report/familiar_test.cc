@@ -53,6 +53,16 @@ std::vector<std::string> columns_below(const std::string& text, const std::strin
   return {std::istream_iterator<std::string>(row), {}};
 }
 
+// An engine may have counted for a while before it failed.
+TEST(Familiar, WhatFailedHasNoRow) {
+  Measurement one = perftest_bandwidth();
+  one.failure = Failure{};
+  one.failure->cause = "the path is dead";
+  EXPECT_EQ(perftest_text({one}), "");
+  EXPECT_EQ(iperf3_text({one}), "");
+  EXPECT_THAT(iperf3_json({one}), HasSubstr("\"error\": \"the path is dead\""));
+}
+
 TEST(Perftest, BandwidthColumnsStandWhereScriptsLookForThem) {
   EXPECT_EQ(columns_below(perftest_text({perftest_bandwidth()}), "BW average"),
             (std::vector<std::string>{"65536", "144958", "38.50", "38.00", "0.072479"}));

@@ -76,7 +76,7 @@ std::string algorithms_table(const ClusterShape& shape, Collective operation,
 }
 
 std::string check_table(const std::vector<ForecastCheck>& checks, const std::vector<Finding>& explaining) {
-  if (checks.empty()) return "nothing of this run can be held against a forecast\n";
+  if (checks.empty()) return "no number of this run can be compared with a forecast\n";
   std::string text;
   std::string subject;
   for (const ForecastCheck& one : checks) {

@@ -85,13 +85,19 @@ std::string pairs_text(const RailReport& rail) {
       fmt::format("{}, {}: {} nodes, {} rounds, all pairs of a round at once: median {}\n", rail.rail,
                   engine_name(rail.engine), report.nodes, report.rounds, to_text(BitRate{report.together}));
   if (report.alone > 0)
-    text += fmt::format("  {} pairs again alone; those nobody suspects reach {}\n", report.retests,
-                        to_text(BitRate{report.alone}));
+    text += fmt::format("  {} pairs were measured again alone; those without a suspect reach {}\n",
+                        report.retests, to_text(BitRate{report.alone}));
   if (report.too_many)
     text += fmt::format("  {} of {} differ: too many to be the exception, so none was measured again\n",
                         report.slow.size(), report.nodes);
   for (const Slow& one : report.slow) text += slow_text(rail, one);
-  if (report.slow.empty()) text += "  nobody is slower than the others\n";
+  if (report.slow.empty() && rail.nodes.size() == 2)
+    text += fmt::format(
+        "  two nodes cannot be ranked, for there is no other to compare with: `railbed bench ladder {} {}` "
+        "holds them against their ceilings\n",
+        rail.nodes[0], rail.nodes[1]);
+  else if (report.slow.empty())
+    text += "  no node is slower than the others\n";
   for (std::size_t i = 0; i < rail.failures.size() && i < kMostFailures; ++i)
     text += fmt::format("  no number: {}\n", printable(rail.failures[i]));
   if (rail.failures.size() > kMostFailures)

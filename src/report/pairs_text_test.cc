@@ -40,7 +40,15 @@ TEST(PairsText, CongestionIsNotHardware) {
   EXPECT_THAT(text, Not(HasSubstr("SLOW")));
 }
 
-TEST(PairsText, NobodySlowIsSaid) { EXPECT_THAT(pairs_text(sample({})), HasSubstr("nobody is slower")); }
+TEST(PairsText, NobodySlowIsSaid) { EXPECT_THAT(pairs_text(sample({})), HasSubstr("no node is slower")); }
+
+TEST(PairsText, TwoNodesCannotBeRanked) {
+  RailReport rail = sample({});
+  rail.nodes.resize(2);
+  rail.report.nodes = 2;
+  EXPECT_THAT(pairs_text(rail), HasSubstr("two nodes cannot be ranked"));
+  EXPECT_THAT(pairs_text(rail), Not(HasSubstr("slower")));
+}
 
 TEST(PairsText, ManyFailuresAreCutShort) {
   RailReport rail = sample({});

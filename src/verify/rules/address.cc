@@ -306,7 +306,7 @@ std::span<const Rule> address_rules() {
               "traffic leaves by one port while the other idles, and RDMA's return path breaks.",
        .source = "ip -j address show",
        .standard = "each subnet on one interface of a node",
-       .remedy = "A subnet for each rail.",
+       .remedy = "Give each rail a subnet of its own.",
        .fixture = "v100-one-subnet-twice",
        .explained_by = {"net.subnet"},
        .check = one_interface_a_subnet},

@@ -162,7 +162,7 @@ std::span<const Rule> all_rails_rules() {
            "80 % of the sum of each alone, or of the ceiling of all together where that is less (fails "
            "below 60 %); TCP 50 % while the processors have room; virtual links and software RDMA are "
            "not judged",
-       .remedy = "What the rails share: PCIe, NUMA, uplinks.",
+       .remedy = "Look at what the rails share: PCIe, NUMA, uplinks.",
        .fixture = "measured-all-rails-half",
        .explained_by = {"net.held-back", "measured.loss"},
        .check = all_rails},

@@ -336,7 +336,7 @@ std::span<const Rule> bmc_rules() {
   static const Rule kRules[] = {
       {.id = "bmc.reachable",
        .title = "BMC answers and takes the login",
-       .why = "A BMC that does not answer is missed on the day when nothing else does.",
+       .why = "A BMC that does not answer is no help on the day when nothing else answers.",
        .source = "Get Chassis Status over IPMI, from the controller",
        .standard =
            "an answer within the deadline; judged by `railbed verify --bmc` alone, as all that BMCs are asked",
@@ -346,7 +346,7 @@ std::span<const Rule> bmc_rules() {
        .check = reachable},
       {.id = "bmc.power",
        .title = "node is switched on",
-       .why = "A node that is off looks like one without network, and is mended from a chair.",
+       .why = "A node that is off looks like one without network, and can be switched on without a visit.",
        .source = "Get Chassis Status",
        .standard = "on",
        .remedy = "railbed power on",

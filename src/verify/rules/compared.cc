@@ -340,7 +340,8 @@ std::span<const Rule> compared_rules() {
        .source = "bandwidth from each node to the other, one after the other",
        .standard =
            "the slower way has 80 % of the other (fails below 50 %); of TCP and software RDMA 50 % (25 %)",
-       .remedy = "Limits on what the slow way's sender sends, drops and pause frames at both ends.",
+       .remedy =
+           "Look at limits on what the slow way's sender sends, and at drops and pause frames at both ends.",
        .fixture = "measured-one-way-slow",
        .explained_by = {"net.held-back", "measured.loss", "measured.bandwidth"},
        .check = both_ways},
@@ -351,7 +352,7 @@ std::span<const Rule> compared_rules() {
        .standard =
            "at most three times other rails and ping over the management network (fails from ten times), "
            "150 µs of wake-ups allowed for; of adapters 5 µs back to back, 23 µs over switches",
-       .remedy = "Queueing disciplines, interrupt moderation, and a route that leaves the rail.",
+       .remedy = "Look at queueing disciplines, interrupt moderation, and a route that leaves the rail.",
        .fixture = "measured-latency-high",
        .explained_by = {"net.held-back", "measured.loss", "measured.rdma-beats-tcp", "net.duplicate-address"},
        .check = latency},

@@ -353,8 +353,8 @@ std::span<const Rule> console_rules() {
        .source = "GRUB_TERMINAL and GRUB_SERIAL_COMMAND of /etc/default/grub and /etc/default/grub.d",
        .standard = "the kernel's serial port and rate; where the kernel names no port, or GRUB uses the "
                    "firmware's console, nothing is judged",
-       .remedy = "GRUB_TERMINAL=\"console serial\" and GRUB_SERIAL_COMMAND, then update-grub or "
-                 "grub2-mkconfig.",
+       .remedy =
+           "Set GRUB_TERMINAL=\"console serial\" and GRUB_SERIAL_COMMAND, then run update-grub or grub2-mkconfig.",
        .fixture = "v100-serial-boot-menu",
        .explained_by = {},
        .check = boot_menu},
@@ -365,7 +365,7 @@ std::span<const Rule> console_rules() {
            "is needed.",
        .source = "boot_vga of graphics controllers in /sys/bus/pci/devices",
        .standard = "the graphics of the BMC (ASPEED, Matrox, Huawei), on nodes for which a BMC is named",
-       .remedy = "BIOS: the onboard graphics are the primary display. Or use the serial console.",
+       .remedy = "Make the onboard graphics the primary display in the BIOS, or use the serial console.",
        .fixture = "v100-screen",
        .explained_by = {},
        .check = screen},

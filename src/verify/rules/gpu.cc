@@ -274,7 +274,7 @@ std::span<const Rule> gpu_rules() {
        .why = "A GPU without a device node failed to start, or fell off the bus later.",
        .source = "/dev/nvidia[0-9]*",
        .standard = "as many as GPUs on PCI",
-       .remedy = "nvidia-smi; then Xid messages in the kernel log.",
+       .remedy = "Run nvidia-smi, then look for Xid messages in the kernel log.",
        .fixture = "h100-device-node-missing",
        .explained_by = {"gpu.driver", "gpu.other-driver", "gpu.xid-reboot", "gpu.init-failed"},
        .check = device_nodes},

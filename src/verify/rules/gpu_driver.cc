@@ -273,7 +273,7 @@ std::span<const Rule> gpu_driver_rules() {
        .why = "A GPU that fell off the bus is still on PCI and in nobody's jobs.",
        .source = "nvmlDeviceGetCount_v2",
        .standard = "as many as on PCI",
-       .remedy = "Kernel log (Xid 79), reboot.",
+       .remedy = "Look for Xid 79 in the kernel log, then reboot.",
        .fixture = "h200-gpu-lost",
        .explained_by = {"gpu.xid-reboot", "gpu.init-failed", "gpu.device-nodes", "gpu.nvml"},
        .check = nvml_count},

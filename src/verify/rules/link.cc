@@ -284,7 +284,7 @@ std::span<const Rule> link_rules() {
        .why = "No carrier means no light or no signal: nothing else on this rail can work.",
        .source = "/sys/class/net/*/carrier",
        .standard = "1",
-       .remedy = "Cable, transceiver, the port at the other end.",
+       .remedy = "Look at the cable, the transceiver and the port at the other end.",
        .fixture = "v100-cable-out",
        .explained_by = {"net.admin-up", "net.interface", "rdma.cable-unplugged", "rdma.cable-error",
                         "rdma.device-health"},
@@ -297,7 +297,7 @@ std::span<const Rule> link_rules() {
        .standard =
            "the rail's speed in cluster.yaml, else most nodes of the rail, else most rails on the same "
            "adapter, else what both ends of the cable offer; not judged where none of these is known",
-       .remedy = "The port settings of both ends; then another cable.",
+       .remedy = "Compare the port settings of both ends, then try another cable.",
        .fixture = "v100-40g-at-10g",
        .explained_by = {"net.carrier"},
        .check = speed},

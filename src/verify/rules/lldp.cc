@@ -188,7 +188,7 @@ std::span<const Rule> lldp_rules() {
        .why = "A priority is lossless only where both ends of each link stop for it.",
        .source = "lldpcli -f json0 show neighbors details: PFC Configuration; DCB netlink",
        .standard = "the same on both ends (IEEE 802.1Qaz)",
-       .remedy = "PFC on the switch's port for the same priority.",
+       .remedy = "Switch PFC on for the same priority on the switch's port.",
        .fixture = "h100-lldp-pfc",
        .explained_by = {"rdma.pfc"},
        .check = switch_pfc},

@@ -311,7 +311,7 @@ std::span<const Rule> log_gpu_rules() {
        .why = "The GPU is on PCI and no program will see it.",
        .source = "\"RmInitAdapter failed\" in the kernel log",
        .standard = "none",
-       .remedy = "Power off fully; then seat, power, BIOS; then replace it.",
+       .remedy = "Power off fully, then look at seat, power and BIOS, then replace the GPU.",
        .fixture = "h100-init-failed",
        .explained_by = {"gpu.xid-reboot", "gpu.memory-window", "gpu.firmware", "gpu.open-module",
                         "host.module-rejected", "pcie.bars-assigned"},

@@ -12,8 +12,21 @@
 namespace railbed {
 namespace {
 
+// An ordinary user of CI or Slurm, who can do something about it.
+void closed_log(Case& one, const NodeView& node) {
+  one.seen(node.facts->kernel_log);
+  one.red(
+      Status::kUnknown,
+      {.message = fmt::format("could not look: the kernel log of {} is closed to this user", *node.name),
+       .expected = "a log that this user may read",
+       .observed = node.facts->kernel_log.miss().why,
+       .remedy = {"Run railbed as root, or let this user read the journal; that counts from the next login.",
+                  {"usermod --append --groups systemd-journal USER"}}});
+}
+
 void kernel_log(const Survey& survey, Judge& judge) {
   each_node(survey, judge, "kernel log", [](Case& one, const NodeView& node) {
+    if (needs_root(node.facts->kernel_log)) return closed_log(one, node);
     const KernelLog* log = one.read_if_there(node.facts->kernel_log, "no kernel log was read here");
     if (log == nullptr) return;
     if (!log->beginning_lost && log->dropped == 0) return one.pass("since " + utc_text(log->begins));
@@ -271,7 +284,7 @@ std::span<const Rule> log_host_rules() {
               "or by members of the group systemd-journal.",
        .source = "/dev/kmsg, else journalctl -k -b",
        .standard = "reaches back to the boot, or to --since",
-       .remedy = "A journal on disk.",
+       .remedy = "Let this user read the log, and keep a journal on disk.",
        .fixture = "h100-kernel-log-lost",
        .explained_by = {},
        .check = kernel_log},
@@ -291,7 +304,7 @@ std::span<const Rule> log_host_rules() {
        .why = "Under Secure Boot a module that was built here is not loaded until its key is enrolled.",
        .source = "\"is rejected\" and \"unsigned module loading is restricted\" in the kernel log",
        .standard = "none; fails where an RDMA adapter has no driver",
-       .remedy = "mokutil --import, restart, console.",
+       .remedy = "Run mokutil --import, restart, and give the password at the console.",
        .fixture = "h100-module-signature",
        .explained_by = {},
        .check = signature_rejected},
@@ -300,7 +313,7 @@ std::span<const Rule> log_host_rules() {
        .why = "The kernel kills what is largest: often the job, sometimes a daemon that nobody restarts.",
        .source = "\"Out of memory: Killed process\" in the kernel log",
        .standard = "none; a job killed at its own limit is no fault of the node",
-       .remedy = "Memory limits for jobs.",
+       .remedy = "Set memory limits for jobs.",
        .fixture = "h100-out-of-memory",
        .explained_by = {},
        .check = out_of_memory},
@@ -309,7 +322,7 @@ std::span<const Rule> log_host_rules() {
        .why = "A process that cannot even be killed holds its GPU and its memory until the restart.",
        .source = "\"blocked for more than\" in the kernel log",
        .standard = "none",
-       .remedy = "The call trace behind it.",
+       .remedy = "Read the call trace behind it.",
        .fixture = "h100-hung-task",
        .explained_by = {"host.kernel-failure", "host.disk-errors", "host.file-server"},
        .check = hung_task},
@@ -318,7 +331,7 @@ std::span<const Rule> log_host_rules() {
        .why = "After an oops or lockup the node may go on for days and lose data on the way.",
        .source = "BUG, Oops, soft lockup, hard LOCKUP and stalls in the kernel log",
        .standard = "none",
-       .remedy = "Restart; update the driver in the trace.",
+       .remedy = "Restart, then update the driver in the trace.",
        .fixture = "h100-kernel-failure",
        .explained_by = {"host.machine-check"},
        .check = kernel_failure},
@@ -336,7 +349,7 @@ std::span<const Rule> log_host_rules() {
        .why = "A throttled processor slows every GPU that waits for it.",
        .source = "\"clock throttled\" in the kernel log",
        .standard = "none",
-       .remedy = "Fans and air flow.",
+       .remedy = "Look at the fans and the air flow.",
        .fixture = "h100-cpu-throttled",
        .explained_by = {},
        .check = cpu_throttled},
@@ -346,7 +359,7 @@ std::span<const Rule> log_host_rules() {
        .source =
            "I/O errors, file system errors, NVMe timeouts and drives put out of arrays in the kernel log",
        .standard = "none",
-       .remedy = "Save, look, replace.",
+       .remedy = "Save the data, look at the drive, and replace it.",
        .fixture = "h100-disk-errors",
        .explained_by = {},
        .check = disk_errors},
@@ -355,7 +368,7 @@ std::span<const Rule> log_host_rules() {
        .why = "With several paths one may go unseen, until the last goes, too.",
        .source = "\"multipath: …: Failing path\" in the kernel log",
        .standard = "none",
-       .remedy = "multipath -ll; cable, switch, adapter.",
+       .remedy = "Run multipath -ll, then look at cable, switch and adapter.",
        .fixture = "h100-disk-path",
        .explained_by = {"host.disk-errors"},
        .check = disk_paths},
@@ -364,7 +377,7 @@ std::span<const Rule> log_host_rules() {
        .why = "A process that waits for a file server hangs until it answers; jobs look as if NCCL hung.",
        .source = "\"nfs: server … not responding\" and \"OK\" in the kernel log",
        .standard = "the last word is OK",
-       .remedy = "The way to the server; the server.",
+       .remedy = "Look at the way to the server, then at the server.",
        .fixture = "h100-file-server",
        .explained_by = {},
        .check = file_server},

@@ -279,10 +279,10 @@ std::span<const Rule> module_rules() {
   static const Rule kRules[] = {
       {.id = "rdma.os-supports-adapter",
        .title = "operating system drives the adapter",
-       .why = "RHEL 10 dropped the mlx4 drivers: a ConnectX-3 that worked on RHEL 9 is dead metal there.",
+       .why = "RHEL 10 dropped the mlx4 drivers: a ConnectX-3 that worked on RHEL 9 does not work there.",
        .source = "/etc/os-release, PCI device id",
        .standard = "the table of dropped drivers in src/hardware/nic.cc; a driver that somebody built is one",
-       .remedy = "A newer adapter, or an earlier release.",
+       .remedy = "Take a newer adapter, or an earlier release.",
        .fixture = "r730-connectx3-on-rhel10",
        .explained_by = {},
        .check = os_supports_adapter},

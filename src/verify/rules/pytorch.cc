@@ -169,7 +169,7 @@ std::span<const Rule> pytorch_rules() {
        .why = "Without NCCL collectives go through gloo over TCP, at a hundredth of the speed.",
        .source = "torch.distributed.is_nccl_available()",
        .standard = "available; not judged without expect.venv",
-       .remedy = "PyTorch's build for CUDA.",
+       .remedy = "Install PyTorch's build for CUDA.",
        .fixture = "h100-pytorch-no-nccl",
        .explained_by = {"pytorch.imports", "pytorch.cuda"},
        .check = nccl_backend},

@@ -175,7 +175,7 @@ std::span<const Rule> system_rules() {
        .why = "The kernel freezes a file system when its disk fails; jobs start and cannot save.",
        .source = "statvfs: ST_RDONLY",
        .standard = "writable: /, /tmp, /dev/shm and expect.checkpoint_path",
-       .remedy = "Kernel log, then the disk.",
+       .remedy = "Read the kernel log, then look at the disk.",
        .fixture = "v100-root-read-only",
        .explained_by = {"storage.nvme-health"},
        .check = read_only},

@@ -231,7 +231,7 @@ std::span<const Rule> tuning_rules() {
        .why = "Training moves in lockstep: one rank waiting for a disk holds up all.",
        .source = "SwapTotal of /proc/meminfo",
        .standard = "none on nodes with GPUs or RDMA adapters",
-       .remedy = "swapoff -a, and out of /etc/fstab.",
+       .remedy = "Switch it off with swapoff -a and take it out of /etc/fstab.",
        .fixture = "v100-swap-on",
        .explained_by = {},
        .check = swap_off},

@@ -182,7 +182,7 @@ std::span<const Rule> upkeep_rules() {
        .why = "What was set by hand passes every test and is gone after the next reboot, on this node only.",
        .source = "/proc/sys beside /etc/sysctl.d, /run/sysctl.d, /usr/lib/sysctl.d",
        .standard = "what host.socket-buffers and host.numa-balancing ask for, by sysctl.d(5)",
-       .remedy = "A file in /etc/sysctl.d.",
+       .remedy = "Write the settings into a file in /etc/sysctl.d.",
        .fixture = "h100-settings-unsaved",
        .explained_by = {},
        .check = settings_at_boot},
@@ -196,7 +196,8 @@ std::span<const Rule> upkeep_rules() {
        .standard =
            "the MTU and address that cluster.yaml wants and the interface has are in a file outside of "
            "/run: netplan.io/reference, nm-settings-keyfile(5), systemd.network(5), interfaces(5)",
-       .remedy = "netplan set, nmcli connection, or a file of systemd-networkd.",
+       .remedy =
+           "Write them with netplan set, with nmcli connection modify, or into a file of systemd-networkd.",
        .fixture = "spark-rails-in-run",
        .explained_by = {},
        .check = rails_at_boot},

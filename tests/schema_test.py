@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""schema/cluster.schema.json and `railbed check` judge a cluster.yaml alike: every one in the repository, and single mistakes
+in one. What a schema cannot say, since it is about two places at once, check alone refuses. Skips itself without jsonschema."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import jsonschema
+    import yaml
+except ImportError:
+    print("without jsonschema and yaml nothing reads the schema: skipped")
+    sys.exit(77)
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RAILBED = os.environ["RAILBED"]
+SCHEMA = json.loads((ROOT / "schema/cluster.schema.json").read_text())
+HEAD = "railbed: 1\ncluster: lab\n"
+NODES = "nodes: [gpu1, gpu2]\n"
+RAIL = "  - {name: r0, subnet: 10.0.0.0/24, interface: ens1, first_address: 10.0.0.1"
+
+TAKEN = [
+    NODES,
+    'nodes:\n  - gpu[01-64]\n  - {name: "n[1-3]", ssh: "s[1-3]", bmc: 10.0.0.9}\n',
+    "nodes: [{name: here, local: true}, {name: there, ssh: local}]\n",
+    NODES + "rails:\n" + RAIL + "}\n",
+    NODES + "rails:\n" + RAIL + ", mtu: 1500, speed: 40 Gb/s, nodes: gpu1}\n",
+    NODES + "rails: [{name: r0, fabric: infiniband, interface: ib0}]\n",
+    NODES + "rails: []\nssh: {user: ops}\nbmc: {protocol: redfish, user: ops, cipher: 17}\n",
+    NODES + "speed: 400G\nmtu: 9000\nvlan: 100\n",
+    NODES + "speed: 2.5 Gbit/s\n",
+    NODES + 'expect: {gpus: 8, driver: 570, cuda: "12.8", kernel: 6.8, memory: 2 TiB, socket_buffer: 268435456}\n',
+    NODES + 'expect: {nccl: "2.28", cuda_toolkit: 12.8, fraction_of_ceiling: 1, governor: performance, venv: /opt/venv}\n',
+    NODES + "expect: {container: nvcr.io/nvidia/pytorch:25.01-py3, container_runtime: podman, mig: false, mpi: true}\n",
+    NODES + "expect: {firmware: {MT_0000000838: 28.39}, checkpoint_path: /mnt/ckpt, traffic_class: 104}\n",
+    NODES + "configure: {network: netplan, management_interface: eno1, management_address: 192.168.1.70/24}\n",
+    NODES + "configure: {management_dns: [1.1.1.1, 8.8.8.8], unused_interfaces: eno2, pfc_priority: 3, console: ttyS1}\n",
+    NODES + "configure: {console_rate: 57600, user: ops, authorized_keys: ssh-ed25519 AAAAC3Nza ops, driver_kind: open}\n",
+    NODES + "parts:\n  switches: [{model: Mellanox IS5022, ports: 8, speed: 40G}]\n"
+            "  cables: [{model: FS QSFP-PC02, quantity: 2, length: 2 m, medium: passive}]\n"
+            "  adapters: [{model: ConnectX-4, slot: x8, pcie: 3, nodes: gpu1}]\n  gpus: [{model: Tesla T4, slot_watts: 75}]\n",
+]
+
+REFUSED = [
+    "nodes: []\n", "nodes: gpu1\n", "nodes: [[gpu1]]\n", "nodes: [{ssh: gpu1}]\n", "nodes: [{name: gpu1, adress: b}]\n",
+    "nodes: [größe]\n", "nodes: [{name: gpu1, local: perhaps}]\n", "nodes: [{name: c, ssh: -oProxyCommand=x}]\n",
+    NODES + "raisl: []\n", NODES + "rails: {}\n", NODES + "rails: [{subnet: 10.0.0.0/24}]\n",
+    NODES + "fabric: rocee\n", NODES + "topology: ring\n", NODES + "mtu: 900\n", NODES + "mtu: 70000\n", NODES + "speed: 40\n",
+    NODES + "speed: 40 GB/s\n", NODES + "speed: 1.2.3 Gb/s\n", NODES + "vlan: 4095\n", NODES + "rdma_driver: mlx5\n",
+    NODES + "rails:\n" + RAIL + ", typo: 1}\n",
+    NODES + "rails: [{name: r0, interface: e/2, subnet: 10.2.0.0/24, first_address: 10.2.0.1}]\n",
+    NODES + "rails: [{name: r0, interface: a-name-that-is-too-long, subnet: 10.2.0.0/24, first_address: 10.2.0.1}]\n",
+    NODES + "rails: [{name: r0, interface: e2, subnet: 10.2.0.0, first_address: 10.2.0.1}]\n",
+    NODES + "rails: [{name: r0, interface: e2, subnet: 10.2.0.0/24, first_address: 10.2.0}]\n",
+    NODES + "rails: [{name: r0, interface: e2, subnet: 10.2.0.0/24, first_address: somewhere}]\n",
+    NODES + "ssh: ops\n", NODES + "ssh: {usr: ops}\n", NODES + "ssh: {user: a b}\n", NODES + "ssh: {user: -ops}\n",
+    NODES + "bmc: {protocol: ilo}\n", NODES + "bmc: {cipher: 0}\n",
+    NODES + "expect: {gpus: many}\n", NODES + "expect: {gpus: -1}\n", NODES + "expect: {gpu: 8}\n", NODES + "expect: {memory: 64}\n",
+    NODES + "expect: {memory: 64 bananas}\n", NODES + "expect: {traffic_class: 300}\n", NODES + "expect: {governor: perfomance}\n",
+    NODES + "expect: {fraction_of_ceiling: 0}\n", NODES + "expect: {fraction_of_ceiling: 90}\n", NODES + "expect: {venv: opt}\n",
+    NODES + "expect: {checkpoint_path: ckpt}\n", NODES + "expect: {mig: maybe}\n", NODES + "expect: {cuda_toolkit: new}\n",
+    NODES + "expect: {nccl: new}\n", NODES + "expect: {container_runtime: lxc}\n", NODES + "expect: {driver: []}\n",
+    NODES + "configure: {network: ifupdown}\n", NODES + "configure: {management_address: 192.168.1.70}\n",
+    NODES + "configure: {pfc_priority: 8}\n", NODES + "configure: {console: tty1}\n", NODES + "configure: {console_rate: 1200}\n",
+    NODES + 'configure: {user: "Ops; rm"}\n', NODES + "configure: {authorized_keys: 'command=\"x\" ssh-rsa A'}\n",
+    NODES + "configure: {driver_kind: nouveau}\n", NODES + "configure: {management_gateway: gateway}\n",
+    NODES + "parts: {gpu: []}\n", NODES + "parts: {switches: [{ports: 8}]}\n", NODES + "parts: {switches: [{model: x, ports: 0}]}\n",
+    NODES + "parts: {cables: [{model: x, quantity: 2, length: 2 feet}]}\n", NODES + "parts: {cables: [{model: x}]}\n",
+    NODES + "parts: {cables: [{model: x, quantity: 2, medium: glas}]}\n", NODES + "parts: {adapters: [{model: y, slot: 8}]}\n",
+]
+
+# About two places at once.
+BETWEEN = [
+    "nodes: [a, a]\n", "nodes: [{name: a, local: true, ssh: a}]\n", 'nodes: [{name: "n[1-3]", ssh: "s[1-2]"}]\n',
+    NODES + "rails: [{name: r0, interface: e2}]\n", NODES + "rails: [{name: r0}]\n",
+    NODES + "rails: [{name: r0, interface: e2, subnet: 10.2.0.0/24, first_address: 10.9.0.1}]\n",
+    NODES + "rails:\n" + RAIL + "}\n" + RAIL.replace("r0", "r1").replace("ens1", "ens2") + "}\n",
+    NODES + "rails:\n" + RAIL + ", nodes: gpu9}\n",
+    NODES + "parts: {gpus: [{model: T4, nodes: gpu9}]}\n",
+]
+
+
+def files():
+    listed = subprocess.run(["git", "ls-files", "*.yaml"], cwd=ROOT, capture_output=True, text=True)
+    names = listed.stdout.split() if listed.returncode == 0 else [str(one.relative_to(ROOT)) for one in ROOT.glob("examples/**/*.yaml")]
+    found = [ROOT / name for name in names if (ROOT / name).exists()]
+    return [one for one in found if "\nrailbed:" in "\n" + one.read_text(errors="replace")]
+
+
+def refused_by_schema(text):
+    return not jsonschema.Draft202012Validator(SCHEMA).is_valid(yaml.safe_load(text))
+
+
+class Schema(unittest.TestCase):
+    def setUp(self):
+        kept = tempfile.TemporaryDirectory()
+        self.addCleanup(kept.cleanup)
+        self.file = pathlib.Path(kept.name) / "cluster.yaml"
+
+    def refused_by_check(self, text):
+        self.file.write_text(text)
+        done = subprocess.run([RAILBED, "check", self.file], capture_output=True, text=True, timeout=60)
+        self.assertIn(done.returncode, (0, 1, 2, 64), done.stderr)
+        return done.returncode == 64
+
+    def test_it_is_a_schema(self):
+        jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+    def test_files_of_the_repository(self):
+        self.assertGreater(len(files()), 5)
+        for file in files():
+            text = file.read_text()
+            with self.subTest(str(file.relative_to(ROOT))):
+                self.assertEqual(refused_by_schema(text), self.refused_by_check(text))
+
+    def judge(self, texts, schema, check):
+        for rest in texts:
+            with self.subTest(rest):
+                self.assertEqual((refused_by_schema(HEAD + rest), self.refused_by_check(HEAD + rest)), (schema, check))
+
+    def test_what_both_take(self):
+        self.judge(TAKEN, False, False)
+
+    def test_what_both_refuse(self):
+        self.judge(REFUSED, True, True)
+
+    def test_what_check_alone_can_refuse(self):
+        self.judge(BETWEEN, False, True)
+
+    def test_the_version(self):
+        for head in ("cluster: lab\n", "railbed: 2\ncluster: lab\n", "railbed: 1\n"):
+            self.assertTrue(refused_by_schema(head + NODES) and self.refused_by_check(head + NODES), head)
+
+
+if __name__ == "__main__":
+    unittest.main()
