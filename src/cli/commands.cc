@@ -43,6 +43,7 @@ constexpr Command kCommands[] = {
     {"explain", "what a rule or an Xid means, and what to do", declare_explain},
     {"nccl", "lint NCCL variables, predict its choices, explain its log", declare_nccl},
     {"launch", "the exact commands that start a job on all nodes, over the right networks", declare_launch},
+    {"self-check", "what this program is, and which libraries and programs it misses here", declare_self_check},
     {"agent", "answer a controller on stdin and stdout; started by other commands", declare_agent},
     {"completion", "print a completion script for bash, zsh or fish", declare_completion},
 };
