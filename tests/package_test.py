@@ -146,7 +146,7 @@ class Package(unittest.TestCase):
 
     def test_what_is_no_build_is_refused(self):
         done = subprocess.run([SOURCE / 'scripts/package', self.place], capture_output=True, text=True, timeout=60)
-        self.assertEqual(done.returncode, 3)
+        self.assertEqual(done.returncode, 64)
         self.assertIn('build the target railbed there first', done.stderr)
 
 
