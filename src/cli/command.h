@@ -58,6 +58,7 @@ Action declare_rollback(CLI::App& app);
 Action declare_rules(CLI::App& app);
 Action declare_runs(CLI::App& app);
 Action declare_sel(CLI::App& app);
+Action declare_self_check(CLI::App& app);
 Action declare_sensors(CLI::App& app);
 Action declare_tour(CLI::App& app);
 Action declare_verify(CLI::App& app);

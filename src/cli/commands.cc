@@ -48,6 +48,8 @@ constexpr Command kCommands[] = {
     {"nccl", "check NCCL's variables, predict its choices, explain its log", declare_nccl},
     {"launch", "print the exact commands that start a job on all nodes, over the right networks",
      declare_launch},
+    {"self-check", "say what this program is, and which libraries and programs it misses here",
+     declare_self_check},
     {"agent", "answer a controller on stdin and stdout; started by other commands", declare_agent},
     {"completion", "print a completion script for bash, zsh or fish", declare_completion},
 };

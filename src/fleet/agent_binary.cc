@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "base/files.h"
 #include "base/sha256.h"
@@ -44,6 +46,20 @@ std::string elf_architecture(std::string_view file) {
   return machine == 62 ? "x86_64" : machine == 183 ? "aarch64" : "";
 }
 
+std::map<std::string, std::string> installed_agents(const std::string& program, std::string_view own) {
+  const std::filesystem::path bin = std::filesystem::path(program).parent_path();
+  struct stat mine = {};
+  if (bin.filename() != "bin" || stat(program.c_str(), &mine) != 0) return {};
+  std::map<std::string, std::string> found;
+  for (const std::string architecture : {"aarch64", "x86_64"}) {
+    const auto path = bin.parent_path() / "lib/railbed/agents" / architecture / "railbed";
+    struct stat other = {};
+    if (architecture != own && stat(path.c_str(), &other) == 0 && other.st_uid == mine.st_uid)
+      found[architecture] = path;
+  }
+  return found;
+}
+
 Result<AgentBinaries::Entry> AgentBinaries::load(const std::string& path) const {
   auto bytes = read_file(path, kMaxBinary);
   if (!bytes) return fail(ErrorKind::kBadInput, "agent binary: " + bytes.error().text);
@@ -67,8 +83,10 @@ Result<std::vector<AgentBinaries::Known>> AgentBinaries::known() {
   if (loaded_) return list();
   auto own = load(own_);
   if (!own) return fail(own.error());
+  auto others = others_;
+  others.merge(installed_agents(own_, own->known.architecture));
   entries_.insert_or_assign(own->known.architecture, std::move(*own));
-  for (const auto& [architecture, path] : others_) {
+  for (const auto& [architecture, path] : others) {
     auto entry = load(path);
     if (!entry) return fail(entry.error());
     if (entry->known.architecture != architecture)

@@ -1,4 +1,6 @@
-// The agents that can be pushed: this program for its own architecture, others by --agent-binary.
+// The agents that can be pushed: this program for its own architecture, others by --agent-binary or, as a
+// package installs them, from ../lib/railbed/agents/ARCHITECTURE/railbed beside the folder bin that holds
+// this program.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +19,11 @@ namespace railbed::fleet {
 // "x86_64", "aarch64": as `uname -m` says it, from the ELF header's e_machine; nothing for anything else.
 std::string elf_architecture(std::string_view file);
 
+// Architecture → path of what is installed beside `program` for other architectures than its `own`. A file of
+// another owner than the program's counts for nothing: whoever could write beside it would run a program on
+// every node.
+std::map<std::string, std::string> installed_agents(const std::string& program, std::string_view own);
+
 class AgentBinaries {
  public:
   struct Known {
@@ -25,7 +32,8 @@ class AgentBinaries {
     std::size_t size = 0;
   };
 
-  // `own` is the agent for its own architecture, `others` maps architecture → path.
+  // `own` is the agent for its own architecture, `others` maps architecture → path and goes before what is
+  // installed.
   AgentBinaries(std::string own, std::map<std::string, std::string> others)
       : own_(std::move(own)), others_(std::move(others)) {}
 

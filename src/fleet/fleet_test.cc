@@ -328,12 +328,21 @@ TEST_F(FleetTest, OtherArchitectureIsNamedWithTheOption) {
               AllOf(StartsWith("gpu07: it is riscv64"), HasSubstr("--agent-binary riscv64=PATH")));
 }
 
+// This test's agent, with the header of another architecture.
+struct ForeignAgent {
+  bool arm = elf_architecture(read_file(RAILBED_TEST_AGENT)) == "aarch64";
+  std::string architecture = arm ? "x86_64" : "aarch64";
+  std::string bytes = [this] {
+    std::string all = read_file(RAILBED_TEST_AGENT);
+    all[18] = static_cast<char>(arm ? 62 : 183);  // e_machine
+    return all;
+  }();
+};
+
 TEST_F(FleetTest, OtherArchitectureGetsTheBinaryGivenForIt) {
-  const bool arm = elf_architecture(read_file(RAILBED_TEST_AGENT)) == "aarch64";
-  std::string other = read_file(RAILBED_TEST_AGENT);
-  other[18] = static_cast<char>(arm ? 62 : 183);  // e_machine
+  const ForeignAgent foreign;
+  const std::string &architecture = foreign.architecture, &other = foreign.bytes;
   std::ofstream(root_ / "other", std::ios::binary) << other;
-  const std::string architecture = arm ? "x86_64" : "aarch64";
   write_program(root_ / "bin/uname", "echo " + architecture + "\n");
   options_.agent_binaries = {{architecture, root_ / "other"}};
   // It is copied, and being no program for this machine, cannot start.
@@ -342,6 +351,37 @@ TEST_F(FleetTest, OtherArchitectureGetsTheBinaryGivenForIt) {
   EXPECT_EQ(read_file(agents() / sha256_hex(other) / "railbed"), other);
   options_.agent_binaries = {{"riscv64", root_ / "other"}};
   EXPECT_THAT(error_of(ask("hello")), HasSubstr("built for " + architecture + ", not for riscv64"));
+}
+
+TEST_F(FleetTest, OtherArchitectureGetsTheAgentOfThePackage) {
+  const ForeignAgent foreign;
+  const fs::path folder = root_ / "usr/lib/railbed/agents" / foreign.architecture;
+  fs::create_directories(folder);
+  fs::create_directories(root_ / "usr/bin");
+  fs::copy(RAILBED_TEST_AGENT, root_ / "usr/bin/railbed");
+  std::ofstream(folder / "railbed", std::ios::binary) << foreign.bytes;
+  options_.binary = root_ / "usr/bin/railbed";
+  EXPECT_THAT(error_of(ask("echo", "[1]")), StartsWith("no error"));
+  write_program(root_ / "bin/uname", "echo " + foreign.architecture + "\n");
+  EXPECT_THAT(error_of(ask("hello")), HasSubstr("Exec format error"));
+  EXPECT_EQ(read_file(agents() / sha256_hex(foreign.bytes) / "railbed"), foreign.bytes);
+}
+
+TEST_F(FleetTest, InstalledAgentsAreThoseOfOtherArchitecturesBesideBin) {
+  for (const std::string architecture : {"aarch64", "x86_64", "riscv64"}) {
+    fs::create_directories(root_ / "lib/railbed/agents" / architecture);
+    std::ofstream(root_ / "lib/railbed/agents" / architecture / "railbed") << "an agent";
+  }
+  const std::string arm = root_ / "lib/railbed/agents/aarch64/railbed";
+  std::ofstream(root_ / "bin/railbed") << "a controller";
+  EXPECT_THAT(installed_agents(root_ / "bin/railbed", "x86_64"), ElementsAre(std::pair("aarch64", arm)));
+  EXPECT_THAT(installed_agents(root_ / "bin/gone", "x86_64"), ElementsAre());
+  fs::create_directories(root_ / "here");
+  std::ofstream(root_ / "here/railbed") << "a controller";
+  EXPECT_THAT(installed_agents(root_ / "here/railbed", "x86_64"), ElementsAre());
+  if (getuid() != 0) return;
+  ASSERT_EQ(chown(arm.c_str(), 12345, 12345), 0);
+  EXPECT_THAT(installed_agents(root_ / "bin/railbed", "x86_64"), ElementsAre());
 }
 
 TEST_F(FleetTest, HugeFrameEndsTheSession) {

@@ -23,6 +23,7 @@ class Library {
     }
   }
   explicit operator bool() const { return handle_ != nullptr; }
+  void* handle() const { return handle_; }
   const std::string& file() const { return file_; }
   const std::string& error() const { return error_; }  // the loader's words about the first file
   void* find(const char* function) const { return handle_ == nullptr ? nullptr : dlsym(handle_, function); }

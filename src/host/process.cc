@@ -14,18 +14,6 @@
 namespace railbed {
 namespace {
 
-// Users without root often lack the sbin folders in PATH, where ip lives.
-std::string find_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) return name;
-  const char* path = std::getenv("PATH");
-  const std::string folders = std::string(path != nullptr ? path : "") + ":/usr/sbin:/usr/bin:/sbin:/bin";
-  for (const auto folder : split(folders, ':')) {
-    const std::string program = std::string(folder) + "/" + name;
-    if (folder.starts_with('/') && access(program.c_str(), X_OK) == 0) return program;
-  }
-  return "";
-}
-
 // The caller's environment with messages in English.
 std::vector<char*> plain_environment() {
   static char locale[] = "LC_ALL=C";
@@ -38,6 +26,18 @@ std::vector<char*> plain_environment() {
 }
 
 }  // namespace
+
+// Users without root often lack the sbin folders in PATH, where ip lives.
+std::string find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return name;
+  const char* path = std::getenv("PATH");
+  const std::string folders = std::string(path != nullptr ? path : "") + ":/usr/sbin:/usr/bin:/sbin:/bin";
+  for (const auto folder : split(folders, ':')) {
+    const std::string program = std::string(folder) + "/" + name;
+    if (folder.starts_with('/') && access(program.c_str(), X_OK) == 0) return program;
+  }
+  return "";
+}
 
 Reading<CommandOutput> run_program(const std::vector<std::string>& words, std::chrono::milliseconds deadline,
                                    std::stop_token stop, const SecretFiles& secrets) {

@@ -18,6 +18,9 @@ namespace railbed {
 
 inline constexpr std::size_t kMaxOutput = 4 << 20;
 
+// Where run_program() would find it; empty: nowhere.
+std::string find_program(const std::string& name);
+
 // Runs a program found by PATH and in the sbin folders, without a shell: LC_ALL=C, no input, a process group
 // of its own that is killed at the deadline, when a stop is requested or when more than kMaxOutput bytes
 // come. What was killed by a stop is a value like any other program that a signal ended.
