@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "base/wipe.h"
 #include "cli/ask_password.h"
-#include "fleet/slurm_text.h"
 
 namespace railbed {
 namespace {
