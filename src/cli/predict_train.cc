@@ -64,7 +64,8 @@ std::string gpus_with_speed(std::string_view piece) {
   return text;
 }
 
-// A line of products has one speed for each: "H100" with NVLinks as the table's SXM module has them is that module.
+// A line of products has one speed for each: "H100" with NVLinks as the table's SXM module has them is that
+// module.
 const GpuModel* gpu_with_speed(const ClusterShape& shape) {
   const GpuModel* gpu = find_gpu_model(shape.gpu);
   if (gpu == nullptr || gpu->tensor_tflops > 0 || shape.nvlinks == 0) return gpu;
@@ -81,9 +82,9 @@ Result<double> flops_of(const TrainForecastOptions& options, const ClusterShape&
   const std::string alike = gpus_with_speed(shape.gpu);
   return fail(ErrorKind::kBadInput,
               fmt::format("GPU {}: {}; or say with --teraflops what it reaches", shape.gpu,
-                          alike.empty()
-                              ? "the table has no speed for it. It has these, in TFLOP/s: " + gpus_with_speed("")
-                              : "several products have that name. Say which (TFLOP/s): " + alike));
+                          alike.empty() ? "the table has no speed for it. It has these, in TFLOP/s: " +
+                                              gpus_with_speed("")
+                                        : "several products have that name. Say which (TFLOP/s): " + alike));
 }
 
 Result<TrainingPlan> plan_of(const TrainForecastOptions& options) {
@@ -133,7 +134,8 @@ int run_predict_train(const TrainForecastOptions& options) {
     fmt::print("{}", json::dump_pretty(json::encode(*output)));
     return kExitClean;
   }
-  fmt::print("{}\n{}\n{}", describe(plan->shape()), training_text(output->forecast), checkpoint_text(output->checkpoint, checkpoint));
+  fmt::print("{}\n{}\n{}", describe(plan->shape()), training_text(output->forecast),
+             checkpoint_text(output->checkpoint, checkpoint));
   if (output->needs)
     fmt::print("\n{}", network_needs_text(*output->needs, plan->shape().nic_rate * plan->shape().nics));
   if (output->scaling) fmt::print("\n{}", scaling_text(*output->scaling));

@@ -15,8 +15,8 @@ namespace railbed {
 // Quoted where a shell needs it.
 std::string typed_command(const CLI::App& app);
 
-// Of these, without those that reach nodes, the ones by which numbers can differ: "sizes" → "4K,64K", "duplex"
-// → "true".
+// Of these, without those that reach nodes, the ones by which numbers can differ: "sizes" → "4K,64K",
+// "duplex" → "true".
 std::map<std::string, std::string> typed_choices(const CLI::App& app);
 
 }  // namespace railbed

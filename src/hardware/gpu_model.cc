@@ -19,8 +19,8 @@ constexpr std::string_view kSpark =
     "NVIDIA, \"DGX Spark GPUDirect RDMA\", forums.developer.nvidia.com/t/348787";
 constexpr std::string_view kLinks5 = "NVIDIA Blackwell architecture brief; DCGM's expected 53125 MB/s a link";
 
-// The column of matrix products is of the data sheets of V100, T4, A40, A100, L4, L40, L40S, H100, H200, HGX B200 and
-// GH200, without sparsity. "H100" alone is one of three products with three speeds.
+// The column of matrix products is of the data sheets of V100, T4, A40, A100, L4, L40, L40S, H100, H200, HGX
+// B200 and GH200, without sparsity. "H100" alone is one of three products with three speeds.
 constexpr GpuModel kGpus[] = {
     {"K20", GpuDirect::kPeerMemory, false, kRdmaGuide},
     {"K40", GpuDirect::kPeerMemory, false, kRdmaGuide},

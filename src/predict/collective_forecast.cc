@@ -33,8 +33,8 @@ constexpr std::uint64_t kLarge = std::uint64_t{1} << 30;
 constexpr double kHalfWithin = 2.5, kHalfBetween = .25;
 // Of the ramp within a node, that the first use of Simple costs at once: filling the first chunk.
 constexpr double kFirstChunk = .05;
-// Of the start, where nobody launches for several GPUs in turn. Ours: 9.5 µs on two H100, where nccl-tests took 12.2 µs
-// on two H200.
+// Of the start, where nobody launches for several GPUs in turn. Ours: 9.5 µs on two H100, where nccl-tests
+// took 12.2 µs on two H200.
 constexpr double kLaunchedApart = .82;
 // Half a MiB, a chunk of NCCL's buffers: within a node the ramp is the time that one of every channel takes,
 // for the steps of a ring overlap.
@@ -200,8 +200,8 @@ Forecast forecast_collective(const ClusterShape& shape, Collective operation, st
   forecast.basis = calibration.of(latencies.path).from;
   const double transfer =
       static_cast<double>(bytes) * factor / std::max(1e-6, gigabytes(binding.limit.rate)) / 1e3;
-  const double ramp = ramp_time(latencies.ramp, transfer, shape.domains() > 1,
-                                now && now->protocol == NcclProtocol::kSimple);
+  const double ramp =
+      ramp_time(latencies.ramp, transfer, shape.domains() > 1, now && now->protocol == NcclProtocol::kSimple);
   forecast.time = (latencies.start + ramp + transfer) * 1e3;
   add_parts(forecast, latencies, ramp, transfer);
   add_band(forecast, factor, calibration.of(latencies.path).spread[size_range(bytes)]);

@@ -66,8 +66,8 @@ struct ForecastChoice {
   std::optional<NcclAlgorithm> algorithm;  // NCCL_ALGO; nothing: NCCL chooses
   DataType type = DataType::kFloat32;
   bool from_graph = false;  // replayed from a CUDA graph: the launching is left out
-  // A process or thread launches for each GPU, as torchrun and railbed do it, not one for all in turn as nccl-tests
-  // does without MPI.
+  // A process or thread launches for each GPU, as torchrun and railbed do it, not one for all in turn as
+  // nccl-tests does without MPI.
   bool launched_apart = false;
 };
 

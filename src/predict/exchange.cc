@@ -1,10 +1,11 @@
-// The time is that of forecast_collective() for a cluster that has the group's ranks alone. Groups that exchange at the
-// same time share a node's adapters evenly: each has its part of their rate.
+// The time is that of forecast_collective() for a cluster that has the group's ranks alone. Groups that
+// exchange at the same time share a node's adapters evenly: each has its part of their rate.
 //
-// Bytes: between nodes an all_reduce brings each node the sum of the N − 1 others and takes its own there, so every node
-// sends 2 (N − 1) / N of the buffer, as NCCL's trees do and a ring over nodes does. all_gather and reduce_scatter run as
-// rings over all n ranks: (n − 1) / n of the whole passes from node to node. Of an alltoall each rank sends
-// (n − ranks beside it) / n of what it has to other nodes. The adapters of a node share that evenly.
+// Bytes: between nodes an all_reduce brings each node the sum of the N − 1 others and takes its own there, so
+// every node sends 2 (N − 1) / N of the buffer, as NCCL's trees do and a ring over nodes does. all_gather and
+// reduce_scatter run as rings over all n ranks: (n − 1) / n of the whole passes from node to node. Of an
+// alltoall each rank sends (n − ranks beside it) / n of what it has to other nodes. The adapters of a node
+// share that evenly.
 #include "predict/exchange.h"
 
 #include <algorithm>
@@ -47,7 +48,8 @@ double exchange_seconds(Collective kind, double bytes, const ExchangeGroup& grou
   ForecastChoice choice;
   choice.from_graph = true;  // launched while the GPU still computes
   const ClusterShape shape = shape_of(group, cluster.shape);
-  return forecast_collective(shape, kind, static_cast<std::uint64_t>(bytes), cluster.calibration, choice).time /
+  return forecast_collective(shape, kind, static_cast<std::uint64_t>(bytes), cluster.calibration, choice)
+             .time /
          1e9;
 }
 

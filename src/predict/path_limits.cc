@@ -30,9 +30,9 @@ constexpr double kSocketsMost = 6;
 // fall from what all_reduce reaches over two nodes to about 200 of 400 GB/s over 32.
 double gathered_share(int nodes) { return std::max(.4, 1 - .117 * std::log2(std::max(1.0, nodes / 2.0))); }
 
-// Within a node a ring also works on the part that is a rank's own, which no link carries: all_gather copies it,
-// all_reduce writes the sum. With two GPUs that is as much as passes a link, with many next to nothing. Ours, after
-// two H100 and two H200: 278 GB/s of all_gather where all_reduce gives 342.
+// Within a node a ring also works on the part that is a rank's own, which no link carries: all_gather copies
+// it, all_reduce writes the sum. With two GPUs that is as much as passes a link, with many next to nothing.
+// Ours, after two H100 and two H200: 278 GB/s of all_gather where all_reduce gives 342.
 constexpr double kOwnGathered = .33, kOwnReduced = .075, kOwnExchanged = .1;
 
 bool divides(Collective operation) {
@@ -49,7 +49,7 @@ Wire wire_of(NicKind nic) {
 
 double ring_share(const ClusterShape& shape, Collective operation) {
   if (shape.nvlinks == 0) return 1;  // beside PCIe a GPU's own memory takes no time
-  const double own = divides(operation)                     ? kOwnGathered
+  const double own = divides(operation)                    ? kOwnGathered
                      : operation == Collective::kAllReduce ? kOwnReduced
                      : operation == Collective::kAllToAll  ? kOwnExchanged
                                                            : 0;

@@ -1,5 +1,5 @@
-// A step is T = T_compute + max(0, T_exchange − overlap · T_backward) + the last bucket's exchange + what hidden exchanges
-// take from computing, and what model parallelism adds, which nothing hides:
+// A step is T = T_compute + max(0, T_exchange − overlap · T_backward) + the last bucket's exchange + what
+// hidden exchanges take from computing, and what model parallelism adds, which nothing hides:
 //   replicas  Gradients are exchanged in buckets beneath the backward pass, which is two thirds of computing.
 //             The last bucket is ready when nothing is left to hide it.
 //   sharded   Parameters are gathered block by block in the forward and again in the backward pass, where
@@ -11,11 +11,12 @@
 //   expert    Tokens go to their experts and back, forward and backward: four all_to_alls a block.
 // Ranks lie as Megatron lays them: tensor groups within nodes, then replicas, then stages.
 //
-// What is hidden is not free: NCCL's kernels and matrix products want the same multiprocessors. On two H100 joined by
-// NVLink the step got longer by as much as the exchange took alone (5.98 ms; bench/peers/train: 5.93 ms in the rehearsal,
-// 7 to 8 ms with PyTorch), for products that fill every multiprocessor in waves need twice as many waves when a few are
-// taken. So an exchange within a node counts whole. One that waits for the network holds about 20 of 130 multiprocessors:
-// nobody measured what that costs, and their share is taken.
+// What is hidden is not free: NCCL's kernels and matrix products want the same multiprocessors. On two H100
+// joined by NVLink the step got longer by as much as the exchange took alone (5.98 ms;
+// bench/peers/train: 5.93 ms in the rehearsal, 7 to 8 ms with PyTorch), for products that fill every
+// multiprocessor in waves need twice as many waves when a few are taken. So an exchange within a node counts
+// whole. One that waits for the network holds about 20 of 130 multiprocessors: nobody measured what that
+// costs, and their share is taken.
 //
 // Left out: the optimizer, the loading of data, stragglers, and that small batches compute less well.
 #include "predict/training.h"

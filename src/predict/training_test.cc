@@ -51,7 +51,8 @@ TrainingPlan plan(int nodes, int gpus_per_node) {
 
 TEST(Exchange, AnAllReduceSendsWhatTheOthersLack) {
   const TrainingCluster four = cluster(4, 1, 2, 10);
-  EXPECT_DOUBLE_EQ(bytes_per_adapter(Collective::kAllReduce, 1e9, {4, 1, 1}, four.shape), 0.75e9);  // 2 · ¾ / 2
+  EXPECT_DOUBLE_EQ(bytes_per_adapter(Collective::kAllReduce, 1e9, {4, 1, 1}, four.shape),
+                   0.75e9);  // 2 · ¾ / 2
   EXPECT_DOUBLE_EQ(bytes_per_adapter(Collective::kAllGather, 1e9, {4, 1, 1}, four.shape), 0.375e9);
   EXPECT_DOUBLE_EQ(bytes_per_adapter(Collective::kAllReduce, 1e9, {8, 8, 1}, four.shape), 0);
   EXPECT_NEAR(exchange_seconds(Collective::kAllReduce, 1e9, {4, 1, 1}, four), 0.075, 1e-6);
@@ -259,8 +260,9 @@ TEST(Published, TorchtitanFrom32To64) {
   EXPECT_NEAR(on_32 / forecast_training(fsdp)->step, 10753.0 / 10938, 0.02);
 }
 
-// bench/peers/train on two H100 (driver 580, NCCL 2.28.3, 2026-11): a step of BERT-Large, batch 32, took PyTorch 112.1 ms
-// on one GPU and 120.7 ms on two, the rehearsal 117.9 ms. The computing is theirs, the loss is foretold.
+// bench/peers/train on two H100 (driver 580, NCCL 2.28.3, 2026-11): a step of BERT-Large, batch 32, took
+// PyTorch 112.1 ms on one GPU and 120.7 ms on two, the rehearsal 117.9 ms. The computing is theirs, the loss
+// is foretold.
 TEST(Published, ExchangesOverNvlinkAreNotHidden) {
   TrainingPlan bert;
   bert.model = *find_model("bert-large");
