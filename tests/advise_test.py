@@ -95,15 +95,19 @@ def test_network():
 
 
 def test_train():
-    words = ["predict", "train", "--model", "gpt2-xl", "--nodes", 2, "--gpus", 2, "--adapter", "36.4G"]
+    words = ["predict", "train", "--model", "gpt2-xl", "--gpu", "V100", "--gpus", 2, "--nodes", 2, "--nic", "1x40roce"]
     answer = json.loads(run(*words, "--needs", "--scaling", "--storage", "17.6 Gb/s", "--json"))
     assert [need["model"] for need in answer["needs"]] == ["ResNet-50", "BERT-Base", "BERT-Large", "GPT-2 XL"]
     assert answer["needs"][3]["verdict"] == "too-slow" and answer["scaling"]["last"] >= 1
     forecast = answer["forecast"]
-    assert abs(forecast["step"] - forecast["compute"] - forecast["exposed"] - forecast["bubble"]) < 1e-9
+    parts = sum(forecast[part] for part in ("compute", "exposed", "disturbed", "bubble"))
+    assert abs(forecast["step"] - parts) < 1e-9
     assert "checkpoint" in run(*words)
     run("predict", "train", "--gpu", "abacus", code=USAGE)
-    run("predict", "train", "--gpus", 2, "--tensor", 3, code=USAGE)
+    run("predict", "train", "--gpu", "H100", "--gpus", 2, "--tensor", 3, code=USAGE)
+    run("predict", "train", "--gpu", "H100", "--nodes", 2, code=USAGE)  # no adapters
+    here = json.loads(run("predict", "train", "--gpu", "H100", "--gpus", 1, "--json"))["forecast"]
+    assert here["exposed"] == 0 and here["efficiency"] == 1
 
 
 def main():
