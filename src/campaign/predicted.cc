@@ -91,15 +91,11 @@ std::vector<MeasuredTime> times_to_fit(const std::vector<BenchRun>& runs, const 
     for (const CollectiveReport& report : run.collectives) {
       ClusterShape fitted = shape;
       fit_to_report(fitted, report);
-      if (!report.version.empty()) fitted.nccl = report.version;
       if (fitted.ranks() < 2) continue;
       for (const CollectiveRow& row : report.rows) {
         if (row.launched.median <= 0 || row.bytes == 0) continue;
-        ForecastChoice choice;
-        choice.type = report.type;
-        choice.launched_apart = true;
         times.push_back({fmt::format("run {}", run.id), fitted, report.operation, row.bytes,
-                         row.launched.median, choice});
+                         row.launched.median, choice_of(report)});
       }
     }
   return times;

@@ -41,13 +41,17 @@ void add_report(std::vector<ForecastCheck>& checks, const CollectiveReport& repo
 
 ForecastFit fit_of(double measured, const Forecast& forecast) { return fit_in(measured, forecast.busbw_low); }
 
-std::vector<Forecast> forecasts_of(const CollectiveReport& report, ClusterShape shape,
-                                   const Calibration& calibration) {
-  fit_to_report(shape, report);
-  if (!report.version.empty()) shape.nccl = report.version;
+ForecastChoice choice_of(const CollectiveReport& report) {
   ForecastChoice choice;
   choice.type = report.type;
   choice.launched_apart = true;
+  return choice;
+}
+
+std::vector<Forecast> forecasts_of(const CollectiveReport& report, ClusterShape shape,
+                                   const Calibration& calibration) {
+  fit_to_report(shape, report);
+  const ForecastChoice choice = choice_of(report);
   std::vector<Forecast> forecasts;
   for (const CollectiveRow& row : report.rows)
     forecasts.push_back(forecast_collective(shape, report.operation, row.bytes, calibration, choice));

@@ -49,6 +49,8 @@ struct ForecastCheck {
 
 // Below the band it is doubtful, below three quarters of its lower end it falls short.
 ForecastFit fit_of(double measured, const Forecast& forecast);
+// How railbed itself measures: what a forecast for its reports has to assume.
+ForecastChoice choice_of(const CollectiveReport& report);
 // Of a report as measured, on a cluster of this shape: as many GPUs as took part.
 std::vector<Forecast> forecasts_of(const CollectiveReport& report, ClusterShape shape,
                                    const Calibration& calibration);

@@ -209,6 +209,7 @@ Result<ClusterShape> shape_from_nodes(const Cluster& cluster, const std::map<std
 }
 
 void fit_to_report(ClusterShape& shape, const CollectiveReport& report) {
+  if (!report.version.empty()) shape.nccl = report.version;
   std::set<std::string> nodes;
   for (const CollectiveRank& rank : report.ranks) nodes.insert(rank.node);
   if (nodes.empty()) return;

@@ -17,7 +17,7 @@ struct CollectiveReport;
 Result<ClusterShape> shape_from_nodes(const Cluster& cluster, const std::map<std::string, Facts>& facts,
                                       const ShapeWords& words = {});
 
-// As many nodes and GPUs as took part in a measurement.
+// As many nodes and GPUs as took part in a measurement, and the NCCL that they used.
 void fit_to_report(ClusterShape& shape, const CollectiveReport& report);
 
 }  // namespace railbed
