@@ -20,6 +20,7 @@ THIRD_PARTY = {
     r"infiniband/": [r"host/verbs[a-z_]*\.cc", r"bench/verbs/verbs[a-z_]*\.h"],
     r"tl/expected": [r"base/result\.h"],
     r"curl/": [r"host/curl\.h"],
+    r"archive(_entry)?\.h": [r"host/support/archive\.cc"],
     r"boost/": [r"monitor/web_[a-z_]+\.(cc|h)"],
     r"openssl/": [r"monitor/web_[a-z_]+\.(cc|h)"],
     r"crypt\.h": [r"monitor/web_[a-z_]+\.cc"],

@@ -19,9 +19,10 @@ enum class Missing {
   kUnsupported,  // it answered that it does not have this (EINVAL, EOPNOTSUPP, "N/A")
   kGarbled,      // it answered something that we could not understand
   kTimeout,      // it did not answer in time
+  kUnknown,      // what we read from does not tell: a support report that lacks it
 };
 constexpr auto enum_names(Missing) {
-  return std::array<std::string_view, 5>{"absent", "denied", "unsupported", "garbled", "timeout"};
+  return std::array<std::string_view, 6>{"absent", "denied", "unsupported", "garbled", "timeout", "unknown"};
 }
 
 struct Miss {
@@ -56,6 +57,8 @@ class Reading {
     return miss_ ? *miss_ : not_collected();
   }
   bool absent() const { return !ok() && miss().missing == Missing::kAbsent; }
+  // Nobody looked, so that it may be there or not: no verdict rests on it.
+  bool unknown() const { return !ok() && miss().missing == Missing::kUnknown; }
 
   // The path, command or library call: "/sys/class/net/ens6/mtu", "ip -j address show", "ibv_query_port".
   const std::string& from() const { return from_; }

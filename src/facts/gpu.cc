@@ -60,12 +60,23 @@ Gpu collect_gpu(Host& host, const std::string& address, bool driver) {
   return gpu;
 }
 
-std::vector<Gpu> collect_all(Host& host, const std::vector<PciDevice>& devices, bool driver) {
+// Their PCI addresses; NVML's list where what we read from does not tell of PCI.
+Reading<std::vector<std::string>> find_gpus(Host& host, const Reading<std::vector<PciDevice>>& pci) {
+  if (pci.unknown())
+    if (auto listed = ask<std::vector<std::string>>(host, "nvml list")) return listed;
+  return pci.parsed([](const std::vector<PciDevice>& devices) {
+    std::vector<std::string> addresses;
+    for (const auto& device : devices)
+      if (is_gpu(device)) addresses.push_back(device.address);
+    return std::optional(std::move(addresses));
+  });
+}
+
+std::vector<Gpu> collect_all(Host& host, const std::vector<std::string>& addresses, bool driver) {
   std::vector<std::future<Gpu>> running;
-  for (const auto& device : devices)
-    if (is_gpu(device))
-      running.push_back(
-          std::async(std::launch::async, collect_gpu, std::ref(host), std::cref(device.address), driver));
+  for (const auto& address : addresses)
+    running.push_back(
+        std::async(std::launch::async, collect_gpu, std::ref(host), std::cref(address), driver));
   std::vector<Gpu> gpus;
   for (auto& one : running) gpus.push_back(one.get());
   return gpus;
@@ -139,18 +150,19 @@ Gpus collect_gpus(Host& host, const Reading<std::vector<PciDevice>>& pci) {
   Gpus gpus;
   const auto line = nvrm_line(host);
   gpus.driver_version = line.parsed(version_in);
-  const bool driver = gpus.driver_version.ok();
+  const bool driver = line.ok() || line.unknown();
   auto nvml = std::async(driver ? std::launch::async : std::launch::deferred,
                          [&] { return ask<NvmlSystem>(host, "nvml"); });
   auto peers = std::async(driver ? std::launch::async : std::launch::deferred,
                           [&] { return ask<NvmlPeers>(host, "nvml p2p"); });
-  gpus.devices = pci.parsed([&](const std::vector<PciDevice>& devices) {
-    return std::optional(collect_all(host, devices, driver));
+  gpus.devices = find_gpus(host, pci).parsed([&](const std::vector<std::string>& addresses) {
+    return std::optional(collect_all(host, addresses, driver));
   });
   const bool several = gpus.devices && gpus.devices->size() > 1;
   const Miss one_gpu{Missing::kAbsent, "there is one GPU"};
   const Miss no_driver{Missing::kAbsent, "no driver is loaded"};
   gpus.nvml = driver ? nvml.get() : Reading<NvmlSystem>(no_driver, "nvml");
+  if (line.unknown() && gpus.nvml) gpus.driver_version = gpus.nvml->driver_version;
   gpus.peers = !driver    ? Reading<NvmlPeers>(no_driver, "nvml p2p")
                : !several ? Reading<NvmlPeers>(one_gpu, "nvml p2p")
                           : peers.get();
@@ -160,7 +172,7 @@ Gpus collect_gpus(Host& host, const Reading<std::vector<PciDevice>>& pci) {
   gpus.device_nodes = host.list("/dev").parsed(
       [](const std::vector<std::string>& names) { return std::optional(device_nodes_in(names)); });
   gpus.module_file =
-      gpus.devices && !gpus.devices->empty()
+      gpus.devices.unknown() || !items(gpus.devices).empty()
           ? collect_module_file(host)
           : Reading<ModuleFile>(Miss{Missing::kAbsent, "no NVIDIA GPU on PCI"}, "modinfo nvidia");
   gpus.fabric_manager = collect_fabric_manager(host);

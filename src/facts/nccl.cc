@@ -65,7 +65,9 @@ Reading<Variables> read_file(Host& host, const std::string& path, Syntax syntax)
 Reading<Variables> read_profile(Host& host) {
   const std::string folder = "/etc/profile.d";
   std::vector<std::string> files{"/etc/environment"};
-  for (const auto& name : host.list(folder).value_or({}))
+  const auto names = host.list(folder);
+  if (names.unknown()) return {names.miss(), folder};
+  for (const auto& name : items(names))
     if (name.ends_with(".sh")) files.push_back(folder + "/" + name);
   Variables all;
   bool any = false;
@@ -151,6 +153,7 @@ Reading<NcclFile> read_library(Host& host) {
   constexpr std::string_view kName = "libnccl.so.";
   for (const auto folder : kFolders) {
     const auto file = host.resolve(std::string(folder) + "/libnccl.so.2");
+    if (file.unknown()) return {file.miss(), file.from()};
     if (!file) continue;
     const std::string name = last_part(*file);
     const bool numbered = name.starts_with(kName) && name.find('.', kName.size()) != std::string::npos;

@@ -88,8 +88,9 @@ Reading<std::vector<DkmsModule>> collect_dkms(Host& host, const std::string& arc
 
 Reading<bool> collect_reboot_required(Host& host) {
   // Written by update-notifier's hooks; other distributions have no such mark.
-  if (const auto debian = host.resolve("/var/lib/dpkg"); !debian)
-    return {Miss{Missing::kAbsent, "only Debian and Ubuntu leave a mark"}, "/run/reboot-required"};
+  const auto debian = host.resolve("/var/lib/dpkg");
+  if (debian.unknown()) return {debian.miss(), "/run/reboot-required"};
+  if (!debian) return {Miss{Missing::kAbsent, "only Debian and Ubuntu leave a mark"}, "/run/reboot-required"};
   return is_there(host, "/run/reboot-required");
 }
 
@@ -149,6 +150,8 @@ Kernel collect_kernel(Host& host) {
   kernel.installed = collect_installed(host);
   kernel.headers = kernel.release.ok() && kernel.installed.ok()
                        ? is_there(host, "/lib/modules/" + *kernel.release + "/build")
+                   : kernel.installed.unknown()
+                       ? Reading<bool>(kernel.installed.miss(), "/lib/modules")
                        : Reading<bool>(Miss{Missing::kAbsent, "no /lib/modules"}, "/lib/modules");
   kernel.dkms = collect_dkms(host, architecture_of(host).value_or("x86_64"));
   kernel.reboot_required = collect_reboot_required(host);

@@ -101,8 +101,10 @@ PciDevice collect_device(Host& host, const std::string& address, const std::stri
   const auto path = addresses_in(resolved);
   if (path.size() >= 2)
     device.parent = {path[path.size() - 2], folder};
-  else
+  else if (resolved.starts_with("/sys/devices/"))
     device.parent = {Miss{Missing::kAbsent, "directly at the root complex"}, folder};
+  else
+    device.parent = {Miss{Missing::kUnknown, "where it hangs is not told"}, folder};
   device.vendor = read_number<std::uint16_t>(host, folder + "/vendor", 16);
   device.device = read_number<std::uint16_t>(host, folder + "/device", 16);
   device.class_code = read_number<std::uint32_t>(host, folder + "/class", 16);

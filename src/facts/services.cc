@@ -50,8 +50,9 @@ std::vector<Service> parse_units(std::string_view text) {
 
 Reading<std::vector<Service>> show_units(Host& host, const std::vector<std::string>& units) {
   // Debian's systemd leaves this folder as its mark (sd_booted(3)); without it systemctl can only complain.
-  if (const auto booted = host.resolve("/run/systemd/system"); !booted)
-    return {Miss{Missing::kAbsent, "this machine was not booted with systemd"}, "/run/systemd/system"};
+  const auto booted = host.resolve("/run/systemd/system");
+  if (booted.unknown()) return {booted.miss(), booted.from()};
+  if (!booted) return {Miss{Missing::kAbsent, "this machine was not booted with systemd"}, booted.from()};
   std::vector<std::string> words{"systemctl", "show",
                                  "--property=Id,LoadState,ActiveState,UnitFileState,MainPID"};
   for (const auto& unit : units) words.push_back(unit + ".service");

@@ -78,6 +78,7 @@ Reading<NvmeHealth> health_of(const Reading<std::vector<NvmeAnswer>>& answers, c
 Reading<std::vector<NvmeController>> collect_nvme(Host& host) {
   const std::string kClass = "/sys/class/nvme";
   const auto names = device_names(host, kClass, kLongestDevice);
+  if (names.unknown()) return {names.miss(), kClass};
   if (!names || names->empty()) return {std::vector<NvmeController>{}, kClass};
   const auto answers =
       host.call("nvme").parsed([](const std::string& text) -> std::optional<std::vector<NvmeAnswer>> {

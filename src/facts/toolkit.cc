@@ -56,6 +56,7 @@ std::vector<std::string> named_like(Host& host, const std::string& folder, std::
 }
 
 Reading<std::vector<CudaToolkit>> collect_cuda(Host& host) {
+  if (const auto local = host.list("/usr/local"); local.unknown()) return {local.miss(), local.from()};
   const std::string chosen = host.resolve("/usr/local/cuda").value_or("");
   std::vector<CudaToolkit> found;
   for (const std::string& name : named_like(host, "/usr/local", "cuda")) {
@@ -102,8 +103,11 @@ Reading<std::vector<std::string>> collect_mpi_compilers(Host& host) {
   for (const std::string& name : named_like(host, "/opt", "openmpi"))
     folders.push_back("/opt/" + name + "/bin");
   std::vector<std::string> found;
-  for (const std::string& folder : folders)
-    if (host.resolve(folder + "/mpicc")) found.push_back(folder + "/mpicc");
+  for (const std::string& folder : folders) {
+    const auto compiler = host.resolve(folder + "/mpicc");
+    if (compiler.unknown()) return {compiler.miss(), compiler.from()};
+    if (compiler) found.push_back(folder + "/mpicc");
+  }
   const std::string from = "/usr/bin, /usr/lib64/openmpi, /usr/mpi/gcc, /opt/hpcx*";
   if (found.empty()) return {Miss{Missing::kAbsent, "no mpicc in these folders"}, from};
   return {std::move(found), from};

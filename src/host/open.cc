@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "host/support/support.h"
 #include "host/tree.h"
 
 namespace railbed {
@@ -10,16 +11,40 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<fs::path> tree_files(const fs::path& folder) {
+// As sos and nvidia-bug-report.sh name what they write.
+bool is_sent_name(const fs::path& path) {
+  const std::string name = path.filename().string();
+  const auto ends = [&](std::string_view ending) { return name.ends_with(ending); };
+  if (name.starts_with("sosreport-")) return ends(".tar.xz") || ends(".tar.gz");
+  return name.starts_with("nvidia-bug-report") && (ends(".log.gz") || ends(".log"));
+}
+
+std::vector<fs::path> node_files(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error))
-    if (entry.path().extension() == ".tree" && entry.is_regular_file(error)) files.push_back(entry.path());
+    if ((entry.path().extension() == ".tree" || is_sent_name(entry.path())) && entry.is_regular_file(error))
+      files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   return files;
 }
 
+// "gpu01.tree" and "sosreport-gpu01.tar.xz" → what stands before the first ending
+std::string name_of(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.substr(0, name.find('.', 1));
+}
+
+Result<NamedHost> open_report(const fs::path& path) {
+  auto report = read_support_report(path.string());
+  if (!report) return fail(report.error());
+  Gaps gaps = report->tree.gaps();
+  return NamedHost{report->node.empty() ? name_of(path) : report->node,
+                   open_tree(std::move(report->tree).tree(), std::move(gaps))};
+}
+
 Result<NamedHost> open_file(const fs::path& file) {
+  if (is_support_report(file.string())) return open_report(file);
   auto tree = read_tree(file.string());
   if (!tree) return fail(tree.error());
   return NamedHost{file.stem().string(), open_tree(std::move(*tree))};
@@ -33,7 +58,13 @@ Result<std::vector<NamedHost>> open_nodes(const std::string& path) {
   const bool folder = fs::is_directory(path, error);
   if (!folder && !fs::exists(path, error))
     return fail(ErrorKind::kBadInput, path + ": no such file or folder");
-  auto files = folder ? tree_files(path) : std::vector<fs::path>{path};
+  auto files = folder ? node_files(path) : std::vector<fs::path>{path};
+  if (files.empty() && is_support_report(path)) {
+    auto node = open_report(fs::absolute(path, error).lexically_normal());
+    if (!node) return fail(node.error());
+    nodes.push_back(std::move(*node));
+    return nodes;
+  }
   if (files.empty()) {
     auto host = open_folder(path);
     if (!host) return fail(host.error());

@@ -1,4 +1,4 @@
-// How a Host is had: this machine, a folder that looks like one, or a tree file.
+// How a Host is had: this machine, a folder that looks like one, a tree file, or what people send to support.
 #pragma once
 
 #include <memory>
@@ -22,15 +22,18 @@ Result<std::unique_ptr<Host>> open_folder(const std::string& root);
 // threads at once.
 Result<std::unique_ptr<Host>> open_folder_kept(const std::string& root);
 
-// "/", a folder that looks like it, a .tree file, or a fixture folder that holds exactly one.
+// "/", a folder that looks like it, a .tree file, or a fixture folder that holds exactly one. Or a support
+// report: a sosreport (packed or not), an nvidia-bug-report, a folder of command outputs; what it does not
+// hold is unknown.
 Result<std::unique_ptr<Host>> open_root(const std::string& path);
 
 struct NamedHost {
   std::string node;
   std::unique_ptr<Host> host;
 };
-// Likewise, but a fixture folder may hold several: each *.tree is a node named by its stem, sorted. A plain
-// folder or one tree file is one node, named by its last part.
+// Likewise, but a folder may hold several: each *.tree is a node named by its stem, sorted, and each
+// sosreport-*.tar.xz and nvidia-bug-report*.log.gz one named by its host. A plain folder or one tree file is
+// one node, named by its last part.
 Result<std::vector<NamedHost>> open_nodes(const std::string& path);
 
 }  // namespace railbed

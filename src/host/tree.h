@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,5 +75,13 @@ inline constexpr std::size_t kMaxTreeBytes = 64 << 20;
 inline constexpr std::size_t kMaxTreeEntries = 500'000;
 
 std::unique_ptr<Host> open_tree(Tree tree);
+
+// A tree that tells of a machine only in part: what it does not hold is unknown, not absent.
+struct Gaps {
+  std::string why;
+  // Folders, by their paths without links, of which it holds all: what is not in one of them is absent.
+  std::set<std::string, std::less<>> whole;
+};
+std::unique_ptr<Host> open_tree(Tree tree, Gaps gaps);
 
 }  // namespace railbed

@@ -1,6 +1,7 @@
 // A Host over a Tree: captured machines, fixtures and tests.
 #include <atomic>
 #include <cerrno>
+#include <optional>
 
 #include "host/errno_name.h"
 #include "host/host.h"
@@ -12,7 +13,7 @@ namespace {
 
 class TreeHost : public Host {
  public:
-  explicit TreeHost(Tree tree) : tree_(std::move(tree)) {}
+  TreeHost(Tree tree, std::optional<Gaps> gaps) : tree_(std::move(tree)), gaps_(std::move(gaps)) {}
 
   Reading<std::string> read(std::string_view path, std::size_t limit) override {
     const auto found = find(path);
@@ -26,24 +27,28 @@ class TreeHost : public Host {
     const auto found = find(path);
     if (!found) return {found.miss(), std::string(path)};
     if ((*found)->entry.kind == TreeEntry::Kind::kFile) return {miss_of(ENOTDIR), std::string(path)};
+    if (gaps_ && !gaps_->whole.contains(tree_.resolve(path).value_or(""))) return {gap(), std::string(path)};
     std::vector<std::string> names;
     for (const auto& [name, below] : (*found)->below) names.push_back(name);
     return {std::move(names), std::string(path)};
   }
 
-  Reading<std::string> resolve(std::string_view path) override { return follow(path, &Tree::resolve); }
+  Reading<std::string> resolve(std::string_view path) override {
+    if (const auto found = find(path); !found && found.miss().why == miss_of(ENOENT).why)
+      return {found.miss(), std::string(path)};
+    return follow(path, &Tree::resolve);
+  }
 
   Reading<CommandOutput> run(const std::vector<std::string>& words, std::chrono::milliseconds) override {
     const std::string command = joined(words);
     const auto found = tree_.commands.find(command);
-    if (found == tree_.commands.end()) return {Miss{Missing::kAbsent, "not recorded in this tree"}, command};
+    if (found == tree_.commands.end()) return {not_recorded(), command};
     return found->second;
   }
 
   Reading<std::string> call(std::string_view name) override {
     const auto found = tree_.calls.find(name);
-    if (found == tree_.calls.end())
-      return {Miss{Missing::kAbsent, "not recorded in this tree"}, std::string(name)};
+    if (found == tree_.calls.end()) return {not_recorded(), std::string(name)};
     return found->second;
   }
 
@@ -58,7 +63,21 @@ class TreeHost : public Host {
     std::size_t followed = 0;
     auto found = (tree_.*how)(path, &followed);
     if (followed != 0) followed_ += followed;
+    if (gaps_ && found.absent() && !is_told(path)) return {gap(), std::string(path)};
     return found;
+  }
+
+  Miss gap() const { return {Missing::kUnknown, gaps_->why}; }
+  Miss not_recorded() const { return gaps_ ? gap() : Miss{Missing::kAbsent, "not recorded in this tree"}; }
+
+  // Whether what is not there stands in a folder of which all is held.
+  bool is_told(std::string_view path) const {
+    while (path.rfind('/') != std::string_view::npos && path.rfind('/') > 0) {
+      path = path.substr(0, path.rfind('/'));
+      if (gaps_->whole.contains(path)) return true;
+      if (const auto above = tree_.resolve(path)) return gaps_->whole.contains(*above);
+    }
+    return false;
   }
 
   // What stands there, or why reading it fails.
@@ -70,11 +89,18 @@ class TreeHost : public Host {
   }
 
   const Tree tree_;
+  const std::optional<Gaps> gaps_;
   mutable std::atomic<std::size_t> followed_ = 0;  // collectors ask from several threads
 };
 
 }  // namespace
 
-std::unique_ptr<Host> open_tree(Tree tree) { return std::make_unique<TreeHost>(std::move(tree)); }
+std::unique_ptr<Host> open_tree(Tree tree) {
+  return std::make_unique<TreeHost>(std::move(tree), std::nullopt);
+}
+
+std::unique_ptr<Host> open_tree(Tree tree, Gaps gaps) {
+  return std::make_unique<TreeHost>(std::move(tree), std::move(gaps));
+}
 
 }  // namespace railbed

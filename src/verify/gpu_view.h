@@ -68,6 +68,7 @@ template <class Look>
 void each_answering_gpu(const Survey& survey, Judge& judge, Look&& look) {
   each_gpu(survey, judge, [&](Case& one, const NodeView& node, const Gpu& gpu) {
     if (!gpu.nvml) {
+      if (gpu.nvml.unknown() && one.read(gpu.nvml) == nullptr) return;
       one.seen(gpu.nvml);
       return one.not_applicable(gpu.nvml.absent() ? "NVML was not asked (gpu.nvml)"
                                                   : "NVML does not answer for it (gpu.answers)");

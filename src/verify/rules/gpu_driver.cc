@@ -53,6 +53,7 @@ void nvml_answers(const Survey& survey, Judge& judge) {
     const auto& nvml = node.facts->gpus.nvml;
     one.seen(nvml);
     if (nvml.absent()) return one.not_applicable("it was not asked");
+    if (nvml.unknown() && one.read(nvml) == nullptr) return;
     if (nvml) return one.pass(nvml->driver_version.value_or(nvml->library));
     const bool hangs = nvml.miss().missing == Missing::kTimeout;
     one.fail({.message = fmt::format("NVML of {} {}: neither nvidia-smi nor any monitor sees its GPUs",
@@ -146,6 +147,7 @@ void gpu_answers(const Survey& survey, Judge& judge) {
   each_gpu(survey, judge, [](Case& one, const NodeView& node, const Gpu& gpu) {
     one.seen(gpu.nvml);
     if (gpu.nvml) return one.pass(gpu.nvml->name.value_or("answers"));
+    if (gpu.nvml.unknown() && one.read(gpu.nvml) == nullptr) return;
     const bool hidden = is_hidden(gpu) && !is_lost(node, gpu);
     if (gpu.nvml.absent() && !hidden) return one.not_applicable("NVML was not asked (gpu.nvml)");
     const bool hangs = gpu.nvml.miss().missing == Missing::kTimeout;
@@ -208,6 +210,7 @@ void cuda_works(const Survey& survey, Judge& judge) {
   each_gpu(survey, judge, [](Case& one, const NodeView& node, const Gpu& gpu) {
     one.seen(gpu.cuda);
     if (gpu.cuda.absent()) return one.not_applicable(gpu.cuda.miss().why);
+    if (gpu.cuda.unknown() && one.read(gpu.cuda) == nullptr) return;
     std::string wrong;
     if (!gpu.cuda)
       wrong = (gpu.cuda.miss().missing == Missing::kTimeout ? "hangs in " : "") + gpu.cuda.miss().why;

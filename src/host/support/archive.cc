@@ -1,0 +1,156 @@
+// Archives through libarchive (docs/decisions/0014-support-reports.md): the tar format and a single file,
+// with xz's and gzip's filters. The archive is read once, from its beginning to its end, and every bound is
+// looked at before more is unpacked.
+#include <archive.h>
+#include <archive_entry.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "base/text.h"
+#include "host/support/intake.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::size_t kBlock = 64 << 10;
+constexpr std::size_t kJudgedFrom = std::size_t{64} << 20;  // below it no ratio is a bomb
+constexpr int kMostFilters = 2;  // xz or gzip, and libarchive's own "none" below it
+
+struct FreeArchive {
+  void operator()(archive* one) const { archive_read_free(one); }
+};
+using Archive = std::unique_ptr<archive, FreeArchive>;
+
+tl::unexpected<Error> bad(const std::string& file, std::string_view why) {
+  return fail(ErrorKind::kBadInput, file + ": " + printable(why));
+}
+
+std::string words_of(archive* from) {
+  const char* words = archive_error_string(from);
+  return words == nullptr ? "not understood" : words;
+}
+
+class Unpacking {
+ public:
+  Unpacking(const std::string& file, const SentLimits& limits) : file_(file), limits_(limits) {}
+
+  Result<void> open() {
+    archive* one = archive_.get();
+    archive_read_support_filter_gzip(one);
+    archive_read_support_filter_xz(one);
+    archive_read_support_format_tar(one);
+    archive_read_support_format_raw(one);  // asked last
+    if (archive_read_open_filename(one, file_.c_str(), kBlock) != ARCHIVE_OK) return broken();
+    return {};
+  }
+
+  // The next entry; null at the end.
+  Result<archive_entry*> next() {
+    archive_entry* entry = nullptr;
+    const int got = archive_read_next_header(archive_.get(), &entry);
+    if (archive_filter_count(archive_.get()) > kMostFilters)
+      return bad(file_, "it is packed twice; unpack it once");
+    if (got == ARCHIVE_EOF) return nullptr;
+    if (got < ARCHIVE_WARN) return broken();
+    if (auto within = check(); !within) return fail(within.error());
+    return entry;
+  }
+
+  bool is_single_file() const { return archive_format(archive_.get()) == ARCHIVE_FORMAT_RAW; }
+
+  // What is left of the entry, unpacked piece by piece: one that is skipped at once is not bounded.
+  Result<void> skip() {
+    const void* piece = nullptr;
+    std::size_t size = 0;
+    la_int64_t offset = 0;
+    for (;;) {
+      const int got = archive_read_data_block(archive_.get(), &piece, &size, &offset);
+      if (got == ARCHIVE_EOF) return {};
+      if (got < ARCHIVE_WARN) return broken();
+      if (auto within = check(); !within) return within;
+    }
+  }
+
+  // The entry's bytes; nothing where there are more than `most`.
+  Result<std::optional<std::string>> content(std::size_t most) {
+    std::string text;
+    std::array<char, kBlock> piece;
+    for (;;) {
+      const la_ssize_t got = archive_read_data(archive_.get(), piece.data(), piece.size());
+      if (got < 0) return broken();
+      if (auto within = check(); !within) return fail(within.error());
+      if (got == 0) return std::optional(std::move(text));
+      if (text.size() + static_cast<std::size_t>(got) > most) return std::optional<std::string>();
+      text.append(piece.data(), static_cast<std::size_t>(got));
+    }
+  }
+
+  tl::unexpected<Error> broken() const {
+    return bad(file_, fmt::format("cannot be unpacked: {}; was it sent whole?", words_of(archive_.get())));
+  }
+
+ private:
+  Result<void> check() const {
+    const auto packed =
+        static_cast<std::size_t>(std::max<la_int64_t>(archive_filter_bytes(archive_.get(), -1), 1));
+    const auto unpacked =
+        static_cast<std::size_t>(std::max<la_int64_t>(archive_filter_bytes(archive_.get(), 0), 0));
+    if (unpacked > limits_.unpacked)
+      return bad(file_, fmt::format("unpacks to more than {} MiB: too large for a support report",
+                                    limits_.unpacked >> 20));
+    if (unpacked > kJudgedFrom && unpacked / packed > limits_.ratio)
+      return bad(file_, fmt::format("unpacks to more than {} times its size: no support report does",
+                                    limits_.ratio));
+    return {};
+  }
+
+  const std::string& file_;
+  const SentLimits& limits_;
+  Archive archive_{archive_read_new()};
+};
+
+Result<void> take(Unpacking& unpacking, archive_entry* entry, Intake& intake) {
+  const char* name = archive_entry_pathname(entry);
+  if (name == nullptr) return intake.refuse("an entry has no name that can be read");
+  const auto path = intake.path(name);
+  if (!path) return fail(path.error());
+  if (!is_part_of_a_report(*path)) return {};
+  const char* target = archive_entry_symlink(entry);
+  if (target == nullptr) target = archive_entry_hardlink(entry);
+  if (target != nullptr) return intake.link(*path, target);
+  if (archive_entry_filetype(entry) != AE_IFREG) return {};
+  auto content = unpacking.content(intake.largest());
+  if (!content) return fail(content.error());
+  if (!*content) return {};
+  return intake.file(*path, {std::move(**content), static_cast<double>(archive_entry_mtime(entry))});
+}
+
+Result<void> take_single(Unpacking& unpacking, Intake& intake) {
+  auto content = unpacking.content(intake.largest_single());
+  if (!content) return fail(content.error());
+  if (!*content) return intake.refuse("holds a file too large for a support report");
+  return intake.file(std::string(kSingleFile), {std::move(**content), 0});
+}
+
+}  // namespace
+
+Result<Sent> read_archive(const std::string& file, const SentLimits& limits) {
+  Unpacking unpacking(file, limits);
+  if (auto opened = unpacking.open(); !opened) return fail(opened.error());
+  Intake intake(file, limits);
+  for (;;) {
+    auto entry = unpacking.next();
+    if (!entry) return fail(entry.error());
+    if (*entry == nullptr) return std::move(intake).sent();
+    const bool single = unpacking.is_single_file();
+    if (auto taken = single ? take_single(unpacking, intake) : take(unpacking, *entry, intake); !taken)
+      return fail(taken.error());
+    if (auto skipped = unpacking.skip(); !skipped) return fail(skipped.error());
+  }
+}
+
+}  // namespace railbed

@@ -1,0 +1,99 @@
+#include "host/support/bug_report.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::string_view kRule = "____________________________________________";
+
+bool is_rule(std::string_view line) { return line.starts_with(kRule); }
+
+// Copies of what the collectors read; an Xorg log or a user's settings are none.
+bool is_read(std::string_view path) {
+  return path.starts_with("/proc/") || path.starts_with("/sys/") || path.starts_with("/etc/modprobe.d/") ||
+         path == "/etc/os-release";
+}
+
+std::string joined_lines(const std::vector<std::string_view>& text, std::size_t from) {
+  std::string all;
+  while (from < text.size() && trim(text[from]).empty()) ++from;
+  std::size_t to = text.size();
+  while (to > from && trim(text[to - 1]).empty()) --to;
+  for (; from < to; ++from) all.append(text[from]).append("\n");
+  return all;
+}
+
+// "*** /proc/cmdline", "*** ls: -r--r--r-- …", then the file
+void add_file(const std::vector<std::string_view>& section, std::size_t at, ReportTree& report) {
+  const auto path = trim(section[at].substr(3));
+  std::size_t from = at + 1;
+  while (from < section.size() && section[from].starts_with("*** ")) ++from;
+  const bool is_path = is_read(path) && path.find(' ') == path.npos && path.find("..") == path.npos;
+  if (is_path) report.copy(path, joined_lines(section, from));
+}
+
+// The first lines are the script's own: "Date: …", "uname: Linux gpu01 6.8.0 …".
+void add_head(const std::vector<std::string_view>& section, Outputs& outputs) {
+  for (const auto line : section)
+    if (constexpr std::string_view kUname = "uname: "; line.starts_with(kUname))
+      outputs.add({{"uname", "-a"}, std::string(line.substr(kUname.size())), 0});
+}
+
+// Some sections hold several commands, each with its own line: "/usr/bin/nvidia-smi --query".
+void add_commands(const std::vector<std::string_view>& section, Outputs& outputs) {
+  std::vector<std::string> words;
+  std::vector<std::string_view> text;
+  const auto end = [&] {
+    if (!words.empty()) outputs.add({words, joined_lines(text, 0), 0});
+    text.clear();
+  };
+  for (const auto line : section) {
+    const bool may_begin = line.starts_with('/') || (words.empty() && line.ends_with(':'));
+    auto found = may_begin ? words_of_command(line) : std::vector<std::string>();
+    if (found.empty()) {
+      text.push_back(line);
+      continue;
+    }
+    end();
+    words = std::move(found);
+  }
+  end();
+}
+
+void add_section(const std::vector<std::string_view>& section, ReportTree& report, Outputs& outputs) {
+  const auto first = std::ranges::find_if(section, [](std::string_view line) { return !trim(line).empty(); });
+  if (first == section.end()) return;
+  if (first->starts_with("*** "))
+    add_file(section, static_cast<std::size_t>(first - section.begin()), report);
+  else if (first->starts_with("Start of NVIDIA bug report log file"))
+    add_head(section, outputs);
+  else
+    add_commands(section, outputs);
+}
+
+}  // namespace
+
+bool is_bug_report(std::string_view text) {
+  constexpr std::size_t kHead = 4096;
+  return text.substr(0, kHead).find("Start of NVIDIA bug report log file") != std::string_view::npos;
+}
+
+void read_bug_report(std::string_view text, ReportTree& report, Outputs& outputs) {
+  std::vector<std::string_view> section;
+  for (const auto line : lines(text)) {
+    if (!is_rule(line)) {
+      section.push_back(line);
+      continue;
+    }
+    add_section(section, report, outputs);
+    section.clear();
+  }
+  add_section(section, report, outputs);
+}
+
+}  // namespace railbed

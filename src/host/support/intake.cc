@@ -1,0 +1,139 @@
+#include "host/support/intake.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/fd.h"
+#include "base/files.h"
+#include "base/text.h"
+
+namespace railbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Beside its outputs and the kernel's files, a sosreport holds the logs of a week and what describes itself.
+constexpr std::string_view kUnwanted[] = {"var/",         "home/",        "root/",        "sos_logs/",
+                                          "sos_reports/", "sos_strings/", "opt/",         "usr/share/",
+                                          "etc/selinux/", "etc/pki/",     "proc/kallsyms"};
+// Plug-ins of sos whose outputs are read; the others hold packages, logs and what services say.
+constexpr std::string_view kPlugins[] = {"pci",    "nvidia",    "infiniband", "networking", "kernel",
+                                         "host",   "processor", "numa",       "systemd",    "date",
+                                         "memory", "hardware",  "release"};
+
+// The archive's own folder, such as "sosreport-gpu01-2026-01-19-abcdefg/", is not part of a path.
+std::string_view without_top(std::string_view path) {
+  const auto slash = path.find('/');
+  const auto top = path.substr(0, slash);
+  const bool is_top = slash != std::string_view::npos && top.starts_with("sosreport-");
+  return is_top ? path.substr(slash + 1) : path;
+}
+
+double modified_of(const struct stat& status) { return static_cast<double>(status.st_mtim.tv_sec); }
+
+Result<void> take_file(const fs::path& path, const std::string& kept, Intake& intake) {
+  struct stat status = {};
+  if (lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  if (static_cast<std::size_t>(status.st_size) > intake.largest()) return {};
+  auto content = read_file(path.string(), intake.largest());
+  if (!content) return {};  // one that may not be read costs no other
+  return intake.file(kept, {std::move(*content), modified_of(status)});
+}
+
+Result<void> take_entry(const fs::directory_entry& entry, const fs::path& folder, Intake& intake) {
+  std::error_code error;
+  auto path = intake.path(entry.path().lexically_relative(folder).string());
+  if (!path) return fail(path.error());
+  if (!is_part_of_a_report(*path)) return {};
+  if (entry.is_symlink(error)) return intake.link(*path, fs::read_symlink(entry.path(), error).string());
+  return take_file(entry.path(), *path, intake);
+}
+
+}  // namespace
+
+bool is_part_of_a_report(std::string_view path) {
+  path = without_top(path);
+  const auto begins = [&](std::string_view start) { return path.starts_with(start); };
+  if (std::ranges::any_of(kUnwanted, begins)) return false;
+  constexpr std::string_view kCommands = "sos_commands/";
+  if (!path.starts_with(kCommands)) return true;
+  const auto plugin = path.substr(kCommands.size(), path.find('/', kCommands.size()) - kCommands.size());
+  return std::ranges::find(kPlugins, plugin) != std::end(kPlugins);
+}
+
+tl::unexpected<Error> Intake::refuse(std::string_view why) const {
+  return fail(ErrorKind::kBadInput, from_ + ": " + std::string(why));
+}
+
+Result<std::string> Intake::path(std::string_view name) {
+  if (++entries_ > limits_.entries)
+    return refuse(fmt::format("holds more than {} entries: too many for a support report", limits_.entries));
+  if (name.size() > limits_.path)
+    return refuse(fmt::format("has a path of more than {} bytes", limits_.path));
+  const std::string shown = printable(name.substr(0, 80));
+  if (name.starts_with('/'))
+    return refuse(fmt::format("names a path outside of itself: \"{}\"; nothing of it is read", shown));
+  std::string path;
+  std::size_t depth = 0;
+  for (const auto piece : split(name, '/')) {
+    if (piece.empty() || piece == ".") continue;
+    if (piece == "..")
+      return refuse(fmt::format("names a path outside of itself: \"{}\"; nothing of it is read", shown));
+    if (++depth > limits_.depth) return refuse(fmt::format("nests more than {} folders", limits_.depth));
+    path += (path.empty() ? "" : "/") + std::string(piece);
+  }
+  return path;
+}
+
+Result<void> Intake::count(std::size_t bytes) {
+  kept_ += bytes;
+  if (kept_ <= limits_.kept) return {};
+  return refuse(fmt::format("holds more than {} MiB that a support report is made of", limits_.kept >> 20));
+}
+
+Result<void> Intake::file(const std::string& path, SentFile file) {
+  if (path.empty()) return {};
+  if (auto within = count(path.size() + file.content.size()); !within) return within;
+  sent_.files.insert_or_assign(path, std::move(file));
+  return {};
+}
+
+Result<void> Intake::link(const std::string& path, std::string target) {
+  if (path.empty() || target.empty() || target.size() > limits_.path) return {};
+  if (auto within = count(path.size() + target.size()); !within) return within;
+  sent_.links.insert_or_assign(path, std::move(target));
+  return {};
+}
+
+Result<Sent> read_sent_folder(const std::string& folder, const SentLimits& limits) {
+  Intake intake(folder, limits);
+  std::error_code error;
+  auto each = fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, error);
+  for (; !error && each != fs::recursive_directory_iterator(); each.increment(error))
+    if (auto taken = take_entry(*each, folder, intake); !taken) return fail(taken.error());
+  if (error) return fail(ErrorKind::kUnavailable, folder + ": " + error.message());
+  return std::move(intake).sent();
+}
+
+bool is_packed(const std::string& file) {
+  constexpr std::size_t kMagicAt = 257;  // of a tar archive, in its first block
+  const Fd fd(open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  std::array<char, 512> block{};
+  const ssize_t got = fd ? read(fd.get(), block.data(), block.size()) : -1;
+  const std::string_view text(block.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  if (text.starts_with("\x1f\x8b") || text.starts_with(std::string_view("\xfd"
+                                                                        "7zXZ\0",
+                                                                        6)))
+    return true;
+  return text.size() > kMagicAt && text.substr(kMagicAt).starts_with("ustar");
+}
+
+}  // namespace railbed

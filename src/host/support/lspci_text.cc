@@ -1,0 +1,307 @@
+// lspci's text. A line at the margin begins a function; what follows stands behind tabs. Where a function
+// hangs is told by the bus numbers of the bridges, as the kernel lays out /sys/devices. The two registers
+// that collectors read of the configuration space, Device Control and ACS Control, are put back into an
+// otherwise empty one, as bits that lspci named.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/text.h"
+#include "host/support/texts.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::size_t kMostFunctions = 8192;
+
+struct Link {
+  std::string speed;  // "32.0 GT/s PCIe"
+  std::string width;
+};
+
+struct Function {
+  std::string address;
+  std::string class_code;  // "0x030200"
+  std::string vendor;
+  std::string device;
+  std::string driver;
+  std::string numa_node;
+  std::optional<Link> link_max;
+  std::optional<Link> link_now;
+  std::optional<int> secondary;  // of a bridge: the bus below it
+  bool tells_driver = false;     // -v or -k was given
+  bool has_capabilities = false;
+  bool has_express = false;
+  bool has_sriov = false;
+  std::uint16_t device_control = 0;
+  int control_parts = 0;  // of the three that are read of Device Control
+  std::optional<std::uint16_t> acs_control;
+};
+
+// Names of classes in pci.ids, for lspci without -nn.
+constexpr std::pair<std::string_view, std::string_view> kClasses[] = {
+    {"VGA compatible controller", "0300"},
+    {"3D controller", "0302"},
+    {"Ethernet controller", "0200"},
+    {"Infiniband controller", "0207"},
+    {"Network controller", "0280"},
+    {"Non-Volatile memory controller", "0108"},
+    {"PCI bridge", "0604"},
+    {"Host bridge", "0600"},
+    {"Bridge", "0680"}};
+constexpr std::pair<std::string_view, std::string_view> kVendors[] = {
+    {"NVIDIA Corporation", "10de"}, {"Mellanox Technologies", "15b3"}, {"Intel Corporation", "8086"}};
+
+bool is_hex_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+}
+
+// Inside "[…]" that begins at or behind `from`.
+std::string_view bracketed(std::string_view text, std::size_t from) {
+  const auto open = text.find('[', from);
+  const auto close = text.find(']', open);
+  if (open == std::string_view::npos || close == std::string_view::npos) return {};
+  return text.substr(open + 1, close - open - 1);
+}
+
+template <class Table>
+std::string_view looked_up(const Table& table, std::string_view text) {
+  for (const auto& [name, code] : table)
+    if (text.starts_with(name)) return code;
+  return {};
+}
+
+std::string interface_of(std::string_view line) {
+  constexpr std::string_view kMark = "(prog-if ";
+  const auto at = line.find(kMark);
+  const auto code = at == std::string_view::npos ? "00" : line.substr(at + kMark.size(), 2);
+  return is_hex_number(code) ? lower(code) : "00";
+}
+
+// "3D controller [0302]: NVIDIA Corporation GH100 [H100 SXM5 80GB] [10de:2330] (rev a1)"
+void read_identity(std::string_view rest, Function& function) {
+  const auto colon = rest.find(": ");
+  if (colon == std::string_view::npos) return;
+  const auto kind = rest.substr(0, colon);
+  const auto what = rest.substr(colon + 2);
+  const auto number = bracketed(kind, 0);
+  const auto code = number.size() == 4 && is_hex_number(number) ? number : looked_up(kClasses, kind);
+  if (!code.empty()) function.class_code = "0x" + lower(code) + interface_of(rest);
+  for (std::size_t at = what.find('['); at != std::string_view::npos; at = what.find('[', at + 1)) {
+    const auto ids = bracketed(what, at);
+    if (ids.size() != 9 || ids[4] != ':' || !is_hex_number(ids.substr(0, 4)) || !is_hex_number(ids.substr(5)))
+      continue;
+    function.vendor = "0x" + lower(ids.substr(0, 4));
+    function.device = "0x" + lower(ids.substr(5));
+  }
+  const auto vendor = looked_up(kVendors, what);
+  if (function.vendor.empty() && !vendor.empty()) function.vendor = "0x" + std::string(vendor);
+}
+
+// What stands behind `key` up to one of `,;(` or the end; empty where there is no such key.
+std::string_view behind(std::string_view line, std::string_view key) {
+  const auto at = line.find(key);
+  if (at == std::string_view::npos) return {};
+  const auto rest = line.substr(at + key.size());
+  return trim(rest.substr(0, rest.find_first_of(",;(")));
+}
+
+// "LnkSta: Speed 32GT/s (ok), Width x8 (downgraded)"
+std::optional<Link> link_in(std::string_view line) {
+  const auto speed = behind(line, "Speed ");
+  auto width = behind(line, "Width x");
+  const auto rate = parse_real(speed.substr(0, speed.find("GT/s")));
+  if (width.empty() || speed.empty()) return std::nullopt;
+  width = width.substr(0, width.find_first_not_of("0123456789"));
+  return Link{rate ? fmt::format("{:.1f} GT/s PCIe", *rate) : "Unknown", std::string(width)};
+}
+
+// log2(bytes) − 7, as the registers code it
+std::optional<int> size_code(std::string_view line, std::string_view key) {
+  const auto said = behind(line, key);
+  const auto bytes = parse_number<int>(said.substr(0, said.find(' ')));
+  for (int code = 0; bytes && code <= 5; ++code)
+    if (128 << code == *bytes) return code;
+  return std::nullopt;
+}
+
+void read_device_control(std::string_view line, Function& function) {
+  const auto add = [&](int bits) {
+    function.device_control = static_cast<std::uint16_t>(function.device_control | bits);
+    ++function.control_parts;
+  };
+  if (const auto at = line.find("RlxdOrd"); at != std::string_view::npos && at + 7 < line.size())
+    add(line[at + 7] == '+' ? 0x10 : 0);
+  if (line.find("MaxReadReq") == std::string_view::npos) return;
+  if (const auto code = size_code(line, "MaxPayload ")) add(*code << 5);
+  if (const auto code = size_code(line, "MaxReadReq ")) add(*code << 12);
+}
+
+// "ACSCtl: SrcValid+ TransBlk- ReqRedir+ …": bits in the order of the register
+std::uint16_t acs_in(std::string_view line) {
+  constexpr std::string_view kBits[] = {"SrcValid+",    "TransBlk+",   "ReqRedir+",   "CmpltRedir+",
+                                        "UpstreamFwd+", "EgressCtrl+", "DirectTrans+"};
+  int value = 0;
+  for (std::size_t bit = 0; bit < std::size(kBits); ++bit)
+    if (line.find(kBits[bit]) != std::string_view::npos) value |= 1 << bit;
+  return static_cast<std::uint16_t>(value);
+}
+
+void read_detail(std::string_view line, Function& function) {
+  const auto text = trim(line);
+  const auto value = [&](std::string_view key) {
+    return text.starts_with(key) ? trim(text.substr(key.size())) : std::string_view();
+  };
+  function.tells_driver = true;
+  if (const auto driver = value("Kernel driver in use:"); is_plain_word(driver, 63)) function.driver = driver;
+  if (const auto node = value("NUMA node:"); parse_number<int>(node)) function.numa_node = node;
+  if (text.starts_with("Bus: primary="))
+    function.secondary = parse_number<int>(behind(text, "secondary="), 16);
+  if (text.starts_with("Capabilities: [")) function.has_capabilities = true;
+  if (text.find("] Express (v") != std::string_view::npos) function.has_express = true;
+  if (text.find("Single Root I/O Virtualization") != std::string_view::npos) function.has_sriov = true;
+  if (text.starts_with("LnkCap:")) function.link_max = link_in(text);
+  if (text.starts_with("LnkSta:")) function.link_now = link_in(text);
+  if (text.starts_with("ACSCtl:")) function.acs_control = acs_in(text);
+  // Both stand below "DevCtl:", on lines of their own.
+  if (text.starts_with("RlxdOrd") || (text.starts_with("MaxPayload ") && function.has_express))
+    read_device_control(text, function);
+}
+
+std::vector<Function> functions_in(std::string_view text) {
+  std::vector<Function> functions;
+  for (const auto line : lines(text)) {
+    if (line.empty() || functions.size() > kMostFunctions) continue;
+    if (line[0] == '\t' || line[0] == ' ') {
+      if (!functions.empty()) read_detail(line, functions.back());
+      continue;
+    }
+    const auto address = full_pci_address(line.substr(0, line.find(' ')));
+    if (address.empty()) continue;
+    functions.emplace_back().address = address;
+    read_identity(line.substr(std::min(line.find(' ') + 1, line.size())), functions.back());
+  }
+  return functions;
+}
+
+std::string domain_of(const std::string& address) { return address.substr(0, address.find(':')); }
+std::optional<int> bus_of(const std::string& address) {
+  return parse_number<int>(std::string_view(address).substr(address.find(':') + 1, 2), 16);
+}
+
+// A function's folder in /sys/devices.
+class Layout {
+ public:
+  explicit Layout(const std::vector<Function>& functions) {
+    for (const Function& one : functions)
+      if (one.secondary && *one.secondary > 0)
+        bridges_[{domain_of(one.address), *one.secondary}] = one.address;
+  }
+
+  std::string folder(const std::string& address) const {
+    std::vector<std::string> way{address};
+    constexpr std::size_t kDeepest = 32;  // bus numbers may be anybody's: a ring ends here
+    std::string domain = domain_of(address);
+    int bus = bus_of(address).value_or(0);
+    while (way.size() < kDeepest) {
+      const auto above = bridges_.find({domain, bus});
+      if (above == bridges_.end()) break;
+      way.push_back(above->second);
+      bus = bus_of(above->second).value_or(0);
+    }
+    std::string path = fmt::format("/sys/devices/pci{}:{:02x}", domain, bus);
+    for (auto one = way.rbegin(); one != way.rend(); ++one) path += "/" + *one;
+    return path;
+  }
+
+ private:
+  std::map<std::pair<std::string, int>, std::string> bridges_;
+};
+
+void put(std::string& config, std::size_t at, std::uint16_t value) {
+  config[at] = static_cast<char>(value & 0xff);
+  config[at + 1] = static_cast<char>(value >> 8);
+}
+
+// Offsets of linux/pci_regs.h: the list of capabilities, PCI Express in it, and ACS in the extended one.
+std::string config_of(const Function& function) {
+  std::string config(4096, '\0');
+  put(config, 0x06, 0x10);
+  config[0x34] = 0x40;
+  config[0x40] = 0x10;
+  put(config, 0x48, function.device_control);
+  put(config, 0x100, function.acs_control ? 0x000d : 0);
+  put(config, 0x106, function.acs_control.value_or(0));
+  return config;
+}
+
+void add_link(const std::string& folder, std::string_view which, const std::optional<Link>& link,
+              ReportTree& report) {
+  if (!link) return;
+  report.line(fmt::format("{}/{}_link_speed", folder, which), link->speed);
+  report.line(fmt::format("{}/{}_link_width", folder, which), link->width);
+}
+
+void add_driver(const std::string& folder, const Function& function, ReportTree& report) {
+  if (!function.driver.empty()) {
+    report.whole("/sys/bus/pci/drivers/" + function.driver);
+    report.link(folder + "/driver", "/sys/bus/pci/drivers/" + function.driver);
+  } else if (function.tells_driver) {
+    report.nothing(folder + "/driver");
+  }
+}
+
+void add_function(const Function& function, ReportTree& report) {
+  const std::string folder = "/sys/bus/pci/devices/" + function.address;
+  const auto line = [&](std::string_view name, const std::string& value) {
+    if (!value.empty()) report.line(folder + "/" + std::string(name), value);
+  };
+  line("class", function.class_code);
+  line("vendor", function.vendor);
+  line("device", function.device);
+  line("numa_node", function.numa_node);
+  add_link(folder, "max", function.link_max, report);
+  add_link(folder, "current", function.link_now, report);
+  add_driver(folder, function, report);
+  if (function.has_sriov) report.nothing(folder + "/physfn");  // only a physical function has this capability
+  // Without root, lspci prints "Capabilities: <access denied>".
+  if (function.has_express && function.control_parts == 3)
+    report.copy(folder + "/config", config_of(function));
+}
+
+}  // namespace
+
+std::string full_pci_address(std::string_view text) {
+  std::string address = lower(text);
+  if (std::ranges::count(address, ':') == 1) address = "0000:" + address;
+  // nvidia-smi writes eight digits of the domain, the kernel as many as it needs.
+  while (address.find(':') > 4 && address.starts_with('0')) address.erase(0, 1);
+  const auto colon = address.find(':');
+  const bool shaped = colon != std::string::npos && colon >= 4 && colon <= 8 && address.size() == colon + 8 &&
+                      address[colon + 3] == ':' && address[colon + 6] == '.';
+  if (!shaped) return "";
+  for (const std::size_t at : {colon + 1, colon + 2, colon + 4, colon + 5, colon + 7})
+    if (!is_hex_number(address.substr(at, 1))) return "";
+  return is_hex_number(address.substr(0, colon)) ? address : "";
+}
+
+void add_lspci(std::string_view text, bool all, ReportTree& report) {
+  const auto functions = functions_in(text);
+  if (functions.empty()) return;
+  // Without bridges' bus numbers, as of -n or of some devices alone, nothing tells where they hang.
+  const bool tells_places =
+      all && std::ranges::any_of(functions, [](const Function& one) { return one.secondary.has_value(); });
+  const Layout layout(functions);
+  for (const Function& one : functions) {
+    if (tells_places) report.link("/sys/bus/pci/devices/" + one.address, layout.folder(one.address));
+    add_function(one, report);
+  }
+  if (all) report.whole("/sys/bus/pci/devices");
+}
+
+}  // namespace railbed

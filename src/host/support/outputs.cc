@@ -1,0 +1,83 @@
+#include "host/support/outputs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+
+namespace railbed {
+namespace {
+
+// The longer of two that begin alike stands first.
+constexpr std::string_view kPrograms[] = {
+    "nvidia-smi", "ibv_devinfo", "timedatectl", "hostname", "ibstatus", "ethtool", "ibstat", "uptime",
+    "sysctl",     "lspci",       "dmesg",       "lscpu",    "lsmod",    "uname",   "date",   "ip"};
+
+constexpr std::string_view kEndings[] = {".txt", ".log", ".out", ".json"};
+
+std::string_view without_ending(std::string_view name) {
+  for (const auto ending : kEndings)
+    if (name.ends_with(ending)) return name.substr(0, name.size() - ending.size());
+  return name;
+}
+
+std::string_view program_at(std::string_view text) {
+  for (const auto program : kPrograms) {
+    if (!text.starts_with(program)) continue;
+    const auto rest = text.substr(program.size());
+    if (rest.empty() || rest[0] == '_' || rest[0] == '-' || rest[0] == ' ' || rest[0] == '.') return program;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> words_of_name(std::string_view file_name) {
+  const auto name = without_ending(file_name);
+  const auto program = program_at(name);
+  if (program.empty()) return {};
+  std::vector<std::string> found{std::string(program)};
+  // What follows "_" is a word, and a dash begins one but within a name: "lspci-vvv", "ip-d-a",
+  // "ethtool_-i_en-x".
+  std::string word;
+  for (const char c : name.substr(program.size())) {
+    const bool begins = c == '_' || c == ' ' || (c == '-' && word.starts_with("-") && word != "-");
+    if (begins && !word.empty()) found.push_back(std::exchange(word, ""));
+    if (c != '_' && c != ' ') word += c;
+  }
+  if (!word.empty()) found.push_back(std::move(word));
+  return found;
+}
+
+std::vector<std::string> words_of_command(std::string_view line) {
+  while (line.ends_with(':')) line.remove_suffix(1);
+  std::vector<std::string> found;
+  for (const auto word : words(line)) found.emplace_back(word);
+  if (found.empty()) return {};
+  found[0] = found[0].substr(found[0].rfind('/') + 1);
+  if (std::ranges::find(kPrograms, found[0]) == std::end(kPrograms)) return {};
+  return found;
+}
+
+std::string flags_of(const std::vector<std::string>& words) {
+  std::string flags;
+  for (std::size_t i = 1; i < words.size(); ++i)
+    flags += words[i].substr(std::min(words[i].find_first_not_of('-'), words[i].size()));
+  return flags;
+}
+
+std::vector<const Output*> Outputs::of(std::string_view program) const {
+  std::vector<const Output*> found;
+  for (const Output& one : all_)
+    if (one.words[0] == program) found.push_back(&one);
+  return found;
+}
+
+const Output* Outputs::find(std::string_view program, const std::vector<std::string_view>& flags) const {
+  for (const auto flag : flags)
+    for (const Output* one : of(program))
+      if (flags_of(one->words) == flag) return one;
+  return nullptr;
+}
+
+}  // namespace railbed

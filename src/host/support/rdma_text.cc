@@ -1,0 +1,271 @@
+// ibstatus, ibstat and ibv_devinfo -v, as files of /sys/class/infiniband and as what libibverbs answers. None
+// of them says on which PCI function a device is. Its GIDs do: the kernel makes the first of an Ethernet port
+// from its interface's MAC address, and IPoIB's hardware address ends in the port's GUID.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/ip.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "host/calls.h"
+#include "host/support/texts.h"
+
+namespace railbed {
+namespace {
+
+const std::string kRdma = "/sys/class/infiniband";
+const std::string kInterfaces = "/sys/class/net";
+constexpr std::size_t kMostDevices = 1024;
+
+bool is_device(std::string_view name) { return is_plain_word(name, 63) && name.find('/') == name.npos; }
+
+std::string port_folder(std::string_view device, std::string_view port) {
+  return fmt::format("{}/{}/ports/{}", kRdma, device, port);
+}
+
+void begin_device(std::string_view device, ReportTree& report) {
+  report.whole(kRdma);
+  report.whole(fmt::format("{}/{}/ports", kRdma, device));
+}
+
+std::string_view unquoted(std::string_view text) {
+  text = trim(text);
+  while (text.starts_with('\'')) text.remove_prefix(1);
+  return text.substr(0, text.find('\''));
+}
+
+// The kernel's numbers and words (drivers/infiniband/core/sysfs.c) for those of ibstat and ibv_devinfo.
+std::string_view state_text(std::string_view word) {
+  constexpr std::pair<std::string_view, std::string_view> kStates[] = {
+      {"Down", "1: DOWN"}, {"Initializing", "2: INIT"}, {"Armed", "3: ARMED"}, {"Active", "4: ACTIVE"},
+      {"DOWN", "1: DOWN"}, {"INIT", "2: INIT"},         {"ARMED", "3: ARMED"}, {"ACTIVE", "4: ACTIVE"}};
+  for (const auto& [theirs, ours] : kStates)
+    if (word == theirs) return ours;
+  return {};
+}
+
+std::string_view physical_text(std::string_view word) {
+  constexpr std::pair<std::string_view, std::string_view> kStates[] = {
+      {"Sleep", "1: Sleep"},
+      {"Polling", "2: Polling"},
+      {"Disabled", "3: Disabled"},
+      {"LinkUp", "5: LinkUp"},
+      {"SLEEP", "1: Sleep"},
+      {"POLLING", "2: Polling"},
+      {"DISABLED", "3: Disabled"},
+      {"LINK_UP", "5: LinkUp"},
+      {"LinkErrorRecovery", "6: LinkErrorRecovery"},
+      {"LINK_ERROR_RECOVERY", "6: LinkErrorRecovery"}};
+  for (const auto& [theirs, ours] : kStates)
+    if (word == theirs) return ours;
+  return {};
+}
+
+void line_if(std::string_view path, std::string_view value, ReportTree& report) {
+  if (!value.empty()) report.line(path, value);
+}
+
+// "0xb83fd20300a1b2c3" and "b83f:d203:00a1:b2c3" → the latter
+std::string guid_text(std::string_view text) {
+  std::string digits;
+  for (const char c : lower(text.starts_with("0x") ? text.substr(2) : text))
+    if (c != ':') digits += c;
+  if (digits.size() != 16 || digits.find_first_not_of("0123456789abcdef") != digits.npos) return "";
+  return fmt::format("{}:{}:{}:{}", digits.substr(0, 4), digits.substr(4, 4), digits.substr(8, 4),
+                     digits.substr(12));
+}
+
+void add_status_line(const std::string& folder, std::string_view key, std::string_view value,
+                     ReportTree& report) {
+  if (key == "state") line_if(folder + "/state", value, report);
+  if (key == "phys state") line_if(folder + "/phys_state", value, report);
+  if (key == "rate") line_if(folder + "/rate", value, report);
+  if (key == "link_layer") line_if(folder + "/link_layer", value, report);
+  if (key == "base lid") line_if(folder + "/lid", value, report);
+  if (key == "sm lid") line_if(folder + "/sm_lid", value, report);
+}
+
+void add_stat_port_line(const std::string& folder, std::string_view key, std::string_view value,
+                        ReportTree& report) {
+  const auto number = parse_number<int>(value);
+  if (key == "State") line_if(folder + "/state", state_text(value), report);
+  if (key == "Physical state") line_if(folder + "/phys_state", physical_text(value), report);
+  if (key == "Rate" && number) report.line(folder + "/rate", fmt::format("{} Gb/sec", *number));
+  if (key == "Link layer") line_if(folder + "/link_layer", value, report);
+  if (key == "Base lid" && number) report.line(folder + "/lid", fmt::format("{:#x}", *number));
+  if (key == "SM lid" && number) report.line(folder + "/sm_lid", fmt::format("{:#x}", *number));
+}
+
+void add_stat_device_line(const std::string& folder, std::string_view key, std::string_view value,
+                          ReportTree& report) {
+  if (key == "CA type") line_if(folder + "/hca_type", value, report);
+  if (key == "Firmware version") line_if(folder + "/fw_ver", value, report);
+  if (key == "Node GUID") line_if(folder + "/node_guid", guid_text(value), report);
+  if (key == "System image GUID") line_if(folder + "/sys_image_guid", guid_text(value), report);
+}
+
+// What names an interface by its hardware address: of Ethernet's link-local GID, and of IPoIB's last eight
+// bytes.
+bool is_of(const IpAddress& gid, std::string_view address) {
+  std::vector<std::uint8_t> bytes;
+  for (const auto part : split(address, ':')) {
+    const auto byte = parse_number<std::uint8_t>(part, 16);
+    if (!byte) return false;
+    bytes.push_back(*byte);
+  }
+  std::array<std::uint8_t, 8> identifier{};
+  if (bytes.size() == 6)  // EUI-64, RFC 4291 appendix A
+    identifier = {static_cast<std::uint8_t>(bytes[0] ^ 2),
+                  bytes[1],
+                  bytes[2],
+                  0xff,
+                  0xfe,
+                  bytes[3],
+                  bytes[4],
+                  bytes[5]};
+  else if (bytes.size() == 20)
+    std::copy(bytes.end() - 8, bytes.end(), identifier.begin());
+  else
+    return false;
+  return std::equal(identifier.begin(), identifier.end(), gid.bytes().begin() + 8);
+}
+
+// The one interface with a device whose hardware address makes this GID; empty where none or several do.
+std::string carrier_of_gid(const IpAddress& gid, const ReportTree& report) {
+  std::string found;
+  for (const std::string& name : report.names(kInterfaces)) {
+    const std::string folder = kInterfaces + "/" + name;
+    const std::string device = report.resolved(folder + "/device");
+    if (full_pci_address(std::string_view(device).substr(device.rfind('/') + 1)).empty()) continue;
+    if (!is_of(gid, trim(report.text(folder + "/address")))) continue;
+    if (!found.empty()) return "";
+    found = name;
+  }
+  return found;
+}
+
+// "GID[  0]:		fe80:…:b2c3, RoCE v1"; InfiniBand's has no type.
+void add_gid(const std::string& device, const std::string& folder, std::string_view key,
+             std::string_view value, ReportTree& report) {
+  const auto index = parse_number<int>(trim(key.substr(4, key.find(']') - 4)));
+  const auto comma = value.find(',');
+  const auto gid = IpAddress::parse(trim(value.substr(0, comma)));
+  if (!index || *index < 0 || *index > 4095 || !gid) return;
+  report.whole(folder + "/gids");
+  report.line(fmt::format("{}/gids/{}", folder, *index), trim(value.substr(0, comma)));
+  const auto type = comma == std::string_view::npos ? "" : trim(value.substr(comma + 1));
+  const std::string type_file = fmt::format("{}/gid_attrs/types/{}", folder, *index);
+  if (type == "RoCE v2" || type == "IB/RoCE v1") report.line(type_file, type);
+  if (type == "RoCE v1") report.line(type_file, "IB/RoCE v1");
+  const std::string carrier = *index <= 1 ? carrier_of_gid(*gid, report) : "";
+  if (carrier.empty()) return;
+  report.line(fmt::format("{}/gid_attrs/ndevs/{}", folder, *index), carrier);
+  report.link(kRdma + "/" + device + "/device", report.resolved(kInterfaces + "/" + carrier + "/device"));
+}
+
+// "4096 (5)"
+int before_space(std::string_view value) {
+  return parse_number<int>(value.substr(0, value.find(' '))).value_or(0);
+}
+
+std::string_view in_words(std::string_view value, std::string_view prefix) {
+  const auto word = value.substr(0, value.find(' '));
+  return word.starts_with(prefix) ? word.substr(prefix.size()) : word;
+}
+
+void add_info_port_line(const std::string& folder, std::string_view key, std::string_view value,
+                        VerbsPort& port, ReportTree& report) {
+  if (key == "state") line_if(folder + "/state", state_text(in_words(value, "PORT_")), report);
+  if (key == "phys_state") line_if(folder + "/phys_state", physical_text(in_words(value, "")), report);
+  if (key == "link_layer") line_if(folder + "/link_layer", port.link_layer = value, report);
+  const auto number = parse_number<int>(value);
+  if (key == "port_lid" && number) report.line(folder + "/lid", fmt::format("{:#x}", *number));
+  if (key == "sm_lid" && number) report.line(folder + "/sm_lid", fmt::format("{:#x}", *number));
+  if (key == "max_mtu") port.max_mtu = before_space(value);
+  if (key == "active_mtu") port.active_mtu = before_space(value);
+  if (key == "gid_tbl_len") port.gid_table_length = before_space(value);
+}
+
+void add_info_device_line(const std::string& folder, std::string_view key, std::string_view value,
+                          ReportTree& report) {
+  if (key == "fw_ver") line_if(folder + "/fw_ver", value, report);
+  if (key == "board_id") line_if(folder + "/board_id", value, report);
+  if (key == "node_guid") line_if(folder + "/node_guid", guid_text(value), report);
+  if (key == "sys_image_guid") line_if(folder + "/sys_image_guid", guid_text(value), report);
+}
+
+}  // namespace
+
+// "Infiniband device 'mlx5_0' port 1 status:" and what the kernel's files say
+void add_ibstatus(std::string_view text, ReportTree& report) {
+  std::string folder;
+  for (const auto line : lines(text)) {
+    constexpr std::string_view kHead = "Infiniband device ";
+    if (line.starts_with(kHead)) {
+      const auto device = unquoted(line.substr(kHead.size()));
+      const auto at = line.find(" port ");
+      const auto port = at == line.npos ? std::string_view() : words(line.substr(at + 6))[0];
+      folder = is_device(device) && parse_number<int>(port) ? port_folder(device, port) : "";
+      if (!folder.empty()) begin_device(device, report);
+    } else if (const auto pair = key_value(line, ':'); pair && !folder.empty()) {
+      add_status_line(folder, pair->first, pair->second, report);
+    }
+  }
+}
+
+void add_ibstat(std::string_view text, ReportTree& report) {
+  std::string device;
+  std::string folder;  // of a port, once one has begun
+  for (const auto line : lines(text)) {
+    if (line.starts_with("CA '")) {
+      device = unquoted(line.substr(3));
+      folder.clear();
+      if (!is_device(device)) device.clear();
+      if (!device.empty()) begin_device(device, report);
+    }
+    const auto pair = key_value(line, ':');
+    if (!pair || device.empty()) continue;
+    if (pair->first.starts_with("Port ") && parse_number<int>(pair->first.substr(5)))
+      folder = port_folder(device, pair->first.substr(5));
+    else if (folder.empty())
+      add_stat_device_line(kRdma + "/" + device, pair->first, pair->second, report);
+    else
+      add_stat_port_line(folder, pair->first, pair->second, report);
+  }
+}
+
+void add_ibv_devinfo(std::string_view text, ReportTree& report) {
+  VerbsAnswer answer{"libibverbs.so.1", "", {}};
+  std::string folder;
+  for (const auto line : lines(text)) {
+    const auto pair = key_value(line, ':');
+    if (!pair) continue;
+    const auto& [key, value] = *pair;
+    if (key == "hca_id") {
+      folder.clear();
+      if (!is_device(value) || answer.devices.size() >= kMostDevices) break;
+      answer.devices.push_back({std::string(value), "", "", {}});
+      begin_device(value, report);
+    }
+    if (answer.devices.empty()) continue;
+    VerbsDevice& device = answer.devices.back();
+    if (key == "port" && parse_number<int>(value)) {
+      device.ports.emplace_back().number = *parse_number<int>(value);
+      folder = port_folder(device.name, value);
+    } else if (folder.empty()) {
+      add_info_device_line(kRdma + "/" + device.name, key, value, report);
+    } else if (key.starts_with("GID[")) {
+      add_gid(device.name, folder, key, value, report);
+    } else {
+      add_info_port_line(folder, key, value, device.ports.back(), report);
+    }
+  }
+  if (!answer.devices.empty()) report.call("verbs", json::dump(json::encode(answer)));
+}
+
+}  // namespace railbed

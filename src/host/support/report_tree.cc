@@ -1,0 +1,56 @@
+#include "host/support/report_tree.h"
+
+#include <cerrno>
+
+namespace railbed {
+
+// What cannot stand there, below a file or above a folder, is left out: the first word stands.
+void ReportTree::set(std::string_view path, TreeEntry entry) {
+  if (tree_.size() >= kMaxTreeEntries || tree_.has(path) || has(path)) return;
+  if (auto done = tree_.set(path, std::move(entry)); !done) return;
+}
+
+void ReportTree::copy(std::string_view path, std::string content) {
+  set(path, {TreeEntry::Kind::kFile, std::move(content), 0});
+}
+
+void ReportTree::link(std::string_view path, std::string target) {
+  set(path, {TreeEntry::Kind::kLink, std::move(target), 0});
+}
+
+void ReportTree::line(std::string_view path, std::string_view value) {
+  if (!has(path)) copy(path, std::string(value) + "\n");
+}
+
+void ReportTree::nothing(std::string_view path) {
+  if (!has(path)) set(path, {TreeEntry::Kind::kFailure, "", ENOENT});
+}
+
+void ReportTree::whole(std::string_view path) {
+  set(path, {});
+  gaps_.whole.emplace(path);
+}
+
+void ReportTree::command(std::string_view words, std::string output) {
+  const std::string from(words);
+  tree_.commands.try_emplace(from, CommandOutput{0, std::move(output), ""}, from);
+}
+
+void ReportTree::call(std::string_view name, std::string answer) {
+  const std::string from(name);
+  tree_.calls.try_emplace(from, std::move(answer), from);
+}
+
+std::string ReportTree::text(std::string_view path) const {
+  const auto found = tree_.node(path);
+  return found && (*found)->entry.kind == TreeEntry::Kind::kFile ? (*found)->entry.content : "";
+}
+
+std::vector<std::string> ReportTree::names(std::string_view folder) const {
+  std::vector<std::string> found;
+  if (const auto node = tree_.node(folder))
+    for (const auto& [name, below] : (*node)->below) found.push_back(name);
+  return found;
+}
+
+}  // namespace railbed

@@ -1,0 +1,154 @@
+#include "host/support/support.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <tuple>
+#include <vector>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "host/support/bug_report.h"
+#include "host/support/interpret.h"
+#include "host/support/outputs.h"
+
+namespace railbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kCommands = "sos_commands/";
+constexpr std::string_view kCopied[] = {"proc/", "sys/", "etc/", "run/", "lib/", "usr/", "boot/"};
+
+std::string_view last_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+bool is_copy(std::string_view path) {
+  return std::ranges::any_of(kCopied, [&](std::string_view start) { return path.starts_with(start); });
+}
+
+bool holds_commands(const Sent& sent) {
+  const auto first = sent.files.lower_bound(kCommands);
+  return first != sent.files.end() && first->first.starts_with(kCommands);
+}
+
+// The one folder that everything lies in, with its slash: "sosreport-gpu01-2026-01-19-abcdefg/".
+std::string top_of(const Sent& sent) {
+  if (holds_commands(sent) || sent.files.empty()) return "";
+  const std::string& first = sent.files.begin()->first;
+  const auto slash = first.find('/');
+  const std::string top = slash == std::string::npos ? "" : first.substr(0, slash + 1);
+  const bool all =
+      std::ranges::all_of(sent.files, [&](const auto& one) { return one.first.starts_with(top); });
+  return all && !is_copy(top) ? top : "";
+}
+
+template <class Map>
+Map without_top(Map map, const std::string& top) {
+  Map shorter;
+  while (!map.empty()) {
+    auto one = map.extract(map.begin());
+    if (!one.key().starts_with(top)) continue;
+    one.key().erase(0, top.size());
+    shorter.insert(std::move(one));
+  }
+  return shorter;
+}
+
+// sos copies of every module what it has of these, so that a folder stands for each module.
+constexpr std::string_view kWhole[] = {"/sys/module", "/sys/devices/system/cpu/cpufreq"};
+
+void add_copies(Sent& sent, ReportTree& report) {
+  for (auto& [path, file] : sent.files)
+    if (is_copy(path)) report.copy("/" + path, std::move(file.content));
+  for (const auto& [path, target] : sent.links)
+    if (is_copy(path)) report.link("/" + path, target);
+  for (const auto folder : kWhole)
+    if (report.has(folder)) report.whole(folder);
+}
+
+// A copied file's content has been moved away by then; outputs are no copies.
+void add_outputs(Sent& sent, Outputs& outputs) {
+  for (auto& [path, file] : sent.files) {
+    if (is_copy(path)) continue;
+    auto words = words_of_name(last_of(path));
+    if (!words.empty()) outputs.add({std::move(words), std::move(file.content), file.modified});
+  }
+}
+
+std::string node_in(const ReportTree& report) {
+  const std::string name(trim(report.text("/proc/sys/kernel/hostname")));
+  return is_plain_word(name, 253) && name.find('/') == name.npos ? name : "";
+}
+
+double written(const std::string& path) {
+  struct stat status = {};
+  return stat(path.c_str(), &status) == 0 ? static_cast<double>(status.st_mtim.tv_sec) : 0;
+}
+
+bool is_output(const fs::directory_entry& entry) {
+  std::error_code error;
+  return entry.is_regular_file(error) && !words_of_name(entry.path().filename().string()).empty();
+}
+
+bool is_report_folder(const fs::path& folder) {
+  std::error_code error;
+  if (fs::is_directory(folder / "sos_commands", error)) return true;
+  for (const auto* machine : {"proc", "sys", "etc"})
+    if (fs::is_directory(folder / machine, error)) return false;
+  return std::ranges::any_of(fs::directory_iterator(folder, error), is_output);
+}
+
+bool is_plain_bug_report(const std::string& file) {
+  std::error_code error;
+  if (!file.ends_with(".log") && !file.ends_with(".txt")) return false;
+  const auto text = read_file(file);
+  return text && is_bug_report(*text);
+}
+
+tl::unexpected<Error> no_report(std::string_view name) {
+  return fail(
+      ErrorKind::kBadInput,
+      fmt::format("{}: neither a sosreport, nor an nvidia-bug-report, nor a folder of command outputs; "
+                  "`railbed capture` writes what railbed reads best",
+                  name));
+}
+
+}  // namespace
+
+bool is_support_report(const std::string& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return is_report_folder(path);
+  return fs::is_regular_file(path, error) && (is_packed(path) || is_plain_bug_report(path));
+}
+
+Result<SupportReport> report_of(Sent sent, std::string_view name, double written_at) {
+  SupportReport report;
+  Outputs outputs;
+  if (const auto single = sent.files.find(kSingleFile);
+      single != sent.files.end() && sent.files.size() == 1) {
+    if (!is_bug_report(single->second.content)) return no_report(name);
+    read_bug_report(single->second.content, report.tree, outputs);
+  } else {
+    const std::string top = top_of(sent);
+    sent.files = without_top(std::move(sent.files), top);
+    sent.links = without_top(std::move(sent.links), top);
+    const bool is_sosreport = holds_commands(sent);
+    add_outputs(sent, outputs);
+    if (is_sosreport) add_copies(sent, report.tree);
+    if (outputs.empty()) return no_report(name);
+  }
+  interpret(outputs, written_at, report.tree);
+  report.node = node_in(report.tree);
+  return report;
+}
+
+Result<SupportReport> read_support_report(const std::string& path, const SentLimits& limits) {
+  std::error_code error;
+  auto sent = fs::is_directory(path, error) ? read_sent_folder(path, limits) : read_archive(path, limits);
+  if (!sent) return fail(sent.error());
+  return report_of(std::move(*sent), path, written(path));
+}
+
+}  // namespace railbed
