@@ -16,6 +16,7 @@
 #include "host/calls.h"
 #include "host/errno_name.h"
 #include "host/open.h"
+#include "host/support/support.h"
 
 namespace railbed {
 namespace {
@@ -50,6 +51,12 @@ Result<void> write_capture(const CaptureOptions& options, std::string_view text)
 }
 
 int run_capture(const CaptureOptions& options) {
+  // What a tree does not hold is absent; of a report nobody knows that.
+  if (is_support_report(options.root))
+    return report({ErrorKind::kBadInput,
+                   options.root +
+                       ": a support report cannot be packed as a tree: what it does not hold would read as "
+                       "absent; send it as it is, or capture the machine itself"});
   auto host = open_root(options.root);
   if (!host) return report(host.error());
   if (options.collect.load_seconds)

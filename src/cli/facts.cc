@@ -22,8 +22,10 @@ Action declare_facts(CLI::App& app) {
   app.add_flag("--json", options->json, "the whole document (docs/reference/facts.md)");
   app.add_flag("--topology", options->topology,
                "how near GPUs and network adapters are to each other, and the nearest adapter of each GPU");
-  app.add_option("--root", options->root,
-                 "look at a captured machine instead: a .tree file, or a folder like /");
+  app.add_option(
+      "--root", options->root,
+      "look at a captured machine instead: a .tree file, a folder like /, or what was sent to support "
+      "(sosreport, nvidia-bug-report, command outputs)");
   app.footer(
       "\nExamples:  railbed facts                       this machine on one screen\n"
       "           railbed facts --json > gpu01.json   everything the rules know\n"

@@ -77,7 +77,8 @@ int look_at_node(const NcclOptions& options) {
 
 Action declare_nccl(CLI::App& app) {
   auto options = std::make_shared<NcclOptions>();
-  app.add_option("--root", options->root, "look at this folder or .tree file instead of this machine");
+  app.add_option("--root", options->root,
+                 "look at this folder, .tree file or sosreport instead of this machine");
   auto* const log = app.add_option("--log", options->log,
                                    "explain this NCCL_DEBUG=INFO log instead; - reads standard input");
   auto* const running =

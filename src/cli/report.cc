@@ -127,7 +127,8 @@ Action declare_report(CLI::App& app) {
                  "what the nodes should be; a folder of trees may bring its own");
   app.add_option(
       "--root", flags->root,
-      "captured nodes: a .tree file, or a folder of them with cluster.yaml and measurements.json beside");
+      "captured nodes: a .tree file, a sosreport, an nvidia-bug-report, or a folder of them with cluster.yaml and "
+      "measurements.json beside");
   app.add_option("--facts", flags->facts, "facts that `railbed facts --json` printed, a file a node");
   app.add_option("--measurements", flags->measurements, "what `railbed bench --json` printed");
   app.add_option("--run", flags->runs,

@@ -133,7 +133,8 @@ Action declare_verify(CLI::App& app) {
                  "look at every node it names; without it, at this machine");
   auto* root = app.add_option(
       "--root", options->sources.root,
-      "look at a captured machine instead: a folder like /, a .tree file, or a folder of them");
+      "look at a captured machine instead: a folder like /, a .tree file, what was sent to support (sosreport, "
+      "nvidia-bug-report, command outputs), or a folder of them");
   app.add_option("--facts", options->sources.facts, "judge facts that `railbed facts --json` printed");
   app.add_option("--measurements", options->sources.measurements,
                  "judge what `railbed bench --json` printed, too");

@@ -39,12 +39,13 @@ class Unpacking {
   Unpacking(const std::string& file, const SentLimits& limits) : file_(file), limits_(limits) {}
 
   Result<void> open() {
-    archive* one = archive_.get();
-    archive_read_support_filter_gzip(one);
-    archive_read_support_filter_xz(one);
-    archive_read_support_format_tar(one);
-    archive_read_support_format_raw(one);  // asked last
-    if (archive_read_open_filename(one, file_.c_str(), kBlock) != ARCHIVE_OK) return broken();
+    prepare();
+    if (archive_read_open_filename(archive_.get(), file_.c_str(), kBlock) != ARCHIVE_OK) return broken();
+    return {};
+  }
+  Result<void> open(std::string_view bytes) {
+    prepare();
+    if (archive_read_open_memory(archive_.get(), bytes.data(), bytes.size()) != ARCHIVE_OK) return broken();
     return {};
   }
 
@@ -94,6 +95,14 @@ class Unpacking {
   }
 
  private:
+  void prepare() {
+    archive* one = archive_.get();
+    archive_read_support_filter_gzip(one);
+    archive_read_support_filter_xz(one);
+    archive_read_support_format_tar(one);
+    archive_read_support_format_raw(one);  // asked last
+  }
+
   Result<void> check() const {
     const auto packed =
         static_cast<std::size_t>(std::max<la_int64_t>(archive_filter_bytes(archive_.get(), -1), 1));
@@ -136,12 +145,7 @@ Result<void> take_single(Unpacking& unpacking, Intake& intake) {
   return intake.file(std::string(kSingleFile), {std::move(**content), 0});
 }
 
-}  // namespace
-
-Result<Sent> read_archive(const std::string& file, const SentLimits& limits) {
-  Unpacking unpacking(file, limits);
-  if (auto opened = unpacking.open(); !opened) return fail(opened.error());
-  Intake intake(file, limits);
+Result<Sent> take_all(Unpacking& unpacking, Intake& intake) {
   for (;;) {
     auto entry = unpacking.next();
     if (!entry) return fail(entry.error());
@@ -151,6 +155,22 @@ Result<Sent> read_archive(const std::string& file, const SentLimits& limits) {
       return fail(taken.error());
     if (auto skipped = unpacking.skip(); !skipped) return fail(skipped.error());
   }
+}
+
+}  // namespace
+
+Result<Sent> read_archive(const std::string& file, const SentLimits& limits) {
+  Unpacking unpacking(file, limits);
+  if (auto opened = unpacking.open(); !opened) return fail(opened.error());
+  Intake intake(file, limits);
+  return take_all(unpacking, intake);
+}
+
+Result<Sent> read_archive_bytes(std::string_view bytes, const std::string& name, const SentLimits& limits) {
+  Unpacking unpacking(name, limits);
+  if (auto opened = unpacking.open(bytes); !opened) return fail(opened.error());
+  Intake intake(name, limits);
+  return take_all(unpacking, intake);
 }
 
 }  // namespace railbed

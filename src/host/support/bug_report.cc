@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -39,9 +40,11 @@ void add_file(const std::vector<std::string_view>& section, std::size_t at, Repo
 
 // The first lines are the script's own: "Date: …", "uname: Linux gpu01 6.8.0 …".
 void add_head(const std::vector<std::string_view>& section, Outputs& outputs) {
+  const std::pair<std::string_view, std::vector<std::string>> kLines[] = {{"uname: ", {"uname", "-a"}},
+                                                                          {"Date: ", {"date"}}};
   for (const auto line : section)
-    if (constexpr std::string_view kUname = "uname: "; line.starts_with(kUname))
-      outputs.add({{"uname", "-a"}, std::string(line.substr(kUname.size())), 0});
+    for (const auto& [start, command] : kLines)
+      if (line.starts_with(start)) outputs.add({command, std::string(line.substr(start.size())), 0});
 }
 
 // Some sections hold several commands, each with its own line: "/usr/bin/nvidia-smi --query".

@@ -124,7 +124,9 @@ double boot_of(const ReportTree& report, const Output* uptime, double read_at, d
 void add_log(const Outputs& outputs, double written_at, ReportTree& report) {
   const Output* log = outputs.find("dmesg", {"", "x", "r", "k", "H"});
   if (log == nullptr) return;
-  const double read_at = log->when > 0 ? log->when : written_at;
+  const Output* date = outputs.find("date", {"", "u", "utc"});
+  const auto said = date == nullptr ? std::nullopt : date_in(date->text);
+  const double read_at = said ? *said : log->when > 0 ? log->when : written_at;
   add_dmesg(log->text, boot_of(report, outputs.find("uptime", {""}), read_at, last_stamp(log->text)), read_at,
             report);
 }

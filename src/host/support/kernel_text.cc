@@ -64,6 +64,18 @@ std::string_view value_of(std::string_view text, std::string_view wanted) {
 
 }  // namespace
 
+std::optional<double> date_in(std::string_view text) {
+  constexpr std::string_view kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                          "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const auto parts = words(text);
+  if (parts.size() != 6 || parts[4] != "UTC") return std::nullopt;
+  const auto month = std::ranges::find(kMonths, parts[1]) - std::begin(kMonths) + 1;
+  const auto day = parse_number<int>(parts[2]);
+  const auto year = parse_number<int>(parts[5]);
+  if (!day || !year) return std::nullopt;
+  return parse_since(fmt::format("{:04}-{:02}-{:02}T{}Z", *year, month, *day, parts[3]), 0);
+}
+
 // "12:00:01 up 10 days,  3:25,  1 user, …", "up 4 min,", "up 3:25,"
 std::optional<double> uptime_in(std::string_view text) {
   const auto up = text.find(" up ");

@@ -38,6 +38,9 @@ struct SentLimits {
 // are left out. An archive that is cut off, too large, or that names a path outside of itself is an error as
 // a whole.
 Result<Sent> read_archive(const std::string& file, const SentLimits& limits = {});
+// The same of bytes; `name` stands in complaints.
+Result<Sent> read_archive_bytes(std::string_view bytes, const std::string& name,
+                                const SentLimits& limits = {});
 inline constexpr std::string_view kSingleFile = "log";  // its path, where there is no archive around it
 
 // A folder, links in it not followed.

@@ -33,6 +33,8 @@ void add_ibv_devinfo(std::string_view text, ReportTree& report);
 void add_dmesg(std::string_view text, double boot, double ends, ReportTree& report);
 // The stamp of the last line, in seconds since boot; 0 where there is none.
 double last_stamp(std::string_view dmesg);
+// "Mon Jan 19 12:00:00 UTC 2026" in Unix seconds; nothing in any other time zone, whose name says too little.
+std::optional<double> date_in(std::string_view text);
 // How long the machine had been up, in seconds, as `uptime` says it: to the minute.
 std::optional<double> uptime_in(std::string_view text);
 void add_sysctl(std::string_view text, ReportTree& report);

@@ -1,0 +1,93 @@
+// What people send to support may be anybody's: an archive is read within its bounds or refused, each tool's
+// text is read as far as it is one, and the machine that comes of it can be looked at.
+//
+// Rooms: host base
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "base/json.h"
+#include "fuzz/require.h"
+#include "host/calls.h"
+#include "host/gpu_answers.h"
+#include "host/host.h"
+#include "host/kernel_log.h"
+#include "host/support/bug_report.h"
+#include "host/support/support.h"
+#include "host/support/texts.h"
+
+namespace railbed {
+namespace {
+
+// Every parser that takes a text alone.
+constexpr void (*kParsers[])(std::string_view, ReportTree&) = {
+    [](std::string_view text, ReportTree& report) { add_lspci(text, true, report); },
+    [](std::string_view text, ReportTree& report) { add_nvidia_smi(text, text, report); },
+    [](std::string_view text, ReportTree& report) { add_ip_address(text, true, report); },
+    [](std::string_view text, ReportTree& report) { add_ip_route(text, report); },
+    [](std::string_view text, ReportTree& report) { add_dmesg(text, 0, last_stamp(text), report); },
+    add_ibstatus,
+    add_ibstat,
+    add_ibv_devinfo,
+    add_sysctl,
+    add_uname,
+    add_lsmod,
+    add_lscpu,
+    add_timedatectl};
+
+// What stands in for the libraries is what they answer.
+void require_answers(const Tree& tree) {
+  for (const auto& [name, answer] : tree.calls) {
+    if (!answer) continue;
+    if (name == "nvml") require(bool(json::read<NvmlSystem>(*answer)));
+    if (name.starts_with("nvml 0")) require(bool(json::read<NvmlGpu>(*answer)));
+    if (name == "verbs") require(bool(json::read<VerbsAnswer>(*answer)));
+    if (name == "kernel-log") require(bool(json::read<KernelLogAnswer>(*answer)));
+    if (name == "clock") require(bool(json::read<ClockAnswer>(*answer)));
+  }
+}
+
+void look_at(ReportTree report) {
+  const Gaps gaps = report.gaps();
+  Tree tree = std::move(report).tree();
+  require_answers(tree);
+  tree.each([](const std::string& path, const TreeEntry&) { require(path.find("/../") == path.npos); });
+  const auto host = open_tree(std::move(tree), gaps);
+  for (const std::string folder : {"/sys/bus/pci/devices", "/sys/class/net", "/sys/class/infiniband"}) {
+    const auto names = host->list(folder);
+    for (const std::string& name : items(names)) {
+      (void)host->resolve(folder + "/" + name + "/device");
+      (void)host->read(folder + "/" + name + "/address");
+    }
+  }
+}
+
+void read_texts(std::string_view text) {
+  ReportTree report;
+  for (const auto parse : kParsers) parse(text, report);
+  add_ethtool("eth0", text, report);
+  add_ethtool_driver("eth0", text, report);
+  look_at(std::move(report));
+}
+
+void read_report(std::string_view bytes) {
+  SentLimits limits;
+  limits.unpacked = 4 << 20;
+  limits.kept = 1 << 20;
+  limits.entries = 1000;
+  auto sent = read_archive_bytes(bytes, "fuzz", limits);
+  if (!sent) return;
+  for (const auto& [path, file] : sent->files)
+    require(path.find("..") == path.npos || path.find("../") == path.npos);
+  if (auto report = report_of(std::move(*sent), "fuzz", 0)) look_at(std::move(report->tree));
+}
+
+}  // namespace
+}  // namespace railbed
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto bytes = railbed::as_text(data, size);
+  railbed::read_texts(bytes);
+  railbed::read_report(bytes);
+  return 0;
+}
