@@ -210,6 +210,12 @@ const NcclVariable* effective(const Nccl& nccl, std::string_view name) {
   return found == all.end() ? nullptr : *found;
 }
 
+const Reading<Variables>* untold(const Nccl& nccl) {
+  for (const auto* place : {&nccl.environment, &nccl.profile, &nccl.user_file, &nccl.system_file})
+    if (place->unknown()) return place;
+  return nullptr;
+}
+
 std::string only_nccl_lines(std::string_view text) {
   std::string kept;
   for (const auto line : lines(text)) {

@@ -92,6 +92,9 @@ Nccl collect_nccl(Host& host, const Reading<std::vector<Service>>& services);
 // the user's file, /etc/nccl.conf. Points into `nccl`.
 std::vector<const NcclVariable*> by_precedence(const Nccl& nccl);
 const NcclVariable* effective(const Nccl& nccl, std::string_view name);  // null: nothing sets it
+// A place of settings that is not told of, as in a support report: what sets nothing may be set there. Null:
+// none.
+const Reading<std::vector<NcclVariable>>* untold(const Nccl& nccl);
 
 // A value that looks like a token: long, and letters of both cases with digits between.
 bool looks_secret(std::string_view value);

@@ -40,6 +40,11 @@ bool Case::lacks_accelerators(const NodeView& node) {
   return lacks(!node.has_accelerators(), "no GPU and no RDMA adapter on PCI");
 }
 
+bool Case::lacks_settings(const NodeView& node) {
+  const auto* place = untold(node.facts->nccl);
+  return place != nullptr && read(*place) == nullptr;
+}
+
 bool Case::lacks_systemd(const NodeView& node) {
   return read_if_there(node.facts->system.services, "no systemd here") == nullptr;
 }

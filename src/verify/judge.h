@@ -63,6 +63,8 @@ class Case {
   bool lacks_gpus(const NodeView& node);
   bool lacks_accelerators(const NodeView& node);
   bool lacks_systemd(const NodeView& node);  // or as unknown, when services could not be read
+  // Ended as unknown, where a place that may set NCCL's variables is not told of.
+  bool lacks_settings(const NodeView& node);
   // Names where a fact was read without asking for it.
   template <class T>
   void seen(const Reading<T>& reading) {

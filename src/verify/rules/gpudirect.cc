@@ -95,6 +95,12 @@ void tell_no_route(Case& one, const NodeView& node, const GpuDirectRoutes& route
             .remedy = {std::string(row.text), row.commands, row.needs_reboot}});
 }
 
+// True, and the case has ended as unknown, for a fact that what was looked at does not tell.
+template <class T>
+bool is_untold(Case& one, const Reading<T>& reading) {
+  return reading.unknown() && one.read(reading) == nullptr;
+}
+
 void gpudirect_route(const Survey& survey, Judge& judge) {
   each_node(survey, judge, "GPUDirect RDMA", its_gpus, [](Case& one, const NodeView& node) {
     if (one.lacks_gpus(node) || waits_for_adapter(one, node)) return;
@@ -103,6 +109,9 @@ void gpudirect_route(const Survey& survey, Judge& judge) {
       return one.not_applicable("no driver is loaded (gpu.driver)");
     one.seen(node.facts->gpus.peer_memory);
     one.seen(node.facts->gpus.open_module);
+    if (is_untold(one, node.facts->gpus.peer_memory) || is_untold(one, node.facts->gpus.open_module) ||
+        is_untold(one, node.facts->system.kernel.config))
+      return;
     const GpuDirectRoutes routes = gpudirect_routes(*node.facts);
     if (!routes.any()) return tell_no_route(one, node, routes);
     if (routes.peer_memory() && routes.dma_buf()) return tell_both_routes(one, node);

@@ -173,6 +173,10 @@ void pci_has_rdma_device(const Survey& survey, Judge& judge) {
     };
     const auto found = std::ranges::find_if(*devices, same);
     if (found != devices->end()) return one.pass(found->name);
+    // It may be one of those whose place is not told.
+    const auto placeless =
+        std::ranges::find_if(*devices, [](const RdmaDevice& device) { return device.pci_address.unknown(); });
+    if (placeless != devices->end() && one.read(placeless->pci_address) == nullptr) return;
     const NicModel* model = find_nic(adapter.device.value_or(0));
     one.fail({.message = fmt::format("adapter {} ({}) of {} has no RDMA device", adapter.address,
                                      model == nullptr ? "Mellanox" : model->name, *node.name),

@@ -65,6 +65,10 @@ bool unreadable(Case& one, const Nccl& nccl) {
 void by_lint(const Survey& survey, Judge& judge) {
   const std::string_view rule = judge.rule().id;
   for (const NodeView& node : survey.nodes) {
+    if (untold(node.facts->nccl) != nullptr) {
+      (void)judge.on(node, "NCCL variables", node.nccl_touches).lacks_settings(node);
+      continue;
+    }
     bool red = false;
     for (const nccl::Complaint& complaint : node.nccl_complaints) {
       if (complaint.severity == nccl::Severity::kNote || nccl_rule_of(complaint) != rule) continue;

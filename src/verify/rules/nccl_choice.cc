@@ -26,6 +26,7 @@ const nccl::PortChoice* choice_of(const NodeView& node, const RailEnd& end) {
 void chooses_sockets(const Survey& survey, Judge& judge) {
   each_node(survey, judge, "network", its_nccl, [](Case& one, const NodeView& node) {
     if (!has_rdma_rail(node)) return one.not_applicable("no rail with an RDMA device");
+    if (one.lacks_settings(node)) return;
     const auto* const devices = one.read(node.facts->rdma.devices);
     if (devices == nullptr) return;
     const nccl::Choices& choices = node.nccl_choices;
@@ -61,6 +62,7 @@ std::string_view what_half_costs(const NodeView& node, const RailEnd& left_out) 
 
 void covers_rails(const Survey& survey, Judge& judge) {
   each_node(survey, judge, "NCCL_IB_HCA", its_nccl, [](Case& one, const NodeView& node) {
+    if (one.lacks_settings(node)) return;
     std::vector<std::string> left_out;
     std::string_view half;
     std::size_t used = 0;
@@ -96,6 +98,7 @@ void gid_choice(const Survey& survey, Judge& judge) {
   each_end(survey, judge, [](Case& one, const NodeView& node, const RailEnd& end) {
     one.touch("nccl");
     if (!end.rdma || end.infiniband() || !end.wants_rdma()) return one.not_applicable("no RoCE port");
+    if (one.lacks_settings(node)) return;
     const nccl::PortChoice* const port = choice_of(node, end);
     if (port == nullptr || !port->used) return one.not_applicable("NCCL does not use this port");
     const auto* const gids = one.read(end.rdma.port->gids);
@@ -123,6 +126,7 @@ void gdr_reachable(const Survey& survey, Judge& judge) {
     const auto lost = std::ranges::find_if(
         pairs, [](const nccl::PairChoice& pair) { return pair.nearest && !pair.blocked_by.empty(); });
     if (pairs.empty()) return one.not_applicable("no pair of GPU and RDMA port");
+    if (one.lacks_settings(node)) return;
     if (lost == pairs.end()) {
       const auto direct = std::ranges::count_if(
           pairs, [](const nccl::PairChoice& pair) { return pair.nearest && pair.gpudirect; });
