@@ -164,6 +164,14 @@ Remedy load_rdma_half(const NodeView& node, const PciDevice& adapter, std::strin
   return remedy;
 }
 
+// True, and the case has ended as unknown, where a device's place is not told: it may be the one that is
+// missed.
+bool may_be_elsewhere(Case& one, const std::vector<RdmaDevice>& devices) {
+  const auto placeless =
+      std::ranges::find_if(devices, [](const RdmaDevice& device) { return device.pci_address.unknown(); });
+  return placeless != devices.end() && one.read(placeless->pci_address) == nullptr;
+}
+
 void pci_has_rdma_device(const Survey& survey, Judge& judge) {
   each_adapter(survey, judge, [](Case& one, const NodeView& node, const PciDevice& adapter) {
     const auto* devices = one.read(node.facts->rdma.devices);
@@ -173,10 +181,7 @@ void pci_has_rdma_device(const Survey& survey, Judge& judge) {
     };
     const auto found = std::ranges::find_if(*devices, same);
     if (found != devices->end()) return one.pass(found->name);
-    // It may be one of those whose place is not told.
-    const auto placeless =
-        std::ranges::find_if(*devices, [](const RdmaDevice& device) { return device.pci_address.unknown(); });
-    if (placeless != devices->end() && one.read(placeless->pci_address) == nullptr) return;
+    if (may_be_elsewhere(one, *devices)) return;
     const NicModel* model = find_nic(adapter.device.value_or(0));
     one.fail({.message = fmt::format("adapter {} ({}) of {} has no RDMA device", adapter.address,
                                      model == nullptr ? "Mellanox" : model->name, *node.name),
@@ -265,6 +270,7 @@ void rail_device(const Survey& survey, Judge& judge) {
     if (!end.wants_rdma()) return one.not_applicable("the rail is plain Ethernet");
     if (one.read(end.facts->rdma.devices) == nullptr) return;
     if (end.rdma) return one.pass(end.rdma_name());
+    if (may_be_elsewhere(one, *end.facts->rdma.devices)) return;
     Remedy remedy{"Load the adapter's driver; on a virtual link add a software device.",
                   {"rdma link show", "dmesg | grep -i -e mlx -e infiniband"}};
     if (end.software_rdma())
