@@ -201,33 +201,42 @@ std::vector<std::string> nccl_rows(const Nccl& nccl) {
     for (const auto& variable : items(service.variables))
       rows.push_back(printable(fmt::format("{}={}  ({}, for what {} starts)", variable.name, variable.value,
                                            variable.from, service.name)));
+  const auto* gap = untold(nccl);
+  if (gap != nullptr) rows.push_back("? " + describe(gap->miss(), gap->from()));
   if (rows.empty()) rows.emplace_back("nothing set");
   return rows;
 }
 
 // Readings that someone should see to: refused, not understood or not answered. What is merely not there, or
-// not offered by a driver, is the normal state of most of /sys.
-void find_misses(const json::Value& value, std::vector<std::string>& misses) {
+// not offered by a driver, is the normal state of most of /sys. What a support report does not hold is
+// counted.
+void find_misses(const json::Value& value, std::vector<std::string>& misses, std::size_t& unknown) {
   if (value.is_object() && value.contains("missing")) {
     const auto word = value["missing"].get<std::string>();
     if (word == "absent" || word == "unsupported") return;
+    if (word == "unknown") {
+      ++unknown;
+      return;
+    }
     misses.push_back(
         fmt::format("{}: {} ({})", value["from"].get<std::string>(), value["why"].get<std::string>(), word));
     return;
   }
   for (const auto& item : value)
-    if (item.is_structured()) find_misses(item, misses);
+    if (item.is_structured()) find_misses(item, misses, unknown);
 }
 
 std::string misses_section(const Facts& facts) {
   std::vector<std::string> misses;
-  find_misses(json::encode(facts), misses);
+  std::size_t unknown = 0;
+  find_misses(json::encode(facts), misses, unknown);
   misses.erase(std::unique(misses.begin(), misses.end()), misses.end());
-  if (misses.empty()) return "";
+  if (misses.empty() && unknown == 0) return "";
   std::vector<std::string> rows;
   for (std::size_t i = 0; i < misses.size() && i < kMissesShown; ++i) rows.push_back(printable(misses[i]));
   if (misses.size() > kMissesShown)
     rows.push_back(fmt::format("and {} more: railbed facts --json", misses.size() - kMissesShown));
+  if (unknown > 0) rows.push_back(fmt::format("{} facts are not told: railbed facts --json", unknown));
   return section("Not read", rows);
 }
 
