@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/nccl_log.h"
 #include "cli/nccl_running.h"
@@ -61,8 +62,13 @@ int look_at_node(const NcclOptions& options) {
     document["version_assumed"] = !known;
     fmt::print("{}", json::dump_pretty(document));
   } else {
-    fmt::print("{}", complaints.empty() ? "Nothing is wrong with the NCCL variables of this node.\n"
-                                        : nccl::to_text(complaints));
+    const auto* gap = untold(facts.nccl);
+    if (gap != nullptr)
+      fmt::print("NCCL's variables are not all told here ({}); as if nothing else were set:\n",
+                 printable(describe(gap->miss(), gap->from())));
+    fmt::print("{}", complaints.empty()
+                         ? gap == nullptr ? "Nothing is wrong with the NCCL variables of this node.\n" : ""
+                         : nccl::to_text(complaints));
     fmt::print("\n{}{}",
                known ? fmt::format("NCCL {} will choose:\n", version.to_text())
                      : fmt::format("No NCCL was found. NCCL {}, the newest that railbed knows, would "
