@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "campaign/choose_nodes.h"
 #include "campaign/evidence.h"
 #include "campaign/survey.h"
 #include "host/open.h"
@@ -67,6 +68,11 @@ Result<Evidence> gather_evidence(const Sources& sources, ReachOptions reach, con
   Evidence& evidence = *read;
   if (sources.live() && (sources.only || !sources.containers))
     for (Node& node : evidence.cluster.nodes) node.expect.container.reset();
+  if (sources.live() && !sources.only) {
+    auto chosen = choose_nodes(std::move(evidence.cluster), reach, caller);
+    if (!chosen) return tl::unexpected<Error>(chosen.error());
+    evidence.cluster = std::move(*chosen);
+  }
   if (!sources.only) {
     if (sources.live()) look(sources.collect, std::move(reach), caller, evidence);
     caller.progress("");

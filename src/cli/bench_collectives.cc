@@ -174,6 +174,7 @@ Action declare_bench_collectives(CLI::App& app) {
                  "under srun or mpirun: HOST[:PORT] where rank 0 is, when the launcher does not say");
   add_keep_options(app, options->keep);
   add_fleet_options(app, options->reach);
+  add_launcher_options(app, options->reach);
   app.footer(
       "\nrailbed bench collectives                              all_reduce over this machine's GPUs\n"
       "railbed bench collectives cluster.yaml --op alltoall --from 1M --to 1G\n"

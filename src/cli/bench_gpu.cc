@@ -90,6 +90,7 @@ Action declare_bench_gpu(CLI::App& app) {
   app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");
   add_keep_options(app, options->keep);
   add_fleet_options(app, options->reach);
+  add_launcher_options(app, options->reach);
   app.footer(
       "\nrailbed bench gpu                  this machine's GPUs\n"
       "railbed bench gpu gpu01 --label before-the-reseat\n\n"

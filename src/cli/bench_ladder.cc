@@ -88,6 +88,7 @@ Action declare_bench_ladder(CLI::App& app) {
   add_keep_options(app, options->keep);
   app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");
   add_fleet_options(app, options->reach);
+  add_launcher_options(app, options->reach);
   app.footer(
       "\nrailbed bench ladder gpu01 gpu02\n"
       "railbed bench ladder gpu01 gpu02 --cluster cluster.yaml --svg ladder.svg\n\n"

@@ -213,6 +213,7 @@ Action declare_bench_pair(CLI::App& app, std::string_view engine) {
   options->engine = engine;
   declare_options(app, *options);
   add_fleet_options(app, options->reach);
+  add_launcher_options(app, options->reach);
   app.footer(
       fmt::format("\nrailbed bench {0} localhost localhost           this machine with itself\n"
                   "railbed bench {0} gpu01 gpu02                   over the fastest subnet they share\n"

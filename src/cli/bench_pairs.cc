@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "bench/pairs/measure.h"
 #include "bench/pairs/slow.h"
+#include "campaign/choose_nodes.h"
 #include "campaign/pair_ways.h"
 #include "campaign/search_pairs.h"
 #include "cli/bench_commands.h"
@@ -95,7 +96,9 @@ std::optional<Error> write_pictures(const std::vector<RailReport>& rails, const 
 }
 
 int run_bench_pairs(const BenchPairsOptions& options, const CLI::App& app) {
-  const auto cluster = load_cluster(options.cluster_file);
+  auto cluster = load_cluster(options.cluster_file);
+  if (!cluster) return report(cluster.error());
+  cluster = choose_nodes(std::move(*cluster), options.reach, terminal_caller());
   if (!cluster) return report(cluster.error());
   const auto search = search_of(options);
   if (!search) return report(search.error());
@@ -137,6 +140,8 @@ Action declare_bench_pairs(CLI::App& app) {
   add_history_options(app, options->keep);
   app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");
   add_fleet_options(app, options->reach);
+  add_launcher_options(app, options->reach);
+  add_nodelist_option(app, options->reach);
   app.footer(
       "\nMeasures pairs of nodes, all pairs of a round at once: log2 n rounds, "
       "in which each node meets as many partners.\n"

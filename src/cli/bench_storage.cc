@@ -110,6 +110,7 @@ Action declare_bench_storage(CLI::App& app) {
   add_keep_options(app, options->keep);
   app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");
   add_fleet_options(app, options->reach);
+  add_launcher_options(app, options->reach);
   app.footer(
       "\nrailbed bench storage /scratch\n"
       "railbed bench storage gpu01:/scratch gpu02:/scratch     both at once\n"

@@ -159,6 +159,7 @@ Action declare_bench_train(CLI::App& app) {
   add_keep_options(app, options->keep);
   app.add_flag("--json", options->json, "machine-readable (docs/reference/bench.md)");
   add_fleet_options(app, options->reach);
+  add_launcher_options(app, options->reach);
   app.footer(
       "\nrailbed bench train --model bert-large                   this machine's GPUs\n"
       "railbed bench train cluster.yaml --model 7b --batch 4    all GPUs of every node\n"

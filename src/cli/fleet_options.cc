@@ -2,11 +2,20 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/text.h"
 #include "base/wipe.h"
 #include "cli/ask_password.h"
 #include "cli/option_checks.h"
+#include "fleet/slurm_text.h"
 
 namespace railbed {
+namespace {
+
+std::string slurm_name(const std::string& text) {
+  return fleet::is_slurm_name(text) ? "" : "a name, as sinfo shows it";
+}
+
+}  // namespace
 
 void add_connect_options(CLI::App& app, ReachOptions& options) {
   app.add_option("--parallel", options.parallelism, "nodes worked on at once")
@@ -55,6 +64,55 @@ void add_fleet_options(CLI::App& app, ReachOptions& options) {
          "railbed built for nodes of another architecture, e.g. aarch64=railbed-arm64; may be repeated")
       ->type_name("ARCH=PATH")
       ->allow_extra_args(false)
+      ->group(kReachGroup);
+}
+
+void add_launcher_options(CLI::App& app, ReachOptions& options) {
+  static const std::map<std::string, fleet::Launcher> kLaunchers{{"ssh", fleet::Launcher::kSsh},
+                                                                 {"slurm", fleet::Launcher::kSlurm}};
+  auto* launcher =
+      app.add_option_function<std::string>(
+             "--launcher", [&options](const std::string& word) { options.launcher = kLaunchers.at(word); },
+             "what starts the agents: ssh (default), or slurm: steps of a job (docs/how-to/slurm.md)")
+          ->check(CLI::IsMember({"ssh", "slurm"}))
+          ->option_text("NAME")
+          ->group(kReachGroup);
+  const auto slurms = [&](CLI::Option* option, const char* type) {
+    option->needs(launcher)->group(kReachGroup);
+    if (type != nullptr) option->type_name(type);
+    return option;
+  };
+  auto* job = slurms(
+      app.add_option("--slurm-job", options.slurm.job,
+                     "steps of this job; else of the present one, or of an allocation that ends with the "
+                     "command")
+          ->check([](const std::string& text) {
+            return parse_number<std::uint64_t>(text) ? "" : "the number of a job, as squeue shows it";
+          }),
+      "NUMBER");
+  slurms(app.add_option("--partition", options.slurm.partition, "of Slurm's, that the nodes are in")
+             ->check(slurm_name)
+             ->excludes(job),
+         "NAME");
+  slurms(app.add_option_function<int>(
+                "--slurm-wait",
+                [&options](int seconds) { options.slurm.patience = std::chrono::seconds(seconds); },
+                "seconds to wait for an allocation (default 60)")
+             ->check(CLI::Range(1, 86'400)),
+         "SECONDS");
+  slurms(app.add_flag("--overlap", options.slurm.overlap,
+                      "on nodes where other jobs run, too; else those are named and left alone"),
+         nullptr);
+}
+
+void add_nodelist_option(CLI::App& app, ReachOptions& options) {
+  app.add_option("--nodelist", options.slurm.nodelist, "these nodes alone: gpu[01-16],gpu20")
+      ->check([](const std::string& text) {
+        return fleet::slurm_names(text).empty() ? "a list of nodes, as Slurm writes them: gpu[01-16],gpu20"
+                                                : "";
+      })
+      ->needs("--launcher")
+      ->type_name("HOSTLIST")
       ->group(kReachGroup);
 }
 

@@ -20,6 +20,12 @@ void add_fleet_options(CLI::App& app, ReachOptions& options);
 // --connect-timeout and --ssh-option.
 void add_connect_options(CLI::App& app, ReachOptions& options);
 
+// For a command whose agents may be steps of a Slurm job: --launcher, --slurm-job, --partition, --slurm-wait
+// and --overlap.
+void add_launcher_options(CLI::App& app, ReachOptions& options);
+// … and whose nodes are those of a cluster.yaml or of Slurm's: --nodelist, too.
+void add_nodelist_option(CLI::App& app, ReachOptions& options);
+
 // For a command whose agents run as root: asks for that, and adds --ask-sudo-password (-K), which asks a
 // person while the command line is read. The command should wipe() the password when its last fleet was made.
 void add_root_options(CLI::App& app, ReachOptions& options);

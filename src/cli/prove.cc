@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/moment.h"
 #include "bench/pairs/measure.h"
+#include "campaign/choose_nodes.h"
 #include "campaign/evidence.h"
 #include "campaign/neighbours.h"
 #include "campaign/prove.h"
@@ -80,6 +81,8 @@ int run_prove(const ProveFlags& flags, const CLI::App& app) {
   auto cluster = load_cluster(flags.cluster_file);
   if (!cluster) return railbed::report(cluster.error());
   if (auto ready = check_outputs(flags); !ready) return railbed::report(ready.error());
+  cluster = choose_nodes(std::move(*cluster), flags.reach, terminal_caller());
+  if (!cluster) return railbed::report(cluster.error());
   ProofPlan plan{.measure = !flags.no_measure, .seconds = flags.seconds};
   if (flags.bmc) {
     const auto places = open_places({.cluster = flags.cluster_file});
@@ -113,6 +116,8 @@ Action declare_prove(CLI::App& app) {
   app.add_flag("--all", flags->all, "also show what passed");
   add_history_options(app, flags->keep);
   add_fleet_options(app, flags->reach);
+  add_launcher_options(app, flags->reach);
+  add_nodelist_option(app, flags->reach);
   app.footer(
       "\nVerifies every node, measures TCP and RDMA each way on every rail between neighbouring nodes, "
       "and writes one\n"

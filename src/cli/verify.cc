@@ -79,6 +79,9 @@ int run_verify(const VerifyOptions& options) {
     return report({ErrorKind::kBadInput, "--learn adds to a cluster.yaml: name it"});
   if (options.after_reboot && (options.sources.cluster.empty() || !options.sources.live()))
     return report({ErrorKind::kBadInput, "--after-reboot asks the nodes of a cluster.yaml: name it alone"});
+  if (options.after_reboot && options.reach.launcher == fleet::Launcher::kSlurm)
+    return report(
+        {ErrorKind::kBadInput, "--after-reboot asks as root, over ssh: leave --launcher slurm out"});
   if (options.bmc && (options.sources.cluster.empty() || !options.sources.live()))
     return report({ErrorKind::kBadInput, "--bmc asks the BMCs that a cluster.yaml names: name it alone"});
   const auto begin = std::chrono::steady_clock::now();
@@ -184,6 +187,8 @@ Action declare_verify(CLI::App& app) {
   for (CLI::Option* one : {json, junit, prometheus, slurm, problem, output}) learn->excludes(one);
   app.add_flag("--yes", options->yes, "with --learn: do not ask")->needs(learn);
   add_fleet_options(app, options->reach);
+  add_launcher_options(app, options->reach);
+  add_nodelist_option(app, options->reach);
   add_root_options(app, options->reach);
   app.footer(
       "\nNothing is changed on any machine, but for this node's state in Slurm by --slurm. "

@@ -76,6 +76,7 @@ usable() {
   rm -f "$p"
   return $r
 }
+@SHARED@
 set -- "${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/railbed" "/dev/shm/railbed-$u" "${TMPDIR:-/tmp}/railbed-$u"
 for d do
   f=$d/agents/$h
@@ -130,13 +131,16 @@ std::string mark_of(std::string_view nonce) { return fmt::format("railbed:{}: ",
 }  // namespace
 
 std::string bootstrap_command(const std::vector<AgentBinaries::Known>& agents, std::string_view nonce,
-                              std::string_view start) {
+                              std::string_view start, std::string_view shared) {
   std::string arms;
   for (const AgentBinaries::Known& agent : agents)
     arms += fmt::format("{}) h={} s={} ;;\n", agent.architecture, agent.hash, agent.size);
   std::string script(kScript);
   replace_all(script, "@AGENTS@\n", arms);
   replace_all(script, "@START@\n", start);
+  const std::string path = shell_quote(shared);
+  replace_all(script, "@SHARED@\n",
+              shared.empty() ? "" : fmt::format("! intact {} || start {}\n", path, path));
   replace_all(script, "@NONCE@", nonce);
   replace_all(script, "@PIECE@", fmt::to_string(kPiece));
   return "exec sh -c " + shell_quote(script);

@@ -24,8 +24,9 @@ constexpr std::string_view kOtherPassword =
     "give the one of the user that ssh logs in as; an account may be locked after a few wrong ones";
 
 // The words are sudo's (plugins/sudoers/{auth/sudo_auth,check,logging,policy,sudoers}.c, src/{exec,sudo}.c
-// of 1.9.13), OpenSSH's (sshconnect.c, ssh.c, packet.c, clientloop.c, authfile.c of 9.2), strerror(3)'s and
-// ld.so's. The first that fits wins: what is more particular stands higher.
+// of 1.9.13), OpenSSH's (sshconnect.c, ssh.c, packet.c, clientloop.c, authfile.c of 9.2), srun's
+// (step_launch.c, slurm_errno.c of 22.05), strerror(3)'s and ld.so's. The first that fits wins: what is more
+// particular stands higher.
 constexpr Symptom kSymptoms[] = {
     {"incorrect password attempt", kPasswordRefused, kOtherPassword},
     {"sudo: a password is required", "sudo on {0} asks for a password",
@@ -84,6 +85,12 @@ constexpr Symptom kSymptoms[] = {
     {"Operation timed out", "{0} did not answer", "check that it is powered, cabled and not firewalled",
      false, ErrorKind::kTimeout},
     {"Connection reset by", "{0} reset the connection", "look at its sshd's log", true},
+    {"Task launch for StepId", "Slurm could not start a step on {0}",
+     "slurmd does not answer there: look at it, and at the machine's console"},
+    {"Job step creation temporarily disabled", "Slurm starts no step on {0} now",
+     "other steps of the job hold what it has there; end them"},
+    {"Job/step already completing or completed", "the job that had {0} has ended", "take another one"},
+    {"Node failure on", "Slurm gave {0} up", "it stopped answering slurmctld; look at its console"},
     {"version `GLIBC_", "its C library is older than this railbed needs",
      "use a distribution of 2021 or later (glibc 2.34), or an agent built for it: --agent-binary"},
     {"Exec format error", "it cannot run the agent it was given",

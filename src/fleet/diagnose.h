@@ -1,6 +1,6 @@
 // From what ssh and the node said to what a person can do about it. This is the one place of railbed that
-// looks for phrases in messages: ssh, a shell and a C library tell nothing but their words and a status, the
-// same 255 for every failed connection. Everything behind it gets kind and node as data.
+// looks for phrases in messages: ssh, srun, a shell and a C library tell nothing but their words and a
+// status, the same 255 for every failed connection. Everything behind it gets kind and node as data.
 #pragma once
 
 #include <chrono>

@@ -57,12 +57,17 @@ std::vector<Target> targets_of(const Cluster& cluster) {
 
 Fleet::Fleet(std::vector<Target> targets, FleetOptions options) : state_(std::make_unique<State>()) {
   if (options.binary.empty()) options.binary = own_program();
-  if (options.share_connections && !std::ranges::all_of(targets, &Target::local)) {
+  // To Slurm, this machine is a node like another, or none at all.
+  if (options.launcher == Launcher::kSlurm)
+    for (Target& target : targets) target = {target.name, target.name, false};
+  else if (options.share_connections && !std::ranges::all_of(targets, &Target::local)) {
     auto config = sharing_config(options, environment_here());
     options.share_connections = config.has_value();
     if (config) options.ssh_config = std::move(*config);
   }
-  state_->context = std::make_shared<FleetContext>(std::move(options));
+  std::vector<std::string> names;
+  for (const Target& target : targets) names.push_back(target.name);
+  state_->context = std::make_shared<FleetContext>(std::move(options), std::move(names));
   for (Target& target : targets)
     state_->sessions.push_back(std::make_unique<Session>(std::move(target), state_->context));
 }
@@ -79,6 +84,7 @@ std::size_t Fleet::size() const { return state_->sessions.size(); }
 std::size_t Fleet::parallelism() const {
   return std::max<std::size_t>(1, state_->context->options.parallelism);
 }
+Launcher Fleet::launcher() const { return state_->context->options.launcher; }
 Peer& Fleet::peer(std::size_t index) { return *state_->sessions[index]; }
 
 Peer* Fleet::find(std::string_view name) {

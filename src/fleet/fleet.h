@@ -37,7 +37,21 @@ struct Target {
 Target target_of(const Node& node);
 std::vector<Target> targets_of(const Cluster& cluster);
 
+// What starts the agents (agent_launcher.h).
+enum class Launcher { kSsh, kSlurm };
+
+// How nodes are had from Slurm: docs/how-to/slurm.md.
+struct SlurmChoice {
+  std::string job;  // whose steps the agents are; empty: the present job's, else an allocation of our own
+  std::string partition;              // of our own allocation; empty: one that has all nodes
+  std::string nodelist;               // these alone; empty: all
+  bool overlap = false;               // beside other jobs, too
+  std::chrono::seconds patience{60};  // for an allocation
+};
+
 struct FleetOptions {
+  Launcher launcher = Launcher::kSsh;
+  SlurmChoice slurm;
   std::string ssh_config;                // -F for ssh; empty: the user's own
   std::vector<std::string> ssh_options;  // more words for ssh, before the destination: {"-o", "Port=2222"}
   bool share_connections = false;        // they stay for a few minutes (shared_connection.h)
@@ -65,6 +79,7 @@ class Fleet {
 
   std::size_t size() const;
   std::size_t parallelism() const;
+  Launcher launcher() const;
   // The first call on a peer also connects, which has its own deadlines (FleetOptions); `deadline` is for the
   // call itself. A connection that failed is not tried again: each later call gets the same Error.
   Peer& peer(std::size_t index);

@@ -17,8 +17,8 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
+#include "fleet/agent_launcher.h"
 #include "fleet/bootstrap.h"
-#include "fleet/start.h"
 #include "host/host_name.h"
 
 namespace railbed::fleet {

@@ -70,7 +70,7 @@ Error Session::own_error(ErrorKind kind, std::string text) const {
 
 void Session::run(const std::stop_token& stop) {
   const std::stop_callback wake(stop, [this] { waker_.wake(); });
-  auto link = start_agent(target_, context_->options, context_->binaries, waker_, stop);
+  auto link = start_agent(target_, *context_, waker_, stop);
   if (!link) return become(State::kFailed, std::move(link.error()));
   become(State::kOpen);
   Error error = serve_link(*link, stop);

@@ -10,21 +10,11 @@
 #include <string>
 #include <thread>
 
-#include "base/wipe.h"
-#include "fleet/agent_binary.h"
 #include "fleet/fleet.h"
+#include "fleet/fleet_context.h"
 #include "fleet/link.h"
 
 namespace railbed::fleet {
-
-// What all sessions of a fleet share.
-struct FleetContext {
-  explicit FleetContext(FleetOptions given)
-      : options(std::move(given)), binaries(options.binary, options.agent_binaries) {}
-  ~FleetContext() { wipe(options.sudo_password); }
-  FleetOptions options;
-  AgentBinaries binaries;
-};
 
 class Session final : public Peer {
  public:

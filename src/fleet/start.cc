@@ -24,9 +24,13 @@ std::string own_architecture() {
 // One attempt: the waits, in order, and what each may end with.
 class Start {
  public:
-  Start(const Target& target, const FleetOptions& options, AgentBinaries& binaries, const Waker& waker,
-        std::stop_token stop)
-      : target_(target), options_(options), binaries_(binaries), waker_(waker), stop_(std::move(stop)) {}
+  Start(const Target& target, FleetContext& context, const Waker& waker, std::stop_token stop)
+      : target_(target),
+        options_(context.options),
+        binaries_(context.binaries),
+        launcher_(context.launcher_of(target)),
+        waker_(waker),
+        stop_(std::move(stop)) {}
 
   struct Failure {
     Error error;
@@ -63,9 +67,7 @@ class Start {
     auto started = Link::start(*words);
     if (!started) {
       Error why = started.error();
-      if (!target_.local)
-        why.text +=
-            "; nodes are reached by OpenSSH's client (Debian and Ubuntu: openssh-client, RHEL: openssh-clients)";
+      if (!launcher_.when_missing().empty()) why.text += fmt::format("; {}", launcher_.when_missing());
       return Failure{at_node(target_.name, std::move(why))};
     }
     link.emplace(std::move(*started));
@@ -79,9 +81,8 @@ class Start {
     if (!known) return fail(known.error());
     const std::string start =
         options_.as_root ? root_start(!options_.sudo_password.empty()) : std::string(kStartAsUser);
-    const std::string script = bootstrap_command(*known, nonce_, start);
-    if (target_.local) return std::vector<std::string>{"/bin/sh", "-c", script};
-    return ssh_words(target_, options_, script);
+    const std::string shared = launcher_.may_share_files() ? options_.binary : "";
+    return launcher_.words(target_, bootstrap_command(*known, nonce_, start, shared), waker_, stop_);
   }
 
   void allow(std::chrono::milliseconds time) {
@@ -156,6 +157,7 @@ class Start {
   const Target& target_;
   const FleetOptions& options_;
   AgentBinaries& binaries_;
+  AgentLauncher& launcher_;
   const Waker& waker_;
   std::stop_token stop_;
   const std::string nonce_ = make_nonce();
@@ -169,35 +171,12 @@ class Start {
 
 Error cancelled(const Target& target) { return at_node(target.name, {ErrorKind::kCancelled, "cancelled"}); }
 
-std::vector<std::string> ssh_words(const Target& target, const FleetOptions& options,
-                                   const std::string& command) {
-  std::vector<std::string> words = {options.ssh_program};
-  if (!options.ssh_config.empty()) words.insert(words.end(), {"-F", options.ssh_config});
-  // Before ours: ssh keeps the first value it gets (ssh_config(5)).
-  words.insert(words.end(), options.ssh_options.begin(), options.ssh_options.end());
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(options.connect_deadline).count();
-  for (const std::string& option :
-       {std::string("BatchMode=yes"), fmt::format("ConnectTimeout={}", seconds),
-        std::string("ServerAliveInterval=5"), std::string("ServerAliveCountMax=3"),
-        // A configuration made for logging in must not get in the way of the command.
-        std::string("RemoteCommand=none"), std::string("RequestTTY=no"),
-        std::string("ClearAllForwardings=yes"), std::string("ForwardAgent=no"), std::string("ForwardX11=no"),
-        std::string("PermitLocalCommand=no"),
-        // The reasons of failures are logged at this level.
-        std::string("LogLevel=INFO")})
-    words.insert(words.end(), {"-o", option});
-  // An existing shared connection is used; none is left behind.
-  if (!options.share_connections) words.insert(words.end(), {"-o", "ControlMaster=no"});
-  words.insert(words.end(), {"--", target.destination, command});
-  return words;
-}
-
-Result<Link> start_agent(const Target& target, const FleetOptions& options, AgentBinaries& binaries,
-                         const Waker& waker, std::stop_token stop) {
-  const auto give_up = Clock::now() + options.start_deadline;
+Result<Link> start_agent(const Target& target, FleetContext& context, const Waker& waker,
+                         std::stop_token stop) {
+  const auto give_up = Clock::now() + context.options.start_deadline;
   for (int attempt = 1;; ++attempt) {
     std::optional<Link> link;
-    auto failure = Start(target, options, binaries, waker, stop).run(link);
+    auto failure = Start(target, context, waker, stop).run(link);
     if (!failure) return std::move(*link);
     if (link) link->close(std::chrono::milliseconds(0));
     const auto next = Clock::now() + attempt * kPause;

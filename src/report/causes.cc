@@ -33,10 +33,25 @@ void add(Folded& folded, const Finding& finding) {
 // What makes two findings the same but for the node.
 using Sameness = std::tuple<Status, std::string_view, std::string, std::string, std::vector<std::string>>;
 
+// Whoever says the node's name, and how often, says the same of another: "ssh: connect to host vm2 port 22: …".
+std::string nameless(std::string text, const std::string& node) {
+  if (node.empty()) return text;
+  const auto in_name = [&](std::size_t at) {
+    return at < text.size() &&
+           (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '-' || text[at] == '_');
+  };
+  for (std::size_t at = 0; (at = text.find(node, at)) != std::string::npos;) {
+    const bool whole = !(at > 0 && in_name(at - 1)) && !in_name(at + node.size());
+    if (whole) text.erase(at, node.size());
+    if (!whole) at += node.size();
+  }
+  return text;
+}
+
 Sameness sameness(const Finding& f) {
   std::vector<std::string> commands;
-  for (const std::string& one : f.remedy.commands) commands.push_back(without_node(one, f.node));
-  return {f.status, f.rule, without_node(f.message, f.node), without_node(f.remedy.text, f.node),
+  for (const std::string& one : f.remedy.commands) commands.push_back(nameless(one, f.node));
+  return {f.status, f.rule, nameless(without_node(f.message, f.node), f.node), nameless(f.remedy.text, f.node),
           std::move(commands)};
 }
 

@@ -15,7 +15,8 @@ namespace {
 // Causes of one rule that are written out before the rest is summed up in one line.
 constexpr std::size_t kCausesPerRule = 3;
 constexpr std::size_t kConsequencesShown = 4;
-constexpr std::size_t kMargin = 6;  // "FAIL  "
+constexpr std::size_t kHostLines = 6;  // of the nodes of one cause
+constexpr std::size_t kMargin = 6;     // "FAIL  "
 
 struct Style {
   std::string_view word;
@@ -62,6 +63,19 @@ std::vector<std::string> wrap_list(std::vector<std::string> items, std::size_t w
   return fill(items, width);
 }
 
+// "gpu[1,3,5]", broken after commas only.
+std::vector<std::string> fill_list(std::string_view folded, std::size_t width) {
+  std::vector<std::string> filled(1);
+  for (std::size_t at = 0; at < folded.size();) {
+    const std::size_t end = std::min(folded.find(',', at), folded.size() - 1) + 1;
+    if (columns(filled.back()) + columns(folded.substr(at, end - at)) > width && !filled.back().empty())
+      filled.emplace_back();
+    filled.back() += trim(folded.substr(at, end - at));
+    at = end;
+  }
+  return filled;
+}
+
 std::string plural(std::size_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
@@ -95,6 +109,7 @@ class Writer {
   void command(std::string_view command);
   void remedy(const Remedy& remedy);
   void consequences(const Cause& cause);
+  void hosts(const Folded& root);
 
   TextOptions options_;
   std::string text_;
@@ -165,11 +180,21 @@ void Writer::cause(const Cause& cause) {
   first_lines(cause.root);
   const bool red = severity(finding.status) < severity(Status::kPass);
   if (finding.status == Status::kUnknown && !finding.evidence.empty()) detail("looked at", finding.evidence);
-  const std::string hosts = fold_hosts(cause.root.nodes);
-  if (options_.all && cause.root.nodes.size() > 1 && headline(cause.root).find(hosts) == std::string::npos)
-    detail("on", hosts);
+  if (red || options_.all) hosts(cause.root);
   if (red) remedy(finding.remedy);
   consequences(cause);
+}
+
+// Where the headline only says how many.
+void Writer::hosts(const Folded& root) {
+  const std::string folded = printable(fold_hosts(root.nodes));
+  if (root.nodes.size() < 2 || printable(headline(root)).find(folded) != std::string::npos) return;
+  auto lines = fill_list(folded, room_after("on"));
+  if (!options_.all && lines.size() > kHostLines) {
+    lines.resize(kHostLines);
+    lines.emplace_back("… --all names every one");
+  }
+  detail_lines("on", lines);
 }
 
 void Writer::more_of(const std::vector<const Cause*>& rest) {

@@ -18,6 +18,7 @@ namespace railbed {
 struct Unreachable {
   std::string node;
   Error error;
+  bool by_slurm = false;  // its agent should have been a step of a Slurm job
 };
 
 // A node's clock, as it was read over its connection.

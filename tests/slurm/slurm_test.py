@@ -222,6 +222,83 @@ def check_launch(slurm):
         print("launch srun --exec after", number.name, "left no task")
 
 
+def verify_by_slurm(slurm, *words, inside=()):
+    """({node: why it was not reached}, nodes that gave facts, exit code) of a verify through Slurm."""
+    environment = slurm.environment | {"XDG_CACHE_HOME": str(slurm.folder / "cache"), "XDG_STATE_HOME": str(slurm.folder / "state-home")}
+    done = subprocess.run([*inside, RAILBED, "verify", "--launcher", "slurm", "--json", "--all", *words], env=environment,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+    assert done.returncode in (0, 1, 2, 3), (done.returncode, done.stderr)
+    findings = json.loads(done.stdout)["findings"]
+    lost = {one["node"]: one["message"] + " " + one.get("observed", "") for one in findings
+            if one["rule"] == "node.reachable" and one["status"] == "fail"}
+    return lost, {one["node"] for one in findings if one["node"] and one["node"] not in lost}, done.returncode
+
+
+def jobs(slurm, state="RUNNING"):
+    return subprocess.run(["squeue", "-h", "-t", state, "-o", "%A"], env=slurm.environment, capture_output=True,
+                          text=True).stdout.split()
+
+
+def check_fleet_in_jobs(slurm):
+    """All four are idle. Others' jobs are not disturbed, and a job that is not railbed's own is not ended."""
+    lost, seen, _ = verify_by_slurm(slurm, "--partition", "main")
+    assert not lost and seen == set(NODES), (lost, seen)
+    wait_for("no job left", lambda: not jobs(slurm) and all(slurm.node(name)[0] == "IDLE" for name in NODES))
+
+    other = subprocess.Popen(["salloc", "-Q", "-w", "gpu1,gpu2", "--exclusive", "cat"], env=slurm.environment, stdin=subprocess.PIPE)
+    wait_for("another's job", lambda: len(jobs(slurm)) == 1)
+    number = jobs(slurm)[0]
+    lost, seen, _ = verify_by_slurm(slurm, "--nodelist", "gpu[1-3]")
+    assert set(lost) == {"gpu1", "gpu2"} and "another job runs there" in lost["gpu1"] and seen == {"gpu3"}, (lost, seen)
+    lost, seen, _ = verify_by_slurm(slurm, "--slurm-job", number)
+    assert not lost and seen == {"gpu1", "gpu2"}, (lost, seen)
+    lost, seen, _ = verify_by_slurm(slurm, "--slurm-job", number, "--nodelist", "gpu[2-3]")
+    assert set(lost) == {"gpu3"} and f"job {number} does not have it" in lost["gpu3"] and seen == {"gpu2"}, (lost, seen)
+    assert jobs(slurm) == [number], "the job that was there before goes on"
+    other.communicate(b"", timeout=30)
+    wait_for("that job's end", lambda: not jobs(slurm) and slurm.node("gpu1")[0] == "IDLE")
+
+    # Within a job that has the nodes, no allocation is made: it could not be had.
+    lost, seen, _ = verify_by_slurm(slurm, inside=["salloc", "-Q", "-w", "gpu2,gpu3", "--exclusive"])
+    assert not lost and seen == {"gpu2", "gpu3"}, (lost, seen)
+    wait_for("no job left", lambda: not jobs(slurm))
+    print("a fleet in an allocation of its own, in a job that was named, and in the job around it")
+
+
+def check_fleet_of_sick(slurm):
+    """One node is drained, by a reason that pretends to be another, and one is dead: first before Slurm knows it."""
+    agents = lambda: [path for path in pathlib.Path("/proc").glob("[0-9]*/cmdline")
+                      if read(path) == f"{RAILBED}\0agent\0".encode()]
+    slurm.scontrol("update", "NodeName=gpu3", "State=DRAIN", "Reason=fan | loud\nx|gpu9|idle|main*|none")
+    slurm.scontrol("update", "NodeName=gpu2", "State=UNDRAIN")
+    wait_for("gpu2 idle", lambda: slurm.node("gpu2")[0] == "IDLE")
+    slurmd = slurm.processes[-1]
+    slurmd.send_signal(signal.SIGSTOP)
+    for number in (signal.SIGINT, signal.SIGKILL):
+        running = subprocess.Popen([RAILBED, "verify", "--launcher", "slurm", "--nodelist", "gpu[1-4]"], env=slurm.environment,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        wait_for("an allocation", lambda: jobs(slurm))
+        running.send_signal(number)
+        running.communicate(timeout=60)
+        wait_for(f"nothing left after {number.name}", lambda: not jobs(slurm) and not agents())
+        slurmd.send_signal(signal.SIGCONT)
+        wait_for("gpu4 to answer again", lambda: slurm.node("gpu4")[0] == "IDLE" and slurm.node("gpu1")[0] == "IDLE")
+        slurmd.send_signal(signal.SIGSTOP)
+    slurmd.send_signal(signal.SIGKILL)
+    slurmd.wait()
+    lost, seen, code = verify_by_slurm(slurm, "--nodelist", "gpu[1-4]")
+    assert set(lost) == {"gpu3", "gpu4"} and seen == {"gpu1", "gpu2"} and code == 2, (lost, seen, code)
+    assert "it is drained" in lost["gpu3"] and "fan | loud" in lost["gpu3"], lost
+    print("gpu4 before Slurm misses it:", lost["gpu4"])
+    slurm.scontrol("update", "NodeName=gpu4", "State=DOWN", "Reason=no answer")
+    wait_for("gpu1 idle", lambda: slurm.node("gpu1")[0] == "IDLE" and slurm.node("gpu2")[0] == "IDLE")
+    lost, seen, code = verify_by_slurm(slurm, "--partition", "main")
+    assert set(lost) == {"gpu3", "gpu4"} and seen == {"gpu1", "gpu2"} and code == 2, (lost, seen, code)
+    assert "no answer" in lost["gpu4"], lost
+    print("gpu4 when it knows:", lost["gpu4"])
+    wait_for("no job left", lambda: not jobs(slurm))
+
+
 def read(path):
     try:
         return path.read_bytes()
@@ -246,7 +323,9 @@ def main():
         check_launch(slurm)
         if len(sys.argv) > 1:
             check_ranks(slurm, sys.argv[1])
+        check_fleet_in_jobs(slurm)
         check(slurm)
+        check_fleet_of_sick(slurm)
     except BaseException:
         for log in sorted((folder / "log").iterdir()):
             print(f"--- {log.name}\n" + "\n".join(log.read_text(errors="replace").splitlines()[-15:]), file=sys.stderr)

@@ -1,4 +1,4 @@
-// Archives through libarchive (docs/decisions/0014-support-reports.md): the tar format and a single file,
+// Archives through libarchive (docs/decisions/0015-support-reports.md): the tar format and a single file,
 // with xz's and gzip's filters. The archive is read once, from its beginning to its end, and every bound is
 // looked at before more is unpacked.
 #include <archive.h>

@@ -12,15 +12,24 @@
 namespace railbed {
 namespace {
 
+Remedy how_to_reach(const Unreachable& lost) {
+  if (lost.by_slurm)
+    return {"Slurm has to have the node before it starts anything there.",
+            {fmt::format("scontrol show node {}", lost.node)}};
+  return {"Check that the node has power and network and that ssh reaches it.",
+          {fmt::format("ssh {} true", lost.node)}};
+}
+
 void reachable(const Survey& survey, Judge& judge) {
   const Evidence& all = survey.evidence;
-  for (const auto& [name, error] : all.unreachable) {
-    Case one = judge.on_node(name);
-    one.fail({.message = fmt::format("{} gave no facts: {}", name, error.text),
+  for (const Unreachable& lost : all.unreachable) {
+    Case one = judge.on_node(lost.node);
+    std::string_view why = lost.error.text;
+    if (why.starts_with(lost.node + ": ")) why.remove_prefix(lost.node.size() + 2);
+    one.fail({.message = fmt::format("{} gave no facts: {}", lost.node, why),
               .expected = "answers",
-              .observed = error.text,
-              .remedy = {"Check that the node has power and network and that ssh reaches it.",
-                         {fmt::format("ssh {} true", name)}}});
+              .observed = std::string(why),
+              .remedy = how_to_reach(lost)});
   }
   for (const Node& node : all.cluster.nodes) {
     if (std::ranges::find(all.unreachable, node.name, &Unreachable::node) != all.unreachable.end()) continue;

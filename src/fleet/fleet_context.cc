@@ -1,0 +1,29 @@
+#include "fleet/fleet_context.h"
+
+#include "base/wipe.h"
+#include "fleet/slurm_launcher.h"
+
+namespace railbed::fleet {
+namespace {
+
+std::unique_ptr<AgentLauncher> make_launcher(const FleetOptions& options, std::vector<std::string> nodes) {
+  switch (options.launcher) {
+    case Launcher::kSsh:
+      return ssh_launcher(options);
+    case Launcher::kSlurm:
+      return slurm_launcher(options.slurm, std::move(nodes), environment_here());
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+FleetContext::FleetContext(FleetOptions given, std::vector<std::string> nodes)
+    : options(std::move(given)),
+      binaries(options.binary, options.agent_binaries),
+      local_(local_launcher()),
+      remote_(make_launcher(options, std::move(nodes))) {}
+
+FleetContext::~FleetContext() { wipe(options.sudo_password); }
+
+}  // namespace railbed::fleet

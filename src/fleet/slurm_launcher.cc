@@ -1,0 +1,310 @@
+// Slurm carries agents as ssh does: a program on this machine, srun, whose standard input and output are the
+// agent's. One step a node and no step for all: srun gives all tasks of a step the same input, and takes
+// their output apart by lines; frames are of one agent each, and binary. A node that dies takes its own step
+// along and no other.
+//
+// Which job? The one that the user names; the one that we run in, where it has all nodes; else one of our
+// own. That is an `salloc` whose command waits for the end of its input, as agents do: when we end, however
+// we end, the input ends, the command with it, and salloc gives the nodes back. One that waits for its
+// allocation is told by a signal.
+//
+// Slurm is asked about the nodes first. A node that is down, drained or silent is named with Slurm's reason
+// and not waited for, and our allocation is of the others alone. It is exclusive, so nobody else's job runs
+// beside us; a job that was there before us may share its nodes, so there Slurm is asked who else runs on
+// them.
+#include "fleet/slurm_launcher.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+#include <tuple>
+
+#include "base/text.h"
+#include "fleet/bootstrap.h"
+#include "fleet/frame.h"
+#include "fleet/slurm_text.h"
+#include "host/process.h"
+
+namespace railbed::fleet {
+namespace {
+
+constexpr std::chrono::seconds kAskDeadline{20};  // slurmctld of a busy cluster
+constexpr std::chrono::seconds kGiveBack{5};      // for salloc to give the nodes back
+constexpr std::string_view kMissing =
+    "Slurm's programs are not here: run this where jobs are submitted (Debian and Ubuntu: slurm-client)";
+
+using Words = std::vector<std::string>;
+
+Result<std::string> ask(const Environment& environment, const Words& question, const std::stop_token& stop) {
+  const auto done = run_program(without_job_variables(environment, question), kAskDeadline, stop);
+  if (stop.stop_requested()) return fail(ErrorKind::kCancelled, "cancelled");
+  if (!done.ok()) return fail(ErrorKind::kUnavailable, describe(done.miss(), question[0]));
+  if (done->exit_code == 127) return fail(ErrorKind::kUnavailable, std::string(kMissing));
+  if (done->exit_code == 0) return done->output;
+  return fail(ErrorKind::kUnavailable, fmt::format("{}: {}", question[0], quotable(done->error_output)));
+}
+
+Result<SlurmNodes> ask_nodes(const Environment& environment, const std::string& option,
+                             const std::stop_token& stop) {
+  const std::string nonce = make_nonce();
+  const auto text = ask(
+      environment, {"sinfo", "--Node", "--all", "--noheader", option, "-o", slurm_node_format(nonce)}, stop);
+  if (!text) return fail(text.error());
+  return parse_slurm_nodes(*text, nonce);
+}
+
+Result<std::vector<SlurmJob>> ask_jobs(const Environment& environment, const std::string& option,
+                                       const std::stop_token& stop) {
+  const std::string nonce = make_nonce();
+  const auto text = ask(environment,
+                        {"squeue", "--all", "--noheader", "--states=running,suspended,completing", option,
+                         "-o", slurm_job_format(nonce)},
+                        stop);
+  if (!text) return fail(text.error());
+  return parse_slurm_jobs(*text, nonce);
+}
+
+Result<SlurmJob> ask_job(const Environment& environment, const std::string& job,
+                         const std::stop_token& stop) {
+  auto jobs = ask_jobs(environment, "--jobs=" + job, stop);
+  if (!jobs) return fail(jobs.error());
+  if (jobs->empty()) return fail(ErrorKind::kUnavailable, fmt::format("Slurm runs no job {}", job));
+  return std::move(jobs->front());
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// The present job, where all of these nodes are its own.
+std::string present_job(const Environment& environment, const std::vector<std::string>& nodes) {
+  const auto own = slurm_names(text_of(environment, "SLURM_JOB_NODELIST"));
+  const std::set<std::string> known(own.begin(), own.end());
+  const bool all = std::ranges::all_of(nodes, [&](const std::string& node) { return known.contains(node); });
+  return all ? text_of(environment, "SLURM_JOB_ID") : "";
+}
+
+class SlurmLauncher final : public AgentLauncher {
+ public:
+  SlurmLauncher(SlurmChoice choice, std::vector<std::string> nodes, Environment environment)
+      : choice_(std::move(choice)), nodes_(std::move(nodes)), environment_(std::move(environment)) {}
+  ~SlurmLauncher() override { give_back(); }
+
+  Result<Words> words(const Target& target, const std::string& script, const Waker& waker,
+                      const std::stop_token& stop) override {
+    const std::lock_guard lock(mutex_);
+    if (!prepared_) {
+      if (const auto done = prepare(waker, stop); !done) failure_ = done.error();
+      prepared_ = true;
+    }
+    if (failure_) return fail(at_node(target.name, *failure_));
+    if (const auto refused = refused_.find(target.name); refused != refused_.end())
+      return fail(at_node(target.name, {ErrorKind::kUnavailable, refused->second}));
+    return without_job_variables(environment_, step_words(job_, target.name, script));
+  }
+  std::string_view when_missing() const override { return kMissing; }
+  bool may_share_files() const override { return true; }
+
+ private:
+  Result<void> prepare(const Waker& waker, const std::stop_token& stop) {
+    job_ = choice_.job.empty() ? present_job(environment_, nodes_) : choice_.job;
+    auto usable = usable_nodes(stop);
+    if (!usable) return fail(usable.error());
+    if (usable->empty()) return {};
+    if (job_.empty()) return allocate(*usable, waker, stop);
+    return choice_.overlap ? Result<void>() : refuse_shared(*usable, stop);
+  }
+
+  // Those that Slurm would start a step on; the others are refused.
+  Result<std::vector<SlurmNodeState>> usable_nodes(const std::stop_token& stop) {
+    std::vector<std::string> asked;
+    std::ranges::copy_if(nodes_, std::back_inserter(asked), is_slurm_name);
+    auto known = ask_nodes(environment_, "--nodes=" + slurm_hostlist(asked), stop);
+    if (!known) return fail(known.error());
+    standard_partition_ = known->standard_partition;
+    for (const std::string& node : nodes_)
+      refused_.emplace(node, "Slurm knows no node of that name (sinfo -N)");
+    std::vector<SlurmNodeState> usable;
+    for (SlurmNodeState& node : known->nodes) {
+      const auto why = why_not(node, use(), environment_.contains("SALLOC_RESERVATION"));
+      if (why)
+        refused_.insert_or_assign(node.name, *why);
+      else if (refused_.erase(node.name) > 0)
+        usable.push_back(std::move(node));
+    }
+    if (!choice_.job.empty())
+      if (const auto narrowed = keep_those_of_job(usable, stop); !narrowed) return fail(narrowed.error());
+    return usable;
+  }
+
+  SlurmUse use() const {
+    if (!job_.empty()) return SlurmUse::kJob;
+    return choice_.overlap ? SlurmUse::kOverlap : SlurmUse::kAlone;
+  }
+
+  Result<void> keep_those_of_job(std::vector<SlurmNodeState>& usable, const std::stop_token& stop) {
+    const auto job = ask_job(environment_, job_, stop);
+    if (!job) return fail(job.error());
+    std::erase_if(usable, [&](const SlurmNodeState& node) {
+      if (contains(job->nodes, node.name)) return false;
+      return refused_.emplace(node.name, fmt::format("job {} does not have it", job_)).second;
+    });
+    return {};
+  }
+
+  Result<void> refuse_shared(const std::vector<SlurmNodeState>& usable, const std::stop_token& stop) {
+    const auto jobs = ask_jobs(environment_, "--nodelist=" + slurm_hostlist(names_of_states(usable)), stop);
+    if (!jobs) return fail(jobs.error());
+    for (const SlurmJob& job : *jobs) {
+      if (fmt::to_string(job.number) == job_) continue;
+      for (const std::string& node : job.nodes)
+        refused_.emplace(node,
+                         fmt::format("job {} of {} runs there as well; wait for its end, or allow that with "
+                                     "--overlap",
+                                     job.number, job.user));
+    }
+    return {};
+  }
+
+  static std::vector<std::string> names_of_states(const std::vector<SlurmNodeState>& nodes) {
+    std::vector<std::string> names;
+    for (const SlurmNodeState& node : nodes) names.push_back(node.name);
+    return names;
+  }
+
+  Words allocation_words(const std::vector<SlurmNodeState>& nodes, std::string_view nonce) const {
+    Words words = {"salloc",
+                   "--quiet",
+                   "--no-kill",
+                   "--job-name=railbed",
+                   "--ntasks-per-node=1",
+                   fmt::format("--immediate={}", choice_.patience.count()),
+                   fmt::format("--nodes={}", nodes.size()),
+                   "--nodelist=" + slurm_hostlist(names_of_states(nodes))};
+    const std::string partition =
+        choice_.partition.empty() ? partition_of_all(nodes, standard_partition_) : choice_.partition;
+    // A user's own word for where jobs go (salloc(1), INPUT ENVIRONMENT VARIABLES) stands.
+    if (!partition.empty() && (!choice_.partition.empty() || !environment_.contains("SALLOC_PARTITION")))
+      words.push_back("--partition=" + partition);
+    if (choice_.overlap)
+      words.push_back("--oversubscribe");
+    else
+      words.insert(words.end(), {"--exclusive", "--mem=0"});
+    words.insert(
+        words.end(),
+        {"/bin/sh", "-c", fmt::format("echo \"railbed:{}: job $SLURM_JOB_ID\"; exec cat >/dev/null", nonce)});
+    return without_job_variables(environment_, std::move(words));
+  }
+
+  Result<void> allocate(const std::vector<SlurmNodeState>& nodes, const Waker& waker,
+                        const std::stop_token& stop) {
+    const std::string nonce = make_nonce();
+    auto started = Link::start(allocation_words(nodes, nonce));
+    if (!started) return fail(started.error());
+    allocation_.emplace(std::move(*started));
+    const auto deadline = Clock::now() + choice_.patience + kAskDeadline;
+    auto event = Link::Event::kProgress;
+    while (event == Link::Event::kProgress && !stop.stop_requested()) {
+      event = allocation_->pump(deadline, waker);
+      if (!allocation_->next()) break;
+      const auto line = bootstrap_line(allocation_->noise(), nonce);
+      if (line && line->word == "job" && parse_number<std::uint64_t>(line->rest))
+        return job_ = line->rest, Result<void>();
+    }
+    if (stop.stop_requested()) return fail(ErrorKind::kCancelled, "cancelled");
+    return no_allocation(nodes.size());
+  }
+
+  Result<void> no_allocation(std::size_t nodes) {
+    allocation_->close(std::chrono::milliseconds(0));
+    if (allocation_->exit_code() == 127) return fail(ErrorKind::kUnavailable, std::string(kMissing));
+    return fail(
+        ErrorKind::kTimeout,
+        fmt::format("Slurm gave no allocation of {} node{} within {} s: {}; wait longer with --slurm-wait, "
+                    "or name a job that has them with --slurm-job",
+                    nodes, nodes == 1 ? "" : "s", choice_.patience.count(), quotable(allocation_->errors())));
+  }
+
+  // Of a job that is ours. salloc that does not end by itself has not told Slurm.
+  void give_back() {
+    if (!allocation_) return;
+    const auto began = Clock::now();
+    allocation_->close(job_.empty() ? std::chrono::milliseconds(0) : kGiveBack);
+    if (!job_.empty() && Clock::now() - began >= kGiveBack)
+      std::ignore = run_program(without_job_variables(environment_, {"scancel", job_}), kGiveBack);
+  }
+
+  const SlurmChoice choice_;
+  const std::vector<std::string> nodes_;
+  const Environment environment_;
+  std::mutex mutex_;
+  bool prepared_ = false;
+  std::optional<Error> failure_;                // of all nodes
+  std::map<std::string, std::string> refused_;  // node → why
+  std::string standard_partition_;
+  std::string job_;                 // whose steps the agents are
+  std::optional<Link> allocation_;  // salloc, where the job is our own
+};
+
+}  // namespace
+
+std::unique_ptr<AgentLauncher> slurm_launcher(SlurmChoice choice, std::vector<std::string> nodes,
+                                              Environment environment) {
+  return std::make_unique<SlurmLauncher>(std::move(choice), std::move(nodes), std::move(environment));
+}
+
+Result<std::optional<std::vector<std::string>>> slurm_nodes(const SlurmChoice& choice,
+                                                            const Environment& environment,
+                                                            const std::stop_token& stop) {
+  using Names = std::optional<std::vector<std::string>>;
+  if (!choice.nodelist.empty()) {
+    auto names = slurm_names(choice.nodelist);
+    if (names.empty())
+      return fail(ErrorKind::kBadInput, fmt::format("\"{}\" is no list of nodes; write gpu[01-16],nas",
+                                                    printable(choice.nodelist)));
+    return Names(std::move(names));
+  }
+  if (!choice.job.empty()) {
+    auto job = ask_job(environment, choice.job, stop);
+    if (!job) return fail(job.error());
+    return Names(std::move(job->nodes));
+  }
+  if (!choice.partition.empty()) {
+    const auto known = ask_nodes(environment, "--partition=" + choice.partition, stop);
+    if (!known) return fail(known.error());
+    if (known->nodes.empty())
+      return fail(ErrorKind::kBadInput,
+                  fmt::format("Slurm has no nodes in a partition {}", choice.partition));
+    Names names(std::in_place);
+    for (const SlurmNodeState& node : known->nodes) names->push_back(node.name);
+    return names;
+  }
+  auto present = slurm_names(text_of(environment, "SLURM_JOB_NODELIST"));
+  return present.empty() ? Names() : Names(std::move(present));
+}
+
+Words without_job_variables(const Environment& environment, Words words) {
+  static const std::set<std::string, std::less<>> kKept = {"SLURM_CONF", "SLURM_CONF_SERVER",
+                                                           "SLURM_CLUSTERS", "SLURM_JWT"};
+  Words clean = {"env"};
+  for (const auto& [name, value] : environment)
+    for (const std::string_view prefix : {"SLURM_", "SINFO_", "SQUEUE_"})
+      if (name.starts_with(prefix) && !kKept.contains(name)) clean.insert(clean.end(), {"-u", name});
+  clean.insert(clean.end(), std::make_move_iterator(words.begin()), std::make_move_iterator(words.end()));
+  return clean;
+}
+
+// --unbuffered: else slurmstepd passes output on by whole lines. It then gives the step's output a terminal
+// of its own, which changes no byte (slurmstepd takes OPOST away); input stays a pipe, and srun has no --pty.
+// --overlap: beside the job's other steps, such as the shell that we run in.
+Words step_words(const std::string& job, const std::string& node, const std::string& script) {
+  return {
+      "srun",         "--jobid=" + job, "--overlap",       "--nodes=1", "--ntasks=1", "--nodelist=" + node,
+      "--unbuffered", "--mpi=none",     "--cpu-bind=none", "--quiet",   "/bin/sh",    "-c",
+      script};
+}
+
+}  // namespace railbed::fleet

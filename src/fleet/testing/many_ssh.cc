@@ -1,0 +1,46 @@
+// Stands in for ssh before many nodes that are none: each call is the connection to one, and its agent at once. Facts were
+// collected from captured trees before, so that this machine's processors are the controller's alone.
+//
+//   RAILBED_MANY=FOLDER ssh … -- NODE COMMAND
+//
+// FOLDER/NODE.json is what the node answers to "facts"; a node with FOLDER/NODE.hangs never says a word; any other is not
+// there.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+
+#include "base/files.h"
+#include "fleet/fleet.h"
+
+namespace railbed {
+namespace {
+
+Result<std::string> clock_now(std::string_view, std::stop_token) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return fmt::format("{{\"nanoseconds\":{}}}", std::chrono::nanoseconds(now).count());
+}
+
+int answer(const std::string& node) {
+  const std::string place = fmt::format("{}/{}", std::getenv("RAILBED_MANY"), node);
+  if (access((place + ".hangs").c_str(), F_OK) == 0)
+    while (true) pause();
+  if (access((place + ".json").c_str(), R_OK) != 0) {
+    fmt::print(stderr, "ssh: connect to host {} port 22: Connection refused\n", node);
+    return 255;
+  }
+  const Handlers handlers = {
+      {"facts", [&](std::string_view, std::stop_token) { return read_file(place + ".json"); }},
+      {"clock", clock_now},
+  };
+  return fleet::serve_stdio(handlers) == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace railbed
+
+int main(int argc, char** argv) {
+  if (argc < 3 || std::getenv("RAILBED_MANY") == nullptr) return railbed::kExitUsage;
+  _exit(railbed::answer(argv[argc - 2]));
+}

@@ -1,0 +1,85 @@
+"""Many nodes that are none: a program that stands in for ssh is each node's connection and agent at once, and answers with facts
+of a composed machine of tests/machines, with names and addresses of its own.
+
+    with ManyNodes(60, dead=3, hanging=3) as nodes:
+        done = nodes.verify()
+"""
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+MACHINE = ROOT / "tests/machines/h100-cx7"
+
+
+def tree_of(template, name, number):
+    """The composed gpu01, with this name and the addresses of node `number`."""
+    high, low = divmod(number, 256)
+    text = template.replace("gpu01", name)
+    for was, now in ((r"94:6d:ae:00:01:", f"94:6d:ae:{high:02x}:{low:02x}:"), (r"946d:ae03:0001:", f"946d:ae03:{number:04x}:"),
+                     (r"aeff:fe00:01", f"aeff:fe{high:02x}:{low:02x}"), (r"(ffff:0a0\d):0001", rf"\1:{number:04x}"),
+                     (r"02:00:00:02:00:01", f"02:00:00:02:{high:02x}:{low:02x}"), (r'"10\.(\d)\.0\.1","prefixlen":24', rf'"10.\1.{high}.{low}","prefixlen":16'),
+                     (r'"192\.168\.0\.1"', f'"192.168.{high}.{low}"')):
+        text = re.sub(was, now, text)
+    return text
+
+
+class ManyNodes:
+    def __init__(self, count, dead=0, hanging=0, faults=()):
+        """`faults`: (share of the nodes as 1 in N, text of a tree that is replaced, by what)."""
+        self.names = [f"gpu{number:05}" for number in range(1, count + 1)]
+        # Spread over the list, as they would be.
+        every = max(1, count // max(1, dead + hanging))
+        sick = self.names[every - 1::every][:dead + hanging]
+        self.dead, self.hanging = sick[::2][:dead] if dead >= hanging else sick[:dead], []
+        self.hanging = [name for name in sick if name not in self.dead][:hanging]
+        self.faults = faults
+        self.railbed = os.environ["RAILBED"]
+
+    def __enter__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="railbed-many-"))
+        (self.folder / "bin").mkdir()
+        (self.folder / "bin/ssh").symlink_to(os.environ["FLEET_MANY_SSH"])
+        template = (MACHINE / "gpu01.tree").read_text()
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(lambda pair: self._make(template, *pair), enumerate(self.names, 1)))
+        yaml = (MACHINE / "cluster.yaml").read_text()
+        yaml = re.sub(r"nodes:\n(  - .*\n)+", f"nodes:\n  - gpu[{self.names[0][3:]}-{self.names[-1][3:]}]\n", yaml)
+        yaml = re.sub(r"\.0\.0/24", ".0.0/16", yaml).replace("cluster: h100-pair", "cluster: many")
+        (self.folder / "cluster.yaml").write_text(yaml)
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder)
+
+    def _make(self, template, number, name):
+        if name in self.dead:
+            return
+        if name in self.hanging:
+            (self.folder / f"{name}.hangs").touch()
+            return
+        for every, was, now in self.faults:
+            if number % every == 0:
+                template = template.replace(was, now)
+        tree = self.folder / f"{name}.tree"
+        tree.write_text(tree_of(template, name, number))
+        facts = subprocess.run([self.railbed, "facts", "--json", "--root", tree], check=True, capture_output=True).stdout
+        (self.folder / f"{name}.json").write_bytes(facts)
+        tree.unlink()
+
+    def words(self, *more):
+        return [self.railbed, "verify", str(self.folder / "cluster.yaml"), *more]
+
+    def environment(self):
+        return os.environ | {"PATH": f"{self.folder}/bin:{os.environ['PATH']}", "RAILBED_MANY": str(self.folder)}
+
+    def verify(self, *more, timeout=300):
+        """(what it printed, its exit code, its own use of time and memory; that of its stand-ins is not counted)."""
+        process = subprocess.Popen(self.words(*more), env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        printed, errors = process.communicate(timeout=timeout)
+        return printed, errors, process.returncode
