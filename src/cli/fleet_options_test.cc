@@ -33,6 +33,32 @@ TEST(FleetOptions, ConnectionsEndWithTheCommandWhereThatIsAskedFor) {
   EXPECT_FALSE(options.share_connections);
 }
 
+TEST(LauncherOptions, SayHowSlurmGivesNodes) {
+  CLI::App app;
+  fleet::FleetOptions options;
+  add_launcher_options(app, options);
+  add_nodelist_option(app, options);
+  app.parse("--launcher slurm --partition gpu --nodelist gpu[01-04] --slurm-wait 5 --overlap");
+  EXPECT_EQ(options.launcher, fleet::Launcher::kSlurm);
+  EXPECT_EQ(options.slurm.partition, "gpu");
+  EXPECT_EQ(options.slurm.nodelist, "gpu[01-04]");
+  EXPECT_EQ(options.slurm.patience, std::chrono::seconds(5));
+  EXPECT_TRUE(options.slurm.overlap);
+}
+
+TEST(LauncherOptions, NonsenseIsRefused) {
+  for (const char* line :
+       {"--launcher pdsh", "--partition gpu", "--launcher slurm --partition=-x", "--overlap",
+        "--launcher slurm --slurm-job 7_1", "--launcher slurm --nodelist gpu[1-",
+        "--launcher slurm --slurm-job 7 --partition gpu"}) {
+    CLI::App app;
+    fleet::FleetOptions options;
+    add_launcher_options(app, options);
+    add_nodelist_option(app, options);
+    EXPECT_THROW(app.parse(line), CLI::ParseError) << line;
+  }
+}
+
 TEST(FleetOptions, NonsenseIsRefused) {
   for (const char* line : {"--parallel 0", "--connect-timeout 0", "--agent-binary aarch64"}) {
     CLI::App app;

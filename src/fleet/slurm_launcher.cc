@@ -47,11 +47,13 @@ Result<std::string> ask(const Environment& environment, const Words& question, c
   return fail(ErrorKind::kUnavailable, fmt::format("{}: {}", question[0], quotable(done->error_output)));
 }
 
-Result<SlurmNodes> ask_nodes(const Environment& environment, const std::string& option,
+// `which`: options that say of which nodes.
+Result<SlurmNodes> ask_nodes(const Environment& environment, const Words& which,
                              const std::stop_token& stop) {
   const std::string nonce = make_nonce();
-  const auto text = ask(
-      environment, {"sinfo", "--Node", "--all", "--noheader", option, "-o", slurm_node_format(nonce)}, stop);
+  Words question = {"sinfo", "--Node", "--noheader", "-o", slurm_node_format(nonce)};
+  question.insert(question.end(), which.begin(), which.end());
+  const auto text = ask(environment, question, stop);
   if (!text) return fail(text.error());
   return parse_slurm_nodes(*text, nonce);
 }
@@ -122,7 +124,7 @@ class SlurmLauncher final : public AgentLauncher {
   Result<std::vector<SlurmNodeState>> usable_nodes(const std::stop_token& stop) {
     std::vector<std::string> asked;
     std::ranges::copy_if(nodes_, std::back_inserter(asked), is_slurm_name);
-    auto known = ask_nodes(environment_, "--nodes=" + slurm_hostlist(asked), stop);
+    auto known = ask_nodes(environment_, {"--all", "--nodes=" + slurm_hostlist(asked)}, stop);
     if (!known) return fail(known.error());
     standard_partition_ = known->standard_partition;
     for (const std::string& node : nodes_)
@@ -273,7 +275,7 @@ Result<std::optional<std::vector<std::string>>> slurm_nodes(const SlurmChoice& c
     return Names(std::move(job->nodes));
   }
   if (!choice.partition.empty()) {
-    const auto known = ask_nodes(environment, "--partition=" + choice.partition, stop);
+    const auto known = ask_nodes(environment, {"--partition=" + choice.partition}, stop);
     if (!known) return fail(known.error());
     if (known->nodes.empty())
       return fail(ErrorKind::kBadInput,

@@ -227,7 +227,7 @@ def verify_by_slurm(slurm, *words, inside=()):
     environment = slurm.environment | {"XDG_CACHE_HOME": str(slurm.folder / "cache"), "XDG_STATE_HOME": str(slurm.folder / "state-home")}
     done = subprocess.run([*inside, RAILBED, "verify", "--launcher", "slurm", "--json", "--all", *words], env=environment,
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
-    assert done.returncode in (0, 1, 2, 3), (done.returncode, done.stderr)
+    assert done.returncode in (0, 1, 2, 3) and done.stdout, (done.returncode, done.stderr)
     findings = json.loads(done.stdout)["findings"]
     lost = {one["node"]: one["message"] + " " + one.get("observed", "") for one in findings
             if one["rule"] == "node.reachable" and one["status"] == "fail"}
