@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -33,15 +34,38 @@ struct Miss {
 
 const Miss& not_collected();  // what a reading is before anybody looked
 
+// Where a reading is from, and why it has no value. Nobody changes one, so equal ones can be the same.
+struct Origin {
+  std::string from;
+  std::optional<Miss> miss;
+};
+using SharedOrigin = std::shared_ptr<const Origin>;
+SharedOrigin make_origin(std::string from, std::optional<Miss> miss);
+
+// While one lives, readings that its thread makes share equal origins: the nodes of a fleet are read at the
+// same few thousand places, whose names would be most of what is kept of them.
+class OriginPool {
+ public:
+  OriginPool();
+  OriginPool(const OriginPool&) = delete;
+  OriginPool& operator=(const OriginPool&) = delete;
+  ~OriginPool();
+  SharedOrigin find_or_make(std::string from, std::optional<Miss> miss);
+
+ private:
+  std::unordered_map<std::string, SharedOrigin> origins_;
+  OriginPool* before_;
+};
+
 template <class T>
 class Reading {
  public:
   using Value = T;
 
   Reading() = default;  // absent: "not collected"
-  Reading(T value, std::string from) : value_(std::move(value)), ok_(true), from_(std::move(from)) {}
-  Reading(Miss miss, std::string from)
-      : miss_(std::make_shared<const Miss>(std::move(miss))), from_(std::move(from)) {}
+  Reading(T value, std::string from)
+      : value_(std::move(value)), ok_(true), origin_(make_origin(std::move(from), std::nullopt)) {}
+  Reading(Miss miss, std::string from) : origin_(make_origin(std::move(from), std::move(miss))) {}
 
   bool ok() const { return ok_; }
   explicit operator bool() const { return ok(); }
@@ -54,35 +78,36 @@ class Reading {
   T value_or(T fallback) const { return ok() ? value() : std::move(fallback); }
   const Miss& miss() const {
     assert(!ok());
-    return miss_ ? *miss_ : not_collected();
+    return origin_ && origin_->miss ? *origin_->miss : not_collected();
   }
   bool absent() const { return !ok() && miss().missing == Missing::kAbsent; }
   // Nobody looked, so that it may be there or not: no verdict rests on it.
   bool unknown() const { return !ok() && miss().missing == Missing::kUnknown; }
 
   // The path, command or library call: "/sys/class/net/ens6/mtu", "ip -j address show", "ibv_query_port".
-  const std::string& from() const { return from_; }
+  const std::string& from() const {
+    static const std::string kNowhere;
+    return origin_ ? origin_->from : kNowhere;
+  }
 
   // Turns Reading<T> into Reading<U>. `parse` answers std::optional<U>; nothing means garbled.
   template <class Parse>
   auto parsed(Parse&& parse) const -> Reading<typename decltype(parse(std::declval<T>()))::value_type> {
     using U = typename decltype(parse(std::declval<T>()))::value_type;
-    if (!ok()) return Reading<U>(miss(), from_);
-    if (auto parsed = parse(value())) return Reading<U>(std::move(*parsed), from_);
-    return Reading<U>(Miss{Missing::kGarbled, "not understood"}, from_);
+    if (!ok()) return Reading<U>(miss(), from());
+    if (auto parsed = parse(value())) return Reading<U>(std::move(*parsed), from());
+    return Reading<U>(Miss{Missing::kGarbled, "not understood"}, from());
   }
 
   bool operator==(const Reading& other) const {
-    return ok_ == other.ok_ && from_ == other.from_ &&
+    return ok_ == other.ok_ && from() == other.from() &&
            (ok_ ? value_ == other.value_ : miss() == other.miss());
   }
 
  private:
-  // Most readings have a value: a miss is kept elsewhere, never changed, and shared by copies.
   T value_{};
   bool ok_ = false;
-  std::shared_ptr<const Miss> miss_;
-  std::string from_;
+  SharedOrigin origin_;
 };
 
 // What was read, or nothing to walk over. (value_or() would copy.)

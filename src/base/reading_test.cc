@@ -50,6 +50,31 @@ TEST(Reading, ParsingKeepsWhereAndWhy) {
   EXPECT_EQ(denied.parsed(half).miss(), denied.miss());
 }
 
+TEST(OriginPool, KeepsEqualPlacesAndMissesOnce) {
+  const OriginPool pool;
+  const Number one(1, "/sys/x");
+  const Number two(2, "/sys/x");
+  EXPECT_EQ(&one.from(), &two.from());
+  const Number denied(Miss{Missing::kDenied, "no"}, "/sys/x");
+  const Number absent(Miss{Missing::kAbsent, "no"}, "/sys/x");
+  EXPECT_EQ(&denied.miss(), &Number(Miss{Missing::kDenied, "no"}, "/sys/x").miss());
+  EXPECT_NE(denied, absent);
+  EXPECT_EQ(denied.miss().missing, Missing::kDenied);
+  EXPECT_EQ(absent.miss().missing, Missing::kAbsent);
+}
+
+TEST(OriginPool, WhatItMadeOutlivesIt) {
+  Number kept;
+  {
+    const OriginPool pool;
+    kept = Number(1, "/sys/x");
+    const OriginPool inner;
+    EXPECT_NE(&kept.from(), &Number(2, "/sys/x").from());
+  }
+  EXPECT_EQ(kept.from(), "/sys/x");
+  EXPECT_NE(&kept.from(), &Number(1, "/sys/x").from());
+}
+
 TEST(Reading, DescribesAMiss) {
   EXPECT_EQ(describe({Missing::kAbsent, "No such file or directory"}, "/sys/x"),
             "absent: No such file or directory (/sys/x)");

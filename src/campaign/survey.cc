@@ -10,6 +10,7 @@
 #include "campaign/agent_handlers.h"
 #include "campaign/caller.h"
 #include "campaign/evidence.h"
+#include "campaign/facts_desk.h"
 #include "campaign/reach.h"
 
 namespace railbed {
@@ -106,24 +107,21 @@ Surveyed survey_nodes(fleet::Fleet& fleet, const Caller& caller, const CollectOp
     if (const Node* node = find_node(cluster, name)) ask_what_is_expected(node, own);
     return json::dump(json::encode(own));
   };
-  const auto answers =
-      fleet::gather(fleet, "facts", options_of, deadline, caller.stop, [&](const fleet::Step& step) {
+  FactsDesk desk(fleet.size());
+  fleet::ask_each(
+      fleet, "facts", options_of, deadline, caller.stop,
+      [&](std::size_t index, fleet::Answer answer) { desk.read(index, std::move(answer.result)); },
+      [&](const fleet::Step& step) {
         caller.progress((options.load_seconds ? "looking, under load: " : "looking: ") + step.to_text());
       });
-  // Beside each other: an answer that takes long to read holds up no other.
-  std::vector<std::optional<Result<Facts>>> read(answers.size());
-  each_at_once(answers.size(), [&](std::size_t i) {
-    if (answers[i].result) read[i] = facts_from_json(*answers[i].result);
-  });
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    const std::string& node = answers[i].node;
-    if (!read[i])
-      surveyed.unreachable.push_back({node, answers[i].result.error()});
-    else if (*read[i])
-      surveyed.facts.emplace(node, std::move(**read[i]));
+  auto read = desk.take();
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    const std::string& node = fleet.peer(i).node();
+    if (read[i])
+      surveyed.facts.emplace(node, std::move(*read[i]));
     else
       surveyed.unreachable.push_back(
-          {node, {read[i]->error().kind, "its facts make no sense: " + read[i]->error().text}});
+          {node, std::move(read[i].error()), fleet.launcher() == fleet::Launcher::kSlurm});
   }
   if (surveyed.facts.size() > 1) surveyed.clocks = read_clocks(fleet, surveyed.facts, caller.stop);
   caller.progress("");

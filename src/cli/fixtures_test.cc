@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "cli/testing/machines.h"
+#include "report/findings.h"
 #include "verify/rule.h"
 
 namespace railbed {
@@ -144,6 +145,16 @@ TEST(Machines, SayWhatTheirGoldenSays) {
     golden << file.rdbuf();
     EXPECT_EQ(now, golden.str()) << folder;
   }
+}
+
+TEST(Machines, AreJudgedAlikeWhereSoundFindingsOnlyCount) {
+  const Machine& machine = machine_of("h100-cable-unplugged");
+  const Verdict short_one = verify(machine.evidence, Keep::kUnsound);
+  const StatusCounts counts = machine.verdict.findings.counts();
+  EXPECT_EQ(short_one.findings.size(), counts.fail + counts.warn + counts.unknown);
+  EXPECT_EQ(short_one.findings.counts().pass, counts.pass);
+  EXPECT_EQ(short_one.findings.counts().not_applicable, counts.not_applicable);
+  EXPECT_EQ(render_text(short_one, {}), render_text(machine.verdict, {}));
 }
 
 TEST(Machines, AreToldWhatTheNextBootKeeps) {

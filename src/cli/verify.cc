@@ -106,7 +106,8 @@ int run_verify(const VerifyOptions& options) {
     if (auto added = add_after_reboot(sources.cluster, options.reach, terminal_caller(), *evidence); !added)
       return report(added.error());
   if (bmcs) evidence->bmcs = look_at_all(*bmcs);
-  const Verdict verdict = verify(*evidence);
+  const bool in_words = options.form.empty() && !options.all && !options.learn;
+  const Verdict verdict = verify(*evidence, in_words ? Keep::kUnsound : Keep::kAll);
   if (options.learn) return run_learn(options.sources.cluster, *evidence, verdict, options.yes);
   about.differences = find_differences(*evidence);
   about.cluster = evidence->cluster.name;

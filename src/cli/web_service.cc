@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 #include <malloc.h>
-#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <thread>
 
 #include "cli/terminal.h"
+#include "host/file_limit.h"
 
 namespace railbed {
 
@@ -50,12 +50,7 @@ void keep_memory_small() {
 }
 
 // Counters stay open between scrapes, and so do readers' connections.
-void allow_many_files() {
-  rlimit limit = {};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 16384);
-  (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
+void allow_many_files() { allow_open_files(16384); }
 
 void run_with_feed(WebServer& server, LiveFeed& feed) {
   const std::jthread feeder([&](std::stop_token stop) { feed.run(server, stop); });

@@ -6,27 +6,38 @@
 // deadline. An agent that dies closes its output; its session then tells every waiting caller at once why, in
 // the words that ssh and the agent left on standard error, and gives that answer to everybody who asks later.
 //
-// gather() asks so many nodes at a time, each thread taking the next one that nobody has asked, and answers
-// in the order of the nodes: an error stands in the place of an answer that did not come. When the fleet
-// goes, all sessions are told to stop before the first is waited for: an agent's input closes and it ends by
-// itself, one that does not is ended by signal (link.cc), and all of that happens on all nodes at once.
+// ask_each() asks so many nodes at a time, each thread taking the next one that nobody has asked. Threads
+// that wait for a node which says nothing are made up for: a hundred hanging nodes of a thousand would hold
+// up the others otherwise. gather() answers in the order of the nodes: an error stands in the place of an
+// answer that did not come. When the fleet goes, all sessions are told to stop before the first is waited
+// for: an agent's input closes and it ends by itself, one that does not is ended by signal (link.cc), and all
+// of that happens on all nodes at once.
 #include "fleet/fleet.h"
 
 #include <fmt/format.h>
 #include <sys/auxv.h>
 
 #include <algorithm>
-#include <atomic>
+#include <condition_variable>
 #include <filesystem>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "fleet/session.h"
 #include "fleet/shared_connection.h"
+#include "host/file_limit.h"
 #include "host/host_name.h"
 
 namespace railbed::fleet {
+namespace {
+
+constexpr std::size_t kFilesPerNode =
+    8;  // three streams, the process, what wakes its session; more while it starts
+constexpr std::size_t kOtherFiles = 256;
+
+}  // namespace
 
 // The file this process was started from: execve's pathname, which the kernel leaves in the auxiliary vector
 // (getauxval(3)), made independent of the working folder.
@@ -57,6 +68,7 @@ std::vector<Target> targets_of(const Cluster& cluster) {
 
 Fleet::Fleet(std::vector<Target> targets, FleetOptions options) : state_(std::make_unique<State>()) {
   if (options.binary.empty()) options.binary = own_program();
+  allow_open_files(kFilesPerNode * targets.size() + kOtherFiles);
   // To Slurm, this machine is a node like another, or none at all.
   if (options.launcher == Launcher::kSlurm)
     for (Target& target : targets) target = {target.name, target.name, false};
@@ -93,34 +105,92 @@ Peer* Fleet::find(std::string_view name) {
   return nullptr;
 }
 
+bool Fleet::is_silent(std::size_t index) const { return state_->sessions[index]->is_silent(); }
+
 std::string Step::to_text() const {
   const std::string text = fmt::format("{}/{} nodes", done, total);
   return failed == 0 ? text : fmt::format("{}, {} failed", text, failed);
 }
 
-std::vector<Answer> gather(Fleet& fleet, std::string_view method,
-                           const std::function<std::string(const std::string&)>& params,
+namespace {
+
+// Who asks which node. A worker takes the next node when it has its answer; another one joins in while fewer
+// than `parallelism` are at work, because the others wait for nodes that say nothing.
+class Asking {
+ public:
+  using Ask = std::function<Answer(std::size_t index)>;
+  using Take = std::function<void(std::size_t index, Answer answer)>;
+
+  Asking(Fleet& fleet, const Ask& ask, const Take& take, const OnStep& on_step)
+      : fleet_(fleet), ask_(ask), take_(take), on_step_(on_step) {}
+
+  void run() {
+    std::vector<std::jthread> workers;
+    std::unique_lock lock(mutex_);
+    while (next_ < fleet_.size() || !asked_.empty()) {
+      while (next_ < fleet_.size() && at_work() < fleet_.parallelism() &&
+             asked_.size() < (1 + kSilentToo) * fleet_.parallelism())
+        workers.emplace_back([this, first = take_next()] { work(first); });
+      changed_.wait_for(lock, kLook);
+    }
+    lock.unlock();
+  }
+
+ private:
+  static constexpr std::size_t kSilentToo = 3;  // times the parallelism
+  static constexpr auto kLook = std::chrono::milliseconds(200);
+
+  std::size_t take_next() { return *asked_.insert(next_++).first; }
+  std::size_t at_work() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(asked_, [&](std::size_t index) { return !fleet_.is_silent(index); }));
+  }
+
+  void work(std::size_t index) {
+    while (true) {
+      Answer answer = ask_(index);
+      const bool good = bool(answer.result);
+      take_(index, std::move(answer));
+      const std::lock_guard lock(mutex_);
+      asked_.erase(index);
+      ++done_;
+      if (!good) ++failed_;
+      if (on_step_) on_step_({done_, failed_, fleet_.size()});
+      if (next_ == fleet_.size() || at_work() >= fleet_.parallelism()) return changed_.notify_one();
+      index = take_next();
+    }
+  }
+
+  Fleet& fleet_;
+  const Ask& ask_;
+  const Take& take_;
+  const OnStep& on_step_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t next_ = 0, done_ = 0, failed_ = 0;
+  std::set<std::size_t> asked_;  // just now
+};
+
+}  // namespace
+
+void ask_each(Fleet& fleet, std::string_view method, const ParamsOf& params,
+              std::chrono::milliseconds deadline, std::stop_token stop,
+              const std::function<void(std::size_t index, Answer answer)>& take, const OnStep& on_step) {
+  const Asking::Ask ask = [&](std::size_t index) {
+    Peer& peer = fleet.peer(index);
+    if (stop.stop_requested())
+      return Answer{peer.node(), fail(ErrorKind::kCancelled, peer.node() + ": cancelled")};
+    return Answer{peer.node(), peer.call(method, params(peer.node()), deadline, stop)};
+  };
+  Asking(fleet, ask, take, on_step).run();
+}
+
+std::vector<Answer> gather(Fleet& fleet, std::string_view method, const ParamsOf& params,
                            std::chrono::milliseconds deadline, std::stop_token stop, const OnStep& on_step) {
   std::vector<std::optional<Answer>> answers(fleet.size());
-  std::atomic<std::size_t> next = 0;
-  std::mutex mutex;
-  std::size_t done = 0, failed = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < fleet.size(); i = next++) {
-      Peer& peer = fleet.peer(i);
-      auto result = stop.stop_requested()
-                        ? Result<std::string>(fail(ErrorKind::kCancelled, peer.node() + ": cancelled"))
-                        : peer.call(method, params(peer.node()), deadline, stop);
-      const std::lock_guard lock(mutex);
-      answers[i].emplace(Answer{peer.node(), std::move(result)});
-      ++done;
-      if (!answers[i]->result) ++failed;
-      if (on_step) on_step({*answers[i], done, failed, fleet.size()});
-    }
-  };
-  std::vector<std::jthread> workers;
-  for (std::size_t i = 0; i < std::min(fleet.parallelism(), fleet.size()); ++i) workers.emplace_back(work);
-  workers.clear();  // joins
+  ask_each(
+      fleet, method, params, deadline, stop,
+      [&](std::size_t index, Answer answer) { answers[index] = std::move(answer); }, on_step);
   std::vector<Answer> in_order;
   for (auto& answer : answers) in_order.push_back(std::move(*answer));
   return in_order;

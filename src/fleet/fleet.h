@@ -84,6 +84,8 @@ class Fleet {
   // call itself. A connection that failed is not tried again: each later call gets the same Error.
   Peer& peer(std::size_t index);
   Peer* find(std::string_view name);  // null when there is no such node
+  // It is being connected and says nothing: who waits for it works on nothing meanwhile.
+  bool is_silent(std::size_t index) const;
 
  private:
   struct State;
@@ -96,7 +98,6 @@ struct Answer {
 };
 
 struct Step {
-  const Answer& latest;
   std::size_t done = 0;
   std::size_t failed = 0;  // of those done
   std::size_t total = 0;
@@ -104,10 +105,17 @@ struct Step {
 };
 using OnStep = std::function<void(const Step&)>;
 
-// Asks every node, `parallelism` at a time, and returns their answers in the order of the targets. `on_step`
-// is called after each, by one thread at a time. After a stop, nodes not yet asked answer kCancelled.
-std::vector<Answer> gather(Fleet& fleet, std::string_view method,
-                           const std::function<std::string(const std::string& node)>& params,
+// Asks every node, `parallelism` at a time; nodes that say nothing while they are being connected do not
+// count, up to three times as many. `take` gets each answer as it comes, from several threads at once.
+// `on_step` is called after each, by one thread at a time. After a stop, nodes not yet asked answer
+// kCancelled.
+using ParamsOf = std::function<std::string(const std::string& node)>;
+void ask_each(Fleet& fleet, std::string_view method, const ParamsOf& params,
+              std::chrono::milliseconds deadline, std::stop_token stop,
+              const std::function<void(std::size_t index, Answer answer)>& take, const OnStep& on_step = {});
+
+// Likewise, and returns the answers in the order of the targets.
+std::vector<Answer> gather(Fleet& fleet, std::string_view method, const ParamsOf& params,
                            std::chrono::milliseconds deadline, std::stop_token stop = {},
                            const OnStep& on_step = {});
 // Likewise, with the same parameters for all.

@@ -13,10 +13,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <thread>
 
 #include "base/sha256.h"
 #include "base/text.h"
+#include "fleet/agent_binary.h"
 #include "fleet/agent_launcher.h"
 #include "fleet/bootstrap.h"
 #include "host/host_name.h"
@@ -507,6 +509,42 @@ TEST_F(FleetTest, GatherNamesTheSickAndServesTheRestInOrder) {
   EXPECT_EQ(steps.back(), "5/5 nodes, 2 failed");
   EXPECT_EQ(fleet.find("c")->node(), "c");
   EXPECT_EQ(fleet.find("d"), nullptr);
+}
+
+// Each of the two hanging ones takes a place for its whole deadline; the sound one would come after both.
+TEST_F(FleetTest, NodesThatSayNothingHoldUpNoOther) {
+  fake_ssh("case $destination in hung*) exec sleep 1000 ;; esac");
+  options_.start_deadline = seconds(8);
+  options_.parallelism = 1;
+  Fleet fleet({{"hung1", "hung1", false}, {"hung2", "hung2", false}, {"a", "a", false}}, options_);
+  std::vector<std::size_t> came;
+  std::mutex mutex;
+  ask_each(
+      fleet, "echo", [](const std::string&) { return "[1]"; }, seconds(60), {},
+      [&](std::size_t index, const Answer&) {
+        const std::lock_guard lock(mutex);
+        came.push_back(index);
+      });
+  ASSERT_EQ(came.size(), 3u);
+  EXPECT_EQ(came.front(), 2u);
+}
+
+TEST_F(FleetTest, AgentAtASharedPathIsStartedFromThere) {
+  const std::vector<AgentBinaries::Known> known = *AgentBinaries(RAILBED_TEST_AGENT, {}).known();
+  const auto asked = [&](const std::string& shared) {
+    write_program(root_ / "ssh",
+                  "HOME=" + (root_ / "home").string() + "; unset XDG_CACHE_HOME; export HOME\n" +
+                      bootstrap_command(known, "0123456789abcdef", kStartAsUser, shared) + "\n");
+    Fleet fleet = one();
+    return fleet.peer(0).call("whoami", "{}", seconds(60), {});
+  };
+  const auto there = asked(RAILBED_TEST_AGENT);
+  ASSERT_TRUE(there) << there.error().text;
+  EXPECT_THAT(*there, HasSubstr(fs::canonical(RAILBED_TEST_AGENT).string()));
+  EXPECT_FALSE(fs::exists(agents()));
+  options_.start_deadline = seconds(5);
+  EXPECT_FALSE(asked("/bin/sh"))
+      << "another file is there: the agent is asked for, by a nonce that is not ours";
 }
 
 TEST_F(FleetTest, GatherAfterAStopAsksNobody) {

@@ -39,6 +39,7 @@ std::uint32_t get_u32(std::string_view bytes, std::size_t at) {
 constexpr std::array<std::string_view, 6> kErrorKinds = {"bad-input", "unavailable", "timeout",
                                                          "cancelled", "internal",    "killed"};
 
+constexpr std::size_t kRoomKept = 16 << 10;
 constexpr std::size_t kMaxErrorText = 16 << 10;  // more than any error of ours has to say
 
 }  // namespace
@@ -98,6 +99,8 @@ Result<std::optional<Frame>> FrameDecoder::next() {
   if (buffer_.size() < kFrameHeader + length) return std::nullopt;
   Frame frame{static_cast<FrameKind>(kind), get_u32(buffer_, 8), buffer_.substr(kFrameHeader, length)};
   buffer_.erase(0, kFrameHeader + length);
+  // One large answer is no reason to keep room for the next: there may be thousands of decoders.
+  if (buffer_.empty() && buffer_.capacity() > kRoomKept) std::string().swap(buffer_);
   return frame;
 }
 

@@ -9,7 +9,8 @@
 namespace railbed::fleet {
 namespace {
 
-constexpr auto kGrace = std::chrono::seconds(1);  // for an agent to end by itself
+constexpr auto kGrace = std::chrono::seconds(1);    // for an agent to end by itself
+constexpr auto kSilence = std::chrono::seconds(2);  // a cold agent on a busy node has spoken
 
 // Answers that are asked for often and are small: what is larger is not even parsed.
 constexpr std::size_t kSmallAnswer = 4 << 10;
@@ -56,12 +57,18 @@ std::optional<Error> Session::wait_until_open(std::unique_lock<std::mutex>& lock
                                               const std::stop_token& stop) {
   if (state_ == State::kNew) {
     state_ = State::kConnecting;
+    connecting_since_ = Clock::now();
     io_ = std::jthread([this](const std::stop_token& token) { run(token); });
   }
   changed_.wait(lock, stop, [&] { return state_ != State::kConnecting; });
   if (state_ == State::kConnecting) return cancelled(target_);
   if (state_ == State::kFailed) return error_;
   return std::nullopt;
+}
+
+bool Session::is_silent() {
+  const std::lock_guard lock(mutex_);
+  return state_ == State::kConnecting && Clock::now() - connecting_since_ > kSilence;
 }
 
 Error Session::own_error(ErrorKind kind, std::string text) const {

@@ -25,6 +25,8 @@ class Session final : public Peer {
   const std::string& node() const override { return target_.name; }
   Result<std::string> call(std::string_view method, std::string params, std::chrono::milliseconds deadline,
                            std::stop_token stop) override;
+  // True while it is being connected, and nothing has come of that for longer than a sound node takes.
+  bool is_silent();
   // Begins to end the agent; the destructor waits for it.
   void request_stop() { io_.request_stop(); }
 
@@ -52,6 +54,7 @@ class Session final : public Peer {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   State state_ = State::kNew;
+  Clock::time_point connecting_since_;
   Error error_;  // why kFailed
   std::uint32_t last_id_ = 0;
   Pending pending_;

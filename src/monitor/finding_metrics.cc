@@ -58,7 +58,7 @@ void add_findings(const NodeState& state, Exposition& out) {
     if (const auto found = state.since.find(series); found != state.since.end())
       out.sample("railbed_finding_since_seconds", {{"rule", series.first}, {"subject", series.second}},
                  found->second);
-  const StatusCounts counts = count_statuses(state.look->findings);
+  const StatusCounts counts = state.look->findings.counts();
   out.announce("railbed_findings", "gauge", "Findings by status.");
   for (const auto& [status, count] : {std::pair{"fail", counts.fail},
                                       {"warn", counts.warn},

@@ -153,7 +153,7 @@ std::vector<LiveNode> nodes_of(const Evidence& evidence, const Troubles& trouble
 }
 
 void count_findings(const Findings& findings, LiveView& view) {
-  const StatusCounts counts = count_statuses(findings);
+  const StatusCounts counts = findings.counts();
   view.failures = counts.fail;
   view.warnings = counts.warn;
   view.unknown = counts.unknown;

@@ -33,7 +33,8 @@ void add(Folded& folded, const Finding& finding) {
 // What makes two findings the same but for the node.
 using Sameness = std::tuple<Status, std::string_view, std::string, std::string, std::vector<std::string>>;
 
-// Whoever says the node's name, and how often, says the same of another: "ssh: connect to host vm2 port 22: …".
+// Whoever says the node's name, and how often, says the same of another: "ssh: connect to host vm2 port 22:
+// …".
 std::string nameless(std::string text, const std::string& node) {
   if (node.empty()) return text;
   const auto in_name = [&](std::size_t at) {
@@ -51,8 +52,8 @@ std::string nameless(std::string text, const std::string& node) {
 Sameness sameness(const Finding& f) {
   std::vector<std::string> commands;
   for (const std::string& one : f.remedy.commands) commands.push_back(nameless(one, f.node));
-  return {f.status, f.rule, nameless(without_node(f.message, f.node), f.node), nameless(f.remedy.text, f.node),
-          std::move(commands)};
+  return {f.status, f.rule, nameless(without_node(f.message, f.node), f.node),
+          nameless(f.remedy.text, f.node), std::move(commands)};
 }
 
 auto kinship(const Finding& f) { return std::tie(f.status, f.rule, f.subject); }
@@ -126,30 +127,6 @@ std::string headline(const Folded& folded) {
   const Finding& finding = *folded.example;
   if (folded.nodes.empty()) return finding.message;
   return listed_hosts(folded.nodes) + ": " + without_node(finding.message, finding.node);
-}
-
-StatusCounts count_statuses(const Findings& findings) {
-  StatusCounts counts;
-  for (const Finding& finding : findings) {
-    switch (finding.status) {
-      case Status::kPass:
-        ++counts.pass;
-        break;
-      case Status::kWarn:
-        ++counts.warn;
-        break;
-      case Status::kFail:
-        ++counts.fail;
-        break;
-      case Status::kUnknown:
-        ++counts.unknown;
-        break;
-      case Status::kNotApplicable:
-        ++counts.not_applicable;
-        break;
-    }
-  }
-  return counts;
 }
 
 }  // namespace railbed

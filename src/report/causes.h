@@ -35,10 +35,4 @@ std::string without_node(std::string message, const std::string& node);
 // line is "77 nodes (gpu0009 first)".
 std::string headline(const Folded& folded);
 
-// How many findings have each status, by the enum's order.
-struct StatusCounts {
-  std::size_t pass = 0, warn = 0, fail = 0, unknown = 0, not_applicable = 0;
-};
-StatusCounts count_statuses(const Findings& findings);
-
 }  // namespace railbed

@@ -7,7 +7,7 @@ namespace railbed {
 namespace {
 
 json::Value document_of(const Verdict& verdict, const Run& run) {
-  const StatusCounts counts = count_statuses(verdict.findings);
+  const StatusCounts counts = verdict.findings.counts();
   json::Value document;
   document["format"] = "railbed-findings";
   document["version"] = 1;

@@ -91,7 +91,7 @@ std::string write_suite(const Suite& suite, const Run& run, const Verdict& verdi
   const std::string stamp =
       run.started_at.empty() ? "" : fmt::format(" timestamp=\"{}\"", escape_markup(run.started_at));
   std::string xml = fmt::format("  <testsuite name=\"{}\" {} time=\"0\"{}>\n", escape_markup(name),
-                                tallies(findings.size(), count_statuses(findings)), stamp);
+                                tallies(findings.size(), findings.counts()), stamp);
   for (const Finding* finding : suite.findings) xml += write_case(*finding, verdict);
   return xml + "  </testsuite>\n";
 }
@@ -99,7 +99,7 @@ std::string write_suite(const Suite& suite, const Run& run, const Verdict& verdi
 }  // namespace
 
 std::string render_junit(const Verdict& verdict, const Run& run) {
-  const auto counts = count_statuses(verdict.findings);
+  const auto counts = verdict.findings.counts();
   std::string xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
   xml += fmt::format("<testsuites name=\"railbed\" {} time=\"{:.3f}\">\n",
                      tallies(verdict.findings.size(), counts), run.seconds);

@@ -53,7 +53,7 @@ std::string render_prometheus(const Verdict& verdict, const Run& run) {
                gauge_value(status));
   }
 
-  const StatusCounts counts = count_statuses(verdict.findings);
+  const StatusCounts counts = verdict.findings.counts();
   out.announce("railbed_findings", "gauge", "Findings by status.");
   for (const auto& [status, count] : {std::pair{"fail", counts.fail},
                                       {"warn", counts.warn},

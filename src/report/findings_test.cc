@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/json.h"
 
 namespace railbed {
@@ -111,14 +113,44 @@ TEST(FindingsText, TheSameFindingOnManyNodesIsOneLine) {
 )");
 }
 
-TEST(FindingsText, ALongListOfNodesIsCountedUnlessAllIsAsked) {
+std::string every_other_node_fails(int count, bool all) {
   Verdict verdict;
-  for (int i = 0; i < 40; ++i)
+  for (int i = 0; i < count; ++i)
     verdict.findings.push_back(
-        finding(Status::kFail, "net.mtu", fmt::format("n{:02}", 2 * i), "eth1", "MTU is 1500"));
-  EXPECT_THAT(render_text(verdict, {}), HasSubstr("FAIL  40 nodes (n00 first): MTU is 1500"));
-  EXPECT_THAT(render_text(verdict, {}), Not(HasSubstr("n[00,02,04")));
-  EXPECT_THAT(render_text(verdict, {}, {.all = true}), HasSubstr("      on: n[00,02,04"));
+        finding(Status::kFail, "net.mtu", fmt::format("n{:05}", 2 * i), "eth1", "MTU is 1500"));
+  return render_text(verdict, {}, {.all = all});
+}
+
+TEST(FindingsText, ALongListOfNodesIsCountedAndThenNamed) {
+  EXPECT_THAT(every_other_node_fails(40, false), HasSubstr("FAIL  40 nodes (n00000 first): MTU is 1500"));
+  EXPECT_THAT(every_other_node_fails(40, false), HasSubstr("      on: n[00000,00002,"));
+  EXPECT_THAT(every_other_node_fails(40, false), HasSubstr(",00078]"));
+}
+
+TEST(FindingsText, AnEndlessListOfNodesIsCutUnlessAllIsAsked) {
+  const std::string text = every_other_node_fails(1000, false);
+  EXPECT_LT(std::ranges::count(text, '\n'), 12);
+  EXPECT_THAT(text, HasSubstr("--all names every one"));
+  EXPECT_THAT(text, Not(HasSubstr("01998")));
+  EXPECT_THAT(every_other_node_fails(1000, true), HasSubstr(",01998]"));
+}
+
+TEST(FindingsText, NodesThatSayTheSameOfThemselvesAreOneCause) {
+  Verdict verdict;
+  for (const char* node : {"gpu1", "gpu11", "gpu2"}) {
+    verdict.findings.push_back(
+        finding(Status::kFail, "node.reachable", node, node,
+                fmt::format("{0} gave no facts: {0} refused the connection (\"connect to host {0} port 22\")",
+                            node)));
+    verdict.findings.back().remedy = {"Look there.", {fmt::format("ssh {} true", node)}};
+  }
+  EXPECT_THAT(render_text(verdict, {}), HasSubstr("FAIL  gpu[1-2], gpu11: gave no facts: gpu1 refused"));
+}
+
+TEST(FindingsText, WhatOnlyCountsIsCounted) {
+  Verdict verdict{Findings({}, {}, StatusCounts{.pass = 7, .not_applicable = 2})};
+  EXPECT_THAT(render_text(verdict, {}), HasSubstr("all 7 checks passed"));
+  EXPECT_THAT(render_text(verdict, {}), HasSubstr("7 passed · 2 not applicable"));
 }
 
 TEST(FindingsText, ManyVariantsOfOneRuleAreSummedUp) {

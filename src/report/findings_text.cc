@@ -269,7 +269,7 @@ bool is_shown(const Cause& cause, const TextOptions& options) {
 std::string render_text(const Verdict& verdict, const Run& run, const TextOptions& options) {
   Writer writer(options);
   const auto causes = root_causes(verdict.findings);
-  const StatusCounts counts = count_statuses(verdict.findings);
+  const StatusCounts counts = verdict.findings.counts();
   if (counts.fail + counts.warn + counts.unknown == 0) writer.all_passed(run, counts);
 
   std::map<std::pair<Status, std::string_view>, std::vector<const Cause*>> of_rule;

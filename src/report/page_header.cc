@@ -91,7 +91,7 @@ Html tallies(const StatusCounts& counts) {
 }  // namespace
 
 std::string verdict_sentence(const Report& report) {
-  const StatusCounts counts = count_statuses(report.verdict.findings);
+  const StatusCounts counts = report.verdict.findings.counts();
   if (counts.pass + counts.fail + counts.warn + counts.unknown == 0)
     return report.runs.empty()
                ? "Nothing was checked"
@@ -122,7 +122,7 @@ std::string verdict_sentence(const Report& report) {
 }
 
 Html draw_header(const Report& report) {
-  const StatusCounts counts = count_statuses(report.verdict.findings);
+  const StatusCounts counts = report.verdict.findings.counts();
   const Run run = run_of(report);
   const bool runs_alone = run.nodes == 0 && !report.runs.empty();
   std::string facts =

@@ -11,6 +11,13 @@
 
 namespace railbed {
 
+// How many findings have each status, by the enum's order.
+struct StatusCounts {
+  std::size_t pass = 0, warn = 0, fail = 0, unknown = 0, not_applicable = 0;
+  void add(Status status);
+  void add(const StatusCounts& others);
+};
+
 class Findings {
  public:
   using Blocks = std::vector<std::vector<Finding>>;
@@ -55,15 +62,16 @@ class Findings {
     for (const Finding& one : list) push_back(one);
   }
   // Takes the blocks over; `order` points to each finding in them once.
-  Findings(Blocks blocks, std::vector<Finding*> order)
-      : blocks_(std::move(blocks)), order_(std::move(order)) {}
-  Findings(const Findings& other) {
+  Findings(Blocks blocks, std::vector<Finding*> order, StatusCounts left_out = {})
+      : blocks_(std::move(blocks)), order_(std::move(order)), left_out_(left_out) {}
+  Findings(const Findings& other) : left_out_(other.left_out_) {
     for (const Finding& one : other) push_back(one);
   }
   Findings(Findings&&) noexcept = default;
   Findings& operator=(Findings other) noexcept {
     blocks_.swap(other.blocks_);
     order_.swap(other.order_);
+    left_out_ = other.left_out_;
     return *this;
   }
   ~Findings() = default;
@@ -72,6 +80,9 @@ class Findings {
     blocks_.emplace_back().push_back(std::move(one));
     order_.push_back(&blocks_.back().front());
   }
+
+  // Of all that was found, also of what only counts: verify() says when.
+  StatusCounts counts() const;
 
   std::size_t size() const { return order_.size(); }
   bool empty() const { return order_.empty(); }
@@ -87,6 +98,7 @@ class Findings {
  private:
   Blocks blocks_;
   std::vector<Finding*> order_;
+  StatusCounts left_out_;
 };
 
 }  // namespace railbed

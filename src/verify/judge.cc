@@ -6,9 +6,8 @@
 
 namespace railbed {
 
-Case::Case(const Rule& rule, std::vector<Finding>& findings, std::string node, std::string subject,
-           Things touches)
-    : rule_(rule), findings_(findings) {
+Case::Case(const Rule& rule, Verdicts& verdicts, std::string node, std::string subject, Things touches)
+    : rule_(rule), verdicts_(verdicts) {
   finding_.rule = rule.id;
   finding_.node = std::move(node);
   finding_.subject = std::move(subject);
@@ -71,18 +70,22 @@ void Case::unknown(std::string why) { end(Status::kUnknown, "could not look: " +
 void Case::not_applicable(std::string why) { end(Status::kNotApplicable, std::move(why)); }
 
 void Case::end(Status status, std::string message) {
+  if (verdicts_.keep == Keep::kUnsound && severity(status) >= severity(Status::kPass))
+    return verdicts_.left_out.add(status);
   finding_.status = status;
   finding_.message = std::move(message);
-  findings_.push_back(std::move(finding_));
+  verdicts_.list.push_back(std::move(finding_));
 }
 
 void Judge::expect(std::size_t findings) {
-  findings_.reserve(findings);
+  if (verdicts_.keep != Keep::kAll) return;
+  verdicts_.list.reserve(findings);
   // A fleet's findings fill gigabytes: with pages of 4 KiB the kernel spends longer handing them out than the
   // rules spend judging. A hint; where the kernel does not take it nothing is lost.
   constexpr std::size_t kHugePage = std::size_t{2} << 20;
-  const auto begin = (reinterpret_cast<std::uintptr_t>(findings_.data()) + kHugePage - 1) & ~(kHugePage - 1);
-  const auto end = reinterpret_cast<std::uintptr_t>(findings_.data() + findings) & ~(kHugePage - 1);
+  const auto begin =
+      (reinterpret_cast<std::uintptr_t>(verdicts_.list.data()) + kHugePage - 1) & ~(kHugePage - 1);
+  const auto end = reinterpret_cast<std::uintptr_t>(verdicts_.list.data() + findings) & ~(kHugePage - 1);
   if (begin < end) (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
 }
 

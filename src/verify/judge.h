@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/reading.h"
-#include "verify/finding.h"
+#include "verify/findings.h"
 #include "verify/rule.h"
 #include "verify/survey.h"
 
@@ -33,10 +33,16 @@ struct Complaint {
   Remedy remedy;
 };
 
+// Where cases put their findings.
+struct Verdicts {
+  std::vector<Finding> list;
+  StatusCounts left_out;  // of those that only count
+  Keep keep = Keep::kAll;
+};
+
 class Case {
  public:
-  Case(const Rule& rule, std::vector<Finding>& findings, std::string node, std::string subject,
-       Things touches);
+  Case(const Rule& rule, Verdicts& verdicts, std::string node, std::string subject, Things touches);
 
   // The value, or null when there is none: then the case has ended as unknown.
   template <class T>
@@ -85,36 +91,37 @@ class Case {
   bool lacks(bool nothing, std::string_view why);
   void end(Status status, std::string message);
   const Rule& rule_;
-  std::vector<Finding>& findings_;
+  Verdicts& verdicts_;
   Finding finding_;
 };
 
 class Judge {
  public:
+  explicit Judge(Keep keep = Keep::kAll) { verdicts_.keep = keep; }
   void start(const Rule& rule) { rule_ = &rule; }
   // Room for so many findings; more may come.
   void expect(std::size_t findings);
 
-  Case on(const RailEnd& end) { return Case(*rule_, findings_, *end.node, end.name, end.touches); }
+  Case on(const RailEnd& end) { return Case(*rule_, verdicts_, *end.node, end.name, end.touches); }
   Case on(const NodeView& node, std::string subject, Things touches = {}) {
-    return Case(*rule_, findings_, *node.name, std::move(subject), std::move(touches));
+    return Case(*rule_, verdicts_, *node.name, std::move(subject), std::move(touches));
   }
   // About a whole node, which may have given no facts.
-  Case on_node(const std::string& node) { return Case(*rule_, findings_, node, node, {"node:" + node}); }
+  Case on_node(const std::string& node) { return Case(*rule_, verdicts_, node, node, {"node:" + node}); }
   // About something of a node that may have given no facts: its BMC.
   Case on_node(const std::string& node, std::string subject, Things touches) {
-    return Case(*rule_, findings_, node, std::move(subject), std::move(touches));
+    return Case(*rule_, verdicts_, node, std::move(subject), std::move(touches));
   }
   // About the cluster, a rail or a measurement rather than one node.
   Case on_cluster(std::string subject, Things touches = {}) {
-    return Case(*rule_, findings_, {}, std::move(subject), std::move(touches));
+    return Case(*rule_, verdicts_, {}, std::move(subject), std::move(touches));
   }
   const Rule& rule() const { return *rule_; }  // the one being judged
-  std::vector<Finding> take() { return std::move(findings_); }
+  Verdicts take() { return std::move(verdicts_); }
 
  private:
   const Rule* rule_ = nullptr;
-  std::vector<Finding> findings_;
+  Verdicts verdicts_;
 };
 
 }  // namespace railbed

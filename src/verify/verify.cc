@@ -25,13 +25,13 @@ namespace {
 
 // What each rule finds, in the order of the table. Rules are pure functions of the survey: who runs them does
 // not show.
-Findings::Blocks judge_all(const Survey& survey) {
+std::vector<Verdicts> judge_all(const Survey& survey, Keep keep) {
   const auto rules = all_rules();
-  Findings::Blocks found(rules.size());
+  std::vector<Verdicts> found(rules.size());
   std::size_t ends = survey.nodes.size();
   for (const NodeView& node : survey.nodes) ends += node.ends.size();
   in_parallel(rules.size(), survey.nodes.size(), [&](std::size_t i) {
-    Judge judge;
+    Judge judge(keep);
     judge.start(rules[i]);
     judge.expect(ends);
     rules[i].check(survey, judge);
@@ -41,25 +41,31 @@ Findings::Blocks judge_all(const Survey& survey) {
 }
 
 // Rules say what mends; what runs on the node is said here, once for all of them.
-void fit_remedies(const Survey& survey, Findings::Blocks& found) {
-  for (auto& list : found)
-    for (Finding& one : list)
+void fit_remedies(const Survey& survey, std::vector<Verdicts>& found) {
+  for (Verdicts& verdicts : found)
+    for (Finding& one : verdicts.list)
       if (!one.remedy.commands.empty())
         fit_to_node(one.node.empty() ? nullptr : survey.find(one.node), one.remedy);
 }
 
 }  // namespace
 
-Verdict verify(const Evidence& evidence) {
+Verdict verify(const Evidence& evidence, Keep keep) {
   const Survey survey(evidence);
-  Findings::Blocks found = judge_all(survey);
+  auto found = judge_all(survey, keep);
   fit_remedies(survey, found);
+  Findings::Blocks blocks;
+  StatusCounts left_out;
+  for (Verdicts& verdicts : found) {
+    left_out.add(verdicts.left_out);
+    blocks.push_back(std::move(verdicts.list));
+  }
   FindingList findings;
-  for (auto& list : found)
+  for (auto& list : blocks)
     for (Finding& one : list) findings.push_back(&one);
   link_causes(findings);
   put_in_order(findings);
-  return {Findings(std::move(found), std::move(findings))};
+  return {Findings(std::move(blocks), std::move(findings), left_out)};
 }
 
 int Verdict::exit_code() const {

@@ -11,9 +11,21 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
+import time
+import typing
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MACHINE = ROOT / "tests/machines/h100-cx7"
+
+
+class Looked(typing.NamedTuple):
+    printed: str
+    code: int
+    wall: float  # seconds
+    seconds: float  # of a processor, of railbed alone
+    seconds_all: float  # and of the stand-ins
+    megabytes: float  # that the largest of them had at once, which is railbed
 
 
 def tree_of(template, name, number):
@@ -33,23 +45,22 @@ class ManyNodes:
         """`faults`: (share of the nodes as 1 in N, text of a tree that is replaced, by what)."""
         self.names = [f"gpu{number:05}" for number in range(1, count + 1)]
         # Spread over the list, as they would be.
-        every = max(1, count // max(1, dead + hanging))
-        sick = self.names[every - 1::every][:dead + hanging]
-        self.dead, self.hanging = sick[::2][:dead] if dead >= hanging else sick[:dead], []
-        self.hanging = [name for name in sick if name not in self.dead][:hanging]
+        sick = self.names[::max(1, count // max(1, dead + hanging))][:dead + hanging]
+        self.hanging = sick[::max(1, len(sick) // hanging)][:hanging] if hanging else []
+        self.dead = [name for name in sick if name not in self.hanging]
         self.faults = faults
         self.railbed = os.environ["RAILBED"]
 
     def __enter__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="railbed-many-"))
         (self.folder / "bin").mkdir()
-        (self.folder / "bin/ssh").symlink_to(os.environ["FLEET_MANY_SSH"])
+        (self.folder / "bin/ssh").symlink_to(pathlib.Path(os.environ["FLEET_MANY_SSH"]).resolve(strict=True))
         template = (MACHINE / "gpu01.tree").read_text()
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(lambda pair: self._make(template, *pair), enumerate(self.names, 1)))
         yaml = (MACHINE / "cluster.yaml").read_text()
         yaml = re.sub(r"nodes:\n(  - .*\n)+", f"nodes:\n  - gpu[{self.names[0][3:]}-{self.names[-1][3:]}]\n", yaml)
-        yaml = re.sub(r"\.0\.0/24", ".0.0/16", yaml).replace("cluster: h100-pair", "cluster: many")
+        yaml = re.sub(r"\.0\.0/24", ".0.0/16", yaml).replace("cluster: h100-pair", "cluster: many").replace("checkpoint_path: /scratch", "")
         (self.folder / "cluster.yaml").write_text(yaml)
         return self
 
@@ -77,9 +88,31 @@ class ManyNodes:
     def environment(self):
         return os.environ | {"PATH": f"{self.folder}/bin:{os.environ['PATH']}", "RAILBED_MANY": str(self.folder)}
 
-    def verify(self, *more, timeout=300):
-        """(what it printed, its exit code, its own use of time and memory; that of its stand-ins is not counted)."""
+    def verify(self, *more):
+        """What it printed and cost. Its stand-ins are children that it waits for, so `seconds_all` counts them, and `seconds` does
+        not; it is taken a twentieth of a second before the end, at most."""
+        began = time.monotonic()
         process = subprocess.Popen(self.words(*more), env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True)
-        printed, errors = process.communicate(timeout=timeout)
-        return printed, errors, process.returncode
+                                   stderr=subprocess.DEVNULL, text=True)
+        own = [0.0]
+        watcher = threading.Thread(target=watch, args=(process.pid, own))
+        watcher.start()
+        printed = process.stdout.read()
+        _, status, used = os.wait4(process.pid, 0)
+        took = time.monotonic() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+        watcher.join()
+        return Looked(printed, process.returncode, took, own[0], used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+
+
+def watch(pid, own):
+    """The processor time of the process alone, as long as it is there."""
+    while True:
+        try:
+            fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            return
+        if fields[0] == "Z":
+            return
+        own[0] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        time.sleep(0.05)
