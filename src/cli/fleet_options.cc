@@ -6,7 +6,6 @@
 #include "base/wipe.h"
 #include "cli/ask_password.h"
 #include "cli/option_checks.h"
-#include "fleet/slurm_text.h"
 
 namespace railbed {
 namespace {
