@@ -1,6 +1,7 @@
-// A child of a process with several threads must not inherit a lock that another thread held when it was forked. glibc sees to that
-// for its own malloc; clang's address sanitizer does so from version 17 on, and waits for ever in a child before. This is linked
-// into what that compiler instruments: it takes the sanitizer's locks around each fork, in the order that LLVM 17 has.
+// A child of a process with several threads must not inherit a lock that another thread held when it was
+// forked. glibc sees to that for its own malloc; clang's address sanitizer does so from version 17 on, and
+// waits for ever in a child before. This is linked into what that compiler instruments: it takes the
+// sanitizer's locks around each fork, in the order that LLVM 17 has.
 #include <pthread.h>
 
 // Of the sanitizer's runtime (compiler-rt, lsan_common.h and sanitizer_stackdepot.h).
