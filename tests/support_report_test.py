@@ -208,6 +208,9 @@ def main():
         done = railbed("nccl", "--root", bad / "sosreport-gpu01.tar.gz")
         assert done.returncode in (0, 1, 2), done.stderr
 
+        (bad / "sosreport-later.tar.xz").write_bytes(sound.read_bytes())
+        refused(bad, "sosreport-gpu01.tar.gz", "sosreport-later.tar.xz", "both of gpu01")
+
         # Unpacked, as a bug report, and as a folder of outputs by their usual names.
         with tarfile.open(sound) as archive:
             archive.extractall(folder / "unpacked")
