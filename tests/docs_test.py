@@ -63,7 +63,7 @@ def typed(line):
 
 
 def documented():
-    for page in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]:
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/**/*.md"), *ROOT.glob("tests/**/*.md")]:
         text = page.read_text()
         blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.M | re.S)
         lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
