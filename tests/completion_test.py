@@ -62,6 +62,18 @@ class Completion(unittest.TestCase):
         self.assertIn("__fish_seen_subcommand_from bench; and __fish_seen_subcommand_from tcp", of_format[0])
         self.assertIn("-x -a 'perftest iperf3 iperf3-json'", of_format[0])
 
+    @unittest.skipUnless(shutil.which("fish"), "no fish here")
+    def test_fish_proposes(self):
+        def proposed_by_fish(typed):
+            done = subprocess.run(["fish", "--no-config"], input=f"{script('fish')}\ncomplete -C '{typed}'", check=True,
+                                  capture_output=True, text=True, timeout=60)
+            return [line.split("\t")[0] for line in done.stdout.splitlines()]
+        self.assertEqual(proposed_by_fish("railbed benc"), ["bench"])
+        self.assertIn("collectives", proposed_by_fish("railbed bench "))
+        self.assertEqual(proposed_by_fish("railbed bench tcp --form"), ["--format"])
+        self.assertEqual(sorted(proposed_by_fish("railbed bench tcp --format ")), ["iperf3", "iperf3-json", "perftest"])
+        self.assertNotIn("--zero-copy", proposed_by_fish("railbed bench rdma --z"))
+
 
 if __name__ == "__main__":
     unittest.main()
