@@ -6,8 +6,6 @@
 #include "base/wipe.h"
 #include "cli/ask_password.h"
 #include "cli/option_checks.h"
-#include "fleet/kubernetes_text.h"
-#include "fleet/slurm_text.h"
 
 namespace railbed {
 namespace {

@@ -85,7 +85,7 @@ constexpr Symptom kSymptoms[] = {
     {"Operation timed out", "{0} did not answer", "check that it is powered, cabled and not firewalled",
      false, ErrorKind::kTimeout},
     {"Connection reset by", "{0} reset the connection", "look at its sshd's log", true},
-    {"create resource \"pods/exec\"", "you may not start programs in railbed's pods, so not on {0}",
+    {"create resource \"pods/exec\"", "you may not start programs in the pod that railbed has on {0}",
      "whoever runs the cluster has to bind you to the role railbed-agent, deploy/kubernetes/agent/role.yaml"},
     {"Error from server (Forbidden)", "the API server refuses to start an agent on {0}",
      "see who forbids it there: a role, or an admission policy"},

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "fleet/kubernetes_launcher.h"
+#include "fleet/prepared_launcher.h"
 
 namespace railbed::fleet {
 namespace {
@@ -94,6 +95,25 @@ TEST(KubernetesText, SaysWhatToDoAboutWhatKubectlSays) {
   EXPECT_THAT(kubernetes_remedy("error: You must be logged in to the server (Unauthorized)"),
               HasSubstr("log in"));
   EXPECT_EQ(kubernetes_remedy("something else"), "");
+}
+
+TEST(KubernetesExec, WhereKubectlIsNotWhatToDoIsSaid) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"no-such-program-here"}, {"env", "no-such-program-here"}}) {
+    const auto asked = ask_scheduler("kubectl", words, "install it", {});
+    ASSERT_FALSE(asked);
+    EXPECT_EQ(asked.error().text, "install it");
+  }
+}
+
+// What kubectl 1.32 says of a cluster that it may not log in to.
+TEST(KubernetesExec, LogsStandInNoError) {
+  const auto asked = ask_scheduler(
+      "kubectl",
+      {"sh", "-c", "echo 'E1125 07:21:29.401749   31690 memcache.go:265] x' >&2; echo no >&2; exit 1"}, "",
+      {});
+  ASSERT_FALSE(asked);
+  EXPECT_EQ(asked.error().text, "kubectl: no");
 }
 
 TEST(KubernetesExec, NamesAllAndHasNoTerminal) {

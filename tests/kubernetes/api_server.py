@@ -120,7 +120,7 @@ class Exec:
         self.close_input()  # as a container runtime does when the connection is cut
 
     def start(self):
-        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        self.process = subprocess.Popen(self.pod.prefix + self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         env=self.pod.environment, start_new_session=True)
         self.pod.processes.append(self.process)
         threading.Thread(target=self.watch, daemon=True).start()
@@ -163,13 +163,13 @@ class Exec:
 
 class Pod:
     """On `node`, which may be in any state. `forbidden`: nobody may exec there. `dies`: what runs in it is killed when it is asked for
-    something. `mute`: what runs in it says nothing."""
+    something. `mute`: what runs in it says nothing. `prefix`: words before each command, such as into a network namespace."""
 
     def __init__(self, node, home, waiting=None, forbidden=False, dies=False, mute=False, placed=True):
         self.node, self.name = node, f"railbed-agent-{node}"
         self.waiting, self.forbidden, self.dies, self.mute, self.placed = waiting, forbidden, dies, mute, placed
         self.environment = {"PATH": os.environ["PATH"], "HOME": str(home), "LC_ALL": "C"}
-        self.processes = []
+        self.processes, self.prefix = [], []
 
     def to_json(self):
         ready = self.waiting is None and self.placed

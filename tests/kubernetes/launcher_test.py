@@ -70,10 +70,9 @@ def check_reasons(caller, cluster):
 
 def check_errors(caller, cluster):
     """Each says what to do next."""
-    no_kubectl = caller.environment | {"PATH": "/nonexistent"}
     no_config = caller.environment | {"KUBECONFIG": "/dev/null"}
     for more, environment, part in (
-            ((), no_kubectl, "install"), ((), no_config, "--kubeconfig"), (("--context", "nope"), None, "get-contexts"),
+            ((), no_config, "--kubeconfig"), (("--context", "nope"), None, "get-contexts"),
             (("--context", "stranger"), None, "log in to the cluster again"), (("--namespace", "nope"), None, "deploy/kubernetes/agent"),
             (("--selector", "a=b"), None, "--selector"), (("--partition", "x"), None, "--launcher slurm")):
         done = caller.run("verify", *more, environment=environment)
@@ -113,6 +112,39 @@ def check_end(caller, cluster):
     gpu8.mute = False
 
 
+def check_bench(caller, cluster):
+    """TCP between two pods, each in a network namespace as if it were a node's, on a rail of cluster.yaml."""
+    spaces = [f"railbed-{os.getpid()}-{number}" for number in (1, 2)]
+    ends = [f"rk{os.getpid() % 10000}-{number}" for number in (1, 2)]
+
+    def ip(*words, check=True):
+        return subprocess.run(["ip", *words], check=check, capture_output=True).returncode == 0
+
+    if os.geteuid() != 0 or not ip("netns", "add", spaces[0], check=False):
+        print("no network namespaces here: nothing is measured")
+        return
+    try:
+        ip("netns", "add", spaces[1])
+        ip("link", "add", ends[0], "netns", spaces[0], "type", "veth", "peer", "name", ends[1], "netns", spaces[1])
+        for number, (space, end, node) in enumerate(zip(spaces, ends, ("gpu1", "gpu8")), 1):
+            ip("-n", space, "address", "add", f"10.99.7.{number}/24", "dev", end)
+            for one in (end, "lo"):
+                ip("-n", space, "link", "set", one, "up")
+            cluster.find(f"railbed-agent-{node}").prefix = ["ip", "netns", "exec", space]
+        file = caller.folder / "rail.yaml"
+        file.write_text("railbed: 1\ncluster: two\nnodes: [gpu1, gpu8]\nrails:\n  - name: rail\n    subnet: 10.99.7.0/24\n    ports:\n"
+                        f"      gpu1: {{address: 10.99.7.1, interface: {ends[0]}}}\n      gpu8: {{address: 10.99.7.2, interface: {ends[1]}}}\n")
+        done = caller.run("bench", "tcp", "gpu1", "gpu8", "--cluster", str(file), "--seconds", "1", "--no-store", "--json")
+        assert done.returncode in (0, 1), (done.returncode, done.stdout[-2000:], done.stderr)
+        wait_for("no agent", lambda: not cluster.processes())
+        print("bench tcp between two pods:", len(json.loads(done.stdout)["measurements"]), "measurements")
+    finally:
+        for pod in cluster.pods:
+            pod.prefix = []
+        for space in spaces:
+            ip("netns", "delete", space, check=False)
+
+
 def main():
     if not shutil.which("kubectl"):
         print("skipped: no kubectl")
@@ -130,6 +162,7 @@ def main():
             check_errors(caller, cluster)
             check_reasons(caller, cluster)
             check_end(caller, cluster)
+            check_bench(caller, cluster)
     return 0
 
 
