@@ -49,6 +49,12 @@ if(RAILBED_SANITIZE)
   target_link_options(railbed_options INTERFACE -fsanitize=${RAILBED_SANITIZE})
 endif()
 
+# What a program has that forks while it has threads.
+add_library(railbed_program INTERFACE)
+if(RAILBED_SANITIZE AND CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 17)
+  target_sources(railbed_program INTERFACE ${CMAKE_SOURCE_DIR}/cmake/sanitized_fork.cc)
+endif()
+
 # The preset `alone` parses what is not ours once, and each of our files by itself: what a file uses of those headers is
 # held by tests/uses_test.py. clang instantiates their templates once, too, which halves the time that GCC takes.
 if(RAILBED_ALONE)
@@ -86,7 +92,7 @@ function(railbed_room name)
   if(RAILBED_TESTS AND tests)
     add_executable(${name}_test ${tests})
     target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O1>)
-    target_link_libraries(${name}_test PRIVATE railbed_${name} ${ROOM_LIBRARIES} GTest::gmock GTest::gtest_main)
+    target_link_libraries(${name}_test PRIVATE railbed_program railbed_${name} ${ROOM_LIBRARIES} GTest::gmock GTest::gtest_main)
     target_compile_definitions(${name}_test PRIVATE RAILBED_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                                     RAILBED_SANITIZED=${RAILBED_SANITIZED})
     set_property(GLOBAL APPEND PROPERTY RAILBED_TEST_TARGETS ${name}_test)

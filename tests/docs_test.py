@@ -57,13 +57,13 @@ def typed(line):
         return []
     if any(STANDS_FOR.match(word) for word in words) or words == ["predict", "train"]:  # of this machine's GPUs
         return []
-    paths = [word for word in words if "/" in word or re.search(r"\.(yaml|json|tree|log|csv)$", word)]
+    paths = [word for word in words if "/" in word or re.search(r"\.(yaml|json|tree|log|csv|gz|xz)$", word)]
     outputs = {words[i + 1] for i, word in enumerate(words[:-1]) if word in ("-o", "--output", "--svg", "--page", "--labels")}
     return words if all((ROOT / path).exists() for path in paths if path not in outputs) else []
 
 
 def documented():
-    for page in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]:
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/**/*.md"), *ROOT.glob("tests/**/*.md")]:
         text = page.read_text()
         blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.M | re.S)
         lines = "\n".join(blocks).replace("\\\n", " ").splitlines()

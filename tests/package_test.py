@@ -134,7 +134,8 @@ class Package(unittest.TestCase):
         linked = {packages[entry['relatedSpdxElement']]['name']: packages[entry['relatedSpdxElement']]
                   for entry in document['relationships'] if entry['relationshipType'] == 'STATIC_LINK'}
         self.assertEqual({name for name in linked if not name.startswith('libstdc++')},
-                         {'libcrypt-dev', 'libsqlite3-dev', 'libssl-dev', 'libyaml-cpp-dev'})
+                         {'libarchive-dev', 'libcrypt-dev', 'liblzma-dev', 'libsqlite3-dev', 'libssl-dev', 'libyaml-cpp-dev',
+                          'zlib1g-dev'})
         self.assertEqual(linked['libssl-dev']['versionInfo'], run('dpkg-query', '-W', '-f', '${Version}', 'libssl-dev'))
         self.assertEqual(linked['libssl-dev']['licenseDeclared'], 'Apache-2.0')
         licences = {one['licenseId'] for one in document['hasExtractedLicensingInfos']}

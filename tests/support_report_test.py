@@ -174,6 +174,15 @@ def check_hostile(folder, files):
     (folder / "twice.tar.gz.gz").write_bytes(gzip.compress(gzip.compress(whole)))
     refused(folder / "twice.tar.gz.gz", "packed twice")
     refused(pack(folder / "other.tar.xz", {"holiday/photo.jpg": "x"}), "neither a sosreport")
+    # Holes of sparse files take no room in an archive, and time to fill.
+    holes = folder / "holes/sos_commands/kernel"
+    holes.mkdir(parents=True)
+    for number in range(150):
+        with open(holes / f"dmesg_{number}", "wb") as file:
+            file.seek(9 << 20)
+            file.write(b"x")
+    subprocess.run(["tar", "--create", "--sparse", "--file", folder / "holes.tar", "--directory", folder / "holes", "sos_commands"], check=True)
+    refused(folder / "holes.tar", "times its size")
     with tarfile.open(folder / "device.tar", "w") as archive:
         for kind, name in ((tarfile.CHRTYPE, "sos_commands/kernel/dmesg"), (tarfile.SYMTYPE, "sos_commands/pci/lspci_-nnvv")):
             entry = tarfile.TarInfo(name)
@@ -207,6 +216,9 @@ def main():
         assert "Xid" in (folder / "report.html").read_text()
         done = railbed("nccl", "--root", bad / "sosreport-gpu01.tar.gz")
         assert done.returncode in (0, 1, 2), done.stderr
+
+        (bad / "sosreport-later.tar.xz").write_bytes(sound.read_bytes())
+        refused(bad, "sosreport-gpu01.tar.gz", "sosreport-later.tar.xz", "both of gpu01")
 
         # Unpacked, as a bug report, and as a folder of outputs by their usual names.
         with tarfile.open(sound) as archive:

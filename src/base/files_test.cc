@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/fd.h"
+#include "base/testing/temporary_folder.h"
 
 namespace railbed {
 namespace {
@@ -18,14 +19,10 @@ using testing::HasSubstr;
 
 class Files : public testing::Test {
  protected:
-  Files() {
-    std::string pattern = fs::temp_directory_path() / "railbed-files.XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~Files() override { fs::remove_all(folder_); }
   std::string in(const std::string& name) const { return folder_ / name; }
 
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
 };
 
 TEST_F(Files, ItIsToldBeforehandWhetherAFileCanBeWritten) {

@@ -3,21 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/files.h"
 #include "base/moment.h"
+#include "base/testing/temporary_folder.h"
 
 namespace railbed {
 namespace {
 
-namespace fs = std::filesystem;
-
 // A health check looks at this machine, for all that cluster.yaml expects of the node it is.
 TEST(HealthCheck, AsksForWhatItsRulesNeed) {
-  std::string pattern = fs::temp_directory_path() / "railbed-gather.XXXXXX";
-  const fs::path folder = mkdtemp(pattern.data());
-  const std::string cluster = folder / "cluster.yaml";
+  const TemporaryFolder folder;
+  const std::string cluster = folder.path() / "cluster.yaml";
   ASSERT_TRUE(
       write_file(cluster,
                  "railbed: 1\ncluster: one\nnodes:\n  - {name: here, local: true, expect: {checkpoint_path: "
@@ -27,7 +24,6 @@ TEST(HealthCheck, AsksForWhatItsRulesNeed) {
   sources.only = "here";
   sources.collect.log_since = "1h";
   const auto evidence = gather_evidence(sources, {}, {});
-  fs::remove_all(folder);
   ASSERT_TRUE(evidence) << evidence.error().text;
   const Facts& facts = evidence->nodes.at("here");
   const auto& asked = facts.system.storage.file_systems;

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/temporary_folder.h"
+
 namespace railbed {
 namespace {
 
@@ -15,9 +17,6 @@ using ::testing::HasSubstr;
 class HistoryTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "railbed-history-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
     for (const char* label : {"back-to-back", "switch", "switch"}) {
       BenchRun run;
       run.label = label;
@@ -25,14 +24,14 @@ class HistoryTest : public ::testing::Test {
       EXPECT_GT(run.id, 0);
     }
   }
-  void TearDown() override { fs::remove_all(folder_); }
   std::string path() const { return folder_ / "runs.sqlite"; }
   std::int64_t found(const std::string& word) const {
     const auto run = find_run(path(), word);
     return run ? run->id : -1;
   }
 
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
 };
 
 TEST_F(HistoryTest, ARunIsFoundByNumberLabelAndPlace) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 
 #include "base/files.h"
@@ -43,14 +42,6 @@ bool is_of_the_path(std::string_view rule, bool network) {
                  : in({"pcie.gpu", "pcie.acs", "gpu.", "nccl.", "measured."});
 }
 
-// A constant that makes no sense would make a forecast endless.
-bool is_sound(const PathConstants& one) {
-  const auto sane = [](double value) { return std::isfinite(value) && value > 1e-3 && value < 1e3; };
-  return sane(one.efficiency) && sane(one.start) && std::isfinite(one.ramp) && one.ramp >= 0 &&
-         one.ramp < 1e4 && one.spread.size() == 3 &&
-         std::ranges::all_of(one.spread, [](double value) { return value >= 0 && value < 5; });
-}
-
 }  // namespace
 
 Result<BenchRun> find_run_to_check(const std::string& store, const std::string& word) {
@@ -72,17 +63,7 @@ std::vector<Finding> explaining(const Findings& findings, bool network) {
 Result<Calibration> read_calibration(const std::string& file) {
   const auto text = read_file(file);
   if (!text) return fail(text.error());
-  auto read = json::read<Calibration>(*text);
-  if (!read) return fail(std::move(read.error()), file);
-  Calibration calibration = shipped_calibration();
-  for (PathConstants& one : read->paths) {
-    if (!is_sound(one))
-      return fail(ErrorKind::kBadInput, fmt::format("{}: constants of {} are out of range; railbed predict "
-                                                    "--calibrate RUN -o FILE writes such a file",
-                                                    file, to_text(one.path)));
-    calibration.paths[static_cast<std::size_t>(one.path)] = std::move(one);
-  }
-  return calibration;
+  return calibration_from_json(*text, file);
 }
 
 std::vector<MeasuredTime> times_to_fit(const std::vector<BenchRun>& runs, const ClusterShape& shape) {

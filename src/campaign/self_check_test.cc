@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/temporary_folder.h"
 #include "host/open.h"
 
 namespace railbed {
@@ -28,12 +29,9 @@ using ::testing::StartsWith;
 class SelfCheckTest : public testing::Test {
  protected:
   SelfCheckTest() {
-    char name[] = "/tmp/railbed_self_check.XXXXXX";
-    root_ = mkdtemp(name);
     fs::create_directories(root_ / "bin");
     fs::copy("/proc/self/exe", root_ / "bin/railbed");
   }
-  ~SelfCheckTest() override { fs::remove_all(root_); }
 
   void put(const std::string& path, const std::string& text) {
     fs::create_directories((root_ / path).parent_path());
@@ -50,7 +48,8 @@ class SelfCheckTest : public testing::Test {
     return check_self(**host, root_ / "bin/railbed", {library, program});
   }
 
-  fs::path root_;
+  TemporaryFolder temporary_;
+  fs::path root_ = temporary_.path();
 };
 
 TEST_F(SelfCheckTest, SaysWhatItIs) {

@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "base/sha256.h"
+#include "base/testing/temporary_folder.h"
 #include "base/text.h"
 #include "fleet/agent_binary.h"
 #include "fleet/agent_launcher.h"
@@ -48,8 +49,6 @@ void write_program(const fs::path& path, const std::string& text) {
 class FleetTest : public testing::Test {
  protected:
   FleetTest() {
-    char name[] = "/tmp/railbed_fleet_test.XXXXXX";
-    root_ = mkdtemp(name);
     fs::create_directories(root_ / "home");
     fs::create_directories(root_ / "shm");
     fs::create_directories(root_ / "bin");
@@ -59,7 +58,6 @@ class FleetTest : public testing::Test {
     options_.ssh_program = root_ / "ssh";
     fake_ssh("");
   }
-  ~FleetTest() override { fs::remove_all(root_); }
 
   // `before` runs with $destination and $command set; then the command, as the node's login shell would.
   void fake_ssh(const std::string& before) {
@@ -101,7 +99,8 @@ command=$(printf %s "$command" | sed "s#/dev/shm/#$root/shm/#")
     while (!fs::exists(path)) std::this_thread::sleep_for(milliseconds(2));
   }
 
-  fs::path root_;
+  TemporaryFolder temporary_;
+  fs::path root_ = temporary_.path();
   FleetOptions options_;
 };
 

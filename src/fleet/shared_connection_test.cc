@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "base/files.h"
+#include "base/testing/temporary_folder.h"
 
 namespace railbed::fleet {
 namespace {
@@ -18,14 +19,10 @@ using ::testing::StartsWith;
 
 class SharedConnection : public testing::Test {
  protected:
-  SharedConnection() {
-    char name[] = "/tmp/railbed_shared.XXXXXX";
-    root_ = mkdtemp(name);
-  }
-  ~SharedConnection() override { fs::remove_all(root_); }
   Environment environment() const { return {{"HOME", root_}, {"XDG_RUNTIME_DIR", root_}}; }
 
-  fs::path root_;
+  TemporaryFolder temporary_;
+  fs::path root_ = temporary_.path();
   FleetOptions options_;
 };
 

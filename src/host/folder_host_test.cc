@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include <cstdlib>
@@ -7,6 +6,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/testing/temporary_folder.h"
 #include "host/open.h"
 #include "host/process.h"
 
@@ -17,19 +17,13 @@ namespace fs = std::filesystem;
 
 class FolderHostTest : public testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/railbed-host-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    root_ = name;
-  }
-  void TearDown() override { fs::remove_all(root_); }
-
   void put(const std::string& path, std::string_view text) {
     fs::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << text;
   }
 
-  fs::path root_;
+  TemporaryFolder temporary_;
+  fs::path root_ = temporary_.path();
 };
 
 TEST_F(FolderHostTest, KeepsEveryLinkInside) {

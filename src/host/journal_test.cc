@@ -6,20 +6,15 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
+
+#include "base/testing/temporary_folder.h"
 
 namespace railbed {
 namespace {
 
 class JournalTest : public ::testing::Test {
  protected:
-  JournalTest() {
-    char folder[] = "/tmp/railbed-journal-XXXXXX";
-    folder_ = mkdtemp(folder);
-    path_ = folder_ + "/socket";
-    socket_ = Fd(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  }
-  ~JournalTest() override { std::filesystem::remove_all(folder_); }
+  JournalTest() { socket_ = Fd(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)); }
 
   void listen() {
     sockaddr_un name{};
@@ -34,7 +29,8 @@ class JournalTest : public ::testing::Test {
     return text;
   }
 
-  std::string folder_, path_;
+  TemporaryFolder temporary_;
+  std::string path_ = temporary_.path() / "socket";
   Fd socket_;
 };
 

@@ -1,7 +1,11 @@
 #include "host/open.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <utility>
 
 #include "host/support/support.h"
 #include "host/tree.h"
@@ -50,6 +54,22 @@ Result<NamedHost> open_file(const fs::path& file) {
   return NamedHost{file.stem().string(), open_tree(std::move(*tree))};
 }
 
+Result<std::vector<NamedHost>> open_files(const std::vector<fs::path>& files) {
+  std::vector<NamedHost> nodes;
+  std::map<std::string, fs::path> known;
+  for (const auto& file : files) {
+    auto node = open_file(file);
+    if (!node) return fail(node.error());
+    const auto [of_node, is_new] = known.emplace(node->node, file);
+    if (!is_new)
+      return fail(ErrorKind::kBadInput,
+                  fmt::format("{} and {} are both of {}: move one of them elsewhere and look at it alone",
+                              of_node->second.string(), file.string(), node->node));
+    nodes.push_back(std::move(*node));
+  }
+  return nodes;
+}
+
 }  // namespace
 
 Result<std::vector<NamedHost>> open_nodes(const std::string& path) {
@@ -73,12 +93,7 @@ Result<std::vector<NamedHost>> open_nodes(const std::string& path) {
     nodes.push_back({name.empty() ? "localhost" : name.string(), std::move(*host)});
     return nodes;
   }
-  for (const auto& file : files) {
-    auto node = open_file(file);
-    if (!node) return fail(node.error());
-    nodes.push_back(std::move(*node));
-  }
-  return nodes;
+  return open_files(files);
 }
 
 Result<std::unique_ptr<Host>> open_root(const std::string& path) {

@@ -15,6 +15,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "base/testing/temporary_folder.h"
 #include "facts/facts.h"
 #include "monitor/testing/alert_receiver.h"
 
@@ -28,8 +29,6 @@ constexpr double kNow = 1'800'000'000;
 class EventDeskTest : public ::testing::Test {
  protected:
   EventDeskTest() {
-    char folder[] = "/tmp/railbed-desk-XXXXXX";
-    folder_ = mkdtemp(folder);
     options_.folder = folder_;
     options_.node = "gpu01";
     options_.journal = false;
@@ -38,8 +37,6 @@ class EventDeskTest : public ::testing::Test {
       notes_ += text + '\n';
     };
   }
-  ~EventDeskTest() override { std::filesystem::remove_all(folder_); }
-
   std::unique_ptr<EventDesk> open() {
     auto desk = EventDesk::open(options_);
     EXPECT_TRUE(desk) << desk.error().text;
@@ -63,7 +60,8 @@ class EventDeskTest : public ::testing::Test {
     EXPECT_TRUE(holds());
   }
 
-  std::string folder_;
+  TemporaryFolder temporary_;
+  std::string folder_ = temporary_.path();
   EventDeskOptions options_;
   std::mutex mutex_;
   std::string notes_;

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "base/files.h"
+#include "base/testing/temporary_folder.h"
 
 namespace railbed {
 namespace {
@@ -30,13 +31,6 @@ NodeEvent event_at(double time, std::string message = "ens6 is down") {
 
 class EventLogTest : public ::testing::Test {
  protected:
-  EventLogTest() {
-    char folder[] = "/tmp/railbed-events-XXXXXX";
-    parent_ = mkdtemp(folder);
-    folder_ = parent_ + "/state";
-  }
-  ~EventLogTest() override { std::filesystem::remove_all(parent_); }
-
   void write(const std::string& text, const std::string& name = "events.jsonl") {
     std::ofstream(folder_ + '/' + name) << text;
   }
@@ -57,7 +51,9 @@ class EventLogTest : public ::testing::Test {
     return status.st_mode & 07777;
   }
 
-  std::string parent_, folder_;
+  TemporaryFolder temporary_;
+  std::string parent_ = temporary_.path();
+  std::string folder_ = parent_ + "/state";
 };
 
 TEST_F(EventLogTest, WritesAndReadsForItsUserAlone) {

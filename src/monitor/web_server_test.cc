@@ -22,6 +22,7 @@
 #include "base/base64.h"
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/testing/temporary_folder.h"
 #include "base/text.h"
 #include "monitor/web_request.h"
 
@@ -492,13 +493,9 @@ TEST(WebServer, KeepsNoScrapeWaitingWhilePasswordsAreGuessed) {
 class WebServerTls : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = testing::TempDir() + "web-tls-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
     make("node");
     options_.config = {.certificate = folder_ + "/node.crt", .key = folder_ + "/node.key"};
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   // A certificate that signs itself, so that it is its own authority.
   void make(const std::string& name) const {
@@ -514,7 +511,8 @@ class WebServerTls : public testing::Test {
       std::filesystem::rename(folder_ + "/" + with + end, folder_ + "/" + from + end);
   }
 
-  std::string folder_;
+  TemporaryFolder temporary_;
+  std::string folder_ = temporary_.path();
   WebOptions options_;
 };
 

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <filesystem>
 #include <fstream>
 
 #include "base/json.h"
+#include "base/testing/temporary_folder.h"
 #include "monitor/testing/alert_receiver.h"
 
 namespace railbed {
@@ -34,12 +34,6 @@ NodeEvent red(EventKind kind, const std::string& subject = "mlx5_0/1") {
 
 class WebhookTest : public ::testing::Test {
  protected:
-  WebhookTest() {
-    char folder[] = "/tmp/railbed-webhook-XXXXXX";
-    folder_ = mkdtemp(folder);
-  }
-  ~WebhookTest() override { std::filesystem::remove_all(folder_); }
-
   WebhookOptions options(const std::string& url) {
     WebhookOptions options;
     options.url = url;
@@ -74,7 +68,8 @@ class WebhookTest : public ::testing::Test {
     return path;
   }
 
-  std::string folder_;
+  TemporaryFolder temporary_;
+  std::string folder_ = temporary_.path();
   std::mutex mutex_;
   std::string notes_;
 };

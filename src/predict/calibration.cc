@@ -1,5 +1,13 @@
 #include "predict/calibration.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/json.h"
+
 namespace railbed {
 namespace {
 
@@ -33,6 +41,13 @@ PathConstants assumed(PathKind path, double efficiency, double start, double ram
   made.ramp = ramp;
   made.from = "assumed";
   return made;
+}
+
+bool is_sound(const PathConstants& one) {
+  const auto sane = [](double value) { return std::isfinite(value) && value > 1e-3 && value < 1e3; };
+  return sane(one.efficiency) && sane(one.start) && std::isfinite(one.ramp) && one.ramp >= 0 &&
+         one.ramp < 1e4 && one.spread.size() == 3 &&
+         std::ranges::all_of(one.spread, [](double value) { return value >= 0 && value < 5; });
 }
 
 }  // namespace
@@ -69,6 +84,20 @@ const Calibration& shipped_calibration() {
     }
     return made;
   }();
+  return calibration;
+}
+
+Result<Calibration> calibration_from_json(std::string_view text, std::string_view file) {
+  auto read = json::read<Calibration>(text);
+  if (!read) return fail(std::move(read.error()), file);
+  Calibration calibration = shipped_calibration();
+  for (PathConstants& one : read->paths) {
+    if (!is_sound(one))
+      return fail(ErrorKind::kBadInput, fmt::format("{}: constants of {} are out of range; railbed predict "
+                                                    "--calibrate RUN -o FILE writes such a file",
+                                                    file, to_text(one.path)));
+    calibration.paths[static_cast<std::size_t>(one.path)] = std::move(one);
+  }
   return calibration;
 }
 

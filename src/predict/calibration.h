@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+
 namespace railbed {
 
 // What decides a collective's time: the network, or what joins the GPUs of one node.
@@ -62,6 +64,10 @@ struct Calibration {
 Calibration assumed_calibration();
 // Fitted to one half of the published measurements (docs/reference/predict-accuracy.md).
 const Calibration& shipped_calibration();
+
+// What `railbed predict --calibrate` wrote, over the shipped constants; `file` is named in errors. Constants
+// that would make a forecast endless are refused.
+Result<Calibration> calibration_from_json(std::string_view text, std::string_view file);
 
 // 0, 1 or 2: small, middle, large.
 std::size_t size_range(std::uint64_t bytes);

@@ -21,9 +21,6 @@ namespace {
 constexpr int kNvlsChannels = 16;
 // What NCCL's sources take for NVLS.
 constexpr double kNvlsHopper = .85, kNvlsBlackwell = .74;
-// The same bytes cross PCIe twice at each end and share it with the adapter: 2.0 of 4.55 GB/s were measured
-// over ConnectX-3 on Gen3.
-constexpr double kStaged = .44;
 // Ours, after 41 Gb/s over AWS ENA with NCCL 2.3.7: the threads of a few sockets copy no more.
 constexpr double kSocketsMost = 6;
 // all_gather and reduce_scatter pass every rank once, and each waits for the one before: published clusters
@@ -136,7 +133,7 @@ Limit node_wire(const ClusterShape& shape) {
   if (shape.nic == NicKind::kTcp)
     bind(BitRate::gigabytes(kSocketsMost), "sockets", "ours, after published runs over 100 Gb/s");
   else if (!shape.gpudirect && !shape.unified)
-    bind(each * kStaged, "host memory", "staged: 44 % of the wire were measured on PCIe Gen3");
+    bind(each * kStagedShare, "host memory", "staged: 44 % of the wire were measured on PCIe Gen3");
   limit.rate = each * shape.nics;
   return limit;
 }

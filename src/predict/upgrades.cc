@@ -1,8 +1,7 @@
 // The least of three limits holds a node: its ports, the PCIe links of their adapters, and, where adapters
 // cannot reach GPU memory, the staging of all data through host memory. Each upgrade changes one of them, and
 // the least of what is then there is what it buys: often less than the part promises, for the next limit is
-// near. Staging costs what the V100 guide measured, 2.0 of 4.55 GB/s: the same bytes cross PCIe and memory
-// twice at each end. That share is of one machine; on others measuring tells.
+// near.
 #include "predict/upgrades.h"
 
 #include <fmt/format.h>
@@ -13,11 +12,11 @@
 #include "hardware/gpudirect.h"
 #include "hardware/network_ceiling.h"
 #include "hardware/nic.h"
+#include "predict/path_limits.h"
 
 namespace railbed {
 namespace {
 
-constexpr double kStagedShare = 2.0 / 4.55;
 constexpr int kAssumedMtu = 4096;
 constexpr double kAdapterWatts = 25;
 constexpr double kCableWatts = 0.1;

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/testing/temporary_folder.h"
 #include "facts/facts.h"
 #include "store/fingerprint.h"
 
@@ -45,15 +46,10 @@ Measurement latency_with_floor() {
 
 class StoreTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "railbed-store-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
   std::string path() const { return folder_ / "deep" / "runs.sqlite"; }
 
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
 };
 
 TEST_F(StoreTest, KeepsWhatItIsGiven) {

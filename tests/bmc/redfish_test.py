@@ -187,7 +187,7 @@ class OneByOne(RedfishTest):
         text = self.cluster.read_text().replace('{name: gpu0,', '{name: gpu0, local: true,')
         self.cluster.write_text(text.replace('{name: gpu1,', '{name: gpu1, ssh: 127.0.9.250,'))
         self.bmcs[1].__exit__()
-        done = self.run_railbed('verify', self.cluster, '--bmc', '--json', '--all', '--connect-timeout', '3')
+        done = self.run_railbed('verify', self.cluster, '--bmc', '--json', '--all', '--connect-timeout', '15')
         findings = {(one['rule'], one['node']): one for one in json.loads(done.stdout)['findings']}
         for rule, status in {'reachable': 'pass', 'power': 'pass', 'sensors': 'warn', 'events': 'warn', 'clock': 'pass',
                              'default-login': 'pass'}.items():

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "apply/writable_host.h"
+#include "base/testing/temporary_folder.h"
 #include "base/text.h"
 
 namespace railbed {
@@ -24,18 +25,11 @@ namespace railbed {
 class ToyMachine {
  public:
   ToyMachine() {
-    // In memory, where there is such a place: thousands of cuts sync tens of thousands of times.
-    std::string folder =
-        access("/dev/shm", W_OK) == 0 ? "/dev/shm/railbed-toy.XXXXXX" : "/tmp/railbed-toy.XXXXXX";
-    root_ = mkdtemp(folder.data());
     for (const char* one : {"/etc/sysctl.d", "/etc/netplan", "/etc/systemd/system/sysinit.target.wants",
                             "/var/lib", "/live/sysctl", "/live/active", "/live/enabled", "/sys/module"})
       std::filesystem::create_directories(root_ + one);
     put("/etc/systemd/system/sysinit.target.wants/other.service", "");
   }
-  ToyMachine(const ToyMachine&) = delete;
-  ToyMachine& operator=(const ToyMachine&) = delete;
-  ~ToyMachine() { std::filesystem::remove_all(root_); }
 
   WritableHost host() {
     return WritableHost(root_, [this](const std::vector<std::string>& words, auto) { return run(words); });
@@ -128,7 +122,9 @@ class ToyMachine {
     put("/live/network", all);
   }
 
-  std::string root_;
+  // In memory, where there is such a place: thousands of cuts sync tens of thousands of times.
+  TemporaryFolder folder_{access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"};
+  std::string root_ = folder_.path();
 };
 
 }  // namespace railbed

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/testing/temporary_folder.h"
 #include "bench/storage/scratch.h"
 #include "facts/facts.h"
 #include "host/open.h"
@@ -24,14 +25,8 @@ using ::testing::IsEmpty;
 
 class StorageTest : public testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/railbed-test-storage-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    folder_ = name;
-  }
   void TearDown() override {
     if (!path_.empty()) setenv("PATH", path_.c_str(), 1);
-    fs::remove_all(folder_);
   }
   std::vector<std::string> left() const {
     std::vector<std::string> names;
@@ -53,7 +48,8 @@ class StorageTest : public testing::Test {
     return measure_storage(*open_this_machine(), {folder_.string(), kFewestBytes, seconds}, stop);
   }
 
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
   std::string path_;
 };
 

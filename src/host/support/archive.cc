@@ -83,6 +83,7 @@ class Unpacking {
     for (;;) {
       const la_ssize_t got = archive_read_data(archive_.get(), piece.data(), piece.size());
       if (got < 0) return broken();
+      given_ += static_cast<std::size_t>(got);
       if (auto within = check(); !within) return fail(within.error());
       if (got == 0) return std::optional(std::move(text));
       if (text.size() + static_cast<std::size_t>(got) > most) return std::optional<std::string>();
@@ -106,8 +107,8 @@ class Unpacking {
   Result<void> check() const {
     const auto packed =
         static_cast<std::size_t>(std::max<la_int64_t>(archive_filter_bytes(archive_.get(), -1), 1));
-    const auto unpacked =
-        static_cast<std::size_t>(std::max<la_int64_t>(archive_filter_bytes(archive_.get(), 0), 0));
+    const auto unpacked = std::max(
+        given_, static_cast<std::size_t>(std::max<la_int64_t>(archive_filter_bytes(archive_.get(), 0), 0)));
     if (unpacked > limits_.unpacked)
       return bad(file_, fmt::format("unpacks to more than {} MiB: too large for a support report",
                                     limits_.unpacked >> 20));
@@ -120,6 +121,7 @@ class Unpacking {
   const std::string& file_;
   const SentLimits& limits_;
   Archive archive_{archive_read_new()};
+  std::size_t given_ = 0;  // of contents: holes of sparse files take no room in the archive
 };
 
 Result<void> take(Unpacking& unpacking, archive_entry* entry, Intake& intake) {
