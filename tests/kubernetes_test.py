@@ -36,7 +36,7 @@ CONTAINER = {
     "volumeMounts": [{"name": ANY, "mountPath": ANY, "readOnly": ANY}]}
 POD = {
     "serviceAccountName": ANY, "automountServiceAccountToken": ANY, "enableServiceLinks": ANY, "priorityClassName": ANY,
-    "terminationGracePeriodSeconds": ANY, "hostNetwork": ANY, "hostPID": ANY, "dnsPolicy": ANY, "nodeSelector": FREE,
+    "terminationGracePeriodSeconds": ANY, "hostNetwork": ANY, "hostPID": ANY, "shareProcessNamespace": ANY, "dnsPolicy": ANY, "nodeSelector": FREE,
     "runtimeClassName": ANY, "tolerations": [{"key": ANY, "operator": ANY, "value": ANY, "effect": ANY}],
     "securityContext": {"runAsNonRoot": ANY, "runAsUser": ANY, "runAsGroup": ANY, "fsGroup": ANY, "seccompProfile": {"type": ANY}},
     "containers": [CONTAINER], "initContainers": [CONTAINER],
@@ -57,6 +57,9 @@ KINDS = {
     "Kustomization": {"namespace": ANY, "resources": ANY, "components": ANY, "configMapGenerator": [{"name": ANY, "files": ANY}],
                       "secretGenerator": [{"name": ANY, "files": ANY}], "images": [{"name": ANY, "newName": ANY, "newTag": ANY}]},
     "Component": {"resources": ANY, "patches": [{"path": ANY}]}}
+RULES = {"rules": [{"apiGroups": ANY, "resources": ANY, "verbs": ANY}]}
+BINDING = {"roleRef": {"apiGroup": ANY, "kind": ANY, "name": ANY}, "subjects": [{"apiGroup": ANY, "kind": ANY, "name": ANY}]}
+KINDS |= {"Role": RULES, "ClusterRole": RULES, "RoleBinding": BINDING, "ClusterRoleBinding": BINDING}
 KUSTOMIZE = {"Kustomization", "Component"}
 
 
@@ -249,7 +252,47 @@ def wrong_ports(manifests):
             yield f"{which}: the port's name"
 
 
-CHECKS = (wrong_fields, wrong_labels, wrong_names, wrong_volumes, wrong_arguments, wrong_privileges, wrong_ports, wrong_files)
+def wrong_agent(manifests):
+    """The pods that agents are started in, and what those who start them may do: no more than this."""
+    base = manifests["agent/daemonset.yaml"]
+    for which in ("base", "rdma"):
+        daemons = base if which == "base" else merge(base, manifests["agent/components/rdma/daemonset.yaml"])
+        pod, rdma = daemons["spec"]["template"]["spec"], which == "rdma"
+        container, = pod["containers"]
+        if any(container["securityContext"][field] is not rdma for field in ("privileged", "allowPrivilegeEscalation")):
+            yield f"{which}: the agent is privileged, or must be"
+        if not rdma and container["securityContext"]["capabilities"] != {"drop": ["ALL"]}:
+            yield f"{which}: the agent keeps capabilities"
+        if pod["hostNetwork"] is not True or not {"hostPID", "hostIPC"}.isdisjoint(pod) or pod["automountServiceAccountToken"] is not False:
+            yield f"{which}: the agent's pod has other namespaces of the node, or a token"
+        if pod["securityContext"]["runAsNonRoot"] is rdma or (pod["securityContext"]["runAsUser"] == 0) is not rdma:
+            yield f"{which}: the agent runs as the wrong user"
+        if [volume["hostPath"]["path"] for volume in pod["volumes"] if "hostPath" in volume] != (["/dev/infiniband"] if rdma else []):
+            yield f"{which}: the agent sees folders of the node"
+        if {mount["name"] for mount in container["volumeMounts"]} != {volume["name"] for volume in pod["volumes"]}:
+            yield f"{which}: the agent's volumes"
+        if pod["serviceAccountName"] != manifests["agent/serviceaccount.yaml"]["metadata"]["name"]:
+            yield f"{which}: the agent's account"
+    # What railbed looks for unless it is told otherwise.
+    selector = "app.kubernetes.io/name=" + base["spec"]["template"]["metadata"]["labels"].get("app.kubernetes.io/name", "")
+    help_text = " ".join(subprocess.run([RAILBED, "verify", "--help"], check=True, capture_output=True, text=True).stdout.split())
+    if f"(default {selector})" not in help_text or base["spec"]["selector"] != {"matchLabels": base["spec"]["template"]["metadata"]["labels"]}:
+        yield f"railbed does not look for {selector}"
+    if f"(default {manifests['agent/kustomization.yaml']['namespace']})" not in help_text:
+        yield "railbed looks in another namespace"
+    rights = {(resource, verb) for one in ("role", "nodes") for rule in manifests[f"agent/{one}.yaml"]["rules"]
+              for resource in rule["resources"] for verb in rule["verbs"]}
+    if rights != {("pods", "get"), ("pods", "list"), ("pods/exec", "create"), ("nodes", "list")}:
+        yield f"the agent's users have the rights {sorted(rights)}"
+    for role, binding in (("role", "rolebinding"), ("nodes", "nodesbinding")):
+        role, reference = manifests[f"agent/{role}.yaml"], manifests[f"agent/{binding}.yaml"]["roleRef"]
+        if (reference["kind"], reference["name"]) != (role["kind"], role["metadata"]["name"]):
+            yield f"{binding} leads nowhere"
+    if any(subject["kind"] == "ServiceAccount" for one in ("rolebinding", "nodesbinding") for subject in manifests[f"agent/{one}.yaml"]["subjects"]):
+        yield "pods have rights"
+
+
+CHECKS = (wrong_agent, wrong_fields, wrong_labels, wrong_names, wrong_volumes, wrong_arguments, wrong_privileges, wrong_ports, wrong_files)
 POD_AT = ("daemonset.yaml", "spec", "template", "spec")
 MONITOR_AT = (*POD_AT, "containers", 0)
 # Which check, where, and the value that must not stand there.
@@ -282,6 +325,18 @@ BROKEN = (
     (wrong_ports, ("service.yaml", "spec", "ports", 0, "port"), 9886),
     (wrong_ports, (*MONITOR_AT, "livenessProbe", "exec", "command", -1), "https://railbed-monitor:9886/-/healthy"),
     (wrong_files, ("kustomization.yaml", "resources", 0), "nmespace.yaml"),
+    (wrong_agent, ("agent/role.yaml", "rules", 1, "verbs"), ["create", "delete"]),
+    (wrong_agent, ("agent/nodes.yaml", "rules", 0, "resources"), ["nodes", "secrets"]),
+    (wrong_agent, ("agent/rolebinding.yaml", "roleRef", "kind"), "ClusterRole"),
+    (wrong_agent, ("agent/rolebinding.yaml", "subjects", 0, "kind"), "ServiceAccount"),
+    (wrong_agent, ("agent/kustomization.yaml", "namespace"), "other"),
+    (wrong_agent, ("agent/serviceaccount.yaml", "metadata", "name"), "other"),
+    (wrong_agent, ("agent/daemonset.yaml", *POD_AT[1:], "hostPID"), True),
+    (wrong_agent, ("agent/daemonset.yaml", *MONITOR_AT[1:], "securityContext", "privileged"), True),
+    (wrong_agent, ("agent/daemonset.yaml", *MONITOR_AT[1:], "securityContext", "capabilities"), {"drop": ["ALL"], "add": ["SYS_ADMIN"]}),
+    (wrong_agent, ("agent/daemonset.yaml", *POD_AT[1:], "volumes", 0), {"name": "cache", "hostPath": {"path": "/"}}),
+    (wrong_agent, ("agent/components/rdma/daemonset.yaml", *MONITOR_AT[1:], "securityContext", "privileged"), False),
+    (wrong_agent, ("agent/daemonset.yaml", "spec", "template", "metadata", "labels"), {"app.kubernetes.io/name": "x"}),
     (wrong_files, ("components/gpu/kustomization.yaml", "patches"), []),
 )
 
@@ -302,12 +357,26 @@ def monitor_reads_the_example():
     assert seen.returncode == 0 and 'rule="gpu.count"' in seen.stdout, seen.stderr
 
 
-def build(kubectl, folder, components):
-    text = (FOLDER / "kustomization.yaml").read_text() + "components: [" + ", ".join(f"components/{one}" for one in components) + "]\n"
+def build(kubectl, folder, components, kustomization="kustomization.yaml"):
+    text = (FOLDER / kustomization).read_text() + "components: [" + ", ".join(f"components/{one}" for one in components) + "]\n"
     (folder / "kustomization.yaml").write_text(text)
     built = subprocess.run([kubectl, "kustomize", str(folder)], capture_output=True, text=True, timeout=120)
     assert built.returncode == 0, built.stderr
     return {one["kind"]: one for one in yaml.safe_load_all(built.stdout)}
+
+
+def kubectl_builds_agent(manifests, kubectl):
+    """With and without RDMA."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name) / "agent"
+        shutil.copytree(FOLDER / "agent", folder)
+        for which in ([], ["rdma"]):
+            (folder / "kustomization.yaml").write_text((FOLDER / "agent/kustomization.yaml").read_text())
+            built = build(kubectl, folder, which, "agent/kustomization.yaml")
+            assert set(built) == {"Namespace", "ServiceAccount", "DaemonSet", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
+            container, = built["DaemonSet"]["spec"]["template"]["spec"]["containers"]
+            assert container["securityContext"]["privileged"] is bool(which), container
+            assert built["Role"]["rules"] == manifests["agent/role.yaml"]["rules"]
 
 
 def kubectl_builds(manifests, kubectl):
@@ -341,6 +410,7 @@ def main():
     kubectl = shutil.which("kubectl")
     if kubectl:
         kubectl_builds(manifests, kubectl)
+        kubectl_builds_agent(manifests, kubectl)
     print(f"{len(manifests)} manifests hold together, {len(BROKEN)} broken ones are found" + (", and kubectl builds them" if kubectl else ""))
     return 0
 

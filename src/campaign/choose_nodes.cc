@@ -1,16 +1,21 @@
 #include "campaign/choose_nodes.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <set>
 
+#include "base/text.h"
+#include "fleet/kubernetes_launcher.h"
 #include "fleet/slurm_launcher.h"
 
 namespace railbed {
 namespace {
 
-Cluster cluster_of(const std::vector<std::string>& names) {
+using NodeNames = std::vector<std::string>;
+
+Cluster cluster_of(std::string scheduler, const NodeNames& names) {
   Cluster cluster;
-  cluster.name = "slurm";
+  cluster.name = std::move(scheduler);
   for (const std::string& name : names) {
     Node node;
     node.name = node.ssh = name;
@@ -19,17 +24,60 @@ Cluster cluster_of(const std::vector<std::string>& names) {
   return cluster;
 }
 
+std::string name_of(fleet::Launcher launcher) {
+  return launcher == fleet::Launcher::kSlurm ? "slurm" : "kubernetes";
+}
+
 // A job or a partition may have nodes that the file knows nothing of: what it says is about its own.
-std::vector<std::string> common(const Cluster& cluster, const std::vector<std::string>& names) {
+NodeNames common(const Cluster& cluster, const NodeNames& names) {
   const std::set<std::string> chosen(names.begin(), names.end());
-  std::vector<std::string> both;
+  NodeNames both;
   for (const Node& node : cluster.nodes)
     if (chosen.contains(node.name)) both.push_back(node.name);
   return both;
 }
 
-bool names_some(const fleet::SlurmChoice& choice) {
-  return !choice.nodelist.empty() || !choice.job.empty() || !choice.partition.empty();
+// Those that --nodelist names.
+Result<NodeNames> listed(const std::string& nodelist) {
+  auto names = fleet::slurm_names(nodelist);
+  if (names.empty())
+    return fail(ErrorKind::kBadInput,
+                fmt::format("\"{}\" is no list of nodes; write gpu[01-16],nas", printable(nodelist)));
+  return names;
+}
+
+// Those that the scheduler has; nothing where it has to be told which.
+Result<std::optional<NodeNames>> ask_which(const ReachOptions& reach, const Caller& caller) {
+  if (reach.launcher == fleet::Launcher::kSlurm)
+    return fleet::slurm_nodes(reach.slurm, fleet::environment_here(), caller.stop);
+  auto names = fleet::kubernetes_nodes(reach.kubernetes, caller.stop);
+  if (!names) return fail(names.error());
+  return std::optional(std::move(*names));
+}
+
+Result<Cluster> choose_by_scheduler(Cluster cluster, const ReachOptions& reach, const Caller& caller) {
+  const auto names = ask_which(reach, caller);
+  if (!names) return fail(names.error());
+  if (cluster.nodes.empty() && !*names)
+    return fail(
+        ErrorKind::kBadInput,
+        "which nodes? Name a cluster.yaml, or nodes of Slurm's: --nodelist, --partition or --slurm-job");
+  if (cluster.nodes.empty()) return cluster_of(name_of(reach.launcher), **names);
+  const auto both = common(cluster, **names);
+  if (both.empty())
+    return fail(ErrorKind::kBadInput, cluster.file + " names no node that is there, as Slurm has it");
+  return narrowed(std::move(cluster), both);
+}
+
+// What says how one scheduler gives nodes means nothing to another.
+Result<void> check_words(const ReachOptions& reach) {
+  if (reach.launcher != fleet::Launcher::kSlurm && !(reach.slurm == fleet::SlurmChoice()))
+    return fail(ErrorKind::kBadInput,
+                "--slurm-job, --partition, --slurm-wait and --overlap are for --launcher slurm");
+  if (reach.launcher != fleet::Launcher::kKubernetes && !(reach.kubernetes == fleet::KubernetesChoice()))
+    return fail(ErrorKind::kBadInput,
+                "--namespace, --selector, --context and --kubeconfig are for --launcher kubernetes");
+  return {};
 }
 
 }  // namespace
@@ -45,20 +93,17 @@ Result<Cluster> narrowed(Cluster cluster, const std::vector<std::string>& names)
 }
 
 Result<Cluster> choose_nodes(Cluster cluster, const ReachOptions& reach, const Caller& caller) {
-  if (reach.launcher != fleet::Launcher::kSlurm) return cluster;
-  if (!cluster.nodes.empty() && !names_some(reach.slurm)) return cluster;
-  const auto names = fleet::slurm_nodes(reach.slurm, fleet::environment_here(), caller.stop);
-  if (!names) return fail(names.error());
-  if (cluster.nodes.empty() && !*names)
-    return fail(
-        ErrorKind::kBadInput,
-        "which nodes? Name a cluster.yaml, or nodes of Slurm's: --nodelist, --partition or --slurm-job");
-  if (cluster.nodes.empty()) return cluster_of(**names);
-  if (!reach.slurm.nodelist.empty()) return narrowed(std::move(cluster), **names);
-  const auto both = common(cluster, **names);
-  if (both.empty())
-    return fail(ErrorKind::kBadInput, cluster.file + " names no node that is there, as Slurm has it");
-  return narrowed(std::move(cluster), both);
+  if (const auto sound = check_words(reach); !sound) return fail(sound.error());
+  if (reach.launcher == fleet::Launcher::kSsh) return cluster;
+  if (!reach.nodelist.empty()) {
+    const auto names = listed(reach.nodelist);
+    if (!names) return fail(names.error());
+    return cluster.nodes.empty() ? cluster_of(name_of(reach.launcher), *names)
+                                 : narrowed(std::move(cluster), *names);
+  }
+  const bool narrower = !reach.slurm.job.empty() || !reach.slurm.partition.empty();
+  if (!cluster.nodes.empty() && !narrower) return cluster;
+  return choose_by_scheduler(std::move(cluster), reach, caller);
 }
 
 }  // namespace railbed

@@ -1,4 +1,4 @@
-// Which nodes a command is about, where Slurm starts the agents.
+// Which nodes a command is about, where Slurm or Kubernetes starts the agents.
 #pragma once
 
 #include "base/result.h"
@@ -8,9 +8,9 @@
 
 namespace railbed {
 
-// Over ssh the cluster as it is. By Slurm the nodes of it that the choice names, or all where it names none;
-// of an empty cluster, a cluster of those that it names, without rails and expectations. An error where there
-// is none.
+// Over ssh the cluster as it is. By a scheduler the nodes of it that the choice names, or all where it names
+// none; of an empty cluster, a cluster of those that it names, of Kubernetes those that have a pod, without
+// rails and expectations. An error where there is none.
 Result<Cluster> choose_nodes(Cluster cluster, const ReachOptions& reach, const Caller& caller);
 
 // The cluster without its other nodes, in the cluster's order. An error where one is not its own.

@@ -86,6 +86,7 @@ constexpr KnownProgram kPrograms[] = {
     {"openssl", "the certificate of a BMC is not shown before it is trusted", "openssl"},
     {"scontrol", "`railbed verify --slurm` drains no node",
      "Debian, Ubuntu: slurm-client; SchedMD's packages"},
+    {"kubectl", "`--launcher kubernetes` reaches no node", "Debian: kubernetes-client"},
 };
 
 Result<Binary> read_binary(const std::string& path) {

@@ -37,6 +37,18 @@ std::optional<ClockReading> read_clock(Peer& peer, std::stop_token stop) {
   return ClockReading{static_cast<double>(theirs->nanoseconds) * 1e-9 - middle, half};
 }
 
+Carrier carrier_of(fleet::Launcher launcher) {
+  switch (launcher) {
+    case fleet::Launcher::kSsh:
+      return Carrier::kSsh;
+    case fleet::Launcher::kSlurm:
+      return Carrier::kSlurm;
+    case fleet::Launcher::kKubernetes:
+      return Carrier::kKubernetes;
+  }
+  return Carrier::kSsh;
+}
+
 // work(0) … work(count - 1), eight at once.
 template <class Work>
 void each_at_once(std::size_t count, const Work& work) {
@@ -120,8 +132,7 @@ Surveyed survey_nodes(fleet::Fleet& fleet, const Caller& caller, const CollectOp
     if (read[i])
       surveyed.facts.emplace(node, std::move(*read[i]));
     else
-      surveyed.unreachable.push_back(
-          {node, std::move(read[i].error()), fleet.launcher() == fleet::Launcher::kSlurm});
+      surveyed.unreachable.push_back({node, std::move(read[i].error()), carrier_of(fleet.launcher())});
   }
   if (surveyed.facts.size() > 1) surveyed.clocks = read_clocks(fleet, surveyed.facts, caller.stop);
   caller.progress("");

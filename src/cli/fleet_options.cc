@@ -10,6 +10,30 @@
 namespace railbed {
 namespace {
 
+// A path or a name that kubectl takes, whatever it is, after "=".
+std::string kubectl_word(const std::string& text) {
+  return !text.empty() && printable(text) == text ? "" : "a name of plain characters";
+}
+
+void add_kubernetes_options(CLI::App& app, ReachOptions& options, CLI::Option* launcher) {
+  const auto add = [&](const char* name, std::string& value, const char* meaning, const char* type) {
+    return app.add_option(name, value, meaning)->needs(launcher)->type_name(type)->group(kReachGroup);
+  };
+  auto& choice = options.kubernetes;
+  add("--namespace", choice.name_space, "of Kubernetes, that railbed's pods are in (default railbed)", "NAME")
+      ->check([](const std::string& text) {
+        return fleet::is_kubernetes_label(text) ? "" : "a namespace: lower-case letters, digits and -";
+      });
+  add("--selector", choice.selector,
+      "labels of railbed's pods (default app.kubernetes.io/name=railbed-agent)", "LABELS")
+      ->check([](const std::string& text) {
+        return fleet::is_kubernetes_selector(text) ? ""
+                                                   : "a label selector, as kubectl takes it: app=railbed";
+      });
+  add("--context", choice.context, "of kubectl's file; else the current one", "NAME")->check(kubectl_word);
+  add("--kubeconfig", choice.kubeconfig, "kubectl's file; else its own", "FILE")->check(kubectl_word);
+}
+
 std::string slurm_name(const std::string& text) {
   return fleet::is_slurm_name(text) ? "" : "a name, as sinfo shows it";
 }
@@ -67,13 +91,16 @@ void add_fleet_options(CLI::App& app, ReachOptions& options) {
 }
 
 void add_launcher_options(CLI::App& app, ReachOptions& options) {
-  static const std::map<std::string, fleet::Launcher> kLaunchers{{"ssh", fleet::Launcher::kSsh},
-                                                                 {"slurm", fleet::Launcher::kSlurm}};
+  static const std::map<std::string, fleet::Launcher> kLaunchers{
+      {"ssh", fleet::Launcher::kSsh},
+      {"slurm", fleet::Launcher::kSlurm},
+      {"kubernetes", fleet::Launcher::kKubernetes}};
   auto* launcher =
       app.add_option_function<std::string>(
              "--launcher", [&options](const std::string& word) { options.launcher = kLaunchers.at(word); },
-             "what starts the agents: ssh (default), or slurm: steps of a job (docs/how-to/slurm.md)")
-          ->check(CLI::IsMember({"ssh", "slurm"}))
+             "what starts the agents: ssh (default); slurm: steps of a job (docs/how-to/slurm.md); kubernetes: "
+             "kubectl exec in pods of a DaemonSet (docs/how-to/kubernetes.md)")
+          ->check(CLI::IsMember({"ssh", "slurm", "kubernetes"}))
           ->option_text("NAME")
           ->group(kReachGroup);
   const auto slurms = [&](CLI::Option* option, const char* type) {
@@ -102,10 +129,11 @@ void add_launcher_options(CLI::App& app, ReachOptions& options) {
   slurms(app.add_flag("--overlap", options.slurm.overlap,
                       "on nodes where other jobs run, too; else those are named and left alone"),
          nullptr);
+  add_kubernetes_options(app, options, launcher);
 }
 
 void add_nodelist_option(CLI::App& app, ReachOptions& options) {
-  app.add_option("--nodelist", options.slurm.nodelist, "these nodes alone: gpu[01-16],gpu20")
+  app.add_option("--nodelist", options.nodelist, "these nodes alone: gpu[01-16],gpu20")
       ->check([](const std::string& text) {
         return fleet::slurm_names(text).empty() ? "a list of nodes, as Slurm writes them: gpu[01-16],gpu20"
                                                 : "";

@@ -20,10 +20,10 @@ void add_fleet_options(CLI::App& app, ReachOptions& options);
 // --connect-timeout and --ssh-option.
 void add_connect_options(CLI::App& app, ReachOptions& options);
 
-// For a command whose agents may be steps of a Slurm job: --launcher, --slurm-job, --partition, --slurm-wait
-// and --overlap.
+// For a command whose agents may be steps of a Slurm job, or in Kubernetes' pods: --launcher; --slurm-job,
+// --partition, --slurm-wait and --overlap; --namespace, --selector, --context and --kubeconfig.
 void add_launcher_options(CLI::App& app, ReachOptions& options);
-// … and whose nodes are those of a cluster.yaml or of Slurm's: --nodelist, too.
+// … and whose nodes are those of a cluster.yaml or a scheduler's: --nodelist, too.
 void add_nodelist_option(CLI::App& app, ReachOptions& options);
 
 // For a command whose agents run as root: asks for that, and adds --ask-sudo-password (-K), which asks a

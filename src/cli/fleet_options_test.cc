@@ -41,14 +41,30 @@ TEST(LauncherOptions, SayHowSlurmGivesNodes) {
   app.parse("--launcher slurm --partition gpu --nodelist gpu[01-04] --slurm-wait 5 --overlap");
   EXPECT_EQ(options.launcher, fleet::Launcher::kSlurm);
   EXPECT_EQ(options.slurm.partition, "gpu");
-  EXPECT_EQ(options.slurm.nodelist, "gpu[01-04]");
+  EXPECT_EQ(options.nodelist, "gpu[01-04]");
   EXPECT_EQ(options.slurm.patience, std::chrono::seconds(5));
   EXPECT_TRUE(options.slurm.overlap);
 }
 
+TEST(LauncherOptions, SayWhichPodsOfWhichClusterCarryAgents) {
+  CLI::App app;
+  fleet::FleetOptions options;
+  add_launcher_options(app, options);
+  EXPECT_EQ(options.kubernetes.name_space, "railbed");
+  app.parse(
+      "--launcher kubernetes --namespace gpu --selector app=a,tier!=b --context me@here --kubeconfig /k");
+  EXPECT_EQ(options.launcher, fleet::Launcher::kKubernetes);
+  EXPECT_EQ(options.kubernetes.name_space, "gpu");
+  EXPECT_EQ(options.kubernetes.selector, "app=a,tier!=b");
+  EXPECT_EQ(options.kubernetes.context, "me@here");
+  EXPECT_EQ(options.kubernetes.kubeconfig, "/k");
+}
+
 TEST(LauncherOptions, NonsenseIsRefused) {
   for (const char* line :
-       {"--launcher pdsh", "--partition gpu", "--launcher slurm --partition=-x", "--overlap",
+       {"--launcher pdsh", "--namespace x", "--launcher kubernetes --namespace a/b",
+        "--launcher kubernetes --namespace=-x", "--launcher kubernetes --selector a=$(b)",
+        "--launcher kubernetes --context=", "--partition gpu", "--launcher slurm --partition=-x", "--overlap",
         "--launcher slurm --slurm-job 7_1", "--launcher slurm --nodelist gpu[1-",
         "--launcher slurm --slurm-job 7 --partition gpu"}) {
     CLI::App app;

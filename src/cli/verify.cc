@@ -79,9 +79,8 @@ int run_verify(const VerifyOptions& options) {
     return report({ErrorKind::kBadInput, "--learn adds to a cluster.yaml: name it"});
   if (options.after_reboot && (options.sources.cluster.empty() || !options.sources.live()))
     return report({ErrorKind::kBadInput, "--after-reboot asks the nodes of a cluster.yaml: name it alone"});
-  if (options.after_reboot && options.reach.launcher == fleet::Launcher::kSlurm)
-    return report(
-        {ErrorKind::kBadInput, "--after-reboot asks as root, over ssh: leave --launcher slurm out"});
+  if (options.after_reboot && options.reach.launcher != fleet::Launcher::kSsh)
+    return report({ErrorKind::kBadInput, "--after-reboot asks as root, over ssh: leave --launcher out"});
   if (options.bmc && (options.sources.cluster.empty() || !options.sources.live()))
     return report({ErrorKind::kBadInput, "--bmc asks the BMCs that a cluster.yaml names: name it alone"});
   const auto begin = std::chrono::steady_clock::now();

@@ -1,5 +1,6 @@
 // What starts an agent on a node and carries its streams there and back: OpenSSH's client, a step of Slurm's,
-// or a shell of this machine. A session knows no more of it than this, and the commands above know nothing.
+// kubectl exec, or a shell of this machine. A session knows no more of it than this, and the commands above
+// know nothing.
 #pragma once
 
 #include <memory>
@@ -24,8 +25,8 @@ class AgentLauncher {
                                                  const Waker& waker, const std::stop_token& stop) = 0;
   // What to say where the program that words() begins with is not installed.
   virtual std::string_view when_missing() const { return ""; }
-  // Whether nodes may see this machine's files under the same paths: the agent is looked for there first.
-  virtual bool may_share_files() const { return false; }
+  // Where a node may have the agent already; `own` is its path here. Empty: nowhere that we know of.
+  virtual std::string path_on_node([[maybe_unused]] const std::string& own) const { return ""; }
 };
 
 std::unique_ptr<AgentLauncher> local_launcher();

@@ -14,8 +14,7 @@ namespace railbed::fleet {
 // The remote command. It starts the agent that the node already has, or says what it needs; see
 // docs/reference/agent-protocol.md. `nonce` marks its lines, so that no greeting can be mistaken for one.
 // `start` is the shell function that becomes the agent whose path it gets (root_start.h has another).
-// `shared` is a path at which the node may have the agent already, as its files may be this machine's; empty:
-// none.
+// `shared` is a path at which the node may have the agent already; empty: none.
 inline constexpr std::string_view kStartAsUser = "start() { exec \"$1\" agent 3>&-; }\n";
 std::string bootstrap_command(const std::vector<AgentBinaries::Known>& agents, std::string_view nonce,
                               std::string_view start = kStartAsUser, std::string_view shared = "");

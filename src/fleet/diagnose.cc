@@ -25,8 +25,8 @@ constexpr std::string_view kOtherPassword =
 
 // The words are sudo's (plugins/sudoers/{auth/sudo_auth,check,logging,policy,sudoers}.c, src/{exec,sudo}.c
 // of 1.9.13), OpenSSH's (sshconnect.c, ssh.c, packet.c, clientloop.c, authfile.c of 9.2), srun's
-// (step_launch.c, slurm_errno.c of 22.05), strerror(3)'s and ld.so's. The first that fits wins: what is more
-// particular stands higher.
+// (step_launch.c, slurm_errno.c of 22.05), kubectl's and the API server's (1.20 to 1.33), strerror(3)'s and
+// ld.so's. The first that fits wins: what is more particular stands higher.
 constexpr Symptom kSymptoms[] = {
     {"incorrect password attempt", kPasswordRefused, kOtherPassword},
     {"sudo: a password is required", "sudo on {0} asks for a password",
@@ -85,6 +85,21 @@ constexpr Symptom kSymptoms[] = {
     {"Operation timed out", "{0} did not answer", "check that it is powered, cabled and not firewalled",
      false, ErrorKind::kTimeout},
     {"Connection reset by", "{0} reset the connection", "look at its sshd's log", true},
+    {"create resource \"pods/exec\"", "you may not start programs in the pod that railbed has on {0}",
+     "whoever runs the cluster has to bind you to the role railbed-agent, deploy/kubernetes/agent/role.yaml"},
+    {"Error from server (Forbidden)", "the API server refuses to start an agent on {0}",
+     "see who forbids it there: a role, or an admission policy"},
+    {"error dialing backend", "the API server does not reach the kubelet of {0}",
+     "look at the kubelet there, and at the machine's console"},
+    {"container not found", "the container of the pod on {0} has just ended",
+     "kubectl describe pod says why"},
+    {"Error from server (NotFound)", "the pod on {0} has just gone", "another takes its place; try again"},
+    {"exec failed", "the container runtime of {0} starts no shell in the pod",
+     "its image must have /bin/sh: build it from deploy/kubernetes/Containerfile"},
+    {"nable to connect to the server", "kubectl does not reach the API server, so not {0}",
+     "see whether kubectl get pods does"},
+    {"connection to the server", "kubectl does not reach the API server, so not {0}",
+     "see whether kubectl get pods does"},
     {"Task launch for StepId", "Slurm could not start a step on {0}",
      "slurmd does not answer there: look at it, and at the machine's console"},
     {"Job step creation temporarily disabled", "Slurm starts no step on {0} now",

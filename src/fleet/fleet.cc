@@ -69,8 +69,8 @@ std::vector<Target> targets_of(const Cluster& cluster) {
 Fleet::Fleet(std::vector<Target> targets, FleetOptions options) : state_(std::make_unique<State>()) {
   if (options.binary.empty()) options.binary = own_program();
   allow_open_files(kFilesPerNode * targets.size() + kOtherFiles);
-  // To Slurm, this machine is a node like another, or none at all.
-  if (options.launcher == Launcher::kSlurm)
+  // To a scheduler, this machine is a node like another, or none at all.
+  if (options.launcher != Launcher::kSsh)
     for (Target& target : targets) target = {target.name, target.name, false};
   else if (options.share_connections && !std::ranges::all_of(targets, &Target::local)) {
     auto config = sharing_config(options, environment_here());

@@ -38,20 +38,32 @@ Target target_of(const Node& node);
 std::vector<Target> targets_of(const Cluster& cluster);
 
 // What starts the agents (agent_launcher.h).
-enum class Launcher { kSsh, kSlurm };
+enum class Launcher { kSsh, kSlurm, kKubernetes };
 
 // How nodes are had from Slurm: docs/how-to/slurm.md.
 struct SlurmChoice {
   std::string job;  // whose steps the agents are; empty: the present job's, else an allocation of our own
   std::string partition;              // of our own allocation; empty: one that has all nodes
-  std::string nodelist;               // these alone; empty: all
   bool overlap = false;               // beside other jobs, too
   std::chrono::seconds patience{60};  // for an allocation
+  bool operator==(const SlurmChoice&) const = default;
+};
+
+// In which pods agents are started: docs/how-to/kubernetes.md. The manifests of deploy/kubernetes/agent have
+// what stands here.
+struct KubernetesChoice {
+  std::string kubeconfig;  // for kubectl; empty: its own
+  std::string context;     // of it; empty: the current one
+  std::string name_space = "railbed";
+  std::string selector = "app.kubernetes.io/name=railbed-agent";
+  bool operator==(const KubernetesChoice&) const = default;
 };
 
 struct FleetOptions {
   Launcher launcher = Launcher::kSsh;
   SlurmChoice slurm;
+  KubernetesChoice kubernetes;
+  std::string nodelist;                  // of a scheduler's nodes these alone; empty: all
   std::string ssh_config;                // -F for ssh; empty: the user's own
   std::vector<std::string> ssh_options;  // more words for ssh, before the destination: {"-o", "Port=2222"}
   bool share_connections = false;        // they stay for a few minutes (shared_connection.h)

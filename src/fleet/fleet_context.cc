@@ -1,6 +1,7 @@
 #include "fleet/fleet_context.h"
 
 #include "base/wipe.h"
+#include "fleet/kubernetes_launcher.h"
 #include "fleet/slurm_launcher.h"
 
 namespace railbed::fleet {
@@ -12,6 +13,8 @@ std::unique_ptr<AgentLauncher> make_launcher(const FleetOptions& options, std::v
       return ssh_launcher(options);
     case Launcher::kSlurm:
       return slurm_launcher(options.slurm, std::move(nodes), environment_here());
+    case Launcher::kKubernetes:
+      return kubernetes_launcher(options.kubernetes, !options.nodelist.empty(), std::move(nodes));
   }
   return nullptr;
 }

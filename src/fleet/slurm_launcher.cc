@@ -17,34 +17,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 #include <set>
 #include <tuple>
 
 #include "base/text.h"
 #include "fleet/bootstrap.h"
 #include "fleet/frame.h"
+#include "fleet/prepared_launcher.h"
 #include "fleet/slurm_text.h"
 #include "host/process.h"
 
 namespace railbed::fleet {
 namespace {
 
-constexpr std::chrono::seconds kAskDeadline{20};  // slurmctld of a busy cluster
-constexpr std::chrono::seconds kGiveBack{5};      // for salloc to give the nodes back
+constexpr std::chrono::seconds kGiveBack{5};  // for salloc to give the nodes back
 constexpr std::string_view kMissing =
     "Slurm's programs are not here: run this where jobs are submitted (Debian and Ubuntu: slurm-client)";
 
 using Words = std::vector<std::string>;
 
 Result<std::string> ask(const Environment& environment, const Words& question, const std::stop_token& stop) {
-  const auto done = run_program(without_job_variables(environment, question), kAskDeadline, stop);
-  if (stop.stop_requested()) return fail(ErrorKind::kCancelled, "cancelled");
-  if (!done.ok()) return fail(ErrorKind::kUnavailable, describe(done.miss(), question[0]));
-  if (done->exit_code == 127) return fail(ErrorKind::kUnavailable, std::string(kMissing));
-  if (done->exit_code == 0) return done->output;
-  return fail(ErrorKind::kUnavailable, fmt::format("{}: {}", question[0], quotable(done->error_output)));
+  return ask_scheduler(question[0], without_job_variables(environment, question), kMissing, stop);
 }
 
 // `which`: options that say of which nodes.
@@ -89,29 +82,21 @@ std::string present_job(const Environment& environment, const std::vector<std::s
   return all ? text_of(environment, "SLURM_JOB_ID") : "";
 }
 
-class SlurmLauncher final : public AgentLauncher {
+class SlurmLauncher final : public PreparedLauncher {
  public:
   SlurmLauncher(SlurmChoice choice, std::vector<std::string> nodes, Environment environment)
       : choice_(std::move(choice)), nodes_(std::move(nodes)), environment_(std::move(environment)) {}
   ~SlurmLauncher() override { give_back(); }
 
-  Result<Words> words(const Target& target, const std::string& script, const Waker& waker,
-                      const std::stop_token& stop) override {
-    const std::lock_guard lock(mutex_);
-    if (!prepared_) {
-      if (const auto done = prepare(waker, stop); !done) failure_ = done.error();
-      prepared_ = true;
-    }
-    if (failure_) return fail(at_node(target.name, *failure_));
-    if (const auto refused = refused_.find(target.name); refused != refused_.end())
-      return fail(at_node(target.name, {ErrorKind::kUnavailable, refused->second}));
-    return without_job_variables(environment_, step_words(job_, target.name, script));
-  }
   std::string_view when_missing() const override { return kMissing; }
-  bool may_share_files() const override { return true; }
+  std::string path_on_node(const std::string& own) const override { return own; }
 
  private:
-  Result<void> prepare(const Waker& waker, const std::stop_token& stop) {
+  Words node_words(const std::string& node, const std::string& script) override {
+    return without_job_variables(environment_, step_words(job_, node, script));
+  }
+
+  Result<void> prepare(const Waker& waker, const std::stop_token& stop) override {
     job_ = choice_.job.empty() ? present_job(environment_, nodes_) : choice_.job;
     auto usable = usable_nodes(stop);
     if (!usable) return fail(usable.error());
@@ -207,7 +192,7 @@ class SlurmLauncher final : public AgentLauncher {
     auto started = Link::start(allocation_words(nodes, nonce));
     if (!started) return fail(started.error());
     allocation_.emplace(std::move(*started));
-    const auto deadline = Clock::now() + choice_.patience + kAskDeadline;
+    const auto deadline = Clock::now() + choice_.patience + kSchedulerDeadline;
     auto event = Link::Event::kProgress;
     while (event == Link::Event::kProgress && !stop.stop_requested()) {
       event = allocation_->pump(deadline, waker);
@@ -242,10 +227,6 @@ class SlurmLauncher final : public AgentLauncher {
   const SlurmChoice choice_;
   const std::vector<std::string> nodes_;
   const Environment environment_;
-  std::mutex mutex_;
-  bool prepared_ = false;
-  std::optional<Error> failure_;                // of all nodes
-  std::map<std::string, std::string> refused_;  // node → why
   std::string standard_partition_;
   std::string job_;                 // whose steps the agents are
   std::optional<Link> allocation_;  // salloc, where the job is our own
@@ -262,13 +243,6 @@ Result<std::optional<std::vector<std::string>>> slurm_nodes(const SlurmChoice& c
                                                             const Environment& environment,
                                                             const std::stop_token& stop) {
   using Names = std::optional<std::vector<std::string>>;
-  if (!choice.nodelist.empty()) {
-    auto names = slurm_names(choice.nodelist);
-    if (names.empty())
-      return fail(ErrorKind::kBadInput, fmt::format("\"{}\" is no list of nodes; write gpu[01-16],nas",
-                                                    printable(choice.nodelist)));
-    return Names(std::move(names));
-  }
   if (!choice.job.empty()) {
     auto job = ask_job(environment, choice.job, stop);
     if (!job) return fail(job.error());

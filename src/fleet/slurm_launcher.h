@@ -17,8 +17,8 @@ namespace railbed::fleet {
 std::unique_ptr<AgentLauncher> slurm_launcher(SlurmChoice choice, std::vector<std::string> nodes,
                                               Environment environment);
 
-// The nodes that the choice names: its hostlist, the nodes of its job or of its partition, or of the present
-// job. Nothing where it names none. An error where Slurm does not know them, or cannot be asked.
+// The nodes that the choice names: those of its job or of its partition, or of the present job. Nothing where
+// it names none. An error where Slurm does not know them, or cannot be asked.
 Result<std::optional<std::vector<std::string>>> slurm_nodes(const SlurmChoice& choice,
                                                             const Environment& environment,
                                                             const std::stop_token& stop = {});

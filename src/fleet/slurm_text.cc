@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "fleet/frame.h"
+#include "fleet/marked_line.h"
 #include "inventory/hostlist.h"
 
 namespace railbed::fleet {
@@ -17,21 +18,6 @@ constexpr std::size_t kMostJobs = 100'000;
 constexpr std::size_t kMostPartitions = 64;  // of one node
 constexpr std::size_t kLongestName = 255;
 constexpr std::size_t kLongestHostlist = 1 << 20;
-
-// "NONCE|a|b|rest, with | in it" → {a, b, rest}; empty for another line.
-std::vector<std::string_view> fields_of(std::string_view line, std::string_view nonce, std::size_t count) {
-  std::vector<std::string_view> fields;
-  if (!line.starts_with(nonce) || line.substr(nonce.size(), 1) != "|") return fields;
-  line.remove_prefix(nonce.size() + 1);
-  while (fields.size() + 1 < count) {
-    const std::size_t bar = line.find('|');
-    if (bar == std::string_view::npos) return {};
-    fields.push_back(trim(line.substr(0, bar)));
-    line.remove_prefix(bar + 1);
-  }
-  fields.push_back(trim(line));
-  return fields;
-}
 
 // sinfo(1), "NODE STATE CODES": a word, and a character for what is more to it.
 struct State {
@@ -89,7 +75,7 @@ SlurmNodes parse_slurm_nodes(std::string_view text, std::string_view nonce) {
   SlurmNodes found;
   std::map<std::string, std::size_t, std::less<>> places;
   for (const std::string_view line : lines(text)) {
-    const auto fields = fields_of(line, nonce, 4);
+    const auto fields = marked_fields(line, nonce, 4);
     if (fields.empty() || !is_slurm_name(fields[0])) continue;
     const bool standard = fields[2].ends_with('*');
     const std::string partition(fields[2].substr(0, fields[2].size() - (standard ? 1 : 0)));
@@ -111,7 +97,7 @@ std::string slurm_job_format(std::string_view nonce) { return fmt::format("{}|%A
 std::vector<SlurmJob> parse_slurm_jobs(std::string_view text, std::string_view nonce) {
   std::vector<SlurmJob> jobs;
   for (const std::string_view line : lines(text)) {
-    const auto fields = fields_of(line, nonce, 3);
+    const auto fields = marked_fields(line, nonce, 3);
     if (fields.empty() || jobs.size() == kMostJobs) continue;
     if (const auto number = parse_number<std::uint64_t>(fields[0]))
       jobs.push_back({*number, quotable(fields[1]), slurm_names(fields[2])});

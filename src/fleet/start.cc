@@ -81,8 +81,8 @@ class Start {
     if (!known) return fail(known.error());
     const std::string start =
         options_.as_root ? root_start(!options_.sudo_password.empty()) : std::string(kStartAsUser);
-    const std::string shared = launcher_.may_share_files() ? options_.binary : "";
-    return launcher_.words(target_, bootstrap_command(*known, nonce_, start, shared), waker_, stop_);
+    const std::string path = launcher_.path_on_node(options_.binary);
+    return launcher_.words(target_, bootstrap_command(*known, nonce_, start, path), waker_, stop_);
   }
 
   void allow(std::chrono::milliseconds time) {

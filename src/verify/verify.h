@@ -15,10 +15,11 @@
 namespace railbed {
 
 // A node that gave no facts, and why ("ssh: connect to host gpu07 port 22: No route to host").
+enum class Carrier { kSsh, kSlurm, kKubernetes };
 struct Unreachable {
   std::string node;
   Error error;
-  bool by_slurm = false;  // its agent should have been a step of a Slurm job
+  Carrier by = Carrier::kSsh;  // who should have started an agent there
 };
 
 // A node's clock, as it was read over its connection.
