@@ -1,4 +1,4 @@
-// railbed bench tcp, railbed bench rdma: two nodes, each number beside the most that the path can carry.
+// railbed bench tcp, rdma and ping: two nodes, each number beside the most that the path can carry.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -171,27 +171,33 @@ void declare_rdma_options(CLI::App& app, BenchPairOptions& options, CLI::Option*
                  "memory that messages come from, e.g. 256M: more than a cache holds");
 }
 
-void declare_options(CLI::App& app, BenchPairOptions& options) {
+void declare_way(CLI::App& app, BenchPairOptions& options) {
   app.add_option("A", options.a, "the node that sends: an ssh destination, a node of --cluster, or localhost")
       ->required();
   app.add_option("B", options.b, "the node that receives")->required();
   app.add_option("--cluster", options.cluster, "cluster.yaml that describes both nodes and their rails");
   app.add_option("--rail", options.rail, "this rail only; without --cluster, this interface of A");
-  app.add_option("--sizes", options.sizes,
-                 "message sizes, e.g. 4K,64K,1M, or all (default: tcp 256K; rdma 4K,64K,1M; datagrams 1K)");
   app.add_option("--latency-size", options.latency_sizes,
-                 "message sizes of the latency, the same way (default 8)");
+                 "message sizes of the latency, e.g. 8,1K, or all (default 8)");
   app.add_option("--seconds", options.plan.seconds, "measured time of each number (default 3)")
       ->check(between(0.1, 3000.0));
   app.add_option("--warm-up", options.plan.warmup, "seconds before each that are not counted (default 0.5)")
       ->check(between(0.0, 600.0));
-  app.add_option("--streams", options.plan.streams, "connections or queue pairs (default: tcp 4, rdma 2)")
+}
+
+void declare_bandwidth_options(CLI::App& app, BenchPairOptions& options) {
+  const bool rdma = options.engine == "rdma";
+  app.add_option("--sizes", options.sizes,
+                 rdma ? "message sizes, e.g. 4K,64K,1M, or all (default 4K,64K,1M; of datagrams 1K)"
+                      : "message sizes, e.g. 4K,64K,1M, or all (default 256K)");
+  app.add_option("--streams", options.plan.streams,
+                 rdma ? "queue pairs (default 2)" : "connections (default 4)")
       ->check(between(1, 64));
   auto* both_ways = app.add_flag("--both-ways", options.plan.both_ways,
                                  "bandwidth from B to A as well, one after the other");
-  if (options.engine == "rdma") {
+  if (rdma) {
     declare_rdma_options(app, options, both_ways);
-  } else if (options.engine == "tcp") {
+  } else {
     app.add_flag("--busy-poll", options.plan.busy_poll,
                  "for the latency: ask for data without ever sleeping");
     app.add_flag("--zero-copy", options.plan.zero_copy,
@@ -199,32 +205,43 @@ void declare_options(CLI::App& app, BenchPairOptions& options) {
   }
   auto* bandwidth = app.add_flag("--bandwidth-only", options.bandwidth_only, "leave out the latency");
   app.add_flag("--latency-only", options.latency_only, "leave out the bandwidth")->excludes(bandwidth);
+}
+
+void declare_outputs(CLI::App& app, BenchPairOptions& options, bool as_other_tools) {
   add_keep_options(app, options.keep);
   auto* json = app.add_flag("--json", options.json, "machine-readable (docs/reference/bench.md)");
+  if (!as_other_tools) return;
   app.add_option("--format", options.format, "print as another tool does: perftest, iperf3, iperf3-json")
       ->check(one_of({"perftest", "iperf3", "iperf3-json"}))
       ->excludes(json);
 }
+
+constexpr std::string_view kAboutBandwidth =
+    "Nothing has to run on the nodes and no port has to be opened by hand. Data is checked while it is timed;\n"
+    "every bandwidth stands beside the ceiling computed for its path. ";
+constexpr std::string_view kAboutPing =
+    "One request at a time, half of the round trip counts. Nothing has to run on B: its kernel answers. ";
 
 }  // namespace
 
 Action declare_bench_pair(CLI::App& app, std::string_view engine) {
   auto options = std::make_shared<BenchPairOptions>();
   options->engine = engine;
-  declare_options(app, *options);
+  const bool ping = engine == "ping";
+  declare_way(app, *options);
+  if (!ping) declare_bandwidth_options(app, *options);
+  declare_outputs(app, *options, !ping);
   add_fleet_options(app, options->reach);
   add_launcher_options(app, options->reach);
-  app.footer(
-      fmt::format("\nrailbed bench {0} localhost localhost           this machine with itself\n"
-                  "railbed bench {0} gpu01 gpu02                   over the fastest subnet they share\n"
-                  "railbed bench {0} gpu01 gpu02 --cluster cluster.yaml --rail rail0 --json\n\n"
-                  "Nothing has to run on the nodes and no port has to be opened by hand. "
-                  "Data is checked while it is timed;\n"
-                  "every bandwidth stands beside the ceiling computed for its path. Exit code 2: "
-                  "a measurement failed, or is\n"
-                  "worse than the baseline. Runs are kept: `railbed runs`, `railbed compare`.\n"
-                  "How it is measured: docs/reference/bench.md.",
-                  engine));
+  app.footer(fmt::format(
+      "\nrailbed bench {0} localhost localhost           this machine with itself\n"
+      "railbed bench {0} gpu01 gpu02                   over the fastest subnet they share\n"
+      "railbed bench {0} gpu01 gpu02 --cluster cluster.yaml --rail rail0 --json\n\n"
+      "{1}Exit code 2:\n"
+      "a measurement failed, or is worse than the baseline. Runs are kept: `railbed runs`, `railbed "
+      "compare`.\n"
+      "How it is measured: docs/reference/bench.md.",
+      engine, ping ? kAboutPing : kAboutBandwidth));
   return [options, &app] { return run_bench_pair(*options, app); };
 }
 

@@ -293,8 +293,10 @@ class OsPair:
         return self.come_back(node, seconds)
 
     def fill_disk(self, node):
-        """Not a byte is left, for root neither. `empty_disk` mends it."""
-        self.run(node, f'fallocate -l $(($(stat -f -c "%a * %S" /))) {FULL}; cat /dev/zero >{FULL}.rest; sync', user='root')
+        """Not a byte is left, for root neither. `empty_disk` mends it. What others had written and not yet synced, or removed, is
+        given back a little later: it is filled three times."""
+        fill = f'cat /dev/zero >>{FULL}.rest; sync'
+        self.run(node, f'fallocate -l $(($(stat -f -c "%a * %S" /))) {FULL}; {fill}; sleep 1; {fill}; sleep 1; {fill}', user='root')
 
     def empty_disk(self, node):
         self.run(node, f'rm -f {FULL} {FULL}.rest; sync', user='root')
