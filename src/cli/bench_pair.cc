@@ -177,6 +177,14 @@ void declare_way(CLI::App& app, BenchPairOptions& options) {
   app.add_option("B", options.b, "the node that receives")->required();
   app.add_option("--cluster", options.cluster, "cluster.yaml that describes both nodes and their rails");
   app.add_option("--rail", options.rail, "this rail only; without --cluster, this interface of A");
+}
+
+void declare_sizes(CLI::App& app, BenchPairOptions& options) {
+  if (options.engine != "ping")
+    app.add_option("--sizes", options.sizes,
+                   options.engine == "rdma"
+                       ? "message sizes, e.g. 4K,64K,1M, or all (default 4K,64K,1M; of datagrams 1K)"
+                       : "message sizes, e.g. 4K,64K,1M, or all (default 256K)");
   app.add_option("--latency-size", options.latency_sizes,
                  "message sizes of the latency, e.g. 8,1K, or all (default 8)");
   app.add_option("--seconds", options.plan.seconds, "measured time of each number (default 3)")
@@ -187,9 +195,6 @@ void declare_way(CLI::App& app, BenchPairOptions& options) {
 
 void declare_bandwidth_options(CLI::App& app, BenchPairOptions& options) {
   const bool rdma = options.engine == "rdma";
-  app.add_option("--sizes", options.sizes,
-                 rdma ? "message sizes, e.g. 4K,64K,1M, or all (default 4K,64K,1M; of datagrams 1K)"
-                      : "message sizes, e.g. 4K,64K,1M, or all (default 256K)");
   app.add_option("--streams", options.plan.streams,
                  rdma ? "queue pairs (default 2)" : "connections (default 4)")
       ->check(between(1, 64));
@@ -229,6 +234,7 @@ Action declare_bench_pair(CLI::App& app, std::string_view engine) {
   options->engine = engine;
   const bool ping = engine == "ping";
   declare_way(app, *options);
+  declare_sizes(app, *options);
   if (!ping) declare_bandwidth_options(app, *options);
   declare_outputs(app, *options, !ping);
   add_fleet_options(app, options->reach);
