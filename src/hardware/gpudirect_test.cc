@@ -190,15 +190,15 @@ TEST(GpuDirectRemedy, LoadsNvidiaPeermemOnlyWhereTheRdmaCoreTakesIt) {
 }
 
 TEST(GpuDirectRemedy, BeforeTuringWantsOfed) {
-  const GpuDirectRow& row =
-      gpudirect_remedy(without_route("Tesla V100-PCIE-16GB", "rhel", "5.14.0-570.el9.x86_64"));
+  const Facts facts = without_route("Tesla V100-PCIE-16GB", "rhel", "5.14.0-570.el9.x86_64");
+  const GpuDirectRow& row = gpudirect_remedy(facts);
   EXPECT_THAT(std::string(row.text), HasSubstr("DOCA-OFED"));
   EXPECT_THAT(std::string(row.text), Not(HasSubstr("open kernel module")));
 }
 
 TEST(GpuDirectRemedy, AsksWhereItCannotBeTold) {
-  const GpuDirectRow& row =
-      gpudirect_remedy(without_route("Tesla V100-PCIE-16GB", "ubuntu", "5.4.0-42-generic"));
+  const Facts facts = without_route("Tesla V100-PCIE-16GB", "ubuntu", "5.4.0-42-generic");
+  const GpuDirectRow& row = gpudirect_remedy(facts);
   EXPECT_THAT(row.commands, ElementsAre(HasSubstr("/proc/kallsyms")));
 }
 
