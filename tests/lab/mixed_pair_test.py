@@ -53,7 +53,7 @@ class MixedPair(unittest.TestCase):
             cls.addClassCleanup(PAIR.down)
 
     def railbed(self, *words):
-        return subprocess.run([self.program, *words], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        return subprocess.run([self.program, *words, '--connect-timeout', '60'], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, timeout=300,
                               env={**os.environ, 'XDG_STATE_HOME': str(self.folder / 'state')})
 
@@ -64,14 +64,16 @@ class MixedPair(unittest.TestCase):
             told = PAIR.ssh(node, FACTS)
             facts = json.loads(told.stdout)
             self.assertEqual(facts['system']['os']['architecture']['value'], machine, told.stderr)
-            self.assertEqual([device['name'] for device in facts['rdma']['devices']], ['rxe0'])
+            self.assertEqual([device['name'] for device in facts['rdma']['devices']['value']], ['rxe0'])
 
     def test_they_are_proven_over_tcp_and_rdma_both_ways(self):
         done = self.railbed('prove', str(PAIR.cluster), '--measurements', 'measurements.json', '--json')
         if 'RAILBED_KEEP' in os.environ:
             shutil.copy(self.folder / 'report.html', os.environ['RAILBED_KEEP'])
-        self.assertIn(done.returncode, (0, 1, 2), done.stderr)
-        failed = [one for one in json.loads(done.stdout)['findings'] if one['status'] == 'fail']
+        self.assertIn(done.returncode, (0, 1, 2), done.stdout[:4000] + done.stderr)
+        found = json.loads(done.stdout)['findings']
+        self.assertEqual([one for one in found if one['status'] == 'unknown'], [], done.stderr)
+        failed = [one for one in found if one['status'] == 'fail']
         self.assertEqual([one for one in failed if one['rule'] not in OF_EMULATION], [], done.stderr)
         measured = json.loads((self.folder / 'measurements.json').read_text())
         for one in measured:
