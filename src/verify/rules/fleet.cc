@@ -38,7 +38,8 @@ void os_uniform(const Survey& survey, Judge& judge) {
       });
 }
 
-// Distributions name kernels by the architecture, and some have others for it: a PC's differs from a DGX Spark's.
+// Distributions name kernels by the architecture, and some have others for it: a PC's differs from a DGX
+// Spark's.
 std::string kernel_kind(const NodeView& node) {
   const auto& architecture = node.facts->system.os.architecture;
   return os_of(node) + (architecture.ok() ? " " + *architecture : "");
@@ -49,7 +50,8 @@ void kernel_uniform(const Survey& survey, Judge& judge) {
                 {.subject = "kernel",
                  .why = "drivers are built per kernel",
                  .remedy = {"Install the same kernel and reboot.", {"uname -r"}, true}},
-                kernel_kind, [](const NodeView& node) { return answer_of(node.facts->system.kernel.release); });
+                kernel_kind,
+                [](const NodeView& node) { return answer_of(node.facts->system.kernel.release); });
 }
 
 void driver_uniform(const Survey& survey, Judge& judge) {
