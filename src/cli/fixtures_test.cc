@@ -104,7 +104,8 @@ INSTANTIATE_TEST_SUITE_P(Composed, SoundMachine,
                                          "measured-sound-h100", "spark-measured", "h100-container-sound",
                                          "h100-toolkit-sound"));
 // Captured. These are virtual machines whose clock nobody keeps; h200-sound is h200x4 with its clock kept.
-INSTANTIATE_TEST_SUITE_P(Captured, SoundMachine, testing::Values("lab-vm1", "lab-vm2", "h200-sound"));
+INSTANTIATE_TEST_SUITE_P(Captured, SoundMachine,
+                         testing::Values("lab-vm1", "lab-vm2", "mixed-pair", "h200-sound"));
 
 // A device nobody thought of, beside one that is looked at as ever.
 class OddDevice : public testing::TestWithParam<const char*> {};

@@ -6,6 +6,7 @@ import shutil
 import stat
 import struct
 
+from architecture import X86_64
 from packages import LabError, run, write_private
 
 OVERLAY = pathlib.Path(__file__).resolve().parent / 'guest'
@@ -21,16 +22,14 @@ MODULES = ('rdma_rxe ib_uverbs rdma_ucm ib_umad crc32_generic virtio_pci virtio_
 OPTIONAL_MODULES = ('crc32_pclmul', 'crc32c_intel', 'vmgenid')  # built in, or absent, on some kernels
 
 
-
-
 class Initramfs:
     """Programs, libraries, modules and the overlay, as a cpio archive (newc; buffer-format.rst)."""
 
-    def __init__(self, root, folder):
-        self.root, self.folder = root, folder
+    def __init__(self, root, folder, keys=None, architecture=X86_64):
+        self.root, self.folder, self.keys, self.architecture = root, folder, keys, architecture
         self.entries = {}  # path in the guest, without leading slash: (mode, bytes)
         self.libraries = next((root / 'usr/lib').glob('*-linux-gnu'))
-        self.loader = self.libraries / 'ld-linux-x86-64.so.2'  # the one in lib64 may be an absolute link
+        self.loader = self.libraries / os.path.basename(architecture.loader)  # the one in lib64 may be an absolute link
         versions = sorted(p.name for p in (root / 'usr/lib/modules').iterdir() if (p / 'kernel').is_dir())
         if len(versions) != 1:
             raise LabError(f'one kernel expected under {root}/lib/modules, found {versions}')
@@ -52,12 +51,14 @@ class Initramfs:
     def kernel(self):
         """The kernel, uncompressed where QEMU can start that (PVH): unpacking it is half of the boot."""
         packed = self.root / f'boot/vmlinuz-{self.release}'
+        config = (self.root / f'boot/config-{self.release}').read_text()
+        if 'CONFIG_PVH=y' not in config:
+            return packed
         image = packed.read_bytes()
         # Kernel's arch/x86/boot.rst: setup_sects at 0x1f1, payload_offset at 0x248, then payload_length.
         offset, length = struct.unpack_from('<II', image, 0x248)
         start = (image[0x1f1] + 1) * 512 + offset
-        config = (self.root / f'boot/config-{self.release}').read_text()
-        if 'CONFIG_PVH=y' not in config or image[start:start + 6] != b'\xfd7zXZ\0':
+        if image[start:start + 6] != b'\xfd7zXZ\0':
             return packed
         unpacked = self.folder / 'vmlinux'
         # The length of the unpacked kernel follows the compressed stream, which ends by itself.
@@ -100,20 +101,20 @@ class Initramfs:
         opened += (self.libraries / 'libibverbs').glob('librxe-rdmav*.so')
         for source in [*programs, *opened, *self.library_closure([*programs, *opened])]:
             self.copy(source)
-        self.copy(self.loader, 'usr/lib64/ld-linux-x86-64.so.2')
+        self.copy(self.loader, self.architecture.loader)
         self.copy(self.root / 'etc/libibverbs.d/rxe.driver')
         for name in ('modprobe', 'lsmod', 'insmod', 'rmmod', 'modinfo', 'depmod'):
             self.link(f'usr/sbin/{name}', '../bin/kmod')
         self.link('usr/bin/sh', 'dash')  # busybox's own shell would run its own ip and tc
         self.copy((self.root / 'usr/bin/busybox').resolve(), 'usr/bin/busybox')
-        for applet in run([str(self.root / 'usr/bin/busybox'), '--list']).split():
+        for applet in run([*self.architecture.runner, str(self.root / 'usr/bin/busybox'), '--list']).split():
             if f'usr/sbin/{applet}' not in self.entries:
                 self.link(f'usr/bin/{applet}', 'busybox')
         self.link('init', 'usr/bin/busybox')
 
     def loaded(self, *argv):
         """argv to run a program of the guest on this host with the guest's own loader and libraries."""
-        return [str(self.loader), '--library-path', str(self.libraries), *argv]
+        return [*self.architecture.runner, str(self.loader), '--library-path', str(self.libraries), *argv]
 
     def library_closure(self, files):
         found = set()
@@ -128,7 +129,7 @@ class Initramfs:
         return sorted(found)
 
     def kmod(self, name, *argv):
-        return run([str(self.loader), '--argv0', name, '--library-path', str(self.libraries),
+        return run([*self.architecture.runner, str(self.loader), '--argv0', name, '--library-path', str(self.libraries),
                     str(self.root / 'usr/bin/kmod'), *argv])
 
     def add_modules(self, modules=MODULES, optional=OPTIONAL_MODULES):
@@ -174,10 +175,9 @@ class Initramfs:
         for source in (p for p in OVERLAY.rglob('*') if p.is_file()):
             mode = 0o755 if os.access(source, os.X_OK) else 0o644  # git keeps no more of a mode than this
             self.put(str(source.relative_to(OVERLAY)), source.read_bytes(), mode)
-        keys = self.folder / 'keys'
         for name in NODES:
-            self.put(f'etc/ssh/{name}_key', (keys / name).read_bytes(), 0o600)
-        self.put('root/.ssh/authorized_keys', (keys / 'login.pub').read_bytes(), 0o600)
+            self.put(f'etc/ssh/{name}_key', (self.keys / name).read_bytes(), 0o600)
+        self.put('root/.ssh/authorized_keys', (self.keys / 'login.pub').read_bytes(), 0o600)
         for path in ('root', 'root/.ssh'):
             self.entries[path] = (stat.S_IFDIR | 0o700, b'')
 

@@ -48,7 +48,8 @@ def write_private(path, data):
 class Apt:
     """apt-get without root: solves, downloads and unpacks; installs nothing."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, architecture=None):
+        """`architecture`: Debian's word for another than this machine's, of which nothing is installed."""
         self.folder = folder
         self.debs = folder / 'debs'
         (self.debs / 'partial').mkdir(parents=True, exist_ok=True)
@@ -59,6 +60,8 @@ class Apt:
         # No sandbox user: as root, apt would download as a user who may not enter this folder.
         self.options = ['-o', 'Debug::NoLocking=1', '-o', 'APT::Sandbox::User=',
                         '-o', f'Dir::Cache={folder}/apt']
+        if architecture:
+            self.options += ['-o', f'APT::Architecture={architecture}', '-o', f'APT::Architectures={architecture}']
 
     def solve(self, names, installed):
         """Package files that `names` need: (package, version, file). `installed`: less what this host has."""

@@ -27,7 +27,8 @@ class Supervisor:
         self.pair, self.fresh = pair, fresh
         self.seconds = 60 * max_minutes
         self.ends_at = time.time() + self.seconds
-        self.image = guest_image.load(pair.folder)
+        self.images = {node: guest_image.load(pair.folder, architecture)
+                       for node, architecture in pair.architectures.items()}
         self.guests, self.ports = {}, {}
 
     def serve(self):
@@ -51,7 +52,7 @@ class Supervisor:
         return any([guest.process.poll() is None for guest in self.guests.values()])
 
     def tell(self, phase, **more):
-        state = {'phase': phase, 'supervisor': os.getpid(), 'ports': self.ports, 'ends_at': self.ends_at,
+        state = {'phase': phase, 'supervisor': os.getpid(), 'ports': self.ports, 'architecture': self.pair.architectures['vm2'].name, 'ends_at': self.ends_at,
                  'pids': {node: guest.process.pid for node, guest in self.guests.items()}, **more}
         write_private(pathlib.Path('state.json'), json.dumps(state))
 
@@ -62,7 +63,7 @@ class Supervisor:
 
     def start(self):
         # A saved state fits one image under one machine description and one QEMU.
-        fits = json.dumps([self.image.digest, self.arguments('vm1', 0, 0), qemu_version(self.image)])
+        fits = json.dumps([[image.digest, self.arguments(node, 0, 0), qemu_version(image)] for node, image in self.images.items()])
         saved = self.pair.folder / 'saved' / hashlib.sha256(fits.encode()).hexdigest()[:16]
         if self.fresh:
             shutil.rmtree(saved, ignore_errors=True)
@@ -80,20 +81,21 @@ class Supervisor:
 
     def arguments(self, node, port, rail_fd):
         number = NODES.index(node) + 1
-        # No romfile: nobody boots from the network, and each ROM costs start-up time. vmgenid: a guest that
-        # is resumed from a saved state stirs its random numbers. The rail is a connected socket pair: that
-        # needs no newer QEMU than 6 (-netdev stream needs 7.2) and carries as much. no_timer_check: on a busy
-        # host the kernel's early test of the timer can fail, and it panics (kernel-parameters.txt).
-        return ['-name', node, '-accel', 'tcg,thread=multi', '-cpu', 'max', '-machine', 'q35',
+        image, architecture = self.images[node], self.pair.architectures[node]
+        # No romfile: nobody boots from the network, and each ROM costs start-up time. The rail is a connected
+        # socket pair: that needs no newer QEMU than 6 (-netdev stream needs 7.2) and carries as much.
+        # no_timer_check: on a busy host the kernel's early test of the timer can fail, and it panics
+        # (kernel-parameters.txt).
+        return ['-name', node, '-accel', 'tcg,thread=multi', *architecture.machine,
                 '-m', str(MEMORY_MIB), '-smp', '2', '-nodefaults', '-no-user-config', '-no-reboot',
                 '-display', 'none',
-                '-serial', f'file:{node}.console', '-kernel', self.image.kernel, '-initrd', self.image.initrd,
-                '-append', f'console=ttyS0 quiet panic=-1 mitigations=off nokaslr no_timer_check lab.node={node}',
+                '-serial', f'file:{node}.console', '-kernel', image.kernel, '-initrd', image.initrd,
+                '-append', f'console={architecture.console} quiet panic=-1 mitigations=off nokaslr no_timer_check lab.node={node}',
                 '-netdev', f'user,id=management,restrict=on,ipv6=off,hostfwd=tcp:127.0.0.1:{port}-:22',
                 '-device', f'virtio-net-pci,netdev=management,mac=52:54:00:77:01:0{number},romfile=',
                 '-netdev', f'socket,id=rail,fd={rail_fd}',
                 '-device', f'virtio-net-pci,netdev=rail,mac=52:54:00:77:00:0{number},host_mtu=9000,romfile=',
-                '-device', 'virtio-rng-pci', '-device', 'vmgenid,guid=auto']
+                '-device', 'virtio-rng-pci']
 
     def spawn(self, incoming=None):
         """Both guests, joined by a socket pair. Again on other ports when somebody took one in between."""
@@ -102,13 +104,13 @@ class Supervisor:
             self.ports = dict(zip(NODES, free_ports(len(NODES))))
             try:
                 for node, end in zip(NODES, ends):
-                    argv = [*self.image.qemu, *self.arguments(node, self.ports[node], end.fileno())]
+                    argv = [*self.images[node].qemu, *self.arguments(node, self.ports[node], end.fileno())]
                     fds = [end.fileno()]
                     if incoming:
                         state = open(incoming / node, 'rb')
                         argv += ['-incoming', f'fd:{state.fileno()}']
                         fds.append(state.fileno())
-                    self.guests[node] = Guest(argv, self.image.qemu_env, f'{node}.qemu', fds)
+                    self.guests[node] = Guest(argv, self.images[node].qemu_env, f'{node}.qemu', fds)
                     if incoming:
                         state.close()
                 return

@@ -16,6 +16,7 @@ import time
 
 import faults
 import guest_image
+from architecture import ARCHITECTURES, X86_64
 from initramfs import NODES
 from packages import LabError, progress
 
@@ -23,7 +24,10 @@ BOOT_SECONDS = 180  # bound, not expectation: other work may have the processors
 
 
 class Pair:
-    def __init__(self, folder):
+    """vm1 is an x86-64 machine, vm2 one of `architecture`."""
+
+    def __init__(self, folder, architecture=X86_64.name):
+        self.architectures = {'vm1': X86_64, 'vm2': ARCHITECTURES[architecture]}
         self.folder = pathlib.Path(folder).resolve()
         self.run = self.folder / 'run'
         self.ssh_config = self.folder / 'ssh_config'
@@ -55,8 +59,9 @@ class Pair:
         """Returns when both guests answer by ssh: (seconds it took, 'booted' | 'resumed' | 'were up')."""
         began = time.monotonic()
         with self.exclusive():
-            guest_image.build(self.folder)
+            self.build_images()
             if self.locked():
+                self.check_kind()
                 self.wait_for_ssh(45)
                 return time.monotonic() - began, 'were up'
             how = self.bring_up(max_minutes, fresh)
@@ -65,7 +70,16 @@ class Pair:
 
     def build(self):
         with self.exclusive():
-            guest_image.build(self.folder)
+            self.build_images()
+
+    def build_images(self):
+        for architecture in self.architectures.values():
+            guest_image.build(self.folder, architecture)
+
+    def check_kind(self):
+        up, wanted = (self.state() or {}).get('architecture'), self.architectures['vm2'].name
+        if up and up != wanted:
+            raise LabError(f'a pair whose vm2 is {up} is up, not {wanted}: `vms down` first')
 
     @contextlib.contextmanager
     def exclusive(self):
@@ -96,8 +110,8 @@ class Pair:
         self.run.mkdir(parents=True, exist_ok=True)
         progress('start two guests')
         log = open(self.run / 'supervisor.log', 'w')
-        argv = [sys.executable, str(guest_image.HERE / 'vms'), '--dir', str(self.folder), 'supervise',
-                str(max_minutes), *(['--fresh'] if fresh else [])]
+        argv = [sys.executable, str(guest_image.HERE / 'vms'), '--dir', str(self.folder),
+                '--architecture', self.architectures['vm2'].name, 'supervise', str(max_minutes), *(['--fresh'] if fresh else [])]
         supervisor = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                       start_new_session=True)
         self.supervisor = supervisor

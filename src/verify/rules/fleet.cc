@@ -38,12 +38,20 @@ void os_uniform(const Survey& survey, Judge& judge) {
       });
 }
 
+// Distributions name kernels by the architecture, and some have others for it: a PC's differs from a DGX
+// Spark's.
+std::string kernel_kind(const NodeView& node) {
+  const auto& architecture = node.facts->system.os.architecture;
+  return os_of(node) + (architecture.ok() ? " " + *architecture : "");
+}
+
 void kernel_uniform(const Survey& survey, Judge& judge) {
   compare_nodes(survey, judge,
                 {.subject = "kernel",
                  .why = "drivers are built per kernel",
                  .remedy = {"Install the same kernel and reboot.", {"uname -r"}, true}},
-                os_of, [](const NodeView& node) { return answer_of(node.facts->system.kernel.release); });
+                kernel_kind,
+                [](const NodeView& node) { return answer_of(node.facts->system.kernel.release); });
 }
 
 void driver_uniform(const Survey& survey, Judge& judge) {
@@ -183,7 +191,7 @@ std::span<const Rule> fleet_rules() {
        .title = "nodes run one kernel",
        .why = "An unattended upgrade on one node changes its RDMA stack and may drop the GPU driver.",
        .source = "/proc/sys/kernel/osrelease of every node",
-       .standard = "equal among nodes of the same operating system",
+       .standard = "equal among nodes of the same operating system and architecture",
        .remedy = "Install the same kernel, reboot.",
        .fixture = "r730-fleet-kernel",
        .explained_by = {"fleet.os"},
