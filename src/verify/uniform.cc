@@ -39,10 +39,11 @@ void complain_of_all(Case& all, const ByValue& groups, const Uniformity& what) {
     }
   }
   const std::string observed = fmt::format("{}", fmt::join(texts, ", "));
-  all.red(what.status, {.message = fmt::format("{} differs: {}; {}", what.subject, observed, what.why),
-                        .expected = "the same on every node",
-                        .observed = observed,
-                        .remedy = what.remedy});
+  all.red(what.status,
+          {.message = fmt::format("nodes differ in {}: {}; {}", what.subject, observed, what.why),
+           .expected = "the same on every node",
+           .observed = observed,
+           .remedy = what.remedy});
 }
 
 // One finding of a node that is not as most are; `usual` says how many of how many have what.
@@ -55,8 +56,8 @@ void complain_of_one(Judge& judge, const Vote& vote, const std::string& most, co
   one.add_evidence(vote.from);
   Remedy remedy = what.remedy;
   remedy.commands.insert(remedy.commands.end(), vote.commands.begin(), vote.commands.end());
-  one.red(what.status, {.message = fmt::format("{} of {} is {}, {}: {}", what.subject, *vote.node->name,
-                                               vote.value, usual, what.why),
+  one.red(what.status, {.message = fmt::format("{} differs in {}: it has {}, {}; {}", *vote.node->name,
+                                               what.subject, vote.value, usual, what.why),
                         .expected = most,
                         .observed = vote.value,
                         .remedy = std::move(remedy)});

@@ -116,7 +116,7 @@ void nvme_link(const Survey& survey, Judge& judge) {
     if (most == nullptr) return;
     const PcieLink best = best_link(node, drive, *most);
     if (!below(*now, best)) return one.pass(transfers_text(*now));
-    one.warn({.message = fmt::format("the drive at {} of {} runs at {}, it and its slot can {}",
+    one.warn({.message = fmt::format("the drive at {} of {} runs at {}, it and its slot allow {}",
                                      drive.address, *node.name, transfers_text(*now), transfers_text(best)),
               .expected = transfers_text(best),
               .observed = transfers_text(*now),

@@ -22,11 +22,12 @@ void load_ran(const Survey& survey, Judge& judge) {
     const GpuLoad& did = found->second;
     if (did.error.starts_with("busy")) return one.not_applicable(did.error);
     if (did.error.empty()) return one.pass(fmt::format("{:.1f} s", did.seconds));
-    one.fail({.message = fmt::format("{} did not stand {} of load", gpu.where(),
-                                     did.seconds > 0 ? fmt::format("{:.1f} s", did.seconds) : "the start"),
-              .expected = "kernels and copies to the end",
-              .observed = did.error,
-              .remedy = {"Read the kernel log for Xid messages of that moment.", {"dmesg | grep -i xid"}}});
+    one.fail(
+        {.message = fmt::format("{} failed {} under load", gpu.where(),
+                                did.seconds > 0 ? fmt::format("after {:.1f} s", did.seconds) : "at once"),
+         .expected = "kernels and copies to the end",
+         .observed = did.error,
+         .remedy = {"Read the kernel log for Xid messages of that moment.", {"dmesg | grep -i xid"}}});
   });
 }
 

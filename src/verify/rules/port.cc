@@ -236,9 +236,10 @@ void ipoib_mode_equal(const Survey& survey, Judge& judge) {
     const std::string observed =
         fmt::format("connected on {}; datagram on {}", fmt::join(connected, ", "), fmt::join(datagram, ", "));
     one.warn(
-        {.message = fmt::format("the ends of {} differ in IPoIB mode ({}): between them every packet is "
-                                "cut to the smaller MTU, and multicast of the connected is lost above it",
-                                rail.name, observed),
+        {.message =
+             fmt::format("the ends of {} differ in IPoIB mode ({}): between them every packet is "
+                         "cut to the smaller MTU, and larger multicast from the connected ends is lost",
+                         rail.name, observed),
          .expected = "one mode at every end",
          .observed = observed,
          .remedy = {"Set datagram mode at every end, which every adapter has (IPoIB pauses for a moment); "
