@@ -177,9 +177,6 @@ void declare_way(CLI::App& app, BenchPairOptions& options) {
   app.add_option("B", options.b, "the node that receives")->required();
   app.add_option("--cluster", options.cluster, "cluster.yaml that describes both nodes and their rails");
   app.add_option("--rail", options.rail, "this rail only; without --cluster, this interface of A");
-}
-
-void declare_sizes(CLI::App& app, BenchPairOptions& options) {
   if (options.engine != "ping")
     app.add_option("--sizes", options.sizes,
                    options.engine == "rdma"
@@ -234,7 +231,6 @@ Action declare_bench_pair(CLI::App& app, std::string_view engine) {
   options->engine = engine;
   const bool ping = engine == "ping";
   declare_way(app, *options);
-  declare_sizes(app, *options);
   if (!ping) declare_bandwidth_options(app, *options);
   declare_outputs(app, *options, !ping);
   add_fleet_options(app, options->reach);
