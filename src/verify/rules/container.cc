@@ -259,7 +259,8 @@ std::span<const Rule> container_rules() {
                  "nvidia.com/gpu=all",
        .standard =
            "it starts, and its image is there; not judged without expect.container, nor in health checks",
-       .remedy = "The runtime, its daemon, the NVIDIA Container Toolkit, the image.",
+       .remedy =
+           "Look at the runtime and its daemon, the NVIDIA Container Toolkit and the image, in this order.",
        .fixture = "h100-container-no-toolkit",
        .explained_by = {"gpu.driver", "gpu.version-mismatch", "gpu.nvml", "gpu.xid-reboot", "rdma.memlock"},
        .check = container_starts},
@@ -268,7 +269,7 @@ std::span<const Rule> container_rules() {
        .why = "A rank without its GPU stops the whole job; without libcuda no CUDA program starts.",
        .source = "/dev/nvidia*, libcuda.so.1 and nvidia-smi -L in that container",
        .standard = "as many as outside; not judged without expect.container",
-       .remedy = "NVIDIA_DRIVER_CAPABILITIES, CDI's description of the GPUs.",
+       .remedy = "Look at NVIDIA_DRIVER_CAPABILITIES and at CDI's description of the GPUs.",
        .fixture = "h100-container-no-libcuda",
        .explained_by = {"gpu.driver", "gpu.version-mismatch", "gpu.nvml", "gpu.answers", "gpu.xid-reboot"},
        .check = container_gpus},
@@ -278,7 +279,7 @@ std::span<const Rule> container_rules() {
            "Without /dev/infiniband or with little locked memory NCCL goes over TCP, a tenth of the speed.",
        .source = "/dev/infiniband and /proc/self/limits in that container",
        .standard = "every uverbs node, memlock unlimited; not judged without expect.container",
-       .remedy = "--device /dev/infiniband, --ulimit memlock=-1.",
+       .remedy = "Start containers with --device /dev/infiniband and --ulimit memlock=-1.",
        .fixture = "h100-container-memlock",
        .explained_by = {},
        .check = container_rdma},

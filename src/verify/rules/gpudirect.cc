@@ -262,7 +262,8 @@ std::span<const Rule> gpudirect_rules() {
                  "CONFIG_PCI_P2PDMA, ibv_reg_dmabuf_mr",
        .standard =
            "DMA-BUF (open module, kernel ≥ 5.12) or nvidia-peermem (an RDMA core that takes it), not both",
-       .remedy = "What the table of src/hardware/gpudirect.cc has for this GPU, driver, adapter and kernel.",
+       .remedy =
+           "Do what the finding says: the table of src/hardware/gpudirect.cc has one way for this GPU, driver, adapter and kernel.",
        .fixture = "h100-gpudirect-none",
        .explained_by = {"gpu.driver"},
        .check = gpudirect_route},
@@ -274,7 +275,8 @@ std::span<const Rule> gpudirect_rules() {
        .source = "bridges above GPU and adapter in /sys/bus/pci/devices",
        .standard = "PIX or PXB (NCCL's default, src/graph/paths.cc); where the machine has no PCIe switch, "
                    "NCCL_NET_GDR_LEVEL set as measured",
-       .remedy = "A rail on the adapter beside the GPU; without a switch, measure and set the level.",
+       .remedy =
+           "Use the adapter beside the GPU as a rail; on a machine without a PCIe switch, measure and set the level.",
        .fixture = "h100-gpudirect-path",
        .explained_by = {"pcie.gpu-near-adapter", "gpu.gpudirect-possible"},
        .check = gpudirect_path},

@@ -191,7 +191,7 @@ std::span<const Rule> load_path_rules() {
        .source = "--load: ethtool -S: link_down_events_phy, module_high_temp, rx_pcs_symbol_err_phy, "
                  "rx_crc_errors_phy",
        .standard = "0",
-       .remedy = "Clean, reseat, swap.",
+       .remedy = "Clean and reseat the cable and its module, then swap them.",
        .fixture = "load-cable",
        .explained_by = {"load.optics"},
        .check = cable},
@@ -219,7 +219,7 @@ std::span<const Rule> load_path_rules() {
        .why = "A module that is too hot or sees too little light errs first and goes dark later.",
        .source = "--load: ethtool -m: the module's own flags (SFF-8636, CMIS)",
        .standard = "none on; a warning warns, an alarm fails",
-       .remedy = "Clean, cool, swap.",
+       .remedy = "Clean the module's ends and see that it is cooled, then swap it.",
        .fixture = "load-optics",
        .explained_by = {},
        .check = optics},

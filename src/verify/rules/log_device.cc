@@ -328,7 +328,7 @@ std::span<const Rule> log_device_rules() {
        .why = "A module that is refused, or whose bus hangs, gives no link or a slow one.",
        .source = "mlx5_core in the kernel log: port module event, cable error",
        .standard = "none",
-       .remedy = "Clean, reseat, swap.",
+       .remedy = "Clean and reseat the cable and its module, then swap them.",
        .fixture = "h100-cable-error",
        .explained_by = {"rdma.adapter-hot"},
        .check = cable_error},

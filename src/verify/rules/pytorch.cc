@@ -150,7 +150,7 @@ std::span<const Rule> pytorch_rules() {
        .why = "Without it training runs on the processor, silently where the script allows it.",
        .source = "torch.cuda.is_available(), torch.version.cuda",
        .standard = "available; not judged without expect.venv",
-       .remedy = "PyTorch's build for CUDA, and a driver as new.",
+       .remedy = "Install PyTorch's build for CUDA, and a driver that is as new.",
        .fixture = "h100-pytorch-no-cuda",
        .explained_by = {"pytorch.imports", "gpu.driver", "gpu.version-mismatch", "gpu.fabric-manager",
                         "gpu.xid-reboot"},
@@ -160,7 +160,7 @@ std::span<const Rule> pytorch_rules() {
        .why = "A rank without a GPU stops the whole job.",
        .source = "torch.cuda.device_count()",
        .standard = "expect.gpus, else the GPUs on PCI; not judged without expect.venv",
-       .remedy = "CUDA_VISIBLE_DEVICES, MIG, the missing GPU.",
+       .remedy = "Look at CUDA_VISIBLE_DEVICES, at MIG, and at the GPU that is missing.",
        .fixture = "h100-pytorch-devices",
        .explained_by = {"pytorch.cuda", "gpu.device-nodes", "gpu.xid-reboot"},
        .check = devices},
@@ -181,7 +181,8 @@ std::span<const Rule> pytorch_rules() {
        .source =
            "expect.venv's bin/python: torch.ones(1024).sum() and all_reduce of one process on the first GPU",
        .standard = "both work; not tried where a process uses a GPU, not judged without expect.venv",
-       .remedy = "What CUDA or NCCL says; often NCCL's settings or a build for other GPUs.",
+       .remedy =
+           "Read what CUDA or NCCL says; often NCCL's settings are wrong, or the build is for other GPUs.",
        .fixture = "h100-pytorch-all-reduce",
        .explained_by = {"pytorch.cuda", "pytorch.nccl", "gpu.driver", "gpu.version-mismatch",
                         "gpu.fabric-manager", "gpu.xid-reboot"},
