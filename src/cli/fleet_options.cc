@@ -15,23 +15,36 @@ std::string kubectl_word(const std::string& text) {
   return !text.empty() && printable(text) == text ? "" : "a name of plain characters";
 }
 
+// One that has a meaning for one launcher alone.
+CLI::Option* of_launcher(CLI::Option* option, CLI::Option* launcher, const char* type = nullptr) {
+  option->needs(launcher)->group(kReachGroup);
+  if (type != nullptr) option->type_name(type);
+  return option;
+}
+
 void add_kubernetes_options(CLI::App& app, ReachOptions& options, CLI::Option* launcher) {
-  const auto add = [&](const char* name, std::string& value, const char* meaning, const char* type) {
-    return app.add_option(name, value, meaning)->needs(launcher)->type_name(type)->group(kReachGroup);
-  };
   auto& choice = options.kubernetes;
-  add("--namespace", choice.name_space, "of Kubernetes, that railbed's pods are in (default railbed)", "NAME")
-      ->check([](const std::string& text) {
-        return fleet::is_kubernetes_label(text) ? "" : "a namespace: lower-case letters, digits and -";
-      });
-  add("--selector", choice.selector,
-      "labels of railbed's pods (default app.kubernetes.io/name=railbed-agent)", "LABELS")
-      ->check([](const std::string& text) {
-        return fleet::is_kubernetes_selector(text) ? ""
-                                                   : "a label selector, as kubectl takes it: app=railbed";
-      });
-  add("--context", choice.context, "of kubectl's file; else the current one", "NAME")->check(kubectl_word);
-  add("--kubeconfig", choice.kubeconfig, "kubectl's file; else its own", "FILE")->check(kubectl_word);
+  of_launcher(app.add_option("--namespace", choice.name_space,
+                             "of Kubernetes, that railbed's pods are in (default railbed)")
+                  ->check([](const std::string& text) {
+                    return fleet::is_kubernetes_label(text) ? ""
+                                                            : "a namespace: lower-case letters, digits and -";
+                  }),
+              launcher, "NAME");
+  of_launcher(app.add_option("--selector", choice.selector,
+                             "labels of railbed's pods (default app.kubernetes.io/name=railbed-agent)")
+                  ->check([](const std::string& text) {
+                    return fleet::is_kubernetes_selector(text)
+                               ? ""
+                               : "a label selector, as kubectl takes it: app=railbed";
+                  }),
+              launcher, "LABELS");
+  of_launcher(app.add_option("--context", choice.context, "of kubectl's file; else the current one")
+                  ->check(kubectl_word),
+              launcher, "NAME");
+  of_launcher(
+      app.add_option("--kubeconfig", choice.kubeconfig, "kubectl's file; else its own")->check(kubectl_word),
+      launcher, "FILE");
 }
 
 std::string slurm_name(const std::string& text) {
@@ -100,35 +113,30 @@ void add_launcher_options(CLI::App& app, ReachOptions& options) {
              "--launcher", [&options](const std::string& word) { options.launcher = kLaunchers.at(word); },
              "what starts the agents: ssh (default); slurm: steps of a job (docs/how-to/slurm.md); kubernetes: "
              "kubectl exec in pods of a DaemonSet (docs/how-to/kubernetes.md)")
-          ->check(CLI::IsMember({"ssh", "slurm", "kubernetes"}))
+          ->check(one_of({"ssh", "slurm", "kubernetes"}))
           ->option_text("NAME")
           ->group(kReachGroup);
-  const auto slurms = [&](CLI::Option* option, const char* type) {
-    option->needs(launcher)->group(kReachGroup);
-    if (type != nullptr) option->type_name(type);
-    return option;
-  };
-  auto* job = slurms(
+  auto* job = of_launcher(
       app.add_option("--slurm-job", options.slurm.job,
                      "steps of this job; else of the present one, or of an allocation that ends with the "
                      "command")
           ->check([](const std::string& text) {
             return parse_number<std::uint64_t>(text) ? "" : "the number of a job, as squeue shows it";
           }),
-      "NUMBER");
-  slurms(app.add_option("--partition", options.slurm.partition, "of Slurm's, that the nodes are in")
-             ->check(slurm_name)
-             ->excludes(job),
-         "NAME");
-  slurms(app.add_option_function<int>(
-                "--slurm-wait",
-                [&options](int seconds) { options.slurm.patience = std::chrono::seconds(seconds); },
-                "seconds to wait for an allocation (default 60)")
-             ->check(CLI::Range(1, 86'400)),
-         "SECONDS");
-  slurms(app.add_flag("--overlap", options.slurm.overlap,
-                      "on nodes where other jobs run, too; else those are named and left alone"),
-         nullptr);
+      launcher, "NUMBER");
+  of_launcher(app.add_option("--partition", options.slurm.partition, "of Slurm's, that the nodes are in")
+                  ->check(slurm_name)
+                  ->excludes(job),
+              launcher, "NAME");
+  of_launcher(app.add_option_function<int>(
+                     "--slurm-wait",
+                     [&options](int seconds) { options.slurm.patience = std::chrono::seconds(seconds); },
+                     "seconds to wait for an allocation (default 60)")
+                  ->check(between(1, 86'400)),
+              launcher, "SECONDS");
+  of_launcher(app.add_flag("--overlap", options.slurm.overlap,
+                           "on nodes where other jobs run, too; else those are named and left alone"),
+              launcher);
   add_kubernetes_options(app, options, launcher);
 }
 
