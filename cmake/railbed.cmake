@@ -72,7 +72,8 @@ add_custom_target(rooms)
 
 # railbed_room(NAME [COLD] USES room... LIBRARIES target...): every .cc below the folder that is not a test becomes one
 # static library; every x_test.cc goes into one GoogleTest binary NAME_test. A COLD room runs once a command, on little
-# data: it is compiled with -O1, which takes a third less time.
+# data: it is compiled with -Os, which takes a quarter less time than -O2 and makes a third less code. Every node gets a
+# copy of the program, so its size counts.
 function(railbed_room name)
   cmake_parse_arguments(ROOM "COLD" "" "USES;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
@@ -87,7 +88,7 @@ function(railbed_room name)
     add_dependencies(railbed_${name} third_party_parsed)
   endif()
   if(ROOM_COLD)
-    target_compile_options(railbed_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+    target_compile_options(railbed_${name} PRIVATE $<$<CONFIG:Release>:-Os>)
   endif()
   if(RAILBED_TESTS AND tests)
     add_executable(${name}_test ${tests})

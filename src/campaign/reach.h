@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fleet/fleet.h"
+#include "fleet/hashed_file.h"
 #include "fleet/kubernetes_text.h"
 #include "fleet/slurm_text.h"
 

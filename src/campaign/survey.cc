@@ -60,23 +60,39 @@ void each_at_once(std::size_t count, const Work& work) {
     });
 }
 
+// So well that no further reading can change what it says of a millisecond.
+constexpr double kCertainSeconds = 1e-4;
+
+// A node whose clock is held against others' (host.clock-skew) is asked until the answer is certain; of the
+// others a plan wants to know the offset to a second or so.
+int most_clock_readings(const Facts& facts) {
+  return items(facts.gpus.devices).empty() && items(facts.rdma.devices).empty() ? 1 : 5;
+}
+
+std::optional<ClockReading> read_best_clock(Peer& peer, int most, const std::stop_token& stop) {
+  std::optional<ClockReading> best;
+  for (int reading = 0; reading < most && !stop.stop_requested(); ++reading) {
+    const auto clock = read_clock(peer, stop);
+    if (!clock) break;
+    if (!best || clock->uncertainty_seconds < best->uncertainty_seconds) best = clock;
+    if (best->uncertainty_seconds <= kCertainSeconds) break;
+  }
+  return best;
+}
+
 std::map<std::string, ClockReading> read_clocks(fleet::Fleet& fleet,
                                                 const std::map<std::string, Facts>& nodes,
-                                                std::stop_token stop) {
-  constexpr int kReadings = 5;
-  std::vector<std::string> names;
-  for (const auto& [name, facts] : nodes) names.push_back(name);
+                                                const std::stop_token& stop) {
+  std::vector<std::pair<std::string, int>> asked;
+  for (const auto& [name, facts] : nodes) asked.emplace_back(name, most_clock_readings(facts));
   std::map<std::string, ClockReading> clocks;
   std::mutex mutex;
   // Few at once: answers that wait for each other tell less.
-  each_at_once(names.size(), [&](std::size_t i) {
-    for (int reading = 0; reading < kReadings && !stop.stop_requested(); ++reading) {
-      const auto clock = read_clock(*fleet.find(names[i]), stop);
-      if (!clock) break;
-      const std::lock_guard lock(mutex);
-      const auto [best, first] = clocks.emplace(names[i], *clock);
-      if (!first && clock->uncertainty_seconds < best->second.uncertainty_seconds) best->second = *clock;
-    }
+  each_at_once(asked.size(), [&](std::size_t i) {
+    const auto& [name, most] = asked[i];
+    const auto clock = read_best_clock(*fleet.find(name), most, stop);
+    const std::lock_guard lock(mutex);
+    if (clock) clocks.emplace(name, *clock);
   });
   return clocks;
 }

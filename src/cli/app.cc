@@ -136,7 +136,7 @@ void occupy_closed_streams() {
 
 }  // namespace
 
-std::unique_ptr<CLI::App> build_app(Action& action) {
+std::unique_ptr<CLI::App> build_app(Action& action, std::string_view only) {
   auto app = std::make_unique<CLI::App>(
       "railbed takes GPU nodes with an RDMA fabric from racked to proven, and watched.", "railbed");
   app->set_version_flag("-v,--version", std::string("railbed ") + RAILBED_VERSION);
@@ -144,6 +144,7 @@ std::unique_ptr<CLI::App> build_app(Action& action) {
   app->footer(std::string(kFooter));
   app->get_formatter()->column_width(30);
   for (const Command& command : all_commands()) {
+    if (!only.empty() && only != command.name) continue;
     CLI::App* sub = app->add_subcommand(std::string(command.name), std::string(command.summary));
     sub->final_callback([run = command.declare(*sub), &action] { action = run; });
   }
@@ -152,11 +153,19 @@ std::unique_ptr<CLI::App> build_app(Action& action) {
 
 namespace {
 
+// The command that the first word names; empty where it names none. An agent starts on every node: to declare
+// the options of all the other commands takes three times as long as all else that it does before it answers.
+std::string_view named_command(const std::vector<const char*>& words) {
+  for (const Command& command : all_commands())
+    if (words.size() > 1 && words[1] == command.name) return command.name;
+  return "";
+}
+
 int run_typed(const std::vector<const char*>& words) {
   const int argc = static_cast<int>(words.size());
   const char* const* const argv = words.data();
   Action action;
-  const auto app = build_app(action);
+  const auto app = build_app(action, named_command(words));
   if (argc < 2) {
     fmt::print("{}", app->help());
     return kExitUsage;

@@ -3,14 +3,16 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/command.h"
 
 namespace railbed {
 
-// Every command with its options declared. `action` is set to the chosen command's by parsing.
-std::unique_ptr<CLI::App> build_app(Action& action);
+// Every command with its options declared, or the one of that name alone. `action` is set to the chosen
+// command's by parsing.
+std::unique_ptr<CLI::App> build_app(Action& action, std::string_view only = "");
 
 // One more command within this process; as run_railbed(), without the program's name.
 int run_words(const std::vector<std::string>& words);

@@ -83,6 +83,7 @@ void add_connect_options(CLI::App& app, ReachOptions& options) {
 void add_fleet_options(CLI::App& app, ReachOptions& options) {
   add_connect_options(app, options);
   options.share_connections = true;
+  options.agent_hashes = fleet::default_hashes_path();
   app.add_flag_callback(
          "--no-share", [&options] { options.share_connections = false; },
          "end each connection with the command; else ssh keeps it for 3 minutes, for the next command")

@@ -60,7 +60,7 @@ Tree capture(Host& host, const CollectOptions& options) {
       entry.content = used_config(entry.content);
   });
   for (auto& [words, output] : tree.commands)
-    if (words == "zcat /proc/config.gz")
+    if (words == "gzip -cd /proc/config.gz")
       output = output.parsed([](CommandOutput seen) {
         seen.output = used_config(seen.output);
         return std::optional(std::move(seen));

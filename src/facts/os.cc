@@ -31,7 +31,7 @@ Reading<std::map<std::string, std::string>> collect_config(Host& host, const Rea
   auto text = host.read("/boot/config-" + kernel);
   if (text.absent()) text = host.read("/lib/modules/" + kernel + "/config");  // Fedora, RHEL
   if (text.absent() && host.resolve(kRunningConfig).ok())
-    text = host.run({"zcat", kRunningConfig}).parsed([](const CommandOutput& output) {
+    text = host.run({"gzip", "-cd", kRunningConfig}).parsed([](const CommandOutput& output) {
       return output.exit_code == 0 ? std::optional(output.output) : std::nullopt;
     });
   if (!text) return {text.miss(), text.from()};

@@ -6,12 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 
+#include "base/fd.h"
 #include "base/files.h"
-#include "base/sha256.h"
 #include "base/text.h"
 #include "host/child.h"
 
@@ -37,6 +38,14 @@ std::string output_of(const std::vector<std::string>& words) {
   return "";
 }
 
+// As much as elf_architecture() looks at.
+std::string beginning_of(const std::string& path) {
+  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char header[64];
+  const ssize_t count = file ? read(file.get(), header, sizeof header) : 0;
+  return {header, static_cast<std::size_t>(std::max<ssize_t>(count, 0))};
+}
+
 }  // namespace
 
 std::string elf_architecture(std::string_view file) {
@@ -60,19 +69,18 @@ std::map<std::string, std::string> installed_agents(const std::string& program, 
   return found;
 }
 
-Result<AgentBinaries::Entry> AgentBinaries::load(const std::string& path) const {
-  auto bytes = read_file(path, kMaxBinary);
-  if (!bytes) return fail(ErrorKind::kBadInput, "agent binary: " + bytes.error().text);
-  Entry entry;
-  entry.known = {elf_architecture(*bytes), sha256_hex(*bytes), bytes->size()};
-  entry.path = path;
-  entry.bytes = std::make_shared<const std::string>(std::move(*bytes));
-  if (entry.known.architecture.empty())
+Result<std::string> AgentBinaries::add(const std::string& path, HashedFiles& hashed) {
+  auto file = hash_file(path, hashed);
+  if (!file) return fail(ErrorKind::kBadInput, "agent binary: " + file.error().text);
+  const std::string architecture = elf_architecture(beginning_of(path));
+  if (architecture.empty())
     return fail(ErrorKind::kBadInput, fmt::format("agent binary {}: not an x86_64 or aarch64 program", path));
-  return entry;
+  entries_.insert_or_assign(architecture, Entry{{architecture, file->hash, file->size}, path, nullptr, {}});
+  hashed.insert_or_assign(path, std::move(*file));
+  return architecture;
 }
 
-Result<std::vector<AgentBinaries::Known>> AgentBinaries::list() const {
+std::vector<AgentBinaries::Known> AgentBinaries::list() const {
   std::vector<Known> known;
   for (const auto& [architecture, entry] : entries_) known.push_back(entry.known);
   return known;
@@ -81,19 +89,20 @@ Result<std::vector<AgentBinaries::Known>> AgentBinaries::list() const {
 Result<std::vector<AgentBinaries::Known>> AgentBinaries::known() {
   const std::lock_guard lock(mutex_);
   if (loaded_) return list();
-  auto own = load(own_);
+  const HashedFiles before = read_hashed_files(hashes_);
+  HashedFiles hashed = before;
+  const auto own = add(own_, hashed);
   if (!own) return fail(own.error());
   auto others = others_;
-  others.merge(installed_agents(own_, own->known.architecture));
-  entries_.insert_or_assign(own->known.architecture, std::move(*own));
+  others.merge(installed_agents(own_, *own));
   for (const auto& [architecture, path] : others) {
-    auto entry = load(path);
-    if (!entry) return fail(entry.error());
-    if (entry->known.architecture != architecture)
-      return fail(ErrorKind::kBadInput, fmt::format("agent binary {}: built for {}, not for {}", path,
-                                                    entry->known.architecture, architecture));
-    entries_.insert_or_assign(architecture, std::move(*entry));
+    const auto built_for = add(path, hashed);
+    if (!built_for) return fail(built_for.error());
+    if (*built_for != architecture)
+      return fail(ErrorKind::kBadInput,
+                  fmt::format("agent binary {}: built for {}, not for {}", path, *built_for, architecture));
   }
+  if (hashed != before) keep_hashed_files(hashed, hashes_);
   loaded_ = true;
   return list();
 }
@@ -114,6 +123,9 @@ AgentBinaries::Payload AgentBinaries::payload(const std::string& architecture, s
           output_of({level->first, level->second, "-c", "-q", "-f", "--", entry.path}));
     if (!packed->empty()) return {packed, level->first};
   }
+  if (!entry.bytes)
+    if (auto bytes = read_file(entry.path, kMaxBinary))
+      entry.bytes = std::make_shared<const std::string>(std::move(*bytes));
   return {entry.bytes};
 }
 

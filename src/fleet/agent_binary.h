@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "fleet/hashed_file.h"
 
 namespace railbed::fleet {
 
@@ -33,11 +34,11 @@ class AgentBinaries {
   };
 
   // `own` is the agent for its own architecture, `others` maps architecture → path and goes before what is
-  // installed.
-  AgentBinaries(std::string own, std::map<std::string, std::string> others)
-      : own_(std::move(own)), others_(std::move(others)) {}
+  // installed. `hashes` is the file that keeps what was hashed before (hashed_file.h); empty: none.
+  AgentBinaries(std::string own, std::map<std::string, std::string> others, std::string hashes = "")
+      : own_(std::move(own)), others_(std::move(others)), hashes_(std::move(hashes)) {}
 
-  // Reads and hashes the files at the first call. Thread-safe, as is payload().
+  // Hashes the files at the first call. Thread-safe, as is payload().
   Result<std::vector<Known>> known();
   // The bytes to send for a known architecture, packed by the first of `packers` ("zstd gzip") that this
   // machine has too.
@@ -51,14 +52,16 @@ class AgentBinaries {
   struct Entry {
     Known known;
     std::string path;
-    std::shared_ptr<const std::string> bytes;
+    std::shared_ptr<const std::string> bytes;                          // once they were asked for
     std::map<std::string, std::shared_ptr<const std::string>> packed;  // as asked for; empty text: it failed
   };
-  Result<std::vector<Known>> list() const;
-  Result<Entry> load(const std::string& path) const;
+  std::vector<Known> list() const;
+  // Adds an entry for the file; the architecture that it is for.
+  Result<std::string> add(const std::string& path, HashedFiles& hashed);
 
   std::string own_;
   std::map<std::string, std::string> others_;
+  std::string hashes_;
   std::mutex mutex_;
   std::map<std::string, Entry> entries_;
   bool loaded_ = false;

@@ -73,6 +73,7 @@ struct FleetOptions {
   std::chrono::milliseconds push_deadline = std::chrono::seconds(60);     // to copy the agent, where missing
   std::string binary;                                 // the agent to push; empty: this very program
   std::map<std::string, std::string> agent_binaries;  // for other architectures: "aarch64" → path
+  std::string agent_hashes;  // the file that keeps their hashes (hashed_file.h); empty: they are hashed anew
   std::string ssh_program = "ssh";
   bool as_root = false;       // the agent runs as root, from a copy that only root can change (root_start.h)
   std::string sudo_password;  // a secret, in memory only; empty: sudo must not ask for one

@@ -23,7 +23,7 @@ std::unique_ptr<AgentLauncher> make_launcher(const FleetOptions& options, std::v
 
 FleetContext::FleetContext(FleetOptions given, std::vector<std::string> nodes)
     : options(std::move(given)),
-      binaries(options.binary, options.agent_binaries),
+      binaries(options.binary, options.agent_binaries, options.agent_hashes),
       local_(local_launcher()),
       remote_(make_launcher(options, std::move(nodes))) {}
 

@@ -82,6 +82,7 @@ exec "$f" agent
 )sh";
 
 constexpr std::string_view kStartAsRoot = R"sh(start() {{
+  u=$(id -u)
   set -- /bin/sh -c '{}' railbed-root "$1" "$h" "$s" @NONCE@ "$u" "$(id -g)"
   [ "$u" != 0 ] || exec "$@" 3>&-
   command -v sudo >/dev/null 2>&1 || {{ say no-sudo; exit 0; }}

@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "base/fd.h"
+#include "base/files.h"
 #include "base/json.h"
 #include "base/moment.h"
 #include "base/text.h"
@@ -79,7 +80,17 @@ bool is_first_line(std::string_view text) {
   return text.find("Linux version") != text.npos || text.find("Booting Linux") != text.npos;
 }
 
+// journald(8): the files of a machine lie in folders that have its id as their name.
+bool has_journal() {
+  const auto id = read_file("/etc/machine-id");
+  if (!id) return true;  // journalctl finds another way, or says what it misses
+  const std::string name(trim(*id));
+  return std::ranges::any_of(std::array{"/run/log/journal/", "/var/log/journal/"},
+                             [&](const char* folder) { return access((folder + name).c_str(), F_OK) == 0; });
+}
+
 Reading<KernelLogAnswer> read_journal(const Asked& asked) {
+  if (!has_journal()) return {Miss{Missing::kAbsent, "this machine keeps no journal"}, std::string(kJournal)};
   const auto output = run_program({"journalctl", "--dmesg", "--boot", "--output=short-unix", "--no-pager",
                                    "--quiet", "--lines=" + std::to_string(kMaxJournalLines),
                                    "SYSLOG_FACILITY=0"},  // the kernel itself, not who writes to /dev/kmsg

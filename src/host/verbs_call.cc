@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 
 #include "base/json.h"
 #include "host/calls.h"
@@ -132,9 +133,16 @@ std::string ask_all(const std::vector<std::string>& except, const Say& about_to)
   return json::dump(json::encode(answer));
 }
 
+// Without a device there is no driver that could hang, and a child costs more than all of the answer.
+bool has_devices() {
+  std::error_code failure;
+  return !std::filesystem::is_empty("/sys/class/infiniband_verbs", failure) && !failure;
+}
+
 }  // namespace
 
 Reading<std::string> call_verbs(const std::vector<std::string>& except) {
+  if (!has_devices()) return {ask_all(except, [](std::string_view) {}), "verbs"};
   return ask_in_child(
       "verbs", [&](const Say& about_to) { return ask_all(except, about_to); }, std::chrono::seconds(5));
 }
