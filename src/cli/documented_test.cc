@@ -1,6 +1,6 @@
-// Every command that the documents and the manual print can be typed: its words are parsed, and nothing is run.
-// CHANGELOG's commands are those of their time. tests/docs_test.py runs those that need neither hardware nor
-// another machine.
+// Every command that the documents and the manual print can be typed: its words are parsed, and nothing is
+// run. CHANGELOG's commands are those of their time. tests/docs_test.py runs those that need neither hardware
+// nor another machine.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
