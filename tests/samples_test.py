@@ -21,7 +21,8 @@ import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BINARY = pathlib.Path(os.environ["RAILBED"]).resolve()
-BLOCK = re.compile(r"(?:<!-- sample: (?P<mark>[^\n]*?) -->\s*\n)?^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```", re.M | re.S)
+BLOCK = re.compile(r"(?:<!-- sample: (?P<mark>[^\n]*?) -->\s*\n)?"
+                   r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```", re.M | re.S)
 
 
 def pages():
@@ -56,31 +57,42 @@ def split(text):
     return (found[1], text[found.end():]) if found else ("", text)
 
 
-def complaints(page, text, compared):
+def command_of(block):
+    """What the shell is given for a sample, and what is shown of its output; else why there is neither."""
+    shown_command, shown = split(textwrap.dedent(block["text"]))
+    mark = block["mark"]
+    if not (mark or shown_command):
+        raise ValueError("a block without a language is a sample: begin it with its command ($ railbed …), or say in a comment what "
+                         "prints it; commands alone are ```sh, what is none of both ```text")
+    if mark and shown_command and " ".join(shown_command.split()[:2]) not in mark:
+        raise ValueError("the comment runs another command than the sample shows")
+    return mark or shown_command, shown
+
+
+def complaint(block):
+    """What is wrong with one block of code; nothing for one that is no sample, or that varies for a reason."""
+    mark = block["mark"] or ""
+    if block["language"]:
+        is_sample = mark or re.search(r"^ *\$ railbed ", block["text"], re.M)
+        return "this is a sample, and samples have no language" if is_sample else None
+    if mark.startswith("varies"):
+        return None if re.match(r"varies, because \S+ \S+", mark) else "say why this sample varies: varies, because …"
+    try:
+        command, shown = command_of(block)
+    except ValueError as why:
+        return str(why)
+    printed = printed_by(command)
+    return None if agree(shown, printed) else f"this is not what it prints: {command}\n{textwrap.indent(printed, '    ')}"
+
+
+def is_compared(block):
+    return not block["language"] and not (block["mark"] or "").startswith("varies")
+
+
+def complaints(page, text):
     for block in BLOCK.finditer(text):
-        place = f"{page}:{text[:block.start('text')].count(chr(10))}"
-        mark = block["mark"]
-        if block["language"]:
-            if mark:
-                yield f"{place}: a comment says that this is a sample, and it has a language"
-            continue
-        shown_command, shown = split(textwrap.dedent(block["text"]))
-        if mark and mark.startswith("varies"):
-            if not re.match(r"varies, because \S+ \S+", mark):
-                yield f"{place}: the comment says that this sample varies, and not why: varies, because …"
-            continue
-        command = mark or shown_command
-        if mark and shown_command and " ".join(shown_command.split()[:2]) not in mark:
-            yield f"{place}: the comment runs another command than the sample shows"
-            continue
-        if not command:
-            yield f"{place}: a block without a language is a sample: begin it with its command ($ railbed …), or say in a comment " \
-                  "what prints it; commands alone are ```sh, what is none of both ```text"
-            continue
-        printed = printed_by(command)
-        compared.append(place)
-        if not agree(shown, printed):
-            yield f"{place}: this is not what it prints: {command}\n{textwrap.indent(printed, '    ')}"
+        if found := complaint(block):
+            yield f"{page}:{text.count(chr(10), 0, block.start('text'))}: {found}"
 
 
 def self_test():
@@ -93,18 +105,20 @@ def self_test():
     for sample, count in ((f"```\n$ railbed version\n{version}\n```\n", 0), ("```\n$ railbed version\nrailbed 0.0.1\n```\n", 1),
                           ("```\nrailbed 0.0.1\n```\n", 1), ("<!-- sample: varies -->\n```\n1 s\n```\n", 1),
                           ("<!-- sample: varies, because of time -->\n```\n1 s\n```\n", 0), ("```text\n→\n```\n", 0),
+                          (f"```sh\n$ railbed version\n{version}\n```\n", 1),
                           ("<!-- sample: railbed version -->\n```\n$ railbed verify\nrailbed 0.0.1\n```\n", 1),
                           (f"1. x\n   ```\n   $ railbed version\n   {version}\n   ```\n", 0)):
-        assert len(list(complaints("self-test", sample, []))) == count, sample
+        assert len(list(complaints("self-test", sample))) == count, sample
 
 
 def main():
     self_test()
-    compared = []
-    found = [one for page in pages() for one in complaints(page.relative_to(ROOT), page.read_text(), compared)]
-    if len(compared) < 8:
-        found.append(f"only {len(compared)} samples were found to compare")
-    print("\n".join(found) if found else f"{len(compared)} samples are what the commands print")
+    texts = {page.relative_to(ROOT): page.read_text() for page in pages()}
+    found = [one for page, text in texts.items() for one in complaints(page, text)]
+    compared = sum(is_compared(block) for text in texts.values() for block in BLOCK.finditer(text))
+    if compared < 8:
+        found.append(f"only {compared} samples were found to compare")
+    print("\n".join(found) if found else f"{compared} samples are what the commands print")
     return 1 if found else 0
 
 
