@@ -42,6 +42,14 @@ class SiteTest(unittest.TestCase):
                 if anchor:
                     self.assertIn(anchor, {one.get("id") for one in self.pages[target].iter()}, f"{page}: {link}")
 
+    def test_comments_are_not_shown(self):
+        for page, tree in self.pages.items():
+            self.assertNotIn("<!--", "".join(tree.itertext()), page)
+
+    def test_code_in_a_list_is_a_block(self):
+        blocks = "".join("".join(one.itertext()) for one in self.pages[self.out / "docs/how-to/prove-two-machines.html"].iter("pre"))
+        self.assertIn("railbed init gpu1 gpu2 -o cluster.yaml\n", blocks)
+
     def test_nothing_is_asked_from_outside(self):
         for page, tree in self.pages.items():
             asked = [one.get("src") for one in tree.iter() if one.get("src")] + [one.get("href") for one in tree.iter("link")]

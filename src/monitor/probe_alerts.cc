@@ -28,7 +28,8 @@ std::vector<AlertRule> probe_alerts() {
        .description = "Of the last round's peers, so many did not answer, or lost messages: {{ $value }}.",
        .remedy =
            "railbed_probe_failed says which peer and why: unreachable, stranger or refused (another secret), "
-           "lost, rdma. Then railbed bench pair between the two, which looks at the path layer by layer."},
+           "lost, rdma. Then measure between the two by railbed bench tcp or railbed bench rdma: where that "
+           "fails, it looks at the path layer by layer."},
       {.group = group,
        .name = "RailbedProbeSlow",
        .finding = "monitor.probe-slow",
