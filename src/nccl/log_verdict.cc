@@ -228,12 +228,12 @@ void judge_start(Log& log) {
   constexpr double kLateSeconds = 10;
   for (const LogCommunicator& communicator : log.communicators) {
     Scan scan(communicator.slowest_init);
-    const auto waited = scan.skip_past("bootstrap ") ? scan.real() : std::nullopt;
-    if (!waited || *waited < kLateSeconds) continue;
+    const double waited = scan.skip_past("bootstrap ") ? scan.real().value_or(0) : 0;
+    if (waited < kLateSeconds) continue;
     LogProblem& problem = log.problems.emplace_back();
     problem.id = "late-rank";
     problem.severity = Severity::kNote;
-    problem.title = fmt::format("Ranks arrived up to {:.0f} s apart", *waited);
+    problem.title = fmt::format("Ranks arrived up to {:.0f} s apart", waited);
     problem.message = communicator.slowest_init;
     problem.count = 1;
     problem.cause = "A rank came late to ncclCommInitRank: slow start, slow data loading, or a slow host.";

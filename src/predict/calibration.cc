@@ -11,6 +11,8 @@
 namespace railbed {
 namespace {
 
+constexpr std::size_t kMostCurves = 1000;
+
 struct Shipped {
   PathKind path;
   double efficiency, start, ramp;
@@ -58,19 +60,21 @@ std::size_t size_range(std::uint64_t bytes) {
 
 // Ours: near what such paths are said to give, each to be replaced by measurements.
 Calibration assumed_calibration() {
-  return {{
-      assumed(PathKind::kPcie, .9, 1.2, .3),
-      assumed(PathKind::kOldPcie, .7, 1.2, .1),
-      assumed(PathKind::kHostMemory, .45, 2, 1),
-      assumed(PathKind::kNvlink, .97, 2, 3.5),
-      assumed(PathKind::kNvls, .94, 2, 3),
-      assumed(PathKind::kNvlsTree, .87, 2.5, 3),
-      assumed(PathKind::kInfiniband, .95, 2.5, 2.5),
-      assumed(PathKind::kRoce, .92, 2.5, 2.5),
-      assumed(PathKind::kEfa, .88, 1.1, 2.5),
-      assumed(PathKind::kLibfabric, .93, 3, 2.5),
-      assumed(PathKind::kTcp, .8, 5, 4),
-  }};
+  return {.paths =
+              {
+                  assumed(PathKind::kPcie, .9, 1.2, .3),
+                  assumed(PathKind::kOldPcie, .7, 1.2, .1),
+                  assumed(PathKind::kHostMemory, .45, 2, 1),
+                  assumed(PathKind::kNvlink, .97, 2, 3.5),
+                  assumed(PathKind::kNvls, .94, 2, 3),
+                  assumed(PathKind::kNvlsTree, .87, 2.5, 3),
+                  assumed(PathKind::kInfiniband, .95, 2.5, 2.5),
+                  assumed(PathKind::kRoce, .92, 2.5, 2.5),
+                  assumed(PathKind::kEfa, .88, 1.1, 2.5),
+                  assumed(PathKind::kLibfabric, .93, 3, 2.5),
+                  assumed(PathKind::kTcp, .8, 5, 4),
+              },
+          .curves = {}};
 }
 
 const Calibration& shipped_calibration() {
@@ -98,6 +102,12 @@ Result<Calibration> calibration_from_json(std::string_view text, std::string_vie
                                                     file, to_text(one.path)));
     calibration.paths[static_cast<std::size_t>(one.path)] = std::move(one);
   }
+  for (const MeasuredCurve& curve : read->curves)
+    if (!is_sound(curve) || read->curves.size() > kMostCurves)
+      return fail(ErrorKind::kBadInput, fmt::format("{}: a curve of {} is out of range; railbed predict "
+                                                    "--calibrate RUN -o FILE writes such a file",
+                                                    file, to_text(curve.of.operation)));
+  calibration.curves = std::move(read->curves);
   return calibration;
 }
 

@@ -1,5 +1,5 @@
-// What measurements say of the model's free constants: three for each class of path, and how far measured and
-// forecast times lay apart.
+// What measurements say of the model's free constants: three for each class of path, how far measured and
+// forecast times lay apart, and what the constants leave on a cluster that was measured itself.
 #pragma once
 
 #include <array>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "predict/measured_curve.h"
 
 namespace railbed {
 
@@ -55,9 +56,13 @@ struct PathConstants {
 };
 
 struct Calibration {
-  std::vector<PathConstants> paths;  // one for each kind, in their order
+  std::vector<PathConstants> paths;   // one for each kind, in their order
+  std::vector<MeasuredCurve> curves;  // of the clusters that the constants were fitted on here; may be empty
   const PathConstants& of(PathKind kind) const { return paths[static_cast<std::size_t>(kind)]; }
-  static void fields(auto&& field) { field("paths", &Calibration::paths); }
+  static void fields(auto&& field) {
+    field("paths", &Calibration::paths);
+    field("curves", &Calibration::curves);
+  }
 };
 
 // Before any measurement: what data sheets and NCCL's sources suggest.

@@ -84,6 +84,13 @@ void set_spread(PathConstants& constants, const std::vector<double>& assumed,
   }
 }
 
+double middle_of(std::vector<double>& numbers) {
+  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+  std::ranges::nth_element(numbers, middle);
+  if (numbers.size() % 2 == 1) return *middle;
+  return (*middle + *std::ranges::max_element(numbers.begin(), middle)) / 2;
+}
+
 }  // namespace
 
 double residual_of(const MeasuredTime& one, const Calibration& calibration) {
@@ -110,6 +117,22 @@ Calibration fit_calibration(const std::vector<MeasuredTime>& times, const Calibr
     constants.from = from;
   }
   return fitted;
+}
+
+std::vector<MeasuredCurve> measured_curves(const std::vector<MeasuredTime>& times,
+                                           const Calibration& fitted) {
+  std::map<CurveSubject, std::map<std::uint64_t, std::vector<double>>> left;
+  for (const MeasuredTime& one : times)
+    if (!one.choice.algorithm)
+      left[curve_subject(one.shape, one.operation, one.choice)][one.bytes].push_back(
+          std::exp(residual_of(one, fitted)));
+  std::vector<MeasuredCurve> curves;
+  for (auto& [subject, sizes] : left) {
+    MeasuredCurve curve{subject, {}};
+    for (auto& [bytes, ratios] : sizes) curve.points.push_back({bytes, middle_of(ratios)});
+    if (is_sound(curve)) curves.push_back(std::move(curve));
+  }
+  return curves;
 }
 
 }  // namespace railbed

@@ -25,4 +25,8 @@ double residual_of(const MeasuredTime& one, const Calibration& calibration);
 Calibration fit_calibration(const std::vector<MeasuredTime>& times, const Calibration& start,
                             const std::string& from);
 
+// What a calibration leaves of the times: for each size the median of what was measured of it. Times of an
+// algorithm that somebody asked for tell nothing of what NCCL would choose, and are left out.
+std::vector<MeasuredCurve> measured_curves(const std::vector<MeasuredTime>& times, const Calibration& fitted);
+
 }  // namespace railbed

@@ -10,6 +10,9 @@
 //   the adapter, and sent. Between them the time grows by a multiple of NCCL's latency for Simple; half of it
 //   is reached where b = h.
 //
+// Where the cluster was measured itself, all of it is multiplied by what that left at such a size
+// (measured_curve.h).
+//
 // Which algorithm and protocol are shown with a size is what NCCL's model chooses for it. The rate is that of
 // the algorithm that it chooses for large sizes, for there alone the rate decides.
 //
@@ -143,8 +146,9 @@ void add_band(Forecast& forecast, double factor, double spread) {
   forecast.busbw_high = forecast.busbw * wide;
 }
 
-void add_parts(Forecast& forecast, const Latencies& latencies, double ramp, double transfer) {
-  const auto time = [](double microseconds) { return Nanoseconds{microseconds * 1e3}; };
+// `learnt`: measured ÷ forecast time where the cluster was measured itself.
+void add_parts(Forecast& forecast, const Latencies& latencies, double ramp, double transfer, double learnt) {
+  const auto time = [learnt](double microseconds) { return Nanoseconds{microseconds * 1e3 * learnt}; };
   forecast.parts = {
       {"start", time(latencies.start),
        fmt::format("NCCL's latency for its smallest message, times a constant ({})", forecast.basis)},
@@ -152,9 +156,16 @@ void add_parts(Forecast& forecast, const Latencies& latencies, double ramp, doub
       {"transfer", time(transfer),
        fmt::format("{}: {:.1f} GB/s of busbw", forecast.limit.name, gigabytes(forecast.limit.rate))},
   };
+  if (learnt == 1) return;
+  for (ForecastPart& part : forecast.parts)
+    part.source += fmt::format("; times {:.2f}, as measured here at such a size", learnt);
 }
 
 }  // namespace
+
+CurveSubject curve_subject(const ClusterShape& shape, Collective operation, const ForecastChoice& choice) {
+  return {shape.gpu, shape.nodes, shape.gpus, operation, choice.type, choice.from_graph};
+}
 
 TunedCommunicator tuned_for(const ClusterShape& shape, const ForecastChoice& choice) {
   TunedCommunicator one;
@@ -202,8 +213,11 @@ Forecast forecast_collective(const ClusterShape& shape, Collective operation, st
       static_cast<double>(bytes) * factor / std::max(1e-6, gigabytes(binding.limit.rate)) / 1e3;
   const double ramp =
       ramp_time(latencies.ramp, transfer, shape.domains() > 1, now && now->protocol == NcclProtocol::kSimple);
-  forecast.time = (latencies.start + ramp + transfer) * 1e3;
-  add_parts(forecast, latencies, ramp, transfer);
+  const double learnt =
+      choice.algorithm ? 1
+                       : measured_ratio(calibration.curves, curve_subject(shape, operation, choice), bytes);
+  forecast.time = (latencies.start + ramp + transfer) * 1e3 * learnt;
+  add_parts(forecast, latencies, ramp, transfer, learnt);
   add_band(forecast, factor, calibration.of(latencies.path).spread[size_range(bytes)]);
   return forecast;
 }

@@ -71,6 +71,9 @@ struct ForecastChoice {
   bool launched_apart = false;
 };
 
+// Which curve of a calibration tells of it.
+CurveSubject curve_subject(const ClusterShape& shape, Collective operation, const ForecastChoice& choice);
+
 // Pure, and quick for any number of GPUs. `bytes` of all ranks' data together, as nccl-tests counts.
 Forecast forecast_collective(const ClusterShape& shape, Collective operation, std::uint64_t bytes,
                              const Calibration& calibration = shipped_calibration(),
