@@ -27,7 +27,7 @@ struct Documented {
 // comment".
 std::string command_in(std::string line) {
   static const std::regex kBegin(
-      R"(^\s*(\$ )?((sudo|srun|mpirun|watch|exec) ([^|;&]*\s)?)?(ExecStart=)?([/~][^\s=]*/)?railbed\s+)");
+      R"(^\s*(\$ )?((sudo|srun|mpirun|watch|exec) ([^|;&]*\s)?)?(ExecStart=)?(/usr/bin/env )?([/~][^\s=]*/)?railbed\s+)");
   static const std::regex kEnd(R"(\s+(#|\||&&|\|\||;|>|2>|<|& )|\s{3,}|;|\s*$)");
   std::smatch found;
   if (!std::regex_search(line, found, kBegin)) return "";
@@ -113,6 +113,7 @@ TEST(Documented, ACommandIsFoundAmongTheWordsOfAShell) {
   EXPECT_EQ(command_in("sudo railbed verify --all | tee x"), "verify --all");
   EXPECT_EQ(command_in("railbed bench tcp a b   # why"), "bench tcp a b");
   EXPECT_EQ(command_in("ExecStart=/usr/local/bin/railbed verify --prom"), "verify --prom");
+  EXPECT_EQ(command_in("ExecStart=/usr/bin/env railbed verify --prom"), "verify --prom");
   EXPECT_EQ(command_in("exec /usr/local/bin/railbed verify --slurm"), "verify --slurm");
   EXPECT_EQ(command_in("RAILBED=/usr/bin/railbed bench/peers/tcp"), "");
   EXPECT_EQ(command_in("railbed nccl --running      all of them"), "nccl --running");

@@ -15,7 +15,7 @@ constexpr std::string_view kTextfileFolder = "/var/lib/prometheus/node-exporter"
 constexpr std::string_view kVerifyService = R"([Service]
 Type=oneshot
 ExecStartPre=/bin/mkdir -p /var/lib/prometheus/node-exporter
-ExecStart=/usr/local/bin/railbed verify --prom --output /var/lib/prometheus/node-exporter/railbed.prom
+ExecStart=/usr/bin/env railbed verify --prom --output /var/lib/prometheus/node-exporter/railbed.prom
 # Findings are data here, not a failed unit.
 SuccessExitStatus=1 2 3
 )";
@@ -100,7 +100,8 @@ void add_verify_timer(std::vector<Setting>& settings) {
                  {.path = folder + "railbed-verify.timer",
                   .content = std::string(kFileMark) + std::string(kVerifyTimer)}},
        .steps = {{StepKind::kReloadUnits, {}}, {StepKind::kEnableUnit, {"railbed-verify.timer"}}},
-       .notes = {"railbed has to lie on the node as /usr/local/bin/railbed: copy the binary there."}});
+       .notes = {
+           "railbed has to be on the node: install its package, or copy the program to /usr/local/bin."}});
 }
 
 bool has_gpus(const Target& target) {
