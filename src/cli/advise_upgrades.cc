@@ -77,8 +77,8 @@ Action declare_advise_upgrades(CLI::App& app) {
       "  railbed advise upgrades                                     this machine\n"
       "  railbed advise upgrades cluster.yaml --prices prices.yaml   every node, in your prices\n"
       "  railbed advise upgrades --root gpu01.tree                   a captured one\n\n"
-      "Of a node's ports, PCIe slots and the staging of GPU data through host memory the least binds. Nothing is\n"
-      "priced but by your file, and nothing is measured: railbed prove does that.");
+      "The least of a node's ports, PCIe slots and staging of GPU data through host memory decides. Prices come\n"
+      "from your file alone. Nothing is measured: railbed prove does that.");
   return [options] { return run_upgrades(*options); };
 }
 

@@ -125,13 +125,14 @@ void add_applying_options(CLI::App& app, ApplyCommand& command) {
   app.add_option("--canary", command.apply.choice.canary,
                  "change so many nodes first, prove and commit them, then the rest")
       ->type_name("N");
-  auto* reboot = app.add_flag("--reboot", command.reboot,
-                              "then reboot the nodes of which something is true after a boot only: one after "
-                              "the other, each looked at before the next; jobs of Slurm end first");
+  auto* reboot =
+      app.add_flag("--reboot", command.reboot,
+                   "then reboot the nodes on which a change takes effect only after a boot: one after "
+                   "the other, each looked at before the next; jobs of Slurm end first");
   auto* all =
       app.add_flag("--reboot-all", command.reboot_all,
-                   "likewise, all of these nodes, whether they need it or not: to prove that all of it "
-                   "outlives a reboot");
+                   "reboot all of these nodes in the same way, whether they need it or not: it proves that "
+                   "everything outlives a reboot");
   reboot->excludes(all);
   app.add_option("--reboot-timeout", command.reboots.seconds, "how long a node may take to come back")
       ->check(between(30, 7200))

@@ -161,7 +161,7 @@ Action declare_bench_collectives(CLI::App& app) {
   app.add_flag("--no-graph", options->no_graph, "leave out the CUDA graph");
   app.add_flag("--in-place", options->plan.in_place, "measure with one buffer for both as well");
   app.add_flag("--choices", options->plan.choices,
-               "show the algorithm and protocol of each size; small ones get slower by the writing");
+               "show the algorithm and protocol of each size; writing it slows small sizes down");
   app.add_option("--library", options->plan.place.library,
                  "NCCL's file (default: libnccl.so.2, then Python's)");
   app.add_option("--patience", options->plan.patience, "seconds that one step may take (default 60)")

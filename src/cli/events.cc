@@ -65,7 +65,7 @@ Action declare_events(CLI::App& app) {
   app.add_flag("--json", options->json, "as a JSON array");
   app.footer(
       "\nThe latest stands last. An event is a finding of `railbed verify` that appeared, changed or went,\n"
-      "or a fact that is another than before: firmware, driver, MTU, kernel. Below what appeared stands\n"
+      "or a fact that changed: firmware, driver, MTU, kernel. Below what appeared stands\n"
       "what had changed of the same device or of the whole node within the day before it, and the remedy.\n"
       "A finding that comes and goes five times in half an hour is told once, as flapping, until it has\n"
       "been still for as long.\n\n"

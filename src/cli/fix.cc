@@ -61,8 +61,8 @@ Action declare_fix(CLI::App& app) {
       ->check(check_rule)
       ->type_name("RULE");
   app.footer(
-      "\nLooks at the nodes, takes of `railbed plan` what answers a finding of `railbed verify`, shows it, asks,\n"
-      "and makes it true as `railbed apply` does: on all nodes or on none, and back where it fails. Then it\n"
+      "\nLooks at the nodes, takes from `railbed plan` what mends a finding of `railbed verify`, shows it, asks, and\n"
+      "applies it as `railbed apply` does: on all nodes or on none, and it takes back what fails. Then it\n"
       "verifies again. The management network is never touched. Findings that no setting mends are listed:\n"
       "`railbed explain RULE` says what does. `railbed plan --fix` shows the plan and stops there. Examples:\n"
       "  railbed fix cluster.yaml\n"

@@ -121,7 +121,7 @@ void add_monitor_options(CLI::App& app, MonitorCommand& command) {
       ->check(between(5, 86400))
       ->capture_default_str();
   app.add_option("--leave-alone", command.watch.left_alone,
-                 "devices of which nothing is opened, by name: for functions that log each look as an error")
+                 "devices that are not opened, by name: for functions that log an error at each look")
       ->delimiter(',')
       ->type_name("DEVICE");
   app.add_option("--state", command.state,

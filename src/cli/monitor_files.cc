@@ -85,7 +85,7 @@ void add_scrape_options(CLI::App& app, MonitorFilesCommand& command) {
       ->check(one_of({"http", "https"}))
       ->capture_default_str();
   app.add_option("--ca", command.scrape.authority,
-                 "certificates of whom signed the nodes'; Prometheus' own name of the file")
+                 "certificates of the authority that signed the nodes' own; a path on Prometheus' machine")
       ->type_name("FILE");
   auto* certificate =
       app.add_option("--cert", command.scrape.certificate, "the certificate that Prometheus shows")

@@ -147,7 +147,7 @@ Action declare_boot(CLI::App& app) {
       ->check(one_of({"pxe", "disk", "cd", "bios", "none"}));
   add_bmc_options(app, *command);
   auto* once = app.add_flag("--once", command->once, "the next boot alone, which is the default");
-  app.add_flag("--always", command->always, "every boot from now on, until it is said otherwise")
+  app.add_flag("--always", command->always, "every boot from now on, until you say otherwise")
       ->excludes(once);
   app.add_flag("--legacy", command->legacy, "as a PC's BIOS boots; without it by UEFI");
   app.add_flag("--yes", command->yes, "do not ask, where more than one node is touched");

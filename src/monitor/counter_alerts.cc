@@ -82,7 +82,7 @@ std::vector<AlertRule> link_alerts() {
        .summary = on_port("the link runs below its rate"),
        .description = "A narrow or slow link works and silently costs bandwidth. It runs at "
                       "{{ $value | humanize }} bytes a second.",
-       .remedy = "Another cable; then the slower end, its firmware and what it is set to."},
+       .remedy = "Try another cable; then look at the slower end, its firmware and its settings."},
       {.group = group,
        .name = "RailbedInterfaceMtuLow",
        .finding = "net.mtu",
@@ -94,7 +94,7 @@ std::vector<AlertRule> link_alerts() {
        .summary = on_device("the interface's MTU is below the rail's"),
        .description = "Peers send larger frames than it takes, which are thrown away, and RDMA packets are "
                       "smaller than they could be. Its MTU: {{ $value }}.",
-       .remedy = "ip link set mtu, and the file that keeps it: railbed plan."},
+       .remedy = "Run ip link set mtu, and mend the file that keeps it: railbed plan."},
       {.group = group,
        .name = "RailbedPortLinkDowned",
        .finding = "load.link-lost",
@@ -104,7 +104,8 @@ std::vector<AlertRule> link_alerts() {
        .looks_back = 10,
        .summary = on_port("the link was lost"),
        .description = with("Each loss ends every connection on the port.", kTimes),
-       .remedy = "If nobody moved the cable: journalctl -k, then reseat the cable, swap it, then the port."},
+       .remedy =
+           "If nobody moved the cable, read journalctl -k, reseat the cable, then swap it, then the port."},
       {.group = group,
        .name = "RailbedPortIntegrityErrors",
        .finding = "load.link-lost",
@@ -180,7 +181,7 @@ std::vector<AlertRule> link_alerts() {
            of("railbed_phy_counter_total",
               R"(counter=~"rx_pcs_symbol_err_phy|rx_crc_errors_phy|link_down_events_phy|module_high_temp")")),
        .looks_back = 10,
-       .summary = on_device("the cable or module is going ({{ $labels.counter }})"),
+       .summary = on_device("the cable or module is failing ({{ $labels.counter }})"),
        .description =
            with("What forward error correction could not mend, or what made the link fall.", kTimes),
        .remedy = "Clean both ends, reseat, then swap the cable."},
@@ -412,17 +413,17 @@ std::vector<AlertRule> gpu_alerts() {
 }
 
 AlertRule sensor_alert() {
-  return {.group = "railbed bmc",
-          .name = "RailbedSensorOutOfRange",
-          .finding = "bmc.sensors",
-          .severity = "{{ if eq $value 2.0 }}critical{{ else }}warning{{ end }}",
-          .expression =
-              R"({__name__=~"ipmi_(sensor|temperature|fan_speed|voltage|current|power)_state", cluster=$cluster} > 0)",
-          .wait = "2m",
-          .summary =
-              "{{ $labels.node }}: the BMC's sensor {{ $labels.name }} is out of range",
-          .description = "By the BMC's own thresholds: 1 is a warning, 2 critical. It is {{ $value }}.",
-          .remedy = "Look at fans, air flow and power supplies: railbed sensors, railbed identify."};
+  return {
+      .group = "railbed bmc",
+      .name = "RailbedSensorOutOfRange",
+      .finding = "bmc.sensors",
+      .severity = "{{ if eq $value 2.0 }}critical{{ else }}warning{{ end }}",
+      .expression =
+          R"({__name__=~"ipmi_(sensor|temperature|fan_speed|voltage|current|power)_state", cluster=$cluster} > 0)",
+      .wait = "2m",
+      .summary = "{{ $labels.node }}: the BMC's sensor {{ $labels.name }} is out of range",
+      .description = "By the BMC's own thresholds: 1 is a warning, 2 critical. It is {{ $value }}.",
+      .remedy = "Look at fans, air flow and power supplies: railbed sensors, railbed identify."};
 }
 
 // A node may ask for less than others; verify judges each by its own.

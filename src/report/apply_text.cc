@@ -89,7 +89,7 @@ std::string reboot_text(const RebootOutcome& outcome) {
     if (one.state == RebootState::kWell)
       text += fmt::format("{}: rebooted, and as it shall be, after {:.0f} s\n", name, one.seconds);
     else if (one.state == RebootState::kNotWell)
-      text += fmt::format("{}: REBOOTED AND NOT WELL: {}\n", name, printable_lines(one.why.text));
+      text += fmt::format("{}: REBOOTED, AND SOMETHING IS WRONG: {}\n", name, printable_lines(one.why.text));
     else if (!one.why.text.empty())
       text += fmt::format("{}: not rebooted: {}\n", name, printable_lines(one.why.text));
     else

@@ -203,7 +203,7 @@ std::span<const Rule> alike_rules() {
        .check = drives_uniform},
       {.id = "fleet.rdma-driver",
        .title = "nodes run one RDMA driver",
-       .why = "OFED on some nodes and the kernel's own on others behave unlike under load.",
+       .why = "OFED on some nodes and the kernel's own on others behave differently under load.",
        .source = "/sys/module/{mlx5_core,mlx4_core}/version of every node",
        .standard = "equal",
        .remedy = "Install one driver everywhere.",

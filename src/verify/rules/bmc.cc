@@ -393,7 +393,7 @@ std::span<const Rule> bmc_rules() {
        .check = default_login},
       {.id = "bmc.serial-console",
        .title = "serial console is carried from kernel to BMC",
-       .why = "A console that is blank is found out when it is the only way in.",
+       .why = "A blank console is noticed on the day when it is the only way in.",
        .source = "Get SOL Configuration Parameters; /proc/cmdline",
        .standard = "serial-over-LAN is on, the kernel writes to a serial port, and both have one rate",
        .remedy = "railbed bmc set-sol-rate; `configure: {console: ttyS1}`.",

@@ -339,7 +339,8 @@ std::span<const Rule> console_rules() {
        .check = serial_port},
       {.id = "host.serial-login",
        .title = "login waits on the serial console",
-       .why = "A console that shows the kernel's text and no prompt repairs nothing.",
+       .why =
+           "Nobody can log in and repair anything on a console that shows the kernel's text and no prompt.",
        .source = "systemctl show serial-getty@PORT",
        .standard = "active on the serial ports that the kernel writes to, where systemd starts it by itself",
        .remedy = "systemctl enable --now serial-getty@ttyS1",
@@ -361,7 +362,7 @@ std::span<const Rule> console_rules() {
       {.id = "host.screen",
        .title = "BMC sends the screen that the firmware draws on",
        .why =
-           "With a GPU as the screen the BMC's graphical console (KVM) is black, which is found out when it "
+           "With a GPU as the screen the BMC's graphical console (KVM) is black, and nobody notices before it "
            "is needed.",
        .source = "boot_vga of graphics controllers in /sys/bus/pci/devices",
        .standard = "the graphics of the BMC (ASPEED, Matrox, Huawei), on nodes for which a BMC is named",

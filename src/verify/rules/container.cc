@@ -153,7 +153,7 @@ void container_starts(const Survey& survey, Judge& judge) {
     if (look.start == kDenied)
       return one.unknown(
           "docker does not let this user in: run railbed as root, or as a member of the group "
-          "docker, which is as mighty");
+          "docker, which can do as much as root");
     if (look.start == kNoShell)
       return one.unknown(
           fmt::format("{} has no sh that could say what it sees: name an image with one", look.image));

@@ -240,7 +240,8 @@ std::span<const Rule> fleet_rules() {
        .check = gpus_uniform},
       {.id = "fleet.firmware",
        .title = "adapters of one kind have one firmware",
-       .why = "Settings and faults differ by version: one node then behaves unlike the others under load.",
+       .why =
+           "Settings and faults differ by version: one node then behaves differently from the others under load.",
        .source = "/sys/class/infiniband/*/{fw_ver,board_id} of every node",
        .standard = "equal among boards of the same id",
        .remedy = "Flash the same version.",

@@ -251,7 +251,7 @@ std::span<const Rule> gpu_rules() {
   static const Rule kRules[] = {
       {.id = "gpu.count",
        .title = "all GPUs are on PCI",
-       .why = "A GPU that PCI does not show is a matter of seat, power or death; no driver can help.",
+       .why = "A GPU that PCI does not show is badly seated, without power or dead; no driver can help.",
        .source = "/sys/bus/pci/devices: vendor 10de, class 03",
        .standard = "expect.gpus of cluster.yaml; not judged without it",
        .remedy = "Power the node off fully and reseat the GPU; replace it if that does not help.",

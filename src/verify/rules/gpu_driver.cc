@@ -138,7 +138,7 @@ void nvml_count(const Survey& survey, Judge& judge) {
 
 // What NVML's silence about a GPU means to whoever uses it.
 std::string silence_text(bool hangs, bool lost) {
-  if (hangs) return "hangs whoever asks it: programs that meet it cannot even be killed";
+  if (hangs) return "hangs every program that asks it, and such a program cannot even be killed";
   if (lost) return "does not answer: it is lost to the driver";
   return "is not shown to this process: hidden (container, device cgroup, MIG), or lost without a word";
 }
@@ -291,7 +291,7 @@ std::span<const Rule> gpu_driver_rules() {
        .check = gpu_answers},
       {.id = "gpu.driver-library",
        .title = "driver's libraries belong to its module",
-       .why = "A second driver's libraries work until they do not.",
+       .why = "A second driver's libraries work for a while, and then fail for no visible reason.",
        .source = "nvmlSystemGetNVMLVersion, /proc/driver/nvidia/version",
        .standard = "the same version",
        .remedy = "Remove one of the two, then reboot.",

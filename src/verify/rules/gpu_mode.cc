@@ -188,7 +188,8 @@ std::span<const Rule> gpu_mode_rules() {
        .check = temperature},
       {.id = "gpu.leftover-memory",
        .title = "idle GPU has its memory free",
-       .why = "What a dead job left behind is missing to the next: out of memory, or half the batch.",
+       .why =
+           "The next job lacks the memory that a dead one still holds: it runs out of memory, or halves its batch.",
        .source = "nvmlDeviceGetMemoryInfo_v2, nvmlDeviceGetComputeRunningProcesses",
        .standard = "less than 512 MiB where no program runs; ours",
        .remedy = "End the process that holds it; if there is none, reset the GPU.",

@@ -167,7 +167,7 @@ std::span<const Rule> load_rules() {
   static const Rule kRules[] = {
       {.id = "load.link-lost",
        .title = "RDMA link holds under load",
-       .why = "A link that goes while it is used takes every connection on it along.",
+       .why = "A link that is lost under load ends every connection on it.",
        .source = "--load: "
                  "ports/*/counters/{link_downed,local_link_integrity_errors,excessive_buffer_overrun_errors}",
        .standard = "none in the window (railbed's own)",

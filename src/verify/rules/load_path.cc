@@ -30,7 +30,7 @@ void cable(const Survey& survey, Judge& judge) {
                {"rx_crc_errors_phy", 0, "frames arrive damaged"}},
               Status::kFail,
               "0",
-              {"The cable or module is going: clean and reseat it, then swap it."},
+              {"The cable or module is failing: clean and reseat it, then swap it."},
               show_cable_with});
 }
 

@@ -199,7 +199,8 @@ std::span<const Rule> system_rules() {
        .check = shared_memory},
       {.id = "host.processors-online",
        .title = "all processors are used",
-       .why = "Processors somebody switched off are missing for data loading, and unlike the other nodes.",
+       .why =
+           "Processors that somebody switched off are missing for data loading, and make the node unlike the others.",
        .source = "/sys/devices/system/cpu/{online,present}",
        .standard = "all that are present",
        .remedy = "Bring them online.",
