@@ -84,8 +84,8 @@ const std::vector<Scene>& scenes() {
        [](PathSeen& p) {
          p.b.opened->interface.has_address = false;
          p.b.opened->session = "";
-         p.a.looked = p.b.looked = std::nullopt;
-         p.a.heard = p.b.heard = std::nullopt;
+         p.a.looked.reset(), p.b.looked.reset();
+         p.a.heard.reset(), p.b.heard.reset();
        },
        PathLayer::kAddress, "b", "rail does not have 10.0.0.2"},
       {"a firewall that lets nothing out", false,
