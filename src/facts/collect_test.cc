@@ -210,6 +210,19 @@ TEST(CollectCpu, FlagsSayTheLevel) {
   EXPECT_TRUE(level_by("Features\t: fp asimd\n").absent());  // arm64
 }
 
+TEST(Cpu, NamesTheCoresOfArm) {
+  const auto model = [](const std::string& cpuinfo) {
+    return collect_cpu(*machine("/proc/cpuinfo <<END\n" + cpuinfo + "END\n")).model;
+  };
+  const std::string arm = "CPU implementer\t: 0x41\n";
+  EXPECT_EQ(*model("processor\t: 0\n" + arm + "CPU part\t: 0xd85\n\nprocessor\t: 1\n" + arm +
+                   "CPU part\t: 0xd87\n\nprocessor\t: 2\n" + arm + "CPU part\t: 0xd85\n"),
+            "Arm Cortex-X925, Arm Cortex-A725");
+  EXPECT_EQ(*model(arm + "CPU part\t: 0xfff\n"), "implementer 0x41 part 0xfff");
+  EXPECT_EQ(*model("CPU implementer\t: 0x48\nCPU part\t: 0xd08\n"), "implementer 0x48 part 0xd08");
+  EXPECT_FALSE(model("CPU part\t: 0xd08\n"));
+}
+
 TEST(CollectGpus, ReadsBothDriverFlavours) {
   const std::string pci = R"(
 /sys/bus/pci/devices/0000:02:00.0/vendor = 0x10de

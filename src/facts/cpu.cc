@@ -1,6 +1,9 @@
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "facts/collectors.h"
@@ -19,15 +22,46 @@ Reading<int> count_of(Host& host, const std::string& path) {
   });
 }
 
-// x86 calls it "model name"; arm64 prints none and lscpu decodes the part number, so the words it has are
-// kept.
+// Cores of Arm's own by their part number: the kernel's arch/arm64/include/asm/cputype.h.
+constexpr std::pair<std::string_view, std::string_view> kArmCores[] = {
+    {"0xd03", "Cortex-A53"},  {"0xd05", "Cortex-A55"},  {"0xd07", "Cortex-A57"},  {"0xd08", "Cortex-A72"},
+    {"0xd09", "Cortex-A73"},  {"0xd0a", "Cortex-A75"},  {"0xd0b", "Cortex-A76"},  {"0xd0c", "Neoverse-N1"},
+    {"0xd0d", "Cortex-A77"},  {"0xd40", "Neoverse-V1"}, {"0xd41", "Cortex-A78"},  {"0xd42", "Cortex-A78AE"},
+    {"0xd46", "Cortex-A510"}, {"0xd47", "Cortex-A710"}, {"0xd49", "Neoverse-N2"}, {"0xd4d", "Cortex-A715"},
+    {"0xd4f", "Neoverse-V2"}, {"0xd80", "Cortex-A520"}, {"0xd81", "Cortex-A720"}, {"0xd84", "Neoverse-V3"},
+    {"0xd85", "Cortex-X925"}, {"0xd87", "Cortex-A725"}, {"0xd8e", "Neoverse-N3"},
+};
+
+std::string arm_core(std::string_view implementer, std::string_view part) {
+  const auto* known =
+      std::ranges::find(kArmCores, part, &std::pair<std::string_view, std::string_view>::first);
+  if (implementer == "0x41" && known != std::end(kArmCores)) return "Arm " + std::string(known->second);
+  return "implementer " + std::string(implementer) + " part " + std::string(part);
+}
+
+// Of each kind of core once, as a DGX Spark has two: "Arm Cortex-X925, Arm Cortex-A725".
+std::string arm_cores(std::string_view cpuinfo) {
+  constexpr std::size_t kMostKinds = 4;
+  std::vector<std::string> kinds;
+  std::string_view implementer;
+  for (const auto line : lines(cpuinfo)) {
+    const auto pair = key_value(line, ':');
+    if (pair && pair->first == "CPU implementer") implementer = pair->second;
+    if (!pair || pair->first != "CPU part" || implementer.empty()) continue;
+    std::string kind = arm_core(implementer, pair->second);
+    if (kinds.size() < kMostKinds && std::ranges::find(kinds, kind) == kinds.end())
+      kinds.push_back(std::move(kind));
+  }
+  return fmt::format("{}", fmt::join(kinds, ", "));
+}
+
+// x86 calls it "model name"; arm64 has numbers instead.
 Reading<std::string> model_of(const Reading<std::string>& cpuinfo) {
   auto model = pick(cpuinfo, ':', "model name");
   if (model || !cpuinfo) return model;
-  const auto implementer = pick(cpuinfo, ':', "CPU implementer");
-  const auto part = pick(cpuinfo, ':', "CPU part");
-  if (!implementer || !part) return model;
-  return {"implementer " + *implementer + " part " + *part, cpuinfo.from()};
+  std::string cores = arm_cores(*cpuinfo);
+  if (cores.empty()) return model;
+  return {std::move(cores), cpuinfo.from()};
 }
 
 // The instructions of each level as the kernel names them (x86-64 psABI, "Microarchitecture levels"; "pni" is

@@ -1,6 +1,7 @@
 #include "facts/mount.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "facts/readings.h"
@@ -39,6 +40,12 @@ std::optional<Mount> parse_line(std::string_view line) {
   return Mount{unescape(columns[4]), std::string(dash[1]), unescape(dash[2]), {}};
 }
 
+// Options of a file system are the last column, those of this mount of it the sixth.
+bool has_option(std::string_view options, std::string_view wanted) {
+  const auto all = split(options, ',');
+  return std::find(all.begin(), all.end(), wanted) != all.end();
+}
+
 constexpr int kDeepest = 8;  // volumes on volumes
 
 void add_drives(Host& host, const std::string& name, int depth, std::vector<std::string>& drives) {
@@ -55,17 +62,34 @@ void add_drives(Host& host, const std::string& name, int depth, std::vector<std:
   if (std::find(drives.begin(), drives.end(), drive) == drives.end()) drives.push_back(std::move(drive));
 }
 
-}  // namespace
-
-std::optional<Mount> find_mount(std::string_view mountinfo, std::string_view path) {
-  std::optional<Mount> best;
+std::pair<std::optional<Mount>, std::string_view> find_line(std::string_view mountinfo,
+                                                            std::string_view path) {
+  std::pair<std::optional<Mount>, std::string_view> best;
   for (const auto line : lines(mountinfo)) {
     auto mount = parse_line(line);
     // Of two at one point the later one hides the other.
-    if (mount && lies_below(path, mount->point) && (!best || mount->point.size() >= best->point.size()))
-      best = std::move(mount);
+    if (mount && lies_below(path, mount->point) &&
+        (!best.first || mount->point.size() >= best.first->point.size()))
+      best = {std::move(mount), line};
   }
   return best;
+}
+
+}  // namespace
+
+std::optional<Mount> find_mount(std::string_view mountinfo, std::string_view path) {
+  return find_line(mountinfo, path).first;
+}
+
+std::optional<ReadOnlyBy> read_only_by(std::string_view mountinfo, std::string_view path) {
+  const auto [mount, line] = find_line(mountinfo, path);
+  if (!mount) return std::nullopt;
+  constexpr std::string_view kNeverWritten[] = {"squashfs", "erofs", "iso9660", "cramfs", "romfs"};
+  if (std::ranges::find(kNeverWritten, mount->type) != std::end(kNeverWritten)) return ReadOnlyBy::kKind;
+  const auto columns = words(line);
+  if (has_option(columns.back(), "ro")) return ReadOnlyBy::kFileSystem;
+  if (has_option(columns[5], "ro")) return ReadOnlyBy::kMount;
+  return std::nullopt;
 }
 
 Reading<Mount> collect_mount(Host& host, const std::string& folder) {

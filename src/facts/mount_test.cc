@@ -1,5 +1,6 @@
 #include "facts/mount.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "host/tree.h"
@@ -33,6 +34,19 @@ TEST(FindMount, NothingOfNonsense) {
   EXPECT_FALSE(find_mount("", "/"));
   EXPECT_FALSE(find_mount("1 2 3 4 / rw -\n- - - - - - -", "/"));
   EXPECT_FALSE(find_mount(kMounts, "relative"));
+}
+
+TEST(ReadOnlyBy, TellsAMountFromAFrozenFileSystem) {
+  const auto by = [](std::string_view mount, std::string_view file_system, std::string_view type = "ext4") {
+    return read_only_by(
+        fmt::format("27 1 259:2 / / {} shared:1 - {} /dev/nvme0n1p2 {}\n", mount, type, file_system), "/tmp");
+  };
+  EXPECT_EQ(by("ro,relatime", "rw,errors=remount-ro"), ReadOnlyBy::kMount);
+  EXPECT_EQ(by("ro,relatime", "ro,errors=remount-ro"), ReadOnlyBy::kFileSystem);
+  EXPECT_EQ(by("rw,relatime", "ro"), ReadOnlyBy::kFileSystem);
+  EXPECT_EQ(by("ro,relatime", "ro", "squashfs"), ReadOnlyBy::kKind);
+  EXPECT_EQ(by("rw,relatime", "rw,errors=remount-ro"), std::nullopt) << "by now it can be written";
+  EXPECT_EQ(read_only_by("", "/"), std::nullopt);
 }
 
 std::unique_ptr<Host> machine_with_folder(const std::string& folder) {

@@ -1,5 +1,6 @@
 #include "base/json.h"
 #include "facts/collectors.h"
+#include "facts/mount.h"
 #include "facts/pcie.h"
 #include "facts/readings.h"
 #include "host/calls.h"
@@ -43,6 +44,15 @@ Reading<T> if_recorded(const Reading<json::Value>& answer, const char* key, T St
   });
 }
 
+Reading<ReadOnlyBy> collect_read_only_by(Host& host, const FileSystem& one) {
+  const std::string from = "/proc/self/mountinfo";
+  if (!one.read_only.value_or(false))
+    return {Miss{Missing::kAbsent, "it can be written"}, one.read_only.from()};
+  const auto resolved = host.resolve(one.path);
+  if (!resolved) return {resolved.miss(), resolved.from()};
+  return host.read(from).parsed([&](const std::string& text) { return read_only_by(text, *resolved); });
+}
+
 FileSystem collect_file_system(Host& host, const std::string& path) {
   const auto answer =
       host.call("statvfs " + path).parsed([](const std::string& text) -> std::optional<json::Value> {
@@ -51,12 +61,15 @@ FileSystem collect_file_system(Host& host, const std::string& path) {
         return std::move(*parsed);
       });
   const auto bytes = [](std::uint64_t count) { return std::optional(ByteCount{count}); };
-  return {path,
-          if_recorded(answer, "size", &StatvfsAnswer::size).parsed(bytes),
-          if_recorded(answer, "available", &StatvfsAnswer::available).parsed(bytes),
-          if_recorded(answer, "inodes", &StatvfsAnswer::inodes),
-          if_recorded(answer, "inodes_available", &StatvfsAnswer::inodes_available),
-          if_recorded(answer, "read_only", &StatvfsAnswer::read_only)};
+  FileSystem one{path,
+                 if_recorded(answer, "size", &StatvfsAnswer::size).parsed(bytes),
+                 if_recorded(answer, "available", &StatvfsAnswer::available).parsed(bytes),
+                 if_recorded(answer, "inodes", &StatvfsAnswer::inodes),
+                 if_recorded(answer, "inodes_available", &StatvfsAnswer::inodes_available),
+                 if_recorded(answer, "read_only", &StatvfsAnswer::read_only),
+                 {}};
+  one.read_only_by = collect_read_only_by(host, one);
+  return one;
 }
 
 Reading<NvmeHealth> health_of(const Reading<std::vector<NvmeAnswer>>& answers, const std::string& name) {

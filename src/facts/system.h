@@ -266,6 +266,13 @@ struct NvmeController {
   }
 };
 
+// Why a file system cannot be written: this mount of it, what it is (squashfs), or the file system itself,
+// which the kernel freezes when its disk fails.
+enum class ReadOnlyBy { kMount, kKind, kFileSystem };
+constexpr auto enum_names(ReadOnlyBy) {
+  return std::array<std::string_view, 3>{"mount", "kind", "file-system"};
+}
+
 struct FileSystem {
   std::string path;               // the mount point asked about: "/", "/tmp"
   Reading<ByteCount> size;        // statvfs
@@ -273,6 +280,7 @@ struct FileSystem {
   Reading<std::uint64_t> inodes;  // statvfs f_files; 0 where they are made as needed
   Reading<std::uint64_t> inodes_available;
   Reading<bool> read_only;  // statvfs ST_RDONLY
+  Reading<ReadOnlyBy> read_only_by;
   static void fields(auto&& field) {
     field("path", &FileSystem::path);
     field("size", &FileSystem::size);
@@ -280,6 +288,7 @@ struct FileSystem {
     field("inodes", &FileSystem::inodes);
     field("inodes_available", &FileSystem::inodes_available);
     field("read_only", &FileSystem::read_only);
+    field("read_only_by", &FileSystem::read_only_by);
   }
 };
 

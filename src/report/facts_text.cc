@@ -58,9 +58,12 @@ std::string cpu_row(const Cpu& cpu) {
   std::string governors;
   for (const auto& [governor, count] : cpu.governors.value_or({}))
     governors += (governors.empty() ? "" : ", ") + printable(governor);
-  return fmt::format("{} × {} · {} socket{} · {} NUMA node{} · governor {} · clock {}", shown(cpu.online),
-                     shown(cpu.model), shown(cpu.sockets), cpu.sockets.value_or(1) == 1 ? "" : "s",
-                     cpu.numa_nodes.size(), cpu.numa_nodes.size() == 1 ? "" : "s",
+  // arm64 does not say how many there are.
+  const std::string sockets = cpu.sockets.absent() ? ""
+                                                   : fmt::format(" · {} socket{}", shown(cpu.sockets),
+                                                                 cpu.sockets.value_or(1) == 1 ? "" : "s");
+  return fmt::format("{} × {}{} · {} NUMA node{} · governor {} · clock {}", shown(cpu.online),
+                     shown(cpu.model), sockets, cpu.numa_nodes.size(), cpu.numa_nodes.size() == 1 ? "" : "s",
                      governors.empty() ? "none" : governors, shown(cpu.clocksource));
 }
 

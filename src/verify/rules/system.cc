@@ -108,11 +108,28 @@ void shared_memory(const Survey& survey, Judge& judge) {
   });
 }
 
+// A container's root, a live system's image: jobs need the other places.
+void read_only_on_purpose(Case& one, const NodeView& node, const FileSystem& each) {
+  one.read(each.read_only_by);
+  const std::string how = *each.read_only_by == ReadOnlyBy::kMount
+                              ? "mounted read-only, and its file system is not"
+                              : "on a file system of a kind that nobody writes";
+  if (each.path == "/") return one.not_applicable("it is " + how);
+  one.warn({.message = fmt::format("{} of {} is {}: jobs cannot write there", each.path, *node.name, how),
+            .expected = "writable",
+            .observed = "read only on purpose",
+            .remedy = {
+                "If jobs shall write there, see who mounts it so, /etc/fstab or what started the container.",
+                {fmt::format("findmnt -T {}", each.path)}}});
+}
+
 void read_only(const Survey& survey, Judge& judge) {
   each_file_system(survey, judge, [](Case& one, const NodeView& node, const FileSystem& each) {
     const bool* frozen = one.read_if_there(each.read_only, "not recorded, or no such file system");
     if (frozen == nullptr) return;
     if (!*frozen) return one.pass("writable");
+    if (each.read_only_by.ok() && *each.read_only_by != ReadOnlyBy::kFileSystem)
+      return read_only_on_purpose(one, node, each);
     one.fail({.message = fmt::format(
                   "{} of {} cannot be written: the kernel freezes a file system when its disk fails",
                   each.path, *node.name),
@@ -173,7 +190,8 @@ std::span<const Rule> system_rules() {
       {.id = "host.read-only",
        .title = "file systems can be written",
        .why = "The kernel freezes a file system when its disk fails; jobs start and cannot save.",
-       .source = "statvfs: ST_RDONLY",
+       .source =
+           "statvfs: ST_RDONLY; /proc/self/mountinfo: whether the mount or its file system is read-only",
        .standard = "writable: /, /tmp, /dev/shm and expect.checkpoint_path",
        .remedy = "Read the kernel log, then look at the disk.",
        .fixture = "v100-root-read-only",
