@@ -103,7 +103,7 @@ std::uint64_t Mask::numbered(std::string_view kind, const std::string& key) {
 }
 
 void Mask::hide(std::string_view name) {
-  if (name.size() < 3 || name == "localhost" || names_.contains(name)) return;
+  if (name.size() < kShortestHidden || name == "localhost" || names_.contains(name)) return;
   names_.emplace(name, fmt::format("host{}", names_.size() + 1));
 }
 

@@ -2,6 +2,7 @@
 // names.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -10,6 +11,9 @@
 #include "host/tree.h"
 
 namespace railbed {
+
+// Shorter names stand within half of all words.
+inline constexpr std::size_t kShortestHidden = 3;
 
 // Replaces in any text: MAC addresses, GUIDs and the GIDs and IPv6 addresses made from them, UUIDs, public IP
 // addresses, /home/NAME, values of keys that sound like secrets, and the names told to hide(). The same input

@@ -99,6 +99,25 @@ TEST(Mask, HidesTokensAndTrailingComments) {
       "NCCL_X=masked\nNCCL_IB_HCA==mlx5_0:1,mlx5_1:1\n");
 }
 
+TEST(MaskTree, NodesCallEachOtherByTheSameWords) {
+  const auto hosts_of = [](const std::string& own, const std::string& hosts) {
+    Tree tree;
+    EXPECT_TRUE(tree.set("/proc/sys/kernel/hostname", {TreeEntry::Kind::kFile, own + "\n", 0}));
+    EXPECT_TRUE(tree.set("/etc/hosts", {TreeEntry::Kind::kFile, hosts, 0}));
+    Mask mask;
+    const Tree hidden = masked(tree, mask);
+    return std::pair(hidden.find("/proc/sys/kernel/hostname")->content, hidden.find("/etc/hosts")->content);
+  };
+  const std::string rails = "10.0.0.1 gpu01-mesh\n10.0.0.2 gpu02-mesh\n";
+  const auto [first, hosts1] = hosts_of("gpu01", "127.0.1.1 gpu01\n192.168.0.2 gpu02\n" + rails);
+  const auto [second, hosts2] = hosts_of("gpu02", "127.0.1.1 gpu02\n192.168.0.1 gpu01\n" + rails);
+  EXPECT_EQ(first, "host1\n");
+  EXPECT_EQ(second, "host3\n");
+  EXPECT_EQ(hosts1, "127.0.1.1 host1\n192.168.0.2 host3\n10.0.0.1 host2\n10.0.0.2 host4\n");
+  EXPECT_EQ(hosts2, "127.0.1.1 host3\n192.168.0.1 host1\n10.0.0.1 host2\n10.0.0.2 host4\n");
+  EXPECT_EQ(hosts_of("x1", "").first, "host\n");
+}
+
 TEST(MaskTree, CutsFilesThatHoldMoreThanFacts) {
   Tree tree;
   const auto put = [&](const std::string& path, std::string text) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "facts/boot_section.h"
@@ -32,12 +33,22 @@ std::string without_comments(std::string_view text) {
   return kept;
 }
 
-// Whoever stands in /etc/hosts is a machine with a name.
+std::string_view short_name(std::string_view hostname) { return hostname.substr(0, hostname.find('.')); }
+
+// Whoever stands in /etc/hosts is a machine with a name. By the alphabet: nodes whose files have the same
+// names then get the same words for them, whichever of them each lists first.
 void hide_hosts(std::string_view text, Mask& mask) {
+  std::set<std::string_view> names;
   for (const auto line : lines(text)) {
     const auto columns = words(line.substr(0, line.find('#')));
-    for (std::size_t i = 1; i < columns.size(); ++i) mask.hide(columns[i]);
+    for (std::size_t i = 1; i < columns.size(); ++i) names.insert(columns[i]);
   }
+  for (const auto name : names) mask.hide(name);
+}
+
+// A name that is too short to be hidden in other texts is hidden here.
+std::string masked_hostname(std::string_view name, Mask& mask) {
+  return (name.size() < kShortestHidden ? "host" : mask(name)) + "\n";
 }
 
 bool is_users_file(std::string_view path) {
@@ -57,7 +68,7 @@ std::string masked_file(const std::string& path, const std::string& content, Mas
   if (path.find("/sysctl.d/") != std::string::npos || path == "/etc/sysctl.conf") return used_sysctl(content);
   if (is_boot_menu_file(path)) return used_boot_menu(content);
   if (is_boot_file(path)) return mask(used_boot_file(path, content));
-  if (path == kHostname) return "host1\n";
+  if (path == kHostname) return masked_hostname(short_name(trim(content)), mask);
   if (path == "/proc/cmdline") return masked_command_line(content);
   return is_users_file(path) ? mask(only_nccl_lines(content)) : mask.addresses(content);
 }
@@ -73,12 +84,12 @@ std::string without_serial_line(const std::string& cpuinfo) {
 }  // namespace
 
 Tree masked(const Tree& tree, Mask& mask) {
+  if (const TreeEntry* hosts = tree.find("/etc/hosts")) hide_hosts(hosts->content, mask);
   if (const TreeEntry* hostname = tree.find(kHostname)) {
     const auto name = trim(hostname->content);
-    mask.hide(name.substr(0, name.find('.')));
+    mask.hide(short_name(name));
     mask.hide(name);
   }
-  if (const TreeEntry* hosts = tree.find("/etc/hosts")) hide_hosts(hosts->content, mask);
   Tree hidden;
   tree.each([&](const std::string& path, const TreeEntry& entry) {
     // A host key is the name of a machine, which anybody on its network can ask for; so are the hosts it
