@@ -63,7 +63,7 @@ void each_at_once(std::size_t count, const Work& work) {
 // So well that no further reading can change what it says of a millisecond.
 constexpr double kCertainSeconds = 1e-4;
 
-// A node whose clock is held against others' (host.clock-skew) is asked until the answer is certain; of the
+// A node whose clock is held against others' (fleet.clock-skew) is asked until the answer is certain; of the
 // others a plan wants to know the offset to a second or so.
 int most_clock_readings(const Facts& facts) {
   return items(facts.gpus.devices).empty() && items(facts.rdma.devices).empty() ? 1 : 5;
