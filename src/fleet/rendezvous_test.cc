@@ -318,7 +318,7 @@ TEST_F(RankSecret, WhatOthersCanReadIsNone) {
   std::ofstream(file_) << "short\n";
   EXPECT_THAT(find().error().text, HasSubstr("remove it"));
   unlink(file_.c_str());
-  symlink("/etc/hostname", file_.c_str());
+  ASSERT_EQ(symlink("/etc/hostname", file_.c_str()), 0);
   EXPECT_FALSE(find());
 }
 
