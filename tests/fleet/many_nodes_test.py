@@ -30,10 +30,10 @@ def main():
         assert "Connection refused" in looked.printed and "no answer within 7 s" in looked.printed
         assert len(looked.printed.splitlines()) <= 50, "one screen"
         assert f"{60} nodes" in looked.printed
-        # The same verdict, one by one.
+        # The same verdict, one by one. What passes may differ: a busy machine answers too late to tell a millisecond of its clocks.
         whole = nodes.verify("--connect-timeout", "2", "--json")
-        counts = re.search(r'"pass": (\d+)', whole.printed)
-        assert counts and f"{counts[1]} passed" in looked.printed.replace("\n", " "), (counts, looked.printed[-300:])
+        failed, warned = (re.search(rf'"{status}": (\d+)', whole.printed)[1] for status in ("fail", "warn"))
+        assert f"{failed} failures · {warned} warnings" in looked.printed.replace("\n", " "), (failed, warned, looked.printed[-300:])
         assert looked.megabytes < 120, looked.megabytes
     return 0
 
