@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 
+#include "base/cache_folder.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -68,17 +69,10 @@ Result<BmcLogins> find_logins(const BmcCommand& command, const Cluster& cluster)
 
 // For what BMCs say of their sensors, which takes a slow one many seconds to tell. Empty: there is no such
 // place.
-std::string cache_folder() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  std::filesystem::path folder;
-  if (cache != nullptr && *cache == '/')
-    folder = cache;
-  else if (home != nullptr && *home == '/')
-    folder = std::filesystem::path(home) / ".cache";
-  else
-    return "";
-  folder /= "railbed/sensors";
+std::string sensor_cache() {
+  std::filesystem::path folder = cache_folder();
+  if (folder.empty()) return "";
+  folder /= "sensors";
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   struct stat status = {};
@@ -144,7 +138,7 @@ Result<BmcPlaces> open_places_unknown(const BmcCommand& command) {
   places.reach.certificates = std::move(*certificates);
   places.reach.parallelism = command.parallelism;
   places.reach.options.silence = std::chrono::seconds(command.silence_seconds);
-  places.reach.options.cache = cache_folder();
+  places.reach.options.cache = sensor_cache();
   places.reach.options.stop = interrupted();
   return places;
 }

@@ -91,14 +91,14 @@ int run_calibrate(const PredictOptions& options, const Subject& subject) {
   if (times.empty())
     return report(Error{ErrorKind::kBadInput,
                         "these runs hold no collective over two GPUs or more: railbed bench collectives"});
-  Calibration fitted = fit_calibration(times, shipped_calibration(),
-                                       fmt::format("measured here: {}", fmt::join(options.calibrate, ", ")));
-  const auto left = calibration_table(fitted, times);
-  fitted.curves = measured_curves(times, fitted);
-  const std::string document = json::dump_pretty(json::encode(fitted));
+  const Calibration fitted = fit_calibration(
+      times, shipped_calibration(), fmt::format("measured here: {}", fmt::join(options.calibrate, ", ")));
+  Calibration kept = fitted;
+  kept.curves = measured_curves(times, fitted);
+  const std::string document = json::dump_pretty(json::encode(kept));
   if (!options.output.empty())
     if (const auto written = write_file(options.output, document); !written) return report(written.error());
-  fmt::print("{}", options.json ? document : left);
+  fmt::print("{}", options.json ? document : calibration_table(fitted, times));
   if (!options.json && options.output.empty()) fmt::print("-o FILE keeps them for --calibration FILE\n");
   return kExitClean;
 }

@@ -210,7 +210,7 @@ TEST(CollectCpu, FlagsSayTheLevel) {
   EXPECT_TRUE(level_by("Features\t: fp asimd\n").absent());  // arm64
 }
 
-TEST(Cpu, NamesTheCoresOfArm) {
+TEST(CollectCpu, NamesTheCoresOfArm) {
   const auto model = [](const std::string& cpuinfo) {
     return collect_cpu(*machine("/proc/cpuinfo <<END\n" + cpuinfo + "END\n")).model;
   };

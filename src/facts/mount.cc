@@ -33,14 +33,20 @@ bool lies_below(std::string_view path, std::string_view point) {
 }
 
 // 36 35 98:0 /root /point rw,noatime shared:1 - ext4 /dev/sda1 rw
-std::optional<Mount> parse_line(std::string_view line) {
+struct MountLine {
+  Mount mount;
+  std::string_view options;              // of this mount
+  std::string_view file_system_options;  // of what is mounted
+};
+
+std::optional<MountLine> parse_line(std::string_view line) {
   const auto columns = words(line);
   const auto dash = std::find(columns.begin(), columns.end(), "-");
   if (dash - columns.begin() < 6 || columns.end() - dash < 3) return std::nullopt;
-  return Mount{unescape(columns[4]), std::string(dash[1]), unescape(dash[2]), {}};
+  return MountLine{
+      {unescape(columns[4]), std::string(dash[1]), unescape(dash[2]), {}}, columns[5], columns.back()};
 }
 
-// Options of a file system are the last column, those of this mount of it the sixth.
 bool has_option(std::string_view options, std::string_view wanted) {
   const auto all = split(options, ',');
   return std::find(all.begin(), all.end(), wanted) != all.end();
@@ -62,15 +68,14 @@ void add_drives(Host& host, const std::string& name, int depth, std::vector<std:
   if (std::find(drives.begin(), drives.end(), drive) == drives.end()) drives.push_back(std::move(drive));
 }
 
-std::pair<std::optional<Mount>, std::string_view> find_line(std::string_view mountinfo,
-                                                            std::string_view path) {
-  std::pair<std::optional<Mount>, std::string_view> best;
+std::optional<MountLine> find_line(std::string_view mountinfo, std::string_view path) {
+  std::optional<MountLine> best;
   for (const auto line : lines(mountinfo)) {
-    auto mount = parse_line(line);
+    auto found = parse_line(line);
     // Of two at one point the later one hides the other.
-    if (mount && lies_below(path, mount->point) &&
-        (!best.first || mount->point.size() >= best.first->point.size()))
-      best = {std::move(mount), line};
+    if (found && lies_below(path, found->mount.point) &&
+        (!best || found->mount.point.size() >= best->mount.point.size()))
+      best = std::move(found);
   }
   return best;
 }
@@ -78,17 +83,18 @@ std::pair<std::optional<Mount>, std::string_view> find_line(std::string_view mou
 }  // namespace
 
 std::optional<Mount> find_mount(std::string_view mountinfo, std::string_view path) {
-  return find_line(mountinfo, path).first;
+  auto found = find_line(mountinfo, path);
+  return found ? std::optional(std::move(found->mount)) : std::nullopt;
 }
 
 std::optional<ReadOnlyBy> read_only_by(std::string_view mountinfo, std::string_view path) {
-  const auto [mount, line] = find_line(mountinfo, path);
-  if (!mount) return std::nullopt;
+  const auto found = find_line(mountinfo, path);
+  if (!found) return std::nullopt;
   constexpr std::string_view kNeverWritten[] = {"squashfs", "erofs", "iso9660", "cramfs", "romfs"};
-  if (std::ranges::find(kNeverWritten, mount->type) != std::end(kNeverWritten)) return ReadOnlyBy::kKind;
-  const auto columns = words(line);
-  if (has_option(columns.back(), "ro")) return ReadOnlyBy::kFileSystem;
-  if (has_option(columns[5], "ro")) return ReadOnlyBy::kMount;
+  if (std::ranges::find(kNeverWritten, found->mount.type) != std::end(kNeverWritten))
+    return ReadOnlyBy::kKind;
+  if (has_option(found->file_system_options, "ro")) return ReadOnlyBy::kFileSystem;
+  if (has_option(found->options, "ro")) return ReadOnlyBy::kMount;
   return std::nullopt;
 }
 

@@ -19,8 +19,6 @@
 namespace railbed::fleet {
 namespace {
 
-constexpr std::size_t kMaxBinary = 1 << 30;
-
 // Everything `words` prints, or nothing when it fails or is silent for 30 s.
 std::string output_of(const std::vector<std::string>& words) {
   auto program = start_program(words);
@@ -124,7 +122,7 @@ AgentBinaries::Payload AgentBinaries::payload(const std::string& architecture, s
     if (!packed->empty()) return {packed, level->first};
   }
   if (!entry.bytes)
-    if (auto bytes = read_file(entry.path, kMaxBinary))
+    if (auto bytes = read_file(entry.path, kMaxProgram))
       entry.bytes = std::make_shared<const std::string>(std::move(*bytes));
   return {entry.bytes};
 }

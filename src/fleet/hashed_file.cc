@@ -6,15 +6,14 @@
 #include <ctime>
 #include <filesystem>
 
+#include "base/cache_folder.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/sha256.h"
-#include "fleet/launcher.h"
 
 namespace railbed::fleet {
 namespace {
 
-constexpr std::size_t kMaxProgram = 1 << 30;
 constexpr std::size_t kMaxHashes = 64 << 10;
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kSettled = 2 * kSecond;  // coarser than the stamps of any file system in use
@@ -82,14 +81,8 @@ void keep_hashed_files(const HashedFiles& files, const std::string& path) {
 }
 
 std::string default_hashes_path() {
-  const Environment environment = environment_here();
-  std::string cache = text_of(environment, "XDG_CACHE_HOME");
-  if (!cache.starts_with('/')) {
-    const std::string home = text_of(environment, "HOME");
-    if (!home.starts_with('/')) return "";
-    cache = home + "/.cache";
-  }
-  return cache + "/railbed/agent-hashes.json";
+  const std::filesystem::path folder = cache_folder();
+  return folder.empty() ? "" : folder / "agent-hashes.json";
 }
 
 }  // namespace railbed::fleet

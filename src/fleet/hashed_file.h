@@ -13,6 +13,8 @@
 
 namespace railbed::fleet {
 
+inline constexpr std::size_t kMaxProgram = 1 << 30;
+
 struct HashedFile {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
