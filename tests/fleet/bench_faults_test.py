@@ -40,6 +40,9 @@ class BenchFaultsTest(unittest.TestCase):
                 os.kill(pid, signal.SIGKILL)
         subprocess.run(self.fleet.on("b", ["ip", "link", "set", "rail", "up"]), check=True)
 
+    def on(self, name, script):
+        subprocess.run(self.fleet.on(name, ["sh", "-c", script]), check=True)
+
     def start(self, *words):
         run = subprocess.Popen(
             self.fleet.inside([self.railbed, "bench", "tcp", "a", "b", "--cluster", str(self.cluster), "--json",
@@ -133,6 +136,18 @@ class BenchFaultsTest(unittest.TestCase):
         self.assertIn("b: rail is down", cause)
         self.assert_no_agents("a")
         self.assert_no_agents("b")
+
+    def test_a_link_just_come_up(self):
+        """What connects while a search for the neighbour is going on is refused with it, even if the neighbour would
+        answer by then. Here the search asks once, before b answers, and takes four seconds to fail."""
+        searches = "/proc/sys/net/ipv4/neigh/rail"
+        self.on("a", f"echo 1 > {searches}/mcast_solicit; echo 4000 > {searches}/retrans_time_ms")
+        self.addCleanup(self.on, "a", f"echo 3 > {searches}/mcast_solicit; echo 1000 > {searches}/retrans_time_ms")
+        self.on("b", "ip link set rail arp off")
+        self.on("a", "ip neighbour flush dev rail; ip neighbour replace 10.88.0.2 dev rail use")
+        self.on("b", "ip link set rail arp on")
+        code, measurement = self.result(self.start("--seconds", "0.5", "--bandwidth-only"))
+        self.assertEqual(code, 0, measurement)
 
     def test_one_per_cent_loss_is_counted_and_ends_nothing(self):
         loss = ["INPUT", "-i", "rail", "-m", "statistic", "--mode", "random", "--probability", "0.01", "-j", "DROP"]

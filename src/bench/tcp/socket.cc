@@ -74,21 +74,48 @@ class StreamDoor {
   Door door_;
 };
 
-Result<void> finish_connect(int fd, const IpAddress& to, std::chrono::milliseconds deadline,
-                            const std::stop_token& stop) {
-  switch (wait_writable(fd, std::chrono::steady_clock::now() + deadline, stop)) {
-    case Waited::kStopped:
-      return fail(ErrorKind::kCancelled, "stopped");
-    case Waited::kTimeout:
-      return fail(ErrorKind::kTimeout,
-                  fmt::format("no answer from {} within {} ms", to.to_text(), deadline.count()));
-    case Waited::kReady:
-      break;
-  }
+using Clock = std::chrono::steady_clock;
+
+struct Connecting {
+  Socket socket;
+  int error = 0;  // what connect(2) came to
+};
+
+Result<Connecting> try_to_connect(const IpAddress& from, const IpAddress& to, int port,
+                                  Clock::time_point until, const std::stop_token& stop) {
+  const SocketAddress local = socket_address(from, 0);
+  const SocketAddress remote = socket_address(to, port);
+  Socket socket = stream_socket(remote.family());
+  const int fd = socket.get();
+  if (fd < 0 || bind(fd, local.get(), local.size) != 0)
+    return fail(ErrorKind::kUnavailable, fmt::format("send from {}: {}", from.to_text(), reason(errno)));
+  if (!begin_connecting(fd, remote)) return Connecting{{}, errno};
+  const Waited waited = wait_writable(fd, until, stop);
+  if (waited == Waited::kStopped) return fail(ErrorKind::kCancelled, "stopped");
+  if (waited == Waited::kTimeout) return Connecting{{}, ETIMEDOUT};
   const int error = connect_error(fd);
-  if (error != 0)
-    return fail(ErrorKind::kUnavailable, fmt::format("connect to {}: {}", to.to_text(), reason(error)));
-  return {};
+  return Connecting{std::move(socket), error};
+}
+
+// A link that has just come up may still have a search for the neighbour (ARP, NDP) that began while it was
+// down. When that search fails, the kernel refuses every connection that waited for it. A second attempt
+// searches anew.
+Result<Socket> connect_socket(const IpAddress& from, const IpAddress& to, int port,
+                              std::chrono::milliseconds deadline, const std::stop_token& stop) {
+  const Clock::time_point until = Clock::now() + deadline;
+  auto connecting = try_to_connect(from, to, port, until, stop);
+  if (connecting && connecting->error == EHOSTUNREACH) {
+    connecting = try_to_connect(from, to, port, until, stop);
+    if (connecting && connecting->error == ETIMEDOUT) connecting->error = EHOSTUNREACH;
+  }
+  if (!connecting) return fail(connecting.error());
+  if (connecting->error == ETIMEDOUT)
+    return fail(ErrorKind::kTimeout,
+                fmt::format("no answer from {} within {} ms", to.to_text(), deadline.count()));
+  if (connecting->error != 0)
+    return fail(ErrorKind::kUnavailable,
+                fmt::format("connect to {}: {}", to.to_text(), reason(connecting->error)));
+  return std::move(connecting->socket);
 }
 
 }  // namespace
@@ -117,15 +144,9 @@ Result<std::vector<Socket>> accept_streams(const Listener& listener, std::string
 
 Result<Socket> connect_stream(const IpAddress& from, const IpAddress& to, int port, std::string_view token,
                               int stream, std::chrono::milliseconds deadline, std::stop_token stop) {
-  const SocketAddress local = socket_address(from, 0);
-  const SocketAddress remote = socket_address(to, port);
-  Socket socket = stream_socket(remote.family());
-  const int fd = socket.get();
-  if (fd < 0 || bind(fd, local.get(), local.size) != 0)
-    return fail(ErrorKind::kUnavailable, fmt::format("send from {}: {}", from.to_text(), reason(errno)));
-  if (!begin_connecting(fd, remote))
-    return fail(ErrorKind::kUnavailable, fmt::format("connect to {}: {}", to.to_text(), reason(errno)));
-  if (auto connected = finish_connect(fd, to, deadline, stop); !connected) return fail(connected.error());
+  auto socket = connect_socket(from, to, port, deadline, stop);
+  if (!socket) return socket;
+  const int fd = socket->get();
   set_up(fd);
   std::string hello = fmt::format("{}:{:03}", token, stream);
   iovec part{hello.data(), hello.size()};
