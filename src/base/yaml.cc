@@ -207,8 +207,8 @@ std::string syntax_message(const std::string& message) {
       {"end of map flow not found", "a \"}\" is missing before this"},
       {"end of sequence not found", "this is not indented like the items before it"},
       {"end of map not found", "this is not indented like the keys before it"},
-      {"illegal map value", "no \":\" can stand here: check the indentation, or quote text that holds one"},
-      {"illegal block entry", "no \"-\" can stand here: check the indentation"},
+      {"illegal map value", "a \":\" cannot stand here: check the indentation, or quote text that holds one"},
+      {"illegal block entry", "a \"-\" cannot stand here: check the indentation"},
       {"the referenced anchor is not defined", kNoAliases},
   };
   for (const auto& [theirs, ours] : kWords)

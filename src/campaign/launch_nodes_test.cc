@@ -163,8 +163,9 @@ TEST(LaunchNodes, NothingIsStartedWhereANodeLacksTheProgram) {
       launch_nodes(cluster_of(launch), launch, {}, test_agent(), Caller{}, [](const PrintedLine&) {});
   ASSERT_FALSE(end);
   EXPECT_EQ(end.error().kind, ErrorKind::kUnavailable);
-  EXPECT_THAT(end.error().text,
-              HasSubstr("nothing was started on any node:\nother: no-such-program is not in PATH"));
+  EXPECT_THAT(
+      end.error().text,
+      HasSubstr("nothing was started on any node:\nother: no-such-program is in no folder of the PATH"));
   struct stat about;
   EXPECT_NE(stat(trace.c_str(), &about), 0);
 }
@@ -250,7 +251,7 @@ TEST(LaunchNodes, AProgramThatNobodyAsksForAnyMoreEnds) {
     for (const JobOutput& one : news->output) printed += one.lines.text;
     status = news->status;
   }
-  EXPECT_THAT(printed, HasSubstr("no sign of life from who started this for 1 s"));
+  EXPECT_THAT(printed, HasSubstr("the command that started this agent has been silent for 1 s"));
 }
 
 }  // namespace

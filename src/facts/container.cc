@@ -110,7 +110,8 @@ Reading<ContainerLook> start_with(Host& host, const std::string& runtime, const 
     return {std::move(look), from};
   }
   auto sight = parse_container_sight(output->output);
-  if (!sight) return {Miss{Missing::kGarbled, "it printed something else than what it sees"}, from};
+  if (!sight)
+    return {Miss{Missing::kGarbled, "it printed something other than what railbed asked for"}, from};
   look.inside = std::move(*sight);
   return {std::move(look), from};
 }
@@ -161,7 +162,8 @@ ContainerStart why_not_started(std::string_view said) {
 Reading<ContainerLook> look_into_container(Host& host, const ContainerPlan& plan) {
   if (plan.image.empty()) return {Miss{Missing::kAbsent, "no image is named"}, ""};
   if (!is_image_reference(plan.image))
-    return {Miss{Missing::kUnsupported, "no image can be called so"}, printable(plan.image.substr(0, 80))};
+    return {Miss{Missing::kUnsupported, "this is not the name of an image"},
+            printable(plan.image.substr(0, 80))};
   bool known = true;
   for (const char* const runtime : {"docker", "podman"}) {
     if (!plan.runtime.empty() && plan.runtime != runtime) continue;

@@ -104,7 +104,7 @@ PciDevice collect_device(Host& host, const std::string& address, const std::stri
   else if (resolved.starts_with("/sys/devices/"))
     device.parent = {Miss{Missing::kAbsent, "directly at the root complex"}, folder};
   else
-    device.parent = {Miss{Missing::kUnknown, "where it hangs is not told"}, folder};
+    device.parent = {Miss{Missing::kUnknown, "the kernel does not say where it is attached"}, folder};
   device.vendor = read_number<std::uint16_t>(host, folder + "/vendor", 16);
   device.device = read_number<std::uint16_t>(host, folder + "/device", 16);
   device.class_code = read_number<std::uint32_t>(host, folder + "/class", 16);

@@ -151,7 +151,8 @@ Processes look_at_each(Host& host, const ProcessList& list, std::vector<ProcessB
   note(helpers, "forked helpers of them, such as loaders of data");
   note(static_cast<std::size_t>(std::max(list.not_allowed, 0)),
        "processes that only root may look at: run railbed as root to see other users' jobs");
-  note(beyond + static_cast<std::size_t>(std::max(list.too_many, 0)), "processes more than are looked at");
+  note(beyond + static_cast<std::size_t>(std::max(list.too_many, 0)),
+       "more processes, at which railbed did not look");
   return all;
 }
 

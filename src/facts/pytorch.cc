@@ -51,7 +51,7 @@ Reading<PyTorch> collect_pytorch(Host& host, const std::string& venv, std::chron
     return {Miss{Missing::kUnsupported, "the environment's path is not absolute"}, venv};
   if (const std::string path = changeable(host, venv); !path.empty())
     return {Miss{Missing::kDenied,
-                 path + " may be changed by others than root and this user: Python was not run"},
+                 path + " can be changed by users other than root and this one, so Python was not run"},
             venv};
   // -I: neither the user's own packages nor PYTHONPATH; -B: no byte code is written.
   std::vector<std::string> command = {python, "-I", "-B", "-c", kScript};

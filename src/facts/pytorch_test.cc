@@ -80,7 +80,7 @@ TEST(CollectPyTorch, RunsNothingThatOthersCanChange) {
   host.changeable = R"(["/home/mallory/venv/bin"])";
   const auto torch = collect_pytorch(host, "/home/mallory/venv", kMinute, false);
   EXPECT_EQ(torch.miss().missing, Missing::kDenied);
-  EXPECT_TRUE(torch.miss().why.starts_with("/home/mallory/venv/bin may be changed by others"))
+  EXPECT_TRUE(torch.miss().why.starts_with("/home/mallory/venv/bin can be changed by users other"))
       << torch.miss().why;
   EXPECT_TRUE(host.asked.empty());
   host.changeable = "[]";

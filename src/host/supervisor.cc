@@ -237,8 +237,9 @@ class Supervisor {
     const auto now = SupervisorClock::now();
     if (!stop_ && now > heard_ + job_.patience) {
       stop_ = true;
-      tell(fmt::format("railbed: no sign of life from who started this for {} s: it ends\n",
-                       job_.patience.count()));
+      tell(fmt::format(
+          "railbed: the command that started this agent has been silent for {} s: the agent ends\n",
+          job_.patience.count()));
     }
     if (!status_ && stop_ && !terminated_) {
       kill(-program_, SIGTERM);
@@ -312,7 +313,7 @@ Result<void> check_job(const SupervisedJob& job) {
           ? runs(fmt::format("{}/{}", job.folder.empty() ? "." : job.folder, program))
           : found_in_path(program))
     return {};
-  return refuse(fmt::format("{} is not in PATH, as a command by ssh has it: {}", program,
+  return refuse(fmt::format("{} is in no folder of the PATH that a command over ssh gets: {}", program,
                             std::getenv("PATH") != nullptr ? std::getenv("PATH") : "(none)"));
 }
 

@@ -45,7 +45,7 @@ class WithoutDevices final : public Host {
  private:
   static constexpr std::array<std::string_view, 2> kClasses = {"/sys/class/infiniband", "/sys/class/net"};
 
-  static Miss hidden() { return {Missing::kAbsent, "it is left out: nobody may look at it"}; }
+  static Miss hidden() { return {Missing::kAbsent, "railbed was told to leave it out"}; }
   bool is_one(std::string_view name) const { return std::ranges::find(devices_, name) != devices_.end(); }
   bool is_hidden(std::string_view path) const {
     for (const std::string_view folder : kClasses) {

@@ -264,7 +264,7 @@ cluster.yaml:5:9: the range 64-01 runs backwards
 cluster.yaml:6:27: "s[1-2]" is 2 names for 3 nodes
     - {name: "n[1-3]", ssh: "s[1-2]", bmc: "b[1-x]"}
                             ^~~~~~~~
-cluster.yaml:6:45: "1-x" is no number and no range like 01-64
+cluster.yaml:6:45: "1-x" is neither a number nor a range like 01-64
     - {name: "n[1-3]", ssh: "s[1-2]", bmc: "b[1-x]"}
                                               ^~~
 cluster.yaml:7:27: "ilo" is 1 name for 2 nodes

@@ -35,7 +35,7 @@ tl::expected<Names, HostlistError> expand_piece(std::string_view piece, std::siz
     return !text.empty() && text.find_first_not_of(kDigits) == std::string_view::npos;
   };
   if (!is_number(from) || !is_number(to))
-    return problem(fmt::format("\"{}\" is no number and no range like 01-64", piece));
+    return problem(fmt::format("\"{}\" is neither a number nor a range like 01-64", piece));
   const auto first = parse_number<std::uint64_t>(from);
   const auto last = parse_number<std::uint64_t>(to);
   if (!first || !last || from.size() > 18 || to.size() > 18) return problem("the number is too long");

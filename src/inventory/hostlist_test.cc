@@ -33,9 +33,9 @@ TEST(Hostlist, ExpandsRanges) {
 
 TEST(Hostlist, SaysWhichPartIsWrong) {
   EXPECT_EQ(complaint("gpu[64-01]"), "the range 64-01 runs backwards @4+5");
-  EXPECT_EQ(complaint("gpu[1-4,x]"), "\"x\" is no number and no range like 01-64 @8+1");
-  EXPECT_EQ(complaint("gpu[1-4,]"), "\"\" is no number and no range like 01-64 @8+1");
-  EXPECT_EQ(complaint("gpu[1-2-3]"), "\"1-2-3\" is no number and no range like 01-64 @4+5");
+  EXPECT_EQ(complaint("gpu[1-4,x]"), "\"x\" is neither a number nor a range like 01-64 @8+1");
+  EXPECT_EQ(complaint("gpu[1-4,]"), "\"\" is neither a number nor a range like 01-64 @8+1");
+  EXPECT_EQ(complaint("gpu[1-2-3]"), "\"1-2-3\" is neither a number nor a range like 01-64 @4+5");
   EXPECT_EQ(complaint("gpu[1-4"), "\"[\" without its \"]\" @3+1");
   EXPECT_EQ(complaint("gpu1-4]"), "\"]\" without a \"[\" before it @6+1");
   EXPECT_EQ(complaint("gpu[1-[2]]"), "\"[\" without its \"]\" @3+1");

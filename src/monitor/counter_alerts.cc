@@ -92,8 +92,9 @@ std::vector<AlertRule> link_alerts() {
            fmt::format("{} < {}", of("node_network_mtu_bytes"), of("railbed_interface_mtu_expected_bytes")),
        .wait = "2m",
        .summary = on_device("the interface's MTU is below the rail's"),
-       .description = "Peers send larger frames than it takes, which are thrown away, and RDMA packets are "
-                      "smaller than they could be. Its MTU: {{ $value }}.",
+       .description =
+           "It throws away the larger frames that its peers send, and RDMA packets are smaller than "
+           "they could be. Its MTU: {{ $value }}.",
        .remedy = "Run ip link set mtu, and mend the file that keeps it: railbed plan."},
       {.group = group,
        .name = "RailbedPortLinkDowned",
@@ -182,8 +183,8 @@ std::vector<AlertRule> link_alerts() {
               R"(counter=~"rx_pcs_symbol_err_phy|rx_crc_errors_phy|link_down_events_phy|module_high_temp")")),
        .looks_back = 10,
        .summary = on_device("the cable or module is failing ({{ $labels.counter }})"),
-       .description =
-           with("What forward error correction could not mend, or what made the link fall.", kTimes),
+       .description = with(
+           "Errors that forward error correction could not mend, or events that took the link down.", kTimes),
        .remedy = "Clean both ends, reseat, then swap the cable."},
       {.group = group,
        .name = "RailbedOpticsAlarm",
@@ -193,7 +194,8 @@ std::vector<AlertRule> link_alerts() {
        .expression = of("railbed_optics_alarm") + " == 1",
        .wait = "1m",
        .summary = on_device("the transceiver raises the alarm {{ $labels.alarm }}"),
-       .description = "A module that is too hot or sees too little light errs first and goes dark later.",
+       .description =
+           "A module that is too hot or sees too little light makes errors first and goes dark later.",
        .remedy = "Clean both ends of the fibre and check the air flow; then swap the module."}};
 }
 
@@ -214,7 +216,7 @@ std::vector<AlertRule> transport_alerts(int lossless) {
                        of("node_infiniband_out_of_sequence_packets_received_total"), packets, packets),
        .looks_back = 5,
        .summary = on_port("RDMA loses packets"),
-       .description = "More than one in a million is lost or out of order. The part: {{ $value }}.",
+       .description = "More than one in a million is lost or out of order. Their share: {{ $value }}.",
        .remedy = "Check PFC and ECN of this priority on every hop of the path; then cables."},
       {.group = group,
        .name = "RailbedAckTimeouts",
@@ -225,7 +227,7 @@ std::vector<AlertRule> transport_alerts(int lossless) {
        .looks_back = 5,
        .summary = on_port("RDMA requests are not answered"),
        .description = with("A black hole, a link that flaps, or a dead peer.", kEachSecond),
-       .remedy = "Find the pair that times out (railbed bench), then the hop between."},
+       .remedy = "Find the pair that times out by railbed bench pairs, then the hop between them."},
       {.group = group,
        .name = "RailbedTransmitDiscards",
        .finding = "load.discards",
@@ -284,7 +286,7 @@ std::vector<AlertRule> transport_alerts(int lossless) {
        .expression = grew(of("railbed_pause_storms_total")),
        .looks_back = 10,
        .summary = on_device("a pause storm ({{ $labels.direction }})"),
-       .description = with("One end stopped the other for so long that the adapter tells of it.", kTimes),
+       .description = with("One end stopped the other for so long that the adapter reported it.", kTimes),
        .remedy = "Something on the host that sends the pauses does not take its data: PCIe, IOMMU, a stuck "
                  "process."},
       {.group = group,
@@ -334,7 +336,7 @@ AlertRule xid_alert(std::string_view name, std::string_view finding, std::string
           .summary = fmt::format("{{{{ $labels.node }}}}, GPU {{{{ $labels.pci_bus_id }}}}: Xid "
                                  "{{{{ $labels.xid }}}}: {}",
                                  summary),
-          .description = with("NVIDIA's driver told of it in the kernel log.", kTimes),
+          .description = with("NVIDIA's driver wrote this to the kernel log.", kTimes),
           .remedy = with(remedy, "What it means: railbed explain xid {{ $labels.xid }}")};
 }
 

@@ -67,10 +67,12 @@ std::string body_of(const NodeEvent& event) {
     case EventKind::kGone:
       return fmt::format("{} is gone{}: {}", title, there_for(event), event.message);
     case EventKind::kFlapping:
-      return fmt::format("{} comes and goes, and is not told until it is still: {}", title, event.message);
+      return fmt::format("{} comes and goes; it is not reported again until it settles: {}", title,
+                         event.message);
     case EventKind::kCalm:
-      return fmt::format("{} is still again, and {}: {}", title,
-                         event.present ? word_of(event.status) : "gone", event.message);
+      return fmt::format("{} has settled{}: {}", title,
+                         event.present ? fmt::format(" ({})", word_of(event.status)) : " and is gone",
+                         event.message);
     case EventKind::kStarted:
     case EventKind::kFactChanged:
       return event.message;

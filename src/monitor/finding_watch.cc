@@ -75,7 +75,7 @@ struct FindingWatch::Sight {
 Result<FindingWatch> FindingWatch::go_on(std::string node, WatchState state) {
   const auto refuse = [](std::string why) { return fail(ErrorKind::kBadInput, std::move(why)); };
   if (state.node != node) return refuse(fmt::format("it is of the node {}", state.node));
-  if (!is_time(state.last_look) || !is_time(state.age)) return refuse("its times are none");
+  if (!is_time(state.last_look) || !is_time(state.age)) return refuse("a time in it is not a time");
   if (state.findings.size() > kMostTracked || state.changes.size() > kMostChanges)
     return refuse("it holds more than a watch keeps");
   FindingWatch watch(std::move(node));
@@ -86,9 +86,9 @@ Result<FindingWatch> FindingWatch::go_on(std::string node, WatchState state) {
   watch.changes_ = std::move(state.changes);
   if (!std::ranges::all_of(watch.changes_,
                            [&](const FactChange& one) { return is_past(one.age, state.age); }))
-    return refuse("its times are none");
+    return refuse("a time in it is not a time");
   for (TrackedFinding& one : state.findings) {
-    if (!is_sound(one, state.age)) return refuse("a finding in it is none");
+    if (!is_sound(one, state.age)) return refuse("a finding in it is not a finding");
     const FindingKey key{one.rule, one.node, one.subject};
     watch.tracked_.insert_or_assign(key, std::move(one));
   }
@@ -121,7 +121,7 @@ void FindingWatch::begin(const Facts* facts, double now) {
     event.time = {now};
     event.node = node_;
     event.message = known ? fmt::format("looks again after {}{}", span_text(gap),
-                                        rebooted ? ", in which the node was booted anew" : "")
+                                        rebooted ? ", during which the node was rebooted" : "")
                           : "looks for the first time";
     if (known) event.gap_seconds = gap;
     events_.push_back(std::move(event));
@@ -145,7 +145,7 @@ void FindingWatch::take_facts(const Facts& facts) {
     event.subject = change.things.empty() ? "" : change.things.front();
     event.message = change.text();
     if (static_cast<std::size_t>(lately) + 1 == kOftenChanged)
-      event.message += " (it changes often, and is not told for a day now)";
+      event.message += " (it changes often, so it is not reported for the next day)";
     events_.push_back(std::move(event));
     changes_.push_back(std::move(change));
   }

@@ -238,7 +238,7 @@ TEST_F(FindingWatchTest, NamesChangesAcrossARebootAndOfTheWholeNode) {
   facts_.system.kernel.boot_id = {"boot-2", ""};
   const auto events = look({port_down()}, 300);
   EXPECT_THAT(told(events),
-              ElementsAre("started looks again after 5 min, in which the node was booted anew",
+              ElementsAre("started looks again after 5 min, during which the node was rebooted",
                           "fact-changed firmware of mlx5_0 20.39 → 20.43",
                           "fact-changed kernel 6.8.0 → 6.11.0", "appeared rdma.port-down fail"));
   EXPECT_THAT(events.back().changes_before,

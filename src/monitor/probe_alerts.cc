@@ -25,7 +25,7 @@ std::vector<AlertRule> probe_alerts() {
                      "(railbed_probe_failed{cluster=$cluster} == 1) > 0",
        .wait = "3m",
        .summary = fmt::format("{}: probes by {{{{ $labels.transport }}}} get no answer", kOnRail),
-       .description = "Of the last round's peers, so many did not answer, or lost messages: {{ $value }}.",
+       .description = "In the last round {{ $value }} peers did not answer or lost messages.",
        .remedy =
            "railbed_probe_failed says which peer and why: unreachable, stranger or refused (another secret), "
            "lost, rdma. Then measure between the two by railbed bench tcp or railbed bench rdma: where that "

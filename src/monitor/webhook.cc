@@ -70,8 +70,9 @@ Alert alert_of(const NodeEvent& event, Status status, bool firing) {
                   {"subject", event.subject},
                   {"severity", std::string(severity_label(status))}};
   alert.annotations = {{"summary", fmt::format("{}: {}", event.node, event.message)}};
-  std::string more =
-      event.kind == EventKind::kFlapping ? "It comes and goes, and is not told again until it is still." : "";
+  std::string more = event.kind == EventKind::kFlapping
+                         ? "It comes and goes; it is not reported again until it settles."
+                         : "";
   for (const std::string& change : event.changes_before)
     more += fmt::format("{}Before it: {}.", more.empty() ? "" : " ", change);
   alert.annotations["description"] = more.empty() ? event.message : event.message + ". " + more;

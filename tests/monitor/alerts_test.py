@@ -295,7 +295,7 @@ READ = [
                        "severity": "critical", "finding": "gpu.xid-reboot"},
         "exp_annotations": {
             "summary": f"{case}-RailbedXidReboot, GPU 0000:1b:00.0: Xid 79: the node has to be restarted",
-            "description": f"NVIDIA's driver told of it in the kernel log. Counted in the last 10 minutes: {count}.",
+            "description": f"NVIDIA's driver wrote this to the kernel log. Counted in the last 10 minutes: {count}.",
             "remedy": "Drain the node and restart it; then look at the GPU's seat and PCIe link. What it means: railbed explain xid 79",
             "runbook": "docs/reference/alerts.md#railbedxidreboot"}} for case, count in (("fault", 10), ("first", 1))]},
 ]

@@ -52,13 +52,13 @@ void receive_errors_under_load(const Survey& survey, Judge& judge) {
 }
 
 void ack_timeouts(const Survey& survey, Judge& judge) {
-  watch_ends(
-      survey, judge,
-      {hardware_counters,
-       {{"local_ack_timeout_err", 1, "answers never come: black hole, flap or dead peer"}},
-       Status::kWarn,
-       "at most 1 a second",
-       {"Find the pair that times out (railbed bench), then the hop between.", {"rdma statistic show"}}});
+  watch_ends(survey, judge,
+             {hardware_counters,
+              {{"local_ack_timeout_err", 1, "answers never come: black hole, flap or dead peer"}},
+              Status::kWarn,
+              "at most 1 a second",
+              {"Find the pair that times out by railbed bench pairs, then the hop between them.",
+               {"rdma statistic show"}}});
 }
 
 void discards(const Survey& survey, Judge& judge) {

@@ -216,7 +216,7 @@ std::span<const Rule> load_path_rules() {
        .check = pcie_errors},
       {.id = "load.optics",
        .title = "transceiver raises no alarm under load",
-       .why = "A module that is too hot or sees too little light errs first and goes dark later.",
+       .why = "A module that is too hot or sees too little light makes errors first and goes dark later.",
        .source = "--load: ethtool -m: the module's own flags (SFF-8636, CMIS)",
        .standard = "none on; a warning warns, an alarm fails",
        .remedy = "Clean the module's ends and see that it is cooled, then swap it.",
