@@ -180,7 +180,7 @@ Miss why_refused(std::string_view said) {
   const auto has = [&](std::string_view phrase) { return said.find(phrase) != std::string_view::npos; };
   if (has("connection timeout")) return {Missing::kTimeout, "its BMC does not answer"};
   if (has("session timeout")) return {Missing::kTimeout, "its BMC stopped answering"};
-  if (has("hostname invalid")) return {Missing::kAbsent, "nobody knows the host name of its BMC"};
+  if (has("hostname invalid")) return {Missing::kAbsent, "the host name of its BMC cannot be resolved"};
   if (has("password") || has("username invalid"))
     return {Missing::kDenied, "its BMC refuses user or password"};
   if (has("privilege level"))
@@ -193,7 +193,7 @@ Miss why_refused(std::string_view said) {
   const std::string words = shown(said);
   if (has("internal IPMI error") || has("BMC error"))
     return {Missing::kGarbled,
-            "its BMC broke off, or answered what nobody understands (FreeIPMI: " + words + ")"};
+            "its BMC broke off, or gave an answer that FreeIPMI does not understand (" + words + ")"};
   return {Missing::kGarbled, words.empty() ? "its BMC answered nothing" : words};
 }
 

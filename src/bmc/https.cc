@@ -31,7 +31,7 @@ std::size_t take_header(char* text, std::size_t, std::size_t size, void* context
 Miss why_unanswered(CURLcode code, const CertificateTrust& trust) {
   switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
-      return {Missing::kAbsent, "nobody knows the host name of its BMC"};
+      return {Missing::kAbsent, "the host name of its BMC cannot be resolved"};
     case CURLE_COULDNT_CONNECT:
       return {Missing::kTimeout, "its BMC does not answer on port 443"};
     case CURLE_OPERATION_TIMEDOUT:

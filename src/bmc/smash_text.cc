@@ -401,7 +401,7 @@ Miss why_no_session(std::string_view said, bool asked, std::string_view login) {
     return {Missing::kUnsupported,
             fmt::format("this machine's ssh refuses its options ({})", clp_text(said))};
   if (says(said, "Could not resolve hostname"))
-    return {Missing::kAbsent, "nobody knows the host name of its BMC"};
+    return {Missing::kAbsent, "the host name of its BMC cannot be resolved"};
   if (says(said, "Connection refused"))
     return {Missing::kAbsent, "its BMC has no ssh: the connection is refused"};
   if (says_any(said, std::array{"timed out", "No route to host", "Network is unreachable", "Host is down"}))

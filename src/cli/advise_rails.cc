@@ -57,7 +57,7 @@ Result<RailPlan> plan_of(const RailsOptions& options) {
 Result<std::string> description_of(const RailPlan& plan) {
   std::string text = write_cluster(
       plan.cluster,
-      {"Written by `railbed advise rails`: interfaces and ssh are as planned, correct what is otherwise."});
+      {"Written by `railbed advise rails`: interfaces and ssh are as planned, correct what differs."});
   const auto read = parse_cluster(text, "the plan");
   if (!read) return fail(read.error());
   return text;

@@ -48,7 +48,7 @@ Action declare_compare(CLI::App& app) {
       ->required();
   app.add_option("B", options->b, "the run in question")->required();
   app.add_option("--threshold", options->threshold,
-                 "percent; a smaller change for the worse is none (default 3)")
+                 "percent; a smaller change for the worse does not count (default 3)")
       ->check(between(0.0, 1000.0));
   add_store_option(app, options->store);
   app.add_flag("--json", options->json, "machine-readable (docs/reference/history.md)");

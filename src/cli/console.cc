@@ -127,10 +127,12 @@ Action declare_console(CLI::App& app) {
   app.add_flag("--steal", command->steal, "end the session of whoever is attached");
   auto* log =
       app.add_option("--log", command->log, "append all that the node says to this file")->type_name("FILE");
-  auto* record = app.add_option("--record", command->record,
-                                "no keys: lines of all these nodes, each with its time, into FOLDER/NODE.log")
-                     ->type_name("FOLDER")
-                     ->excludes(log);
+  auto* record =
+      app.add_option(
+             "--record", command->record,
+             "take no keys: write all that these nodes say, each line with its time, to FOLDER/NODE.log")
+          ->type_name("FOLDER")
+          ->excludes(log);
   app.add_option("--seconds", command->seconds, "with --record: end after so long")
       ->check(between(1, 604800))
       ->needs(record);

@@ -54,7 +54,7 @@ std::string state_text(const OfferedKey& key, bool compared) {
   if (key.expected == false) return "NOT AS EXPECTED";
   if (key.added) return "added";
   if (!compared) return "new";
-  return key.expected == true ? "new, as expected" : "new, and nothing was said of it";
+  return key.expected == true ? "new, as expected" : "new, and the expected keys do not name it";
 }
 
 std::string node_text(const NodeHostKeys& node, bool compared) {

@@ -73,7 +73,7 @@ int run_init(const InitOptions& options) {
   if (!options.ssh_config.empty())
     proposal.cluster.ssh_config = std::filesystem::absolute(options.ssh_config).lexically_normal().string();
   std::vector<std::string> comments = {
-      "Written by `railbed init` from what the nodes showed: correct what should be otherwise."};
+      "Written by `railbed init` from what the nodes showed: correct what is not as you want it."};
   comments.insert(comments.end(), proposal.notes.begin(), proposal.notes.end());
   const std::string text = write_cluster(proposal.cluster, comments);
   const auto checked = parse_cluster(text, options.output);

@@ -64,7 +64,7 @@ int look_at_node(const NcclOptions& options) {
   } else {
     const auto* gap = untold(facts.nccl);
     if (gap != nullptr)
-      fmt::print("NCCL's variables are not all told here ({}); as if nothing else were set:\n",
+      fmt::print("Not all of NCCL's variables can be read here ({}). If no others are set:\n",
                  printable(describe(gap->miss(), gap->from())));
     fmt::print("{}", complaints.empty()
                          ? gap == nullptr ? "Nothing is wrong with the NCCL variables of this node.\n" : ""

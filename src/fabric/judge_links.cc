@@ -118,7 +118,8 @@ class Links {
     };
     const IbLink a = fabric_.port(cable.one).supported, b = fabric_.port(cable.other).supported;
     if (a.width > 0 && b.width > 0)
-      offer({std::min({a.width, b.width, kUsualWidth}), std::min(a.speed, b.speed)}, "which both ends can");
+      offer({std::min({a.width, b.width, kUsualWidth}), std::min(a.speed, b.speed)},
+            "which both ends support");
     // Two lanes are what a splitter gives each of its ends; one is never meant.
     else if (fabric_.port(cable.one).active.width == 1)
       offer({kUsualWidth, {}}, "as the cables that are sold have");

@@ -83,7 +83,7 @@ class Planner {
     if (!wanted.empty()) {
       const SwitchModel* model = find_switch_model(wanted);
       if (model == nullptr)
-        return fail(ErrorKind::kBadInput, fmt::format("{}: no switch of the table is called so", wanted));
+        return fail(ErrorKind::kBadInput, fmt::format("{}: no switch of the table has this name", wanted));
       const auto it = std::ranges::find(plan_.fits, model->name, &SwitchFit::model);
       if (it == plan_.fits.end())
         return fail(

@@ -191,7 +191,7 @@ Result<ClusterShape> shape_from_nodes(const Cluster& cluster, const std::map<std
   override_words(words, by);
   if (words.gpu.empty())
     return fail(ErrorKind::kBadInput,
-                "nobody says what GPUs there are: name them (--gpu H100), or say expect.gpu_model in "
+                "nothing says what GPUs there are: name them (--gpu H100), or say expect.gpu_model in "
                 "cluster.yaml, or give facts of a node that has some");
   if (words.nodes > 1 && words.nic.empty() && looked)
     return fail(ErrorKind::kBadInput,

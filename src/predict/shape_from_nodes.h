@@ -13,7 +13,7 @@ struct Facts;
 struct CollectiveReport;
 
 // `facts` by node name; those of the first node with GPUs count, since nodes are alike. Without any, rails,
-// expectations and parts of `cluster` do. An error where nobody says what GPUs there are. `words` override.
+// expectations and parts of `cluster` do. An error where nothing says what GPUs there are. `words` override.
 Result<ClusterShape> shape_from_nodes(const Cluster& cluster, const std::map<std::string, Facts>& facts,
                                       const ShapeWords& words = {});
 

@@ -162,7 +162,7 @@ class HostKeysTest(unittest.TestCase):
         self.assertRegex(done.stdout, r"mute, .*\n    not asked: ")
         self.assertRegex(done.stdout, r"behind\n    not asked: it is reached by ProxyJump alpha")
         self.assertRegex(done.stdout, r"alpha, .*\n +ssh-ed25519 .*  new, as expected")
-        self.assertRegex(done.stdout, r"beta, .*\n +ssh-ed25519 .*  new, and nothing was said of it")
+        self.assertRegex(done.stdout, r"beta, .*\n +ssh-ed25519 .*  new, and the expected keys do not name it")
         self.assertEqual(self.known_hosts.read_text(), f"{self.fleet.address('alpha')} {self.fleet.public('alpha')}\n")
 
     def test_a_person_at_a_terminal_is_asked(self):
