@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """The release binary runs on Debian 12, Ubuntu 22.04/24.04 and RHEL 9/10: it asks for no glibc symbol above 2.34
-and needs no shared library beyond glibc's own and GCC's unwinder (libgcc_s, on every one of them).
+and needs no shared library beyond glibc's own and GCC's unwinder (libgcc_s, on every one of them). So does the agent,
+which it carries as it was built.
 
-usage: binary_test.py RAILBED
+usage: binary_test.py RAILBED AGENT
 """
+import gzip
+import hashlib
 import re
 import subprocess
 import sys
+import tempfile
 
 NEWEST = (2, 34)
 LIBRARIES = re.compile(r"(libc|libm|libdl|libpthread|librt|libgcc_s|ld-linux[\w-]*)\.so\.\d")
@@ -16,17 +20,40 @@ def objdump(option, binary):
     return subprocess.run(["objdump", option, binary], check=True, capture_output=True, text=True).stdout
 
 
-def main():
-    binary = sys.argv[1]
+def complaints_of(binary):
     complaints = []
     for line in objdump("-T", binary).splitlines():
         for version in re.findall(r"GLIBC_(\d+)\.(\d+)", line):
             if tuple(map(int, version)) > NEWEST:
-                complaints.append("needs a newer glibc: " + line.strip())
+                complaints.append(f"{binary} needs a newer glibc: {line.strip()}")
     for library in re.findall(r"NEEDED\s+(\S+)", objdump("-p", binary)):
         if not LIBRARIES.fullmatch(library):
-            complaints.append("needs a shared library: " + library)
-    print("\n".join(complaints) if complaints else "runs wherever glibc 2.34 does")
+            complaints.append(f"{binary} needs a shared library: {library}")
+    return complaints
+
+
+def carried_agent(binary):
+    """What the section railbed.agent holds, unpacked in each way; and the hash and size that it says."""
+    with tempfile.NamedTemporaryFile() as section:
+        subprocess.run(["objcopy", "-O", "binary", "--only-section=railbed.agent",
+                        "--set-section-flags=railbed.agent=alloc", binary, section.name], check=True)
+        line, _, streams = section.read().partition(b"\n")
+    digest, size, *sizes = line.decode().split()
+    packed = [int(one) for one in sizes]
+    by_zstd = subprocess.run(["zstd", "-dc"], input=streams[packed[0]:], check=True, capture_output=True).stdout
+    assert len(streams) == sum(packed), (len(streams), packed)
+    return digest, int(size), [gzip.decompress(streams[:packed[0]]), by_zstd]
+
+
+def main():
+    binary, agent = sys.argv[1:]
+    complaints = complaints_of(binary) + complaints_of(agent)
+    with open(agent, "rb") as file:
+        built = file.read()
+    digest, size, unpacked = carried_agent(binary)
+    if (digest, size) != (hashlib.sha256(built).hexdigest(), len(built)) or unpacked != [built, built]:
+        complaints.append(f"{binary} carries another agent than {agent}")
+    print("\n".join(complaints) if complaints else "both run wherever glibc 2.34 does")
     return 1 if complaints else 0
 
 

@@ -136,14 +136,15 @@ void occupy_closed_streams() {
 
 }  // namespace
 
-std::unique_ptr<CLI::App> build_app(Action& action, std::string_view only) {
+std::unique_ptr<CLI::App> build_app(Action& action, std::string_view only,
+                                    std::span<const Command> commands) {
   auto app = std::make_unique<CLI::App>(
       "railbed takes GPU nodes with an RDMA fabric from racked to proven, and watched.", "railbed");
   app->set_version_flag("-v,--version", std::string("railbed ") + RAILBED_VERSION);
   app->require_subcommand(1);
   app->footer(std::string(kFooter));
   app->get_formatter()->column_width(30);
-  for (const Command& command : all_commands()) {
+  for (const Command& command : commands) {
     if (!only.empty() && only != command.name) continue;
     CLI::App* sub = app->add_subcommand(std::string(command.name), std::string(command.summary));
     sub->final_callback([run = command.declare(*sub), &action] { action = run; });
@@ -155,17 +156,17 @@ namespace {
 
 // The command that the first word names; empty where it names none. An agent starts on every node: to declare
 // the options of all the other commands takes three times as long as all else that it does before it answers.
-std::string_view named_command(const std::vector<const char*>& words) {
-  for (const Command& command : all_commands())
+std::string_view named_command(const std::vector<const char*>& words, std::span<const Command> commands) {
+  for (const Command& command : commands)
     if (words.size() > 1 && words[1] == command.name) return command.name;
   return "";
 }
 
-int run_typed(const std::vector<const char*>& words) {
+int run_typed(const std::vector<const char*>& words, std::span<const Command> commands) {
   const int argc = static_cast<int>(words.size());
   const char* const* const argv = words.data();
   Action action;
-  const auto app = build_app(action, named_command(words));
+  const auto app = build_app(action, named_command(words, commands), commands);
   if (argc < 2) {
     fmt::print("{}", app->help());
     return kExitUsage;
@@ -176,8 +177,8 @@ int run_typed(const std::vector<const char*>& words) {
   } catch (const CLI::ParseError& error) {
     const bool wanted = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);
     const auto bare = bare_words(argc, argv);
-    const auto commands = typed_commands(*app);
-    const bool unknown = bare.size() >= commands.size() && !wrong_command_text(commands, bare).empty();
+    const auto chosen = typed_commands(*app);
+    const bool unknown = bare.size() >= chosen.size() && !wrong_command_text(chosen, bare).empty();
     if (wanted && !unknown) return ends_with_output([&] { return print_help(*app, error); });
     return report_usage_error(*app, error.what(), argc, argv);
   }
@@ -189,15 +190,15 @@ int run_typed(const std::vector<const char*>& words) {
 int run_words(const std::vector<std::string>& words) {
   std::vector<const char*> typed = {"railbed"};
   for (const std::string& word : words) typed.push_back(word.c_str());
-  return run_typed(typed);
+  return run_typed(typed, all_commands());
 }
 
-int run_railbed(int argc, const char* const* argv) {
+int run_railbed(int argc, const char* const* argv, std::span<const Command> commands) {
   occupy_closed_streams();
   // In a log that takes both outputs, a line of stderr must not stand inside one of stdout.
   std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
   adapt_output();
-  return run_typed(as_options(argc, argv));
+  return run_typed(as_options(argc, argv), commands);
 }
 
 }  // namespace railbed

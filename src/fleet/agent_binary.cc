@@ -68,12 +68,19 @@ std::map<std::string, std::string> installed_agents(const std::string& program, 
 }
 
 Result<std::string> AgentBinaries::add(const std::string& path, HashedFiles& hashed) {
+  const std::string architecture = elf_architecture(beginning_of(path));
+  auto agent = push_ == Push::kPackedAgent ? packed_agent_of(path) : std::nullopt;
+  if (agent && !architecture.empty()) {
+    entries_.insert_or_assign(architecture,
+                              Entry{{architecture, agent->hash, agent->size}, path, agent, nullptr, {}});
+    return architecture;
+  }
   auto file = hash_file(path, hashed);
   if (!file) return fail(ErrorKind::kBadInput, "agent binary: " + file.error().text);
-  const std::string architecture = elf_architecture(beginning_of(path));
   if (architecture.empty())
     return fail(ErrorKind::kBadInput, fmt::format("agent binary {}: not an x86_64 or aarch64 program", path));
-  entries_.insert_or_assign(architecture, Entry{{architecture, file->hash, file->size}, path, nullptr, {}});
+  entries_.insert_or_assign(architecture,
+                            Entry{{architecture, file->hash, file->size}, path, std::nullopt, nullptr, {}});
   hashed.insert_or_assign(path, std::move(*file));
   return architecture;
 }
@@ -105,25 +112,41 @@ Result<std::vector<AgentBinaries::Known>> AgentBinaries::known() {
   return list();
 }
 
-AgentBinaries::Payload AgentBinaries::payload(const std::string& architecture, std::string_view packers) {
+std::shared_ptr<const std::string> AgentBinaries::pack(const Entry& entry, const std::string& packer) const {
   // Fast rather than small: the first node waits for it. Of zstd that is less than of gzip in either way.
   static const std::map<std::string, std::string, std::less<>> kLevels = {{"zstd", "-3"}, {"gzip", "-1"}};
+  const auto level = kLevels.find(packer);
+  std::string bytes;
+  if (entry.agent)
+    bytes = packer == "zstd"   ? read_packed(entry.path, entry.agent->zstd)
+            : packer == "gzip" ? read_packed(entry.path, entry.agent->gzip)
+                               : "";
+  else if (level != kLevels.end())
+    bytes = output_of({packer, level->second, "-c", "-q", "-f", "--", entry.path});
+  return std::make_shared<const std::string>(std::move(bytes));
+}
+
+std::shared_ptr<const std::string> AgentBinaries::unpacked(const Entry& entry) const {
+  if (entry.agent) {
+    std::string bytes = unpack(read_packed(entry.path, entry.agent->gzip), entry.agent->size);
+    return bytes.empty() ? nullptr : std::make_shared<const std::string>(std::move(bytes));
+  }
+  auto bytes = read_file(entry.path, kMaxProgram);
+  return bytes ? std::make_shared<const std::string>(std::move(*bytes)) : nullptr;
+}
+
+AgentBinaries::Payload AgentBinaries::payload(const std::string& architecture, std::string_view packers) {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(architecture);
   if (found == entries_.end()) return {};
   Entry& entry = found->second;
   for (const auto word : words(packers)) {
-    const auto level = kLevels.find(word);
-    if (level == kLevels.end()) continue;
-    auto& packed = entry.packed[level->first];
-    if (!packed)
-      packed = std::make_shared<const std::string>(
-          output_of({level->first, level->second, "-c", "-q", "-f", "--", entry.path}));
-    if (!packed->empty()) return {packed, level->first};
+    const std::string packer(word);
+    auto& packed = entry.packed[packer];
+    if (!packed) packed = pack(entry, packer);
+    if (!packed->empty()) return {packed, packer};
   }
-  if (!entry.bytes)
-    if (auto bytes = read_file(entry.path, kMaxProgram))
-      entry.bytes = std::make_shared<const std::string>(std::move(*bytes));
+  if (!entry.bytes) entry.bytes = unpacked(entry);
   return {entry.bytes};
 }
 

@@ -1,6 +1,7 @@
-// The agents that can be pushed: this program for its own architecture, others by --agent-binary or, as a
-// package installs them, from ../lib/railbed/agents/ARCHITECTURE/railbed beside the folder bin that holds
-// this program.
+// The agents that can be pushed: of this program for its own architecture, of others by --agent-binary or, as
+// a package installs them, from ../lib/railbed/agents/ARCHITECTURE/railbed beside the folder bin that holds
+// this program. Of a program that carries a packed agent (packed_agent.h) only that is pushed, else the
+// program itself.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +9,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "fleet/hashed_file.h"
+#include "fleet/packed_agent.h"
 
 namespace railbed::fleet {
 
@@ -34,9 +37,12 @@ class AgentBinaries {
   };
 
   // `own` is the agent for its own architecture, `others` maps architecture → path and goes before what is
-  // installed. `hashes` is the file that keeps what was hashed before (hashed_file.h); empty: none.
-  AgentBinaries(std::string own, std::map<std::string, std::string> others, std::string hashes = "")
-      : own_(std::move(own)), others_(std::move(others)), hashes_(std::move(hashes)) {}
+  // installed. `hashes` is the file that keeps what was hashed before (hashed_file.h); empty: none. `kWhole`:
+  // the programs themselves, for nodes that may have them already.
+  enum class Push { kPackedAgent, kWhole };
+  AgentBinaries(std::string own, std::map<std::string, std::string> others, std::string hashes = "",
+                Push push = Push::kPackedAgent)
+      : own_(std::move(own)), others_(std::move(others)), hashes_(std::move(hashes)), push_(push) {}
 
   // Hashes the files at the first call. Thread-safe, as is payload().
   Result<std::vector<Known>> known();
@@ -52,16 +58,20 @@ class AgentBinaries {
   struct Entry {
     Known known;
     std::string path;
+    std::optional<PackedAgent> agent;                                  // within that file
     std::shared_ptr<const std::string> bytes;                          // once they were asked for
     std::map<std::string, std::shared_ptr<const std::string>> packed;  // as asked for; empty text: it failed
   };
   std::vector<Known> list() const;
+  std::shared_ptr<const std::string> pack(const Entry& entry, const std::string& packer) const;
+  std::shared_ptr<const std::string> unpacked(const Entry& entry) const;
   // Adds an entry for the file; the architecture that it is for.
   Result<std::string> add(const std::string& path, HashedFiles& hashed);
 
   std::string own_;
   std::map<std::string, std::string> others_;
   std::string hashes_;
+  Push push_;
   std::mutex mutex_;
   std::map<std::string, Entry> entries_;
   bool loaded_ = false;

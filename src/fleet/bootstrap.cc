@@ -62,12 +62,13 @@ intact() {
   [ "$1" = "$h" ]
 }
 made() {
-  [ -e "$1" ] || [ -L "$1" ] || mkdir "$1" || return 1
+  [ -e "$1" ] || [ -L "$1" ] || { mkdir "$1" && return; } || return 1
   mine "$1" || { echo "$1: not a directory of our own"; return 1; }
+  chmod 700 "$1"
 }
 usable() {
-  mkdir -p "${1%/*}" && made "$1" && made "$1/agents" || return 1
-  chmod 700 "$1" "$1/agents" || return 1
+  [ -d "${1%/*}" ] || mkdir -p "${1%/*}" || return 1
+  made "$1" && made "$1/agents" || return 1
   v=$(df -Pk "$1/agents" | { read x; read x x x v x; echo "$v"; })
   [ "${v:-0}" -ge "$((s / 1024 + 16))" ] || { echo "$1: No space left on device, $v KiB free"; return 1; }
   p=$1/agents/tmp.@NONCE@.sh
@@ -121,14 +122,18 @@ chmod 700 "$t"
 whole "$t" && { [ "$c" != raw ] || intact "$t"; } ||
   fails the copy differs from what was sent
 e=$({ mkdir -p "$b/$h" && true >"$b/$h/used" && mv -f "$t" "$b/$h/railbed"; } 2>&1) || fails $e
-k=0
-for x in $(cd "$b" && ls && ls -t */used); do
-  case $x in
-  */used) [ ${#x} -ne 69 ] || { k=$((k + 1)); [ $k -le 3 ]; } ;;
-  *) [ ${#x} -ne 64 ] || [ -e "$b/$x/used" ] ;;
-  esac || rm -rf "$b/${x%/used}"
-done
-find "$b" -name "tmp.*" -mmin +60 -exec rm -f {} + 2>/dev/null
+tidy() {
+  k=0
+  for x in $(cd "$b" && ls && ls -t */used); do
+    case $x in
+    */used) [ ${#x} -ne 69 ] || { k=$((k + 1)); [ $k -le 3 ]; } ;;
+    *) [ ${#x} -ne 64 ] || [ -e "$b/$x/used" ] ;;
+    esac || rm -rf "$b/${x%/used}"
+  done
+  find "$b" -name "tmp.*" -mmin +60 -exec rm -f {} + 2>/dev/null
+}
+set -- "$b"/*
+[ $# -le 1 ] || tidy
 use "$b/$h"
 )sh";
 

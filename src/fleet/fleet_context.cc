@@ -19,11 +19,18 @@ std::unique_ptr<AgentLauncher> make_launcher(const FleetOptions& options, std::v
   return nullptr;
 }
 
+// A scheduler's nodes often have the whole program, on a shared file system or in their image: its hash
+// tells.
+AgentBinaries::Push what_is_pushed(Launcher launcher) {
+  return launcher == Launcher::kSsh ? AgentBinaries::Push::kPackedAgent : AgentBinaries::Push::kWhole;
+}
+
 }  // namespace
 
 FleetContext::FleetContext(FleetOptions given, std::vector<std::string> nodes)
     : options(std::move(given)),
-      binaries(options.binary, options.agent_binaries, options.agent_hashes),
+      binaries(options.binary, options.agent_binaries, options.agent_hashes,
+               what_is_pushed(options.launcher)),
       local_(local_launcher()),
       remote_(make_launcher(options, std::move(nodes))) {}
 

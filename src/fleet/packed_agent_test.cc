@@ -1,0 +1,140 @@
+#include "fleet/packed_agent.h"
+
+#include <elf.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <cstring>
+#include <fstream>
+
+#include "fleet/agent_binary.h"
+
+namespace railbed::fleet {
+namespace {
+
+const std::string kHash(64, 'a');
+const std::string kAgent = "the agent's bytes, and more of them";
+
+std::string gzip(const std::string& text) {
+  std::string packed(256, '\0');
+  z_stream stream = {};
+  deflateInit2(&stream, 9, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  deflate(&stream, Z_FINISH);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
+template <class Part>
+void append(std::string& to, const Part& part) {
+  to.append(reinterpret_cast<const char*>(&part), sizeof part);
+}
+
+// A file as the linker writes it: a header, the section, the names of sections, the table of sections.
+std::string program(const std::string& section, const std::string& name = "railbed.agent") {
+  const std::string names = std::string(1, '\0') + name + '\0';
+  Elf64_Ehdr header = {};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_machine = EM_X86_64;
+  header.e_shoff = sizeof header + section.size() + names.size();
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 3;
+  header.e_shstrndx = 2;
+  Elf64_Shdr none = {};
+  Elf64_Shdr agent = {};
+  agent.sh_name = 1;
+  agent.sh_offset = sizeof header;
+  agent.sh_size = section.size();
+  Elf64_Shdr strings = {};
+  strings.sh_offset = sizeof header + section.size();
+  strings.sh_size = names.size();
+  std::string file;
+  append(file, header);
+  file += section + names;
+  for (const Elf64_Shdr& one : {none, agent, strings}) append(file, one);
+  return file;
+}
+
+// As scripts/pack-agent writes it.
+std::string section_of(const std::string& gzipped, const std::string& zstd) {
+  return kHash + " " + std::to_string(kAgent.size()) + " " + std::to_string(gzipped.size()) + " " +
+         std::to_string(zstd.size()) + "\n" + gzipped + zstd;
+}
+
+std::optional<PackedAgent> found_in(const std::string& file) {
+  return find_packed_agent([&](std::uint64_t offset, std::size_t count) {
+    return offset < file.size() ? file.substr(offset, count) : std::string();
+  });
+}
+
+TEST(PackedAgent, IsFoundAndUnpacked) {
+  const std::string packed = gzip(kAgent);
+  const std::string file = program(section_of(packed, "by zstd"));
+  const auto agent = found_in(file);
+  ASSERT_TRUE(agent);
+  EXPECT_EQ(agent->hash, kHash);
+  EXPECT_EQ(agent->size, kAgent.size());
+  EXPECT_EQ(file.substr(agent->gzip.offset, agent->gzip.bytes), packed);
+  EXPECT_EQ(file.substr(agent->zstd.offset, agent->zstd.bytes), "by zstd");
+  EXPECT_EQ(unpack(packed, kAgent.size()), kAgent);
+}
+
+TEST(PackedAgent, WhatIsCutOffOrChangedIsNotUnpacked) {
+  const std::string packed = gzip(kAgent);
+  EXPECT_EQ(unpack(packed.substr(0, packed.size() - 1), kAgent.size()), "");
+  EXPECT_EQ(unpack(packed, kAgent.size() + 1), "");
+  EXPECT_EQ(unpack(packed, kAgent.size() - 1), "");
+  std::string changed = packed;
+  changed[packed.size() - 6] ^= 1;  // in the checksum
+  EXPECT_EQ(unpack(changed, kAgent.size()), "");
+  EXPECT_EQ(unpack("", 1), "");
+}
+
+TEST(PackedAgent, OtherFilesHaveNone) {
+  const std::string sound = section_of("g", "");
+  EXPECT_TRUE(found_in(program(sound)));
+  EXPECT_FALSE(found_in(""));
+  EXPECT_FALSE(found_in("#!/bin/sh\n"));
+  EXPECT_FALSE(found_in(program(sound, "railbed.other")));
+  for (const std::string& section : {std::string(), kHash, kHash + "\n", kHash + " 7\n", kHash + " 7 0 x\n",
+                                     kHash + " 7 1 0\n", kHash + " 7 0 0 0\n", kHash + " 99999999999 0 0\n",
+                                     std::string(64, 'A') + " 7 0 0\n", "7 0 0 " + kHash + "\n"})
+    EXPECT_FALSE(found_in(program(section))) << section;
+  const std::string file = program(sound);
+  for (std::size_t size = 0; size < file.size(); ++size) EXPECT_FALSE(found_in(file.substr(0, size))) << size;
+}
+
+TEST(AgentBinaries, PushesThePackedAgentOfAProgramThatCarriesOne) {
+  const std::string path = testing::TempDir() + "carries-an-agent";
+  const std::string packed = gzip(kAgent);
+  std::ofstream(path) << program(section_of(packed, ""));
+  AgentBinaries binaries(path, {});
+  const auto known = binaries.known();
+  ASSERT_TRUE(known) << known.error().text;
+  ASSERT_EQ(known->size(), 1u);
+  EXPECT_EQ(known->front().hash, kHash);
+  EXPECT_EQ(known->front().size, kAgent.size());
+  const auto payload = binaries.payload("x86_64", "zstd gzip");
+  EXPECT_EQ(payload.packer, "gzip");
+  EXPECT_EQ(*payload.bytes, packed);
+  const auto raw = binaries.payload("x86_64", "zstd");
+  EXPECT_EQ(raw.packer, "raw") << "a node without gzip, a program built without zstd";
+  EXPECT_EQ(*raw.bytes, kAgent);
+
+  std::ofstream(path) << program(section_of(packed, "by zstd"));
+  AgentBinaries with_zstd(path, {});
+  ASSERT_TRUE(with_zstd.known());
+  EXPECT_EQ(*with_zstd.payload("x86_64", "zstd gzip").bytes, "by zstd");
+
+  AgentBinaries whole(path, {}, "", AgentBinaries::Push::kWhole);
+  EXPECT_NE(whole.known()->front().hash, kHash);
+}
+
+}  // namespace
+}  // namespace railbed::fleet
