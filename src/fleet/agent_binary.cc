@@ -112,21 +112,13 @@ Result<std::vector<AgentBinaries::Known>> AgentBinaries::known() {
   return list();
 }
 
-std::shared_ptr<const std::string> AgentBinaries::pack(const Entry& entry, const std::string& packer) const {
+std::string AgentBinaries::pack(const Entry& entry, std::string_view packer) {
+  if (entry.agent) return read_packed(entry.path, packer == "zstd" ? entry.agent->zstd : entry.agent->gzip);
   // Fast rather than small: the first node waits for it. Of zstd that is less than of gzip in either way.
-  static const std::map<std::string, std::string, std::less<>> kLevels = {{"zstd", "-3"}, {"gzip", "-1"}};
-  const auto level = kLevels.find(packer);
-  std::string bytes;
-  if (entry.agent)
-    bytes = packer == "zstd"   ? read_packed(entry.path, entry.agent->zstd)
-            : packer == "gzip" ? read_packed(entry.path, entry.agent->gzip)
-                               : "";
-  else if (level != kLevels.end())
-    bytes = output_of({packer, level->second, "-c", "-q", "-f", "--", entry.path});
-  return std::make_shared<const std::string>(std::move(bytes));
+  return output_of({std::string(packer), packer == "zstd" ? "-3" : "-1", "-c", "-q", "-f", "--", entry.path});
 }
 
-std::shared_ptr<const std::string> AgentBinaries::unpacked(const Entry& entry) const {
+std::shared_ptr<const std::string> AgentBinaries::unpacked(const Entry& entry) {
   if (entry.agent) {
     std::string bytes = unpack(read_packed(entry.path, entry.agent->gzip), entry.agent->size);
     return bytes.empty() ? nullptr : std::make_shared<const std::string>(std::move(bytes));
@@ -141,10 +133,10 @@ AgentBinaries::Payload AgentBinaries::payload(const std::string& architecture, s
   if (found == entries_.end()) return {};
   Entry& entry = found->second;
   for (const auto word : words(packers)) {
-    const std::string packer(word);
-    auto& packed = entry.packed[packer];
-    if (!packed) packed = pack(entry, packer);
-    if (!packed->empty()) return {packed, packer};
+    if (word != "zstd" && word != "gzip") continue;  // a node may say anything
+    auto& packed = entry.packed[std::string(word)];
+    if (!packed) packed = std::make_shared<const std::string>(pack(entry, word));
+    if (!packed->empty()) return {packed, std::string(word)};
   }
   if (!entry.bytes) entry.bytes = unpacked(entry);
   return {entry.bytes};

@@ -63,8 +63,8 @@ class AgentBinaries {
     std::map<std::string, std::shared_ptr<const std::string>> packed;  // as asked for; empty text: it failed
   };
   std::vector<Known> list() const;
-  std::shared_ptr<const std::string> pack(const Entry& entry, const std::string& packer) const;
-  std::shared_ptr<const std::string> unpacked(const Entry& entry) const;
+  static std::string pack(const Entry& entry, std::string_view packer);
+  static std::shared_ptr<const std::string> unpacked(const Entry& entry);
   // Adds an entry for the file; the architecture that it is for.
   Result<std::string> add(const std::string& path, HashedFiles& hashed);
 

@@ -61,6 +61,20 @@ std::optional<std::size_t> a_size(std::string_view text) {
   return size && *size <= kMaxProgram ? size : std::nullopt;
 }
 
+std::string read_at(int fd, std::uint64_t offset, std::size_t count) {
+  std::string bytes(count, '\0');
+  std::size_t got = 0;
+  while (got < count) {
+    const ssize_t more = pread(fd, bytes.data() + got, count - got, static_cast<off_t>(offset + got));
+    if (more <= 0) break;
+    got += static_cast<std::size_t>(more);
+  }
+  bytes.resize(got);
+  return bytes;
+}
+
+Fd opened(const std::string& path) { return Fd(open(path.c_str(), O_RDONLY | O_CLOEXEC)); }
+
 }  // namespace
 
 std::optional<PackedAgent> find_packed_agent(const ReadAt& read) {
@@ -78,24 +92,6 @@ std::optional<PackedAgent> find_packed_agent(const ReadAt& read) {
   const std::uint64_t streams = section->sh_offset + end + 1;
   return PackedAgent{std::string(parts[0]), *size, {streams, *gzip}, {streams + *gzip, *zstd}};
 }
-
-namespace {
-
-std::string read_at(int fd, std::uint64_t offset, std::size_t count) {
-  std::string bytes(count, '\0');
-  std::size_t got = 0;
-  while (got < count) {
-    const ssize_t more = pread(fd, bytes.data() + got, count - got, static_cast<off_t>(offset + got));
-    if (more <= 0) break;
-    got += static_cast<std::size_t>(more);
-  }
-  bytes.resize(got);
-  return bytes;
-}
-
-Fd opened(const std::string& path) { return Fd(open(path.c_str(), O_RDONLY | O_CLOEXEC)); }
-
-}  // namespace
 
 std::optional<PackedAgent> packed_agent_of(const std::string& path) {
   const Fd file = opened(path);
