@@ -44,14 +44,14 @@ class Watch:
         self.process = subprocess.Popen([RAILBED, "watch", self.cluster, "--root", self.folder, "--every", str(self.every),
                                          "--listen", self.listen, "--state", self.folder / "state"],
                                         stderr=subprocess.PIPE, text=True, **self.how)
+        said = ""
         for line in self.process.stderr:
+            said += line
             found = re.search(r"(http://\S+)", line)
             if found:
                 self.address = found[1]
-                break
-        else:
-            raise AssertionError("railbed watch ended")
-        return self
+                return self
+        raise AssertionError(f"railbed watch ended with {self.process.wait(timeout=30)}: {said}")
 
     def __exit__(self, *_):
         self.process.terminate()
