@@ -185,6 +185,10 @@ class Console(threading.Thread):
         self.line.sendall(text)
 
     def close(self):
+        # First the thread's end: accept() that begins after close() would take the next socket of that number for its own.
+        with contextlib.suppress(OSError):
+            self.server.shutdown(socket.SHUT_RDWR)
+        self.join()
         self.server.close()
         if self.line:
             self.line.close()
@@ -256,24 +260,25 @@ class Relay(threading.Thread):
         super().__init__(daemon=True)
         self.front = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.front.bind((address, 623))
-        self.bmc, self.left = bmc, packets
+        self.front.settimeout(0.1)
+        self.bmc, self.left, self.over = bmc, packets, False
         self.start()
 
     def run(self):
         back = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         back.connect((self.bmc.address, 623))
         back.settimeout(2)
-        with contextlib.suppress(OSError):
-            while True:
+        while not self.over:
+            with contextlib.suppress(OSError):
                 packet, asker = self.front.recvfrom(2048)
                 self.left -= 1
-                if self.left < 0:
-                    continue
-                with contextlib.suppress(TimeoutError):
+                if self.left >= 0:
                     back.send(packet)
                     self.front.sendto(back.recv(2048), asker)
 
     def close(self):
+        self.over = True
+        self.join()
         self.front.close()
 
 

@@ -7,14 +7,12 @@ DMTF/Redfish-Mockup-Server at 9a86585f, under the licence beside it), served ove
 import base64
 import contextlib
 import copy
-import errno
 import http.server
 import json
 import pathlib
 import ssl
 import subprocess
 import threading
-import time
 
 MOCKUP = json.loads((pathlib.Path(__file__).parent / 'redfish' / 'rackmount.json').read_text())
 ROOT = '/redfish/v1/'
@@ -123,19 +121,6 @@ class Server(http.server.ThreadingHTTPServer):
         pass
 
 
-def server_at(address, patience=10):
-    """A server on port 443. Where the port is taken it waits for a while; then it says by whom."""
-    end = time.monotonic() + patience
-    while True:
-        try:
-            return Server((address, 443), Handler)
-        except OSError as error:
-            if error.errno != errno.EADDRINUSE or time.monotonic() > end:
-                taken = subprocess.run(['ss', '-tanpoe', 'sport', '=', ':443'], capture_output=True, text=True)
-                raise OSError(error.errno, f'{error.strerror}: {taken.stdout}') from error
-        time.sleep(0.1)
-
-
 def merge(document, changes):
     for key, value in changes.items():
         if isinstance(value, dict) and isinstance(document.get(key), dict):
@@ -157,7 +142,7 @@ class RedfishBmc:
         self.trouble = trouble or (lambda handler, path: False)
         self.key, self.certificate = shown or make_certificate(folder, address, authority)
         self.pin = pin_of(self.key)
-        self.server = server_at(address)
+        self.server = Server((address, 443), Handler)
         self.server.bmc = self
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.certificate, self.key)
