@@ -7,6 +7,8 @@ usage: binary_test.py RAILBED AGENT
 """
 import gzip
 import hashlib
+import json
+import pathlib
 import re
 import subprocess
 import sys
@@ -45,6 +47,19 @@ def carried_agent(binary):
     return digest, int(size), [gzip.decompress(streams[:packed[0]]), by_zstd]
 
 
+def complaint_of_a_broken_agent(binary):
+    """One byte of it is another: self-check notices."""
+    with tempfile.TemporaryDirectory() as folder:
+        broken = pathlib.Path(folder) / "railbed"
+        whole = pathlib.Path(binary).read_bytes()
+        place = whole.index(b"\n\x1f\x8b\x08", whole.rindex(carried_agent(binary)[0].encode())) + 1000
+        broken.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1:])
+        broken.chmod(0o755)
+        done = subprocess.run([broken, "self-check"], stdout=subprocess.PIPE, text=True)
+        seen = done.returncode == 2 and "it is not whole" in done.stdout
+        return [] if seen else [f"a broken agent is not noticed: {done.returncode} {done.stdout}"]
+
+
 def main():
     binary, agent = sys.argv[1:]
     complaints = complaints_of(binary) + complaints_of(agent)
@@ -53,6 +68,10 @@ def main():
     digest, size, unpacked = carried_agent(binary)
     if (digest, size) != (hashlib.sha256(built).hexdigest(), len(built)) or unpacked != [built, built]:
         complaints.append(f"{binary} carries another agent than {agent}")
+    told = json.loads(subprocess.run([binary, "self-check", "--json"], stdout=subprocess.PIPE, text=True).stdout)["agents"][0]
+    if (told["sha256"], told["bytes"], told["problem"]) != (digest, size, ""):
+        complaints.append(f"{binary} self-check says of its agent: {told}")
+    complaints += complaint_of_a_broken_agent(binary)
     print("\n".join(complaints) if complaints else "both run wherever glibc 2.34 does")
     return 1 if complaints else 0
 

@@ -109,6 +109,7 @@ Result<void> add_measurements_file(const std::string& file, Evidence& evidence) 
   auto measurements = measurements_from_json(*text);
   if (!measurements) return fail(std::move(measurements.error()), file);
   for (Measurement& one : *measurements) evidence.measurements.push_back(std::move(one));
+  evidence.measured = true;
   return {};
 }
 

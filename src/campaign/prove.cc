@@ -104,7 +104,8 @@ class Prover {
                             .unreachable = surveyed_.unreachable,
                             .measurements = proof.run.measurements,
                             .clocks = surveyed_.clocks,
-                            .bmcs = plan_.bmcs};
+                            .bmcs = plan_.bmcs,
+                            .measured = plan_.measure};
     proof.verdict = verify(evidence);
     proof.differences = find_differences(evidence);
     for (const auto& [node, facts] : surveyed_.facts) add_fingerprint(proof.run, node, facts);

@@ -4,6 +4,7 @@
 #include <gnu/libc-version.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "base/files.h"
@@ -13,6 +14,7 @@
 #include "facts/fitted.h"
 #include "fleet/agent_binary.h"
 #include "fleet/fleet.h"
+#include "fleet/packed_agent.h"
 #include "host/calls.h"
 #include "host/library_look.h"
 #include "host/open.h"
@@ -104,6 +106,16 @@ Binary read_agent(const std::string& architecture, const std::string& path) {
   return *binary;
 }
 
+// Of this program for nodes of its own architecture. Builds for developers carry none: they send themselves.
+std::optional<Binary> read_carried_agent(const Binary& self) {
+  const auto packed = fleet::packed_agent_of(self.path);
+  if (!packed) return std::nullopt;
+  const std::string bytes = fleet::unpack(fleet::read_packed(self.path, packed->gzip), packed->size);
+  Binary agent{self.architecture, self.path, bytes.size(), sha256_hex(bytes), ""};
+  if (agent.sha256 != packed->hash) agent.problem = "it is not whole: install the package again";
+  return agent;
+}
+
 std::vector<Part> look_for_libraries(Host& host, const PartFinder& finder) {
   std::vector<Part> parts;
   for (const KnownLibrary& known : known_libraries()) {
@@ -131,6 +143,7 @@ Result<SelfCheck> check_self(Host& host, const std::string& program, const PartF
   auto self = read_binary(program);
   if (!self) return fail(self.error());
   SelfCheck check{RAILBED_VERSION, gnu_get_libc_version(), std::move(*self), {}, {}, {}};
+  if (auto carried = read_carried_agent(check.self)) check.agents.push_back(std::move(*carried));
   for (const auto& [architecture, path] : fleet::installed_agents(program, check.self.architecture))
     check.agents.push_back(read_agent(architecture, path));
   check.libraries = look_for_libraries(host, finder);

@@ -50,7 +50,7 @@ struct SelfCheck {
   std::string version;
   std::string glibc;
   Binary self;
-  std::vector<Binary> agents;  // that are installed for nodes of other architectures
+  std::vector<Binary> agents;  // that it would send: within it, and installed for other architectures
   std::vector<Part> libraries;
   std::vector<Part> programs;
   static void fields(auto&& field) {

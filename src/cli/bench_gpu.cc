@@ -80,7 +80,8 @@ int run_bench_gpu(BenchGpuOptions& options, const CLI::App& app) {
 
 Action declare_bench_gpu(CLI::App& app) {
   auto options = std::make_shared<BenchGpuOptions>();
-  app.add_option("NODE", options->node, "an ssh destination (default: this machine)");
+  app.add_option("NODE", options->node, "an ssh destination (default: this machine)")
+      ->check(no_description());
   app.add_option("--gpus", options->plan.gpus, "these GPUs only, in PCI order from 0: 0,1")->delimiter(',');
   app.add_option("--size", options->size, "size of one copy (default 128M)");
   app.add_option("--samples", options->plan.samples, "samples of each number (default 24)")

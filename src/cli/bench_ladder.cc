@@ -14,6 +14,7 @@
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
 #include "cli/option_checks.h"
+#include "cli/pair_options.h"
 #include "cli/terminal.h"
 #include "report/ladder.h"
 #include "results/all_rails.h"
@@ -76,12 +77,7 @@ int run_bench_ladder(const BenchLadderOptions& options, const CLI::App& app) {
 
 Action declare_bench_ladder(CLI::App& app) {
   auto options = std::make_shared<BenchLadderOptions>();
-  PairChoice& pair = options->pair;
-  app.add_option("A", pair.a, "the node that sends: an ssh destination, a node of --cluster, or localhost")
-      ->required();
-  app.add_option("B", pair.b, "the node that receives")->required();
-  app.add_option("--cluster", pair.cluster, "cluster.yaml that describes both nodes and their rails");
-  app.add_option("--rail", pair.rail, "this rail only; without --cluster, this interface of A");
+  add_pair_options(app, options->pair);
   app.add_option("--seconds", options->seconds, "measured time of TCP and of RDMA (default 3)")
       ->check(between(0.1, 600.0));
   app.add_option("--svg", options->svg, "write the chart as a picture");

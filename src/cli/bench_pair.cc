@@ -17,6 +17,7 @@
 #include "cli/fleet_options.h"
 #include "cli/kept_run.h"
 #include "cli/option_checks.h"
+#include "cli/pair_options.h"
 #include "cli/terminal.h"
 #include "report/bench_table.h"
 #include "report/familiar.h"
@@ -28,10 +29,7 @@ constexpr std::uint64_t kLargestWorkingSet = 1 << 30;
 
 struct BenchPairOptions {
   std::string engine;
-  std::string a;
-  std::string b;
-  std::string cluster;
-  std::string rail;
+  PairChoice pair;
   std::string sizes;
   std::string latency_sizes;
   std::string working_set;
@@ -81,8 +79,8 @@ void print(const std::vector<Measurement>& measurements, const BenchPairOptions&
 
 int measure(const BenchPairOptions& options, const CLI::App& app) {
   if (auto ready = check_keeping(options.keep); !ready) return report(ready.error());
-  auto run = measure_ways({options.a, options.b, options.cluster, options.rail}, options.plan,
-                          request_of(app, options.keep), options.reach, terminal_caller());
+  auto run = measure_ways(options.pair, options.plan, request_of(app, options.keep), options.reach,
+                          terminal_caller());
   if (!run) return clear_progress(), report(run.error());
   print(run->measurements, options);
   if (interrupted().stop_requested()) return kExitCouldNotLook;
@@ -172,11 +170,7 @@ void declare_rdma_options(CLI::App& app, BenchPairOptions& options, CLI::Option*
 }
 
 void declare_way(CLI::App& app, BenchPairOptions& options) {
-  app.add_option("A", options.a, "the node that sends: an ssh destination, a node of --cluster, or localhost")
-      ->required();
-  app.add_option("B", options.b, "the node that receives")->required();
-  app.add_option("--cluster", options.cluster, "cluster.yaml that describes both nodes and their rails");
-  app.add_option("--rail", options.rail, "this rail only; without --cluster, this interface of A");
+  add_pair_options(app, options.pair);
   if (options.engine != "ping")
     app.add_option("--sizes", options.sizes,
                    options.engine == "rdma"

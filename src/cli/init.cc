@@ -11,6 +11,7 @@
 #include "campaign/propose.h"
 #include "cli/command.h"
 #include "cli/fleet_options.h"
+#include "cli/option_checks.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "inventory/describe.h"
@@ -92,7 +93,8 @@ int run_init(const InitOptions& options) {
 Action declare_init(CLI::App& app) {
   auto options = std::make_shared<InitOptions>();
   app.add_option("HOST", options->hosts,
-                 "ssh destinations; ranges like gpu[01-64]; localhost is this machine, without ssh");
+                 "ssh destinations; ranges like gpu[01-64]; localhost is this machine, without ssh")
+      ->check(no_description("write hosts, and the file to write behind -o"));
   app.add_option("-o,--output", options->output, "file to write (default cluster.yaml; - is stdout)");
   app.add_flag("--force", options->force, "replace the file when it is there already");
   app.add_option("--name", options->name, "name of the cluster (default: the folder's)");

@@ -48,4 +48,13 @@ std::vector<std::string> allowed_words(const CLI::Option& option) {
 CLI::Validator between(int low, int high) { return range_of(low, high, "whole number"); }
 CLI::Validator between(double low, double high) { return range_of(low, high, "number"); }
 
+CLI::Validator no_description(std::string instead) {
+  const auto check = [instead = std::move(instead)](const std::string& text) {
+    const bool is_file = text.ends_with(".yaml") || text.ends_with(".yml");
+    return is_file ? fmt::format("{} is a description and no node; {}", printable(text), instead)
+                   : std::string();
+  };
+  return CLI::Validator(check, "");
+}
+
 }  // namespace railbed

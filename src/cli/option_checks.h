@@ -20,4 +20,7 @@ std::vector<std::string> allowed_words(const CLI::Option& option);
 CLI::Validator between(int low, int high);
 CLI::Validator between(double low, double high);
 
+// A node, and not the description of nodes, of which ssh would make a host; `instead` says what to write.
+CLI::Validator no_description(std::string instead = "write the name of one of its nodes");
+
 }  // namespace railbed

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "base/json.h"
@@ -36,7 +37,9 @@ void print_text(const SelfCheck& check) {
   fmt::print("railbed {} for {}, on glibc {}\n", check.version, check.self.architecture, check.glibc);
   print_binary("program", check.self);
   for (const Binary& agent : check.agents) print_binary("agent " + agent.architecture, agent);
-  if (check.agents.empty())
+  const bool others = std::ranges::any_of(
+      check.agents, [&](const Binary& agent) { return agent.architecture != check.self.architecture; });
+  if (!others)
     fmt::print("{:<14}none installed for other architectures: nodes of those need --agent-binary\n",
                "agents");
   print_parts("Libraries that are opened when they are needed", check.libraries);
@@ -62,7 +65,7 @@ Action declare_self_check(CLI::App& app) {
   auto as_json = std::make_shared<bool>(false);
   app.add_flag("--json", *as_json, "the same as one JSON object");
   app.footer(
-      "\nExits with 1 where a library is missing whose hardware is in this machine, with 2 where an installed agent is broken,\n"
+      "\nExits with 1 where a library is missing whose hardware is in this machine, with 2 where an agent is broken,\n"
       "with 3 where it cannot read its own file.");
   return [as_json] { return run_self_check(*as_json); };
 }

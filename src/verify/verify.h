@@ -54,6 +54,7 @@ struct Evidence {
   std::map<std::string, ClockReading> clocks;            // by node name; those that were read
   std::map<std::string, AfterReboot> after_reboot = {};  // likewise; of `railbed verify --after-reboot` only
   std::map<std::string, BmcFacts> bmcs = {};             // likewise; of BMCs that were asked
+  bool measured = false;  // somebody wanted measurements, whether or not there are any
 };
 
 struct Verdict {

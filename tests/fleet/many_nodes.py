@@ -1,8 +1,9 @@
-"""Many nodes that are none: a program that stands in for ssh is each node's connection and agent at once, and answers with facts
-of a composed machine of tests/machines, with names and addresses of its own.
+"""Many nodes that are none: a program that stands in for ssh, srun or kubectl is each node's connection and agent at once, and
+answers with facts of a composed machine of tests/machines, with names and addresses of its own. Slurm and Kubernetes say of the
+dead ones that they are down.
 
     with ManyNodes(60, dead=3, hanging=3) as nodes:
-        done = nodes.verify()
+        done = nodes.verify("--launcher", "slurm")
 """
 import concurrent.futures
 import os
@@ -17,6 +18,28 @@ import typing
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 MACHINE = ROOT / "tests/machines/h100-cx7"
+
+# What stands in for programs that are asked about nodes: each line that they know, behind the nonce that its format begins with.
+SINFO = """#!/bin/sh
+while [ "$1" != -o ]; do shift; done
+exec sed "s/^/${2%%|*}|/" "$RAILBED_MANY/sinfo.txt"
+"""
+# Until the end of the input, which the command waits for.
+SALLOC = """#!/bin/sh
+while [ "$1" != /bin/sh ]; do shift; done
+SLURM_JOB_ID=1 exec "$@"
+"""
+KUBECTL = """#!/bin/sh
+what=$1
+kind=$2
+if [ "$what" = exec ]; then
+  while [ "$2" != -- ]; do shift; done
+  exec ssh -- "$1" -
+fi
+while [ "$1" != -o ]; do shift; done
+format=${2#*]\\}}
+exec sed "s/^/${format%%|*}|/" "$RAILBED_MANY/$kind.txt"
+"""
 
 
 class Looked(typing.NamedTuple):
@@ -53,8 +76,7 @@ class ManyNodes:
 
     def __enter__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="railbed-many-"))
-        (self.folder / "bin").mkdir()
-        (self.folder / "bin/ssh").symlink_to(pathlib.Path(os.environ["FLEET_MANY_SSH"]).resolve(strict=True))
+        self._stand_in()
         template = (MACHINE / "gpu01.tree").read_text()
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(lambda pair: self._make(template, *pair), enumerate(self.names, 1)))
@@ -66,6 +88,22 @@ class ManyNodes:
 
     def __exit__(self, *_):
         shutil.rmtree(self.folder)
+
+    def _stand_in(self):
+        programs = self.folder / "bin"
+        programs.mkdir()
+        for name in ("ssh", "srun"):
+            (programs / name).symlink_to(pathlib.Path(os.environ["FLEET_MANY_AGENTS"]).resolve(strict=True))
+        for name, script in {"sinfo": SINFO, "salloc": SALLOC, "kubectl": KUBECTL}.items():
+            (programs / name).write_text(script)
+            (programs / name).chmod(0o755)
+        down = set(self.dead)
+        for what, line, line_of_dead in (
+                ("sinfo", "{0}|idle|main*|none", "{0}|down*|main*|Not responding"),
+                ("pods", *["{0}|{0}||agent||Running|True|||"] * 2),
+                ("nodes", "{0}||True|kubelet is posting ready status", "{0}||Unknown|Kubelet stopped posting node status.")):
+            lines = [(line_of_dead if name in down else line).format(name) + "\n" for name in self.names]
+            (self.folder / f"{what}.txt").write_text("".join(lines))
 
     def _make(self, template, number, name):
         if name in self.dead:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """verify of sixty nodes, of which three are not there and three hang: it names all six, says what the others have in common in a
-line each, and keeps neither their texts nor what is sound one by one."""
+line each, and keeps neither their texts nor what is sound one by one. By each launcher."""
 import re
 import sys
 
@@ -35,6 +35,13 @@ def main():
         failed, warned = (re.search(rf'"{status}": (\d+)', whole.printed)[1] for status in ("fail", "warn"))
         assert f"{failed} failures · {warned} warnings" in looked.printed.replace("\n", " "), (failed, warned, looked.printed[-300:])
         assert looked.megabytes < 120, looked.megabytes
+        # Those that Slurm or Kubernetes knows to be down are named with its reason; all else is the same.
+        for launcher, reason in (("slurm", "Not responding"), ("kubernetes", "Kubelet stopped posting node status")):
+            other = nodes.verify("--connect-timeout", "2", "--launcher", launcher)
+            print(other.printed)
+            assert set(nodes.dead) | set(nodes.hanging) <= names_in(re.split(r"\n\n", other.printed)[0])
+            assert reason in other.printed and "Connection refused" not in other.printed
+            assert f"{failed} failures · {warned} warnings" in other.printed.replace("\n", " ")
     return 0
 
 

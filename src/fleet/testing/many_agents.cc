@@ -1,15 +1,18 @@
-// Stands in for ssh before many nodes that are none: each call is the connection to one, and its agent at once. Facts were
-// collected from captured trees before, so that this machine's processors are the controller's alone.
+// Stands in for ssh or srun before many nodes that are none: each call is the connection to one, and its
+// agent at once. Facts were collected from captured trees before, so that this machine's processors are the
+// controller's alone.
 //
 //   RAILBED_MANY=FOLDER ssh … -- NODE COMMAND
+//   RAILBED_MANY=FOLDER srun … --nodelist=NODE … COMMAND
 //
-// FOLDER/NODE.json is what the node answers to "facts"; a node with FOLDER/NODE.hangs never says a word; any other is not
-// there.
+// FOLDER/NODE.json is what the node answers to "facts"; a node with FOLDER/NODE.hangs never says a word; any
+// other is not there.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
+#include <string_view>
 
 #include "base/files.h"
 #include "fleet/fleet.h"
@@ -37,10 +40,17 @@ int answer(const std::string& node) {
   return fleet::serve_stdio(handlers) == 0 ? 0 : 1;
 }
 
+std::string node_of(int argc, char** argv) {
+  constexpr std::string_view kOption = "--nodelist=";
+  for (int i = 1; i < argc; ++i)
+    if (std::string_view(argv[i]).starts_with(kOption)) return argv[i] + kOption.size();
+  return argv[argc - 2];
+}
+
 }  // namespace
 }  // namespace railbed
 
 int main(int argc, char** argv) {
   if (argc < 3 || std::getenv("RAILBED_MANY") == nullptr) return railbed::kExitUsage;
-  _exit(railbed::answer(argv[argc - 2]));
+  _exit(railbed::answer(railbed::node_of(argc, argv)));
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "inventory/hostlist.h"
 #include "results/all_rails.h"
 #include "verify/areas.h"
 #include "verify/floor.h"
@@ -72,6 +73,27 @@ std::string_view why_not_judged(const Measurement& one) {
     return "both ways at once: how much of twice the link is usual is not known";
   if (is_at_once(one)) return "all rails at once: measured.all-rails judges their total";
   return "";
+}
+
+// Who wanted numbers and got none must not read that all is well.
+void anything(const Survey& survey, Judge& judge) {
+  const Evidence& evidence = survey.evidence;
+  if (!evidence.measured || !evidence.measurements.empty()) return;
+  const bool has_rails = !evidence.cluster.rails.empty();
+  std::vector<std::string> names;
+  for (const auto& [name, facts] : evidence.nodes) names.push_back(name);
+  const Remedy remedy =
+      has_rails ? Remedy{"Put at least two nodes on a rail, and see that they answer."}
+                : Remedy{"Let init write the nodes' rails to a new file, and compare it with yours.",
+                         {"railbed init -o proposed.yaml " + fold_hostlist(names)}};
+  Things touches;
+  for (const Unreachable& lost : evidence.unreachable) touches.add("node:" + lost.node);
+  judge.on_cluster("rails", std::move(touches))
+      .warn({.message = has_rails ? "nothing was measured: no rail has two nodes that answered"
+                                  : "nothing was measured: cluster.yaml has no rails",
+             .expected = "numbers of each rail",
+             .observed = "none",
+             .remedy = remedy});
 }
 
 void judge_failure(Case& each, const Measurement& one, const Failure& failure) {
@@ -379,6 +401,15 @@ std::span<const Rule> measured_rules() {
                                                             "rdma.link-layer",
                                                             "net.one-subnet"};
   static const Rule kRules[] = {
+      {.id = "measured.nothing",
+       .title = "something was measured",
+       .why = "Without a number nothing says that the nodes can use their rails.",
+       .source = "cluster.yaml and the engines of railbed bench",
+       .standard = "a rail between two nodes that answer",
+       .remedy = "Name the rails in cluster.yaml, with two nodes or more on each.",
+       .fixture = "measured-nothing",
+       .explained_by = {"node.reachable"},
+       .check = anything},
       {.id = "measured.failed",
        .title = "measurement ran",
        .why = "A path that cannot be measured cannot be used either.",

@@ -1,0 +1,14 @@
+// Which two nodes a bench measures, and on which rail.
+#pragma once
+
+#include "campaign/open_pair.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace railbed {
+
+void add_pair_options(CLI::App& app, PairChoice& pair);
+
+}  // namespace railbed
