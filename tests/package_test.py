@@ -73,6 +73,9 @@ class Package(unittest.TestCase):
         said = self.self_check(program)
         self.assertEqual(said['self']['path'], str(program))
         self.assertEqual(said['self']['sha256'], hashlib.sha256(program.read_bytes()).hexdigest())
+        # Neither stripping nor packing took the agent out of it.
+        carried = said['agents'][0]
+        self.assertEqual((carried['architecture'], carried['path'], carried['problem']), (said['self']['architecture'], str(program), ''))
 
     def test_dpkg_installs_upgrades_and_removes(self):
         root = self.empty_root('var/lib/dpkg/info', 'var/lib/dpkg/updates', 'var/lib/dpkg/triggers')
