@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -27,7 +28,7 @@ PAIR = Pair(os.environ.get('RAILBED_LAB', ROOT / 'build/lab'), architecture='aar
 # What emulators of unlike processors do on a busy machine: one is slower than the other, and packets are sent again.
 OF_EMULATION = {'measured.both-ways', 'measured.rdma-beats-tcp', 'measured.latency', 'measured.loss'}
 # The guests' root file system tells df no size, so the agent lies in memory.
-FACTS = 'exec $(ls -t /dev/shm/railbed-0/agents/*/railbed | head -n 1) facts --json'
+AGENT = 'exec $(ls -t /dev/shm/railbed-0/agents/*/railbed | head -n 1) agent'
 MACHINES = {'vm1': 'x86_64', 'vm2': 'aarch64'}
 
 
@@ -38,6 +39,21 @@ def installed(folder):
     tarball, = folder.glob('railbed-*-linux-x86_64.tar.gz')
     subprocess.run(['tar', '-xf', tarball, '-C', folder, '--strip-components=1'], check=True)
     return folder / 'bin/railbed'
+
+
+def facts_of(words):
+    """What an agent that these words start answers to "facts" (docs/reference/agent-protocol.md, "Frames")."""
+    request = b'{"method": "facts", "deadline_ms": 60000}\n{}'
+    agent = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    with agent:
+        agent.stdin.write(b'\0RBF\1\2\0\0' + struct.pack('>II', 1, len(request)) + request)
+        agent.stdin.flush()
+        kind = 0
+        while kind not in (3, 4):
+            _, _, kind, _, _, size = struct.unpack('>4sBBHII', agent.stdout.read(16))
+            body = agent.stdout.read(size)
+        agent.stdin.close()
+    return json.loads(body)
 
 
 class MixedPair(unittest.TestCase):
@@ -61,9 +77,8 @@ class MixedPair(unittest.TestCase):
         done = self.railbed('verify', str(PAIR.cluster), '--json')
         self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
         for node, machine in MACHINES.items():
-            told = PAIR.ssh(node, FACTS)
-            facts = json.loads(told.stdout)
-            self.assertEqual(facts['system']['os']['architecture']['value'], machine, told.stderr)
+            facts = facts_of(PAIR.ssh_argv(node, AGENT))
+            self.assertEqual(facts['system']['os']['architecture']['value'], machine)
             self.assertEqual([device['name'] for device in facts['rdma']['devices']['value']], ['rxe0'])
 
     def test_they_are_proven_over_tcp_and_rdma_both_ways(self):
