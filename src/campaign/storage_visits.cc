@@ -10,8 +10,6 @@
 namespace railbed {
 namespace {
 
-bool is_description(const std::string& word) { return word.ends_with(".yaml") || word.ends_with(".yml"); }
-
 void add_visit(std::vector<StorageVisit>& visits, fleet::Target target, std::string folder) {
   const auto found = std::ranges::find_if(
       visits, [&](const StorageVisit& visit) { return visit.target.name == target.name; });

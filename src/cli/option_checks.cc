@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "inventory/load.h"
 
 namespace railbed {
 namespace {
@@ -50,9 +51,8 @@ CLI::Validator between(double low, double high) { return range_of(low, high, "nu
 
 CLI::Validator no_description(std::string instead) {
   const auto check = [instead = std::move(instead)](const std::string& text) {
-    const bool is_file = text.ends_with(".yaml") || text.ends_with(".yml");
-    return is_file ? fmt::format("{} is a description and no node; {}", printable(text), instead)
-                   : std::string();
+    if (!is_description(text)) return std::string();
+    return fmt::format("{} is a description and no node; {}", printable(text), instead);
   };
   return CLI::Validator(check, "");
 }

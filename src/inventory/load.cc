@@ -36,4 +36,6 @@ Result<Cluster> load_cluster(const std::string& path) {
   return parse_cluster(*text, path);
 }
 
+bool is_description(std::string_view word) { return word.ends_with(".yaml") || word.ends_with(".yml"); }
+
 }  // namespace railbed

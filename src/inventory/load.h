@@ -18,6 +18,9 @@ namespace railbed {
 Result<Cluster> parse_cluster(std::string_view text, std::string_view file);
 Result<Cluster> load_cluster(const std::string& path);
 
+// Whether a word names such a file, where nodes or folders could stand as well.
+bool is_description(std::string_view word);
+
 // A cluster.yaml that parse_cluster() reads back as the same Cluster, under comments of a line each.
 std::string write_cluster(const Cluster& cluster, const std::vector<std::string>& comments = {});
 

@@ -44,8 +44,7 @@ def installed(folder):
 def facts_of(words):
     """What an agent that these words start answers to "facts" (docs/reference/agent-protocol.md, "Frames")."""
     request = b'{"method": "facts", "deadline_ms": 60000}\n{}'
-    agent = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    with agent:
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as agent:
         agent.stdin.write(b'\0RBF\1\2\0\0' + struct.pack('>II', 1, len(request)) + request)
         agent.stdin.flush()
         kind = 0
