@@ -110,7 +110,7 @@ Binary read_agent(const std::string& architecture, const std::string& path) {
 std::optional<Binary> read_carried_agent(const Binary& self) {
   const auto packed = fleet::packed_agent_of(self.path);
   if (!packed) return std::nullopt;
-  const std::string bytes = fleet::unpack(fleet::read_packed(self.path, packed->gzip), packed->size);
+  const std::string bytes = fleet::unpacked_agent(self.path, *packed);
   Binary agent{self.architecture, self.path, bytes.size(), sha256_hex(bytes), ""};
   if (agent.sha256 != packed->hash) agent.problem = "it is not whole: install the package again";
   return agent;

@@ -49,6 +49,7 @@ Tree capture(Host& host, const CollectOptions& options) {
   collect_facts(recorder, options);
   Tree tree = recorder.tree();
   tree.each([](const std::string& path, TreeEntry& entry) {
+    if (entry.kind != TreeEntry::Kind::kFile) return;
     if (path.find("/modprobe.d/") != std::string::npos) entry.content = used_modprobe(entry.content);
     if (path.find("/sysctl.d/") != std::string::npos || path == "/etc/sysctl.conf")
       entry.content = used_sysctl(entry.content);
@@ -59,12 +60,6 @@ Tree capture(Host& host, const CollectOptions& options) {
     if (path.starts_with("/boot/config-") || (path.starts_with("/lib/modules/") && path.ends_with("/config")))
       entry.content = used_config(entry.content);
   });
-  for (auto& [words, output] : tree.commands)
-    if (words == "gzip -cd /proc/config.gz")
-      output = output.parsed([](CommandOutput seen) {
-        seen.output = used_config(seen.output);
-        return std::optional(std::move(seen));
-      });
   for (auto& [words, output] : tree.commands)
     if (words == "ldconfig -p")
       output = output.parsed([](CommandOutput seen) {

@@ -181,6 +181,28 @@ END
   EXPECT_EQ(*net.default_routes, std::vector<std::string>{"ens7"});
 }
 
+TEST(CollectNet, AsksTheKernelBeforeIproute) {
+  const auto host = machine(R"(
+/sys/class/net/eth0/mtu = 1500
+@ default-routes <<END
+["eth1","a/b"]
+END
+@ addresses <<END
+[{"ifname":"eth0","addr_info":[{"local":"192.0.2.1","prefixlen":24},{"local":"?","prefixlen":1}]}]
+END
+$ ip -j address show <<END
+[]
+END
+$ ip -j route show default <<END
+[{"dev":"eth9"}]
+END
+)");
+  const Net net = collect_net(*host);
+  EXPECT_EQ(*find_interface(net, "eth0")->addresses,
+            (std::vector<InterfaceAddress>{{*IpAddress::parse("192.0.2.1"), 24}}));
+  EXPECT_EQ(*net.default_routes, std::vector<std::string>{"eth1"});
+}
+
 TEST(CollectNet, AnswersWithoutIproute) {
   const auto host = machine("/sys/class/net/lo/mtu = 65536\n$ ip -j route show default ! 1 <<END\nEND\n");
   const Net net = collect_net(*host);
@@ -488,6 +510,20 @@ TEST(CollectNccl, FindsTheLibrarysVersionInItsName) {
   EXPECT_EQ(version("/usr/lib64/libnccl.so.2 = x\n"), "none");
 }
 
+TEST(Capture, CanBeReadAgainWhereASettingIsALink) {
+  const auto host = machine(R"(
+/etc/sysctl.conf <<END
+net.core.rmem_max = 7
+# a secret
+END
+/etc/sysctl.d/99-sysctl.conf -> ../sysctl.conf
+)");
+  const auto again = parse_tree(write_tree(capture(*host)), "again", nullptr);
+  ASSERT_TRUE(again) << again.error().text;
+  EXPECT_EQ(again->find("/etc/sysctl.d/99-sysctl.conf")->content, "/etc/sysctl.conf");
+  EXPECT_EQ(again->find("/etc/sysctl.conf")->content, "net.core.rmem_max = 7\n");
+}
+
 TEST(CollectNccl, CapturesKeepNoOtherVariable) {
   const auto host = machine(R"(
 /run/systemd/system/
@@ -536,6 +572,14 @@ TEST(CollectShapers, WhatHoldsNothingBackIsNone) {
                              {"kind":"tbf","dev":"eth0","options":{"rate":-9}}])")
                   .empty());
   EXPECT_FALSE(collect_shapers(*machine("$ tc -j qdisc show <<END\nnot JSON\nEND\n")));
+  const auto with_queues = [](const std::string& kinds) {
+    return collect_shapers(
+        *machine("@ queues <<END\n" + kinds + "\nEND\n$ tc -j qdisc show ! 1 <<END\nEND\n"));
+  };
+  EXPECT_TRUE(with_queues(R"([{"dev":"lo","kind":"noqueue"},{"dev":"eth0","kind":"fq"}])"));
+  EXPECT_FALSE(with_queues(R"([{"dev":"lo","kind":"noqueue"},{"dev":"eth0","kind":"tbf"}])"))
+      << "tc is asked";
+  EXPECT_FALSE(with_queues("7")) << "tc is asked";
   EXPECT_FALSE(collect_shapers(*machine("")));
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/json.h"
 #include "facts/readings.h"
 
 namespace railbed {
@@ -79,6 +80,15 @@ bool wants_iptables(Host& host, const Reading<Firewall>& nft) {
   return std::ranges::any_of(nft->chains, is_theirs);
 }
 
+// The kernel holds rules in nftables, or in the older iptables' tables: where it holds none, no program is
+// asked.
+bool has_no_rules(Host& host, const Reading<std::string>& nf_tables) {
+  if (!nf_tables) return false;
+  const auto tables = json::read<std::vector<std::string>>(*nf_tables);
+  const auto older = host.read_line("/proc/net/ip_tables_names");
+  return tables && tables->empty() && (older.absent() || (older && older->empty()));
+}
+
 std::size_t count_rules(const Firewall& firewall) {
   std::size_t count = 0;
   for (const auto& chain : firewall.chains) count += chain.rules.size() + 1;
@@ -88,6 +98,8 @@ std::size_t count_rules(const Firewall& firewall) {
 }  // namespace
 
 Reading<Firewall> collect_firewall(Host& host) {
+  if (const auto nf_tables = host.call("nf-tables"); has_no_rules(host, nf_tables))
+    return {Firewall{}, nf_tables.from()};
   auto found = list_rules(host, {"nft", "-j", "list", "ruleset"}, parse_nft_ruleset);
   if (wants_iptables(host, found)) {
     const auto iptables = list_rules(host, {"iptables-save"}, parse_iptables_save);

@@ -94,6 +94,18 @@ Reading<Firewall> firewall_in(const std::string& lines) {
   return collect_firewall(*host);
 }
 
+TEST(Firewall, NoProgramIsAskedWhereTheKernelHoldsNoRules) {
+  const std::string nft = "$ nft -j list ruleset ! 1 <<END\nEND\n";
+  const auto none = firewall_in("@ nf-tables <<END\n[]\nEND\n" + nft);
+  EXPECT_TRUE(none && none->chains.empty());
+  EXPECT_TRUE(firewall_in("@ nf-tables <<END\n[]\nEND\n/proc/net/ip_tables_names =\n" + nft));
+  for (const char* asked :
+       {"@ nf-tables <<END\n[\"filter\"]\nEND\n", "@ nf-tables <<END\n7\nEND\n", "@ nf-tables ! denied: no\n",
+        "@ nf-tables <<END\n[]\nEND\n/proc/net/ip_tables_names = filter\n",
+        "@ nf-tables <<END\n[]\nEND\n/proc/net/ip_tables_names ! EACCES\n"})
+    EXPECT_FALSE(firewall_in(asked + nft)) << asked;
+}
+
 const std::string kIptables =
     "$ iptables-save <<END\n*filter\n:INPUT DROP [0:0]\n:spare - [0:0]\nCOMMIT\nEND\n";
 

@@ -13,22 +13,6 @@ namespace {
 using Addresses = std::map<std::string, std::vector<InterfaceAddress>, std::less<>>;
 
 // iproute2's JSON, as far as it is used here.
-struct IpAddressInfo {
-  std::string local;
-  int prefixlen = 0;
-  static void fields(auto&& field) {
-    field("local", &IpAddressInfo::local);
-    field("prefixlen", &IpAddressInfo::prefixlen);
-  }
-};
-struct IpInterface {
-  std::string ifname;
-  std::vector<IpAddressInfo> addr_info;
-  static void fields(auto&& field) {
-    field("ifname", &IpInterface::ifname);
-    field("addr_info", &IpInterface::addr_info);
-  }
-};
 struct IpRoute {
   std::string dev;
   static void fields(auto&& field) { field("dev", &IpRoute::dev); }
@@ -53,20 +37,27 @@ struct IpVlan {
   }
 };
 
-// Runs a command that prints JSON. iproute2 prints nothing at all where a list is empty.
+// iproute2 prints nothing at all where a list is empty.
 template <class T>
-Reading<T> run_json(Host& host, const std::vector<std::string>& words) {
-  const auto output = run_and_read(host, words);
-  if (!output) return {output.miss(), output.from()};
-  if (trim(*output).empty()) return {T{}, output.from()};
-  auto parsed = json::read<T>(*output);
-  if (!parsed) return {Miss{Missing::kGarbled, parsed.error().text}, output.from()};
-  return {std::move(*parsed), output.from()};
+Reading<T> read_json(const Reading<std::string>& text) {
+  if (!text) return {text.miss(), text.from()};
+  if (trim(*text).empty()) return {T{}, text.from()};
+  auto parsed = json::read<T>(*text);
+  if (!parsed) return {Miss{Missing::kGarbled, parsed.error().text}, text.from()};
+  return {std::move(*parsed), text.from()};
 }
 
+template <class T>
+Reading<T> run_json(Host& host, const std::vector<std::string>& words) {
+  return read_json<T>(run_and_read(host, words));
+}
+
+// Reports that people send and older captures hold what ip(8) printed.
 Reading<Addresses> collect_addresses(Host& host) {
-  return run_json<std::vector<IpInterface>>(host, {"ip", "-j", "address", "show"})
-      .parsed([](const std::vector<IpInterface>& interfaces) {
+  auto text = host.call("addresses");
+  if (text.absent()) text = run_and_read(host, {"ip", "-j", "address", "show"});
+  return read_json<std::vector<InterfaceAddresses>>(text).parsed(
+      [](const std::vector<InterfaceAddresses>& interfaces) {
         Addresses addresses;
         for (const auto& interface : interfaces)
           for (const auto& info : interface.addr_info)
@@ -77,6 +68,11 @@ Reading<Addresses> collect_addresses(Host& host) {
 }
 
 Reading<std::vector<std::string>> collect_default_routes(Host& host) {
+  if (const auto routes = host.call("default-routes"); !routes.absent())
+    return read_json<std::vector<std::string>>(routes).parsed([](std::vector<std::string> interfaces) {
+      std::erase_if(interfaces, [](const auto& name) { return !is_device_name(name, kLongestInterface); });
+      return std::optional(std::move(interfaces));
+    });
   return run_json<std::vector<IpRoute>>(host, {"ip", "-j", "route", "show", "default"})
       .parsed([](const std::vector<IpRoute>& routes) {
         std::vector<std::string> interfaces;

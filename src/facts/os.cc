@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -24,24 +27,36 @@ Reading<std::string> architecture_of(Host& host) {
     return parsed->machine;
   });
 }
-const std::string kRunningConfig = "/proc/config.gz";
 
-Reading<std::map<std::string, std::string>> collect_config(Host& host, const Reading<std::string>& release) {
+using KernelConfig = std::map<std::string, std::string>;
+
+// What is not set has no line; nothing else is looked at.
+KernelConfig every_option(KernelConfig set) {
+  std::erase_if(set,
+                [](const auto& one) { return std::ranges::find(kOptions, one.first) == std::end(kOptions); });
+  for (const auto option : kOptions) set.try_emplace(std::string(option), "n");
+  return set;
+}
+
+// What the kernel itself tells, where it was built to.
+Reading<KernelConfig> running_config(Host& host) {
+  return host.call(fmt::format("kernel-options {}", fmt::join(kOptions, ",")))
+      .parsed([](const std::string& answer) -> std::optional<KernelConfig> {
+        auto set = json::read<KernelConfig>(answer);
+        return set ? std::optional(every_option(std::move(*set))) : std::nullopt;
+      });
+}
+
+Reading<KernelConfig> collect_config(Host& host, const Reading<std::string>& release) {
   const std::string kernel = release.value_or("unknown");
   auto text = host.read("/boot/config-" + kernel);
   if (text.absent()) text = host.read("/lib/modules/" + kernel + "/config");  // Fedora, RHEL
-  if (text.absent() && host.resolve(kRunningConfig).ok())
-    text = host.run({"gzip", "-cd", kRunningConfig}).parsed([](const CommandOutput& output) {
-      return output.exit_code == 0 ? std::optional(output.output) : std::nullopt;
-    });
-  if (!text) return {text.miss(), text.from()};
-  std::map<std::string, std::string> found;
-  const auto all = key_values(*text, '=');
-  for (const auto option : kOptions) {
-    const auto set = all.find(option);
-    found.emplace(option, set == all.end() ? "n" : set->second);
-  }
-  return {std::move(found), text.from()};
+  if (text.absent())
+    if (auto running = running_config(host); !running.absent()) return running;
+  return text.parsed([](const std::string& config) {
+    const auto set = key_values(used_config(config), '=');
+    return std::optional(every_option({set.begin(), set.end()}));
+  });
 }
 
 // "6.8.0-9" before "6.8.0-87": numbers count as numbers.

@@ -120,7 +120,7 @@ std::string AgentBinaries::pack(const Entry& entry, std::string_view packer) {
 
 std::shared_ptr<const std::string> AgentBinaries::unpacked(const Entry& entry) {
   if (entry.agent) {
-    std::string bytes = unpack(read_packed(entry.path, entry.agent->gzip), entry.agent->size);
+    std::string bytes = unpacked_agent(entry.path, *entry.agent);
     return bytes.empty() ? nullptr : std::make_shared<const std::string>(std::move(bytes));
   }
   auto bytes = read_file(entry.path, kMaxProgram);

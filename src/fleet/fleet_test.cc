@@ -67,7 +67,7 @@ for word; do destination=$command; command=$word; done
 HOME=$root/home TMPDIR=$root PATH=$root/bin:$PATH
 export HOME TMPDIR PATH
 unset XDG_CACHE_HOME
-command=$(printf %s "$command" | sed "s#/dev/shm/#$root/shm/#")
+command=$(printf %s "$command" | sed "s#/dev/shm/#$root/shm/#; s#/proc/sys/kernel/arch#$root/arch#")
 )sh" + before + "\nexec sh -c \"$command\"\n");
   }
   Fleet one() { return Fleet({{"gpu07", "gpu07.lan", false}}, options_); }
@@ -378,7 +378,7 @@ TEST_F(FleetTest, OtherArchitectureGetsTheAgentOfThePackage) {
   std::ofstream(folder / "railbed", std::ios::binary) << foreign.bytes;
   options_.binary = root_ / "usr/bin/railbed";
   EXPECT_THAT(error_of(ask("echo", "[1]")), StartsWith("no error"));
-  write_program(root_ / "bin/uname", "echo " + foreign.architecture + "\n");
+  std::ofstream(root_ / "arch") << foreign.architecture << "\n";
   EXPECT_THAT(error_of(ask("hello")), HasSubstr("Exec format error"));
   EXPECT_EQ(read_file(agents() / sha256_hex(foreign.bytes) / "railbed"), foreign.bytes);
 }

@@ -3,12 +3,12 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "base/fd.h"
+#include "base/gzip.h"
 #include "base/text.h"
 #include "fleet/hashed_file.h"
 
@@ -106,17 +106,9 @@ std::string read_packed(const std::string& path, const PackedAgent::Stream& stre
   return bytes.size() == stream.bytes ? bytes : "";
 }
 
-std::string unpack(std::string_view gzip, std::size_t size) {
-  std::string bytes(size, '\0');
-  z_stream stream = {};
-  if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) return "";  // 16: a gzip header (zlib.h)
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(gzip.data()));
-  stream.avail_in = static_cast<uInt>(gzip.size());
-  stream.next_out = reinterpret_cast<Bytef*>(bytes.data());
-  stream.avail_out = static_cast<uInt>(bytes.size());
-  const bool whole = inflate(&stream, Z_FINISH) == Z_STREAM_END && stream.total_out == size;
-  inflateEnd(&stream);
-  return whole ? bytes : "";
+std::string unpacked_agent(const std::string& path, const PackedAgent& agent) {
+  auto bytes = gunzip(read_packed(path, agent.gzip), agent.size);
+  return bytes && bytes->size() == agent.size ? std::move(*bytes) : "";
 }
 
 }  // namespace railbed::fleet

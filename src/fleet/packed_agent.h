@@ -35,7 +35,7 @@ std::optional<PackedAgent> packed_agent_of(const std::string& path);
 
 // A stream of it; empty where the file cannot be read any more.
 std::string read_packed(const std::string& path, const PackedAgent::Stream& stream);
-// Unpacked, for a node that has no gzip; empty where it is not whole.
-std::string unpack(std::string_view gzip, std::size_t size);
+// The agent itself, for a node that has no gzip; empty where it is not whole.
+std::string unpacked_agent(const std::string& path, const PackedAgent& agent);
 
 }  // namespace railbed::fleet

@@ -73,6 +73,13 @@ std::optional<PackedAgent> found_in(const std::string& file) {
   });
 }
 
+// From a file, as at run time.
+std::string unpacked(const std::string& file, const PackedAgent& agent) {
+  const std::string path = testing::TempDir() + "packed_agent_test";
+  std::ofstream(path, std::ios::binary) << file;
+  return unpacked_agent(path, agent);
+}
+
 TEST(PackedAgent, IsFoundAndUnpacked) {
   const std::string packed = gzip(kAgent);
   const std::string file = program(section_of(packed, "by zstd"));
@@ -82,18 +89,20 @@ TEST(PackedAgent, IsFoundAndUnpacked) {
   EXPECT_EQ(agent->size, kAgent.size());
   EXPECT_EQ(file.substr(agent->gzip.offset, agent->gzip.bytes), packed);
   EXPECT_EQ(file.substr(agent->zstd.offset, agent->zstd.bytes), "by zstd");
-  EXPECT_EQ(unpack(packed, kAgent.size()), kAgent);
+  EXPECT_EQ(unpacked(file, *agent), kAgent);
 }
 
 TEST(PackedAgent, WhatIsCutOffOrChangedIsNotUnpacked) {
   const std::string packed = gzip(kAgent);
-  EXPECT_EQ(unpack(packed.substr(0, packed.size() - 1), kAgent.size()), "");
-  EXPECT_EQ(unpack(packed, kAgent.size() + 1), "");
-  EXPECT_EQ(unpack(packed, kAgent.size() - 1), "");
-  std::string changed = packed;
-  changed[packed.size() - 6] ^= 1;  // in the checksum
-  EXPECT_EQ(unpack(changed, kAgent.size()), "");
-  EXPECT_EQ(unpack("", 1), "");
+  const std::string file = program(section_of(packed, ""));
+  const auto agent = found_in(file);
+  ASSERT_TRUE(agent);
+  std::string changed = file;
+  changed[agent->gzip.offset + packed.size() - 6] ^= 1;  // in the checksum
+  EXPECT_EQ(unpacked(changed, *agent), "");
+  EXPECT_EQ(unpacked(file.substr(0, agent->gzip.offset + packed.size() - 1), *agent), "");
+  for (const std::size_t size : {kAgent.size() - 1, kAgent.size() + 1})
+    EXPECT_EQ(unpacked(file, {agent->hash, size, agent->gzip, agent->zstd}), "");
 }
 
 TEST(PackedAgent, OtherFilesHaveNone) {

@@ -79,6 +79,12 @@ Reading<std::string> call_system(std::string_view name) {
     const auto seconds = parse_number<int>(name.substr(std::string_view(prefix).size()));
     if (seconds && *seconds >= 1 && *seconds <= kMaxLoadSeconds) return load(*seconds);
   }
+  if (name == "addresses") return call_addresses();
+  if (name == "default-routes") return call_default_routes();
+  if (name == "queues") return call_queues();
+  if (name == "nf-tables") return call_nf_tables();
+  constexpr std::string_view kOptions = "kernel-options ";
+  if (name.starts_with(kOptions)) return call_kernel_options(split(name.substr(kOptions.size()), ','));
   if (name == "nvme") return call_nvme();
   if (name == "stuck") return call_stuck();
   constexpr std::string_view kProcesses = "processes ";

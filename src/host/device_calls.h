@@ -81,6 +81,49 @@ struct StuckAnswer {
   }
 };
 
+// "addresses": IPv4 and IPv6 addresses, interface by interface, in the form of iproute2's `ip -j address
+// show`.
+struct InterfaceAddressInfo {
+  std::string local;
+  int prefixlen = 0;
+  static void fields(auto&& field) {
+    field("local", &InterfaceAddressInfo::local);
+    field("prefixlen", &InterfaceAddressInfo::prefixlen);
+  }
+};
+struct InterfaceAddresses {
+  std::string ifname;
+  std::vector<InterfaceAddressInfo> addr_info;
+  static void fields(auto&& field) {
+    field("ifname", &InterfaceAddresses::ifname);
+    field("addr_info", &InterfaceAddresses::addr_info);
+  }
+};
+
+// "default-routes" answers an array: the interfaces by which IPv4's default routes leave, the preferred
+// first. Of the text of /proc/net/route:
+std::vector<std::string> default_routes_in(std::string_view table);
+
+// "queues": the queue disciplines that `tc -j qdisc show` prints, by kind alone.
+struct QueueAnswer {
+  std::string dev;   // the interface
+  std::string kind;  // fq_codel, noqueue, tbf
+  static void fields(auto&& field) {
+    field("dev", &QueueAnswer::dev);
+    field("kind", &QueueAnswer::kind);
+  }
+};
+
+// "nf-tables" answers an array: the names of nftables' tables, those of iptables-nft among them. Root only.
+
+// "kernel-options NAME,NAME" answers an object: those of these options that the running kernel was built
+// with, as /proc/config.gz has them: name → y, m or a value.
+
+Reading<std::string> call_addresses();
+Reading<std::string> call_default_routes();
+Reading<std::string> call_queues();
+Reading<std::string> call_nf_tables();
+Reading<std::string> call_kernel_options(const std::vector<std::string_view>& names);
 Reading<std::string> call_ethernet(const std::string& interface);
 Reading<std::string> call_statistics(const std::string& interface);
 Reading<std::string> call_nvme();

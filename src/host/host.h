@@ -37,9 +37,9 @@ class Host {
                                      std::chrono::milliseconds deadline = std::chrono::seconds(5)) = 0;
   // Asks a system or device library in process; the answer is JSON text. Known names: "uname", "clock",
   // "statvfs <path>", "environment <prefix>", "verbs", "load <seconds>", "ethernet <if>", "statistics <if>",
-  // "nvme", "modes <folder>", "changeable <path>", "stuck" (calls.h), "nvml", "nvml p2p", "nvml <address>",
-  // "cuda <address>", "gpu-load <seconds>" (gpu_answers.h), "kernel-log [since]". A captured tree answers
-  // what was recorded.
+  // "nvme", "addresses", "default-routes", "queues", "nf-tables", "kernel-options <names>", "modes <folder>",
+  // "changeable <path>", "stuck" (calls.h), "nvml", "nvml p2p", "nvml <address>", "cuda <address>", "gpu-load
+  // <seconds>" (gpu_answers.h), "kernel-log [since]". A captured tree answers what was recorded.
   virtual Reading<std::string> call(std::string_view name) = 0;
 
   // First line, trimmed: what nearly every file under /sys holds.

@@ -1,6 +1,8 @@
 #include "host/kernel_log.h"
 
 #include <algorithm>
+#include <bitset>
+#include <map>
 
 #include "base/text.h"
 
@@ -47,12 +49,43 @@ constexpr std::size_t kMaxLines = 2000;
 constexpr std::size_t kMaxOfMark = 200;
 constexpr std::size_t kMaxTaskName = 15;
 
+// Looks for all marks in one walk over a line: at most places not even two bytes fit.
+class Marks {
+ public:
+  Marks() {
+    for (const std::string_view& mark : kWorth) {
+      begins_.set(pair_at(mark, 0));
+      by_pair_.emplace(pair_at(mark, 0), &mark);
+    }
+  }
+
+  // The first of the list that stands in the text; null: none.
+  const std::string_view* in(std::string_view text) const {
+    const std::string_view* found = nullptr;
+    for (std::size_t at = 0; at + 1 < text.size(); ++at) {
+      const std::size_t pair = pair_at(text, at);
+      if (!begins_[pair]) continue;
+      for (auto [one, end] = by_pair_.equal_range(pair); one != end; ++one)
+        if ((found == nullptr || one->second < found) && text.substr(at).starts_with(*one->second))
+          found = one->second;
+    }
+    return found;
+  }
+
+ private:
+  static std::size_t pair_at(std::string_view text, std::size_t at) {
+    return std::size_t{static_cast<unsigned char>(text[at])} << 8 | static_cast<unsigned char>(text[at + 1]);
+  }
+
+  std::bitset<1 << 16> begins_;
+  std::multimap<std::size_t, const std::string_view*> by_pair_;
+};
+
 // What a line is kept for; null: for nothing.
 const std::string_view* mark_of(std::string_view text) {
-  if (begins_with_a_task(text)) return nullptr;
-  const auto* const mark =
-      std::ranges::find_if(kWorth, [&](std::string_view part) { return text.find(part) != text.npos; });
-  return mark == std::end(kWorth) ? nullptr : mark;
+  static const Marks marks;
+  const std::string_view* const mark = marks.in(text);
+  return mark == nullptr || begins_with_a_task(text) ? nullptr : mark;
 }
 
 // "[7]", "(7)", " (7)", "/7:", as the kernel writes a task's number behind its name.

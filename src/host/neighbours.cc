@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cstring>
-#include <optional>
 
 #include "host/netlink.h"
 
@@ -24,22 +23,6 @@ std::string_view raw_address(const IpAddress& address) {
 }
 
 std::uint8_t family_of(const IpAddress& address) { return address.is_v4() ? AF_INET : AF_INET6; }
-
-template <class Head>
-std::string body_of(const Head& head) {
-  static_assert(sizeof head % NLMSG_ALIGNTO == 0);
-  return {reinterpret_cast<const char*>(&head), sizeof head};
-}
-
-// The head of an answer's body; its attributes stay in `body`.
-template <class Head>
-std::optional<Head> take_head(std::string_view& body) {
-  Head head = {};
-  if (body.size() < sizeof head) return std::nullopt;
-  std::memcpy(&head, body.data(), sizeof head);
-  body.remove_prefix(sizeof head);
-  return head;
-}
 
 std::string interface_name(std::string_view index) {
   std::uint32_t number = 0;

@@ -35,9 +35,9 @@ bool take_packet(std::string_view packet, NetlinkAnswer& answer) {
 
 }  // namespace
 
-NetlinkAnswer ask_netlink(std::uint16_t type, std::uint16_t flags, std::string_view body) {
+NetlinkAnswer ask_netlink(std::uint16_t type, std::uint16_t flags, std::string_view body, int family) {
   NetlinkAnswer answer;
-  const Fd fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  const Fd fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, family));
   const timeval second = {1, 0};
   nlmsghdr head = {};
   head.nlmsg_len = static_cast<std::uint32_t>(NLMSG_HDRLEN + body.size());

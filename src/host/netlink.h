@@ -1,4 +1,5 @@
-// Questions to the kernel over netlink's route family, which anybody may ask.
+// Questions to the kernel over netlink. Anybody may ask the route family; netfilter answers who administers
+// the network.
 #pragma once
 
 #include <linux/netlink.h>
@@ -6,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +19,31 @@ struct NetlinkAnswer {
   std::vector<std::string> bodies;  // of the messages, without their heads
 };
 // `flags` beside NLM_F_REQUEST. Within a second, and so many messages as a node's tables may well have.
-NetlinkAnswer ask_netlink(std::uint16_t type, std::uint16_t flags, std::string_view body);
+// `family`: NETLINK_ROUTE, NETLINK_NETFILTER.
+NetlinkAnswer ask_netlink(std::uint16_t type, std::uint16_t flags, std::string_view body,
+                          int family = NETLINK_ROUTE);
+
+// The head that a family puts before a message's attributes, as a body that asks.
+template <class Head>
+std::string body_of(const Head& head) {
+  static_assert(sizeof head % NLMSG_ALIGNTO == 0);
+  return {reinterpret_cast<const char*>(&head), sizeof head};
+}
+
+// The head of an answer's body; its attributes stay in `body`.
+template <class Head>
+std::optional<Head> take_head(std::string_view& body) {
+  Head head = {};
+  if (body.size() < sizeof head) return std::nullopt;
+  std::memcpy(&head, body.data(), sizeof head);
+  body.remove_prefix(sizeof head);
+  return head;
+}
+
+// The text of an attribute that ends in a zero byte.
+inline std::string attribute_text(std::string_view payload) {
+  return std::string(payload.substr(0, payload.find('\0')));
+}
 
 void append_attribute(std::string& body, std::uint16_t type, std::string_view payload);
 

@@ -1,0 +1,38 @@
+// How the running kernel was built: /proc/config.gz, where it was built to have one.
+#include <algorithm>
+#include <map>
+
+#include "base/gzip.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "host/device_calls.h"
+#include "host/open.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::size_t kMostPackedConfig = 1 << 20;
+constexpr std::size_t kMostConfig = 8 << 20;
+
+std::optional<std::string> options_in(std::string_view config, const std::vector<std::string_view>& names) {
+  std::map<std::string, std::string> set;
+  for (const auto line : lines(config)) {
+    const auto name = line.substr(0, line.find('='));
+    if (name.size() < line.size() && std::ranges::find(names, name) != names.end())
+      set.emplace(name, line.substr(name.size() + 1));
+  }
+  return json::dump(json::encode(set));
+}
+
+}  // namespace
+
+Reading<std::string> call_kernel_options(const std::vector<std::string_view>& names) {
+  return open_this_machine()
+      ->read("/proc/config.gz", kMostPackedConfig)
+      .parsed([&](const std::string& packed) -> std::optional<std::string> {
+        const auto config = gunzip(packed, kMostConfig);
+        return config ? options_in(*config, names) : std::nullopt;
+      });
+}
+
+}  // namespace railbed

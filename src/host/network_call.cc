@@ -1,0 +1,141 @@
+// What the kernel says of its network without a program being started: on a busy node each program costs more
+// than the question.
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "host/device_calls.h"
+#include "host/errno_name.h"
+#include "host/netlink.h"
+#include "host/open.h"
+
+namespace railbed {
+namespace {
+
+template <class Address>
+Address as(const sockaddr* address) {
+  Address copy = {};
+  std::memcpy(&copy, address, sizeof copy);
+  return copy;
+}
+
+int prefix_of(const void* mask, std::size_t bytes) {
+  int bits = 0;
+  for (std::size_t i = 0; i < bytes; ++i) bits += std::popcount(static_cast<const std::uint8_t*>(mask)[i]);
+  return bits;
+}
+
+std::string text_of(int family, const void* raw) {
+  std::array<char, INET6_ADDRSTRLEN> text = {};
+  return inet_ntop(family, raw, text.data(), text.size()) != nullptr ? text.data() : "";
+}
+
+// Nothing: neither an IPv4 nor an IPv6 address.
+std::optional<InterfaceAddressInfo> info_of(const ifaddrs& one) {
+  if (one.ifa_addr == nullptr || one.ifa_netmask == nullptr) return std::nullopt;
+  if (one.ifa_addr->sa_family == AF_INET) {
+    const auto address = as<sockaddr_in>(one.ifa_addr).sin_addr;
+    const auto mask = as<sockaddr_in>(one.ifa_netmask).sin_addr;
+    return InterfaceAddressInfo{text_of(AF_INET, &address), prefix_of(&mask, sizeof mask)};
+  }
+  if (one.ifa_addr->sa_family == AF_INET6) {
+    const auto address = as<sockaddr_in6>(one.ifa_addr).sin6_addr;
+    const auto mask = as<sockaddr_in6>(one.ifa_netmask).sin6_addr;
+    return InterfaceAddressInfo{text_of(AF_INET6, &address), prefix_of(&mask, sizeof mask)};
+  }
+  return std::nullopt;
+}
+
+// A virtual interface's address may carry a label, "eth0:1", where its name is asked for.
+std::string interface_of(const ifaddrs& one) {
+  const std::string_view name = one.ifa_name;
+  return std::string(name.substr(0, name.find(':')));
+}
+
+std::string name_of(int index) {
+  std::array<char, IF_NAMESIZE> name = {};
+  return if_indextoname(static_cast<unsigned>(index), name.data()) != nullptr ? name.data() : "";
+}
+
+}  // namespace
+
+Reading<std::string> call_addresses() {
+  const std::string source = "addresses";
+  ifaddrs* first = nullptr;
+  if (getifaddrs(&first) != 0) return {miss_of(errno), source};
+  std::vector<InterfaceAddresses> interfaces;
+  for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
+    const auto info = info_of(*one);
+    if (!info) continue;
+    const std::string name = interface_of(*one);
+    auto found = std::ranges::find(interfaces, name, &InterfaceAddresses::ifname);
+    if (found == interfaces.end()) found = interfaces.insert(found, {name, {}});
+    found->addr_info.push_back(*info);
+  }
+  freeifaddrs(first);
+  return {json::dump(json::encode(interfaces)), source};
+}
+
+// "Iface Destination Gateway Flags RefCnt Use Metric Mask …", addresses in hexadecimal, * where a route leads
+// nowhere; proc_net(5).
+std::vector<std::string> default_routes_in(std::string_view table) {
+  constexpr std::string_view kAny = "00000000";
+  std::vector<std::string> interfaces;
+  for (const auto line : lines(table)) {
+    const auto columns = words(line);
+    if (columns.size() < 8 || columns[0] == "*" || columns[1] != kAny || columns[7] != kAny) continue;
+    if (std::ranges::find(interfaces, columns[0]) == interfaces.end()) interfaces.emplace_back(columns[0]);
+  }
+  return interfaces;
+}
+
+Reading<std::string> call_default_routes() {
+  return open_this_machine()->read("/proc/net/route").parsed([](const std::string& table) {
+    return std::optional(json::dump(json::encode(default_routes_in(table))));
+  });
+}
+
+Reading<std::string> call_queues() {
+  const std::string source = "queues";
+  const NetlinkAnswer answer = ask_netlink(RTM_GETQDISC, NLM_F_DUMP, body_of(tcmsg{}));
+  if (answer.error != 0) return {miss_of(answer.error), source};
+  std::vector<QueueAnswer> queues;
+  for (std::string_view rest : answer.bodies) {
+    const auto queue = take_head<tcmsg>(rest);
+    if (!queue) continue;
+    each_attribute(rest, [&](int type, std::string_view payload) {
+      if (type == TCA_KIND) queues.push_back({name_of(queue->tcm_ifindex), attribute_text(payload)});
+    });
+  }
+  return {json::dump(json::encode(queues)), source};
+}
+
+Reading<std::string> call_nf_tables() {
+  const std::string source = "nf-tables";
+  const nfgenmsg every_family = {AF_UNSPEC, NFNETLINK_V0, 0};
+  const NetlinkAnswer answer = ask_netlink(NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETTABLE, NLM_F_DUMP,
+                                           body_of(every_family), NETLINK_NETFILTER);
+  if (answer.error != 0) return {miss_of(answer.error), source};
+  std::vector<std::string> tables;
+  for (std::string_view rest : answer.bodies) {
+    if (!take_head<nfgenmsg>(rest)) continue;
+    each_attribute(rest, [&](int type, std::string_view payload) {
+      if (type == NFTA_TABLE_NAME) tables.push_back(attribute_text(payload));
+    });
+  }
+  return {json::dump(json::encode(tables)), source};
+}
+
+}  // namespace railbed
