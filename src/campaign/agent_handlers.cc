@@ -35,7 +35,7 @@ Result<std::string> facts(std::string_view payload, std::stop_token) {
   const auto options = json::read<CollectOptions>(payload);
   if (!options) return fail(options.error(), "facts");
   const auto machine = open_this_machine();
-  return facts_to_json(collect_facts(*machine, *options));
+  return json::dump(json::encode(collect_facts(*machine, *options)));
 }
 
 // No program is started for it, but a child for each GPU that is asked about.

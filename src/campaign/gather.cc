@@ -91,8 +91,8 @@ Result<Facts> look_within(std::chrono::milliseconds deadline, const CollectOptio
   const auto answer = ask_in_child(
       "verify",
       [&](const Say&) {
-        return facts_to_json(
-            collect_facts(*without_devices(open_this_machine(), options.left_alone), options));
+        return json::dump(json::encode(
+            collect_facts(*without_devices(open_this_machine(), options.left_alone), options)));
       },
       deadline);
   if (!answer.ok()) return fail(ErrorKind::kTimeout, "this machine: " + describe(answer.miss(), ""));

@@ -55,7 +55,7 @@ Reading<T> run_json(Host& host, const std::vector<std::string>& words) {
 // Reports that people send and older captures hold what ip(8) printed.
 Reading<Addresses> collect_addresses(Host& host) {
   auto text = host.call("addresses");
-  if (text.absent()) text = run_and_read(host, {"ip", "-j", "address", "show"});
+  if (!text) text = run_and_read(host, {"ip", "-j", "address", "show"});
   return read_json<std::vector<InterfaceAddresses>>(text).parsed(
       [](const std::vector<InterfaceAddresses>& interfaces) {
         Addresses addresses;
@@ -68,7 +68,7 @@ Reading<Addresses> collect_addresses(Host& host) {
 }
 
 Reading<std::vector<std::string>> collect_default_routes(Host& host) {
-  if (const auto routes = host.call("default-routes"); !routes.absent())
+  if (const auto routes = host.call("default-routes"); routes.ok())
     return read_json<std::vector<std::string>>(routes).parsed([](std::vector<std::string> interfaces) {
       std::erase_if(interfaces, [](const auto& name) { return !is_device_name(name, kLongestInterface); });
       return std::optional(std::move(interfaces));

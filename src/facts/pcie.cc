@@ -76,10 +76,15 @@ Reading<std::uint16_t> read_register(const Reading<std::string>& config,
   return {Miss{Missing::kGarbled, "it ends inside the " + std::string(name) + " capability"}, config.from()};
 }
 
+// Each four bytes of the configuration space are read from the device itself, and a hypervisor answers them one by
+// one: of devices without a link, which are not PCI Express, nothing in it is asked for.
 Control read_control(Host& host, const std::string& folder) {
   constexpr std::uint8_t kExpress = 0x10;
   constexpr std::uint16_t kAcs = 0x000d;
   constexpr std::size_t kHeader = 64;
+  const Miss no_express{Missing::kAbsent, "the device is not PCI Express"};
+  if (host.resolve(folder + "/current_link_speed").absent())
+    return {{no_express, folder + "/config"}, {no_express, folder + "/config"}};
   const auto config = host.read(folder + "/config", 4096);
   if (!config) return {{config.miss(), config.from()}, {config.miss(), config.from()}};
   // Documentation/ABI/testing/sysfs-bus-pci: without CAP_SYS_ADMIN only the header is given.

@@ -21,8 +21,8 @@
 // runs no program but the agent, since each costs a busy node a millisecond: Linux 6.1 and later tell in a
 // file what uname would say.
 //
-// What it changes for itself it remembers in RAILBED_LOGIN, for programs that run as the user would have them
-// (host/supervisor.cc).
+// The agent has the login's umask. The login's LC_ALL goes on in RAILBED_LOGIN_LOCALE, for programs that run
+// as the user would have them (host/supervisor.cc).
 //
 // A login shell may print anything before. So the script marks its lines with a nonce that no greeting knows,
 // and frames begin with a byte that no greeting contains (frame.cc).
@@ -43,8 +43,9 @@ namespace {
 // For any POSIX shell with coreutils or busybox. A directory is used only when it is ours, no symbolic link
 // (looked at before anything is made in it), has room, and may hold programs (no noexec); /dev/shm and /tmp
 // are open to all, hence the first two.
-constexpr std::string_view kScript = R"sh(RAILBED_LOGIN="$(umask) ${LC_ALL-}"; export RAILBED_LOGIN
-LC_ALL=C; export LC_ALL; umask 077
+constexpr std::string_view kScript = R"sh(RAILBED_LOGIN_LOCALE=${LC_ALL-}; export RAILBED_LOGIN_LOCALE
+LC_ALL=C; export LC_ALL
+m=
 exec 3>&1
 say() { echo "railbed:@NONCE@: $*" >&3; }
 { read a </proc/sys/kernel/arch; } 2>/dev/null || a=$(uname -m)
@@ -81,6 +82,7 @@ usable() {
 @SHARED@
 use() {
   { true >"$1/used"; } 2>/dev/null
+  [ -z "$m" ] || umask "$m"
   start "$1/railbed"
 }
 look() {
@@ -89,6 +91,8 @@ look() {
 }
 set -- "${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/railbed"
 look "$1"
+m=$(umask)
+umask 077
 u=$(id -u)
 set -- "$1" "/dev/shm/railbed-$u" "${TMPDIR:-/tmp}/railbed-$u"
 look "$2"

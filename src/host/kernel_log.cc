@@ -98,6 +98,14 @@ bool begins_with_number(std::string_view text) {
   return digits > 0 && text.substr(static_cast<std::size_t>(digits)).starts_with(ends);
 }
 
+// The number up to the next comma, which is taken, too.
+std::optional<std::uint64_t> take_number(std::string_view& head) {
+  const auto comma = std::min(head.find(','), head.size());
+  const auto number = parse_number<std::uint64_t>(head.substr(0, comma));
+  head.remove_prefix(std::min(comma + 1, head.size()));
+  return number;
+}
+
 }  // namespace
 
 bool worth_keeping(std::string_view text) { return mark_of(text) != nullptr; }
@@ -139,11 +147,10 @@ void KernelLogFold::finish(KernelLogAnswer& answer) {
 std::optional<KmsgRecord> parse_kmsg(std::string_view record) {
   const auto semicolon = record.find(';');
   if (semicolon == record.npos) return std::nullopt;
-  const auto head = split(record.substr(0, semicolon), ',');
-  if (head.size() < 3) return std::nullopt;
-  const auto priority = parse_number<std::uint32_t>(head[0]);
-  const auto sequence = parse_number<std::uint64_t>(head[1]);
-  const auto microseconds = parse_number<std::uint64_t>(head[2]);
+  std::string_view head = record.substr(0, semicolon);
+  const auto priority = take_number(head);
+  const auto sequence = take_number(head);
+  const auto microseconds = take_number(head);
   if (!priority || !sequence || !microseconds) return std::nullopt;
   const auto text = record.substr(semicolon + 1);
   return KmsgRecord{*sequence, static_cast<double>(*microseconds) / 1e6, *priority >> 3 == 0,

@@ -35,8 +35,8 @@ constexpr std::chrono::seconds kKillPatience{10};
 constexpr std::chrono::milliseconds kEndingSlice{50};
 constexpr std::size_t kMostRecords = 1 << 16;
 
-// What the script that starts agents found before it set its own: "0022 de_DE.UTF-8" (fleet/bootstrap.cc).
-constexpr const char* kLogin = "RAILBED_LOGIN";
+// The LC_ALL that the script which starts agents found before it set its own (fleet/bootstrap.cc).
+constexpr const char* kLoginLocale = "RAILBED_LOGIN_LOCALE";
 
 // ---- the job on its way: records that end with NUL, which no word of a command holds
 
@@ -115,17 +115,15 @@ void tell(std::string_view text) {
   if (poll(&room, 1, 0) > 0) write_all(STDERR_FILENO, text);
 }
 
-// As the login had them: the agent's own are no business of the program's.
-void restore_login() {
-  const char* login = std::getenv(kLogin);
-  if (login == nullptr) return;
-  const auto [mask, locale] = key_value(login, ' ').value_or(std::pair<std::string_view, std::string_view>{});
-  if (const auto bits = parse_number<unsigned>(mask, 8)) umask(*bits & 0777);
-  if (locale.empty())
+// As the login had it: the agent's own is no business of the program's.
+void restore_locale() {
+  const char* locale = std::getenv(kLoginLocale);
+  if (locale == nullptr) return;
+  if (*locale == '\0')
     unsetenv("LC_ALL");
   else
-    setenv("LC_ALL", std::string(locale).c_str(), 1);
-  unsetenv(kLogin);
+    setenv("LC_ALL", locale, 1);
+  unsetenv(kLoginLocale);
 }
 
 [[noreturn]] void refuse_to_start(const std::string& what) {
@@ -144,7 +142,7 @@ void restore_login() {
   signal(SIGPIPE, SIG_DFL);
   dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
   close_range(3, ~0U, 0);
-  restore_login();
+  restore_locale();
   for (const std::string& one : job.environment) {
     const auto sign = one.find('=');
     setenv(one.substr(0, sign).c_str(), one.substr(sign + 1).c_str(), 1);
