@@ -56,8 +56,9 @@ void each_gpu(const Survey& survey, Judge& judge, Look&& look) {
       if (one.read(devices) != nullptr) one.not_applicable("no NVIDIA GPU on PCI");
       continue;
     }
-    for (const Gpu& gpu : *devices) {
-      Case one = judge.on(node, gpu.pci_address, node.touches_of(gpu.pci_address));
+    for (std::size_t i = 0; i < devices->size(); ++i) {
+      const Gpu& gpu = (*devices)[i];
+      Case one = judge.on(node, gpu.pci_address, node.touches_of_gpus[i]);
       look(one, node, gpu);
     }
   }

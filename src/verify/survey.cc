@@ -112,6 +112,8 @@ void look_at(NodeView& node, const Cluster& cluster, const Wanted& wanted) {
     node.gpu_models.push_back(find_gpu_model(named ? *gpu.nvml->name : gpu.model.value_or("")));
   }
   name_touches(node);
+  for (const Gpu& gpu : items(node.facts->gpus.devices))
+    node.touches_of_gpus.push_back(node.touches_of(gpu.pci_address));
   look_at_nccl(node);
 }
 

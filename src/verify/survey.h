@@ -75,6 +75,7 @@ struct NodeView {
   Things gpu_touches = {};                              // … "gpus" and every GPU on PCI …
   Things nccl_touches = {};                             // … "nccl" and the node's rails
   std::map<std::string_view, Things> pci_touches = {};  // of GPUs and of what carries an end, by address
+  std::vector<Things> touches_of_gpus = {};             // of facts->gpus.devices, in their order
 };
 
 struct Survey {
