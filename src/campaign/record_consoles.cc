@@ -108,7 +108,7 @@ class Recording {
 }  // namespace
 
 Result<Fd> open_console_log(const std::string& path) {
-  Fd log(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  Fd log(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
   struct stat status = {};
   if (!log || fstat(log.get(), &status) != 0)
     return fail(ErrorKind::kBadInput, fmt::format("{}: {}", path, std::strerror(errno)));

@@ -28,7 +28,7 @@ constexpr int kMostRequests = 256;
 constexpr int kMostVisits = 32;
 constexpr std::size_t kLargestProbeRequest = 64 << 10;
 constexpr std::chrono::seconds kGateFresh{10};
-constexpr std::chrono::seconds kGrace{2};
+constexpr std::chrono::seconds kLeavingPatience{2};
 
 fleet::Frame answer_frame(std::uint32_t id, Result<std::string> answer) {
   if (!answer) return {fleet::FrameKind::kError, id, fleet::encode_error(answer.error())};
@@ -224,7 +224,7 @@ ProbeResponder::~ProbeResponder() {
   stop_.request_stop();
   doors_.clear();
   std::unique_lock lock(shared_->mutex);
-  shared_->left.wait_for(lock, kGrace, [&] { return shared_->visits_now == 0; });
+  shared_->left.wait_for(lock, kLeavingPatience, [&] { return shared_->visits_now == 0; });
 }
 
 ProbeService ProbeResponder::service() const {

@@ -64,7 +64,7 @@ bool is_held_by_setting(const GpuLoad& load, int clock, int most) {
   return (load.event_reasons & kApplicationClocks) != 0 && clock < most * 0.95;
 }
 
-void clock(const Survey& survey, Judge& judge) {
+void sm_clock(const Survey& survey, Judge& judge) {
   each_loaded_gpu(survey, judge, [](Case& one, const GpuView& gpu, const GpuLoad& load) {
     const int* clock = said(one, load.sm_clock_median);
     if (clock == nullptr) return;
@@ -234,7 +234,7 @@ std::span<const Rule> gpu_load_rules() {
        .remedy = "Give the clocks back (nvidia-smi -rgc); if that does not help, reset the GPU.",
        .fixture = "h200-load-clock",
        .explained_by = {"gpu.load-throttle", "gpu.slowdown", "gpu.power-limit", "gpu.answers"},
-       .check = clock},
+       .check = sm_clock},
       {.id = "gpu.load-temperature",
        .title = "temperature margin is left under load",
        .why = "The GPU slows down next, in jobs as well as in benchmarks.",
