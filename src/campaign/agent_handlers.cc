@@ -7,6 +7,7 @@
 
 #include "apply/node_apply.h"
 #include "base/json.h"
+#include "base/version.h"
 #include "bench/engines/handlers.h"
 #include "campaign/job_handlers.h"
 #include "campaign/plan_nodes.h"
@@ -24,7 +25,7 @@ Result<std::string> hello(std::string_view, std::stop_token) {
   utsname name = {};
   uname(&name);
   json::Value answer;
-  answer["version"] = RAILBED_VERSION;
+  answer["version"] = railbed_version();
   answer["architecture"] = name.machine;
   answer["pid"] = getpid();
   answer["node"] = name.nodename;

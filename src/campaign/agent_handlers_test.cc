@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/version.h"
 #include "facts/facts.h"
 
 namespace railbed {
@@ -20,7 +21,7 @@ std::string ask(const std::string& method) {
 TEST(AgentHandlers, HelloSaysWhoAnswers) {
   const auto hello = json::parse(ask("hello"));
   ASSERT_TRUE(hello);
-  EXPECT_EQ((*hello)["version"], RAILBED_VERSION);
+  EXPECT_EQ((*hello)["version"], railbed_version());
   EXPECT_EQ((*hello)["pid"], getpid());
 }
 

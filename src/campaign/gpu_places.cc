@@ -27,7 +27,7 @@ Result<GpuPlace> parse_place(const std::string& word) {
 
 Result<GpuPlaces> find_gpu_places(const std::vector<std::string>& where, const std::vector<int>& own) {
   GpuPlaces places;
-  if (where.size() == 1 && where.front().ends_with(".yaml")) {
+  if (where.size() == 1 && is_description(where.front())) {
     const auto cluster = load_cluster(where.front());
     if (!cluster) return tl::unexpected<Error>(cluster.error());
     places.ssh_config = cluster->ssh_config;

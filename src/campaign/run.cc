@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "base/moment.h"
+#include "base/version.h"
 
 namespace railbed {
 
@@ -11,7 +12,7 @@ BenchRun begin_run(const RunRequest& request) {
   run.started_at = utc_now();
   run.label = request.label;
   run.command = request.command;
-  run.railbed = RAILBED_VERSION;
+  run.railbed = railbed_version();
   run.asked = request.asked;
   run.asked.emplace("defaults", kDefaults);
   return run;

@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/sha256.h"
+#include "base/version.h"
 #include "bench/gpu/cublas_library.h"
 #include "bench/gpu/nccl_library.h"
 #include "facts/fitted.h"
@@ -142,7 +143,7 @@ PartFinder part_finder() { return {find_library, find_program}; }
 Result<SelfCheck> check_self(Host& host, const std::string& program, const PartFinder& finder) {
   auto self = read_binary(program);
   if (!self) return fail(self.error());
-  SelfCheck check{RAILBED_VERSION, gnu_get_libc_version(), std::move(*self), {}, {}, {}};
+  SelfCheck check{railbed_version(), gnu_get_libc_version(), std::move(*self), {}, {}, {}};
   if (auto carried = read_carried_agent(check.self)) check.agents.push_back(std::move(*carried));
   for (const auto& [architecture, path] : fleet::installed_agents(program, check.self.architecture))
     check.agents.push_back(read_agent(architecture, path));

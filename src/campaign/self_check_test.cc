@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "base/testing/temporary_folder.h"
+#include "base/version.h"
 #include "host/open.h"
 
 namespace railbed {
@@ -55,7 +56,7 @@ class SelfCheckTest : public testing::Test {
 TEST_F(SelfCheckTest, SaysWhatItIs) {
   const auto found = check();
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->version, RAILBED_VERSION);
+  EXPECT_EQ(found->version, railbed_version());
   EXPECT_THAT(found->self.architecture, AnyOf("x86_64", "aarch64"));
   EXPECT_EQ(found->self.bytes, fs::file_size("/proc/self/exe"));
   EXPECT_EQ(found->self.sha256.size(), 64);

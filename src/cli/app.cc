@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 
@@ -140,7 +141,7 @@ std::unique_ptr<CLI::App> build_app(Action& action, std::string_view only,
                                     std::span<const Command> commands) {
   auto app = std::make_unique<CLI::App>(
       "railbed takes GPU nodes with an RDMA fabric from racked to proven, and watched.", "railbed");
-  app->set_version_flag("-v,--version", std::string("railbed ") + RAILBED_VERSION);
+  app->set_version_flag("-v,--version", std::string("railbed ") + railbed_version());
   app->require_subcommand(1);
   app->footer(std::string(kFooter));
   app->get_formatter()->column_width(30);

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/files.h"
+#include "base/version.h"
 #include "campaign/evidence.h"
 #include "campaign/history.h"
 #include "cli/command.h"
@@ -70,7 +71,7 @@ Result<Report> compose_report(const ReportFlags& flags) {
   auto evidence = read_evidence(flags);
   if (!evidence) return tl::unexpected<Error>(evidence.error());
   Report made;
-  made.railbed = RAILBED_VERSION;
+  made.railbed = railbed_version();
   for (const std::string& word : flags.runs) {
     auto run = find_run(flags.store, word);
     if (!run) return tl::unexpected<Error>(run.error());

@@ -7,6 +7,7 @@
 #include <future>
 
 #include "base/json.h"
+#include "base/version.h"
 #include "facts/collectors.h"
 #include "facts/readings.h"
 #include "host/calls.h"
@@ -85,7 +86,7 @@ std::vector<std::string> count_left_out(Host& host) {
 Facts collect_facts(Host& host, const CollectOptions& options) {
   Facts facts;
   auto& runs = facts.collectors;
-  facts.railbed = RAILBED_VERSION;
+  facts.railbed = railbed_version();
   auto net = std::async(std::launch::async, collect_net_share, std::ref(host));
   auto rdma = std::async(std::launch::async, collect_rdma_share, std::ref(host));
   facts.pci = timed("pcie", runs, [&] { return collect_pcie(host); });

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "base/version.h"
 #include "monitor/families.h"
 #include "report/causes.h"
 
@@ -39,7 +40,7 @@ void add_collectors(const NodeState& state, Exposition& out) {
 
 void add_findings(const NodeState& state, Exposition& out) {
   out.announce("railbed_build_info", "gauge", "Always 1.");
-  out.sample("railbed_build_info", {{"version", RAILBED_VERSION}}, 1);
+  out.sample("railbed_build_info", {{"version", railbed_version()}}, 1);
   add_collectors(state, out);
   out.number("railbed_look_success", "gauge", "1 where the last look at the whole machine came back.",
              state.look && !state.look_failed ? 1 : 0);
