@@ -76,23 +76,26 @@ Reading<std::uint16_t> read_register(const Reading<std::string>& config,
   return {Miss{Missing::kGarbled, "it ends inside the " + std::string(name) + " capability"}, config.from()};
 }
 
-// Each four bytes of the configuration space are read from the device itself, and a hypervisor answers them one by
-// one: of devices without a link, which are not PCI Express, nothing in it is asked for.
-Control read_control(Host& host, const std::string& folder) {
+// Each four bytes of the configuration space are read from the device itself, and a hypervisor answers them
+// one by one, in 20 microseconds each. So of devices without a link, which are not PCI Express, nothing is
+// read, and of others than bridges, which may redirect (ACS), the first 256 bytes.
+Control read_control(Host& host, const std::string& folder, bool bridge) {
   constexpr std::uint8_t kExpress = 0x10;
   constexpr std::uint16_t kAcs = 0x000d;
   constexpr std::size_t kHeader = 64;
   const Miss no_express{Missing::kAbsent, "the device is not PCI Express"};
   if (host.resolve(folder + "/current_link_speed").absent())
     return {{no_express, folder + "/config"}, {no_express, folder + "/config"}};
-  const auto config = host.read(folder + "/config", 4096);
+  const auto config = host.read(folder + "/config", bridge ? 4096 : 256);
   if (!config) return {{config.miss(), config.from()}, {config.miss(), config.from()}};
   // Documentation/ABI/testing/sysfs-bus-pci: without CAP_SYS_ADMIN only the header is given.
   const Miss denied{Missing::kDenied, "only the first 64 bytes can be read: run as root"};
   if (config->size() <= kHeader) return {{denied, config.from()}, {denied, config.from()}};
   Control control;
   control.device = read_register(config, find_capability(*config, kExpress), 8, "PCI Express");
-  if (config->size() <= 256)
+  if (!bridge)
+    control.acs = {Miss{Missing::kAbsent, "only bridges redirect"}, config.from()};
+  else if (config->size() <= 256)
     control.acs = {Miss{Missing::kAbsent, "the device has no extended configuration space"}, config.from()};
   else
     control.acs = read_register(config, find_extended_capability(*config, kAcs), 6, "ACS");
@@ -125,7 +128,7 @@ PciDevice collect_device(Host& host, const std::string& address, const std::stri
   else
     device.virtual_function = {function.miss(), folder + "/physfn"};
   device.iommu_type = host.read_line(folder + "/iommu_group/type");
-  const auto control = read_control(host, folder);
+  const auto control = read_control(host, folder, is_bridge(device));
   device.acs_control = control.acs;
   // Device Control: bits 14:12 are log2(bytes) − 7, bit 4 enables relaxed ordering.
   device.max_read_request = control.device.parsed([](std::uint16_t value) -> std::optional<int> {

@@ -37,7 +37,7 @@ struct PciDevice {
   Reading<PcieLink> link_max;          // D/max_link_speed, D/max_link_width
   Reading<bool> virtual_function;      // D/physfn is there
   Reading<std::string> iommu_type;     // D/iommu_group/type: identity, DMA, DMA-FQ
-  Reading<std::uint16_t> acs_control;  // extended capability 0x000d, control word of D/config; absent: no ACS
+  Reading<std::uint16_t> acs_control;  // of a bridge: extended capability 0x000d of D/config; absent: no ACS
   Reading<int> max_read_request;       // bytes; PCI Express capability, Device Control
   Reading<bool> relaxed_ordering;      // likewise
   Reading<int> max_payload;            // bytes; likewise
