@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json.h"
 #include "campaign/choose_nodes.h"
 #include "campaign/evidence.h"
 #include "campaign/survey.h"

@@ -65,7 +65,8 @@ std::unique_ptr<Host> machine_with_config(const std::string& config) {
   text(port + "/0000:02:00.0/max_link_speed", "Unknown\n");
   text(port + "/0000:02:00.0/max_link_width", "63\n");
   text(port + "/0000:02:00.0/numa_node", "-1\n");
-  text(port + "/0000:02:00.0/config", config);
+  for (const auto& folder : {root, port, port + "/0000:02:00.0"}) text(folder + "/config", config);
+  text(port + "/current_link_speed", "8.0 GT/s PCIe\n");
   text("/sys/devices/pci0000:00/0000:00:1f.0/class", "0x060100\n");
   const std::pair<std::string, std::string> devices[] = {
       {"0000:00:02.0", root},
@@ -86,7 +87,10 @@ TEST(CollectPcie, TakesWhatMattersAndTheBridgesAboveIt) {
   EXPECT_EQ(*nic->link_now, (PcieLink{8.0, 8}));
   EXPECT_EQ(nic->link_max.miss().missing, Missing::kUnsupported);
   EXPECT_EQ(*nic->numa_node, -1);
-  EXPECT_EQ(*nic->acs_control, 0x1d);
+  EXPECT_EQ(nic->acs_control.miss().why, "only bridges redirect");
+  EXPECT_EQ(*find_pci(*devices, "0000:01:00.0")->acs_control, 0x1d);
+  EXPECT_TRUE(find_pci(*devices, "0000:00:02.0")->acs_control.absent())
+      << "without a link it is no PCI Express";
   EXPECT_EQ(*nic->max_read_request, 512);
   EXPECT_TRUE(*nic->relaxed_ordering);
   EXPECT_FALSE(*nic->virtual_function);
