@@ -7,6 +7,7 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -69,6 +70,12 @@ std::string name_of(int index) {
   return if_indextoname(static_cast<unsigned>(index), name.data()) != nullptr ? name.data() : "";
 }
 
+// A question would load the module, and looking changes nothing. A kernel that has it built in may show no
+// such folder.
+bool would_load_nf_tables() {
+  return access("/proc/modules", F_OK) == 0 && access("/sys/module/nf_tables", F_OK) != 0;
+}
+
 }  // namespace
 
 Reading<std::string> call_addresses() {
@@ -124,6 +131,8 @@ Reading<std::string> call_queues() {
 
 Reading<std::string> call_nf_tables() {
   const std::string source = "nf-tables";
+  if (would_load_nf_tables())
+    return {Miss{Missing::kUnsupported, "nf_tables is not loaded, or built in"}, source};
   const nfgenmsg every_family = {AF_UNSPEC, NFNETLINK_V0, 0};
   const NetlinkAnswer answer = ask_netlink(NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETTABLE, NLM_F_DUMP,
                                            body_of(every_family), NETLINK_NETFILTER);
