@@ -8,6 +8,7 @@
 #include "facts/collectors.h"
 #include "facts/readings.h"
 #include "host/calls.h"
+#include "host/device_calls.h"
 
 namespace railbed {
 namespace {
@@ -54,8 +55,7 @@ Reading<KernelConfig> collect_config(Host& host, const Reading<std::string>& rel
   if (text.absent())
     if (auto running = running_config(host); !running.absent()) return running;
   return text.parsed([](const std::string& config) {
-    const auto set = key_values(used_config(config), '=');
-    return std::optional(every_option({set.begin(), set.end()}));
+    return std::optional(every_option(kernel_options_in(config, kOptions)));
   });
 }
 

@@ -2,11 +2,11 @@
 
 #include <elf.h>
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <cstring>
 #include <fstream>
 
+#include "base/testing/gzip.h"
 #include "fleet/agent_binary.h"
 
 namespace railbed::fleet {
@@ -14,20 +14,6 @@ namespace {
 
 const std::string kHash(64, 'a');
 const std::string kAgent = "the agent's bytes, and more of them";
-
-std::string gzip(const std::string& text) {
-  std::string packed(256, '\0');
-  z_stream stream = {};
-  deflateInit2(&stream, 9, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  deflate(&stream, Z_FINISH);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  return packed;
-}
 
 template <class Part>
 void append(std::string& to, const Part& part) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -117,7 +118,9 @@ struct QueueAnswer {
 // "nf-tables" answers an array: the names of nftables' tables, those of iptables-nft among them. Root only.
 
 // "kernel-options NAME,NAME" answers an object: those of these options that the running kernel was built
-// with, as /proc/config.gz has them: name → y, m or a value.
+// with, as /proc/config.gz has them: name → y, m or a value. Of the text of such a file:
+std::map<std::string, std::string> kernel_options_in(std::string_view config,
+                                                     std::span<const std::string_view> names);
 
 Reading<std::string> call_addresses();
 Reading<std::string> call_default_routes();

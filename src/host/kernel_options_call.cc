@@ -14,24 +14,26 @@ namespace {
 constexpr std::size_t kMostPackedConfig = 1 << 20;
 constexpr std::size_t kMostConfig = 8 << 20;
 
-std::optional<std::string> options_in(std::string_view config, const std::vector<std::string_view>& names) {
+}  // namespace
+
+std::map<std::string, std::string> kernel_options_in(std::string_view config,
+                                                     std::span<const std::string_view> names) {
   std::map<std::string, std::string> set;
   for (const auto line : lines(config)) {
     const auto name = line.substr(0, line.find('='));
     if (name.size() < line.size() && std::ranges::find(names, name) != names.end())
-      set.emplace(name, line.substr(name.size() + 1));
+      set.emplace(name, trim(line.substr(name.size() + 1)));
   }
-  return json::dump(json::encode(set));
+  return set;
 }
-
-}  // namespace
 
 Reading<std::string> call_kernel_options(const std::vector<std::string_view>& names) {
   return open_this_machine()
       ->read("/proc/config.gz", kMostPackedConfig)
       .parsed([&](const std::string& packed) -> std::optional<std::string> {
         const auto config = gunzip(packed, kMostConfig);
-        return config ? options_in(*config, names) : std::nullopt;
+        if (!config) return std::nullopt;
+        return json::dump(json::encode(kernel_options_in(*config, names)));
       });
 }
 

@@ -24,20 +24,11 @@ std::string_view raw_address(const IpAddress& address) {
 
 std::uint8_t family_of(const IpAddress& address) { return address.is_v4() ? AF_INET : AF_INET6; }
 
-std::string interface_name(std::string_view index) {
-  std::uint32_t number = 0;
-  std::array<char, IF_NAMESIZE> name = {};
+std::string interface_at(std::string_view index) {
+  unsigned number = 0;
   if (index.size() != sizeof number) return "";
   std::memcpy(&number, index.data(), sizeof number);
-  return if_indextoname(number, name.data()) != nullptr ? name.data() : "";
-}
-
-std::string address_text(std::string_view raw) {
-  std::array<char, INET6_ADDRSTRLEN> text = {};
-  if (raw.size() != 4 && raw.size() != 16) return "";
-  return inet_ntop(raw.size() == 4 ? AF_INET : AF_INET6, raw.data(), text.data(), text.size()) != nullptr
-             ? text.data()
-             : "";
+  return interface_name(number);
 }
 
 std::string mac_text(std::string_view raw) {
@@ -77,7 +68,7 @@ RouteAnswer route_to(const IpAddress& to, const IpAddress& from) {
   for (std::string_view rest : answer.bodies) {
     if (!take_head<rtmsg>(rest)) continue;
     each_attribute(rest, [&](int type, std::string_view payload) {
-      if (type == RTA_OIF) route.interface = interface_name(payload);
+      if (type == RTA_OIF) route.interface = interface_at(payload);
       if (type == RTA_GATEWAY) route.gateway = address_text(payload);
     });
   }

@@ -1,5 +1,7 @@
 #include "host/netlink.h"
 
+#include <arpa/inet.h>
+#include <net/if.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -56,6 +58,19 @@ NetlinkAnswer ask_netlink(std::uint16_t type, std::uint16_t flags, std::string_v
     if (take_packet({buffer.data(), static_cast<std::size_t>(got)}, answer)) break;
   }
   return answer;
+}
+
+std::string interface_name(unsigned index) {
+  std::array<char, IF_NAMESIZE> name = {};
+  return if_indextoname(index, name.data()) != nullptr ? name.data() : "";
+}
+
+std::string address_text(std::string_view raw) {
+  std::array<char, INET6_ADDRSTRLEN> text = {};
+  if (raw.size() != 4 && raw.size() != 16) return "";
+  return inet_ntop(raw.size() == 4 ? AF_INET : AF_INET6, raw.data(), text.data(), text.size()) != nullptr
+             ? text.data()
+             : "";
 }
 
 void append_attribute(std::string& body, std::uint16_t type, std::string_view payload) {

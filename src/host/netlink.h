@@ -40,6 +40,10 @@ std::optional<Head> take_head(std::string_view& body) {
   return head;
 }
 
+// What the kernel's numbers stand for; empty where they stand for nothing.
+std::string interface_name(unsigned index);
+std::string address_text(std::string_view raw);  // IPv4: 4 bytes, IPv6: 16
+
 // The text of an attribute that ends in a zero byte.
 inline std::string attribute_text(std::string_view payload) {
   return std::string(payload.substr(0, payload.find('\0')));

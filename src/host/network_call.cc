@@ -1,16 +1,13 @@
 // What the kernel says of its network without a program being started: on a busy node each program costs more
 // than the question.
-#include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/rtnetlink.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -25,49 +22,31 @@
 namespace railbed {
 namespace {
 
-template <class Address>
-Address as(const sockaddr* address) {
-  Address copy = {};
-  std::memcpy(&copy, address, sizeof copy);
-  return copy;
+// IPv4: 4 bytes, IPv6: 16; nothing of other families.
+std::string raw_bytes(const sockaddr* address) {
+  if (address != nullptr && address->sa_family == AF_INET) {
+    sockaddr_in v4 = {};
+    std::memcpy(&v4, address, sizeof v4);
+    return {reinterpret_cast<const char*>(&v4.sin_addr), sizeof v4.sin_addr};
+  }
+  if (address != nullptr && address->sa_family == AF_INET6) {
+    sockaddr_in6 v6 = {};
+    std::memcpy(&v6, address, sizeof v6);
+    return {reinterpret_cast<const char*>(&v6.sin6_addr), sizeof v6.sin6_addr};
+  }
+  return "";
 }
 
-int prefix_of(const void* mask, std::size_t bytes) {
+int prefix_of(std::string_view mask) {
   int bits = 0;
-  for (std::size_t i = 0; i < bytes; ++i) bits += std::popcount(static_cast<const std::uint8_t*>(mask)[i]);
+  for (const char byte : mask) bits += std::popcount(static_cast<std::uint8_t>(byte));
   return bits;
-}
-
-std::string text_of(int family, const void* raw) {
-  std::array<char, INET6_ADDRSTRLEN> text = {};
-  return inet_ntop(family, raw, text.data(), text.size()) != nullptr ? text.data() : "";
-}
-
-// Nothing: neither an IPv4 nor an IPv6 address.
-std::optional<InterfaceAddressInfo> info_of(const ifaddrs& one) {
-  if (one.ifa_addr == nullptr || one.ifa_netmask == nullptr) return std::nullopt;
-  if (one.ifa_addr->sa_family == AF_INET) {
-    const auto address = as<sockaddr_in>(one.ifa_addr).sin_addr;
-    const auto mask = as<sockaddr_in>(one.ifa_netmask).sin_addr;
-    return InterfaceAddressInfo{text_of(AF_INET, &address), prefix_of(&mask, sizeof mask)};
-  }
-  if (one.ifa_addr->sa_family == AF_INET6) {
-    const auto address = as<sockaddr_in6>(one.ifa_addr).sin6_addr;
-    const auto mask = as<sockaddr_in6>(one.ifa_netmask).sin6_addr;
-    return InterfaceAddressInfo{text_of(AF_INET6, &address), prefix_of(&mask, sizeof mask)};
-  }
-  return std::nullopt;
 }
 
 // A virtual interface's address may carry a label, "eth0:1", where its name is asked for.
 std::string interface_of(const ifaddrs& one) {
   const std::string_view name = one.ifa_name;
   return std::string(name.substr(0, name.find(':')));
-}
-
-std::string name_of(int index) {
-  std::array<char, IF_NAMESIZE> name = {};
-  return if_indextoname(static_cast<unsigned>(index), name.data()) != nullptr ? name.data() : "";
 }
 
 // A question would load the module, and looking changes nothing. A kernel that has it built in may show no
@@ -84,12 +63,12 @@ Reading<std::string> call_addresses() {
   if (getifaddrs(&first) != 0) return {miss_of(errno), source};
   std::vector<InterfaceAddresses> interfaces;
   for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
-    const auto info = info_of(*one);
-    if (!info) continue;
+    const std::string text = address_text(raw_bytes(one->ifa_addr));
+    if (text.empty() || one->ifa_netmask == nullptr) continue;
     const std::string name = interface_of(*one);
     auto found = std::ranges::find(interfaces, name, &InterfaceAddresses::ifname);
     if (found == interfaces.end()) found = interfaces.insert(found, {name, {}});
-    found->addr_info.push_back(*info);
+    found->addr_info.push_back({text, prefix_of(raw_bytes(one->ifa_netmask))});
   }
   freeifaddrs(first);
   return {json::dump(json::encode(interfaces)), source};
@@ -123,7 +102,9 @@ Reading<std::string> call_queues() {
     const auto queue = take_head<tcmsg>(rest);
     if (!queue) continue;
     each_attribute(rest, [&](int type, std::string_view payload) {
-      if (type == TCA_KIND) queues.push_back({name_of(queue->tcm_ifindex), attribute_text(payload)});
+      if (type == TCA_KIND)
+        queues.push_back(
+            {interface_name(static_cast<unsigned>(queue->tcm_ifindex)), attribute_text(payload)});
     });
   }
   return {json::dump(json::encode(queues)), source};

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "host/device_calls.h"
 #include "host/support/texts.h"
 
 namespace railbed {
@@ -18,14 +19,6 @@ namespace {
 const std::string kNet = "/sys/class/net";
 constexpr std::size_t kMostSentInterfaces = 4096;
 
-struct IpAddressLine {
-  std::string local;
-  int prefixlen = 0;
-  static void fields(auto&& field) {
-    field("local", &IpAddressLine::local);
-    field("prefixlen", &IpAddressLine::prefixlen);
-  }
-};
 struct IpInfoData {
   int id = 0;
   std::string mode;  // of a bond
@@ -55,7 +48,7 @@ struct IpLink {
   std::string parentbus;
   std::string parentdev;
   IpInfo linkinfo;
-  std::vector<IpAddressLine> addr_info;
+  std::vector<InterfaceAddressInfo> addr_info;
   static void fields(auto&& field) {
     field("ifname", &IpLink::ifname);
     field("link", &IpLink::link);
