@@ -1,10 +1,12 @@
+// Within one NVLink network each protocol has its own curve (nvlink_time.h), and launching takes as long as
+// it takes, whatever the GPUs do. Elsewhere the curve is smooth:
+//
 // time = start + ramp × b / (b + h) + b, where b = bytes / rate.
 //
 // * rate: the limit that binds (path_limits.h), times the efficiency β that such paths reach.
 // * start: what the smallest message takes. NCCL's own model gives a latency for it, in which each GPU and
-// each
-//   node passed costs a step; measured ones are a multiple α of it, for launching and for the processors'
-//   work are not in it.
+//   each node passed costs a step; measured ones are a multiple α of it, for launching and for the
+//   processors' work are not in it.
 // * ramp: small messages travel by LL and LL128, whose steps are short and whose rate is low, large ones by
 //   Simple, whose steps are long, since whole chunks of a buffer are filled, handed to the thread that drives
 //   the adapter, and sent. Between them the time grows by a multiple of NCCL's latency for Simple; half of it
@@ -25,6 +27,7 @@
 #include <cmath>
 
 #include "nccl/version.h"
+#include "predict/nvlink_time.h"
 #include "predict/path_limits.h"
 
 namespace railbed {
@@ -42,7 +45,7 @@ constexpr double kLaunchedApart = .82;
 // Half a MiB, a chunk of NCCL's buffers: within a node the ramp is the time that one of every channel takes,
 // for the steps of a ring overlap.
 constexpr double kChunk = 512 * 1024;
-constexpr int kNvlinkChannels = 24, kPcieChannels = 4;
+constexpr int kPcieChannels = 4;
 // NVLSTree came with 2.18.
 constexpr nccl::Version kNvlsTreeSince{2, 18, 0};
 
@@ -101,32 +104,62 @@ PathLimit binding_limit(std::vector<PathLimit> limits, const Calibration& calibr
   return *std::ranges::min_element(limits, {}, [](const PathLimit& one) { return one.limit.rate; });
 }
 
-double chunk_time(const ClusterShape& shape) {
-  const int channels = shape.nvlinks > 0 ? kNvlinkChannels : kPcieChannels;
-  return kChunk * channels / std::max(1e-6, gigabytes(shape.link_rate)) / 1e3;
-}
-
-struct Latencies {
-  double start = 0;  // µs
-  double ramp = 0;
-  PathKind path = PathKind::kNvlink;  // whose constants they are
+// Microseconds that add up, and whose constants they are.
+struct Timing {
+  PathKind path = PathKind::kNvlink;
+  double launch = 0, start = 0, ramp = 0, transfer = 0;
+  double sum() const { return launch + start + ramp + transfer; }
 };
 
-Latencies latencies_of(const ClusterShape& shape, const TunedCommunicator& one, Collective operation,
-                       PathKind binding, const Calibration& calibration, const ForecastChoice& choice) {
-  const bool between = shape.domains() > 1;
-  Latencies made;
-  made.path = between ? network_path(shape.nic) : binding;
-  // Small messages of one node never take the way through the switch.
-  const PathConstants& starting = calibration.of(between ? made.path : local_path(shape));
-  const double launched = starting.start * (choice.launched_apart && !between ? kLaunchedApart : 1);
-  const double alpha = choice.from_graph ? std::min(1.0, launched) : launched;
-  const bool efa = between && shape.nic == NicKind::kEfa;
-  made.start =
-      alpha * (efa ? efa_start(one, operation) : least_latency(one, operation, NcclProtocol::kLl, choice));
-  made.ramp = calibration.of(made.path).ramp *
-              (between ? least_latency(one, operation, NcclProtocol::kSimple, choice) : chunk_time(shape));
+// What a forecast is asked for, and what NCCL makes of it.
+struct Subject {
+  const ClusterShape& shape;
+  const TunedCommunicator& communicator;
+  Collective operation;
+  std::uint64_t bytes;
+  const ForecastChoice& choice;
+  std::optional<TuningEstimate> chosen;
+};
+
+TuningEstimate point_to_point(const TunedCommunicator& one, NcclProtocol protocol) {
+  TuningEstimate made{NcclAlgorithm::kRing, protocol, point_to_point_latency(one, protocol), 0, 0};
+  for (const TuningEstimate& each : tuning_estimates(one, Collective::kBroadcast, 8))
+    if (each.algorithm == made.algorithm && each.protocol == protocol)
+      made.algbw = each.algbw / bus_factor(Collective::kAllToAll, one.ranks);
   return made;
+}
+
+Timing nvlink_timing_of(const Subject& subject, const TuningEstimate& chosen,
+                        const Calibration& calibration) {
+  const PathLimit limit =
+      binding_limit(path_limits(subject.shape, subject.operation, chosen.algorithm), calibration);
+  const NvlinkTime time =
+      nvlink_time(subject.operation, subject.communicator.ranks, subject.bytes, chosen,
+                  calibration.of(limit.path), {limit.limit.rate, subject.shape.link_rate});
+  return {limit.path, 0, time.start, time.ramp, time.transfer};
+}
+
+Timing nvlink_timing(const Subject& subject, const Calibration& calibration) {
+  Timing made;
+  if (subject.chosen) {
+    made = nvlink_timing_of(subject, *subject.chosen, calibration);
+  } else {
+    const auto by = [&](NcclProtocol protocol) {
+      return nvlink_timing_of(subject, point_to_point(subject.communicator, protocol), calibration);
+    };
+    made = std::min(by(NcclProtocol::kLl), by(NcclProtocol::kSimple),
+                    [](const Timing& a, const Timing& b) { return a.sum() < b.sum(); });
+  }
+  if (subject.choice.from_graph) return made;
+  const double on_gpus = made.sum();
+  made.launch = launched_time(on_gpus, launch_time(subject.operation, subject.shape.gpus,
+                                                   subject.choice.launched_apart)) -
+                on_gpus;
+  return made;
+}
+
+double chunk_time(const ClusterShape& shape) {
+  return kChunk * kPcieChannels / std::max(1e-6, gigabytes(shape.link_rate)) / 1e3;
 }
 
 double ramp_time(double whole, double transfer, bool between, bool simple) {
@@ -134,6 +167,27 @@ double ramp_time(double whole, double transfer, bool between, bool simple) {
   const double half = whole * (between ? kHalfBetween : kHalfWithin);
   const double first = !between && simple ? kFirstChunk * half : 0;
   return whole * (transfer + first) / (transfer + half);
+}
+
+Timing smooth_timing(const Subject& subject, const PathLimit& binding, const Calibration& calibration) {
+  const bool between = subject.shape.domains() > 1;
+  Timing made;
+  made.path = between ? network_path(subject.shape.nic) : binding.path;
+  const PathConstants& constants = calibration.of(made.path);
+  const double launched = constants.start * (subject.choice.launched_apart && !between ? kLaunchedApart : 1);
+  const double alpha = subject.choice.from_graph ? std::min(1.0, launched) : launched;
+  const auto least = [&](NcclProtocol protocol) {
+    return least_latency(subject.communicator, subject.operation, protocol, subject.choice);
+  };
+  const bool efa = between && subject.shape.nic == NicKind::kEfa;
+  made.start = alpha * (efa ? efa_start(subject.communicator, subject.operation) : least(NcclProtocol::kLl));
+  made.transfer = static_cast<double>(subject.bytes) *
+                  bus_factor(subject.operation, subject.communicator.ranks) /
+                  std::max(1e-6, gigabytes(binding.limit.rate)) / 1e3;
+  const bool simple = subject.chosen && subject.chosen->protocol == NcclProtocol::kSimple;
+  made.ramp = ramp_time(constants.ramp * (between ? least(NcclProtocol::kSimple) : chunk_time(subject.shape)),
+                        made.transfer, between, simple);
+  return made;
 }
 
 void add_band(Forecast& forecast, double factor, double spread) {
@@ -147,15 +201,20 @@ void add_band(Forecast& forecast, double factor, double spread) {
 }
 
 // `learnt`: measured ÷ forecast time where the cluster was measured itself.
-void add_parts(Forecast& forecast, const Latencies& latencies, double ramp, double transfer, double learnt) {
+void add_parts(Forecast& forecast, const Timing& timing, double learnt) {
   const auto time = [learnt](double microseconds) { return Nanoseconds{microseconds * 1e3 * learnt}; };
-  forecast.parts = {
-      {"start", time(latencies.start),
-       fmt::format("NCCL's latency for its smallest message, times a constant ({})", forecast.basis)},
-      {"ramp", time(ramp), fmt::format("longer steps of larger messages ({})", forecast.basis)},
-      {"transfer", time(transfer),
-       fmt::format("{}: {:.1f} GB/s of busbw", forecast.limit.name, gigabytes(forecast.limit.rate))},
-  };
+  if (timing.launch > 0)
+    forecast.parts.push_back({"launch", time(timing.launch),
+                              "what the processor takes to launch it, beyond the GPUs' time (measured on two "
+                              "and four H100 and H200)"});
+  forecast.parts.push_back(
+      {"start", time(timing.start),
+       fmt::format("NCCL's latency for its smallest message, times a constant ({})", forecast.basis)});
+  forecast.parts.push_back(
+      {"ramp", time(timing.ramp), fmt::format("longer steps of larger messages ({})", forecast.basis)});
+  forecast.parts.push_back(
+      {"transfer", time(timing.transfer),
+       fmt::format("{}: {:.1f} GB/s of busbw", forecast.limit.name, gigabytes(forecast.limit.rate))});
   if (learnt == 1) return;
   for (ForecastPart& part : forecast.parts)
     part.source += fmt::format("; times {:.2f}, as measured here at such a size", learnt);
@@ -196,29 +255,26 @@ Forecast forecast_collective(const ClusterShape& shape, Collective operation, st
   forecast.bytes = bytes;
   const TunedCommunicator one = tuned_for(shape, choice);
   if (one.ranks < 2 || bytes == 0) return forecast;
-  const auto now = chosen(one, operation, bytes, choice);
-  if (now) {
-    forecast.algorithm = now->algorithm;
-    forecast.protocol = now->protocol;
+  const Subject subject{shape, one, operation, bytes, choice, chosen(one, operation, bytes, choice)};
+  if (subject.chosen) {
+    forecast.algorithm = subject.chosen->algorithm;
+    forecast.protocol = subject.chosen->protocol;
   }
-  const double factor = bus_factor(operation, one.ranks);
   const PathLimit binding =
       binding_limit(path_limits(shape, operation, algorithm_of_large(one, operation, choice)), calibration);
   forecast.limit = binding.limit;
-  const Latencies latencies = latencies_of(shape, one, operation, binding.path, calibration, choice);
-  forecast.path = latencies.path;
   forecast.bound = binding.path;
-  forecast.basis = calibration.of(latencies.path).from;
-  const double transfer =
-      static_cast<double>(bytes) * factor / std::max(1e-6, gigabytes(binding.limit.rate)) / 1e3;
-  const double ramp =
-      ramp_time(latencies.ramp, transfer, shape.domains() > 1, now && now->protocol == NcclProtocol::kSimple);
+  const bool by_protocol = shape.domains() == 1 && shape.nvlinks > 0;
+  const Timing timing =
+      by_protocol ? nvlink_timing(subject, calibration) : smooth_timing(subject, binding, calibration);
+  forecast.path = timing.path;
+  forecast.basis = calibration.of(timing.path).from;
   const double learnt =
       choice.algorithm ? 1
                        : measured_ratio(calibration.curves, curve_subject(shape, operation, choice), bytes);
-  forecast.time = (latencies.start + ramp + transfer) * 1e3 * learnt;
-  add_parts(forecast, latencies, ramp, transfer, learnt);
-  add_band(forecast, factor, calibration.of(latencies.path).spread[size_range(bytes)]);
+  forecast.time = timing.sum() * 1e3 * learnt;
+  add_parts(forecast, timing, learnt);
+  add_band(forecast, bus_factor(operation, one.ranks), calibration.of(timing.path).spread[size_range(bytes)]);
   return forecast;
 }
 

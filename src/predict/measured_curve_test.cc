@@ -7,9 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <limits>
-#include <sstream>
 
 #include "predict/testing/published.h"
 
@@ -43,13 +41,9 @@ ClusterShape h200_pair() {
 }
 
 std::vector<MeasuredTime> captured_times(std::initializer_list<int> runs) {
-  std::ifstream file(RAILBED_SOURCE_DIR "/tests/predict/h200-pair-runs.json");
-  std::stringstream text;
-  text << file.rdbuf();
-  const auto captured = json::read<CapturedRuns>(text.str());
-  EXPECT_TRUE(captured) << captured.error().text;
+  const auto captured = read_json_file<CapturedRuns>("predict/h200-pair-runs.json");
   std::vector<MeasuredTime> times;
-  for (const CapturedRun& one : captured->runs)
+  for (const CapturedRun& one : captured.runs)
     if (std::ranges::find(runs, one.run) != runs.end())
       for (const auto& row : one.rows)
         times.push_back({fmt::format("{} of {}", to_text(one.operation), one.run),
@@ -87,7 +81,7 @@ TEST(MeasuredCurve, OneRunForetellsTheOthersOfItsMachine) {
   }
   EXPECT_EQ(large, 72);
   EXPECT_EQ(close, 71) << "reduce_scatter of 1 MiB took a third longer in the third run";
-  EXPECT_EQ(close_before, 54);
+  EXPECT_EQ(close_before, 70);
 }
 
 TEST(MeasuredCurve, PartsStillAddUpAndSaySo) {

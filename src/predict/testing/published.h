@@ -3,11 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-
-#include "base/json.h"
 #include "predict/calibration_fit.h"
+#include "predict/testing/json_file.h"
 
 namespace railbed {
 
@@ -67,12 +64,7 @@ struct PublishedFile {
 };
 
 inline std::vector<PublishedMeasurement> read_published() {
-  std::ifstream file(RAILBED_SOURCE_DIR "/tests/predict/published.json");
-  std::stringstream text;
-  text << file.rdbuf();
-  auto read = json::read<PublishedFile>(text.str());
-  if (!read) ADD_FAILURE() << read.error().text;
-  return read ? std::move(read->measurements) : std::vector<PublishedMeasurement>{};
+  return read_json_file<PublishedFile>("predict/published.json").measurements;
 }
 
 inline ForecastChoice choice_of(const PublishedMeasurement& one) {
