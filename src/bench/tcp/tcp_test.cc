@@ -190,6 +190,10 @@ TEST(TcpThroughput, ReceiverThatReadsSlowlyIsNotCalledStopped) {
   std::jthread sender([&] { sent = tcp_send(target_of(door), {1, 1 << 20, 0, 0.2, 42}, {}); });
   const auto streams = accept_streams(door.listener, door.token, 1, milliseconds(2000), {});
   ASSERT_TRUE(streams);
+  // A full window opens again once half of the buffer was read: this takes a second, not as long as the
+  // kernel's largest would.
+  const int buffer = 64 << 10;
+  ASSERT_EQ(setsockopt(streams->front().get(), SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer), 0);
   std::jthread reader([&](const std::stop_token& stop) {
     std::vector<char> some(32 << 10);
     while (!stop.stop_requested() && recv(streams->front().get(), some.data(), some.size(), 0) != 0)
