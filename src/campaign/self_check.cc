@@ -74,7 +74,7 @@ constexpr KnownProgram kPrograms[] = {
     {"ssh-keyscan", "`railbed hostkeys` sees no keys",
      "Debian, Ubuntu: openssh-client; RHEL: openssh-clients"},
     {"zstd", "agents are packed by gzip, which takes longer", "zstd"},
-    {"ip", "addresses, routes and VLANs are not known", "Debian, Ubuntu: iproute2; RHEL: iproute"},
+    {"ip", "VLANs are not known, and `railbed apply` changes no addresses", "Debian, Ubuntu: iproute2; RHEL: iproute"},
     {"tc", "shapers of traffic are not seen", "Debian, Ubuntu: iproute2; RHEL: iproute-tc"},
     {"rdma", "queue pairs of running jobs are not seen", "Debian, Ubuntu: iproute2; RHEL: iproute"},
     {"ethtool", "optics are not read", "ethtool"},
