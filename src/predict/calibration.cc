@@ -60,7 +60,8 @@ std::size_t size_range(std::uint64_t bytes) {
 
 // Ours: near what such paths are said to give, each to be replaced by measurements.
 Calibration assumed_calibration() {
-  return {.paths =
+  return {.model = kForecastModel,
+          .paths =
               {
                   assumed(PathKind::kPcie, .9, 1.2, .3),
                   assumed(PathKind::kOldPcie, .7, 1.2, .1),
@@ -94,6 +95,11 @@ const Calibration& shipped_calibration() {
 Result<Calibration> calibration_from_json(std::string_view text, std::string_view file) {
   auto read = json::read<Calibration>(text);
   if (!read) return fail(std::move(read.error()), file);
+  if (read->model != kForecastModel)
+    return fail(ErrorKind::kBadInput,
+                fmt::format("{}: another version of railbed wrote it, whose constants meant something "
+                            "else; railbed predict --calibrate RUN -o FILE writes it anew",
+                            file));
   Calibration calibration = shipped_calibration();
   for (PathConstants& one : read->paths) {
     if (!is_sound(one))

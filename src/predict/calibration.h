@@ -37,8 +37,11 @@ constexpr std::string_view to_text(PathKind kind) { return enum_names(kind)[stat
 struct PathConstants {
   PathKind path = PathKind::kPcie;
   double efficiency = 1;  // β: of the binding limit, for large sizes
-  double start = 1;       // α: times NCCL's own latency of LL, for small sizes
-  double ramp = 1;        // times NCCL's own latency of Simple, added between small and large
+  // α, for small sizes: over NVLink times every start of nvlink_time.h, else times NCCL's own latency of LL.
+  double start = 1;
+  // Added between small and large sizes: within a node times what a chunk of every channel takes, between
+  // nodes times NCCL's own latency of Simple.
+  double ramp = 1;
   // Spread of ln(measured / forecast) of small, middle and large sizes (below 1 MiB, from 256 MiB on).
   std::vector<double> spread{.5, .4, .25};
   int rows = 0;      // that it was fitted to; 0: assumed
@@ -55,11 +58,16 @@ struct PathConstants {
   }
 };
 
+// What the constants mean; a file of another model is refused. 2: over NVLink they belong to nvlink_time.h.
+inline constexpr int kForecastModel = 2;
+
 struct Calibration {
+  int model = 1;                      // of a file that does not say
   std::vector<PathConstants> paths;   // one for each kind, in their order
   std::vector<MeasuredCurve> curves;  // of the clusters that the constants were fitted on here; may be empty
   const PathConstants& of(PathKind kind) const { return paths[static_cast<std::size_t>(kind)]; }
   static void fields(auto&& field) {
+    field("model", &Calibration::model);
     field("paths", &Calibration::paths);
     field("curves", &Calibration::curves);
   }

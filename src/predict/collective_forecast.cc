@@ -42,8 +42,8 @@ constexpr double kFirstChunk = .05;
 // Of the start, where nobody launches for several GPUs in turn. Ours: 9.5 µs on two H100, where nccl-tests
 // took 12.2 µs on two H200.
 constexpr double kLaunchedApart = .82;
-// Half a MiB, a chunk of NCCL's buffers: within a node the ramp is the time that one of every channel takes,
-// for the steps of a ring overlap.
+// Half a MiB, a chunk of NCCL's buffers: over PCIe the ramp is the time that one of every channel takes, for
+// the steps of a ring overlap.
 constexpr double kChunk = 512 * 1024;
 constexpr int kPcieChannels = 4;
 // NVLSTree came with 2.18.
@@ -104,9 +104,10 @@ PathLimit binding_limit(std::vector<PathLimit> limits, const Calibration& calibr
   return *std::ranges::min_element(limits, {}, [](const PathLimit& one) { return one.limit.rate; });
 }
 
-// Microseconds that add up, and whose constants they are.
+// Microseconds that add up, whose constants they are, and what is passed.
 struct Timing {
   PathKind path = PathKind::kNvlink;
+  std::string through;
   double launch = 0, start = 0, ramp = 0, transfer = 0;
   double sum() const { return launch + start + ramp + transfer; }
 };
@@ -136,7 +137,7 @@ Timing nvlink_timing_of(const Subject& subject, const TuningEstimate& chosen,
   const NvlinkTime time =
       nvlink_time(subject.operation, subject.communicator.ranks, subject.bytes, chosen,
                   calibration.of(limit.path), {limit.limit.rate, subject.shape.link_rate});
-  return {limit.path, 0, time.start, time.ramp, time.transfer};
+  return {limit.path, limit.limit.name, 0, time.start, time.ramp, time.transfer};
 }
 
 Timing nvlink_timing(const Subject& subject, const Calibration& calibration) {
@@ -173,6 +174,7 @@ Timing smooth_timing(const Subject& subject, const PathLimit& binding, const Cal
   const bool between = subject.shape.domains() > 1;
   Timing made;
   made.path = between ? network_path(subject.shape.nic) : binding.path;
+  made.through = binding.limit.name;
   const PathConstants& constants = calibration.of(made.path);
   const double launched = constants.start * (subject.choice.launched_apart && !between ? kLaunchedApart : 1);
   const double alpha = subject.choice.from_graph ? std::min(1.0, launched) : launched;
@@ -201,7 +203,7 @@ void add_band(Forecast& forecast, double factor, double spread) {
 }
 
 // `learnt`: measured ÷ forecast time where the cluster was measured itself.
-void add_parts(Forecast& forecast, const Timing& timing, double learnt) {
+void add_parts(Forecast& forecast, const Timing& timing, double factor, double learnt) {
   const auto time = [learnt](double microseconds) { return Nanoseconds{microseconds * 1e3 * learnt}; };
   if (timing.launch > 0)
     forecast.parts.push_back({"launch", time(timing.launch),
@@ -214,7 +216,8 @@ void add_parts(Forecast& forecast, const Timing& timing, double learnt) {
       {"ramp", time(timing.ramp), fmt::format("longer steps of larger messages ({})", forecast.basis)});
   forecast.parts.push_back(
       {"transfer", time(timing.transfer),
-       fmt::format("{}: {:.1f} GB/s of busbw", forecast.limit.name, gigabytes(forecast.limit.rate))});
+       fmt::format("{}: {:.1f} GB/s of busbw", timing.through,
+                   static_cast<double>(forecast.bytes) * factor / timing.transfer / 1e3)});
   if (learnt == 1) return;
   for (ForecastPart& part : forecast.parts)
     part.source += fmt::format("; times {:.2f}, as measured here at such a size", learnt);
@@ -273,8 +276,9 @@ Forecast forecast_collective(const ClusterShape& shape, Collective operation, st
       choice.algorithm ? 1
                        : measured_ratio(calibration.curves, curve_subject(shape, operation, choice), bytes);
   forecast.time = timing.sum() * 1e3 * learnt;
-  add_parts(forecast, timing, learnt);
-  add_band(forecast, bus_factor(operation, one.ranks), calibration.of(timing.path).spread[size_range(bytes)]);
+  const double factor = bus_factor(operation, one.ranks);
+  add_parts(forecast, timing, factor, learnt);
+  add_band(forecast, factor, calibration.of(timing.path).spread[size_range(bytes)]);
   return forecast;
 }
 

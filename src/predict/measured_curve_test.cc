@@ -146,6 +146,9 @@ TEST(MeasuredCurve, ImpossibleOnesAreRefusedInAFile) {
     EXPECT_NE(read.error().text.find("here.json: a curve of all_reduce is out of range"), std::string::npos);
   }
   EXPECT_FALSE(is_sound(curve_of({{8, kNan}})));
+  const auto older = calibration_from_json(R"({"paths": [], "curves": []})", "here.json");
+  ASSERT_FALSE(older);
+  EXPECT_NE(older.error().text.find("here.json: another version of railbed wrote it"), std::string::npos);
   Calibration whole = learnt_from({1});
   const auto read = calibration_from_json(json::dump(json::encode(whole)), "here.json");
   ASSERT_TRUE(read) << read.error().text;
