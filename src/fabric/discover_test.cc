@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <thread>
 
 #include "fabric/mad.h"
 #include "fabric/testing/tree.h"
@@ -16,6 +17,7 @@ namespace railbed {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 void store(Mad& mad, std::size_t at, std::size_t bytes, std::uint64_t value) {
@@ -277,6 +279,21 @@ TEST(Discover, TwoNodesWithOneGuid) {
   EXPECT_EQ(found->conflicts[0].guid, told.nodes[10].guid);
 }
 
+// The processor was elsewhere for longer than a question may take; the answers came meanwhile.
+TEST(Discover, AnswersThatLieHereAreNotLate) {
+  ToldDoor door(told::fat_tree(), first_hca());
+  door.lie = [](Mad&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    return true;
+  };
+  DiscoveryLimits limits = quick();
+  limits.tries = 1;
+  const auto found = discover_fabric(door, limits);
+  ASSERT_TRUE(found) << found.error().text;
+  EXPECT_THAT(found->nodes, SizeIs(24));
+  EXPECT_THAT(found->silent, IsEmpty());
+}
+
 TEST(Discover, OddAnswersAreSilence) {
   for (const auto& [at, value] :
        std::vector<std::pair<std::size_t, std::uint8_t>>{{3, 255}, {3, 0}, {2, 9}, {36, 255}, {36, 200}}) {
@@ -287,7 +304,7 @@ TEST(Discover, OddAnswersAreSilence) {
       return true;
     };
     const auto found = discover_fabric(door, quick());
-    ASSERT_TRUE(found);
+    ASSERT_TRUE(found) << found.error().text;
     EXPECT_THAT(found->nodes, SizeIs(1));
     ASSERT_THAT(found->silent, SizeIs(1));
     EXPECT_THAT(found->silent[0].text, HasSubstr("makes no sense"));

@@ -40,6 +40,7 @@ class Questions {
   bool send_more();
   void send(Question question);
   void hear(const Mad& mad);
+  void hear_what_lies_here();
   void give_up_late(Clock::time_point now);
 
   MadDoor& door_;
