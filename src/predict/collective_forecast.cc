@@ -29,6 +29,7 @@
 #include "nccl/version.h"
 #include "predict/nvlink_time.h"
 #include "predict/path_limits.h"
+#include "predict/time_parts.h"
 
 namespace railbed {
 namespace {
@@ -42,9 +43,7 @@ constexpr double kFirstChunk = .05;
 // Of the start, where nobody launches for several GPUs in turn. Ours: 9.5 µs on two H100, where nccl-tests
 // took 12.2 µs on two H200.
 constexpr double kLaunchedApart = .82;
-// Half a MiB, a chunk of NCCL's buffers: over PCIe the ramp is the time that one of every channel takes, for
-// the steps of a ring overlap.
-constexpr double kChunk = 512 * 1024;
+// Over PCIe the ramp is the time that a chunk of every channel takes, for the steps of a ring overlap.
 constexpr int kPcieChannels = 4;
 // NVLSTree came with 2.18.
 constexpr nccl::Version kNvlsTreeSince{2, 18, 0};
@@ -60,7 +59,7 @@ double point_to_point_latency(const TunedCommunicator& one, NcclProtocol protoco
 
 double least_latency(const TunedCommunicator& one, Collective operation, NcclProtocol protocol,
                      const ForecastChoice& choice) {
-  if (operation > Collective::kReduce) return point_to_point_latency(one, protocol);
+  if (!is_tuned(operation)) return point_to_point_latency(one, protocol);
   double least = 0;
   for (const TuningEstimate& each : tuning_estimates(one, operation, 8)) {
     if (each.protocol != protocol || (choice.algorithm && each.algorithm != *choice.algorithm)) continue;
@@ -159,17 +158,6 @@ Timing nvlink_timing(const Subject& subject, const Calibration& calibration) {
   return made;
 }
 
-double chunk_time(const ClusterShape& shape) {
-  return kChunk * kPcieChannels / std::max(1e-6, gigabytes(shape.link_rate)) / 1e3;
-}
-
-double ramp_time(double whole, double transfer, bool between, bool simple) {
-  if (whole <= 0) return 0;
-  const double half = whole * (between ? kHalfBetween : kHalfWithin);
-  const double first = !between && simple ? kFirstChunk * half : 0;
-  return whole * (transfer + first) / (transfer + half);
-}
-
 Timing smooth_timing(const Subject& subject, const PathLimit& binding, const Calibration& calibration) {
   const bool between = subject.shape.domains() > 1;
   Timing made;
@@ -183,12 +171,15 @@ Timing smooth_timing(const Subject& subject, const PathLimit& binding, const Cal
   };
   const bool efa = between && subject.shape.nic == NicKind::kEfa;
   made.start = alpha * (efa ? efa_start(subject.communicator, subject.operation) : least(NcclProtocol::kLl));
-  made.transfer = static_cast<double>(subject.bytes) *
-                  bus_factor(subject.operation, subject.communicator.ranks) /
-                  std::max(1e-6, gigabytes(binding.limit.rate)) / 1e3;
+  made.transfer = transfer_time(
+      static_cast<double>(subject.bytes) * bus_factor(subject.operation, subject.communicator.ranks),
+      binding.limit.rate);
   const bool simple = subject.chosen && subject.chosen->protocol == NcclProtocol::kSimple;
-  made.ramp = ramp_time(constants.ramp * (between ? least(NcclProtocol::kSimple) : chunk_time(subject.shape)),
-                        made.transfer, between, simple);
+  const double whole =
+      constants.ramp * (between ? least(NcclProtocol::kSimple)
+                                : transfer_time(kPcieChannels * kChunkBytes, subject.shape.link_rate));
+  const double half = whole * (between ? kHalfBetween : kHalfWithin);
+  made.ramp = ramp_time(whole, made.transfer, half, !between && simple ? kFirstChunk * half : 0);
   return made;
 }
 

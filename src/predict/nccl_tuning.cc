@@ -192,9 +192,9 @@ TuningEstimate estimate(const Tuner& tuner, NcclAlgorithm algorithm, NcclProtoco
   return made;
 }
 
-bool is_tuned(Collective operation) { return operation <= Collective::kReduce; }
-
 }  // namespace
+
+bool is_tuned(Collective operation) { return operation <= Collective::kReduce; }
 
 std::vector<TuningEstimate> tuning_estimates(const TunedCommunicator& communicator, Collective operation,
                                              std::uint64_t bytes) {

@@ -54,8 +54,11 @@ struct TuningEstimate {
   double time = 0;     // µs
 };
 
+// Not alltoall, sendrecv, gather and scatter, which NCCL sends without tuning them.
+bool is_tuned(Collective operation);
+
 // Every algorithm and protocol that it would consider, the quickest first. Empty for what NCCL does not tune
-// (alltoall, sendrecv, gather, scatter) and for one rank.
+// and for one rank.
 std::vector<TuningEstimate> tuning_estimates(const TunedCommunicator& communicator, Collective operation,
                                              std::uint64_t bytes);
 // µs before the first byte counts, of one algorithm and protocol.

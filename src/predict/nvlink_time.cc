@@ -16,8 +16,9 @@
 // to 4 GiB. What differs from machine to machine is a factor of them (calibration.h).
 #include "predict/nvlink_time.h"
 
-#include <algorithm>
 #include <cmath>
+
+#include "predict/time_parts.h"
 
 namespace railbed {
 namespace {
@@ -29,8 +30,7 @@ constexpr double kHalfOfRamp = 3, kHalfOfNvlsRamp = 1;
 // Of the time of LL and of Simple's first chunk, for what leaves only a sum: nothing is copied beside it.
 constexpr double kOnlySummed = .88;
 constexpr double kExchangeFirst = 4, kHalfOfExchangeRamp = 1.4;
-// 512 KiB, a chunk of NCCL's buffers, on each of its 24 channels.
-constexpr double kChunks = 24 * 512 * 1024;
+constexpr int kChannels = 24;
 
 constexpr double kLaunchFirst = 7, kLaunchEach = 2.9, kLaunchApart = 9.7, kLaunchPartner = .9;  // µs
 constexpr double kLaunchSharpness = 6;
@@ -39,18 +39,10 @@ double power_mean(double one, double other, double power) {
   return std::pow(std::pow(one, power) + std::pow(other, power), 1 / power);
 }
 
-double microseconds(double bytes, double gigabytes) { return bytes / std::max(1e-6, gigabytes) / 1e3; }
-
-double ramp_time(double transfer, double whole, double half) {
-  return whole > 0 ? whole * transfer / (transfer + half * whole) : 0;
-}
-
 double overlapping_start(double latency, double transfer, double power) {
   return power_mean(latency, transfer, power) - transfer;
 }
 
-// Every rank has something for every other: what NCCL sends without tuning it.
-bool is_exchange(Collective operation) { return operation > Collective::kReduce; }
 bool only_sums(Collective operation) {
   return operation == Collective::kReduceScatter || operation == Collective::kReduce;
 }
@@ -63,36 +55,38 @@ bool is_rooted(Collective operation) {
 NvlinkTime nvlink_time(Collective operation, int ranks, std::uint64_t bytes, const TuningEstimate& chosen,
                        const PathConstants& constants, const NvlinkRates& rates) {
   const auto size = static_cast<double>(bytes);
-  const double transfer = microseconds(size * bus_factor(operation, ranks), rates.reached.gigabytes());
+  const double transfer = transfer_time(size * bus_factor(operation, ranks), rates.reached);
   // A root's data never turns back.
   const double ramp =
-      is_rooted(operation) ? 0 : constants.ramp * microseconds(kChunks, rates.link.gigabytes());
+      is_rooted(operation) ? 0 : constants.ramp * transfer_time(kChannels * kChunkBytes, rates.link);
   const double latency = constants.start * chosen.latency;
   if (chosen.algorithm == NcclAlgorithm::kNvls)
-    return {latency, ramp_time(transfer, ramp, kHalfOfNvlsRamp), transfer};
+    return {latency, ramp_time(ramp, transfer, kHalfOfNvlsRamp * ramp), transfer};
   // What passing on a rank's own part takes of the rate, it takes in every protocol.
-  const double by_nccl = microseconds(size, chosen.algbw * (rates.reached / rates.link));
+  const double by_nccl = transfer_time(size, BitRate::gigabytes(chosen.algbw) * (rates.reached / rates.link));
   const double copied = only_sums(operation) ? kOnlySummed : 1;
   switch (chosen.protocol) {
     case NcclProtocol::kLl: {
       const double ll = copied * by_nccl / kLlRate;
       return {overlapping_start(copied * kLlStart * latency, ll, kLlOverlap), 0, ll};
     }
-    case NcclProtocol::kLl128:
-      return {kLl128Start * latency, ramp_time(by_nccl, kLl128Ramp * ramp, kHalfOfRamp), by_nccl};
+    case NcclProtocol::kLl128: {
+      const double whole = kLl128Ramp * ramp;
+      return {kLl128Start * latency, ramp_time(whole, by_nccl, kHalfOfRamp * whole), by_nccl};
+    }
     case NcclProtocol::kSimple:
       break;
   }
-  const bool exchange = is_exchange(operation);
+  const bool exchange = !is_tuned(operation);
   const double first =
       copied * (constants.start * (exchange ? kExchangeFirst : kSimpleFirst) + kSimpleStart * latency);
   return {overlapping_start(first, transfer, kSimpleOverlap),
-          ramp_time(transfer, ramp, exchange ? kHalfOfExchangeRamp : kHalfOfRamp), transfer};
+          ramp_time(ramp, transfer, (exchange ? kHalfOfExchangeRamp : kHalfOfRamp) * ramp), transfer};
 }
 
 double launch_time(Collective operation, int gpus, bool apart) {
   const double each = apart ? kLaunchApart : kLaunchFirst + kLaunchEach * gpus;
-  return each + (is_exchange(operation) ? kLaunchPartner * gpus : 0);
+  return each + (!is_tuned(operation) ? kLaunchPartner * gpus : 0);
 }
 
 double launched_time(double on_gpus, double launching) {
