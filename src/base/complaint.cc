@@ -58,6 +58,10 @@ std::size_t Complaints::line_of(Spot spot) const {
   return static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1;
 }
 
+std::string Complaints::quoted(Spot spot) const {
+  return '"' + printable(text_.substr(std::min(spot.offset, text_.size()), spot.length), "?") + '"';
+}
+
 std::string Complaints::rendered(const Complaint& complaint) const {
   const std::size_t offset = std::min(complaint.spot.offset, text_.size());
   const Line line = line_around(text_, offset);

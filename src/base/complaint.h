@@ -29,6 +29,8 @@ class Complaints {
   std::size_t count() const { return found_.size(); }
   // The number of the line that holds the spot, from 1: "first named on line 6".
   std::size_t line_of(Spot spot) const;
+  // What stands there, for a message: what the text given here hides, stays hidden.
+  std::string quoted(Spot spot) const;
   // kBadInput with every complaint, in the order of the text.
   Error to_error() const;
 

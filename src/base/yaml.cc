@@ -189,7 +189,9 @@ std::optional<Spot> unquoted_range(std::string_view text, std::size_t near) {
     const auto close = line.find(']', at);
     const auto word = line.find_last_of(" {,:[\"'", at == 0 ? 0 : at - 1);
     const std::size_t start = word == std::string_view::npos ? 0 : word + 1;
-    if (close == std::string_view::npos || start >= at || line.find_first_of("{[") >= start) continue;
+    if (close == std::string_view::npos || close == at + 1 || start >= at ||
+        line.find_first_of("{[") >= start)
+      continue;
     if (line.substr(at + 1, close - at - 1).find_first_not_of("0123456789,-") != std::string_view::npos)
       continue;
     if (word != std::string_view::npos && (line[word] == '"' || line[word] == '\'')) continue;
@@ -213,7 +215,7 @@ std::string syntax_message(const std::string& message) {
   };
   for (const auto& [theirs, ours] : kWords)
     if (message == theirs) return std::string(ours);
-  return "this is not YAML: " + message;
+  return "this is not YAML: " + printable(message, "?");  // it may name a byte of the text
 }
 
 void complain_of_syntax(std::string_view text, std::size_t offset, const std::string& message,
@@ -221,10 +223,8 @@ void complain_of_syntax(std::string_view text, std::size_t offset, const std::st
   offset = std::min(offset, text.size());
   if (const auto tab = tab_in_indent(text, offset))
     return complaints.add({*tab, 1}, "a tab in the indentation: YAML wants spaces");
-  if (const auto range = unquoted_range(text, offset)) {
-    const std::string_view word = text.substr(range->offset, range->length);
-    return complaints.add(*range, "inside { } or [ ] a range needs quotes: \"" + std::string(word) + "\"");
-  }
+  if (const auto range = unquoted_range(text, offset))
+    return complaints.add(*range, "inside { } or [ ] a range needs quotes: " + complaints.quoted(*range));
   complaints.add({offset, 1}, syntax_message(message));
 }
 

@@ -84,6 +84,8 @@ TEST(WebConfig, ShowsNoPasswordThatSomebodyWroteInPlace) {
               AllOf(HasSubstr("web.yml:2:3: the password of \"alice\""), Not(HasSubstr("hunter2"))));
   EXPECT_THAT(complaint_of("basic_auth_users:\n  alice: >\n    hunter2\n"), Not(HasSubstr("hunter2")));
   EXPECT_THAT(complaint_of("basic_auth_users:\n  alice: \"hunter2\n"), Not(HasSubstr("hunter2")));
+  EXPECT_THAT(complaint_of("basic_auth_users: {alice: hunter2[12]}\n"),
+              AllOf(HasSubstr("a range needs quotes"), Not(HasSubstr("hunter2"))));
 }
 
 TEST(WebConfig, ThatIsNotThereIsAnError) { EXPECT_FALSE(read_web_config("/nonexistent/web.yml")); }
