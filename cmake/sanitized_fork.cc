@@ -1,11 +1,13 @@
 // A child of a process with several threads must not inherit a lock that another thread held when it was
 // forked. glibc sees to that for its own malloc; clang's address sanitizer does so from version 17 on, and
 // waits for ever in a child before. This is linked into what that compiler instruments: it takes the
-// sanitizer's locks around each fork, in the order that LLVM 17 has.
+// sanitizer's locks around each fork, in the order in which the sanitizer nests them.
 #include <pthread.h>
 
 // Of the sanitizer's runtime (compiler-rt, lsan_common.h and sanitizer_stackdepot.h).
 namespace __lsan {
+void LockThreadRegistry();
+void UnlockThreadRegistry();
 void LockAllocator();
 void UnlockAllocator();
 }  // namespace __lsan
@@ -17,6 +19,7 @@ void StackDepotUnlockAll();
 namespace {
 
 void lock() {
+  __lsan::LockThreadRegistry();  // held by a thread that starts another
   __lsan::LockAllocator();
   __sanitizer::StackDepotLockAll();
 }
@@ -24,6 +27,7 @@ void lock() {
 void unlock() {
   __sanitizer::StackDepotUnlockAll();
   __lsan::UnlockAllocator();
+  __lsan::UnlockThreadRegistry();
 }
 
 [[maybe_unused]] const int registered = pthread_atfork(lock, unlock, unlock);
