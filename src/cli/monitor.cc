@@ -66,8 +66,12 @@ Result<std::unique_ptr<EventDesk>> open_desk(const MonitorCommand& command) {
   return EventDesk::open(std::move(options));
 }
 
+void say_missed(const std::string& why) { say_to_person("the look at this machine gave nothing: " + why); }
+
 int print_once(const MonitorCommand& command) {
-  auto watch = NodeWatch::open(command.watch, {}, say_to_person);
+  NodeWatch::Listener listener;
+  listener.missed = [](const std::string& why, double) { say_missed(why); };
+  auto watch = NodeWatch::open(command.watch, std::move(listener), say_to_person);
   if (!watch) return report(watch.error());
   (*watch)->await_bmc(std::chrono::minutes(1));
   const NodeState state = (*watch)->state(std::chrono::minutes(1));
@@ -94,7 +98,7 @@ int run_monitor(MonitorCommand command) {
   NodeWatch::Listener listener;
   listener.seen = [desk](const NodeLook& look) { desk->look({look.findings}, look.facts, look.when); };
   listener.missed = [desk](const std::string& why, double now) {
-    say_to_person("the look at this machine gave nothing: " + why);
+    say_missed(why);
     desk->failed_look(why, now);
   };
   auto watch = NodeWatch::open(command.watch, std::move(listener), say_to_person);
