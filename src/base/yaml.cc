@@ -189,11 +189,9 @@ std::optional<Spot> unquoted_range(std::string_view text, std::size_t near) {
     const auto close = line.find(']', at);
     const auto word = line.find_last_of(" {,:[\"'", at == 0 ? 0 : at - 1);
     const std::size_t start = word == std::string_view::npos ? 0 : word + 1;
-    if (close == std::string_view::npos || close == at + 1 || start >= at ||
-        line.find_first_of("{[") >= start)
-      continue;
-    if (line.substr(at + 1, close - at - 1).find_first_not_of("0123456789,-") != std::string_view::npos)
-      continue;
+    if (close == std::string_view::npos || start >= at || line.find_first_of("{[") >= start) continue;
+    const auto inside = line.substr(at + 1, close - at - 1);
+    if (inside.empty() || inside.find_first_not_of("0123456789,-") != std::string_view::npos) continue;
     if (word != std::string_view::npos && (line[word] == '"' || line[word] == '\'')) continue;
     const auto end = std::min(line.find_first_of(" ,}]", close + 1), line.size());
     return Spot{begin + start, end - start};

@@ -69,9 +69,8 @@ Result<std::unique_ptr<EventDesk>> open_desk(const MonitorCommand& command) {
 void say_missed(const std::string& why) { say_to_person("the look at this machine gave nothing: " + why); }
 
 int print_once(const MonitorCommand& command) {
-  NodeWatch::Listener listener;
-  listener.missed = [](const std::string& why, double) { say_missed(why); };
-  auto watch = NodeWatch::open(command.watch, std::move(listener), say_to_person);
+  auto watch = NodeWatch::open(
+      command.watch, {.missed = [](const std::string& why, double) { say_missed(why); }}, say_to_person);
   if (!watch) return report(watch.error());
   (*watch)->await_bmc(std::chrono::minutes(1));
   const NodeState state = (*watch)->state(std::chrono::minutes(1));
