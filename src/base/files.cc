@@ -7,11 +7,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
+#include <cstdio>
 #include <cstring>
-#include <filesystem>
+#include <optional>
 
 #include "base/fd.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "base/trusted_path.h"
 
 namespace railbed {
 namespace {
@@ -30,64 +33,48 @@ std::string_view kind_of(mode_t mode) {
   return S_ISREG(mode) ? "a file" : "a device";
 }
 
+// A path that is a name of one of our own open descriptors (proc(5), /proc/PID/fd).
+std::optional<int> own_descriptor(std::string_view path) {
+  if (path == "/dev/stdin") return STDIN_FILENO;
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"})
+    if (path.starts_with(folder)) return parse_number<int>(path.substr(folder.size()));
+  return std::nullopt;
+}
+
+bool takes_text(mode_t mode) { return S_ISCHR(mode) || S_ISFIFO(mode); }
+
 // Into what is there already and takes text as it comes.
-Result<void> write_through(const std::string& path, std::string_view text) {
+Result<void> write_through(const FolderEntry& place, const std::string& path, std::string_view text) {
   // O_NONBLOCK: a pipe that nobody reads from is an error, not a wait.
-  const Fd fd(open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (!fd) return failed("write", path);
+  const Fd fd = place.open(O_WRONLY | O_NONBLOCK | O_NOCTTY);
+  struct stat status = {};
+  if (!fd || fstat(fd.get(), &status) != 0) return failed("write", path);
+  if (!takes_text(status.st_mode)) return refused("write", path, "it changed meanwhile");
   set_blocking(fd.get(), true);
   if (!write_all(fd.get(), text)) return failed("write", path);
   return {};
 }
 
-Result<void> replace_file(const std::string& path, std::string_view text, unsigned mode) {
-  std::string temporary = path + ".XXXXXX";
-  const int fd = mkostemp(temporary.data(), O_CLOEXEC);
-  if (fd < 0) return failed("write", path);
-  const bool whole = fchmod(fd, mode) == 0 && write_all(fd, text) && fsync(fd) == 0;
-  const int problem = errno;
-  close(fd);
-  if (whole && rename(temporary.c_str(), path.c_str()) == 0) return {};
-  if (!whole) errno = problem;
+Result<void> replace_file(const FolderEntry& place, const std::string& path, std::string_view text,
+                          unsigned mode) {
+  const FolderEntry temporary = entry_in(place.folder, fmt::format("{}.{}", place.name, random_hex(3)), "");
+  const Fd fd = temporary.open(O_WRONLY | O_CREAT | O_EXCL, 0600);
+  if (!fd) return failed("write", path);
+  const int folder = place.folder.get();
+  if (fchmod(fd.get(), mode) == 0 && write_all(fd.get(), text) && fsync(fd.get()) == 0 &&
+      renameat(folder, temporary.name.c_str(), folder, place.name.c_str()) == 0)
+    return {};
   const auto error = failed("write", path);
-  unlink(temporary.c_str());
+  unlinkat(folder, temporary.name.c_str(), 0);
   return error;
 }
 
-}  // namespace
+constexpr int kToRead = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 
-Result<void> write_file(const std::string& path, std::string_view text, unsigned mode) {
-  struct stat status = {};
-  if (stat(path.c_str(), &status) != 0) {
-    // A link that leads nowhere: what its target would be is not ours to guess.
-    if (lstat(path.c_str(), &status) == 0) return refused("write", path, "it is a link to nothing");
-    return replace_file(path, text, mode);
-  }
-  if (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode)) return write_through(path, text);
-  if (!S_ISREG(status.st_mode))
-    return refused("write", path, fmt::format("it is {}", kind_of(status.st_mode)));
-  std::error_code error;
-  const std::filesystem::path real = std::filesystem::canonical(path, error);
-  return error ? refused("write", path, error.message()) : replace_file(real, text, mode);
-}
-
-Result<void> check_writable(const std::string& path) {
-  struct stat status = {};
-  const bool exists = stat(path.c_str(), &status) == 0;
-  if (exists && S_ISDIR(status.st_mode)) return refused("write", path, "it is a folder");
-  if (exists && !S_ISREG(status.st_mode))
-    return access(path.c_str(), W_OK) == 0 ? Result<void>() : failed("write", path);
-  std::error_code error;
-  const std::filesystem::path real =
-      exists ? std::filesystem::canonical(path, error) : std::filesystem::path(path);
-  const std::filesystem::path folder = real.has_parent_path() ? real.parent_path() : ".";
-  if (access(folder.c_str(), W_OK | X_OK) == 0) return {};
-  if (errno == ENOENT) return refused("write", path, fmt::format("there is no folder {}", folder.string()));
-  return failed("write", path);
-}
-
-Result<std::string> read_file(const std::string& path, std::size_t limit) {
-  const Fd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+// Without a descriptor errno has the reason.
+Result<std::string> read_open(const Fd& fd, const std::string& path, std::size_t limit) {
   struct stat status = {};
   // Whoever named a file that is not there has mistyped it: bad input, as what is wrong within a file.
   if (!fd && (errno == ENOENT || errno == ENOTDIR))
@@ -105,6 +92,72 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
     text.append(piece, static_cast<std::size_t>(got));
   }
   return refused("read", path, fmt::format("it is larger than {} MiB", limit >> 20));
+}
+
+}  // namespace
+
+Result<void> write_file(const std::string& path, std::string_view text, unsigned mode) {
+  if (const auto descriptor = own_descriptor(path)) {
+    const Fd fd(fcntl(*descriptor, F_DUPFD_CLOEXEC, 3));
+    return fd && write_all(fd.get(), text) ? Result<void>() : failed("write", path);
+  }
+  const FoundEntry place = find_entry(path, Strangers::kMayWrite, LastLink::kFollow);
+  if (!place) return cannot("write", path, place.error());
+  struct stat status = {};
+  if (!place->look(status) && errno == ENOENT)
+    // A link that leads nowhere: what its target would be is not ours to guess.
+    if (const FoundEntry itself = find_entry(path, Strangers::kMayWrite); itself && itself->look(status))
+      return refused("write", path, "it is a link to nothing");
+  return write_file(*place, path, text, mode);
+}
+
+Result<void> write_file(const FolderEntry& place, const std::string& path, std::string_view text,
+                        unsigned mode) {
+  struct stat status = {};
+  if (!place.look(status)) {
+    if (errno != ENOENT) return failed("write", path);
+    return replace_file(place, path, text, mode);
+  }
+  if (takes_text(status.st_mode)) return write_through(place, path, text);
+  if (!S_ISREG(status.st_mode))
+    return refused("write", path, fmt::format("it is {}", kind_of(status.st_mode)));
+  return replace_file(place, path, text, mode);
+}
+
+Result<void> make_folder(const std::string& path, unsigned mode) {
+  const auto made = open_folder_at(path, Strangers::kMayWrite, static_cast<int>(mode));
+  return made ? Result<void>() : cannot("make the folder", path, made.error());
+}
+
+Result<void> check_writable(const std::string& path) {
+  if (own_descriptor(path)) return {};
+  const FoundEntry place = find_entry(path, Strangers::kMayWrite, LastLink::kFollow);
+  if (!place && place.error().code == ENOENT)
+    return refused("write", path, fmt::format("there is no folder {}", place.error().where));
+  if (!place) return cannot("write", path, place.error());
+  struct stat status = {};
+  const bool exists = place->look(status);
+  if (exists && S_ISDIR(status.st_mode)) return refused("write", path, "it is a folder");
+  if (exists && !S_ISREG(status.st_mode))
+    return faccessat(place->folder.get(), place->name.c_str(), W_OK, 0) == 0 ? Result<void>()
+                                                                             : failed("write", path);
+  if (faccessat(place->folder.get(), ".", W_OK | X_OK, 0) == 0) return {};
+  return failed("write", path);
+}
+
+Result<std::string> read_file(const std::string& path, std::size_t limit) {
+  // As the kernel finds it for us, but for root, who could read what another user's link leads to.
+  if (geteuid() != 0 || own_descriptor(path))
+    return read_open(Fd(open(path.c_str(), kToRead | O_CLOEXEC)), path, limit);
+  const FoundEntry place = find_entry(path, Strangers::kMayWrite, LastLink::kFollow);
+  if (place) return read_file(*place, path, limit);
+  if (place.error().code == ENOENT || place.error().code == ENOTDIR)
+    return fail(ErrorKind::kBadInput, fmt::format("cannot read {}: {}", path, place.error().why));
+  return cannot("read", path, place.error());
+}
+
+Result<std::string> read_file(const FolderEntry& place, const std::string& path, std::size_t limit) {
+  return read_open(place.open(kToRead), path, limit);
 }
 
 }  // namespace railbed
