@@ -216,8 +216,7 @@ Result<void> append_to(const std::string& file, const std::string& more) {
     if (stat(file.c_str(), &about) == 0) mode = about.st_mode & 0777;
     if (!text.empty() && text.back() != '\n') text += '\n';
   } else if (const std::string folder = std::filesystem::path(file).parent_path(); !folder.empty()) {
-    if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-      return fail(ErrorKind::kUnavailable, fmt::format("cannot make {}: {}", folder, std::strerror(errno)));
+    if (auto made = make_folder(folder, 0700); !made) return made;
   }
   return write_file(file, text + more, mode);
 }

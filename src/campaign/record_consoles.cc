@@ -12,8 +12,10 @@
 #include <optional>
 #include <thread>
 
+#include "base/files.h"
 #include "base/moment.h"
 #include "base/text.h"
+#include "base/trusted_path.h"
 #include "bmc/console.h"
 
 namespace railbed {
@@ -108,18 +110,23 @@ class Recording {
 }  // namespace
 
 Result<Fd> open_console_log(const std::string& path) {
-  Fd log(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  const FoundEntry place = find_entry(path, Strangers::kMayWrite);
+  if (!place)
+    return fail(ErrorKind::kBadInput,
+                fmt::format("{}: {}: {}", path, place.error().where, place.error().why));
+  Fd log = place->open(O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0600);
   struct stat status = {};
   if (!log || fstat(log.get(), &status) != 0)
     return fail(ErrorKind::kBadInput, fmt::format("{}: {}", path, std::strerror(errno)));
   if (!S_ISREG(status.st_mode)) return fail(ErrorKind::kBadInput, path + " is no regular file");
+  if (!is_ours(status))
+    return fail(ErrorKind::kBadInput, path + " is another user's file: remove it, or name another folder");
   return log;
 }
 
 Result<bool> record_consoles(const Cluster& cluster, const Names& names, const ConsoleRecord& wanted,
                              const BmcReach& reach, const Caller& caller, const HearConsole& hear) {
-  std::error_code error;
-  std::filesystem::create_directories(wanted.folder, error);
+  if (auto made = make_folder(wanted.folder); !made) return fail(ErrorKind::kBadInput, made.error().text);
   std::vector<Recording> all;
   for (const std::string& name : names) {
     auto target = target_of(cluster, *find_node(cluster, name), reach);

@@ -29,9 +29,7 @@ std::string os_name(std::string text) {
 }
 
 Result<void> write_install_files(const std::vector<InstallFile>& files, const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return fail(ErrorKind::kBadInput, fmt::format("{}: {}", folder, error.message()));
+  if (const auto made = make_folder(folder); !made) return fail(ErrorKind::kBadInput, made.error().text);
   for (const InstallFile& one : files) {
     const std::string path = (std::filesystem::path(folder) / one.name).string();
     if (const auto written = write_file(path, one.content); !written) return fail(written.error());

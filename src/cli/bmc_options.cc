@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/trusted_path.h"
 #include "base/wipe.h"
 #include "cli/ask_password.h"
 #include "cli/fleet_options.h"
@@ -73,11 +74,8 @@ std::string sensor_cache() {
   std::filesystem::path folder = cache_folder();
   if (folder.empty()) return "";
   folder /= "sensors";
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  struct stat status = {};
-  if (stat(folder.c_str(), &status) != 0 || status.st_uid != geteuid()) return "";
-  return chmod(folder.c_str(), 0700) == 0 ? folder.string() : "";
+  // FreeIPMI opens it by path, so nobody else may be able to change one.
+  return open_folder_at(folder, Strangers::kNothing, 0700) ? folder.string() : "";
 }
 
 Result<BmcCertificates> certificates_of(const Cluster& cluster) {

@@ -9,6 +9,8 @@
 #include <cerrno>
 
 #include "base/fd.h"
+#include "base/files.h"
+#include "base/trusted_path.h"
 #include "cli/command.h"
 #include "cli/option_checks.h"
 #include "cli/terminal.h"
@@ -31,22 +33,16 @@ struct CaptureOptions {
 
 // Private from the first byte on: what was read may be nobody else's business.
 Result<void> write_capture(const CaptureOptions& options, std::string_view text) {
-  const int exclusive = options.force ? O_TRUNC : O_EXCL;
-  const bool to_stdout = options.output == "-";
-  Fd fd(to_stdout ? dup(STDOUT_FILENO)
-                  : open(options.output.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | exclusive, 0600));
+  if (options.output == "-") return write_file("/dev/stdout", text);
+  if (options.force) return write_file(options.output, text, 0600);
+  const FoundEntry place = find_entry(options.output, Strangers::kMayWrite);
+  if (!place) return cannot("write", options.output, place.error());
+  const Fd fd = place->open(O_WRONLY | O_CREAT | O_EXCL, 0600);
   if (!fd && errno == EEXIST)
     return fail(ErrorKind::kBadInput,
                 options.output + " exists already: choose another name, or add --force");
-  if (!fd) return fail(ErrorKind::kUnavailable, options.output + ": " + miss_of(errno).why);
-  if (!to_stdout && fchmod(fd.get(), 0600) != 0)
+  if (!fd || !write_all(fd.get(), text))
     return fail(ErrorKind::kUnavailable, options.output + ": " + miss_of(errno).why);
-  while (!text.empty()) {
-    const ssize_t put = write(fd.get(), text.data(), text.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return fail(ErrorKind::kUnavailable, options.output + ": " + miss_of(errno).why);
-    text.remove_prefix(static_cast<std::size_t>(put));
-  }
   return {};
 }
 

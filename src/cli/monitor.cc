@@ -128,7 +128,7 @@ void add_monitor_options(CLI::App& app, MonitorCommand& command) {
       ->delimiter(',')
       ->type_name("DEVICE");
   app.add_option("--state", command.state,
-                 "folder that remembers events and findings (default: /var/lib/railbed for root)")
+                 "folder that remembers events and findings (default: /var/lib/railbed-monitor for root)")
       ->type_name("FOLDER");
   auto* webhook =
       app.add_option("--webhook", command.webhook.url, "send events there, in Alertmanager's format")

@@ -55,11 +55,7 @@ Result<void> write_monitor_files(const std::vector<MonitorFile>& files, const st
       fmt::print("{}  kept as it was\n", printable(path.string()));
       continue;
     }
-    std::error_code error;
-    std::filesystem::create_directories(path.parent_path(), error);
-    if (error)
-      return fail(ErrorKind::kUnavailable,
-                  fmt::format("{}: {}", path.parent_path().string(), error.message()));
+    if (auto made = make_folder(path.parent_path()); !made) return made;
     if (auto written = write_file(path, file.text); !written) return written;
     fmt::print("{}\n", printable(path.string()));
   }

@@ -28,11 +28,7 @@ Result<void> write_files(const std::vector<NodeSettings>& nodes, const std::stri
     for (const Setting& setting : node.settings)
       for (const DesiredFile& file : setting.files) {
         const std::filesystem::path path = folder + "/" + node.node + file.path;
-        std::error_code error;
-        std::filesystem::create_directories(path.parent_path(), error);
-        if (error)
-          return fail(ErrorKind::kUnavailable,
-                      fmt::format("{}: {}", path.parent_path().string(), error.message()));
+        if (auto made = make_folder(path.parent_path()); !made) return made;
         if (auto written = write_file(path, file.content); !written) return written;
       }
   return {};

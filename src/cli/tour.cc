@@ -45,13 +45,9 @@ const std::vector<TourStep>& steps() {
 }
 
 Result<void> write_files(const fs::path& folder) {
-  std::error_code error;
   for (const TourFile& file : tour_files()) {
     const fs::path path = folder / file.name;
-    fs::create_directories(path.parent_path(), error);
-    if (error)
-      return fail(ErrorKind::kUnavailable,
-                  fmt::format("cannot make {}: {}", path.parent_path().string(), error.message()));
+    if (const auto made = make_folder(path.parent_path()); !made) return made;
     if (const auto written = write_file(path, file.text); !written) return written;
   }
   return {};

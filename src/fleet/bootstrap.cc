@@ -142,6 +142,20 @@ set -- "$b"/*
 use "$b/$h"
 )sh";
 
+// A file that the node has already, at a path that others on this node may share, is run only where root and
+// we alone can change it and each folder on its way: else it could be another file after the look. -perm -020
+// also shows what access lists allow (acl(5)).
+constexpr std::string_view kSafe = R"sh(safe() {
+  p=$1 v=$(id -u)
+  while :; do
+    x=$(find "$p" -prune ! -type l "(" -user 0 -o -user "$v" ")" "(" ! -perm -020 ! -perm -002 -o -type d -perm -1000 ")" 2>/dev/null)
+    [ "$x" = "$p" ] || return 1
+    [ "$p" != / ] || return 0
+    p=${p%/*} p=${p:-/}
+  done
+}
+)sh";
+
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
   for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
     text.replace(at, from.size(), to);
@@ -160,8 +174,9 @@ std::string bootstrap_command(const std::vector<AgentBinaries::Known>& agents, s
   replace_all(script, "@AGENTS@\n", arms);
   replace_all(script, "@START@\n", start);
   const std::string path = shell_quote(shared);
-  replace_all(script, "@SHARED@\n",
-              shared.empty() ? "" : fmt::format("! intact {} || start {}\n", path, path));
+  replace_all(
+      script, "@SHARED@\n",
+      shared.empty() ? "" : fmt::format("{}! safe {} || ! intact {} || start {}\n", kSafe, path, path, path));
   replace_all(script, "@NONCE@", nonce);
   replace_all(script, "@PIECE@", fmt::to_string(kPiece));
   return "exec sh -c " + shell_quote(script);

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/sha256.h"
+#include "base/trusted_path.h"
 
 namespace railbed::fleet {
 namespace {
@@ -50,7 +51,11 @@ bool is_settled(const HashedFile& file) {
 
 HashedFiles read_hashed_files(const std::string& path) {
   if (path.empty()) return {};
-  const auto text = read_file(path, kMaxHashes);
+  // What another user could have written is not believed: a hash names what nodes run.
+  const FoundEntry place = find_entry(path, Strangers::kNothing);
+  struct stat status = {};
+  if (!place || !place->look(status) || !is_ours(status)) return {};
+  const auto text = read_file(*place, path, kMaxHashes);
   if (!text) return {};
   auto files = json::read<HashedFiles>(*text);
   if (!files) return {};
@@ -74,10 +79,11 @@ void keep_hashed_files(const HashedFiles& files, const std::string& path) {
   if (path.empty()) return;
   HashedFiles kept = files;
   std::erase_if(kept, [](const auto& each) { return !is_settled(each.second); });
-  std::error_code failure;
-  const auto folder = std::filesystem::path(path).parent_path();
-  if (std::filesystem::create_directories(folder, failure)) chmod(folder.c_str(), 0700);
-  (void)!write_file(path, json::dump(json::encode(kept)) + "\n", 0600);
+  const std::filesystem::path file(path);
+  const auto folder = open_folder_at(file.parent_path(), Strangers::kNothing, 0700);
+  if (!folder) return;
+  (void)!write_file(entry_in(*folder, file.filename(), file.parent_path()), path,
+                    json::dump(json::encode(kept)) + "\n", 0600);
 }
 
 std::string default_hashes_path() {

@@ -22,6 +22,7 @@
 #include "base/fd.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "base/trusted_path.h"
 
 namespace railbed::fleet {
 namespace {
@@ -44,22 +45,27 @@ std::string secret_path(const Environment& environment) {
 
 // Whole or not at all, and never over another's: ranks that start at once all want to make it.
 Result<void> make_secret(const std::string& path) {
-  std::error_code failure;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failure);
-  const std::string own = path + "." + random_hex(8);
-  const Fd file(open(own.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const std::string folder = std::filesystem::path(path).parent_path();
+  const auto opened = open_folder_at(folder, Strangers::kMayWrite, 0755);
+  if (!opened) return complain(path, opened.error().why);
+  const std::string name = std::filesystem::path(path).filename();
+  const FolderEntry own = entry_in(*opened, name + "." + random_hex(8), folder);
+  const Fd file = own.open(O_WRONLY | O_CREAT | O_EXCL, 0600);
   if (!file) return complain(path, std::strerror(errno));
   const std::string secret = random_hex(kBytes) + "\n";
-  const bool written = write_all(file.get(), secret) && fsync(file.get()) == 0 &&
-                       (link(own.c_str(), path.c_str()) == 0 || errno == EEXIST);
+  const bool written =
+      write_all(file.get(), secret) && fsync(file.get()) == 0 &&
+      (linkat(opened->get(), own.name.c_str(), opened->get(), name.c_str(), 0) == 0 || errno == EEXIST);
   const int error = errno;
-  unlink(own.c_str());
+  unlinkat(opened->get(), own.name.c_str(), 0);
   if (!written) return complain(path, std::strerror(error));
   return {};
 }
 
 Result<std::string> read_secret(const std::string& path) {
-  const Fd file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  const FoundEntry place = find_entry(path, Strangers::kMayWrite);
+  if (!place) return complain(path, place.error().why);
+  const Fd file = place->open(O_RDONLY | O_NONBLOCK);
   if (!file) return complain(path, std::strerror(errno));
   struct stat about = {};
   if (fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) return complain(path, "not a file");

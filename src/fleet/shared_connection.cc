@@ -23,6 +23,7 @@
 
 #include "base/files.h"
 #include "base/sha256.h"
+#include "base/trusted_path.h"
 
 namespace railbed::fleet {
 namespace {
@@ -50,12 +51,11 @@ std::string folder_for(const Environment& environment) {
   return text_of(environment, "HOME") + "/.cache/railbed/ssh";
 }
 
+// ssh opens what is in it by path, so nobody else may be able to change one.
 bool make_own_folder(const std::string& folder) {
-  std::error_code failure;
-  std::filesystem::create_directories(std::filesystem::path(folder).parent_path(), failure);
-  mkdir(folder.c_str(), 0700);
+  const auto opened = open_folder_at(folder, Strangers::kNothing, 0700);
   struct stat about = {};
-  return lstat(folder.c_str(), &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == geteuid() &&
+  return opened && fstat(opened->get(), &about) == 0 && about.st_uid == geteuid() &&
          (about.st_mode & 077) == 0;
 }
 

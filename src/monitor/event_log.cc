@@ -1,5 +1,6 @@
 #include "monitor/event_log.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -9,11 +10,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <iterator>
+#include <memory>
 
 #include "base/files.h"
 #include "base/text.h"
+#include "base/trusted_path.h"
 
 namespace railbed {
 namespace {
@@ -22,31 +24,34 @@ constexpr std::string_view kEventFile = "events.jsonl";
 constexpr std::string_view kStateFile = "monitor.state";
 constexpr std::string_view kLockFile = "monitor.lock";
 constexpr std::size_t kLongestState = 16 << 20;
-constexpr const char* kRootsFolder = "/var/lib/railbed";
+constexpr std::size_t kTemporaryDigits = 6;  // of write_file()
+constexpr const char* kRootsFolder = "/var/lib/railbed-monitor";
 
 tl::unexpected<Error> cannot(std::string_view doing, const std::string& path) {
   return fail(ErrorKind::kUnavailable, fmt::format("cannot {} {}: {}", doing, path, std::strerror(errno)));
 }
 
-Result<void> make_folder(const std::string& folder) {
-  std::error_code error;
-  const auto parent = std::filesystem::path(folder).parent_path();
-  if (!parent.empty()) std::filesystem::create_directories(parent, error);
-  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return cannot("make", folder);
+// Opens the state folder, and makes it where it is not there. Root's is root's all the way. Anybody else's,
+// such as a volume of a container, may be in a folder that others can write, but none of their links leads
+// there.
+Result<Fd> open_folder(const std::string& folder) {
+  const Strangers strangers = geteuid() == 0 ? Strangers::kNothing : Strangers::kMayWrite;
+  auto opened = open_folder_at(folder, strangers, 0700);
+  if (!opened) return cannot("write to", folder, opened.error());
   struct stat status = {};
-  if (stat(folder.c_str(), &status) != 0) return cannot("look at", folder);
-  if (!S_ISDIR(status.st_mode)) return fail(ErrorKind::kUnavailable, fmt::format("{} is no folder", folder));
-  // Who can write there can have another file written by a link.
-  if ((status.st_uid != geteuid() && status.st_uid != 0) || (status.st_mode & 022) != 0)
+  if (fstat(opened->get(), &status) != 0) return cannot("look at", folder);
+  // Whoever can write there can have another file written by a link.
+  if (!is_ours(status) || (status.st_mode & 022) != 0)
     return fail(
         ErrorKind::kUnavailable,
         fmt::format("others may write to {}: `chmod go-w {}`, or name another folder", folder, folder));
-  return {};
+  return std::move(*opened);
 }
 
 // By fcntl: a child that hangs in a driver call keeps no lock of a monitor that was killed.
-Result<Fd> take_lock(const std::string& folder, const std::string& path) {
-  Fd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+Result<Fd> take_lock(const Fd& in, const std::string& folder) {
+  const std::string path = fmt::format("{}/{}", folder, kLockFile);
+  Fd fd = entry_in(in, std::string(kLockFile), folder).open(O_RDWR | O_CREAT | O_NONBLOCK, 0600);
   if (!fd) return cannot("open", path);
   struct flock lock = {};
   lock.l_type = F_WRLCK;
@@ -59,18 +64,24 @@ Result<Fd> take_lock(const std::string& folder, const std::string& path) {
                           known ? fmt::format(" (process {})", lock.l_pid) : "", folder));
 }
 
-// What kills in the middle of writing the state have left.
-void sweep(const std::string& folder) {
-  std::error_code error;
+// Removes what a kill in the middle of writing the state has left.
+void sweep(const Fd& in) {
+  Fd fd(openat(in.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(fd ? fdopendir(fd.get()) : nullptr, closedir);
+  if (!folder) return;
+  fd.release();  // the stream owns it now
   const std::string prefix = std::string(kStateFile) + '.';
-  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    const std::string name = at->path().filename();
-    if (name.starts_with(prefix) && name.size() == prefix.size() + 6) unlink(at->path().c_str());
-  }
+  while (const dirent* entry = readdir(folder.get()))
+    if (const std::string_view name = entry->d_name;
+        name.starts_with(prefix) && name.size() == prefix.size() + kTemporaryDigits)
+      unlinkat(in.get(), entry->d_name, 0);
 }
 
+std::string event_file(int generation) {
+  return fmt::format("{}{}", kEventFile, generation == 0 ? "" : fmt::format(".{}", generation));
+}
 std::string name_of(const std::string& folder, int generation) {
-  return fmt::format("{}/{}{}", folder, kEventFile, generation == 0 ? "" : fmt::format(".{}", generation));
+  return fmt::format("{}/{}", folder, event_file(generation));
 }
 
 }  // namespace
@@ -86,21 +97,23 @@ std::string default_state_folder() {
 }
 
 Result<EventLog> EventLog::open(const std::string& folder, std::size_t most_bytes) {
-  if (auto made = make_folder(folder); !made) return fail(made.error());
+  auto opened = open_folder(folder);
+  if (!opened) return fail(opened.error());
   EventLog log;
   log.folder_ = folder;
+  log.in_ = std::move(*opened);
   log.most_bytes_ = most_bytes;
-  auto lock = take_lock(folder, log.file(kLockFile));
+  auto lock = take_lock(log.in_, folder);
   if (!lock) return fail(lock.error());
   log.lock_ = std::move(*lock);
-  sweep(folder);
+  sweep(log.in_);
   return log;
 }
 
 // Ends a line that was cut, so that the next is one of its own.
 Result<void> EventLog::open_file() {
   const std::string path = name_of(folder_, 0);
-  Fd fd(::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  Fd fd = at(kEventFile).open(O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK, 0600);
   struct stat status = {};
   if (!fd || fstat(fd.get(), &status) != 0) return cannot("open", path);
   if (!S_ISREG(status.st_mode))
@@ -119,9 +132,9 @@ Result<void> EventLog::open_file() {
 Result<void> EventLog::rotate() {
   file_ = Fd();
   for (const int older : {2, 1}) {
-    const std::string from = name_of(folder_, older - 1);
-    if (rename(from.c_str(), name_of(folder_, older).c_str()) != 0 && errno != ENOENT)
-      return cannot("rename", from);
+    if (renameat(in_.get(), event_file(older - 1).c_str(), in_.get(), event_file(older).c_str()) != 0 &&
+        errno != ENOENT)
+      return cannot("rename", name_of(folder_, older - 1));
   }
   return open_file();
 }
@@ -143,19 +156,21 @@ Result<void> EventLog::append(std::string_view line) {
 }
 
 Result<std::string> EventLog::read_state() const {
-  const std::string path = file(kStateFile);
-  if (access(path.c_str(), F_OK) != 0 && errno == ENOENT) return std::string();
-  return read_file(path, kLongestState);
+  const FolderEntry place = at(kStateFile);
+  struct stat status = {};
+  if (!place.look(status) && errno == ENOENT) return std::string();
+  return read_file(place, file(kStateFile), kLongestState);
 }
 
 Result<void> EventLog::write_state(std::string_view text) const {
-  return write_file(file(kStateFile), text, 0600);
+  return write_file(at(kStateFile), file(kStateFile), text, 0600);
 }
 
 Result<std::string> EventLog::set_state_aside() const {
-  const std::string aside = file(std::string(kStateFile) + ".set-aside");
-  if (rename(file(kStateFile).c_str(), aside.c_str()) != 0) return cannot("rename", file(kStateFile));
-  return aside;
+  const std::string aside = std::string(kStateFile) + ".set-aside";
+  if (renameat(in_.get(), std::string(kStateFile).c_str(), in_.get(), aside.c_str()) != 0)
+    return cannot("rename", file(kStateFile));
+  return file(aside);
 }
 
 LoggedEvents parse_events(std::string_view text, double since) {
@@ -173,8 +188,10 @@ LoggedEvents parse_events(std::string_view text, double since) {
 
 Result<LoggedEvents> read_events(const std::string& folder, double since, std::size_t most) {
   struct stat status = {};
-  if (stat(name_of(folder, 0).c_str(), &status) != 0) {
-    if (errno == ENOENT)
+  const FoundEntry newest = find_entry(name_of(folder, 0), Strangers::kMayWrite);
+  if (!newest && newest.error().code != ENOENT) return cannot("read", name_of(folder, 0), newest.error());
+  if (!newest || !newest->look(status)) {
+    if (!newest || errno == ENOENT)
       return fail(
           ErrorKind::kUnavailable,
           fmt::format("no monitor has written to {}: `railbed monitor` does; --state names another folder, "
@@ -186,9 +203,9 @@ Result<LoggedEvents> read_events(const std::string& folder, double since, std::s
   // and what is equal to what was read before is left out.
   std::vector<std::string> texts;
   for (const int generation : {0, 1, 2}) {
-    const std::string path = name_of(folder, generation);
-    if (generation > 0 && access(path.c_str(), F_OK) != 0) break;
-    auto text = read_file(path, 2 * kEventLogBytes);
+    const FolderEntry place = entry_in(newest->folder, event_file(generation), folder);
+    if (generation > 0 && !place.look(status)) break;
+    auto text = read_file(place, name_of(folder, generation), 2 * kEventLogBytes);
     if (!text) return fail(text.error());
     const bool twice = !texts.empty() && !texts.back().empty() && text->starts_with(texts.back());
     if (twice) texts.pop_back();

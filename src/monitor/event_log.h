@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "base/trusted_path.h"
 #include "monitor/events.h"
 
 namespace railbed {
@@ -21,7 +22,8 @@ namespace railbed {
 inline constexpr std::size_t kEventLogBytes = 4 << 20;  // of each of the three; thousands of events
 inline constexpr std::size_t kLongestEventLine = 64 << 10;
 
-// /var/lib/railbed for root, or where it can be read; else $XDG_STATE_HOME/railbed, as the history of runs.
+// /var/lib/railbed-monitor for root, or where it can be read; else $XDG_STATE_HOME/railbed, as the history of
+// runs.
 std::string default_state_folder();
 
 class EventLog {
@@ -44,8 +46,10 @@ class EventLog {
   Result<void> open_file();
   Result<void> rotate();
   std::string file(std::string_view name) const { return folder_ + '/' + std::string(name); }
+  FolderEntry at(std::string_view name) const { return entry_in(in_, std::string(name), folder_); }
 
   std::string folder_;
+  Fd in_;  // the folder itself, whatever is at its path by now
   std::size_t most_bytes_ = kEventLogBytes;
   Fd lock_;
   Fd file_;
