@@ -16,7 +16,8 @@ inline constexpr std::string_view kBootGuard = "/etc/systemd/system/railbed-reco
 Result<void> arm_boot_guard(WritableHost& host);
 Result<void> disarm_boot_guard(WritableHost& host);
 
-// This very program, which the unit starts.
-std::string own_program();
+// The path of this very program, for systemd to start it as root. Nobody else can put another one there: one
+// that runs from a user's folder is copied into /opt/railbed/bin first.
+Result<std::string> program_for_root(WritableHost& host);
 
 }  // namespace railbed

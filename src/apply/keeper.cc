@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +23,8 @@ constexpr std::chrono::milliseconds kLookAgain{100};
 constexpr std::chrono::seconds kGrace{30};
 constexpr std::chrono::seconds kLongestSteps{240};  // without packages
 constexpr std::chrono::hours kLongestPackages{2};
+constexpr std::chrono::hours kUntilThereIsRoom{24};  // a node that cannot go back yet goes on trying
+constexpr std::chrono::seconds kWhileBooting{120};   // the boot waits for it
 
 using KeeperClock = std::chrono::steady_clock;
 
@@ -55,7 +58,8 @@ Result<void> start_detached(const std::vector<std::string>& words) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
-  execv(arguments.front(), arguments.data());
+  // This very program, whatever lies at its path by now.
+  execv("/proc/self/exe", arguments.data());
   _exit(127);
 }
 
@@ -78,26 +82,36 @@ void wait_for_decision(const Transaction& transaction, std::chrono::milliseconds
   }
 }
 
-// The process that holds the lock wrote its number into it.
+// The process that holds the lock wrote its number into it. Whoever else has that number by now is left
+// alone.
 void end_keeper(WritableHost& host, const std::string& id) {
   if (has_systemd(host)) (void)host.run({"systemctl", "stop", keeper_unit(id) + ".service"});
-  const auto file = host.read(fmt::format("{}/{}/lock", kApplyFolder, id));
+  const auto file = host.read_own(fmt::format("{}/{}/lock", kApplyFolder, id));
   if (!file || !*file) return;
   const auto pid = parse_number<int>((*file)->content.bytes);
-  if (pid && *pid > 1 && *pid != getpid()) kill(*pid, SIGKILL);
+  if (!pid || *pid <= 1 || *pid == getpid()) return;
+  const Fd process(static_cast<int>(syscall(SYS_pidfd_open, *pid, 0)));
+  const auto started_as = host.read(fmt::format("/proc/{}/cmdline", *pid));
+  if (!process || !started_as || !*started_as) return;
+  if ((*started_as)->content.bytes.find(id) != std::string::npos)
+    syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
 }
 
-Result<bool> recover(WritableHost& host, const std::string& id, bool booting, bool overdue) {
+Result<bool> recover(WritableHost& host, const std::string& id, const Recovery& how) {
   auto transaction = Transaction::open(host, id);
-  if (!transaction) return false;  // cut off before anything was kept, let alone changed
+  if (!transaction) return fail(transaction.error());
   if (!is_open(transaction->state())) return false;
-  auto lock = ApplyLock::take(host, id, std::chrono::seconds(overdue ? 5 : 0));
-  if (!lock && overdue) {
+  auto lock = ApplyLock::take(host, id, std::chrono::seconds(how.overdue ? 5 : 0));
+  if (!lock && how.overdue) {
     end_keeper(host, id);
     lock = ApplyLock::take(host, id, std::chrono::seconds(20));
   }
   if (!lock) return false;
-  if (auto finished = transaction->finish(booting); !finished) return fail(finished.error());
+  const auto patience = how.booting   ? kWhileBooting
+                        : how.overdue ? std::chrono::seconds(kUntilThereIsRoom)
+                                      : std::chrono::seconds(0);
+  if (auto finished = transaction->finish_within(patience, how.booting); !finished)
+    return fail(finished.error());
   return transaction->state() == ApplyState::kReverted;
 }
 
@@ -105,8 +119,7 @@ Result<bool> recover(WritableHost& host, const std::string& id, bool booting, bo
 
 std::optional<ApplyLock> ApplyLock::take(const WritableHost& host, const std::string& id,
                                          std::chrono::milliseconds patience) {
-  const std::string path = host.below_root(fmt::format("{}/{}/lock", kApplyFolder, id));
-  Fd fd(open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  Fd fd = host.open_lock(fmt::format("{}/{}/lock", kApplyFolder, id));
   if (!fd) return std::nullopt;
   const auto until = KeeperClock::now() + patience;
   while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -123,25 +136,25 @@ Result<void> keep_apply(WritableHost& host, const std::string& id, std::chrono::
   const auto lock = ApplyLock::take(host, id, std::chrono::seconds(5));
   if (!lock) return fail(ErrorKind::kUnavailable, "somebody works on apply " + id + " already");
   if (transaction->state() != ApplyState::kStaged || transaction->decided())
-    return transaction->finish(false);
-  if (transaction->switch_over()) {
-    wait_for_decision(*transaction, look_every);
-  }
-  auto finished = transaction->finish(false);
+    return transaction->finish_within(kUntilThereIsRoom, false);
+  if (transaction->switch_over()) wait_for_decision(*transaction, look_every);
+  auto finished = transaction->finish_within(kUntilThereIsRoom, false);
   if (has_systemd(host) && finished) (void)host.run({"systemctl", "stop", timer_unit(id) + ".timer"});
   return finished;
 }
 
 Result<void> start_keeper(WritableHost& host, const Transaction& transaction) {
   const ApplyRequest& request = transaction.journal().request;
-  const std::vector<std::string> keep = {own_program(), "agent", "--keep", request.id};
+  const auto program = program_for_root(host);
+  if (!program) return fail(program.error());
+  const std::vector<std::string> keep = {*program, "agent", "--keep", request.id};
   if (!has_systemd(host)) return start_detached(keep);
   // Its own steps, and as long again for those of others.
   const auto after = std::chrono::seconds(request.seconds) + 2 * longest_steps(request) + kGrace;
   auto timer =
       started(host.run({"systemd-run", "--quiet", "--collect", "--unit=" + timer_unit(request.id),
                         fmt::format("--on-active={}s", after.count()), "--timer-property=AccuracySec=1s",
-                        own_program(), "agent", "--recover", request.id}),
+                        *program, "agent", "--recover", request.id}),
               "cannot start the timer that would take the change back");
   if (!timer) return timer;
   std::vector<std::string> words = {"systemd-run", "--quiet", "--collect",
@@ -150,13 +163,17 @@ Result<void> start_keeper(WritableHost& host, const Transaction& transaction) {
   return started(host.run(words), "cannot start the process that makes the change");
 }
 
-Result<std::vector<std::string>> recover_applies(WritableHost& host, const std::string& id, bool booting,
-                                                 bool overdue) {
+Result<std::vector<std::string>> recover_applies(WritableHost& host, const std::string& id,
+                                                 const Recovery& how) {
   std::vector<std::string> back;
   std::optional<Error> problem;
-  for (const std::string& one : apply_ids(host)) {
+  const auto ids = apply_ids(host);
+  if (!ids) return fail(ids.error());
+  for (const std::string& one : *ids) {
     if (id != "all" && one != id) continue;
-    const auto recovered = recover(host, one, booting, overdue);
+    // Cut off before its journal was kept: nothing was changed.
+    if (!host.is_there(fmt::format("{}/{}/journal", kApplyFolder, one))) continue;
+    const auto recovered = recover(host, one, how);
     if (!recovered) problem = recovered.error();
     if (recovered && *recovered) back.push_back(one);
   }

@@ -35,9 +35,13 @@ Result<void> keep_apply(WritableHost& host, const std::string& id,
 // Starts keep_apply() in a process of its own, and the timer behind it.
 Result<void> start_keeper(WritableHost& host, const Transaction& transaction);
 
-// Takes back what was left open: `id`, or all. Whoever still works on one is ended first if it is past its
-// time (`overdue`), else it is left alone. Its answer: the names of those that went back.
-Result<std::vector<std::string>> recover_applies(WritableHost& host, const std::string& id, bool booting,
-                                                 bool overdue);
+struct Recovery {
+  bool booting = false;  // the network is not up yet
+  bool overdue = false;  // whoever still works on it is past its time, and is ended; else it is left alone
+};
+// Rolls back what was left open: `id`, or all. The answer: the names of those that went back. A record that
+// is not believed (Transaction::open) is an error, and is not carried out.
+Result<std::vector<std::string>> recover_applies(WritableHost& host, const std::string& id,
+                                                 const Recovery& how);
 
 }  // namespace railbed

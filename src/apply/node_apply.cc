@@ -33,9 +33,12 @@ Result<void> want_root() {
   return fail(ErrorKind::kUnavailable, "changing a node takes root, and this agent is not root");
 }
 
-bool is_forgotten(const Transaction& open) {
-  const auto begun = parse_since(open.journal().begun, now_unix());
-  return open.state() == ApplyState::kStaged && (!begun || now_unix() - *begun > kForgottenAfter);
+// By the time since the boot: clocks are set, and boots end.
+bool is_forgotten(const WritableHost& host, const Transaction& open) {
+  const Journal& journal = open.journal();
+  if (open.state() != ApplyState::kStaged) return false;
+  const double age = uptime_now() - journal.uptime;
+  return journal.boot != boot_now(host) || age < 0 || age > kForgottenAfter;
 }
 
 Error already_changed_by(const Transaction& open) {
@@ -49,38 +52,44 @@ Error already_changed_by(const Transaction& open) {
 
 // An error while somebody changes this node; what nobody works on any more is taken back first.
 Result<void> want_no_other(WritableHost& host) {
-  for (const std::string& id : apply_ids(host)) {
-    auto open = Transaction::open(host, id);
-    if (!open || !is_open(open->state())) continue;
-    if (open->state() != ApplyState::kStaged || is_forgotten(*open)) {
-      if (auto back = recover_applies(host, id, false, false); !back) return fail(back.error());
-      if (!is_open(open->state())) continue;
+  const auto all = past_applies(host);
+  if (!all) return fail(all.error());
+  for (const Transaction& one : *all) {
+    if (!is_open(one.state())) continue;
+    if (one.state() != ApplyState::kStaged || is_forgotten(host, one)) {
+      if (auto back = recover_applies(host, one.journal().request.id, {}); !back) return fail(back.error());
+      if (!is_open(one.state())) continue;
     }
-    return fail(already_changed_by(*open));
+    return fail(already_changed_by(one));
   }
   return {};
 }
 
 // The same, by a look alone.
 Result<void> want_free(WritableHost& host) {
-  for (const std::string& id : apply_ids(host)) {
-    const auto open = Transaction::open(host, id);
-    if (open && is_open(open->state()) && !is_forgotten(*open)) return fail(already_changed_by(*open));
-  }
+  const auto all = past_applies(host);
+  if (!all) return fail(all.error());
+  for (const Transaction& one : *all)
+    if (is_open(one.state()) && !is_forgotten(host, one)) return fail(already_changed_by(one));
   return {};
 }
 
+// Those that cannot be read go first, then the oldest.
 void forget_old(WritableHost& host) {
-  std::vector<std::string> ended;
-  for (const std::string& id : apply_ids(host)) {
-    const auto one = Transaction::open(host, id);
-    if (!one || !is_open(one->state())) ended.push_back(id);
-  }
+  const auto ids = apply_ids(host);
+  const auto all = past_applies(host);
+  if (!ids || !all) return;
+  std::vector<std::string> ended = *ids;
+  for (const Transaction& one : *all) std::erase(ended, one.journal().request.id);
+  for (const Transaction& one : *all)
+    if (!is_open(one.state())) ended.push_back(one.journal().request.id);
   if (ended.size() <= kKeptApplies) return;
   ended.resize(ended.size() - kKeptApplies);
   for (const std::string& id : ended) {
     const std::string folder = fmt::format("{}/{}", kApplyFolder, id);
-    for (const std::string& name : host.list(folder)) (void)host.remove(folder + "/" + name);
+    const auto names = host.list(folder);
+    if (!names) continue;
+    for (const std::string& name : *names) (void)host.remove(folder + "/" + name);
     host.remove_folder(folder);
   }
 }
@@ -88,8 +97,7 @@ void forget_old(WritableHost& host) {
 // Two controllers that stage at the same moment: one after the other.
 class StageLock {
  public:
-  explicit StageLock(const WritableHost& host)
-      : fd_(open(host.below_root(std::string(kApplyFolder)).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  explicit StageLock(const WritableHost& host) : fd_(host.open_own_folder(std::string(kApplyFolder))) {
     const auto until = std::chrono::steady_clock::now() + kStagingTakes;
     while (!(taken_ = flock(fd_.get(), LOCK_EX | LOCK_NB) == 0) && std::chrono::steady_clock::now() < until)
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -197,7 +205,9 @@ Result<std::string> reboot(std::string_view payload, std::stop_token) {
 Result<std::string> history(std::string_view, std::stop_token) {
   if (auto root = want_root(); !root) return fail(root.error());
   WritableHost host;
-  return json::dump(json::encode(apply_history(host)));
+  const auto all = apply_history(host);
+  if (!all) return fail(all.error());
+  return json::dump(json::encode(*all));
 }
 
 }  // namespace
@@ -213,23 +223,24 @@ Result<ApplyStatus> stage_rollback(WritableHost& host, const RollbackRequest& as
                              .seconds = asked.seconds,
                              .titles = {"back to before " + asked.target}};
   if (auto checked = check_request(request); !checked) return fail(checked.error());
-  return stage_alone(host, [&] { return Transaction::stage_rollback(host, request, asked.target); });
+  return stage_alone(host,
+                     [&] { return Transaction::stage_rollback(host, request, asked.target, asked.discard); });
 }
 
-ApplyHistory apply_history(WritableHost& host) {
+Result<ApplyHistory> apply_history(WritableHost& host) {
+  auto past = past_applies(host);
+  if (!past) return fail(past.error());
   ApplyHistory all;
-  for (const std::string& id : reversed(apply_ids(host))) {
-    const auto past = Transaction::open(host, id);
-    if (!past) continue;
-    const Journal& journal = past->journal();
-    PastApply one{id,
+  for (const Transaction& apply : reversed(*std::move(past))) {
+    const Journal& journal = apply.journal();
+    PastApply one{journal.request.id,
                   journal.request.who,
                   journal.request.cluster,
                   journal.begun,
-                  past->state(),
+                  apply.state(),
                   journal.request.titles,
                   {},
-                  {past->why()},
+                  {apply.why()},
                   !journal.boot.empty() && journal.boot == boot_now(host)};
     for (const KeptEdit& edit : journal.files) one.files.push_back(edit.path);
     all.applies.push_back(std::move(one));

@@ -59,12 +59,14 @@ struct RollbackRequest {
   std::string cluster = {};
   std::string target = {};
   int seconds = 120;
+  bool discard = false;
   static void fields(auto&& field) {
     field("id", &RollbackRequest::id);
     field("who", &RollbackRequest::who);
     field("cluster", &RollbackRequest::cluster);
     field("target", &RollbackRequest::target);
     field("seconds", &RollbackRequest::seconds);
+    field("discard", &RollbackRequest::discard);
   }
 };
 
@@ -100,7 +102,7 @@ struct PastApply {
   }
 };
 struct ApplyHistory {
-  std::vector<PastApply> applies = {};  // the latest first
+  std::vector<PastApply> applies = {};  // the latest first, as this node counts them
   static void fields(auto&& field) { field("applies", &ApplyHistory::applies); }
 };
 
@@ -112,6 +114,6 @@ Handlers apply_handlers();
 // The same on any host.
 Result<ApplyStatus> stage_apply(WritableHost& host, const ApplyRequest& request);
 Result<ApplyStatus> stage_rollback(WritableHost& host, const RollbackRequest& request);
-ApplyHistory apply_history(WritableHost& host);
+Result<ApplyHistory> apply_history(WritableHost& host);
 
 }  // namespace railbed

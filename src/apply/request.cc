@@ -19,13 +19,6 @@ constexpr int kShortestWait = 5;
 constexpr int kLongestWait = 3600;
 constexpr std::string_view kIdForm = "00000000T000000Z-0000";
 
-bool is_path_of_settings(std::string_view path) {
-  return path.starts_with("/etc/") && path.size() < 1024 && !path.ends_with('/') &&
-         path.find("//") == std::string_view::npos && path.find("/../") == std::string_view::npos &&
-         !path.ends_with("/..") &&
-         std::ranges::all_of(path, [](unsigned char c) { return c > ' ' && c < 127; });
-}
-
 FileEdit edit_of(const FileChange& file) {
   FileEdit edit{.path = file.path, .mode = file.mode, .aside = file.action == FileAction::kMoveAside};
   if (file.before) edit.before = FileContent{*file.before};
@@ -68,6 +61,13 @@ ApplyRequest request_of(const std::vector<NodeChange>& changes) {
       if (std::ranges::find(request.steps, step) == request.steps.end()) request.steps.push_back(step);
   }
   return request;
+}
+
+bool is_path_of_settings(std::string_view path) {
+  return path.starts_with("/etc/") && path.size() < 1024 && !path.ends_with('/') &&
+         path.find("//") == std::string_view::npos && path.find("/../") == std::string_view::npos &&
+         !path.ends_with("/..") &&
+         std::ranges::all_of(path, [](unsigned char c) { return c > ' ' && c < 127; });
 }
 
 Result<void> check_request(const ApplyRequest& request) {

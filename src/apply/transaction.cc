@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 #include <map>
+#include <thread>
 
 #include "apply/boot_guard.h"
 #include "base/json.h"
@@ -17,10 +19,16 @@
 namespace railbed {
 namespace {
 
-constexpr std::uint64_t kSpareBytes = 16 << 20;
+constexpr std::uint64_t kFreeBytes = 16 << 20;
+constexpr int kSpares = 6;  // a decision, two states, a reason, and some more
+constexpr std::size_t kSpareBytes = 4096;
+constexpr std::chrono::seconds kFirstPause{1};
+constexpr std::chrono::seconds kLongestPause{30};
 constexpr std::size_t kMostLog = 64 << 10;
 constexpr std::string_view kCommitWord = "commit";
 constexpr std::string_view kRevertWord = "revert";
+
+std::string spare_name(int number) { return fmt::format("spare.{}", number); }
 
 std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
@@ -62,7 +70,7 @@ Result<void> add_edit(const WritableHost& host, const FileEdit& edit, std::vecto
 }
 
 Result<void> check_space(const WritableHost& host, const Journal& journal) {
-  std::uint64_t bytes = kSpareBytes;
+  std::uint64_t bytes = kFreeBytes + kSpares * kSpareBytes;
   for (const KeptEdit& edit : journal.files)
     for (const auto* file : {&edit.before, &edit.after})
       if (*file) bytes += 2 * (*file)->content.bytes.size();
@@ -170,19 +178,22 @@ Result<Transaction> Transaction::stage(WritableHost& host, const ApplyRequest& r
   return keep(host, std::move(journal));
 }
 
-std::vector<Transaction> Transaction::committed_since(WritableHost& host, const std::string& id) {
+Result<std::vector<Transaction>> Transaction::committed_since(WritableHost& host, const std::string& id) {
+  auto all = past_applies(host);
+  if (!all) return all;
   std::vector<Transaction> since;
-  for (const std::string& one : apply_ids(host))
-    if (one >= id)
-      if (auto past = open(host, one); past && past->state() == ApplyState::kCommitted)
-        since.push_back(*std::move(past));
+  for (Transaction& past : *all)
+    if (past.state() == ApplyState::kCommitted && (!since.empty() || past.journal().request.id == id))
+      since.push_back(std::move(past));
   return since;
 }
 
 Result<Transaction> Transaction::stage_rollback(WritableHost& host, ApplyRequest request,
-                                                const std::string& target) {
-  const auto since = committed_since(host, target);
-  if (since.empty() || since.front().journal().request.id != target)
+                                                const std::string& target, bool discard) {
+  const auto found = committed_since(host, target);
+  if (!found) return fail(found.error());
+  const std::vector<Transaction>& since = *found;
+  if (since.empty())
     return fail(ErrorKind::kUnavailable,
                 fmt::format("this node has no committed apply {}: `railbed history` lists them", target));
   Journal journal{.request = std::move(request)};
@@ -197,24 +208,43 @@ Result<Transaction> Transaction::stage_rollback(WritableHost& host, ApplyRequest
     if (const auto after = past.network_after())
       journal.to_network = taken_back(past.journal().network, *after, *journal.to_network);
   }
-  std::map<std::string, std::optional<KeptFile>> files;
+  std::map<std::string, KeptEdit> files;  // from before the first to after the last of these applies
   for (const Transaction& past : since) {
-    for (const KeptEdit& edit : past.journal().files) files.try_emplace(edit.path, edit.before);
+    for (const KeptEdit& edit : past.journal().files)
+      files.try_emplace(edit.path, edit).first->second.after = edit.after;
     add_redo(past.journal().first, UndoWhen::kBeforeFiles, journal.undo);
     add_redo(past.journal().then, UndoWhen::kAfterFiles, journal.undo);
   }
   add_values(journal.then, host, journal.undo);
-  for (auto& [path, before] : files) {
+  std::string edited;
+  for (const auto& [path, whole] : files) {
     auto now = host.read(path);
     if (!now) return fail(now.error());
-    if (*now != before) journal.files.push_back({path, std::move(*now), std::move(before)});
+    if (is_same_file(*now, whole.before)) continue;
+    KeptEdit back{path, std::move(*now), whole.before};
+    if (!discard && !is_same_file(back.before, whole.after)) {
+      auto merged = back.before ? without_change(whole, *back.before) : std::nullopt;
+      if (!merged) edited += fmt::format("\n{}:\n{}", path, difference(whole.after, back.before));
+      back.after = std::move(merged);
+    }
+    journal.files.push_back(std::move(back));
   }
+  if (!edited.empty())
+    return fail(
+        ErrorKind::kUnavailable,
+        "somebody has edited what would be rolled back. Save these lines elsewhere, or give them up with "
+        "--discard:" +
+            edited);
   return keep(host, std::move(journal));
 }
 
 Result<Transaction> Transaction::keep(WritableHost& host, Journal journal) {
+  const auto past = past_applies(host);
+  if (!past) return fail(past.error());
+  journal.number = past->empty() ? 1 : past->back().journal().number + 1;
   journal.begun = utc_now();
   journal.boot = boot_now(host);
+  journal.uptime = uptime_now();
   journal.network = network_state(host);
   for (const KeptEdit& edit : journal.files)
     if (edit.after) add_missing_folders(host, edit.path, journal.folders);
@@ -224,17 +254,23 @@ Result<Transaction> Transaction::keep(WritableHost& host, Journal journal) {
   if (auto folder = host.make_folder(made.at(""), 0700); !folder) return fail(folder.error());
   if (auto kept = made.put("journal", json::dump(json::encode(made.journal_))); !kept)
     return fail(kept.error());
+  for (int i = 0; i < kSpares; ++i)
+    if (auto spare = made.put(spare_name(i), std::string(kSpareBytes, ' ')); !spare)
+      return fail(spare.error());
   if (auto entered = made.enter(ApplyState::kStaged); !entered) return fail(entered.error());
   return made;
 }
 
 Result<Transaction> Transaction::open(WritableHost& host, const std::string& id) {
   if (!is_apply_id(id)) return fail(ErrorKind::kBadInput, "\"" + printable(id) + "\" is no apply's name");
-  auto file = host.read(fmt::format("{}/{}/journal", kApplyFolder, id));
+  auto file = host.read_own(fmt::format("{}/{}/journal", kApplyFolder, id));
   if (!file) return fail(file.error());
   if (!*file) return fail(ErrorKind::kUnavailable, "this node knows no apply " + id);
   auto journal = json::read<Journal>((*file)->content.bytes);
   if (!journal) return fail(journal.error(), "the journal of apply " + id);
+  if (journal->request.id != id)
+    return fail(ErrorKind::kBadInput, "the journal of apply " + id + " is of another");
+  if (auto sound = check_journal(*journal); !sound) return fail(sound.error(), "the journal of apply " + id);
   return Transaction(host, *std::move(journal));
 }
 
@@ -245,11 +281,27 @@ std::string Transaction::at(std::string_view name) const {
 }
 
 Result<void> Transaction::put(std::string_view name, std::string_view text) {
-  return host_->write(at(name), {{std::string(text)}, 0600, geteuid(), getegid(), ""});
+  auto written = host_->write(at(name), {{std::string(text)}, 0600, geteuid(), getegid(), ""});
+  if (!written && use_spare(text, [&](const std::string& spare) {
+        return host_->rename_over(spare, at(name)).has_value();
+      }))
+    return {};
+  return written;
+}
+
+bool Transaction::use_spare(std::string_view text, const std::function<bool(const std::string&)>& move) {
+  for (int i = 0; text.size() <= kSpareBytes && i < kSpares; ++i)
+    if (const std::string spare = at(spare_name(i)); host_->overwrite(spare, text) && move(spare))
+      return true;
+  return false;
+}
+
+void Transaction::drop_spares() {
+  for (int i = 0; i < kSpares; ++i) (void)host_->remove(at(spare_name(i)));
 }
 
 std::string Transaction::text_of(std::string_view name) const {
-  const auto file = host_->read(at(name));
+  const auto file = host_->read_own(at(name));
   return file && *file ? (*file)->content.bytes : "";
 }
 
@@ -270,13 +322,14 @@ std::string Transaction::why() const { return text_of("why"); }
 std::string Transaction::log() const { return text_of("log"); }
 
 Result<void> Transaction::enter(ApplyState state) {
-  return put("state", enum_names(state)[static_cast<std::size_t>(state)]);
+  const std::string_view word = enum_names(state)[static_cast<std::size_t>(state)];
+  return text_of("state") == word ? Result<void>() : put("state", word);
 }
 
 void Transaction::say(std::string_view line) {
   if (log_.size() > kMostLog) return;
   log_ += fmt::format("{}  {}\n", utc_now(), line);
-  (void)put("log", log_);
+  (void)host_->write(at("log"), {{log_}, 0600, geteuid(), getegid(), ""});
 }
 
 void Transaction::fail_with(const Error& error) {
@@ -287,6 +340,7 @@ void Transaction::fail_with(const Error& error) {
 Result<void> Transaction::switch_over() {
   if (auto entered = enter(ApplyState::kSwitching); !entered) return entered;
   auto done = arm_boot_guard(*host_);
+  if (done) done = prepare_files();
   if (done) done = run_all(journal_.first);
   if (done) done = write_files();
   if (done) done = run_all(journal_.then);
@@ -296,17 +350,22 @@ Result<void> Transaction::switch_over() {
   return done;
 }
 
-Result<void> Transaction::write_files() {
+// All new versions are on the disk before the first file changes: a disk that is too small changes nothing.
+Result<void> Transaction::prepare_files() {
   for (const std::string& folder : journal_.folders)
     if (auto made = host_->make_folder(folder); !made) return made;
+  for (const KeptEdit& edit : journal_.files)
+    if (auto prepared = prepare_swap(*host_, edit); !prepared) return prepared;
+  return {};
+}
+
+Result<void> Transaction::write_files() {
   const bool labels = host_->is_folder("/sys/fs/selinux/booleans");
   for (const KeptEdit& edit : journal_.files) {
     say((edit.after ? "write " : "remove ") + edit.path);
-    auto done = edit.after ? host_->write(edit.path, *edit.after) : host_->remove(edit.path);
-    if (!done) return done;
+    if (auto done = swap_in(*host_, edit); !done) return done;
     if (labels && edit.after && edit.after->label.empty()) (void)host_->run({"restorecon", edit.path});
   }
-  for (const std::string& folder : journal_.emptied) host_->remove_folder(folder);
   return {};
 }
 
@@ -350,32 +409,66 @@ Result<Decision> Transaction::decide(Decision decision) {
     return fail(ErrorKind::kUnavailable,
                 fmt::format("apply {} is {}, not switched: there is nothing to commit", journal_.request.id,
                             enum_names(state())[static_cast<std::size_t>(state())]));
-  auto first = host_->publish(at("decision"), decision == Decision::kCommit ? kCommitWord : kRevertWord);
-  if (!first) return fail(first.error());
+  const std::string_view word = decision == Decision::kCommit ? kCommitWord : kRevertWord;
+  const auto first = host_->publish(at("decision"), word);
+  const auto move = [this](const std::string& spare) {
+    return host_->rename_new(spare, at("decision")).has_value();
+  };
+  if (!first && !use_spare(word, move)) return fail(first.error());
   return decided().value_or(decision);
 }
 
 Result<void> Transaction::finish(bool booting) {
   const ApplyState now = state();
   if (!is_open(now)) return {};
-  if (now == ApplyState::kStaged) return enter(ApplyState::kDropped);
+  if (now == ApplyState::kStaged) {
+    drop_spares();
+    return enter(ApplyState::kDropped);
+  }
   const auto decision = decide(Decision::kRevert);  // does nothing where there is one
   if (!decision) return fail(decision.error());
-  if (*decision == Decision::kRevert)
-    if (auto reverted = revert(booting); !reverted) return reverted;
-  if (*decision == Decision::kCommit)
-    if (auto kept = put("network", json::dump(json::encode(network_state(*host_)))); !kept) return kept;
+  auto carried_out = *decision == Decision::kRevert ? revert(booting) : end_files();
+  if (!carried_out) return carried_out;
   if (auto disarmed = disarm_boot_guard(*host_); !disarmed) return disarmed;
-  return enter(*decision == Decision::kCommit ? ApplyState::kCommitted : ApplyState::kReverted);
+  auto entered = enter(*decision == Decision::kCommit ? ApplyState::kCommitted : ApplyState::kReverted);
+  if (entered) drop_spares();
+  return entered;
 }
 
+Result<void> Transaction::finish_within(std::chrono::seconds patience, bool booting) {
+  const auto until = std::chrono::steady_clock::now() + patience;
+  for (std::chrono::seconds wait = kFirstPause;;
+       wait = std::min<std::chrono::seconds>(2 * wait, kLongestPause)) {
+    auto finished = finish(booting);
+    if (finished || std::chrono::steady_clock::now() + wait > until) return finished;
+    say(fmt::format("tried again in {} s: {}", wait.count(), finished.error().text));
+    std::this_thread::sleep_for(wait);
+  }
+}
+
+Result<void> Transaction::end_files() {
+  for (const KeptEdit& edit : journal_.files) {
+    const auto ended = end_swap(*host_, edit);
+    if (!ended) return fail(ended.error());
+    if (!ended->empty()) say(*ended);
+  }
+  for (const std::string& folder : journal_.emptied) host_->remove_folder(folder);
+  return put("network", json::dump(json::encode(network_state(*host_))));
+}
+
+// A second try of the same process does not run the commands again, but after files that it restores at last.
 Result<void> Transaction::revert(bool booting) {
-  if (auto entered = enter(ApplyState::kReverting); !entered) return entered;
-  say(booting ? "going back after a restart" : "going back");
-  undo_commands(UndoWhen::kBeforeFiles, booting);
+  if (progress_ == Reverted::kAll) return {};
+  if (progress_ == Reverted::kNothing) {
+    if (auto entered = enter(ApplyState::kReverting); !entered) return entered;
+    say(booting ? "going back after a restart" : "going back");
+    undo_commands(UndoWhen::kBeforeFiles, booting);
+  }
   auto restored = restore_files();
+  if (!restored && progress_ == Reverted::kCommands) return restored;
   undo_commands(UndoWhen::kAfterFiles, booting);
   if (!booting) lead_network_to(journal_.network);
+  progress_ = restored ? Reverted::kAll : Reverted::kCommands;
   return restored;
 }
 
@@ -398,10 +491,10 @@ Result<void> Transaction::restore_files() {
   for (const std::string& folder : reversed(journal_.emptied))
     if (auto made = host_->make_folder(folder); !made) all = std::move(made);
   for (const KeptEdit& edit : reversed(journal_.files)) {
-    auto done = edit.before ? host_->write(edit.path, *edit.before) : host_->remove(edit.path);
-    if (done) continue;
-    fail_with(done.error());
-    all = std::move(done);
+    const auto back = swap_back(*host_, edit);
+    if (back && back->empty()) continue;
+    fail_with(back ? Error{ErrorKind::kUnavailable, *back} : back.error());
+    if (!back) all = fail(back.error());
   }
   for (const std::string& folder : reversed(journal_.folders)) host_->remove_folder(folder);
   return all;
@@ -409,7 +502,8 @@ Result<void> Transaction::restore_files() {
 
 void Transaction::hear() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  (void)put("heard", std::to_string(std::chrono::nanoseconds(now).count()));
+  const std::string text = std::to_string(std::chrono::nanoseconds(now).count());
+  (void)host_->write(at("heard"), {{text}, 0600, geteuid(), getegid(), ""});
 }
 
 std::string Transaction::heard() const { return text_of("heard"); }
@@ -419,10 +513,50 @@ std::string boot_now(const WritableHost& host) {
   return file && *file ? std::string(trim((*file)->content.bytes)) : "";
 }
 
-std::vector<std::string> apply_ids(const WritableHost& host) {
+double uptime_now() {
+  timespec now = {};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+Result<std::vector<std::string>> apply_ids(const WritableHost& host) {
   auto names = host.list(std::string(kApplyFolder));
-  std::erase_if(names, [](const std::string& name) { return !is_apply_id(name); });
+  if (names) std::erase_if(*names, [](const std::string& name) { return !is_apply_id(name); });
   return names;
+}
+
+Result<std::vector<Transaction>> past_applies(WritableHost& host) {
+  const auto ids = apply_ids(host);
+  if (!ids) return fail(ids.error());
+  std::vector<Transaction> all;
+  for (const std::string& id : *ids)
+    if (auto past = Transaction::open(host, id)) all.push_back(*std::move(past));
+  std::ranges::stable_sort(all, {}, [](const Transaction& one) { return one.journal().number; });
+  return all;
+}
+
+Result<void> check_journal(const Journal& journal) {
+  if (auto sound = check_request(journal.request); !sound) return sound;
+  const auto bad = [](std::string text) { return fail(ErrorKind::kBadInput, std::move(text)); };
+  const auto check = [&](const std::vector<std::string>& words) -> Result<void> {
+    if (words.empty() || is_command_of_ours(words)) return {};
+    return bad(fmt::format("no apply runs \"{}\"", printable(shell_line(words))));
+  };
+  for (const KeptEdit& edit : journal.files) {
+    if (!is_path_of_settings(edit.path)) return bad(fmt::format("no apply writes {}", printable(edit.path)));
+    for (const auto* file : {&edit.before, &edit.after})
+      if (*file && ((*file)->mode & ~0777) != 0)
+        return bad(fmt::format("{} has mode {:o}", edit.path, (*file)->mode));
+  }
+  for (const auto* folders : {&journal.folders, &journal.emptied})
+    for (const std::string& folder : *folders)
+      if (!is_path_of_settings(folder)) return bad(fmt::format("no apply makes {}", printable(folder)));
+  for (const auto* commands : {&journal.first, &journal.then})
+    for (const TimedCommand& one : *commands)
+      if (auto known = check(one.words); !known) return known;
+  for (const UndoCommand& one : journal.undo)
+    if (auto known = check(one.words); !known) return known;
+  return {};
 }
 
 }  // namespace railbed

@@ -1,12 +1,14 @@
 #include "apply/transaction.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <thread>
 
@@ -14,6 +16,9 @@
 #include "apply/keeper.h"
 #include "apply/node_apply.h"
 #include "apply/testing/toy_machine.h"
+#include "base/json.h"
+#include "configure/files.h"
+#include "configure/step.h"
 
 namespace railbed {
 namespace {
@@ -83,7 +88,7 @@ TEST(Transaction, ChangesAllAndSaysWhatItDid) {
   EXPECT_TRUE(toy.has("/live/active/railbed-qos.service"));
   EXPECT_FALSE(toy.has("/live/active/irqbalance.service"));
   EXPECT_FALSE(toy.has(std::string(kBootGuard)));
-  const ApplyHistory history = apply_history(host);
+  const ApplyHistory history = *apply_history(host);
   ASSERT_EQ(history.applies.size(), 1U);
   EXPECT_EQ(history.applies[0].who, "alice@head");
   EXPECT_EQ(history.applies[0].titles, (std::vector<std::string>{"all of it"}));
@@ -147,7 +152,9 @@ Outcomes outcomes(bool booted) {
 void expect_old_or_new(ToyMachine& toy, WritableHost& host, const Outcomes& both, const std::string& where) {
   const bool committed = state_of(host, kFirst) == ApplyState::kCommitted;
   EXPECT_EQ(toy.state(), committed ? both.after : both.before) << where;
-  for (const PastApply& one : apply_history(host).applies) EXPECT_FALSE(is_open(one.state)) << where;
+  const auto history = apply_history(host);
+  ASSERT_TRUE(history) << where;
+  for (const PastApply& one : history->applies) EXPECT_FALSE(is_open(one.state)) << where;
 }
 
 // Cut off before every single operation, and again before operations of what takes it back.
@@ -164,10 +171,11 @@ void cut_off_everywhere(bool booting) {
       was_cut = cut_off(toy, first, [](WritableHost& cut) {
         if (stage_apply(cut, sample_request())) (void)make_whole(cut, kFirst);
       });
-      const bool again = cut_off(
-          toy, second, [booting](WritableHost& cut) { (void)recover_applies(cut, "all", booting, false); });
+      const bool again = cut_off(toy, second, [booting](WritableHost& cut) {
+        (void)recover_applies(cut, "all", {.booting = booting});
+      });
       cuts += was_cut + again;
-      EXPECT_TRUE(recover_applies(host, "all", booting, false));
+      EXPECT_TRUE(recover_applies(host, "all", {.booting = booting}));
       if (booting) toy.boot();
       expect_old_or_new(toy, host, both, fmt::format("cut off at {}, then at {}", first, second));
       if (!again || ::testing::Test::HasFailure()) break;
@@ -191,7 +199,7 @@ TEST(Transaction, AnOperationThatFailsLeavesOldOrNew) {
     host.before_each = [&](std::string_view) { return ++operations == stop ? ENOSPC : 0; };
     if (stage_apply(host, sample_request())) (void)make_whole(host, kFirst);
     failed = operations >= stop;
-    EXPECT_TRUE(recover_applies(host, "all", false, false));
+    EXPECT_TRUE(recover_applies(host, "all", {}));
     expect_old_or_new(toy, host, both, fmt::format("operation {} fails", stop));
     if (::testing::Test::HasFailure()) break;
   }
@@ -205,7 +213,7 @@ TEST(Transaction, WhatChangedSinceThePlanIsRefused) {
   const auto staged = stage_apply(host, sample_request());
   ASSERT_FALSE(staged);
   EXPECT_NE(staged.error().text.find("has changed since the plan"), std::string::npos);
-  EXPECT_TRUE(apply_ids(host).empty());
+  EXPECT_TRUE(apply_ids(host)->empty());
 }
 
 TEST(Transaction, ALinkIsNotFollowed) {
@@ -277,6 +285,207 @@ TEST(Transaction, ARollbackBringsBackAllSinceAndCanItselfBeTakenBack) {
   EXPECT_EQ(toy.state(), old);
 }
 
+// As make_whole() for one file, whose content follows.
+void apply_one(WritableHost& host, const std::string& id, const std::string& path, const std::string& before,
+               const std::string& after) {
+  ApplyRequest request{.id = id, .who = "alice@head", .cluster = "pair", .seconds = 5, .titles = {"one"}};
+  request.files = {{.path = path, .after = FileContent{after}}};
+  if (!before.empty()) request.files[0].before = FileContent{before};
+  const auto staged = stage_apply(host, request);
+  ASSERT_TRUE(staged) << staged.error().text;
+  ASSERT_EQ(make_whole(host, id), Decision::kCommit);
+}
+
+// The name of the second says that it is older: the clock of its controller was set back.
+TEST(Transaction, TheNodeCountsItsAppliesWhateverTheClocksAre) {
+  ToyMachine toy;
+  WritableHost host = toy.host();
+  toy.put("/etc/f", "original\n");
+  apply_one(host, kThird, "/etc/f", "original\n", "alice\n");
+  apply_one(host, kFirst, "/etc/f", "alice\n", "bob\n");
+  const auto history = apply_history(host);
+  ASSERT_TRUE(history);
+  ASSERT_EQ(history->applies.size(), 2U);
+  EXPECT_EQ(history->applies.front().id, kFirst);
+  ASSERT_TRUE(stage_rollback(host, {kSecond, "x@y", "pair", kFirst, 60}));
+  ASSERT_EQ(make_whole(host, kSecond), Decision::kCommit);
+  EXPECT_EQ(toy.text("/etc/f"), "alice\n");
+}
+
+TEST(Transaction, ARecordOfAnotherBootKeepsNobodyOut) {
+  ToyMachine toy;
+  prepare(toy);
+  std::filesystem::create_directories(toy.host().below_root("/proc/sys/kernel/random"));
+  toy.put("/proc/sys/kernel/random/boot_id", "one\n");
+  WritableHost host = toy.host();
+  ASSERT_TRUE(stage_apply(host, sample_request()));
+  ASSERT_FALSE(stage_apply(host, sample_request(kSecond))) << "somebody is at work";
+  toy.put("/proc/sys/kernel/random/boot_id", "two\n");
+  EXPECT_TRUE(stage_apply(host, sample_request(kSecond)));
+  EXPECT_EQ(state_of(host, kFirst), ApplyState::kDropped);
+}
+
+TEST(Transaction, ARollbackKeepsAPersonsLinesAndRefusesOtherEdits) {
+  ToyMachine toy;
+  WritableHost host = toy.host();
+  const std::string hosts = "127.0.0.1 localhost\n";
+  const std::string with_rails = with_block(hosts, "10.77.0.1 node1-rail0\n");
+  toy.put("/etc/hosts", hosts);
+  apply_one(host, kFirst, "/etc/hosts", hosts, with_rails);
+  toy.put("/etc/hosts", with_rails + "10.1.2.3 nas\n");
+  ASSERT_TRUE(stage_rollback(host, {kSecond, "x@y", "pair", kFirst, 60}));
+  ASSERT_EQ(make_whole(host, kSecond), Decision::kCommit);
+  EXPECT_EQ(toy.text("/etc/hosts"), hosts + "10.1.2.3 nas\n");
+
+  toy.put("/etc/f", "old\n");
+  apply_one(host, kThird, "/etc/f", "old\n", "new\n");
+  toy.put("/etc/f", "new\nby a person\n");
+  RollbackRequest back{"20260104T000000Z-0004", "x@y", "pair", kThird, 60};
+  const auto refused = stage_rollback(host, back);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text.find("+ by a person"), std::string::npos) << refused.error().text;
+  EXPECT_EQ(toy.text("/etc/f"), "new\nby a person\n");
+  back.discard = true;
+  ASSERT_TRUE(stage_rollback(host, back));
+  ASSERT_EQ(make_whole(host, back.id), Decision::kCommit);
+  EXPECT_EQ(toy.text("/etc/f"), "old\n");
+}
+
+// From its switch on nothing can be written that needs space.
+TEST(Transaction, GoesBackOnAFullDisk) {
+  ToyMachine toy;
+  prepare(toy);
+  const auto before = toy.state();
+  WritableHost host = toy.host();
+  ASSERT_TRUE(stage_apply(host, sample_request()));
+  auto transaction = Transaction::open(host, kFirst);
+  ASSERT_TRUE(transaction);
+  ASSERT_TRUE(transaction->switch_over());
+  host.before_each = [](std::string_view operation) {
+    return operation.starts_with("write ") || operation.starts_with("make folder ") ? ENOSPC : 0;
+  };
+  EXPECT_EQ(transaction->decide(Decision::kRevert), Decision::kRevert);
+  const auto finished = transaction->finish(false);
+  EXPECT_TRUE(finished) << finished.error().text;
+  EXPECT_EQ(transaction->state(), ApplyState::kReverted);
+  EXPECT_EQ(toy.state(), before);
+}
+
+TEST(Transaction, TriesAgainUntilThereIsRoom) {
+  ToyMachine toy;
+  prepare(toy);
+  const auto before = toy.state();
+  WritableHost host = toy.host();
+  ASSERT_TRUE(stage_apply(host, sample_request()));
+  auto transaction = Transaction::open(host, kFirst);
+  ASSERT_TRUE(transaction);
+  ASSERT_TRUE(transaction->switch_over());
+  int refused = 0;
+  host.before_each = [&](std::string_view operation) {
+    return operation.starts_with("sync folder") && ++refused <= 6 ? ENOSPC : 0;
+  };
+  EXPECT_TRUE(transaction->finish_within(std::chrono::seconds(60), false));
+  EXPECT_GT(refused, 6);
+  EXPECT_EQ(transaction->state(), ApplyState::kReverted);
+  EXPECT_EQ(toy.state(), before);
+}
+
+Journal journal_of(const ToyMachine& toy) {
+  return *json::read<Journal>(toy.text(fmt::format("{}/{}/journal", kApplyFolder, kFirst)));
+}
+
+TEST(Transaction, ARecordThatNoApplyWouldWriteIsNotCarriedOut) {
+  const auto is_refused = [](auto spoil) {
+    ToyMachine toy;
+    prepare(toy);
+    WritableHost host = toy.host();
+    EXPECT_TRUE(stage_apply(host, sample_request()));
+    Journal journal = journal_of(toy);
+    spoil(journal);
+    toy.put(fmt::format("{}/{}/journal", kApplyFolder, kFirst), json::dump(json::encode(journal)));
+    toy.put(fmt::format("{}/{}/state", kApplyFolder, kFirst), "switching");
+    const auto before = toy.state();
+    toy.ran.clear();
+    const bool refused = !recover_applies(host, "all", {});
+    EXPECT_EQ(toy.state(), before);
+    EXPECT_TRUE(toy.ran.empty());
+    return refused;
+  };
+  const KeptFile file{{"x\n"}, 0644, geteuid(), getegid(), ""};
+  EXPECT_TRUE(is_refused([&](Journal& one) {
+    one.files.push_back({"/root/.ssh/authorized_keys", file, {}});
+  }));
+  EXPECT_TRUE(is_refused([&](Journal& one) { one.files.push_back({"/etc/../root/x", file, {}}); }));
+  EXPECT_TRUE(is_refused([&](Journal& one) {
+    one.files.push_back({"/etc/sh", file, {}});
+    one.files.back().before->mode = 04755;
+  }));
+  EXPECT_TRUE(is_refused([](Journal& one) { one.folders = {"/opt/x"}; }));
+  EXPECT_TRUE(is_refused([](Journal& one) { one.request.id = kSecond; }));
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"touch", "/tmp/x"},
+                                                {"sysctl", "--load", "/tmp/x"},
+                                                {"modprobe", "x"},
+                                                {"systemctl", "start", "--root=/tmp/x"},
+                                                {"/usr/sbin/sshd", "-t", "-f"},
+                                                {"apt-get", "install", "x"}})
+    EXPECT_TRUE(is_refused([&](Journal& one) { one.undo.push_back({.words = words}); })) << words.front();
+}
+
+TEST(Transaction, ARecordOfAnotherUserIsNotCarriedOut) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root gives files away";
+  for (const std::string& whose :
+       {std::string(kApplyFolder), std::string("/var/lib/railbed"),
+        fmt::format("{}/{}", kApplyFolder, kFirst), fmt::format("{}/{}/journal", kApplyFolder, kFirst)}) {
+    ToyMachine toy;
+    prepare(toy);
+    WritableHost host = toy.host();
+    ASSERT_TRUE(stage_apply(host, sample_request()));
+    ASSERT_TRUE(Transaction::open(host, kFirst)->switch_over());
+    const auto switched = toy.state();
+    ASSERT_EQ(lchown(host.below_root(whose).c_str(), 60001, 60001), 0);
+    const auto recovered = recover_applies(host, "all", {});
+    ASSERT_FALSE(recovered) << whose;
+    EXPECT_NE(recovered.error().text.find("60001"), std::string::npos) << recovered.error().text;
+    EXPECT_EQ(toy.state(), switched) << whose;
+    EXPECT_FALSE(stage_apply(host, sample_request(kSecond))) << whose;
+  }
+}
+
+TEST(Transaction, AFolderOfAnotherUserIsNotWrittenThrough) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root gives folders away";
+  ToyMachine toy;
+  prepare(toy);
+  WritableHost host = toy.host();
+  ASSERT_EQ(lchown(host.below_root("/etc/sysctl.d").c_str(), 60001, 60001), 0);
+  const auto staged = stage_apply(host, sample_request());
+  ASSERT_FALSE(staged);
+  EXPECT_NE(staged.error().text.find("user 60001 can change it"), std::string::npos) << staged.error().text;
+}
+
+// Every step, and what undoes it, is a command that a record may hold.
+TEST(Transaction, ItsOwnCommandsAreKnown) {
+  ToyMachine toy;
+  prepare(toy);
+  WritableHost host = toy.host();
+  const auto kinds = enum_names(StepKind());
+  int checked = 0;
+  for (const OsFamily family : {OsFamily::kDebian, OsFamily::kRhel})
+    for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+      NodeStep step{static_cast<StepKind>(kind), {"/etc/sysctl.d/90-railbed.conf"}};
+      if (!check_step(step)) step.arguments = {"irqbalance.service"};
+      if (!check_step(step)) step.arguments = {"irqbalance"};
+      if (!check_step(step)) step.arguments.clear();
+      ASSERT_TRUE(check_step(step)) << kinds[kind];
+      ApplyRequest request{.id = kFirst, .who = "a@b", .seconds = 60, .family = family, .steps = {step}};
+      auto all = commands_of(step, Platform{.family = family});
+      for (const UndoCommand& one : undo_of(request, host)) all.push_back(one.words);
+      for (const auto& words : all)
+        EXPECT_TRUE(is_command_of_ours(words)) << fmt::format("{}", fmt::join(words, " "));
+      checked += static_cast<int>(all.size());
+    }
+  EXPECT_GT(checked, 40);
+}
+
 TEST(Transaction, OnlySoManyAreKept) {
   ToyMachine toy;
   WritableHost host = toy.host();
@@ -285,7 +494,7 @@ TEST(Transaction, OnlySoManyAreKept) {
     ASSERT_TRUE(stage_apply(host, {.id = id, .who = "alice@head"}));
     ASSERT_EQ(make_whole(host, id), Decision::kCommit);
   }
-  EXPECT_EQ(apply_ids(host).size(), kKeptApplies + 1);
+  EXPECT_EQ(apply_ids(host)->size(), kKeptApplies + 1);
 }
 
 TEST(Keeper, GoesBackWithoutADecision) {
@@ -338,7 +547,7 @@ TEST(Keeper, LeavesAloneWhatIsBeingWorkedOn) {
   ASSERT_TRUE(stage_apply(host, sample_request()));
   const auto lock = ApplyLock::take(host, kFirst, std::chrono::seconds(0));
   ASSERT_TRUE(lock);
-  const auto recovered = recover_applies(host, "all", false, false);
+  const auto recovered = recover_applies(host, "all", {});
   ASSERT_TRUE(recovered);
   EXPECT_TRUE(recovered->empty());
   EXPECT_EQ(state_of(host, kFirst), ApplyState::kStaged);

@@ -28,6 +28,48 @@ namespace {
 
 using UndoWords = std::vector<std::string>;
 
+// Programs and what they are asked to do, by steps (configure/step.cc), by what undoes them, and by a
+// rollback of both.
+using Action = std::vector<std::string_view>;
+const std::vector<Action> kActions = {
+    {"sysctl", "--load"},
+    {"sysctl", "--write"},
+    {"modprobe", "--"},
+    {"modprobe", "--remove", "--"},
+    {"systemctl", "daemon-reload"},
+    {"systemctl", "enable", "--now"},
+    {"systemctl", "enable"},
+    {"systemctl", "disable", "--now"},
+    {"systemctl", "disable"},
+    {"systemctl", "start"},
+    {"systemctl", "stop"},
+    {"systemctl", "try-restart"},
+    {"systemctl", "try-reload-or-restart"},
+    {"netplan", "apply"},
+    {"netplan", "generate"},
+    {"networkctl", "reload"},
+    {"networkctl", "reconfigure"},
+    {"nmcli", "connection", "load"},
+    {"nmcli", "connection", "reload"},
+    {"nmcli", "connection", "up", "id"},
+    {"nmcli", "--wait", "30", "connection", "up", "uuid"},
+    {"nmcli", "device", "disconnect"},
+    {"ip", "link", "set", "dev"},
+    {"udevadm", "control", "--reload"},
+    {"update-grub"},
+    {"grub2-mkconfig", "-o", "/boot/grub2/grub.cfg"},
+    {"grubby", "--update-kernel=ALL"},
+    {"apt-get", "--yes", "--no-install-recommends", "-o", "Dpkg::Options::=--force-confold", "install"},
+    {"apt-get", "update"},
+    {"apt-mark", "hold"},
+    {"apt-mark", "unhold"},
+    {"dnf", "--assumeyes", "install"},
+    {"dnf", "--assumeyes", "module", "enable"},
+    {"dnf", "makecache"},
+    {"dnf", "versionlock", "add"},
+    {"dnf", "versionlock", "delete"},
+    {"/usr/sbin/sshd", "-t"}};
+
 class UndoMaker {
  public:
   UndoMaker(const ApplyRequest& request, const WritableHost& host) : request_(request), host_(host) {}
@@ -185,6 +227,18 @@ class UndoMaker {
 };
 
 }  // namespace
+
+bool is_command_of_ours(const UndoWords& words) {
+  const auto is_argument = [&](const std::string& word) {
+    if (word.starts_with('-'))
+      return words[0] == "grubby" && (word.starts_with("--args=") || word.starts_with("--remove-args="));
+    return !word.starts_with('/') || is_path_of_settings(word);
+  };
+  return std::ranges::any_of(kActions, [&](const Action& action) {
+    const auto differ = std::ranges::mismatch(action, words);
+    return differ.in1 == action.end() && std::all_of(differ.in2, words.end(), is_argument);
+  });
+}
 
 std::vector<UndoCommand> undo_of(const ApplyRequest& request, const WritableHost& host) {
   UndoMaker maker(request, host);

@@ -1,5 +1,6 @@
 // The only door through which railbed changes a machine: whole files, folders, and programs. Each operation
-// is there as a whole after a power cut, or not at all.
+// is there as a whole after a power cut, or not at all. Every path is walked by base/trusted_path.h: where
+// another user could change a folder or a link on the way, the operation fails and names it.
 #pragma once
 
 #include <chrono>
@@ -9,8 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/reading.h"
 #include "base/result.h"
+#include "base/trusted_path.h"
 #include "facts/file_content.h"
 #include "host/host.h"
 
@@ -47,7 +50,13 @@ class WritableHost {
 
   // None: nothing is there. What is no regular file, a symbolic link as well, is an error.
   Result<std::optional<KeptFile>> read(const std::string& path) const;
+  // The same of a file of railbed's own, which is believed: one that another user could have written is an
+  // error.
+  Result<std::optional<KeptFile>> read_own(const std::string& path) const;
   Result<void> write(const std::string& path, const KeptFile& file);
+  // Writes `text` over the beginning of a file that is there and at least as long, and cuts it to this
+  // length: needs no space.
+  Result<void> overwrite(const std::string& path, std::string_view text);
   // Nothing happens where it is not there.
   Result<void> remove(const std::string& path);
   // Every folder on the way, 0755 unless it is there. `mode`: of the last.
@@ -57,9 +66,20 @@ class WritableHost {
   bool is_folder(const std::string& path) const;
   // A new file with this text, unless somebody was first: false then.
   Result<bool> publish(const std::string& path, std::string_view text);
+  // Both in one folder. Neither needs space.
+  Result<bool> rename_new(const std::string& from, const std::string& to);  // false: `to` is there already
+  Result<void> rename_over(const std::string& from, const std::string& to);
+  Result<void> exchange(const std::string& one, const std::string& other);   // at one moment
   Result<void> link_to(const std::string& target, const std::string& path);  // a symbolic link
-  std::vector<std::string> list(const std::string& path) const;              // sorted
+  // Sorted; empty where there is no such folder. An error where others could have put things there.
+  Result<std::vector<std::string>> list(const std::string& path) const;
+  // Something is at this path, or nobody can know.
+  bool is_there(const std::string& path) const;
   std::uint64_t bytes_free(const std::string& path) const;
+  // Opens a file of railbed's own to lock it, and makes it where it is not there.
+  Fd open_lock(const std::string& path) const;
+  // Opens a folder of railbed's own to lock it.
+  Fd open_own_folder(const std::string& path) const;
 
   Reading<CommandOutput> run(const std::vector<std::string>& words,
                              std::chrono::milliseconds deadline = std::chrono::seconds(20));
@@ -73,7 +93,9 @@ class WritableHost {
 
  private:
   bool is_stopped(std::string_view operation) const;  // sets errno
-  Result<void> sync_folder_of(const std::string& path);
+  FoundEntry place_of(const std::string& path) const;
+  Result<std::optional<KeptFile>> read_at(const std::string& path, bool own) const;
+  Result<void> sync_folder(const FolderEntry& place, const std::string& path);
 
   std::string root_;
   RunWords run_;

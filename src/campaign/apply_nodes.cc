@@ -403,7 +403,7 @@ Result<void> check_apply(const ClusterPlan& plan, const ApplyChoice& choice) {
                   fmt::format("nothing was changed, since a node could not be planned: {}: {}\n"
                               "Mend it, or name the nodes that are to change.",
                               node.node, node.error));
-    // Signatures of packages and certificates look false then, and histories out of order.
+    // Signatures of packages and certificates look false then, and times in histories are.
     const bool sets_clock = std::ranges::all_of(
         node.changes, [](const NodeChange& one) { return one.section == Section::kServices; });
     if (std::abs(node.clock_offset) > kMostClockOffset && !sets_clock)
@@ -474,8 +474,8 @@ ApplyOutcome roll_back(const Cluster& cluster, const std::string& target,
                        const std::vector<std::string>& nodes, const ApplyChoice& choice, ReachOptions reach,
                        const Caller& caller) {
   ApplyOutcome outcome{.id = make_apply_id()};
-  const auto asked =
-      json::dump(json::encode(RollbackRequest{outcome.id, choice.who, cluster.name, target, choice.seconds}));
+  const auto asked = json::dump(json::encode(
+      RollbackRequest{outcome.id, choice.who, cluster.name, target, choice.seconds, choice.discard}));
   Payloads payloads;
   for (const std::string& node : nodes) payloads.emplace(node, asked);
   Batch batch(cluster, nodes, outcome.id, choice, std::move(reach), caller);

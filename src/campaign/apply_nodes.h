@@ -22,6 +22,7 @@ struct ApplyChoice {
   bool management = false;  // changes of the management network are allowed
   bool skip_held = false;   // what is held is left out; else nothing is done
   bool prove = true;        // the rails, before it is committed
+  bool discard = false;     // a rollback drops what people edited since
   std::size_t canary = 0;   // so many nodes first, on their own; 0: all at once
   std::function<bool(std::string_view question)> confirm = {};  // before the commit; empty: nobody is asked
 };

@@ -31,7 +31,8 @@ int keep_alone(const AgentAlone& alone) {
     const auto kept = keep_apply(host, alone.keep);
     return kept ? kExitClean : report(kept.error());
   }
-  const auto back = recover_applies(host, alone.recover, alone.booting, !alone.booting);
+  const auto back =
+      recover_applies(host, alone.recover, {.booting = alone.booting, .overdue = !alone.booting});
   if (!back) return report(back.error());
   for (const std::string& id : *back) fmt::print("{} was taken back\n", id);
   return kExitClean;

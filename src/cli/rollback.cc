@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <memory>
 
 #include "base/json.h"
@@ -58,32 +60,52 @@ int run_history(PastCommand& command) {
 
 bool is_committed(const PastApply& one) { return one.state == ApplyState::kCommitted; }
 
-std::string latest_of(const std::vector<NodeHistory>& histories) {
-  std::string latest;
-  for (const NodeHistory& node : histories)
-    for (const PastApply& one : node.applies)
-      if (is_committed(one)) latest = std::max(latest, one.id);
-  return latest;
+// The last committed apply of a node, in the order in which the node counts them; empty: it has none.
+std::string latest_of(const NodeHistory& node) {
+  const auto latest = std::ranges::find_if(node.applies, is_committed);
+  return latest == node.applies.end() ? "" : latest->id;
 }
 
-std::vector<std::string> nodes_with(const std::vector<NodeHistory>& histories, const std::string& id) {
+// The apply that all nodes had last. Where they differ, none of them decides for the others: a node may have
+// been left out of an apply, or lie about its history.
+Result<std::string> latest_of_all(const std::vector<NodeHistory>& histories) {
+  std::map<std::string, std::vector<std::string>> nodes_of;
+  for (const NodeHistory& node : histories) nodes_of[latest_of(node)].push_back(node.node);
+  if (nodes_of.size() == 1 && !nodes_of.begin()->first.empty()) return nodes_of.begin()->first;
+  if (nodes_of.size() <= 1) return fail(ErrorKind::kBadInput, "nothing was applied on these nodes");
+  std::string text = "nothing was changed, since the nodes' last applies differ:";
+  for (const auto& [id, nodes] : nodes_of)
+    text += fmt::format("\n  {}: {}", listed_hosts(nodes), id.empty() ? "none" : id);
+  return fail(ErrorKind::kBadInput,
+              text +
+                  "\nName the apply that is to be rolled back, or the nodes with --nodes; "
+                  "`railbed history` lists what each of them remembers.");
+}
+
+std::vector<std::string> nodes_with(const std::vector<NodeHistory>& histories, const std::string& id,
+                                    bool with) {
   std::vector<std::string> nodes;
   for (const NodeHistory& node : histories)
-    if (std::ranges::any_of(node.applies,
-                            [&](const PastApply& one) { return one.id == id && is_committed(one); }))
+    if (with == std::ranges::any_of(node.applies,
+                                    [&](const PastApply& one) { return one.id == id && is_committed(one); }))
       nodes.push_back(node.node);
   return nodes;
 }
 
-// What goes with it: the settings of that apply and of all that came later on these nodes.
-void tell(const Remembered& all, const std::vector<std::string>& nodes, const std::string& id) {
+// Prints the settings of that apply and of all that came later on these nodes: they go with it.
+void show_rolled_back(const Remembered& all, const std::vector<std::string>& nodes, const std::string& id) {
   fmt::print(stderr, "On {} these are taken back:\n", listed_hosts(nodes));
   std::vector<NodeHistory> gone;
   for (NodeHistory node : all.histories) {
-    std::erase_if(node.applies, [&](const PastApply& one) { return one.id < id || !is_committed(one); });
-    if (!node.applies.empty()) gone.push_back(std::move(node));
+    if (std::ranges::find(nodes, node.node) == nodes.end()) continue;
+    const auto last = std::ranges::find(node.applies, id, &PastApply::id);
+    node.applies.erase(std::next(last), node.applies.end());
+    std::erase_if(node.applies, [](const PastApply& one) { return !is_committed(one); });
+    gone.push_back(std::move(node));
   }
   fmt::print(stderr, "{}", history_text(gone));
+  if (const auto others = nodes_with(all.histories, id, false); !others.empty())
+    fmt::print(stderr, "Not touched, since they have no committed apply {}: {}\n", id, listed_hosts(others));
 }
 
 int roll_back_to(const PastCommand& command) {
@@ -93,19 +115,19 @@ int roll_back_to(const PastCommand& command) {
     if (!node.error.empty())
       return report(
           {ErrorKind::kUnavailable, "nothing was changed, since a node did not answer: " + node.error});
-  const std::string id = command.id.empty() ? latest_of(all->histories) : command.id;
-  const auto nodes = nodes_with(all->histories, id);
+  const Result<std::string> id = command.id.empty() ? latest_of_all(all->histories) : command.id;
+  if (!id) return report(id.error());
+  const auto nodes = nodes_with(all->histories, *id, true);
   if (nodes.empty())
-    return report({ErrorKind::kBadInput,
-                   id.empty() ? "nothing was applied on these nodes"
-                              : "no node has a committed apply " + id + "; `railbed history` lists them"});
-  tell(*all, nodes, id);
+    return report(
+        {ErrorKind::kBadInput, "no node has a committed apply " + *id + "; `railbed history` lists them"});
+  show_rolled_back(*all, nodes, *id);
   if (!is_agreed(command.apply, "Take them back?")) {
     fmt::print("nothing was changed\n");
     return kExitWarnings;
   }
   const ApplyOutcome outcome =
-      roll_back(all->cluster, id, nodes, choice_of(command.apply), command.reach, terminal_caller());
+      roll_back(all->cluster, *id, nodes, choice_of(command.apply), command.reach, terminal_caller());
   return print_outcome(outcome, command.json);
 }
 
@@ -137,12 +159,18 @@ Action declare_rollback(CLI::App& app) {
   auto command = std::make_shared<PastCommand>();
   command->apply.unproven = true;
   add_past_options(app, *command);
-  app.add_option("apply", command->id, "take back this apply and all that came after it; else the latest")
+  app.add_option(
+         "apply", command->id,
+         "take back this apply and all that came after it; else the latest, if it is the same on all nodes")
       ->type_name("ID");
   app.add_flag("--yes,-y", command->apply.yes, "do not ask before it begins");
+  app.add_flag(
+      "--discard", command->apply.choice.discard,
+      "drop what people edited since in files that are rolled back; else the rollback refuses and shows it");
   app.footer(
       "\nFiles come back with their content, mode and owner; what was not there is removed; units, sysctls, addresses and\n"
-      "MTUs become what they were. It is a change like any other: kept first, looked at over fresh connections,\n"
+      "MTUs become what they were. Lines that people added outside of railbed's marks stay; nodes count their applies\n"
+      "themselves, whatever the clocks were. It is a change like any other: kept first, looked at over fresh connections,\n"
       "and taken back itself where something fails. Installed packages stay. Examples:\n"
       "  railbed history cluster.yaml\n"
       "  railbed rollback cluster.yaml\n\n"
