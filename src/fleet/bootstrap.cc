@@ -41,7 +41,7 @@ namespace railbed::fleet {
 namespace {
 
 // For any POSIX shell with coreutils or busybox. A directory is used only when it is ours, no symbolic link
-// (looked at before anything is made in it), has room, and may hold programs (no noexec); /dev/shm and /tmp
+// (looked at before anything is made in it) and reached by no link of another user, has room, and may hold programs (no noexec); /dev/shm and /tmp
 // are open to all, hence the first two.
 constexpr std::string_view kScript = R"sh(RAILBED_LOGIN_LOCALE=${LC_ALL-}; export RAILBED_LOGIN_LOCALE
 LC_ALL=C; export LC_ALL
@@ -54,7 +54,16 @@ case $a in
 *) say architecture "$a"; exit 0 ;;
 esac
 @START@
-mine() { [ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ]; }
+ways() {
+  p=${1%/*}
+  while [ -n "$p" ]; do
+    [ ! -L "$p" ] || [ -n "$(find "$p" -prune "(" -user 0 -o -user "$(id -u)" ")")" ] || return 1
+    q=${p%/*}
+    [ "$q" != "$p" ] || break
+    p=$q
+  done
+}
+mine() { ways "$1" && [ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ]; }
 unchanged() { [ -x "$1/railbed" ] && [ "$1/used" -nt "$1/railbed" ]; }
 whole() { [ -x "$1" ] && [ "$(wc -c <"$1")" -eq "$s" ]; }
 intact() {
@@ -69,6 +78,7 @@ made() {
   chmod 700 "$1"
 }
 usable() {
+  ways "$1" || { echo "$1: a link of another user is on its way"; return 1; }
   [ -d "${1%/*}" ] || mkdir -p "${1%/*}" || return 1
   made "$1" && made "$1/agents" || return 1
   v=$(df -Pk "$1/agents" | { read x; read x x x v x; echo "$v"; })

@@ -1,5 +1,4 @@
 #include "bench/storage/scratch.h"
-#include "base/random.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,6 +13,9 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+
+#include "base/random.h"
+#include "base/trusted_path.h"
 
 namespace railbed {
 namespace {
@@ -41,7 +43,7 @@ std::vector<std::string> names_in(int folder) {
   return names;
 }
 
-Fd open_folder_at(int parent, const std::string& name) {
+Fd open_subfolder(int parent, const std::string& name) {
   return Fd(openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
@@ -51,7 +53,7 @@ void remove_files(int folder, bool with_lock) {
     if (with_lock || name != kLockName) unlinkat(folder, name.c_str(), 0);
 }
 
-bool is_ours(int folder) {
+bool is_of_this_user(int folder) {
   struct stat about = {};
   return fstat(folder, &about) == 0 && about.st_uid == geteuid();
 }
@@ -65,42 +67,48 @@ bool owner_is_dead(int folder) {
 }  // namespace
 
 Result<Scratch> Scratch::make(const std::string& parent) {
+  auto within = open_folder_at(parent, Strangers::kMayWrite);
+  if (!within) return cannot("make a folder in", parent, within.error());
   // Its final name comes last: until then no sweep takes it for a dead one's.
   const std::string random = random_hex(8);
-  const std::string early = parent + "/.railbed-" + random;
-  const std::string path = fmt::format("{}/{}{}", parent, kScratchPrefix, random);
-  if (mkdir(early.c_str(), 0700) != 0)
+  const std::string early = ".railbed-" + random;
+  const std::string name = fmt::format("{}{}", kScratchPrefix, random);
+  if (mkdirat(within->get(), early.c_str(), 0700) != 0)
     return fail(ErrorKind::kUnavailable, fmt::format("make a folder in {}: {}", parent, reason()));
-  Fd lock(::open((early + "/" + kLockName).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  Fd folder = open_subfolder(within->get(), early);
+  Fd lock(folder && is_of_this_user(folder.get())
+              ? openat(folder.get(), kLockName, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)
+              : -1);
   // A file system without locks leaves the folder of a killed process to its user.
   if (lock) flock(lock.get(), LOCK_EX | LOCK_NB);
-  if (!lock || rename(early.c_str(), path.c_str()) != 0) {
+  if (!lock || renameat(within->get(), early.c_str(), within->get(), name.c_str()) != 0) {
     const std::string why = reason();
-    unlink((early + "/" + kLockName).c_str());
-    rmdir(early.c_str());
+    if (folder) unlinkat(folder.get(), kLockName, 0);
+    unlinkat(within->get(), early.c_str(), AT_REMOVEDIR);
     return fail(ErrorKind::kUnavailable, fmt::format("make a file in {}: {}", parent, why));
   }
-  return Scratch(path, std::move(lock));
+  return Scratch(std::move(*within), name, std::move(folder), std::move(lock));
 }
 
 Scratch::~Scratch() {
-  if (path_.empty()) return;
-  if (const Fd folder = open_folder_at(AT_FDCWD, path_)) remove_files(folder.get(), true);
-  rmdir(path_.c_str());
+  if (!folder_) return;
+  remove_files(folder_.get(), true);
+  unlinkat(parent_.get(), name_.c_str(), AT_REMOVEDIR);
 }
 
-void Scratch::empty() const {
-  if (const Fd folder = open_folder_at(AT_FDCWD, path_)) remove_files(folder.get(), false);
-}
+std::string Scratch::path() const { return fmt::format("/proc/{}/fd/{}", getpid(), folder_.get()); }
+
+void Scratch::empty() const { remove_files(folder_.get(), false); }
 
 std::vector<std::string> sweep_scratch(const std::string& parent) {
   std::vector<std::string> swept;
-  const Fd parent_folder(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!parent_folder) return swept;
+  const auto found = open_folder_at(parent, Strangers::kMayWrite);
+  if (!found) return swept;
+  const Fd& parent_folder = *found;
   for (const auto& name : names_in(parent_folder.get())) {
     if (!name.starts_with(kScratchPrefix)) continue;
-    const Fd folder = open_folder_at(parent_folder.get(), name);
-    if (!folder || !is_ours(folder.get()) || !owner_is_dead(folder.get())) continue;
+    const Fd folder = open_subfolder(parent_folder.get(), name);
+    if (!folder || !is_of_this_user(folder.get()) || !owner_is_dead(folder.get())) continue;
     remove_files(folder.get(), true);
     if (unlinkat(parent_folder.get(), name.c_str(), AT_REMOVEDIR) == 0) swept.push_back(name);
   }

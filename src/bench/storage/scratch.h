@@ -19,17 +19,26 @@ inline constexpr std::string_view kScratchPrefix = "railbed-storage-";
 class Scratch {
  public:
   static Result<Scratch> make(const std::string& parent);
-  Scratch(Scratch&& other) noexcept : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}
+  Scratch(Scratch&&) noexcept = default;
   Scratch& operator=(Scratch&&) = delete;
   ~Scratch();
 
-  const std::string& path() const { return path_; }
+  // By the number of our descriptor of it, for us and our children: whatever is done to `parent` meanwhile,
+  // it leads to this folder.
+  std::string path() const;
+  const std::string& name() const { return name_; }  // in `parent`
   // The files in it, but for the lock, so that the next job has the room.
   void empty() const;
 
  private:
-  Scratch(std::string path, Fd lock) : path_(std::move(path)), lock_(std::move(lock)) {}
-  std::string path_;
+  Scratch(Fd parent, std::string name, Fd folder, Fd lock)
+      : parent_(std::move(parent)),
+        name_(std::move(name)),
+        folder_(std::move(folder)),
+        lock_(std::move(lock)) {}
+  Fd parent_;
+  std::string name_;
+  Fd folder_;
   Fd lock_;
 };
 
