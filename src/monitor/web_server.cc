@@ -38,6 +38,7 @@ constexpr std::size_t kFilesOfOthers = 128;          // that the process opens f
 // by is this process' memory, too.
 constexpr int kReceiveBuffer = 16 << 10;
 constexpr int kSendBuffer = 32 << 10;
+constexpr std::size_t kFew = 16;  // connections from one address: who has fewer is no crowd
 constexpr std::chrono::milliseconds kAcceptPause{100};
 
 struct WebPlace {
@@ -148,8 +149,8 @@ class WebService final : public WebServer, public WebConnection::Service {
 
   std::shared_ptr<WebErrand> verify(WebConnection& asks, const WebCredentials& given) override {
     if (passwords_->waiting() >= kMostWaitingPasswords) {
-      const auto yields = first_to_yield([this, own = crowd_of(asks)](const WebConnection& one) {
-        return one.awaits_verdict() && crowd_of(one) > own;
+      const auto yields = first_to_yield([this, &asks](const WebConnection& one) {
+        return one.awaits_verdict() && crowd_of(one) > crowd_of(asks);
       });
       if (!yields || !yields->give_up()) return nullptr;
     }
@@ -201,8 +202,8 @@ class WebService final : public WebServer, public WebConnection::Service {
 
   void forget(WebConnection& closed) override {
     if (connections_.erase(closed.shared_from_this()) == 0) return;
-    const auto crowd = crowds_.find(closed.origin());
-    if (--crowd->second == 0) crowds_.erase(crowd);
+    const auto origin = origins_.find(closed.origin());
+    if (--origin->second == 0) origins_.erase(origin);
   }
 
  private:
@@ -243,28 +244,30 @@ class WebService final : public WebServer, public WebConnection::Service {
                                         [&](const auto& one) { return is_greeting(*one); });
     if (static_cast<std::size_t>(greeting) >= options_.most_greeting && !make_room(is_greeting)) return;
     connections_.insert(connection);
-    ++crowds_[connection->origin()];
+    ++origins_[connection->origin()];
     connection->start();
   }
 
   bool make_place_for(const WebConnection& newcomer) {
-    const std::size_t own = crowd_of(newcomer);
+    const std::size_t crowd = crowd_of(newcomer);
     // That a request is not answered is the fault of those who came with it.
     const auto yields = first_to_yield([&](const WebConnection& one) {
-      return may_go(one) || (one.awaits_answer() && crowd_of(one) > own + 1);
+      return may_go(one) || (one.awaits_answer() && crowd_of(one) > crowd);
     });
     // Those who have half of all places take none from where fewer come.
-    if (!yields || (own > most_readers_ / 2 && crowd_of(*yields) < own)) return false;
+    if (!yields || (count_of(newcomer) > most_readers_ / 2 && crowd_of(*yields) < crowd)) return false;
     yields->yield();
     return true;
   }
   static bool may_go(const WebConnection& one) {
     return one.can_go() || (one.is_writing() && one.takes_nothing());
   }
-  std::size_t crowd_of(const WebConnection& one) const {
-    const auto crowd = crowds_.find(one.origin());
-    return crowd == crowds_.end() ? 0 : crowd->second;
+  // From where it comes.
+  std::size_t count_of(const WebConnection& one) const {
+    const auto origin = origins_.find(one.origin());
+    return origin == origins_.end() ? 0 : origin->second;
   }
+  std::size_t crowd_of(const WebConnection& one) const { return count_of(one) / kFew; }
 
   // Whoever makes room does so in this order: readers of events who take none; strangers; those from where
   // most come; those who have said or taken nothing, or have been served, for the longest.
@@ -318,8 +321,8 @@ class WebService final : public WebServer, public WebConnection::Service {
   boost::asio::steady_timer pause_;
   boost::asio::steady_timer comments_;
   std::set<std::shared_ptr<WebConnection>> connections_;
-  std::unordered_map<std::uint64_t, std::size_t> crowds_;  // how many of them come from where
-  std::map<std::string, WebFrame> latest_;                 // of each stream
+  std::unordered_map<std::uint64_t, std::size_t> origins_;  // how many of them come from where
+  std::map<std::string, WebFrame> latest_;                  // of each stream
   std::size_t untaken_bytes_ = 0;
   std::atomic<std::size_t> streams_ = 0;
   std::optional<WebWorkers> pages_;

@@ -384,11 +384,11 @@ TEST(WebServer, ThatIsFullLetsStrangersGoBeforeWhoIsKnown) {
 }
 
 TEST(WebServer, ThatIsFullLetsThoseGoFromWhereMostCome) {
-  RunningService service({.most_readers = 8});
+  RunningService service({.most_readers = 32});
   WebClient other = service.reader(0, "127.0.0.2");
   other.say("GET /x HTTP/1.1\r\n");
   std::vector<WebClient> crowd;
-  for (int i = 0; i < 30; ++i) {
+  for (int i = 0; i < 90; ++i) {
     crowd.push_back(service.reader());
     crowd.back().get("/x");
     EXPECT_THAT(crowd.back().hear_answer(), HasSubstr("/x|"));
@@ -402,12 +402,12 @@ TEST(WebServer, LetsAnotherInWhileOneAddressAsksForMoreThanCanBeMade) {
   std::promise<void> free;
   const std::shared_future<void> freed = free.get_future().share();
   std::atomic<int> begun = 0;
-  RunningService service({.most_readers = 8}, [&](const WebRequest& request) {
+  RunningService service({.most_readers = 32}, [&](const WebRequest& request) {
     if (request.path == "/hang") ++begun, freed.wait();
     return WebAnswer{.body = "made"};
   });
   std::vector<WebClient> greedy;
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 32; ++i) {
     greedy.push_back(service.reader());
     greedy.back().get("/hang");
   }
