@@ -37,7 +37,7 @@ constexpr std::size_t kFilesOfOthers = 128;          // that the process opens f
 // The kernel doubles them for its own records. A request is small, and what an answer is ahead of its reader
 // by is this process' memory, too.
 constexpr int kReceiveBuffer = 16 << 10;
-constexpr int kSendBuffer = 32 << 10;
+constexpr int kSendBuffer = 64 << 10;
 constexpr std::size_t kFew = 16;  // connections from one address: who has fewer is no crowd
 constexpr std::chrono::milliseconds kAcceptPause{100};
 
