@@ -1,7 +1,10 @@
 #include "monitor/web_connection.h"
 
 #include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +16,7 @@ namespace {
 
 constexpr std::size_t kTakenAtOnce = 64 << 10;  // what a deadline is for
 constexpr std::chrono::milliseconds kEndingPatience{2'000};
+constexpr std::chrono::milliseconds kUntakenLook{100};  // at what is left to be taken of the last answer
 // Who takes what it was given needs less, unless packets are lost on the way to it.
 constexpr std::chrono::milliseconds kStuck{250};
 constexpr std::string_view kEventComment = ":\n\n";
@@ -77,7 +81,7 @@ void WebConnection::expired() {
   if (state_ == State::kReading && !came_.empty()) return refuse_unread(408);
   if (state_ == State::kEnding && untaken() > 0 &&
       std::chrono::steady_clock::now() < since_ + service_.options().deadlines.taking)
-    return arm(kEndingPatience);
+    return arm(kUntakenLook);
   if (state_ != State::kJudged && state_ != State::kWaiting) return yield();
   give_up();
 }
@@ -111,11 +115,16 @@ void WebConnection::yield() {
   close();
 }
 
-// Bytes that its own machine has not acknowledged: behind them it takes nothing.
+// Bytes that its own machine has not acknowledged, and may still.
 std::size_t WebConnection::untaken() const {
+  const int fd = stream_->socket().native_handle();
   int bytes = 0;
-  return ioctl(stream_->socket().native_handle(), SIOCOUTQ, &bytes) == 0 ? static_cast<std::size_t>(bytes)
-                                                                         : 0;
+  if (ioctl(fd, SIOCOUTQ, &bytes) != 0 || bytes <= 0) return 0;
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  const bool is_over =
+      getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_state == TCP_CLOSE;
+  return is_over ? 0 : static_cast<std::size_t>(bytes);
 }
 
 bool WebConnection::takes_nothing() const {
@@ -308,7 +317,7 @@ void WebConnection::discard() {
                                  if (!error)
                                    self->stream_->socket().read_some(boost::asio::buffer(room), error);
                                  if (error == boost::asio::error::eof && self->untaken() > 0)
-                                   return;  // the deadline looks again
+                                   return self->arm(kUntakenLook);
                                  if (error && error != boost::asio::error::would_block) return self->close();
                                  self->discard();
                                });

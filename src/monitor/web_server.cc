@@ -148,19 +148,19 @@ class WebService final : public WebServer, public WebConnection::Service {
   WebUsers& users() override { return users_; }
 
   std::shared_ptr<WebErrand> verify(WebConnection& asks, const WebCredentials& given) override {
-    if (passwords_->waiting() >= kMostWaitingPasswords) {
-      const auto yields = first_to_yield([this, &asks](const WebConnection& one) {
-        return one.awaits_verdict() && crowd_of(one) > crowd_of(asks);
-      });
-      if (!yields || !yields->give_up()) return nullptr;
-    }
-    return passwords_->add([this, asks = asks.weak_from_this(), given] {
+    // Whoever comes alone waits for no crowd that guesses.
+    const auto crowded = first_to_yield([this, &asks](const WebConnection& one) {
+      return one.awaits_verdict() && crowd_of(one) > crowd_of(asks);
+    });
+    if (passwords_->waiting() >= kMostWaitingPasswords && !(crowded && crowded->give_up())) return nullptr;
+    const auto work = [this, asks = asks.weak_from_this(), given] {
       const bool good = users_.verify(given);
       boost::asio::post(loop_, [this, asks, good] {
         passwords_->delivered();
         if (const auto connection = asks.lock()) connection->verified(good);
       });
-    });
+    };
+    return passwords_->add(work, crowded != nullptr);
   }
 
   std::shared_ptr<WebErrand> make(WebConnection& asks, const WebRequest& request) override {

@@ -17,12 +17,12 @@ WebWorkers::~WebWorkers() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-std::shared_ptr<WebErrand> WebWorkers::add(std::function<void()> work) {
+std::shared_ptr<WebErrand> WebWorkers::add(std::function<void()> work, bool first) {
   auto errand = std::make_shared<WebErrand>();
   {
     const std::lock_guard lock(mutex_);
     forget_taken();
-    jobs_.push_back({errand, std::move(work)});
+    jobs_.insert(first ? jobs_.begin() : jobs_.end(), Job{errand, std::move(work)});
   }
   changed_.notify_one();
   return errand;

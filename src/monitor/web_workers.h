@@ -30,7 +30,8 @@ class WebWorkers {
 
   // What comes out of `work` is to be taken, which delivered() tells: as long as too much is not, no more is
   // begun, or it would fill the memory.
-  std::shared_ptr<WebErrand> add(std::function<void()> work);
+  // `first`: before all that waits.
+  std::shared_ptr<WebErrand> add(std::function<void()> work, bool first = false);
   void delivered();
   std::size_t waiting();
 
