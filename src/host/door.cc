@@ -4,12 +4,14 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <thread>
 
 namespace railbed {
 namespace {
 
 constexpr auto kGuestPatience = std::chrono::seconds(2);
 constexpr std::size_t kMostGuests = 256;
+constexpr auto kNoFilePause = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -26,9 +28,18 @@ void Door::serve_slice(std::chrono::milliseconds slice) {
 void Door::open() {
   Guest guest{Fd(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)), "", "",
               std::chrono::steady_clock::now()};
+  if (!guest.socket && (errno == EMFILE || errno == ENFILE)) return give_up_a_file();
   if (!guest.socket || !keeper_.greet(guest)) return;
   if (guests_.size() >= kMostGuests) guests_.erase(guests_.begin());
   guests_.push_back(std::move(guest));
+}
+
+// Whoever knocks still waits: at once again in vain, this would go round and round.
+void Door::give_up_a_file() {
+  if (guests_.empty())
+    std::this_thread::sleep_for(kNoFilePause);
+  else
+    guests_.erase(guests_.begin());
 }
 
 bool Door::still_welcome(Guest& guest, bool readable) {

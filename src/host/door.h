@@ -21,8 +21,8 @@ struct Guest {
 };
 
 // Nobody holds it up: each guest has two seconds for its next words and a limit on their length, and of those
-// who wait there are so many at most. When one more comes, the one that has been silent for longest leaves:
-// whoever has something to say says it at once.
+// who wait there are so many at most. When one more comes, or no file is left to open for it, the one that
+// has been silent for longest leaves: whoever has something to say says it at once.
 class Door {
  public:
   struct Keeper {
@@ -39,6 +39,7 @@ class Door {
 
  private:
   void open();
+  void give_up_a_file();
   bool still_welcome(Guest& guest, bool readable);
 
   int listener_;

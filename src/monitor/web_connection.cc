@@ -1,6 +1,14 @@
 #include "monitor/web_connection.h"
 
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
 #include <algorithm>
+#include <array>
+#include <boost/asio/error.hpp>
 #include <utility>
 
 namespace railbed {
@@ -8,7 +16,25 @@ namespace {
 
 constexpr std::size_t kTakenAtOnce = 64 << 10;  // what a deadline is for
 constexpr std::chrono::milliseconds kEndingPatience{2'000};
+constexpr std::chrono::milliseconds kUntakenLook{100};  // at what is left to be taken of the last answer
+// Who takes what it was given needs less, unless packets are lost on the way to it.
+constexpr std::chrono::milliseconds kStuck{250};
 constexpr std::string_view kEventComment = ":\n\n";
+
+// Those that one reader would have many of: an address of IPv4, a network of IPv6.
+std::uint64_t origin_of(const boost::asio::ip::tcp::socket& socket) {
+  WebError error;
+  const auto address = socket.remote_endpoint(error).address();
+  if (error) return 0;
+  if (address.is_v4()) return address.to_v4().to_uint();
+  const auto bytes = address.to_v6().to_bytes();
+  const auto number = [&bytes](std::size_t from, std::size_t to) {
+    std::uint64_t value = 0;
+    for (std::size_t i = from; i < to; ++i) value = value << 8 | bytes[i];
+    return value;
+  };
+  return address.to_v6().is_v4_mapped() ? number(12, 16) : number(0, 8);
+}
 
 // A configured header stands where the page has none of that name.
 void add_headers(WebAnswer& answer, const std::map<std::string, std::string>& configured) {
@@ -23,15 +49,16 @@ void add_headers(WebAnswer& answer, const std::map<std::string, std::string>& co
 WebConnection::WebConnection(Service& service, boost::asio::ip::tcp::socket socket, const TlsContext& context)
     : service_(service),
       stream_(web_stream(std::move(socket), context)),
-      deadline_(stream_->socket().get_executor()) {}
+      deadline_(stream_->socket().get_executor()),
+      origin_(origin_of(stream_->socket())) {}
 
 void WebConnection::start() {
-  enter(State::kReading, service_.options().deadlines.request);
+  enter(State::kGreeting, service_.options().deadlines.request);
   stream_->begin([self = shared_from_this()](const WebError& error) {
-    if (error)
-      self->close();
-    else
-      self->next_request();
+    if (error || self->state_ != State::kGreeting) return self->close();
+    self->state_ = State::kReading;  // the deadline is for both
+    self->known_ = !self->service_.options().config.client_authority.empty();
+    self->next_request();
   });
 }
 
@@ -52,14 +79,25 @@ void WebConnection::arm(std::chrono::milliseconds patience) {
 
 void WebConnection::expired() {
   if (state_ == State::kReading && !came_.empty()) return refuse_unread(408);
-  if (state_ != State::kWaiting) return close();
-  // One that is being made is waited for: its thread is held anyway, and nobody else waits for this reader.
-  if (!errand_ || errand_->take()) reply(web_refusal(503));
+  if (state_ == State::kEnding && untaken() > 0 &&
+      std::chrono::steady_clock::now() < since_ + service_.options().deadlines.taking)
+    return arm(kUntakenLook);
+  if (state_ != State::kJudged && state_ != State::kWaiting) return yield();
+  give_up();
+}
+
+// An answer that is being made is waited for: its thread is held anyway, and nobody else waits for this
+// reader.
+bool WebConnection::give_up() {
+  if (errand_ && !errand_->take()) return false;
+  reply(web_refusal(503));
+  return true;
 }
 
 void WebConnection::close() {
   if (state_ == State::kClosed) return;
   state_ = State::kClosed;
+  if (errand_) errand_->take();  // nothing is made for nobody
   deadline_.cancel();
   WebError ignored;
   stream_->socket().close(ignored);
@@ -69,26 +107,50 @@ void WebConnection::close() {
   service_.count_streams();
 }
 
+// What a closed connection has not taken, the kernel would keep for minutes, and count as this process'
+// memory.
+void WebConnection::yield() {
+  WebError ignored;
+  if (untaken() > 0) stream_->socket().set_option(boost::asio::socket_base::linger(true, 0), ignored);
+  close();
+}
+
+// Bytes that its own machine has not acknowledged, and may still.
+std::size_t WebConnection::untaken() const {
+  const int fd = stream_->socket().native_handle();
+  int bytes = 0;
+  if (ioctl(fd, SIOCOUTQ, &bytes) != 0 || bytes <= 0) return 0;
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  const bool is_over =
+      getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_state == TCP_CLOSE;
+  return is_over ? 0 : static_cast<std::size_t>(bytes);
+}
+
+bool WebConnection::takes_nothing() const {
+  const auto now = std::chrono::steady_clock::now();
+  if (state_ == State::kStreaming) return took_ + kStuck < now && untaken() > 0;
+  return state_ == State::kWriting && since_ + kStuck < now;
+}
+
 void WebConnection::next_request() {
   if (state_ == State::kClosed) return;
   const WebCut cut = cut_request(came_);
   if (cut.refused != 0) return refuse_unread(cut.refused);
   if (cut.bytes == 0) return read_more();
   question_ = parse_request(std::string_view(came_).substr(0, cut.bytes));
-  came_.erase(0, cut.bytes);
+  came_ = came_.substr(cut.bytes);  // and gives its memory back
   judge();
 }
 
 void WebConnection::read_more() {
-  stream_->read(boost::asio::buffer(room_.data(), room_.size() - came_.size()),
-                [self = shared_from_this()](const WebError& error, std::size_t bytes) {
-                  if (error) return self->close();
-                  if (!self->awaits_request()) return;  // it came too late
-                  if (self->state_ == State::kIdle)
-                    self->enter(State::kReading, self->service_.options().deadlines.request);
-                  self->came_.append(self->room_.data(), bytes);
-                  self->next_request();
-                });
+  stream_->read(came_, kMostRequestBytes - came_.size(), [self = shared_from_this()](const WebError& error) {
+    if (error) return self->leave();
+    if (!self->awaits_request()) return;  // it came too late
+    if (self->state_ == State::kIdle)
+      self->enter(State::kReading, self->service_.options().deadlines.request);
+    self->next_request();
+  });
 }
 
 void WebConnection::judge() {
@@ -97,14 +159,16 @@ void WebConnection::judge() {
   WebUsers& users = service_.users();
   if (users.everyone()) return answer();
   if (!question_.credentials) return reply(web_refusal(401));
-  if (users.remembers(*question_.credentials)) return answer();
-  enter(State::kWaiting, service_.options().deadlines.making);
+  known_ = users.remembers(*question_.credentials);
+  if (known_) return answer();
+  enter(State::kJudged, service_.options().deadlines.making);
   errand_ = service_.verify(*this, *question_.credentials);
   if (!errand_) reply(web_refusal(503));
 }
 
 void WebConnection::verified(bool good) {
-  if (state_ != State::kWaiting) return;
+  if (state_ != State::kJudged) return;
+  known_ = good;
   if (!good) return reply(web_refusal(401));
   service_.users().remember(*question_.credentials);
   answer();
@@ -155,9 +219,9 @@ void WebConnection::reply(WebAnswer answer) {
 void WebConnection::write_more() {
   const std::size_t bytes = std::min(kTakenAtOnce, going_.size() - gone_);
   stream_->write(boost::asio::buffer(going_.data() + gone_, bytes),
-                 [self = shared_from_this()](const WebError& error, std::size_t moved) {
+                 [self = shared_from_this(), bytes](const WebError& error) {
                    if (error || self->state_ != State::kWriting) return self->close();
-                   self->gone_ += moved;
+                   self->gone_ += bytes;
                    self->since_ = std::chrono::steady_clock::now();
                    if (self->gone_ == self->going_.size()) return self->written();
                    self->arm(self->service_.options().deadlines.taking);
@@ -169,7 +233,7 @@ void WebConnection::written() {
   if (state_ == State::kClosed) return;
   service_.release(std::exchange(held_, 0));
   std::string().swap(going_);  // an assignment would keep the memory
-  if (!question_.keep_alive) return end();
+  if (!std::exchange(question_, {}).keep_alive) return end();
   const WebDeadlines& deadlines = service_.options().deadlines;
   // The next request may have come behind this one.
   if (came_.empty())
@@ -184,10 +248,11 @@ void WebConnection::begin_stream(const WebFrame& last) {
   head.type = "text/event-stream";
   question_.keep_alive = false;
   if (question_.only_head) return reply(std::move(head));
-  if (!service_.has_room_for_stream()) return reply(web_refusal(503));
+  if (!service_.make_room_for_stream()) return reply(web_refusal(503));
   add_headers(head, service_.options().config.headers);
   enter(State::kStreaming, service_.options().deadlines.taking);
   service_.count_streams();
+  took_ = since_;
   send_now(std::make_shared<const std::string>(answer_head(head, false, std::nullopt)));
   send(last);
   watch_for_end();
@@ -195,6 +260,7 @@ void WebConnection::begin_stream(const WebFrame& last) {
 
 void WebConnection::send(const WebFrame& frame) {
   if (state_ != State::kStreaming) return;
+  if (untaken() == 0) took_ = std::chrono::steady_clock::now();
   if (sending_)
     next_ = frame;
   else
@@ -209,21 +275,27 @@ void WebConnection::send_comment() {
 void WebConnection::send_now(const WebFrame& frame) {
   sending_ = frame;
   arm(service_.options().deadlines.taking);
-  stream_->write(boost::asio::buffer(*frame),
-                 [self = shared_from_this(), frame](const WebError& error, std::size_t) {
-                   if (error || self->state_ == State::kClosed) return self->close();
-                   self->sending_.reset();
-                   self->deadline_.expires_at(std::chrono::steady_clock::time_point::max());
-                   if (self->next_) self->send_now(std::exchange(self->next_, nullptr));
-                 });
+  stream_->write(boost::asio::buffer(*frame), [self = shared_from_this(), frame](const WebError& error) {
+    if (error || self->state_ == State::kClosed) return self->close();
+    self->sending_.reset();
+    self->deadline_.expires_at(std::chrono::steady_clock::time_point::max());
+    if (self->next_) self->send_now(std::exchange(self->next_, nullptr));
+  });
 }
 
 // A reader of events has nothing more to say; that it leaves is seen by reading.
 void WebConnection::watch_for_end() {
-  stream_->read(boost::asio::buffer(room_), [self = shared_from_this()](const WebError& error, std::size_t) {
-    if (error || self->state_ == State::kClosed) return self->close();
+  stream_->read(came_, kMostRequestBytes, [self = shared_from_this()](const WebError& error) {
+    if (error || self->state_ == State::kClosed) return self->yield();
+    self->came_.clear();
     self->watch_for_end();
   });
+}
+
+// Whoever says nothing more may still take what it was answered before.
+void WebConnection::leave() {
+  if (awaits_request() && untaken() > 0) return end();
+  close();
 }
 
 // An answer would be lost if the connection were closed while the reader still sends: the kernel then sends a
@@ -239,11 +311,16 @@ void WebConnection::end() {
 }
 
 void WebConnection::discard() {
-  stream_->socket().async_read_some(boost::asio::buffer(room_),
-                                    [self = shared_from_this()](const WebError& error, std::size_t) {
-                                      if (error) return self->close();
-                                      self->discard();
-                                    });
+  stream_->socket().async_wait(boost::asio::ip::tcp::socket::wait_read,
+                               [self = shared_from_this()](WebError error) {
+                                 std::array<char, 4096> room;
+                                 if (!error)
+                                   self->stream_->socket().read_some(boost::asio::buffer(room), error);
+                                 if (error == boost::asio::error::eof && self->untaken() > 0)
+                                   return self->arm(kUntakenLook);
+                                 if (error && error != boost::asio::error::would_block) return self->close();
+                                 self->discard();
+                               });
 }
 
 }  // namespace railbed

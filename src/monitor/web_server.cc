@@ -10,10 +10,13 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
+#include <unordered_map>
 
 #include "base/ip.h"
 #include "base/text.h"
@@ -30,8 +33,12 @@ constexpr std::size_t kPageThreads = 3;
 constexpr std::size_t kPasswordThreads = 1;  // guessing must not take the machine
 constexpr std::size_t kMostWaitingPasswords = 32;
 constexpr std::size_t kMostUntakenBytes = 64 << 20;  // of all answers that wait to be taken
-constexpr std::chrono::seconds kStuck{1};            // then such a one makes room
 constexpr std::size_t kFilesOfOthers = 128;          // that the process opens for anything else
+// The kernel doubles them for its own records. A request is small, and what an answer is ahead of its reader
+// by is this process' memory, too.
+constexpr int kReceiveBuffer = 16 << 10;
+constexpr int kSendBuffer = 64 << 10;
+constexpr std::size_t kFew = 16;  // connections from one address: who has fewer is no crowd
 constexpr std::chrono::milliseconds kAcceptPause{100};
 
 struct WebPlace {
@@ -78,10 +85,6 @@ WebAnswer made_by(const WebHandler& handler, const WebRequest& request) {
   }
 }
 
-bool is_stuck(const WebConnection& one, std::chrono::steady_clock::time_point now) {
-  return one.is_writing() && one.since() + kStuck < now;
-}
-
 class WebService final : public WebServer, public WebConnection::Service {
  public:
   WebService(WebOptions options, WebHandler handler, bool local, std::optional<WebTls> tls)
@@ -91,6 +94,7 @@ class WebService final : public WebServer, public WebConnection::Service {
         tls_(std::move(tls)),
         users_(options_.config.users),
         most_readers_(readers_that_fit(options_.most_readers)),
+        most_streams_(std::clamp<std::size_t>(most_readers_ / 2, 1, options_.most_streams)),
         loop_(1),
         acceptor_(loop_),
         pause_(loop_),
@@ -103,6 +107,9 @@ class WebService final : public WebServer, public WebConnection::Service {
     acceptor_.assign(family == AF_INET ? tcp::v4() : tcp::v6(), listener.get(), error);
     if (error) return fail(ErrorKind::kUnavailable, "cannot listen: " + error.message());
     static_cast<void>(listener.release());
+    // Every connection has them from the listener.
+    acceptor_.set_option(boost::asio::socket_base::receive_buffer_size(kReceiveBuffer), error);
+    acceptor_.set_option(boost::asio::socket_base::send_buffer_size(kSendBuffer), error);
     address_ = (tls_ ? "https://" : "http://") + std::move(shown);
     return {};
   }
@@ -141,14 +148,19 @@ class WebService final : public WebServer, public WebConnection::Service {
   WebUsers& users() override { return users_; }
 
   std::shared_ptr<WebErrand> verify(WebConnection& asks, const WebCredentials& given) override {
-    if (passwords_->waiting() >= kMostWaitingPasswords) return nullptr;
-    return passwords_->add([this, asks = asks.weak_from_this(), given] {
+    // Whoever comes alone waits for no crowd that guesses.
+    const auto crowded = first_to_yield([this, &asks](const WebConnection& one) {
+      return one.awaits_verdict() && crowd_of(one) > crowd_of(asks);
+    });
+    if (passwords_->waiting() >= kMostWaitingPasswords && !(crowded && crowded->give_up())) return nullptr;
+    const auto work = [this, asks = asks.weak_from_this(), given] {
       const bool good = users_.verify(given);
       boost::asio::post(loop_, [this, asks, good] {
         passwords_->delivered();
         if (const auto connection = asks.lock()) connection->verified(good);
       });
-    });
+    };
+    return passwords_->add(work, crowded != nullptr);
   }
 
   std::shared_ptr<WebErrand> make(WebConnection& asks, const WebRequest& request) override {
@@ -166,7 +178,9 @@ class WebService final : public WebServer, public WebConnection::Service {
     return found == latest_.end() ? nullptr : found->second;
   }
 
-  bool has_room_for_stream() const override { return streams_ < options_.most_streams; }
+  bool make_room_for_stream() override {
+    return streams_ < most_streams_ || make_room([](const WebConnection& one) { return one.reads_events(); });
+  }
 
   void count_streams() override {
     const auto streams = std::count_if(connections_.begin(), connections_.end(),
@@ -178,17 +192,19 @@ class WebService final : public WebServer, public WebConnection::Service {
 
   bool hold(std::size_t bytes) override {
     while (untaken_bytes_ + bytes > kMostUntakenBytes) {
-      const auto slowest = longest(
-          [now = std::chrono::steady_clock::now()](const WebConnection& one) { return is_stuck(one, now); });
-      if (!slowest) return false;
-      slowest->close();
+      const auto is_stuck = [](const WebConnection& one) { return one.is_writing() && one.takes_nothing(); };
+      if (!make_room(is_stuck)) return false;
     }
     untaken_bytes_ += bytes;
     return true;
   }
   void release(std::size_t bytes) override { untaken_bytes_ -= bytes; }
 
-  void forget(WebConnection& closed) override { connections_.erase(closed.shared_from_this()); }
+  void forget(WebConnection& closed) override {
+    if (connections_.erase(closed.shared_from_this()) == 0) return;
+    const auto origin = origins_.find(closed.origin());
+    if (--origin->second == 0) origins_.erase(origin);
+  }
 
  private:
   // Asio tells errors by codes; what is left to throw is memory that ran out, and costs one reader.
@@ -208,7 +224,7 @@ class WebService final : public WebServer, public WebConnection::Service {
       if (error == boost::asio::error::connection_aborted) return;
       // No file is left to open, most likely: one reader less, and no hurry, or this would go round and
       // round.
-      if (const auto waits = longest_waiting()) waits->close();
+      static_cast<void>(make_room(may_go));
       pause_.expires_after(kAcceptPause);
       pause_.async_wait([this](const WebError& stopped) {
         if (!stopped) accept();
@@ -216,32 +232,62 @@ class WebService final : public WebServer, public WebConnection::Service {
     });
   }
 
-  // A newcomer takes the place of whoever has said, or taken, nothing for the longest.
+  // A newcomer takes the place of another.
   void admit(tcp::socket socket) {
-    if (connections_.size() >= most_readers_) {
-      const auto waits = longest_waiting();
-      if (!waits) return;
-      waits->close();
-    }
     WebError ignored;
     socket.set_option(tcp::no_delay(true), ignored);
     const auto connection = std::make_shared<WebConnection>(*this, std::move(socket),
                                                             tls_ ? tls_->context(options_.note) : nullptr);
+    if (connections_.size() >= most_readers_ && !make_place_for(*connection)) return;
+    const auto is_greeting = [](const WebConnection& one) { return one.is_greeting(); };
+    const auto greeting = std::count_if(connections_.begin(), connections_.end(),
+                                        [&](const auto& one) { return is_greeting(*one); });
+    if (static_cast<std::size_t>(greeting) >= options_.most_greeting && !make_room(is_greeting)) return;
     connections_.insert(connection);
+    ++origins_[connection->origin()];
     connection->start();
   }
 
+  bool make_place_for(const WebConnection& newcomer) {
+    const std::size_t crowd = crowd_of(newcomer);
+    // That a request is not answered is the fault of those who came with it.
+    const auto yields = first_to_yield([&](const WebConnection& one) {
+      return may_go(one) || (one.awaits_answer() && crowd_of(one) > crowd);
+    });
+    // Those who have half of all places take none from where fewer come.
+    if (!yields || (count_of(newcomer) > most_readers_ / 2 && crowd_of(*yields) < crowd)) return false;
+    yields->yield();
+    return true;
+  }
+  static bool may_go(const WebConnection& one) {
+    return one.can_go() || (one.is_writing() && one.takes_nothing());
+  }
+  // From where it comes.
+  std::size_t count_of(const WebConnection& one) const {
+    const auto origin = origins_.find(one.origin());
+    return origin == origins_.end() ? 0 : origin->second;
+  }
+  std::size_t crowd_of(const WebConnection& one) const { return count_of(one) / kFew; }
+
+  // Whoever makes room does so in this order: readers of events who take none; strangers; those from where
+  // most come; those who have said or taken nothing, or have been served, for the longest.
   template <class Wanted>
-  std::shared_ptr<WebConnection> longest(const Wanted& wanted) const {
+  std::shared_ptr<WebConnection> first_to_yield(const Wanted& wanted) const {
+    const auto rank = [this](const WebConnection& one) {
+      return std::tuple(!(one.reads_events() && one.takes_nothing()), one.is_known(),
+                        most_readers_ - std::min(crowd_of(one), most_readers_), one.since());
+    };
     std::shared_ptr<WebConnection> found;
     for (const auto& connection : connections_)
-      if (wanted(*connection) && (!found || connection->since() < found->since())) found = connection;
+      if (wanted(*connection) && (!found || rank(*connection) < rank(*found))) found = connection;
     return found;
   }
-  std::shared_ptr<WebConnection> longest_waiting() const {
-    return longest([now = std::chrono::steady_clock::now()](const WebConnection& one) {
-      return one.can_go() || is_stuck(one, now);
-    });
+
+  template <class Wanted>
+  bool make_room(const Wanted& wanted) {
+    const auto yields = first_to_yield(wanted);
+    if (yields) yields->yield();
+    return yields != nullptr;
   }
 
   void comment_later() {
@@ -268,13 +314,15 @@ class WebService final : public WebServer, public WebConnection::Service {
   std::optional<WebTls> tls_;
   WebUsers users_;
   const std::size_t most_readers_;
+  const std::size_t most_streams_;
   std::string address_;
   boost::asio::io_context loop_;
   tcp::acceptor acceptor_;
   boost::asio::steady_timer pause_;
   boost::asio::steady_timer comments_;
   std::set<std::shared_ptr<WebConnection>> connections_;
-  std::map<std::string, WebFrame> latest_;  // of each stream
+  std::unordered_map<std::uint64_t, std::size_t> origins_;  // how many of them come from where
+  std::map<std::string, WebFrame> latest_;                  // of each stream
   std::size_t untaken_bytes_ = 0;
   std::atomic<std::size_t> streams_ = 0;
   std::optional<WebWorkers> pages_;

@@ -48,7 +48,8 @@ struct WebDeadlines {
 struct WebOptions {
   std::string listen = "127.0.0.1:0";  // ADDRESS:PORT, [IPV6]:PORT, :PORT (all); port 0: any that is free
   WebConfig config = {};               // TLS and who may read
-  std::size_t most_readers = 2048;     // fewer where the process may not open so many files
+  std::size_t most_readers = 1024;     // fewer where the process may not open so many files
+  std::size_t most_greeting = 512;     // of them in a handshake of TLS that has not ended
   std::size_t most_streams = 64;       // of them readers of events
   std::chrono::milliseconds comment_every{15'000};  // to readers of events, so that proxies stay awake
   WebDeadlines deadlines = {};

@@ -13,8 +13,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <future>
 #include <stdexcept>
 #include <thread>
@@ -42,7 +44,7 @@ constexpr const char* kSecretHash = "$2b$04$hk/LQf/SVqdeMZxr8sa.8OiwjxKCmhzOuYZ4
 // takes.
 class WebClient {
  public:
-  explicit WebClient(const std::string& address, int receive_buffer = 0) {
+  explicit WebClient(const std::string& address, int receive_buffer = 0, const char* from = "127.0.0.1") {
     socket_ = Fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (receive_buffer > 0)
       setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
@@ -51,6 +53,8 @@ class WebClient {
     setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     sockaddr_in name{};
     name.sin_family = AF_INET;
+    inet_pton(AF_INET, from, &name.sin_addr);
+    bind(socket_.get(), reinterpret_cast<sockaddr*>(&name), sizeof name);
     name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     name.sin_port = htons(parse_number<std::uint16_t>(address.substr(address.rfind(':') + 1)).value_or(0));
     connected_ = connect(socket_.get(), reinterpret_cast<sockaddr*>(&name), sizeof name) == 0;
@@ -62,7 +66,9 @@ class WebClient {
   }
 
   // Whom it trusts, and who it says it is (a file with certificate and key).
-  bool begin_tls(const std::string& trusted, const std::string& own = "") {
+  bool begin_tls(const std::string& trusted, const std::string& own = "",
+                 const std::function<void(SSL*)>& prepare = {}) {
+    signal(SIGPIPE, SIG_IGN);  // OpenSSL writes where the service has hung up, too
     context_ = SSL_CTX_new(TLS_client_method());
     SSL_CTX_load_verify_locations(context_, trusted.c_str(), nullptr);
     SSL_CTX_set_verify(context_, SSL_VERIFY_PEER, nullptr);
@@ -72,8 +78,11 @@ class WebClient {
     }
     tls_ = SSL_new(context_);
     SSL_set_fd(tls_, socket_.get());
+    if (prepare) prepare(tls_);
     return SSL_connect(tls_) == 1;
   }
+  SSL* tls() { return tls_; }
+  void say_nothing_more() { shutdown(socket_.get(), SHUT_WR); }
 
   bool connected() const { return connected_; }
   bool say(std::string_view text) {
@@ -145,7 +154,9 @@ class RunningService {
     return {.body = request.path + "|" + request.query + "\n"};
   }
   WebServer& operator*() { return *server_; }
-  WebClient reader(int receive_buffer = 0) { return WebClient(server_->address(), receive_buffer); }
+  WebClient reader(int receive_buffer = 0, const char* from = "127.0.0.1") {
+    return WebClient(server_->address(), receive_buffer, from);
+  }
   std::string get(const std::string& path, const std::string& headers = "") {
     WebClient one = reader();
     one.get(path, headers);
@@ -357,6 +368,74 @@ TEST(WebServer, ThatIsFullLetsTheLongestSilentOneGo) {
   EXPECT_EQ(silent.front().hear_all(), "");
 }
 
+TEST(WebServer, ThatIsFullLetsStrangersGoBeforeWhoIsKnown) {
+  RunningService service({.config = {.users = {{"alice", kSecretHash}}}, .most_readers = 4});
+  WebClient known = service.reader();
+  known.get("/x", basic("alice:secret"));
+  EXPECT_THAT(known.hear_answer(), HasSubstr("/x|"));
+  std::vector<WebClient> strangers;
+  for (int i = 0; i < 20; ++i) {
+    strangers.push_back(service.reader());
+    strangers.back().get("/x");
+    EXPECT_THAT(strangers.back().hear_answer(), StartsWith("HTTP/1.1 401 "));
+  }
+  known.get("/x", basic("alice:secret"));
+  EXPECT_THAT(known.hear_answer(), HasSubstr("/x|"));
+}
+
+TEST(WebServer, ThatIsFullLetsThoseGoFromWhereMostCome) {
+  RunningService service({.most_readers = 32});
+  WebClient other = service.reader(0, "127.0.0.2");
+  other.say("GET /x HTTP/1.1\r\n");
+  std::vector<WebClient> crowd;
+  for (int i = 0; i < 90; ++i) {
+    crowd.push_back(service.reader());
+    crowd.back().get("/x");
+    EXPECT_THAT(crowd.back().hear_answer(), HasSubstr("/x|"));
+  }
+  other.say("Host: localhost\r\n\r\n");
+  EXPECT_THAT(other.hear_answer(), HasSubstr("/x|"));
+}
+
+// As many wait as there may be readers; their answers never come.
+TEST(WebServer, LetsAnotherInWhileOneAddressAsksForMoreThanCanBeMade) {
+  std::promise<void> free;
+  const std::shared_future<void> freed = free.get_future().share();
+  std::atomic<int> begun = 0;
+  RunningService service({.most_readers = 32}, [&](const WebRequest& request) {
+    if (request.path == "/hang") ++begun, freed.wait();
+    return WebAnswer{.body = "made"};
+  });
+  std::vector<WebClient> greedy;
+  for (int i = 0; i < 32; ++i) {
+    greedy.push_back(service.reader());
+    greedy.back().get("/hang");
+  }
+  while (begun < 3) std::this_thread::sleep_for(1ms);
+  WebClient other = service.reader(0, "127.0.0.2");
+  other.get("/x");
+  WebClient late = service.reader();  // is not let in, or would be in vain
+  late.get("/x");
+  std::thread later([&] {
+    std::this_thread::sleep_for(500ms);
+    free.set_value();
+  });
+  EXPECT_THAT(other.hear_answer(), HasSubstr("made"));
+  later.join();
+}
+
+TEST(WebServer, GivesWhoSaysNothingMoreItsWholeAnswer) {
+  const std::string body(200'000, 'm');
+  RunningService service({}, [&](const WebRequest&) { return WebAnswer{.body = body}; });
+  for (const char* connection : {"close", "keep-alive"}) {
+    WebClient reader = service.reader(4096);
+    reader.get("/x", std::string("Connection: ") + connection + "\r\n");
+    reader.say_nothing_more();
+    std::this_thread::sleep_for(100ms);
+    EXPECT_THAT(reader.hear_all(), testing::EndsWith(body)) << connection;
+  }
+}
+
 TEST(WebServer, LivesOnWhereNoFileIsLeftToOpen) {
   RunningService service;
   std::vector<WebClient> readers;
@@ -419,22 +498,54 @@ TEST(WebServer, StreamsEventsTheLastOneFirst) {
   WebClient stream = service.reader();
   stream.get("/events");
   ASSERT_TRUE(stream.hear_until("data: first\n\n"));
-  EXPECT_THAT(service.get("/events"), StartsWith("HTTP/1.1 503 "));  // one too many
   (*service).publish("/events", "second\nline\r\nthird");
   ASSERT_TRUE(stream.hear_until("data: second\ndata: line\ndata: third\n\n"));
   ASSERT_TRUE(stream.hear_until(":\n\n:\n\n"));
-  { const WebClient gone = std::move(stream); }
-  std::string answer;  // its place is free as soon as it has gone
-  for (int i = 0; i < 1000 && !answer.starts_with("HTTP/1.1 200"); ++i) {
-    WebClient next = service.reader();
-    next.get("/events");
-    next.hear_until("\n\n");
-    answer = next.hear_until("\r\n\r\n") ? next.hear_answer(false) : "";
-  }
-  EXPECT_THAT(answer, HasSubstr("Content-Type: text/event-stream\r\n"));
   WebClient head = service.reader();
   head.say("HEAD /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(head.hear_all(), HasSubstr("text/event-stream\r\n"));
+}
+
+// All of them alive: nobody is kept out, and each is served for as long as as many others have come.
+TEST(WebServer, LetsTheLongestServedReaderOfEventsGo) {
+  RunningService service({.most_streams = 2});
+  std::vector<WebClient> readers;
+  for (int i = 0; i < 5; ++i) {
+    readers.push_back(service.reader());
+    readers.back().get("/events");
+    ASSERT_TRUE(readers.back().hear_until("data: first\n\n")) << i;
+  }
+  (*service).publish("/events", "second");
+  for (std::size_t i = 0; i < readers.size(); ++i)
+    EXPECT_EQ(readers[i].hear_until("data: second\n\n"), i >= 3) << i;
+}
+
+TEST(WebServer, LetsReadersOfEventsGoWhoTakeNone) {
+  RunningService service({.most_streams = 4});
+  WebClient good = service.reader();  // has been served for the longest
+  good.get("/events");
+  ASSERT_TRUE(good.hear_until("data: first\n\n"));
+  std::vector<WebClient> silent;
+  for (int i = 0; i < 3; ++i) {
+    silent.push_back(service.reader(4096));
+    silent.back().get("/events");
+    ASSERT_TRUE(silent.back().hear_until("data: first\n\n"));
+  }
+  const auto publish = [&](const std::string& name) {
+    (*service).publish("/events", std::string(1 << 20, 'x') + name);
+    EXPECT_TRUE(good.hear_until(name + "\n\n"));
+  };
+  publish("second");
+  std::vector<WebClient> others;
+  for (int i = 0; i < 3; ++i) {
+    std::this_thread::sleep_for(500ms);
+    publish("third" + std::to_string(i));
+    others.push_back(service.reader());
+    others.back().get("/events");
+    EXPECT_TRUE(others.back().hear_until("third" + std::to_string(i) + "\n\n"));
+  }
+  publish("last");
+  for (WebClient& one : silent) EXPECT_FALSE(one.hear_until("last\n\n"));
 }
 
 TEST(WebServer, GivesAStuckReaderOfEventsTheLastOne) {
@@ -489,6 +600,20 @@ TEST(WebServer, KeepsNoScrapeWaitingWhilePasswordsAreGuessed) {
                 testing::AnyOf(StartsWith("HTTP/1.1 401 "), StartsWith("HTTP/1.1 503 ")));
 }
 
+TEST(WebServer, LetsANewPersonInWhileOneAddressGuesses) {
+  RunningService service(
+      {.config = {.users = {{"alice", "$2b$10$IjlYkt60G9W9YmApj/F8JeKjS6UuZ0UC2QGHEIcgtusckt2WGBvO2"}}}});
+  std::vector<WebClient> guessing;
+  for (int i = 0; i < 100; ++i) {
+    guessing.push_back(service.reader());
+    guessing.back().get("/x", basic("alice:" + std::to_string(i)));
+  }
+  EXPECT_THAT(guessing.back().hear_answer(), StartsWith("HTTP/1.1 503 "));  // as many wait as may
+  WebClient person = service.reader(0, "127.0.0.2");
+  person.get("/x", basic("alice:secret"));
+  EXPECT_THAT(person.hear_answer(), HasSubstr("/x|"));
+}
+
 // A folder with certificates that the openssl program makes.
 class WebServerTls : public testing::Test {
  protected:
@@ -533,6 +658,60 @@ TEST_F(WebServerTls, SpeaksWithWhoTrustsItsCertificate) {
   WebClient plain = service.reader();
   plain.get("/x");
   EXPECT_THAT(plain.hear_all(), Not(HasSubstr("/x|")));
+}
+
+TEST_F(WebServerTls, BoundsHandshakesThatDoNotEnd) {
+  options_.most_greeting = 4;
+  RunningService service(options_);
+  WebClient idle = service.reader();
+  ASSERT_TRUE(idle.begin_tls(crt("node")));
+  std::vector<WebClient> silent;
+  for (int i = 0; i < 20; ++i) {
+    silent.push_back(service.reader());
+    if (i % 2 == 0) silent.back().say("\x16\x03\x01\x02");  // of a ClientHello
+    WebClient reader = service.reader();
+    ASSERT_TRUE(reader.begin_tls(crt("node"))) << i;
+    reader.get("/x");
+    EXPECT_THAT(reader.hear_answer(), HasSubstr("/x|"));
+  }
+  for (std::size_t i = 0; i + 4 < silent.size(); ++i) EXPECT_EQ(silent[i].hear_all(), "") << i;
+  idle.get("/x");  // has been silent for longer, in its right
+  EXPECT_THAT(idle.hear_answer(), HasSubstr("/x|"));
+}
+
+TEST_F(WebServerTls, SendsWhatIsLargeWhole) {
+  const std::string body(8 << 20, 'm');
+  RunningService service(options_, [&](const WebRequest&) { return WebAnswer{.body = body}; });
+  WebClient reader = service.reader(4096);
+  ASSERT_TRUE(reader.begin_tls(crt("node")));
+  ASSERT_TRUE(reader.get("/x"));
+  EXPECT_THAT(reader.hear_answer(), testing::EndsWith(body));
+  WebClient stream = service.reader(4096);
+  ASSERT_TRUE(stream.begin_tls(crt("node")));
+  ASSERT_TRUE(stream.get("/events"));
+  ASSERT_TRUE(stream.hear_until("data: first\n\n"));
+  (*service).publish("/events", body);
+  ASSERT_TRUE(stream.say(std::string(30'000, 'x')));  // which nobody wants
+  EXPECT_TRUE(stream.hear_until("data: " + body + "\n\n"));
+}
+
+TEST_F(WebServerTls, KeepsNoSessionsOfReadersWithoutTickets) {
+  RunningService service(options_);
+  for (const bool has_ticket : {true, false}) {
+    SSL_SESSION* session = nullptr;
+    const auto prepare = [&](SSL* tls) {
+      SSL_set_max_proto_version(tls, TLS1_2_VERSION);
+      if (!has_ticket) SSL_set_options(tls, SSL_OP_NO_TICKET);
+      if (session != nullptr) SSL_set_session(tls, session);
+    };
+    WebClient first = service.reader();
+    ASSERT_TRUE(first.begin_tls(crt("node"), "", prepare));
+    session = SSL_get1_session(first.tls());
+    WebClient second = service.reader();
+    ASSERT_TRUE(second.begin_tls(crt("node"), "", prepare));
+    EXPECT_EQ(SSL_session_reused(second.tls()) == 1, has_ticket);
+    SSL_SESSION_free(session);
+  }
 }
 
 TEST_F(WebServerTls, UsesARenewedCertificateAndKeepsTheOldOneForABrokenOne) {

@@ -1,54 +1,197 @@
 #include "monitor/web_stream.h"
 
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/ssl/stream.hpp>
-#include <boost/asio/write.hpp>
+#include <optional>
+#include <utility>
 
 namespace railbed {
 namespace {
 
 using boost::asio::ip::tcp;
 
-class PlainStream : public WebStream {
- public:
-  explicit PlainStream(tcp::socket socket) : socket_(std::move(socket)) {}
+constexpr std::size_t kReadAtOnce = 8 << 10;
 
-  void begin(Done done) override {
-    boost::asio::post(socket_.get_executor(), [done] { done({}); });
+// What the socket must be ready for before the next try; nothing: it is done, or failed.
+using Wait = std::optional<tcp::socket::wait_type>;
+
+class SocketStream : public WebStream {
+ public:
+  explicit SocketStream(tcp::socket socket) : socket_(std::move(socket)) {
+    WebError ignored;
+    socket_.non_blocking(true, ignored);
   }
-  void read(boost::asio::mutable_buffer into, Moved moved) override {
-    socket_.async_read_some(into, std::move(moved));
-  }
-  void write(boost::asio::const_buffer all, Moved moved) override {
-    boost::asio::async_write(socket_, all, std::move(moved));
-  }
-  void end(Done done) override { begin(std::move(done)); }
   tcp::socket& socket() override { return socket_; }
 
- private:
+ protected:
+  using Try = std::function<Wait(WebError&)>;
+
+  void pursue(Try attempt, Done done) {
+    boost::asio::post(socket_.get_executor(),
+                      [this, attempt = std::move(attempt), done = std::move(done)] { go_on(attempt, done); });
+  }
+
   tcp::socket socket_;
+
+ private:
+  // Whoever waits for `done` keeps this stream alive by it.
+  void go_on(const Try& attempt, const Done& done) {
+    WebError error;
+    const Wait wait = attempt(error);
+    if (!wait) return done(error);
+    socket_.async_wait(*wait, [this, attempt, done](const WebError& failed) {
+      if (failed) return done(failed);
+      go_on(attempt, done);
+    });
+  }
 };
 
-class TlsStream : public WebStream {
+class PlainStream : public SocketStream {
  public:
-  TlsStream(tcp::socket socket, const TlsContext& context)
-      : context_(context), stream_(std::move(socket), *context) {}
+  using SocketStream::SocketStream;
 
   void begin(Done done) override {
-    stream_.async_handshake(boost::asio::ssl::stream_base::server, std::move(done));
+    pursue([](WebError&) { return Wait(); }, std::move(done));
   }
-  void read(boost::asio::mutable_buffer into, Moved moved) override {
-    stream_.async_read_some(into, std::move(moved));
+  void read(std::string& into, std::size_t most, Done done) override {
+    pursue(
+        [this, &into, most](WebError& error) -> Wait {
+          std::array<char, kReadAtOnce> room;
+          const std::size_t got =
+              socket_.read_some(boost::asio::buffer(room.data(), std::min(most, room.size())), error);
+          if (waits(error)) return tcp::socket::wait_read;
+          into.append(room.data(), got);
+          return std::nullopt;
+        },
+        std::move(done));
   }
-  void write(boost::asio::const_buffer all, Moved moved) override {
-    boost::asio::async_write(stream_, all, std::move(moved));
+  void write(boost::asio::const_buffer all, Done done) override {
+    pursue(
+        [this, rest = all](WebError& error) mutable -> Wait {
+          while (rest.size() > 0 && !error) rest += socket_.write_some(rest, error);
+          return waits(error) ? Wait(tcp::socket::wait_write) : std::nullopt;
+        },
+        std::move(done));
   }
-  void end(Done done) override { stream_.async_shutdown(std::move(done)); }
-  tcp::socket& socket() override { return stream_.next_layer(); }
+  void end(Done done) override { begin(std::move(done)); }
 
  private:
-  TlsContext context_;  // outlives its renewal
-  boost::asio::ssl::stream<tcp::socket> stream_;
+  static bool waits(WebError& error) {
+    if (error != boost::asio::error::would_block) return false;
+    error.clear();
+    return true;
+  }
+};
+
+// How OpenSSL reads and writes a socket. Its own BIO of a socket ends the program when the reader has gone
+// (SIGPIPE), and would go on with a closed file's number when another connection has it.
+int read_socket(BIO* bio, char* into, int most) {
+  auto& socket = *static_cast<tcp::socket*>(BIO_get_data(bio));
+  WebError error;
+  BIO_clear_retry_flags(bio);
+  const std::size_t got = socket.read_some(boost::asio::buffer(into, static_cast<std::size_t>(most)), error);
+  if (!error) return static_cast<int>(got);
+  if (error == boost::asio::error::would_block) BIO_set_retry_read(bio);
+  return error == boost::asio::error::eof ? 0 : -1;
+}
+int write_socket(BIO* bio, const char* from, int bytes) {
+  auto& socket = *static_cast<tcp::socket*>(BIO_get_data(bio));
+  WebError error;
+  BIO_clear_retry_flags(bio);
+  const std::size_t gone =
+      socket.write_some(boost::asio::buffer(from, static_cast<std::size_t>(bytes)), error);
+  if (!error) return static_cast<int>(gone);
+  if (error == boost::asio::error::would_block) BIO_set_retry_write(bio);
+  return -1;
+}
+long control_socket(BIO*, int command, long, void*) { return command == BIO_CTRL_FLUSH ? 1 : 0; }
+
+BIO* socket_bio(tcp::socket& socket) {
+  static BIO_METHOD* const method = [] {
+    BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "railbed's socket");
+    if (made == nullptr) return made;
+    BIO_meth_set_read(made, read_socket);
+    BIO_meth_set_write(made, write_socket);
+    BIO_meth_set_ctrl(made, control_socket);
+    return made;
+  }();
+  BIO* bio = method == nullptr ? nullptr : BIO_new(method);
+  if (bio != nullptr) BIO_set_data(bio, &socket);
+  return bio;
+}
+
+class TlsStream : public SocketStream {
+ public:
+  TlsStream(tcp::socket socket, const TlsContext& context)
+      : SocketStream(std::move(socket)), tls_(SSL_new(context->native_handle()), SSL_free) {
+    BIO* const bio = tls_ ? socket_bio(socket_) : nullptr;
+    if (bio == nullptr) {  // no memory is left
+      tls_.reset();
+      return;
+    }
+    SSL_set_bio(tls_.get(), bio, bio);
+    SSL_set_accept_state(tls_.get());
+  }
+
+  void begin(Done done) override {
+    if (!tls_) return pursue([](WebError& error) { return failed(error); }, std::move(done));
+    pursue([this](WebError& error) { return judged(SSL_do_handshake(tls_.get()), error); }, std::move(done));
+  }
+  void read(std::string& into, std::size_t most, Done done) override {
+    pursue(
+        [this, &into, most](WebError& error) -> Wait {
+          std::array<char, kReadAtOnce> room;
+          const int got = SSL_read(tls_.get(), room.data(), static_cast<int>(std::min(most, room.size())));
+          if (got > 0) into.append(room.data(), static_cast<std::size_t>(got));
+          return judged(got, error);
+        },
+        std::move(done));
+  }
+  void write(boost::asio::const_buffer all, Done done) override {
+    pursue(
+        [this, rest = all](WebError& error) mutable -> Wait {
+          while (rest.size() > 0) {
+            const int gone = SSL_write(tls_.get(), rest.data(), static_cast<int>(rest.size()));
+            if (gone <= 0) return judged(gone, error);
+            rest += static_cast<std::size_t>(gone);
+          }
+          return std::nullopt;
+        },
+        std::move(done));
+  }
+  void end(Done done) override {
+    pursue(
+        [this](WebError& error) -> Wait {
+          const int said = SSL_shutdown(tls_.get());
+          return said >= 0 ? std::nullopt : judged(said, error);  // 0: the reader has not said so yet
+        },
+        std::move(done));
+  }
+
+ private:
+  static Wait failed(WebError& error) {
+    error = boost::asio::error::connection_aborted;
+    return std::nullopt;
+  }
+  Wait judged(int result, WebError& error) const {
+    const int why = SSL_get_error(tls_.get(), result);
+    ERR_clear_error();  // or the next call, of whichever connection, would find it
+    if (why == SSL_ERROR_NONE) return std::nullopt;
+    if (why == SSL_ERROR_WANT_READ) return tcp::socket::wait_read;
+    if (why == SSL_ERROR_WANT_WRITE) return tcp::socket::wait_write;
+    if (why != SSL_ERROR_ZERO_RETURN) return failed(error);
+    error = boost::asio::error::eof;
+    return std::nullopt;
+  }
+
+  // It keeps the context that it was made of, which outlives its renewal.
+  std::unique_ptr<SSL, void (*)(SSL*)> tls_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The bytes between a reader and the web service: over TCP as they are, or within TLS. All of it happens on
-// the service's one thread.
+// the service's one thread. What waits for a reader holds no room for the bytes that may come: OpenSSL reads
+// and writes the socket itself, when it is ready (docs/decisions/0013).
 #pragma once
 
 #include <boost/asio/buffer.hpp>
@@ -8,6 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "monitor/web_tls.h"
 
@@ -17,14 +19,15 @@ using WebError = boost::system::error_code;
 
 class WebStream {
  public:
+  // Called later, never within the call that it is given to.
   using Done = std::function<void(const WebError&)>;
-  using Moved = std::function<void(const WebError&, std::size_t)>;
 
   virtual ~WebStream() = default;
-  virtual void begin(Done done) = 0;                                     // TLS: the handshake
-  virtual void read(boost::asio::mutable_buffer into, Moved moved) = 0;  // what has come
-  virtual void write(boost::asio::const_buffer all, Moved moved) = 0;
-  virtual void end(Done done) = 0;  // says that nothing more comes from here
+  virtual void begin(Done done) = 0;  // TLS: the handshake
+  // Appends what has come, which is `most` bytes at most.
+  virtual void read(std::string& into, std::size_t most, Done done) = 0;
+  virtual void write(boost::asio::const_buffer all, Done done) = 0;
+  virtual void end(Done done) = 0;  // tells the reader that nothing more comes
   virtual boost::asio::ip::tcp::socket& socket() = 0;
 };
 

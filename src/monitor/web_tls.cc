@@ -102,7 +102,11 @@ Result<TlsContext> tls_context(const WebConfig& config) {
   SSL_CTX_set_min_proto_version(native, config.only_tls13 ? TLS1_3_VERSION : TLS1_2_VERSION);
   SSL_CTX_set_options(native,
                       SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
-  SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_mode(
+      native, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  // A session is taken up again by the ticket that its reader keeps; OpenSSL would keep 20,480 of others
+  // here.
+  SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
   constexpr unsigned char kSession[] = "railbed";  // a session is taken up again by its own service only
   SSL_CTX_set_session_id_context(native, kSession, sizeof kSession - 1);
   if (auto used = use_key(*context, config.key); !used) return fail(used.error());

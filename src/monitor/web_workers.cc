@@ -17,18 +17,25 @@ WebWorkers::~WebWorkers() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-std::shared_ptr<WebErrand> WebWorkers::add(std::function<void()> work) {
+std::shared_ptr<WebErrand> WebWorkers::add(std::function<void()> work, bool first) {
   auto errand = std::make_shared<WebErrand>();
   {
     const std::lock_guard lock(mutex_);
-    jobs_.push_back({errand, std::move(work)});
+    forget_taken();
+    jobs_.insert(first ? jobs_.begin() : jobs_.end(), Job{errand, std::move(work)});
   }
   changed_.notify_one();
   return errand;
 }
 
-std::size_t WebWorkers::waiting() const {
+// What was given up holds no place.
+void WebWorkers::forget_taken() {
+  std::erase_if(jobs_, [](const Job& job) { return job.errand->is_taken(); });
+}
+
+std::size_t WebWorkers::waiting() {
   const std::lock_guard lock(mutex_);
+  forget_taken();
   return jobs_.size();
 }
 

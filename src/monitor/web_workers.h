@@ -17,6 +17,7 @@ namespace railbed {
 class WebErrand {
  public:
   bool take() { return !taken_.exchange(true); }
+  bool is_taken() const { return taken_; }
 
  private:
   std::atomic<bool> taken_{false};
@@ -29,9 +30,10 @@ class WebWorkers {
 
   // What comes out of `work` is to be taken, which delivered() tells: as long as too much is not, no more is
   // begun, or it would fill the memory.
-  std::shared_ptr<WebErrand> add(std::function<void()> work);
+  // `first`: before all that waits.
+  std::shared_ptr<WebErrand> add(std::function<void()> work, bool first = false);
   void delivered();
-  std::size_t waiting() const;
+  std::size_t waiting();
 
  private:
   struct Job {
@@ -39,9 +41,10 @@ class WebWorkers {
     std::function<void()> work;
   };
   void serve();
+  void forget_taken();
 
   const std::size_t most_undelivered_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Job> jobs_;
   std::size_t undelivered_ = 0;
