@@ -13,8 +13,10 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 import watched
 
@@ -24,7 +26,11 @@ NAMES = {"name", "hostname", "address", "pci_address", "parent", "netdev", "mast
 TYPED = re.compile("[0-9a-fA-F:./]+")  # addresses: poisoned, they are refused as such
 MEMORY = 512 << 20
 HANGS = 180  # seconds; the guard against a command that never ends, no judgement of speed
+OUTPUT = 64 << 10  # bytes that a command prints of one node that lies, however much it sends
+# Seconds: each wait of a command has its own end (docs/reference/agent-protocol.md); these are the longest together.
+ENDS = 300
 READY, REQUEST, ANSWER, ERROR = 1, 2, 3, 4
+LONG = "lo ng" * (1 << 18)
 
 
 # The node
@@ -65,6 +71,58 @@ def answer_of(mode, method):
     return ERROR, text.encode()
 
 
+def drip(number, flood):
+    """An answer that never ends: a byte at a time, or behind answers that nobody asked for."""
+    if not flood:
+        sys.stdout.buffer.write(b"\0RBF" + struct.pack(">BBHII", 1, ANSWER, 0, number, 4096))
+    while True:
+        if flood:
+            send(ANSWER, number + 1_000_000, b"{}" * 8)
+        else:
+            sys.stdout.buffer.write(b" ")
+            sys.stdout.buffer.flush()
+            time.sleep(0.2)
+
+
+def long_answer(method):
+    """Texts of a megabyte wherever a text can stand."""
+    if method == "facts":
+        facts = json.loads(pathlib.Path(os.environ["EVIL_FACTS"]).read_text())
+        return ANSWER, json.dumps(unread(facts)).encode()
+    if method in ("clock", "hello"):
+        return answer_of("texts", method)
+    if method.startswith("apply.") or method.startswith("bench."):
+        return ANSWER, json.dumps({"why": LONG, "log": LONG, "error": LONG, "failure": {"stage": "run", "cause": LONG, "remedy": LONG},
+                                   "trouble": LONG, "ended": True, "state": "reverted", "session": "1",
+                                   "applies": [{"id": str(i), "why": "w" * 16000, "titles": ["t" * 100] * 100} for i in range(40)]}).encode()
+    return ERROR, json.dumps({"kind": "unavailable", "text": LONG}).encode()
+
+
+def unread(value):
+    """Facts of which none could be read, each with a reason of 32 KiB while there is room."""
+    if isinstance(value, dict) and "value" in value and "from" in value:
+        unread.left -= 1
+        return {"missing": "denied", "why": "no " * (11_000 if unread.left > 0 else 100), "from": value["from"]}
+    if isinstance(value, dict):
+        return {key: unread(child) for key, child in value.items()}
+    return [unread(child) for child in value] if isinstance(value, list) else value
+
+
+unread.left = 150
+
+
+def apply_answer(method):
+    """evil1 does what it is asked; evil2 has always only just begun."""
+    kept = pathlib.Path(os.environ["EVIL_FACTS"]).with_name("decided")
+    state = {"apply.stage": "staged", "apply.rollback": "staged", "apply.switch": "switching"}.get(method, "switched")
+    if method == "apply.decide":
+        kept.touch()
+    if kept.exists():
+        state = "reverted"
+    return ANSWER, json.dumps({"id": "1", "state": "switching" if "evil2" in sys.argv else state,
+                               "decision": "revert" if kept.exists() else None}).encode()
+
+
 def be_the_node():
     mode = os.environ["EVIL_MODE"]
     sys.stderr.write(POISON)
@@ -74,16 +132,31 @@ def be_the_node():
         return
     if mode == "ends":
         sys.exit(255)
-    send(READY, 0, b"")
+    real = None
+    if mode == "switching":  # all but its applies is this machine's
+        real = subprocess.Popen([os.environ["RAILBED"], "agent"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        threading.Thread(target=lambda: [sys.stdout.buffer.write(piece) and sys.stdout.buffer.flush()
+                                         for piece in iter(lambda: os.read(real.stdout.fileno(), 65536), b"")], daemon=True).start()
+    else:
+        send(READY, 0, b"")
     while True:
         head = sys.stdin.buffer.read(16)
         if len(head) < 16:
             return
         kind, number, length = head[5], *struct.unpack(">II", head[8:])
         body = sys.stdin.buffer.read(length)
-        if kind == REQUEST:
-            method = json.loads(body.split(b"\n")[0])["method"]
-            send(*(lambda found: (found[0], number, found[1]))(answer_of(mode, method)))
+        method = json.loads(body.split(b"\n")[0])["method"] if kind == REQUEST else ""
+        if method:
+            with open(pathlib.Path(os.environ["EVIL_FACTS"]).with_name("asked"), "a") as asked:
+                asked.write(method + "\n")
+        if mode == "switching" and not (method.startswith("apply.") and method not in ("apply.free", "apply.boot")):
+            real.stdin.write(head + body)
+            real.stdin.flush()
+        elif kind == REQUEST:
+            if method == os.environ.get("EVIL_METHOD"):
+                drip(number, mode == "flood")
+            answer = {"switching": apply_answer, "long": long_answer}.get(mode, lambda one: answer_of(mode, one))(method)
+            send(answer[0], number, answer[1])
 
 
 # The commands
@@ -132,18 +205,19 @@ class MaliciousNode(unittest.TestCase):
             with self.subTest(mode=mode, command=name), tempfile.TemporaryDirectory() as home:
                 self.run_one(mode, words, pathlib.Path(home))
 
-    def run_one(self, mode, words, home):
+    def run_one(self, mode, words, home, method="", hangs=HANGS):
+        """What it printed, and the methods that it asked nodes for."""
         (home / "bin").mkdir()
-        (home / "bin/ssh").write_text(f"#!/bin/sh\nexec {sys.executable} {pathlib.Path(__file__).resolve()} --node\n")
+        (home / "bin/ssh").write_text(f'#!/bin/sh\nexec {sys.executable} {pathlib.Path(__file__).resolve()} --node "$@"\n')
         (home / "bin/ssh").chmod(0o755)
         (home / "facts.json").write_bytes(self.facts)
         work = home / "work"
         work.mkdir()
         (work / "cluster.yaml").write_text(CLUSTER)
         environment = os.environ | {"PATH": f"{home}/bin:{os.environ['PATH']}", "HOME": str(home), "EVIL_MODE": mode,
-                                    "EVIL_FACTS": str(home / "facts.json"), "XDG_STATE_HOME": str(home / "state")}
+                                    "EVIL_FACTS": str(home / "facts.json"), "EVIL_METHOD": method, "XDG_STATE_HOME": str(home / "state")}
         before = {one for one in home.rglob("*")}
-        code, memory = watched.run(f"{mode}, {' '.join(words[:2])}", [self.railbed, *words], home / "out", HANGS, cwd=work,
+        code, memory = watched.run(f"{mode}, {' '.join(words[:2])}", [self.railbed, *words], home / "out", hangs, cwd=work,
                                    env=environment, start_new_session=True)
         self.assertIn(code, (0, 1, 2, 3, 64), (home / "out").read_text(errors="replace")[-2000:])
         self.assertLess(memory, MEMORY)
@@ -154,7 +228,8 @@ class MaliciousNode(unittest.TestCase):
         # railbed writes what it was told to, and what is its own.
         written = {one for one in home.rglob("*") if one.is_file()} - before
         hashes = home / ".cache/railbed/agent-hashes.json"  # of this very program
-        allowed = {home / "out", work / "report.html", work / "new.yaml", work / "measurements.json", hashes}
+        ours = {home / "asked", home / "decided"}
+        allowed = ours | {home / "out", work / "report.html", work / "new.yaml", work / "measurements.json", hashes}
         own = {home / "state", home / ".cache/railbed/ssh"}  # the history, and how ssh keeps connections
         self.assertFalse({one for one in written - allowed if not own & set(one.parents)}, written)
         for one in (written & allowed) | {work / "cluster.yaml"}:
@@ -163,6 +238,8 @@ class MaliciousNode(unittest.TestCase):
             self.assertIsNone(found, f"{one.name}: {text[max(0, (found or re.search('', text)).start() - 80):][:160]!r}")
             if one.suffix == ".yaml":
                 self.assertNotRegex(text, r"(?m)^ssh:")
+        asked = (home / "asked").read_text().split() if (home / "asked").exists() else []
+        return (home / "out").read_text(errors="replace"), asked
 
     def test_poison_in_every_text(self):
         self.meet("texts")
@@ -175,6 +252,43 @@ class MaliciousNode(unittest.TestCase):
 
     def test_answers_beyond_all_bounds(self):
         self.meet("huge")
+
+    def test_texts_of_megabytes(self):
+        for name, words in COMMANDS.items():
+            with self.subTest(command=name), tempfile.TemporaryDirectory() as home:
+                text, _ = self.run_one("long", words, pathlib.Path(home))
+                print(f"long, {name}: {len(text) >> 10} KiB", file=sys.stderr)
+                self.assertLess(len(text), 2 * OUTPUT, text[:1000])
+
+    def drips(self, mode):
+        """Each method that a command asks for is answered without an end, while all others are lied to."""
+        def one(case):
+            name, words, method = case
+            with tempfile.TemporaryDirectory() as home:
+                began = time.monotonic()
+                asked = self.run_one(mode, words, pathlib.Path(home), method, ENDS)[1]
+                return name, method, time.monotonic() - began, asked
+        with ThreadPoolExecutor(16) as pool:
+            cases = []
+            for name, _, _, asked in pool.map(one, [(name, words, "none") for name, words in COMMANDS.items()]):
+                cases += [(name, COMMANDS[name], method) for method in sorted(set(asked))]
+            self.assertGreater(len(cases), len(COMMANDS))
+            for name, method, seconds, _ in pool.map(one, cases):
+                print(f"{mode}, {name}, {method}: {seconds:.0f} s", file=sys.stderr)
+
+    def test_answers_that_never_end(self):
+        self.drips("liar")
+
+    def test_answers_that_nobody_asked_for(self):
+        self.drips("flood")
+
+    def test_a_node_that_is_always_about_to_change(self):
+        began = time.monotonic()
+        with tempfile.TemporaryDirectory() as home:
+            text, asked = self.run_one("switching", ("apply", "cluster.yaml", "--only", "hosts", "--yes", "--no-prove", "--timeout", "30"),
+                                       pathlib.Path(home))
+        self.assertIn("apply.look", asked, text)
+        print(f"always switching: {time.monotonic() - began:.0f} s", file=sys.stderr)
 
     def test_bytes_that_are_no_frames(self):
         self.meet("garbage")

@@ -1,8 +1,10 @@
 #include "base/json.h"
 
 #include <algorithm>
-#include <array>
+#include <numeric>
+#include <vector>
 
+#include "base/bounded.h"
 #include "base/text.h"
 
 namespace railbed::json {
@@ -12,10 +14,15 @@ constexpr std::size_t kMaxDepth = 64;
 constexpr std::size_t kMaxMembers = 4096;
 constexpr std::size_t kMaxValues = 1'000'000;  // each takes some fifty bytes once it is parsed
 
-std::string place_of(const std::string& what) {
-  // nlohmann prefixes "[json.exception.parse_error.101] "; the rest is written for people.
+constexpr std::size_t kMostDecoded = 48 << 20;  // bytes of structs: an empty object may become a large one
+constexpr std::size_t kLongestReason = 300;
+
+// nlohmann prefixes "[json.exception.parse_error.101] " and quotes all of what it could not read; the rest is
+// written for people.
+std::string place_of(std::string_view what) {
   const auto end = what.find("] ");
-  return end == std::string::npos ? what : what.substr(end + 2);
+  if (end != std::string_view::npos) what.remove_prefix(end + 2);
+  return printable(cut_to(what, kLongestReason));
 }
 
 // The library escapes the control characters of ASCII alone. A terminal obeys others, too, and JSON can name
@@ -39,44 +46,114 @@ std::string escaped(std::string text) {
   return result.append(text, kept);
 }
 
-// By scanning, so that a hostile document is refused before anything recursive or quadratic sees it: an
-// object keeps its members in order, and looks through all of them for each new one.
-std::string_view unreasonable(std::string_view text) {
-  std::array<std::size_t, kMaxDepth + 1> members{};
-  std::size_t depth = 0;
-  std::size_t values = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (!in_string && (c == ',' || c == '[' || c == '{') && ++values > kMaxValues)
-      return "JSON of more than a million values";
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > kMaxDepth) return "JSON nested deeper than 64 levels";
-      members[depth] = 0;
-    } else if ((c == ']' || c == '}') && depth > 0) {
-      --depth;
-    } else if (c == ':' && ++members[depth] > kMaxMembers) {
-      return "JSON object with more than 4096 members";
-    }
+// The library's map is a vector of pairs.
+using Members = std::vector<std::pair<const std::string, Value>>;
+Members& members_of(Value& object) { return object.get_ref<Value::object_t&>(); }
+
+// Makes the value as the library reads the text. The library's own way looks through all members of an object
+// for each new one, and builds whatever a hostile document holds before anybody could refuse it.
+class Builder {
+ public:
+  explicit Builder(Value& root) : root_(root) {}
+
+  const std::string& why() const { return why_; }
+
+  bool null() { return add(Value()); }
+  bool boolean(bool value) { return add(Value(value)); }
+  bool number_integer(Value::number_integer_t value) { return add(Value(value)); }
+  bool number_unsigned(Value::number_unsigned_t value) { return add(Value(value)); }
+  bool number_float(Value::number_float_t value, const std::string&) { return add(Value(value)); }
+  bool string(std::string& value) { return add(Value(std::move(value))); }
+  bool binary(Value::binary_t&) { return refuse("binary data"); }
+  bool start_object(std::size_t) { return open(Value::object()); }
+  bool start_array(std::size_t) { return open(Value::array()); }
+  bool key(std::string& name) {
+    Members& members = members_of(*open_.back());
+    if (members.size() >= kMaxMembers) return refuse("JSON object with more than 4096 members");
+    members.emplace_back(std::move(name), Value());
+    return true;
   }
-  return "";
-}
+  bool end_object() {
+    drop_repeated(members_of(*open_.back()));
+    open_.pop_back();
+    return true;
+  }
+  bool end_array() {
+    open_.pop_back();
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const Value::exception& problem) {
+    why_ = "not JSON: " + place_of(problem.what());
+    return false;
+  }
+
+ private:
+  bool refuse(std::string_view why) {
+    why_ = why;
+    return false;
+  }
+
+  // Where the next value belongs: behind the latest key, or at the array's end.
+  bool add(Value&& value) {
+    if (++values_ > kMaxValues) return refuse("JSON of more than a million values");
+    last_ = &root_;
+    if (open_.empty())
+      root_ = std::move(value);
+    else if (open_.back()->is_object())
+      *(last_ = &members_of(*open_.back()).back().second) = std::move(value);
+    else
+      last_ = &open_.back()->get_ref<Value::array_t&>().emplace_back(std::move(value));
+    return true;
+  }
+
+  bool open(Value&& value) {
+    if (open_.size() >= kMaxDepth) return refuse("JSON nested deeper than 64 levels");
+    if (!add(std::move(value))) return false;
+    open_.push_back(last_);
+    return true;
+  }
+
+  // Of members with one name the last counts, at the place of the first: so says ECMA-262, and the library.
+  void drop_repeated(Members& members) {
+    order_.resize(members.size());
+    std::iota(order_.begin(), order_.end(), 0);
+    const auto name = [&](std::size_t at) -> const std::string& { return members[at].first; };
+    std::ranges::sort(order_, [&](std::size_t a, std::size_t b) {
+      const int compared = name(a).compare(name(b));
+      return compared < 0 || (compared == 0 && a < b);
+    });
+    std::vector<bool> dropped;
+    for (std::size_t first = 0, i = 1; i < order_.size(); ++i) {
+      if (name(order_[i]) != name(order_[first])) {
+        first = i;
+        continue;
+      }
+      dropped.resize(members.size());
+      dropped[order_[i]] = true;
+      members[order_[first]].second = std::move(members[order_[i]].second);
+    }
+    if (dropped.empty()) return;
+    Members kept;
+    for (std::size_t i = 0; i < members.size(); ++i)
+      if (!dropped[i]) kept.emplace_back(members[i].first, std::move(members[i].second));
+    members.swap(kept);
+  }
+
+  Value& root_;
+  std::vector<Value*> open_;  // those that are not read to their end, from the outermost
+  Value* last_ = nullptr;     // that was added
+  std::vector<std::size_t> order_;
+  std::size_t values_ = 0;
+  std::string why_;
+};
 
 }  // namespace
 
 Result<Value> parse(std::string_view text) {
-  if (const auto why = unreasonable(text); !why.empty()) return fail(ErrorKind::kBadInput, std::string(why));
-  // The one place where the library may throw; it says where the text is wrong, which is worth keeping.
-  try {
-    return Value::parse(text);
-  } catch (const Value::exception& problem) {
-    return fail(ErrorKind::kBadInput, "not JSON: " + printable(place_of(problem.what())));
-  }
+  Value value;
+  Builder builder(value);
+  if (!Value::sax_parse(text, &builder)) return fail(ErrorKind::kBadInput, builder.why());
+  return value;
 }
 
 std::string dump(const Value& value) {
@@ -96,6 +173,17 @@ std::string Place::to_text() const {
   return text.empty() ? std::string(key) : text + "." + std::string(key);
 }
 
+bool may_hold(const Place& place, std::size_t bytes, Error& error) {
+  const Place* root = &place;
+  while (root->parent != nullptr) root = root->parent;
+  if (bytes <= kMostDecoded - root->held) {
+    root->held += bytes;
+    return true;
+  }
+  error = {ErrorKind::kBadInput, "a document of too many parts: they would take more than 48 MiB"};
+  return false;
+}
+
 Error expected(const Place& place, std::string_view what) {
   const std::string where = printable(place.to_text());
   return {ErrorKind::kBadInput, (where.empty() ? "document" : where) + ": expected " + std::string(what)};
@@ -106,13 +194,16 @@ Value from_bool(bool value) { return Value(value); }
 Value from_signed(std::int64_t number) { return Value(number); }
 Value from_unsigned(std::uint64_t number) { return Value(number); }
 Value from_double(double number) { return Value(number); }
-Value new_object() { return Value::object(); }
+Value new_object(std::size_t members) {
+  Value object = Value::object();
+  members_of(object).reserve(members);
+  return object;
+}
 Value new_array() { return Value::array(); }
 
 void append_member(Value& object, std::string_view key, Value&& member) {
-  // The library's map is a vector of pairs; its own emplace() looks for the key first.
-  using Members = std::vector<std::pair<const std::string, Value>>;
-  static_cast<Members&>(object.get_ref<Value::object_t&>()).emplace_back(std::string(key), std::move(member));
+  // The library's own emplace() looks for the key first.
+  members_of(object).emplace_back(std::string(key), std::move(member));
 }
 
 void append(Value& array, Value&& element) { array.get_ref<Value::array_t&>().push_back(std::move(element)); }
@@ -188,7 +279,8 @@ bool take_miss(const Value& reading, const Place& place, Miss& out, Error& error
   if (missing == nullptr) return wrong(place, "a reading with value or missing", error);
   if (!take(*missing, Place{&place, "missing"}, out.missing, error)) return false;
   const Value* const why = member_of(reading, "why");
-  if (why != nullptr) take_text(*why, out.why);
+  if (const std::string* const text = why == nullptr ? nullptr : as_text(*why))
+    out.why = cleaned(cut_to(*text, kLongestReason));
   return true;
 }
 

@@ -41,7 +41,8 @@ namespace railbed::json {
 
 using Value = nlohmann::ordered_json;
 
-// Text → value. Bad UTF-8, trailing text and nesting deeper than 64 are errors.
+// Text → value. Bad UTF-8, trailing text, nesting deeper than 64, objects of more than 4096 members and more
+// than a million values are errors.
 Result<Value> parse(std::string_view text);
 // Value → text. Bytes that are not UTF-8 become U+FFFD: /sys may hold anything.
 std::string dump(const Value& value);         // one line
@@ -93,11 +94,16 @@ struct Place {
   const Place* parent = nullptr;
   std::string_view key = {};
   std::size_t index = 0;
+  mutable std::size_t held = 0;  // at the root: bytes of what was decoded into lists and maps
   std::string to_text() const;
 };
 
 // What a wrong type says: "rdma.devices[2].name: expected a string".
 Error expected(const Place& place, std::string_view what);
+
+// Counts what a list or a map is about to hold; false, with an error, where it is more than a document of
+// ours comes near.
+bool may_hold(const Place& place, std::size_t bytes, Error& error);
 
 // The library's part of encoding. Members are appended, not looked for: their names differ.
 Value from_text(std::string_view text);
@@ -105,7 +111,7 @@ Value from_bool(bool value);
 Value from_signed(std::int64_t number);
 Value from_unsigned(std::uint64_t number);
 Value from_double(double number);
-Value new_object();
+Value new_object(std::size_t members = 0);  // with room for so many
 Value new_array();
 void append_member(Value& object, std::string_view key, Value&& member);
 void append(Value& array, Value&& element);
@@ -165,6 +171,7 @@ bool take_integral(const Value& value, T& out) {
 template <class T>
 bool take_vector(const Value& value, const Place& place, std::vector<T>& out, Error& error) {
   const std::size_t size = size_of(value);
+  if (!may_hold(place, size * sizeof(T), error)) return false;
   out.clear();
   out.reserve(size);
   for (std::size_t i = 0; i < size; ++i) {
@@ -182,6 +189,7 @@ bool take_map(const Value& value, const Place& place, std::map<std::string, T>& 
     std::map<std::string, T>& out;
     Error& error;
   } context{place, out, error};
+  if (!may_hold(place, size_of(value) * sizeof(std::pair<std::string, T>), error)) return false;
   out.clear();
   return each_member(
       value,
@@ -350,7 +358,9 @@ Value encode(const T& item) {
     return from_text(item.to_text());
   } else {
     static_assert(Record<T>, "give the struct a fields()");
-    RecordWriter writer{new_object()};
+    std::size_t count = 0;
+    T::fields([&](std::string_view, auto) { ++count; });
+    RecordWriter writer{new_object(count)};
     T::fields([&](std::string_view name, auto member) {
       using Member = std::remove_cvref_t<decltype(item.*member)>;
       writer.member(name, &(item.*member), encode_any<Member>);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "base/ip.h"
 #include "base/text.h"
 
@@ -92,6 +94,55 @@ TEST(Json, RefusesObjectsThatWouldTakeForEver) {
   EXPECT_TRUE(json::parse(object(4096)));
   EXPECT_FALSE(json::parse(object(4097)));
   EXPECT_TRUE(json::parse("[" + object(4096) + "," + object(4096) + "]"));
+}
+
+TEST(Json, OfMembersWithOneNameTheLastCountsAtThePlaceOfTheFirst) {
+  EXPECT_EQ(json::dump(*json::parse(R"({"a":1,"b":2,"a":3,"c":{"x":1,"x":[2]},"a":4})")),
+            R"({"a":4,"b":2,"c":{"x":[2]}})");
+  EXPECT_EQ(json::dump(*json::parse(R"({"":1,"":2})")), R"({"":2})");
+}
+
+TEST(Json, ReadsWhatTheLibraryReads) {
+  for (const char* text : {"1", "-1", "1.5", "true", "null", "\"a\"", "[]", "{}", "[[],{},[1,{\"a\":[2]}]]",
+                           R"({"b":{"c":[1,2,{"d":null}]},"a":"\u00b5"})", "18446744073709551615"})
+    EXPECT_EQ(*json::parse(text), json::Value::parse(text)) << text;
+  for (const char* text : {"", "[", "{", "[1,]", "{\"a\"}", "{\"a\":}", "nul", "\"a", "1 2", "\"\xff\""})
+    EXPECT_FALSE(json::parse(text)) << text;
+}
+
+TEST(Json, AnErrorQuotesNoMegabytes) {
+  const auto cut = json::parse("\"" + std::string(1 << 20, 'a'));
+  ASSERT_FALSE(cut);
+  EXPECT_LT(cut.error().text.size(), 400u);
+  const auto why =
+      json::read<Inner>(R"({"count":{"missing":"denied","why":")" + std::string(1 << 20, 'a') + "\"}}");
+  ASSERT_TRUE(why);
+  EXPECT_LT(why->count.miss().why.size(), 400u);
+}
+
+struct Large {
+  std::array<char, 1 << 16> bytes{};
+  static void fields(auto&&) {}
+};
+struct Many {
+  std::vector<Large> all;
+  std::map<std::string, Large> named;
+  static void fields(auto&& field) {
+    field("all", &Many::all);
+    field("named", &Many::named);
+  }
+};
+
+TEST(Json, DecodesNoMoreThanADocumentOfOursHolds) {
+  const auto document = [](int count) {
+    std::string text = R"({"all":[)";
+    for (int i = 0; i < count; ++i) text += i > 0 ? ",{}" : "{}";
+    return text + R"(],"named":{"a":{}}})";
+  };
+  EXPECT_TRUE(json::read<Many>(document(100)));
+  const auto refused = json::read<Many>(document(767));  // 48 MiB hold 768, and less than that with names
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text.find("48 MiB"), std::string::npos);
 }
 
 TEST(Json, DumpsBytesThatAreNotUtf8) { EXPECT_EQ(json::dump(json::Value("a\xff")), "\"a\xEF\xBF\xBD\""); }

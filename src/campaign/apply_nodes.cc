@@ -13,6 +13,7 @@
 #include <set>
 #include <thread>
 
+#include "base/bounded.h"
 #include "bench/path/explain.h"
 #include "campaign/neighbours.h"
 #include "campaign/survey.h"
@@ -37,9 +38,22 @@ constexpr std::chrono::seconds kProveDeadline{30};
 constexpr std::chrono::milliseconds kAskAgain{1000};
 constexpr std::chrono::seconds kTellAgain{5};
 constexpr double kMostClockOffset = 300;  // seconds
+// Of a node's own words: it may send half a megabyte.
+constexpr std::size_t kLongestWhy = 1000;
+constexpr std::size_t kLongestLog = 16 << 10;
+constexpr std::size_t kMostTitles = 100;
 
 bool is_good(const Statuses& statuses) {
   return std::ranges::all_of(statuses, [](const auto& one) { return one.second.has_value(); });
+}
+
+Result<ApplyStatus> status_of(const fleet::Answer& answer) {
+  if (!answer.result) return fail(answer.result.error());
+  auto status = json::read<ApplyStatus>(*answer.result);
+  if (!status) return status;
+  status->why.text = cut_to(status->why.text, kLongestWhy);
+  status->log.text = cut_to(status->log.text, kLongestLog);
+  return status;
 }
 
 // The first node's reason for which all of them stop.
@@ -122,6 +136,7 @@ class Batch {
         choice_(choice),
         reach_(std::move(reach)),
         caller_(caller),
+        straggler_(choice.seconds),
         fresh_(cluster, nodes_, reach_) {}
 
   // Nothing is changed yet. False: it is over.
@@ -137,6 +152,8 @@ class Batch {
 
   // Every node switches by itself; then each is asked over a connection of its own until it has.
   bool switch_over(std::chrono::seconds steps) {
+    // Packages take minutes here and an hour there.
+    if (steps > kStepsDeadline) straggler_ = std::chrono::seconds(kPackagesWait);
     {
       auto fleet = open_fleet(cluster_, nodes_, reach_);
       // An answer may be lost with the network that changes: what counts is asked for afterwards.
@@ -228,12 +245,7 @@ class Batch {
   // A stop does not reach any of these questions: what was begun is ended, or taken back.
   Statuses statuses_of(const std::vector<fleet::Answer>& answers) const {
     Statuses statuses;
-    for (const fleet::Answer& answer : answers) {
-      if (!answer.result)
-        statuses.emplace(answer.node, fail(answer.result.error()));
-      else
-        statuses.emplace(answer.node, json::read<ApplyStatus>(*answer.result));
-    }
+    for (const fleet::Answer& answer : answers) statuses.emplace(answer.node, status_of(answer));
     caller_.progress("");
     return statuses;
   }
@@ -254,7 +266,8 @@ class Batch {
 
   template <class Reached>
   Statuses wait_for(const Reached& reached, std::chrono::seconds patience, std::string_view doing) {
-    const auto until = ApplyClock::now() + patience;
+    const auto began = ApplyClock::now();
+    auto until = began + patience;
     const auto asked = json::dump(json::encode(ApplyAsked{id_}));
     Statuses all;
     NodeNames pending = nodes_;
@@ -269,9 +282,17 @@ class Batch {
         return status ? reached(status->state) : is_lost(node);
       });
       if (pending.empty() || ApplyClock::now() > until) return all;
+      until = std::min(until, last_of_a_minority(began, pending));
       keep_waiting(pending, asked);
       std::this_thread::sleep_for(kAskAgain);
     }
+  }
+  // Until when a few nodes are waited for that most have left behind: as long again as those took, or as a
+  // node waits by itself. One that reports to be at work for ever keeps no others.
+  ApplyClock::time_point last_of_a_minority(ApplyClock::time_point began, const NodeNames& pending) {
+    if (2 * pending.size() > nodes_.size()) return ApplyClock::time_point::max();
+    if (most_ready_ < began) most_ready_ = ApplyClock::now();
+    return most_ready_ + std::max<ApplyClock::duration>(most_ready_ - began, straggler_);
   }
   // Nobody has reached it for as long as it waits by itself: it is dead, or goes back. The others need not
   // wait for it.
@@ -336,12 +357,14 @@ class Batch {
   const ApplyChoice& choice_;
   const ReachOptions reach_;
   const Caller& caller_;
+  std::chrono::seconds straggler_;  // that a few nodes may take beyond the others
   FreshConnections fresh_;
   Statuses statuses_;
   std::set<std::string, std::less<>> told_to_keep_;  // that gave no answer
   std::string problem_;
   std::map<std::string, ApplyClock::time_point, std::less<>> last_heard_;
   ApplyClock::time_point told_to_wait_ = ApplyClock::now();
+  ApplyClock::time_point most_ready_ = {};  // half of the nodes had got there
 };
 
 // Stage, switch, prove, ask, commit; false: it was taken back, and `outcome.why` says why.
@@ -493,9 +516,15 @@ std::vector<NodeHistory> read_histories(const Cluster& cluster, const std::vecto
     NodeHistory one{.node = answer.node};
     auto history = answer.result ? json::read<ApplyHistory>(*answer.result)
                                  : Result<ApplyHistory>(fail(answer.result.error()));
-    if (history)
+    if (history) {
       one.applies = std::move(history->applies);
-    else
+      one.applies.resize(std::min(one.applies.size(), kKeptApplies + 1));  // and one that has not ended
+      for (PastApply& past : one.applies) {
+        past.why.text = cut_to(past.why.text, kLongestWhy);
+        past.titles.resize(std::min(past.titles.size(), kMostTitles));
+        past.files.resize(std::min(past.files.size(), kMostTitles));
+      }
+    } else
       one.error = history.error().text;
     all.push_back(std::move(one));
   }

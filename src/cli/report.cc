@@ -6,7 +6,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <iterator>
 #include <memory>
+#include <set>
 
 #include "base/files.h"
 #include "base/version.h"
@@ -58,13 +60,18 @@ void add_newest(const std::vector<BenchRun>& runs, std::vector<Measurement>& mea
   for (const BenchRun& run : runs) newest.push_back(&run);
   std::ranges::stable_sort(
       newest, [](const BenchRun* a, const BenchRun* b) { return a->started_at > b->started_at; });
-  for (const BenchRun* run : newest)
-    for (Measurement& one : merge_repeats(run->measurements)) {
+  std::set<MeasuredSubject>
+      known;  // views into `measurements` and `merged`, neither of which moves meanwhile
+  for (const Measurement& one : measurements) known.insert(measured_subject(one));
+  std::vector<std::vector<Measurement>> merged;
+  for (const BenchRun* run : newest) merged.push_back(merge_repeats(run->measurements));
+  std::vector<Measurement> added;
+  for (const std::vector<Measurement>& of_run : merged)
+    for (const Measurement& one : of_run) {
       if (one.engine != Engine::kTcp && one.engine != Engine::kRdma) continue;  // the others have no rules
-      const bool known = std::ranges::any_of(
-          measurements, [&](const Measurement& other) { return same_subject(one, other); });
-      if (!known) measurements.push_back(std::move(one));
+      if (known.insert(measured_subject(one)).second) added.push_back(one);
     }
+  std::ranges::move(added, std::back_inserter(measurements));
 }
 
 Result<Report> compose_report(const ReportFlags& flags) {

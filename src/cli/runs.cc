@@ -49,10 +49,11 @@ int list(const RunsOptions& options) {
   const auto baseline = store->baseline();
   if (!baseline) return report(baseline.error());
   std::vector<Listed> listed;
+  constexpr std::size_t kWidestLabel = 40;
   std::size_t label_width = 5;
   for (const BenchRun& run : *runs) {
     listed.push_back({run.id, run.started_at, run.label, run.command, run.id == *baseline});
-    label_width = std::max(label_width, run.label.size());
+    label_width = std::clamp(run.label.size(), label_width, kWidestLabel);
   }
   if (options.json) {
     fmt::print("{}", json::dump_pretty(json::encode(listed)));

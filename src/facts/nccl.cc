@@ -14,6 +14,9 @@ namespace {
 
 using Variables = std::vector<NcclVariable>;
 
+// Of one place. NCCL has some two hundred; each that it does not know is compared with all of them.
+constexpr std::size_t kMostVariables = 1024;
+
 // How a file is written.
 enum class Syntax {
   kNccl,   // NAME=value to the letter; # only in the first column (NCCL src/misc/param.cc)
@@ -41,7 +44,8 @@ std::optional<NcclVariable> parse_shell(std::string_view line, const std::string
   return NcclVariable{std::string(line.substr(0, equals)), first_shell_word(line.substr(equals + 1)), from};
 }
 
-Variables parse_file(std::string_view text, const std::string& path, Syntax syntax) {
+// Nothing where there are more than anybody writes.
+std::optional<Variables> parse_file(std::string_view text, const std::string& path, Syntax syntax) {
   Variables found;
   int number = 0;
   while (!text.empty()) {  // not lines(): a value's last space and carriage return count
@@ -50,6 +54,7 @@ Variables parse_file(std::string_view text, const std::string& path, Syntax synt
     const std::string from = path + ":" + std::to_string(++number);
     auto variable = syntax == Syntax::kNccl ? parse_nccl(line, from) : parse_shell(line, from);
     if (variable) found.push_back(std::move(*variable));
+    if (found.size() > kMostVariables) return std::nullopt;
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
   return found;
@@ -57,8 +62,7 @@ Variables parse_file(std::string_view text, const std::string& path, Syntax synt
 
 Reading<Variables> read_file(Host& host, const std::string& path, Syntax syntax) {
   if (!path.starts_with('/')) return {Miss{Missing::kAbsent, "not a whole path"}, path};
-  return host.read(path).parsed(
-      [&](const std::string& text) { return std::optional(parse_file(text, path, syntax)); });
+  return host.read(path).parsed([&](const std::string& text) { return parse_file(text, path, syntax); });
 }
 
 // /etc/environment first, then /etc/profile.d/*.sh in the order a shell reads them: later ones win.
@@ -182,7 +186,7 @@ std::string without_site(std::string_view line) {
 }  // namespace
 
 std::vector<NcclVariable> parse_nccl_file(std::string_view text, const std::string& path) {
-  return parse_file(text, path, Syntax::kNccl);
+  return parse_file(text, path, Syntax::kNccl).value_or(Variables{});
 }
 
 bool is_nccl_name(std::string_view name) {
@@ -194,7 +198,8 @@ std::vector<const NcclVariable*> by_precedence(const Nccl& nccl) {
   const auto add = [&](const Reading<Variables>& variables, bool last_wins) {
     if (!variables.ok()) return;
     const auto begin = static_cast<std::ptrdiff_t>(all.size());
-    for (const NcclVariable& variable : *variables) all.push_back(&variable);
+    for (std::size_t i = 0; i < std::min(variables->size(), kMostVariables); ++i)
+      all.push_back(&(*variables)[i]);
     if (last_wins) std::reverse(all.begin() + begin, all.end());
   };
   add(nccl.environment, true);

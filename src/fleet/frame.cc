@@ -16,7 +16,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
+#include "base/bounded.h"
 #include "base/json.h"
 #include "base/text.h"
 
@@ -40,7 +42,7 @@ constexpr std::array<std::string_view, 6> kErrorKinds = {"bad-input", "unavailab
                                                          "cancelled", "internal",    "killed"};
 
 constexpr std::size_t kRoomKept = 16 << 10;
-constexpr std::size_t kMaxErrorText = 16 << 10;  // more than any error of ours has to say
+constexpr std::size_t kMaxErrorText = 1000;  // several lines of ours; a node may send megabytes
 
 }  // namespace
 
@@ -63,6 +65,14 @@ Result<std::optional<Frame>> FrameDecoder::lost(std::string text) {
   return fail(*error_);
 }
 
+void FrameDecoder::feed(std::string_view bytes) {
+  // What was taken goes only now, all at once: a chunk may hold thousands of small frames.
+  buffer_.erase(0, std::exchange(taken_, 0));
+  // One large answer is no reason to keep room for the next: there may be thousands of decoders.
+  if (buffer_.empty() && buffer_.capacity() > kRoomKept) std::string().swap(buffer_);
+  buffer_.append(bytes);
+}
+
 bool FrameDecoder::skip_noise() {
   if (in_frames_) return true;
   const std::size_t at = buffer_.find(kMagic);
@@ -82,26 +92,23 @@ Result<std::optional<Frame>> FrameDecoder::next() {
     if (noise_.size() > max_noise_) return lost(fmt::format("not a frame: \"{}\"", quotable(noise_)));
     return std::nullopt;
   }
-  const std::size_t known = std::min(buffer_.size(), kMagic.size());
-  if (buffer_.compare(0, known, kMagic, 0, known) != 0)
-    return lost(
-        fmt::format("between frames came \"{}\"", quotable(std::string_view(buffer_).substr(0, 300))));
-  if (buffer_.size() < kFrameHeader) return std::nullopt;
-  if (const auto version = static_cast<std::uint8_t>(buffer_[4]); version != kProtocolVersion)
+  const std::string_view bytes = std::string_view(buffer_).substr(taken_);
+  if (!bytes.starts_with(kMagic.substr(0, bytes.size())))
+    return lost(fmt::format("between frames came \"{}\"", quotable(bytes.substr(0, 300))));
+  if (bytes.size() < kFrameHeader) return std::nullopt;
+  if (const auto version = static_cast<std::uint8_t>(bytes[4]); version != kProtocolVersion)
     return lost(
         fmt::format("the other end speaks protocol {}, this railbed speaks {}", version, kProtocolVersion));
-  const auto kind = static_cast<std::uint8_t>(buffer_[5]);
-  if (kind < 1 || kind > 5 || buffer_[6] != 0 || buffer_[7] != 0)
+  const auto kind = static_cast<std::uint8_t>(bytes[5]);
+  if (kind < 1 || kind > 5 || bytes[6] != 0 || bytes[7] != 0)
     return lost(fmt::format("a frame of unknown kind {}", kind));
-  const std::size_t length = get_u32(buffer_, 12);
+  const std::size_t length = get_u32(bytes, 12);
   if (length > max_body_)
     return lost(fmt::format("a frame of {} bytes, more than the limit of {}", length, max_body_));
-  if (buffer_.size() < kFrameHeader + length) return std::nullopt;
-  Frame frame{static_cast<FrameKind>(kind), get_u32(buffer_, 8), buffer_.substr(kFrameHeader, length)};
-  buffer_.erase(0, kFrameHeader + length);
-  // One large answer is no reason to keep room for the next: there may be thousands of decoders.
-  if (buffer_.empty() && buffer_.capacity() > kRoomKept) std::string().swap(buffer_);
-  return frame;
+  if (bytes.size() < kFrameHeader + length) return std::nullopt;
+  taken_ += kFrameHeader + length;
+  return Frame{static_cast<FrameKind>(kind), get_u32(bytes, 8),
+               std::string(bytes.substr(kFrameHeader, length))};
 }
 
 std::string encode_request(const Request& request) {
@@ -146,7 +153,7 @@ Error decode_error(std::string_view body) {
   if (found == kErrorKinds.end())
     return Error{ErrorKind::kBadInput, "an error that could not be understood: " + quotable(body)};
   return Error{static_cast<ErrorKind>(found - kErrorKinds.begin()),
-               printable_lines(std::string_view(text_of("text")).substr(0, kMaxErrorText))};
+               printable_lines(cut_to(text_of("text"), kMaxErrorText))};
 }
 
 std::string without_escape_sequences(std::string_view bytes) {

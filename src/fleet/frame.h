@@ -51,7 +51,7 @@ class FrameDecoder {
   explicit FrameDecoder(std::size_t max_body, std::size_t max_noise = 0)
       : max_body_(max_body), max_noise_(max_noise) {}
 
-  void feed(std::string_view bytes) { buffer_.append(bytes); }
+  void feed(std::string_view bytes);
   // The next whole frame, nothing when more bytes are needed. After an Error the stream is lost: it is
   // given again on each call.
   Result<std::optional<Frame>> next();
@@ -64,6 +64,7 @@ class FrameDecoder {
   std::size_t max_body_;
   std::size_t max_noise_;
   std::string buffer_;
+  std::size_t taken_ = 0;  // of it, by frames that were given
   std::string noise_;
   bool in_frames_ = false;
   std::optional<Error> error_;

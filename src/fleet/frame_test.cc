@@ -105,6 +105,27 @@ TEST(Frame, ErrorKeepsItsKind) {
   EXPECT_EQ(decode_error("[1]").kind, ErrorKind::kBadInput);
 }
 
+TEST(Frame, ThousandsInOnePieceComeOneByOne) {
+  constexpr std::uint32_t kFrames = 10'000;
+  std::string bytes;
+  for (std::uint32_t i = 0; i < kFrames; ++i) bytes += encode_frame({FrameKind::kAnswer, i, "{}"});
+  FrameDecoder decoder(kLimit);
+  decoder.feed(bytes.substr(0, bytes.size() - 1));
+  std::uint32_t count = 0;
+  for (auto next = decoder.next(); next && *next; next = decoder.next()) EXPECT_EQ((*next)->id, count++);
+  EXPECT_EQ(count, kFrames - 1);
+  decoder.feed(bytes.substr(bytes.size() - 1));
+  const auto last = decoder.next();
+  ASSERT_TRUE(last && *last);
+  EXPECT_EQ((*last)->id, count);
+}
+
+TEST(Frame, ANodesErrorIsAFewLines) {
+  const Error long_one = decode_error(encode_error({ErrorKind::kUnavailable, std::string(1 << 20, 'a')}));
+  EXPECT_EQ(long_one.kind, ErrorKind::kUnavailable);
+  EXPECT_LT(long_one.text.size(), 1100u);
+}
+
 TEST(Quotable, IsOneBoundedLineWithoutControls) {
   EXPECT_EQ(quotable("  a\r\n\tb\x1b[1;31mc\x1b[0m\x07 \xc3\xa4\n"), "a bc? \xc3\xa4");
   EXPECT_EQ(quotable(std::string(500, 'x') + "end", 20), "...xxxxxxxxxxxxxxend");

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/bounded.h"
 #include "fleet/diagnose.h"
 #include "fleet/frame.h"
 #include "fleet/start.h"
@@ -12,10 +15,40 @@ namespace {
 constexpr auto kGrace = std::chrono::seconds(1);    // for an agent to end by itself
 constexpr auto kSilence = std::chrono::seconds(2);  // a cold agent on a busy node has spoken
 
-// Answers that are asked for often and are small: what is larger is not even parsed.
-constexpr std::size_t kSmallAnswer = 4 << 10;
-std::size_t most_in_answer_to(std::string_view method) {
-  return method == "clock" || method == "hello" ? kSmallAnswer : kMaxToController;
+// What the answer to a method may take, in all and in one string: more is not even parsed. Texts of a node
+// are shown to a person, so they are short where they do not carry a file or a program's output.
+struct AnswerLimit {
+  std::string_view method;  // or the beginning of several
+  std::size_t most;
+  std::size_t most_text;
+};
+constexpr std::size_t kText = 16 << 10;
+constexpr AnswerLimit kLimits[] = {
+    {"clock", 4 << 10, kText},
+    {"hello", 4 << 10, kText},
+    {"facts", kMaxToController, 64 << 10},
+    {"files", kMaxToController, kMaxToController},
+    {"counts", kMaxToController, kText},
+    {"bench.child.next", kMaxToController, kMaxToController},  // what NCCL prints, and results within texts
+    {"bench.", kMaxToController, kText},
+    {"apply.history", 1 << 20, kText},
+    {"apply.", 512 << 10, 512 << 10},  // the log of a change
+    {"launch.read", 1 << 20, 512 << 10},
+    {"", 64 << 10, kText},
+};
+
+const AnswerLimit& limit_of(std::string_view method) {
+  return *std::ranges::find_if(kLimits,
+                               [&](const AnswerLimit& one) { return method.starts_with(one.method); });
+}
+
+// Why an answer is not even parsed; empty: it may be.
+std::string beyond(std::size_t most, std::size_t most_text, std::string_view body) {
+  if (body.size() > most)
+    return fmt::format("an answer of {} bytes, more than the limit of {}", body.size(), most);
+  if (const std::size_t longest = longest_string(body); longest > most_text)
+    return fmt::format("an answer with a text of {} bytes, more than the limit of {}", longest, most_text);
+  return {};
 }
 
 }  // namespace
@@ -35,7 +68,8 @@ Result<std::string> Session::call(std::string_view method, std::string params,
   std::unique_lock lock(mutex_);
   if (auto error = wait_until_open(lock, stop)) return fail(*error);
   const std::uint32_t id = ++last_id_;
-  const auto pending = pending_.emplace(id, Call{most_in_answer_to(method), {}}).first;
+  const AnswerLimit& limit = limit_of(method);
+  const auto pending = pending_.emplace(id, Call{limit.most, limit.most_text, {}}).first;
   outbox_ += encode_frame({FrameKind::kRequest, id, request});
   waker_.wake();
   changed_.wait_until(lock, stop, Clock::now() + deadline,
@@ -120,12 +154,11 @@ void Session::take(Frame frame) {
   const auto found = pending_.find(frame.id);
   if (found == pending_.end()) return;  // late: its caller has gone
   std::optional<Result<std::string>>& answer = found->second.answer;
-  if (frame.body.size() > found->second.most) {
-    answer = Result<std::string>(
-        fail(own_error(ErrorKind::kBadInput, fmt::format("an answer of {} bytes, more than the limit of {}",
-                                                         frame.body.size(), found->second.most))));
-  } else if (frame.kind == FrameKind::kAnswer) {
-    answer = std::move(frame.body);
+  if (frame.kind == FrameKind::kAnswer) {
+    if (const std::string why = beyond(found->second.most, found->second.most_text, frame.body); !why.empty())
+      answer = Result<std::string>(fail(own_error(ErrorKind::kBadInput, why)));
+    else
+      answer = std::move(frame.body);
   } else if (frame.kind == FrameKind::kError) {
     answer = Result<std::string>(fail(at_node(node(), decode_error(frame.body))));
   } else {

@@ -33,7 +33,8 @@ class Session final : public Peer {
  private:
   enum class State { kNew, kConnecting, kOpen, kFailed };
   struct Call {
-    std::size_t most = 0;  // bytes that its answer may have
+    std::size_t most = 0;       // bytes that its answer may have
+    std::size_t most_text = 0;  // and each string in it
     std::optional<Result<std::string>> answer;
   };
   using Pending = std::map<std::uint32_t, Call>;

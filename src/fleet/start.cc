@@ -24,8 +24,11 @@ std::string own_architecture() {
 // One attempt: the waits, in order, and what each may end with.
 class Start {
  public:
-  Start(const Target& target, FleetContext& context, const Waker& waker, std::stop_token stop)
-      : target_(target),
+  // Until `give_up` the agent must be there, unless it has to be copied or sudo asks: all attempts share it.
+  Start(const Target& target, FleetContext& context, const Waker& waker, Clock::time_point give_up,
+        std::stop_token stop)
+      : give_up_(give_up),
+        target_(target),
         options_(context.options),
         binaries_(context.binaries),
         launcher_(context.launcher_of(target)),
@@ -71,7 +74,8 @@ class Start {
       return Failure{at_node(target_.name, std::move(why))};
     }
     link.emplace(std::move(*started));
-    allow(options_.start_deadline);
+    began_ = Clock::now();
+    deadline_ = give_up_;
     return std::nullopt;
   }
 
@@ -154,6 +158,7 @@ class Start {
     return {std::move(diagnosis.error), diagnosis.passing && !payload_.bytes};
   }
 
+  const Clock::time_point give_up_;
   const Target& target_;
   const FleetOptions& options_;
   AgentBinaries& binaries_;
@@ -176,7 +181,7 @@ Result<Link> start_agent(const Target& target, FleetContext& context, const Wake
   const auto give_up = Clock::now() + context.options.start_deadline;
   for (int attempt = 1;; ++attempt) {
     std::optional<Link> link;
-    auto failure = Start(target, context, waker, stop).run(link);
+    auto failure = Start(target, context, waker, give_up, stop).run(link);
     if (!failure) return std::move(*link);
     if (link) link->close(std::chrono::milliseconds(0));
     const auto next = Clock::now() + attempt * kPause;

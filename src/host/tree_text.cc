@@ -33,6 +33,7 @@ constexpr std::size_t kMaxFolders =
 // Each change reads and writes its answer anew: a hostile tree must not make that last.
 constexpr std::size_t kMaxPatches = 256;
 constexpr std::size_t kMaxPatched = 256 << 10;
+constexpr std::size_t kMaxPatchedInAll = 2 << 20;
 
 std::optional<std::string> decode_hex(std::string_view text) {
   if (text.size() % 2 != 0) return std::nullopt;
@@ -245,8 +246,10 @@ class Parser {
       return complain("nothing to change: no answer to it yet");
     auto block = parse_block(line.substr(block_at + 1));
     if (!block) return fail(block.error());
-    if (++patches_ > kMaxPatches || known->second->size() + block->size() > kMaxPatched)
-      return complain("more than 256 changes, or one of more than 256 KiB");
+    const std::size_t bytes = known->second->size() + block->size();
+    patched_ += bytes;
+    if (++patches_ > kMaxPatches || bytes > kMaxPatched || patched_ > kMaxPatchedInAll)
+      return complain("more than 256 changes, one of more than 256 KiB, or all of more than 2 MiB");
     const auto patch = json::parse(*block);
     auto answer = json::parse(*known->second);
     if (!patch || !answer) return complain(patch ? "the call's answer is not JSON" : patch.error().text);
@@ -270,6 +273,7 @@ class Parser {
   const LoadBase& load_base_;
   std::size_t at_ = 0;
   std::size_t patches_ = 0;
+  std::size_t patched_ = 0;  // bytes of answers and changes
   Tree tree_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "base/bounded.h"
 #include "base/json.h"
 #include "host/curl.h"
 
@@ -11,7 +12,8 @@ namespace railbed {
 namespace {
 
 constexpr std::chrono::seconds kAskedFor{10};
-constexpr std::size_t kMostView = 32 << 20;
+constexpr std::size_t kMostView = 16 << 20;
+constexpr std::size_t kLongestText = 16 << 10;  // of a message or a remedy; most have some words
 
 // What of /live.json is read (live_feed.h).
 struct ShownAnswer {
@@ -35,8 +37,21 @@ Result<LiveView> ask_live_view(const std::string& address, const std::stop_token
                             curl().words(code)));
   if (handle.status() != 200)
     return fail(ErrorKind::kUnavailable, fmt::format("{} answers HTTP {}", url, handle.status()));
+  const auto odd = [&](const std::string& why) {
+    return fail(
+        ErrorKind::kBadInput,
+        fmt::format("{} is no page of railbed's: {}; name the address that railbed monitor or railbed watch "
+                    "prints",
+                    url, why));
+  };
+  if (longest_string(body.text) > kLongestText)
+    return odd(fmt::format("it holds a text of more than {} KiB", kLongestText >> 10));
   auto answer = json::read<ShownAnswer>(body.text);
   if (!answer) return fail(std::move(answer.error()), url);
+  const LiveView& view = answer->view;
+  if (view.nodes.empty() && view.made_at == 0) return odd("it shows no node");  // a new monitor has a time
+  if (view.findings.size() > kLiveFindings || view.events.size() > kLiveEvents)
+    return odd("it shows more findings or events than railbed does");
   return std::move(answer->view);
 }
 

@@ -81,8 +81,8 @@ std::vector<std::string> wrapped(std::string_view text, int width) {
   const std::string clean = printable(text);
   std::vector<std::string> lines;
   std::string_view rest = clean;
-  while (length_of(rest) > columns) {
-    std::string_view head = head_of(rest, columns);
+  for (std::string_view head = head_of(rest, columns); head.size() < rest.size();
+       head = head_of(rest, columns)) {
     const std::size_t space = head.rfind(' ');
     if (space != std::string_view::npos && space > head.size() / 3) head = head.substr(0, space);
     lines.emplace_back(head);

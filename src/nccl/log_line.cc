@@ -13,6 +13,10 @@ constexpr std::string_view kInfoMark = " NCCL INFO ";
 constexpr std::string_view kWarnMark = " NCCL WARN ";
 constexpr std::string_view kVersionMark = "NCCL version ";
 
+// Of a host's name with what is glued to it, and of a warning's place.
+constexpr std::size_t kLongestOrigin = 255;
+constexpr std::size_t kLongestPlace = 160;
+
 bool is_host_character(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' || c == '_';
 }
@@ -44,7 +48,7 @@ bool take_origin(std::string_view& before, LogLine& record) {
   const auto process = take_number(before);
   if (!process || !take(before, ':')) return false;
   std::size_t begin = before.size();
-  while (begin > 0 && is_host_character(before[begin - 1])) --begin;
+  while (begin > 0 && before.size() - begin < kLongestOrigin && is_host_character(before[begin - 1])) --begin;
   record.host = before.substr(begin);
   before = before.substr(0, begin);
   record.process = *process;
@@ -56,11 +60,11 @@ bool take_origin(std::string_view& before, LogLine& record) {
 // A warning names its source between the origin and the mark: "misc/socket.cc:72", since 2.30 also
 // "(function)".
 std::string_view take_place(std::string_view& before) {
-  const std::size_t bracket = before.rfind("] ");
+  const std::string_view end = before.substr(before.size() - std::min(before.size(), kLongestPlace));
+  const std::size_t bracket = end.rfind("] ");
   if (bracket == std::string_view::npos) return {};
-  const std::string_view place = before.substr(bracket + 2);
-  before = before.substr(0, bracket + 1);
-  return place;
+  before.remove_suffix(end.size() - bracket - 1);
+  return end.substr(bracket + 2);
 }
 
 struct Mark {
@@ -105,9 +109,14 @@ std::vector<LogLine> parse_log_line(std::string_view line) {
   return records;
 }
 
+bool may_be_collected(std::string_view line) {
+  line = trim(line);
+  return line.starts_with('{') && line.ends_with('}');
+}
+
 std::optional<std::string> collected_message(std::string_view line) {
   line = trim(line);
-  if (!line.starts_with('{') || !line.ends_with('}')) return std::nullopt;
+  if (!may_be_collected(line)) return std::nullopt;
   const auto object = json::parse(line);
   if (!object || !object->is_object()) return std::nullopt;
   for (const char* name : {"log", "message", "msg", "text"})

@@ -27,6 +27,8 @@ struct LogLine {
 // Every record on the line, in order; none when NCCL did not print it. Views into `line`.
 std::vector<LogLine> parse_log_line(std::string_view line);
 
+// Whether the line is what a log collector may have wrapped: cheap, unlike the next.
+bool may_be_collected(std::string_view line);
 // What a log collector wrapped into one JSON object a line (Docker's json-file, fluentd, structured loggers):
 // the text of its member log, message, msg or text. Nothing when the line is no such object.
 std::optional<std::string> collected_message(std::string_view line);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/text.h"
 #include "nccl/log_state.h"
@@ -12,11 +13,15 @@ namespace {
 
 constexpr std::size_t kMostNics = 1 << 16;
 constexpr std::size_t kMostWhy = 20;
+constexpr std::size_t kMostNetworks = 64;
+constexpr std::size_t kLongestNetwork = 64;
+constexpr int kMostPorts = 255;  // a port's number is a byte (InfiniBand specification, volume 1, PortNum)
 
-using Nics = std::map<std::pair<std::string, std::string>, LogNic>;
+using Nics = decltype(LogState::nics);
 
 LogNic* nic(Nics& nics, const std::string& host, std::string_view device, int port) {
-  const auto key = std::pair(host, fmt::format("{}:{}", device, port));
+  if (port < 0 || port > kMostPorts) return nullptr;
+  const Nics::key_type key(host, device, port);
   if (const auto found = nics.find(key); found != nics.end()) return &found->second;
   if (nics.size() >= kMostNics) return nullptr;
   LogNic& added = nics[key];
@@ -24,6 +29,13 @@ LogNic* nic(Nics& nics, const std::string& host, std::string_view device, int po
   added.device = device;
   added.port = port;
   return &added;
+}
+
+void each_port(Nics& nics, const std::string& host, std::string_view device, auto&& visit) {
+  for (auto at = nics.lower_bound({host, std::string(device), 0}); at != nics.end(); ++at) {
+    if (at->second.host != host || at->second.device != device) return;
+    visit(at->second);
+  }
 }
 
 // "[0]mlx5_0:1/RoCE [1]mlx5_1:1/IB [RO]; OOB …". 2.20–2.23 wrote merged ones as
@@ -47,21 +59,22 @@ void read_devices(Nics& nics, const std::string& host, std::string_view text) {
 }
 
 // "[0]eth0:10.0.0.1<0> [1]eth1:10.0.1.1<0>", or " eth0:10.0.0.1<0>" of the first contact.
-void read_interfaces(std::vector<LogInterface>& interfaces, const std::string& host, std::string_view text,
-                     bool data) {
+void read_interfaces(LogState& state, const std::string& host, std::string_view text, bool data) {
+  std::vector<LogInterface>& interfaces = state.log.interfaces;
   for (std::string_view word : words(text)) {
     if (word.starts_with('[')) word = word.substr(std::min(word.find(']'), word.size() - 1) + 1);
     const auto pair = key_value(word, ':');
-    if (!pair || interfaces.size() >= kMostNics) continue;
-    const LogInterface one{host, std::string(pair->first),
-                           std::string(pair->second.substr(0, pair->second.find('<'))), data};
-    bool known = false;
-    for (LogInterface& other : interfaces) {
-      if (other.host != one.host || other.name != one.name || other.address != one.address) continue;
-      other.data = other.data || data;
-      known = true;
+    if (!pair) continue;
+    const std::string_view address = pair->second.substr(0, pair->second.find('<'));
+    std::string key = fmt::format("{} {} {}", host, pair->first, address);
+    const auto found = state.interface_places.find(key);
+    if (found != state.interface_places.end()) {
+      LogInterface& known = interfaces[found->second];
+      known.data = known.data || data;
+    } else if (interfaces.size() < kMostNics) {
+      state.interface_places.emplace(std::move(key), interfaces.size());
+      interfaces.push_back({host, std::string(pair->first), std::string(address), data});
     }
-    if (!known) interfaces.push_back(one);
   }
 }
 
@@ -75,8 +88,7 @@ void read_virtual_device(Nics& nics, const std::string& host, Scan scan) {
   if (merged) {
     if (LogNic* const found = nic(nics, host, name, 0)) found->gigabits = *speed / 1000.0;
   } else {
-    for (auto& [key, one] : nics)
-      if (one.host == host && one.device == name) one.gigabits = *speed / 1000.0;
+    each_port(nics, host, name, [&](LogNic& one) { one.gigabits = *speed / 1000.0; });
   }
 }
 
@@ -105,8 +117,7 @@ void read_registration(LogState& state, const std::string& host, Scan scan) {
     add_once(state.log.gpudirect_why,
              fmt::format("{} on {}: neither nvidia-peermem nor DMA-BUF can register GPU memory", name, host),
              kMostWhy);
-  for (auto& [key, one] : state.nics)
-    if (one.host == host && one.device == name) one.gpudirect = enabled ? "enabled" : "disabled";
+  each_port(state.nics, host, name, [&](LogNic& one) { one.gpudirect = enabled ? "enabled" : "disabled"; });
 }
 
 // Behind "GPU Direct RDMA Disabled for GPU ": "0 / HCA 1 (distance 8 > 5)".
@@ -128,15 +139,17 @@ void read_distance(LogState& state, const std::string& host, Scan scan) {
 bool LogState::read_network(LogProcess& process, const LogLine& line) {
   Scan scan(line.text);
   if (scan.take("Using network ")) {
-    process.networks.emplace(trim(scan.rest()));
+    const std::string_view name = trim(scan.rest()).substr(0, kLongestNetwork);
+    if (networks.size() < kMostNetworks) networks.emplace(name);
+    if (networks.contains(name)) process.networks.emplace(name);
     return true;
   }
   if (scan.take("Bootstrap : Using") || scan.take("Bootstrap: Using")) {
-    read_interfaces(log.interfaces, process.host, scan.rest(), false);
+    read_interfaces(*this, process.host, scan.rest(), false);
     return true;
   }
   if (scan.take("NET/Socket : Using")) {
-    read_interfaces(log.interfaces, process.host, scan.rest(), true);
+    read_interfaces(*this, process.host, scan.rest(), true);
     return true;
   }
   if (scan.take("NET/IB : Using")) {

@@ -11,7 +11,8 @@ namespace railbed::nccl {
 namespace {
 
 constexpr std::size_t kMostCommunicators = 1 << 16;
-constexpr std::size_t kMostRanks = 1 << 20;
+constexpr std::size_t kMostRanks = 1 << 17;  // of all communicators
+constexpr std::size_t kLongestId = 256;
 constexpr std::size_t kMostShapes = 64;
 constexpr std::size_t kMostChoices = 4096;
 
@@ -21,14 +22,23 @@ std::string_view pointer_of(std::string_view text) { return word_after(text, "co
 // The same for every rank: the commId, or for a split what it was split from. Empty when the line has
 // neither.
 std::string identity(const LogState& state, const LogProcess& process, std::string_view text) {
-  if (const std::string_view id = word_after(text, "commId "); !id.empty()) return std::string(id);
+  if (const std::string_view id = word_after(text, "commId "); !id.empty())
+    return std::string(id.substr(0, kLongestId));
   const std::string_view parent = word_after(text, "parent ");
   if (parent.empty()) return "";
   const auto found = process.pointers.find(std::string(parent));
   const std::string from =
       found == process.pointers.end() ? "?" : state.log.communicators[found->second.communicator].id;
+  if (from.size() > kLongestId) return "";  // split off a split, and so on without an end
   return fmt::format("{}/{}.{}", from, number_after(text, "splitCount ").value_or(0),
                      number_after(text, "color ").value_or(0));
+}
+
+void keep(LogState& state, auto& places, const auto& key, RankPlace place) {
+  if (const auto found = places.find(key); found != places.end())
+    found->second = place;
+  else if (state.has_room())
+    places.emplace(key, place);
 }
 
 std::optional<RankPlace> place_rank(LogState& state, LogProcess& process, const LogLine& line) {
@@ -50,7 +60,7 @@ std::optional<RankPlace> place_rank(LogState& state, LogProcess& process, const 
   const auto [at, is_new] = state.rank_places[found->second].try_emplace(*rank, communicator.ranks.size());
   const RankPlace place{found->second, at->second};
   if (is_new) {
-    if (communicator.ranks.size() >= kMostRanks) {
+    if (state.ranks >= kMostRanks) {
       state.rank_places[found->second].erase(at);
       return std::nullopt;
     }
@@ -59,10 +69,13 @@ std::optional<RankPlace> place_rank(LogState& state, LogProcess& process, const 
                                   .process = process.id,
                                   .device = number_after(line.text, "cudaDev ").value_or(line.device),
                                   .bus_id = std::string(word_after(line.text, "busId "))});
+    ++state.ranks;
     process.ranks.push_back(place);
+    process.by_device[communicator.ranks.back().device] = place;
+    process.by_number[*rank] = place;
   }
-  process.threads[line.thread] = place;
-  process.pointers[std::string(pointer_of(line.text))] = place;
+  keep(state, process.threads, line.thread, place);
+  keep(state, process.pointers, std::string(pointer_of(line.text)), place);
   return place;
 }
 
@@ -101,7 +114,7 @@ bool read_by_pointer(LogState& state, LogProcess& process, const LogLine& line) 
   LogRank& rank = state.at(found->second);
   if (const auto nodes = number_after(line.text, " nNodes ")) {
     state.log.communicators[found->second.communicator].nodes = *nodes;
-    process.threads[line.thread] = found->second;
+    keep(state, process.threads, line.thread, found->second);
     state.advance(rank, Step::kTopology);
     return true;
   }
@@ -154,8 +167,8 @@ bool LogState::read_connection(LogProcess& process, const LogLine& line) {
   // The line itself names the rank: the receiver, else the one it comes from.
   const auto own = receives ? number_after(ends, "-> ") : number_after(ends, " : ");
   if (own && (rank == nullptr || rank->rank != *own))
-    for (const RankPlace other : process.ranks)
-      if (at(other).rank == *own) rank = &at(place = other);
+    if (const auto other = process.by_number.find(*own); other != process.by_number.end())
+      rank = &at(place = other->second);
   if (rank == nullptr) return true;
   const bool network = via.starts_with("NET/");
   const bool gpudirect = via.find("/GDRDMA") != std::string_view::npos;
@@ -248,17 +261,21 @@ std::string name_of(std::string_view word, const std::string_view (&names)[N]) {
   return std::string(number && *number < N ? names[*number] : word);
 }
 
-void add_choice(std::vector<LogChoice>& choices, const LogChoice& one) {
-  for (LogChoice& other : choices) {
-    if (other.function != one.function || other.algorithm != one.algorithm || other.protocol != one.protocol)
-      continue;
-    other.from_bytes = std::min(other.from_bytes, one.from_bytes);
-    other.to_bytes = std::max(other.to_bytes, one.to_bytes);
-    other.channels = std::max(other.channels, one.channels);
-    other.count += 1;
+void add_choice(LogState& state, const LogChoice& one) {
+  std::vector<LogChoice>& choices = state.log.choices;
+  auto key = std::tuple(one.function, one.algorithm, one.protocol);
+  const auto found = state.choice_places.find(key);
+  if (found == state.choice_places.end()) {
+    if (choices.size() >= kMostChoices) return;
+    state.choice_places.emplace(std::move(key), choices.size());
+    choices.push_back(one);
     return;
   }
-  if (choices.size() < kMostChoices) choices.push_back(one);
+  LogChoice& other = choices[found->second];
+  other.from_bytes = std::min(other.from_bytes, one.from_bytes);
+  other.to_bytes = std::max(other.to_bytes, one.to_bytes);
+  other.channels = std::max(other.channels, one.channels);
+  other.count += 1;
 }
 
 }  // namespace
@@ -285,7 +302,7 @@ bool LogState::read_operation(LogProcess& process, const LogLine& line) {
       const auto last = range.number();
       if (last && *last >= *low) one.channels = *last - *low + 1;
     }
-    add_choice(log.choices, one);
+    add_choice(*this, one);
     return true;
   }
   const std::string_view function = scan.until(":");

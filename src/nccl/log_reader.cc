@@ -25,6 +25,11 @@ namespace {
 constexpr std::size_t kLongestLine = 1 << 16;
 constexpr std::size_t kMostProcesses = 1 << 17;
 constexpr std::size_t kMostVariables = 4096;
+constexpr std::size_t kLongestValue = 1024;
+constexpr std::size_t kLongestHost = 64;  // HOST_NAME_MAX
+constexpr std::size_t kMostKept = 1 << 20;
+// A log that a collector wrote is wrapped on every line: so many that are not, and no more are tried.
+constexpr std::size_t kMostNotCollected = 1000;
 
 }  // namespace
 
@@ -32,32 +37,34 @@ void add_once(std::vector<std::string>& list, std::string_view value, std::size_
   if (list.size() < limit && std::ranges::find(list, value) == list.end()) list.emplace_back(value);
 }
 
+bool LogState::has_room() { return kept < kMostKept && ++kept > 0; }
+
 LogProcess& LogState::process_of(const LogLine& line) {
   if (!processes.empty()) {
     LogProcess& last = processes[last_process];
     if (last.id == line.process && last.host == line.host) return last;
   }
-  // Text that a program left on the line without a newline is glued to the host: "-1node0" is node0.
+  const auto key_of = [&](std::string_view host) {
+    return std::string(host) + ':' + std::to_string(line.process);
+  };
   std::string_view host = line.host;
-  for (const LogProcess& process : processes) {
-    if (process_places.size() > 4096) break;  // the search is for small logs; large ones have clean prefixes
-    if (process.id == line.process && process.host.size() < host.size() && host.ends_with(process.host)) {
-      host = process.host;
-      break;
-    }
-  }
-  std::string key(host);
-  key += ':';
-  key += std::to_string(line.process);
-  const auto [found, added] = process_places.try_emplace(std::move(key), processes.size());
-  if (added) {
+  auto found = process_places.find(key_of(host));
+  if (found == process_places.end()) {
     if (processes.size() >= kMostProcesses) {
-      process_places.erase(found);
       last_process = 0;
       return processes.front();
     }
-    processes.push_back({.host = std::string(host), .id = line.process});
-    add_once(log.hosts, host, kMostProcesses);
+    // Text that a program left on the line without a newline is glued to the host: "-1node0" is node0.
+    const bool may_be_known = !process_numbers.insert(line.process).second;
+    for (std::size_t left = may_be_known ? std::min(host.size(), kLongestHost) : 0; left > 0; --left) {
+      const std::string_view end = host.substr(host.size() - left);
+      if (!process_places.contains(key_of(end))) continue;
+      host = end;
+      break;
+    }
+    const auto [at, added] = process_places.try_emplace(key_of(host), processes.size());
+    if (added) processes.push_back({.host = std::string(host), .id = line.process});
+    found = at;
   }
   last_process = found->second;
   return processes[last_process];
@@ -71,9 +78,8 @@ LogRank* LogState::rank_of(LogProcess& process, const LogLine& line, RankPlace* 
   if (const auto thread = process.threads.find(line.thread); thread != process.threads.end())
     return answer(thread->second);
   if (process.ranks.size() == 1) return answer(process.ranks.front());
-  for (auto found = process.ranks.rbegin(); found != process.ranks.rend(); ++found)
-    if (at(*found).device == line.device) return answer(*found);
-  return nullptr;
+  const auto found = process.by_device.find(line.device);
+  return found == process.by_device.end() ? nullptr : answer(found->second);
 }
 
 void LogState::advance(LogRank& rank, Step step) {
@@ -104,11 +110,11 @@ bool LogState::read_variable(LogProcess& process, const LogLine& line) {
   Scan scan(line.text);
   const std::string_view name = scan.until(" ");
   if (!scan.take(" set by environment to ") && !scan.take(" set to ")) return false;
-  std::string_view value = trim(scan.rest());
+  std::string_view value = trim(scan.rest()).substr(0, kLongestValue);
   // Numbers are printed with a full stop behind them.
   if (value.ends_with('.') && parse_number<long long>(value.substr(0, value.size() - 1)))
     value.remove_suffix(1);
-  if (variables.size() < kMostVariables)
+  if (variables.size() < kMostVariables && has_room())
     variables[{std::string(name), std::string(value)}].insert(last_process);
   if (name == "NCCL_IB_DISABLE" && value != "0") process.disabled_ib = true;
   return true;
@@ -133,7 +139,9 @@ void LogState::read_record(const LogLine& line) {
 void LogState::read_line(std::string_view line) {
   ++log.lines;
   line = line.substr(0, kLongestLine);
+  if (!may_be_collected(line) || not_collected > kMostNotCollected + collected) return read_text(line);
   const auto message = collected_message(line);
+  ++(message ? collected : not_collected);
   if (!message) return read_text(line);
   for (const std::string_view part : lines(*message)) read_text(part);
 }

@@ -8,6 +8,7 @@
 // where they could do better: TCP between nodes, with the reason why NCCL took it, in NCCL's own order of
 // decisions; RDMA without GPUDirect on all connections; GPUs of one node with P2P switched off, or over TCP.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -200,10 +201,11 @@ LogVerdict of_sockets(const LogState& state, const LogCommunicator& communicator
   const Log& log = state.log;
   const Reason reason = why_sockets(state);
   LogVerdict verdict{.severity = Severity::kWarning, .why = reason.why, .remedy = reason.remedy};
-  std::string carried;
+  constexpr std::size_t kNamed = 8;
+  std::vector<std::string> names;
   for (const LogInterface& one : log.interfaces)
-    if (one.data && carried.find(one.name) == std::string::npos)
-      carried += (carried.empty() ? "" : ", ") + one.name;
+    if (one.data) add_once(names, one.name, kNamed);
+  const std::string carried = fmt::format("{}", fmt::join(names, ", "));
   verdict.text = fmt::format("RDMA is not used: {}; {} nodes talk over TCP{}", reason.text,
                              communicator.nodes, carried.empty() ? "" : fmt::format(" ({})", carried));
   return verdict;
@@ -259,9 +261,10 @@ LogVerdict of_one_node(const Log& log, const LogCommunicator& communicator) {
 LogVerdict of_rdma(const Log& log, const LogCommunicator& communicator) {
   std::string network;
   for (const LogNetwork& one : log.networks) network += (network.empty() ? "" : ", ") + one.name;
+  constexpr std::size_t kLinks = 8;
   std::vector<std::string> links;
   for (const LogNic& nic : log.nics)
-    if (!nic.link.empty()) add_once(links, nic.link);
+    if (!nic.link.empty()) add_once(links, nic.link, kLinks);
   std::string kind;
   for (const std::string& link : links) kind += (kind.empty() ? "" : " and ") + link;
   LogVerdict verdict;

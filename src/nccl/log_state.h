@@ -5,7 +5,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "nccl/log.h"
@@ -22,8 +24,10 @@ struct RankPlace {
 struct LogProcess {
   std::string host = {};
   int id = 0;
-  std::vector<RankPlace> ranks = {};                // in the order they were created
-  std::unordered_map<int, RankPlace> threads = {};  // the rank that a thread last spoke for
+  std::vector<RankPlace> ranks = {};                  // in the order they were created
+  std::unordered_map<int, RankPlace> by_device = {};  // the newest rank on it
+  std::unordered_map<int, RankPlace> by_number = {};  // the newest of that number
+  std::unordered_map<int, RankPlace> threads = {};    // the rank that a thread last spoke for
   std::unordered_map<std::string, RankPlace> pointers =
       {};  // "0x2f33a2b0", NCCL's own name of the communicator
   std::set<std::string> networks = {};
@@ -32,29 +36,48 @@ struct LogProcess {
   bool no_verbs_library = false;
 };
 
+// Whom a problem concerned.
+struct LogConcerned {
+  std::set<std::string> hosts;
+  std::set<int> ranks;
+};
+
 struct LogState {
   Log log;
   std::string partial;  // an unfinished last line
   std::string uncoloured;
   std::unordered_map<std::string, std::size_t> process_places;  // "host:pid" → processes
+  std::unordered_set<int> process_numbers;                      // PIDs, of whatever host
   std::vector<LogProcess> processes;
   std::size_t last_process = 0;
   std::unordered_map<std::string, std::size_t> communicator_places;
   std::vector<std::unordered_map<int, std::size_t>> rank_places;  // per communicator: rank → place
   std::map<std::pair<std::string, std::string>, std::set<std::size_t>> variables;
   std::map<std::string, std::size_t> problem_places;
+  std::vector<LogConcerned> concerned;  // by each of log.problems
   std::map<int, TorchRank> torch;
-  std::map<std::pair<std::string, std::string>, LogNic> nics;       // host, device:port
+  std::map<std::tuple<std::string, std::string, int>, LogNic> nics;  // host, device, port
+  std::unordered_map<std::string, std::size_t> interface_places;     // host, name, address → log.interfaces
+  std::set<std::string, std::less<>> networks;
+  // Function, algorithm, protocol → log.choices, and of each cell that log.tuning has.
+  std::map<std::tuple<std::string, std::string, std::string>, std::size_t> choice_places;
+  std::set<std::tuple<std::string, std::string, std::string>> tuning_cells;
   std::vector<std::pair<std::string, std::string>> tuning_columns;  // algorithm, protocol
   // How many operations each rank of the first communicator had called when a watchdog first gave up.
   std::map<int, std::uint64_t> called_at_timeout;
+  bool timed_out = false;
   // After PyTorch's "Last error:", what stood before it on its line: the next line behind the same says what
   // NCCL said.
   std::optional<std::string> last_error_prefix;
   bool dma_buf = false;
-  bool network_lines = false;  // NCCL_DEBUG_SUBSYS held NET
-  std::string pointer;         // reused for look-ups
+  bool network_lines = false;     // NCCL_DEBUG_SUBSYS held NET
+  std::size_t ranks = 0;          // of all communicators
+  std::size_t kept = 0;           // of what has_room() allowed
+  std::size_t collected = 0;      // lines that a log collector wrapped
+  std::size_t not_collected = 0;  // and that only look like it
 
+  // Whether one thing more may be kept of those that grow with a log. What is asked for is counted.
+  bool has_room();
   void read_line(std::string_view line);
   void read_text(std::string_view line);  // without what a log collector put around it
   void read_record(const LogLine& line);

@@ -1,6 +1,8 @@
 // The lines of PyTorch's process group: which operation a rank waited for, what the others had done, and the
 // last warning of NCCL that it quotes, which is often all that people keep
 // (torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp prints them).
+#include <utility>
+
 #include "base/text.h"
 #include "nccl/log_state.h"
 #include "nccl/scan.h"
@@ -46,7 +48,7 @@ void LogState::read_torch(std::string_view line) {
       found->timed_out = number_after<std::int64_t>(line, "SeqNum=").value_or(-1);
       found->operation = word_after(line, "OpType=");
     }
-    if (called_at_timeout.empty() && !log.communicators.empty())
+    if (!std::exchange(timed_out, true) && !log.communicators.empty())
       for (const LogRank& one : log.communicators.front().ranks)
         if (one.operations) called_at_timeout[one.rank] = *one.operations;
     read_symptom(line, nullptr, nullptr, false);

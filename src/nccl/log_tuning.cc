@@ -59,10 +59,8 @@ bool LogState::read_tuning(const LogLine& line) {
     if (!latency || !bandwidth || *bandwidth <= 0 || log.tuning.size() >= kMostCells) continue;
     const std::string& algorithm = tuning_columns[i].first;
     const std::string& protocol = tuning_columns[i].second;
-    const bool known = std::ranges::any_of(log.tuning, [&](const LogTuning& one) {
-      return one.function == head && one.algorithm == algorithm && one.protocol == protocol;
-    });
-    if (!known) log.tuning.push_back({std::string(head), algorithm, protocol, *latency, *bandwidth});
+    if (!tuning_cells.emplace(head, algorithm, protocol).second) continue;
+    log.tuning.push_back({std::string(head), algorithm, protocol, *latency, *bandwidth});
   }
   return true;
 }

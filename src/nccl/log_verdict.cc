@@ -12,6 +12,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "base/text.h"
 #include "nccl/log_state.h"
@@ -22,7 +25,7 @@ namespace railbed::nccl {
 namespace {
 
 constexpr std::size_t kMostProblems = 256;
-constexpr std::size_t kMostRanksNamed = 1 << 16;
+constexpr std::size_t kLongestText = 2048;  // NCCL writes into a buffer of 1024
 
 // The ibv_wc_status of "status=12", "error 12," or "status=IBV_WC_RETRY_EXC_ERR(12)".
 std::optional<int> completion_status(std::string_view text) {
@@ -81,10 +84,6 @@ std::size_t order_of(const LogProblem& problem) {
 }
 
 void sort_problems(std::vector<LogProblem>& problems) {
-  for (LogProblem& problem : problems) {
-    std::ranges::sort(problem.ranks);
-    std::ranges::sort(problem.hosts);
-  }
   std::ranges::stable_sort(problems, [](const LogProblem& a, const LogProblem& b) {
     if (a.severity != b.severity) return a.severity > b.severity;
     if (a.consequence != b.consequence) return b.consequence;
@@ -96,6 +95,7 @@ void sort_problems(std::vector<LogProblem>& problems) {
 
 void LogState::read_symptom(std::string_view text, const LogProcess* process, const LogRank* rank,
                             bool warning) {
+  text = text.substr(0, kLongestText);
   const Symptom* const found = find_symptom(text, process != nullptr || warning, warning);
   if (found == nullptr && !warning) return;
   const std::string id = id_of(found, text);
@@ -106,6 +106,7 @@ void LogState::read_symptom(std::string_view text, const LogProcess* process, co
       return;
     }
     log.problems.push_back(new_problem(found, trim(text), log.lines));
+    concerned.emplace_back();
   }
   LogProblem& problem = log.problems[place->second];
   ++problem.count;
@@ -113,37 +114,54 @@ void LogState::read_symptom(std::string_view text, const LogProcess* process, co
   const Severity whole = found != nullptr ? found->severity : Severity::kWarning;
   const Severity now = warning || process == nullptr ? whole : std::min(whole, Severity::kWarning);
   problem.severity = std::max(problem.severity, now);
-  if (process != nullptr) add_once(problem.hosts, process->host, kMostRanksNamed);
-  if (rank != nullptr && problem.ranks.size() < kMostRanksNamed &&
-      std::ranges::find(problem.ranks, rank->rank) == problem.ranks.end())
-    problem.ranks.push_back(rank->rank);
+  LogConcerned& whom = concerned[place->second];
+  if (process != nullptr && !whom.hosts.contains(process->host) && has_room())
+    whom.hosts.insert(process->host);
+  if (rank != nullptr && !whom.ranks.contains(rank->rank) && has_room()) whom.ranks.insert(rank->rank);
 }
 
 void LogState::read_quoted(std::string_view text) {
+  text = text.substr(0, kLongestText);
   if (text.empty() || problem_places.contains(id_of(find_symptom(text, true, true), text))) return;
   read_symptom(text, nullptr, nullptr, true);
 }
 
 namespace {
 
-// The NIC of that number on the rank's host.
-std::string nic_name(const Log& log, const LogRank& rank, const std::string& number) {
-  const auto index = parse_number<int>(number);
-  const bool socket = log.networks.size() == 1 && log.networks.front().name == "Socket";
-  if (index && socket) {
-    int at = 0;
-    for (const LogInterface& one : log.interfaces)
-      if (one.host == rank.host && one.data && at++ == *index) return one.name;
+// What connections through the network were made over, by the number that NCCL gives it on its host.
+class NicNames {
+ public:
+  explicit NicNames(const Log& log) {
+    const bool socket = log.networks.size() == 1 && log.networks.front().name == "Socket";
+    std::unordered_map<std::string_view, int> count;
+    if (socket) {
+      for (const LogInterface& one : log.interfaces)
+        if (one.data) names_.try_emplace({one.host, count[one.host]++}, one.name);
+    } else {
+      for (const LogNic& nic : log.nics) names_.try_emplace({nic.host, nic.index}, nic.device);
+    }
   }
-  for (const LogNic& nic : log.nics)
-    if (index && !socket && nic.host == rank.host && nic.index == *index) return nic.device;
-  return "NIC " + number;
-}
+  std::string of(const LogRank& rank, const std::string& number) const {
+    const auto index = parse_number<int>(number);
+    const auto found = index ? names_.find({rank.host, *index}) : names_.end();
+    return found == names_.end() ? "NIC " + number : std::string(found->second);
+  }
+
+ private:
+  std::map<std::pair<std::string_view, int>, std::string_view> names_;
+};
 
 // What was counted while reading becomes the lists of the result.
 void gather(LogState& state) {
   Log& log = state.log;
   log.processes = state.processes.size();
+  std::unordered_set<std::string_view> hosts;
+  for (const LogProcess& process : state.processes)
+    if (hosts.insert(process.host).second) log.hosts.push_back(process.host);
+  for (std::size_t i = 0; i < state.concerned.size(); ++i) {
+    log.problems[i].hosts.assign(state.concerned[i].hosts.begin(), state.concerned[i].hosts.end());
+    log.problems[i].ranks.assign(state.concerned[i].ranks.begin(), state.concerned[i].ranks.end());
+  }
   std::map<std::string, std::uint64_t> networks;
   for (const LogProcess& process : state.processes)
     for (const std::string& name : process.networks) ++networks[name];
@@ -152,14 +170,15 @@ void gather(LogState& state) {
     log.variables.push_back({key.first, key.second, processes.size()});
   for (auto& [key, nic] : state.nics) log.nics.push_back(std::move(nic));
   std::ranges::stable_sort(log.nics, [](const LogNic& a, const LogNic& b) {
-    return std::pair(a.host, a.index) < std::pair(b.host, b.index);
+    return std::tie(a.host, a.index) < std::tie(b.host, b.index);
   });
+  const NicNames names(log);
   for (LogCommunicator& communicator : log.communicators)
     for (LogRank& rank : communicator.ranks)
-      for (std::string& nic : rank.nics) nic = nic_name(log, rank, nic);
+      for (std::string& nic : rank.nics) nic = names.of(rank, nic);
   for (auto& [number, rank] : state.torch) log.torch.push_back(std::move(rank));
   std::ranges::sort(log.choices, [](const LogChoice& a, const LogChoice& b) {
-    return std::pair(a.function, a.from_bytes) < std::pair(b.function, b.from_bytes);
+    return std::tie(a.function, a.from_bytes) < std::tie(b.function, b.from_bytes);
   });
   for (LogCommunicator& communicator : log.communicators)
     std::ranges::sort(communicator.ranks, {}, &LogRank::rank);
@@ -174,12 +193,20 @@ bool is_bridge(std::string_view name) {
 
 // Docker and its like give the bridge of every host the same address: ranks that announce it meet themselves.
 void judge_addresses(Log& log) {
+  // Of each address the first interface, and the first of another host.
+  std::unordered_map<std::string_view, std::pair<const LogInterface*, const LogInterface*>> first;
+  for (const LogInterface& one : log.interfaces) {
+    auto& [here, elsewhere] = first[one.address];
+    if (here == nullptr)
+      here = &one;
+    else if (elsewhere == nullptr && one.host != here->host)
+      elsewhere = &one;
+  }
   for (const LogInterface& one : log.interfaces) {
     if (!is_bridge(one.name)) continue;
-    const auto twin = std::ranges::find_if(log.interfaces, [&](const LogInterface& other) {
-      return other.host != one.host && other.address == one.address;
-    });
-    if (twin == log.interfaces.end()) continue;
+    const auto& [here, elsewhere] = first[one.address];
+    const LogInterface* const twin = here->host != one.host ? here : elsewhere;
+    if (twin == nullptr) continue;
     LogProblem& problem = log.problems.emplace_back();
     problem.id = "same-address";
     problem.severity = Severity::kError;

@@ -8,10 +8,15 @@
 #include "base/text.h"
 
 namespace railbed::nccl {
+namespace {
+constexpr std::size_t kMostElsewhere = 4096;
+}  // namespace
+
 Settings::Settings(const Nccl& nccl) : all_(by_precedence(nccl)) {
   const auto add = [&](const Reading<std::vector<NcclVariable>>& variables) {
     if (!variables.ok()) return;
-    for (const NcclVariable& variable : *variables) elsewhere_.push_back(&variable);
+    for (const NcclVariable& variable : *variables)
+      if (elsewhere_.size() < kMostElsewhere) elsewhere_.push_back(&variable);
   };
   if (nccl.root_file.from() != nccl.user_file.from()) add(nccl.root_file);
   for (const NcclService& service : nccl.services) add(service.variables);

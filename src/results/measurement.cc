@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace railbed {
 namespace {
@@ -48,26 +49,29 @@ std::string busy_text(const Endpoint& end) {
                      work.busy, work.processors, work.busiest);
 }
 
+MeasuredSubject measured_subject(const Measurement& one) {
+  return {one.engine,    one.metric,  one.operation,     one.rail,
+          one.from.node, one.to.node, one.message_bytes, one.streams};
+}
+
 bool same_subject(const Measurement& a, const Measurement& b) {
-  return a.engine == b.engine && a.metric == b.metric && a.operation == b.operation && a.rail == b.rail &&
-         a.from.node == b.from.node && a.to.node == b.to.node && a.message_bytes == b.message_bytes &&
-         a.streams == b.streams;
+  return measured_subject(a) == measured_subject(b);
 }
 
 std::vector<Measurement> merge_repeats(const std::vector<Measurement>& measurements) {
   std::vector<Measurement> merged;
   std::vector<std::vector<double>> medians;
+  std::map<MeasuredSubject, std::size_t> places;  // views into `measurements`
   for (const Measurement& one : measurements) {
-    const auto found = std::find_if(merged.begin(), merged.end(),
-                                    [&](const Measurement& seen) { return same_subject(seen, one); });
-    const auto at = static_cast<std::size_t>(found - merged.begin());
-    if (found == merged.end()) {
+    const auto [found, added] = places.try_emplace(measured_subject(one), merged.size());
+    const std::size_t at = found->second;
+    if (added) {
       merged.push_back(one);
       medians.emplace_back();
     } else if (one.failure) {
-      found->failure = one.failure;
-    } else if (found->summary.samples == 0) {
-      *found = one;
+      merged[at].failure = one.failure;
+    } else if (merged[at].summary.samples == 0) {
+      merged[at] = one;
     }
     if (one.summary.samples > 0) medians[at].push_back(one.summary.median);
   }

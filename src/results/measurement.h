@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "base/result.h"
@@ -266,7 +267,11 @@ const FailureRoot* root_of(const Measurement& one);
 // Whether one root explains both: the same cause on the same rail between the same two nodes, either way.
 bool same_root(const Measurement& a, const Measurement& b);
 
-// Whether two measurements are of the same thing: engine, metric, operation, rail, nodes, size, streams.
+// What was measured: engine, metric, operation, rail, nodes, size, streams. A view into the measurement.
+using MeasuredSubject = std::tuple<Engine, Metric, std::string_view, std::string_view, std::string_view,
+                                   std::string_view, std::uint64_t, int>;
+MeasuredSubject measured_subject(const Measurement& one);
+// Whether two measurements are of the same thing.
 bool same_subject(const Measurement& a, const Measurement& b);
 
 // One measurement for each subject that was measured several times: median of the medians, `low` and `high`

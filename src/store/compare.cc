@@ -52,14 +52,22 @@ struct Side {
   }
 };
 
-Side side_of(const BenchRun& run, const Measurement& what) {
+// The measurements of each subject, in the run's order. Views into the run.
+using BySubject = std::map<MeasuredSubject, std::vector<const Measurement*>>;
+
+BySubject by_subject(const BenchRun& run) {
+  BySubject all;
+  for (const Measurement& one : run.measurements) all[measured_subject(one)].push_back(&one);
+  return all;
+}
+
+Side side_of(const std::vector<const Measurement*>& repeats) {
   Side side;
-  for (const Measurement& one : run.measurements) {
-    if (!same_subject(one, what)) continue;
-    if (one.failure) side.failure = &*one.failure;
-    if (one.failure || one.summary.median <= 0) continue;
-    if (side.logs.empty()) side.within = (one.summary.high - one.summary.low) / 2 / one.summary.median;
-    side.logs.push_back(std::log(one.summary.median));
+  for (const Measurement* one : repeats) {
+    if (one->failure) side.failure = &*one->failure;
+    if (one->failure || one->summary.median <= 0) continue;
+    if (side.logs.empty()) side.within = (one->summary.high - one->summary.low) / 2 / one->summary.median;
+    side.logs.push_back(std::log(one->summary.median));
   }
   return side;
 }
@@ -135,21 +143,12 @@ void call_failures(std::vector<Comparison>& rows, const CompareOptions& options)
     }
 }
 
-bool seen_before(const std::vector<Measurement>& all, std::size_t at) {
-  return std::any_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(at),
-                     [&](const Measurement& one) { return same_subject(one, all[at]); });
-}
-
-bool holds(const BenchRun& run, const Measurement& what) {
-  return std::any_of(run.measurements.begin(), run.measurements.end(),
-                     [&](const Measurement& one) { return same_subject(one, what); });
-}
-
-std::vector<Measurement> only_in(const BenchRun& one, const BenchRun& other) {
+std::vector<Measurement> only_in(const BenchRun& one, const BySubject& its, const BySubject& other) {
   std::vector<Measurement> only;
-  for (std::size_t i = 0; i < one.measurements.size(); ++i)
-    if (!seen_before(one.measurements, i) && !holds(other, one.measurements[i]))
-      only.push_back(one.measurements[i]);
+  for (const Measurement& what : one.measurements) {
+    const MeasuredSubject subject = measured_subject(what);
+    if (its.at(subject).front() == &what && !other.contains(subject)) only.push_back(what);
+  }
   return only;
 }
 
@@ -169,11 +168,15 @@ std::vector<Change> differences_of(const std::map<std::string, std::string>& a,
 // "traffic-class 104 in A, 0 in B".
 std::string names_of(const std::vector<Change>& asked) {
   constexpr std::size_t kNamed = 3;
-  const auto value = [](const std::string& text) { return text.empty() ? std::string("nothing") : text; };
+  constexpr std::size_t kLongest = 80;  // it stands behind every row
+  const auto part = [](const std::string& text) {
+    return text.size() > kLongest ? text.substr(0, kLongest) + "…" : text;
+  };
+  const auto value = [&](const std::string& text) { return text.empty() ? "nothing" : part(text); };
   std::string text;
   for (std::size_t i = 0; i < std::min(asked.size(), kNamed); ++i)
-    text += fmt::format("{}{} {} in A, {} in B", i == 0 ? "" : "; ", asked[i].what.substr(kAsked.size()),
-                        value(asked[i].a), value(asked[i].b));
+    text += fmt::format("{}{} {} in A, {} in B", i == 0 ? "" : "; ",
+                        part(asked[i].what.substr(kAsked.size())), value(asked[i].a), value(asked[i].b));
   return asked.size() > kNamed ? text + fmt::format("; and {} more", asked.size() - kNamed) : text;
 }
 
@@ -195,12 +198,12 @@ std::string unknown_note(const BenchRun& a, const BenchRun& b) {
   return fmt::format("{} not say what was asked for: compared as if the same", who);
 }
 
-Comparison compare_one(const BenchRun& a, const BenchRun& b, const Measurement& what,
+Comparison compare_one(const std::vector<const Measurement*>& a, const std::vector<const Measurement*>& b,
                        const CompareOptions& options) {
-  const Side before = side_of(a, what);
-  const Side after = side_of(b, what);
+  const Side before = side_of(a);
+  const Side after = side_of(b);
   Comparison row;
-  row.what = what;
+  row.what = *a.front();
   row.repeats_a = static_cast<int>(before.logs.size());
   row.repeats_b = static_cast<int>(after.logs.size());
   if (!before.logs.empty()) row.a = std::exp(before.mean());
@@ -221,17 +224,22 @@ Comparison compare_one(const BenchRun& a, const BenchRun& b, const Measurement& 
 
 CompareResult compare(const BenchRun& a, const BenchRun& b, const CompareOptions& options) {
   CompareResult result;
-  for (std::size_t i = 0; i < a.measurements.size(); ++i)
-    if (!seen_before(a.measurements, i) && holds(b, a.measurements[i]))
-      result.rows.push_back(compare_one(a, b, a.measurements[i], options));
+  const BySubject in_a = by_subject(a);
+  const BySubject in_b = by_subject(b);
+  for (const Measurement& one : a.measurements) {
+    const auto& repeats = in_a.at(measured_subject(one));
+    const auto there = in_b.find(measured_subject(one));
+    if (repeats.front() == &one && there != in_b.end())
+      result.rows.push_back(compare_one(repeats, there->second, options));
+  }
   call_failures(result.rows, options);
   const bool known = !a.asked.empty() && !b.asked.empty();
   if (known) result.changes = differences_of(a.asked, b.asked, std::string(kAsked));
   result.note = unknown_note(a, b);
   if (!result.changes.empty()) withhold(result, names_of(result.changes));
   std::ranges::move(differences_of(a.fingerprint, b.fingerprint, ""), std::back_inserter(result.changes));
-  result.only_in_a = only_in(a, b);
-  result.only_in_b = only_in(b, a);
+  result.only_in_a = only_in(a, in_a, in_b);
+  result.only_in_b = only_in(b, in_b, in_a);
   const auto any = [&](Outcome outcome) {
     return std::any_of(result.rows.begin(), result.rows.end(),
                        [&](const Comparison& row) { return row.outcome == outcome; });

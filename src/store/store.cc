@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <span>
 
 #include "base/json.h"
+#include "base/text.h"
 
 namespace railbed {
 namespace {
@@ -15,15 +19,31 @@ namespace {
 constexpr int kSchema = 2;
 constexpr int kApplication = 0x7261696c;  // "rail": PRAGMA application_id tells our files from others
 constexpr int kBusyMilliseconds = 5000;
-constexpr std::size_t kMaxRunBytes = 256 << 20;
+constexpr std::size_t kMaxRunBytes = 64 << 20;
+
+// What a list of runs may take: a history of ours has some hundred runs.
+constexpr std::size_t kMostListed = 100'000;
+constexpr std::size_t kMostHeading = 1024;       // bytes of each text
+constexpr std::size_t kMostHeadings = 64 << 20;  // bytes of all, as they are in the file
+// Instructions of SQLite's machine that one statement may take: ten a row, and some for the file's structure.
+constexpr int kMostSteps = 10'000'000;
+constexpr int kStepsBetweenLooks = 10'000;
 
 // Text columns hold JSON: a run is read and written whole, and the file stays legible to any SQLite tool.
-constexpr const char* kTables =
-    "CREATE TABLE IF NOT EXISTS runs(id INTEGER PRIMARY KEY AUTOINCREMENT, started_at TEXT NOT NULL,"
+// SQLite keeps these words, and appends what ALTER TABLE adds: a table of ours has exactly them.
+constexpr std::string_view kRunsOfOne =
+    "CREATE TABLE runs(id INTEGER PRIMARY KEY AUTOINCREMENT, started_at TEXT NOT NULL,"
     " label TEXT NOT NULL, command TEXT NOT NULL, railbed TEXT NOT NULL, fingerprint TEXT NOT NULL,"
-    " measurements TEXT NOT NULL, asked TEXT NOT NULL DEFAULT '{}', details TEXT NOT NULL DEFAULT '{}');"
-    "CREATE TABLE IF NOT EXISTS baseline(one INTEGER PRIMARY KEY CHECK (one = 1),"
-    " run INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE);";
+    " measurements TEXT NOT NULL";
+constexpr std::string_view kRunsSinceTwo =
+    ", asked TEXT NOT NULL DEFAULT '{}', details TEXT NOT NULL DEFAULT '{}'";
+constexpr std::string_view kBaseline =
+    "CREATE TABLE baseline(one INTEGER PRIMARY KEY CHECK (one = 1),"
+    " run INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE)";
+
+std::string runs_table(int schema) {
+  return fmt::format("{}{})", kRunsOfOne, schema == 1 ? "" : kRunsSinceTwo);
+}
 
 // From schema 1, which kept neither what was asked for nor what pictures are drawn from.
 constexpr const char* kFromOne =
@@ -103,10 +123,14 @@ std::string default_store_path() {
 // A prepared statement, its parameters bound in order.
 class Store::Statement {
  public:
-  Statement(sqlite3* database, const char* sql) {
+  Statement(sqlite3* database, const char* sql) : database_(database) {
+    sqlite3_progress_handler(database, kStepsBetweenLooks, is_too_long, this);
     if (sqlite3_prepare_v2(database, sql, -1, &statement_, nullptr) != SQLITE_OK) statement_ = nullptr;
   }
-  ~Statement() { sqlite3_finalize(statement_); }
+  ~Statement() {
+    sqlite3_finalize(statement_);
+    sqlite3_progress_handler(database_, 0, nullptr, nullptr);
+  }
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
@@ -122,33 +146,101 @@ class Store::Statement {
   // SQLITE_ROW, SQLITE_DONE or an error.
   int step() { return statement_ == nullptr ? SQLITE_ERROR : sqlite3_step(statement_); }
   std::int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
-  std::string text(int column) const {
+  std::size_t size(int column) const {
+    return static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
+  }
+  std::string text(int column, std::size_t most = kMaxRunBytes) const {
     const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
     if (bytes == nullptr) return {};
-    return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
+    return {bytes, std::min(most, size(column))};
   }
 
  private:
+  static int is_too_long(void* one) {
+    auto& steps = static_cast<Statement*>(one)->steps_;
+    return (steps += kStepsBetweenLooks) > kMostSteps ? 1 : 0;
+  }
+
+  sqlite3* database_;
   sqlite3_stmt* statement_ = nullptr;
   int bound_ = 0;
+  int steps_ = 0;
 };
 
 // What a list of runs shows, from four columns beginning with `first`.
 BenchRun Store::heading_of(std::int64_t id, const Statement& row, int first) {
   BenchRun run;
   run.id = id;
-  run.started_at = row.text(first);
-  run.label = row.text(first + 1);
-  run.command = row.text(first + 2);
-  run.railbed = row.text(first + 3);
+  run.started_at = row.text(first, kMostHeading);
+  run.label = row.text(first + 1, kMostHeading);
+  run.command = row.text(first + 2, kMostHeading);
+  run.railbed = row.text(first + 3, kMostHeading);
   return run;
 }
 
 void Store::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
 
 Error Store::failed(std::string_view doing) const {
+  const int code = sqlite3_errcode(database_.get());
+  if (code == SQLITE_INTERRUPT)
+    return not_ours("what it holds takes longer to read than any history of ours");
+  if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT) return not_ours(sqlite3_errmsg(database_.get()));
   return {ErrorKind::kUnavailable, fmt::format("{}: {}: {}", path_, doing, sqlite3_errmsg(database_.get()))};
 }
+
+Error Store::not_ours(std::string_view why) const {
+  return {ErrorKind::kBadInput,
+          fmt::format("{} is no history of railbed: {}; name another file with --store", path_, why)};
+}
+
+namespace {
+
+// The file may come from anybody: nothing that it says is carried out but the reading of our own tables.
+bool restrain(sqlite3* database) {
+  const auto set = [&](int option, int value) {
+    return sqlite3_db_config(database, option, value, nullptr) == SQLITE_OK;
+  };
+  for (const auto& [what, most] : {std::pair{SQLITE_LIMIT_LENGTH, static_cast<int>(kMaxRunBytes)},
+                                   {SQLITE_LIMIT_SQL_LENGTH, 16 << 10},
+                                   {SQLITE_LIMIT_COLUMN, 32},
+                                   {SQLITE_LIMIT_EXPR_DEPTH, 32},
+                                   {SQLITE_LIMIT_COMPOUND_SELECT, 2},
+                                   {SQLITE_LIMIT_ATTACHED, 0},
+                                   {SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+                                   {SQLITE_LIMIT_WORKER_THREADS, 0}})
+    sqlite3_limit(database, what, most);
+  return set(SQLITE_DBCONFIG_DEFENSIVE, 1) && set(SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0) &&
+         set(SQLITE_DBCONFIG_ENABLE_VIEW, 0) && set(SQLITE_DBCONFIG_ENABLE_TRIGGER, 0);
+}
+
+// Why the file cannot be a history, as far as its first bytes tell; empty: it can. SQLite reads the whole
+// schema before it answers anything, and ours has always had room on the first page
+// (sqlite.org/fileformat2.html). Read through SQLite, since closing another descriptor of the file would drop
+// its locks.
+std::string odd_file(sqlite3* database, const std::string& path) {
+  constexpr std::size_t kHeader = 100;
+  constexpr std::uint8_t kLeafOfTable = 13;
+  constexpr int kMostObjects = 64;
+  struct stat status = {};
+  if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return "it is no regular file";
+  sqlite3_file* file = nullptr;
+  if (sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
+      file == nullptr || file->pMethods == nullptr)
+    return "it cannot be read";
+  std::array<std::uint8_t, kHeader + 8> head{};
+  const int got = file->pMethods->xRead(file, head.data(), static_cast<int>(head.size()), 0);
+  if (got == SQLITE_IOERR_SHORT_READ) return {};  // new, or too short for SQLite, which reports it
+  if (got != SQLITE_OK) return "it cannot be read";
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  if (!std::ranges::equal(kMagic, std::span(head).first(kMagic.size()),
+                          [](char a, std::uint8_t b) { return static_cast<std::uint8_t>(a) == b; }))
+    return "it is no SQLite database";
+  if (head[kHeader] != kLeafOfTable || (head[kHeader + 3] << 8 | head[kHeader + 4]) > kMostObjects)
+    return "it has more tables than railbed makes";
+  return {};
+}
+
+}  // namespace
 
 Result<Store> Store::open(const std::string& path) {
   if (path.empty())
@@ -163,7 +255,9 @@ Result<Store> Store::open(const std::string& path) {
       sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   Store store(Database(database), path);
   if (opened != SQLITE_OK) return fail(ErrorKind::kUnavailable, store.failed("cannot open it").text);
+  if (const std::string odd = odd_file(database, path); !odd.empty()) return fail(store.not_ours(odd));
   sqlite3_busy_timeout(database, kBusyMilliseconds);
+  if (!restrain(database)) return fail(store.failed("cannot open it safely"));
   if (auto ready = store.prepare(); !ready) return fail(ready.error());
   return store;
 }
@@ -173,32 +267,63 @@ Result<void> Store::prepare() {
     Statement asked(database_.get(), sql);
     return asked.step() == SQLITE_ROW ? asked.integer(0) : -1;
   };
-  if (pragma("PRAGMA application_id") < 0) return tl::unexpected<Error>(failed("it is no history of runs"));
+  if (pragma("PRAGMA schema_version") < 0) return tl::unexpected<Error>(failed("cannot read it"));
   // EXTRA: the folder is synced, too, once a transaction's journal is gone. Without, a power cut soon after a
   // run was kept can bring the journal back, which takes the run away again
   // (sqlite.org/pragma.html#pragma_synchronous).
-  if (auto done = execute("PRAGMA foreign_keys = ON; PRAGMA synchronous = EXTRA"); !done) return done;
-  if (pragma("PRAGMA application_id") == kApplication && pragma("PRAGMA user_version") == kSchema) return {};
+  if (auto done =
+          execute("PRAGMA foreign_keys = ON; PRAGMA synchronous = EXTRA; PRAGMA cell_size_check = ON");
+      !done)
+    return done;
+  if (pragma("PRAGMA application_id") == kApplication && pragma("PRAGMA user_version") == kSchema)
+    return check_tables(kSchema);
   // Several processes may make or raise the file at once: what counts is what holds under the lock.
   if (auto begun = execute("BEGIN IMMEDIATE"); !begun) return begun;
   const std::int64_t application = pragma("PRAGMA application_id");
   const std::int64_t schema = pragma("PRAGMA user_version");
   const bool fresh = application == 0 && schema == 0 && pragma("SELECT count(*) FROM sqlite_master") == 0;
-  std::string why;
+  Result<void> sound;
   if (!fresh && application != kApplication)
-    why = "a database of another program; name another file with --store";
+    sound = fail(not_ours("a database of another program"));
   else if (schema > kSchema)
-    why = fmt::format("written by a newer railbed (schema {}, this one knows {})", schema, kSchema);
-  if (!why.empty()) {
-    const auto left = execute("ROLLBACK");
-    return fail(ErrorKind::kBadInput, path_ + ": " + why + (left ? "" : ", " + left.error().text));
+    sound = fail(
+        ErrorKind::kBadInput,
+        fmt::format("{}: written by a newer railbed (schema {}, this one knows {})", path_, schema, kSchema));
+  else if (!fresh)
+    sound = check_tables(static_cast<int>(schema));
+  if (!sound) {
+    if (const auto left = execute("ROLLBACK"); !left)
+      return fail(sound.error().kind, sound.error().text + ", " + left.error().text);
+    return sound;
   }
-  return execute(fmt::format("{} PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT;",
-                             fresh         ? kTables
-                             : schema == 1 ? kFromOne
-                                           : "",
+  const std::string made = fresh         ? fmt::format("{}; {};", runs_table(kSchema), kBaseline)
+                           : schema == 1 ? kFromOne
+                                         : "";
+  return execute(fmt::format("{} PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT;", made,
                              kApplication, kSchema)
                      .c_str());
+}
+
+// A view in place of a table, a computed column or an index on an expression would have SQLite compute what
+// its author wrote, for as long as they like. Views of other names are somebody's own, and switched off.
+Result<void> Store::check_tables(int schema) {
+  const std::string runs = runs_table(schema);
+  Statement select(database_.get(), "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL");
+  int found = SQLITE_ROW;
+  int tables = 0;
+  while ((found = select.step()) == SQLITE_ROW) {
+    const std::string name = select.text(0, kMostHeading);
+    const std::string sql = select.text(1);
+    const bool ours = (name == "runs" && sql == runs) || (name == "baseline" && sql == kBaseline);
+    tables += ours;
+    if (!ours && (name == "runs" || name == "baseline" ||
+                  !(sql.starts_with("CREATE VIEW ") || sql.starts_with("CREATE TABLE sqlite_"))))
+      return tl::unexpected<Error>(
+          not_ours(fmt::format("its \"{}\" is nothing that railbed makes", printable(name.substr(0, 64)))));
+  }
+  if (found != SQLITE_DONE) return tl::unexpected<Error>(failed("cannot read it"));
+  if (tables != 2) return tl::unexpected<Error>(not_ours("it has not the tables that railbed makes"));
+  return {};
 }
 
 Result<void> Store::execute(const char* sql) {
@@ -253,16 +378,16 @@ Result<BenchRun> Store::get(std::int64_t id) {
 
 Result<std::vector<BenchRun>> Store::list() {
   Statement select(database_.get(),
-                   "SELECT id, started_at, label, command, railbed, fingerprint FROM runs ORDER BY id DESC");
+                   "SELECT id, started_at, label, command, railbed FROM runs ORDER BY id DESC");
   std::vector<BenchRun> runs;
+  std::size_t bytes = 0;
   int found = SQLITE_ROW;
   while ((found = select.step()) == SQLITE_ROW) {
-    BenchRun run = heading_of(select.integer(0), select, 1);
-    // One row that cannot be understood does not hide the others.
-    if (auto print = read_column<std::map<std::string, std::string>>(select.text(5), run.id, "fingerprint");
-        print)
-      run.fingerprint = std::move(*print);
-    runs.push_back(std::move(run));
+    for (int column = 1; column <= 4; ++column) bytes += select.size(column);
+    if (runs.size() == kMostListed || bytes > kMostHeadings)
+      return tl::unexpected<Error>(
+          not_ours(fmt::format("it lists more than {} runs or {} MiB", kMostListed, kMostHeadings >> 20)));
+    runs.push_back(heading_of(select.integer(0), select, 1));
   }
   if (found != SQLITE_DONE) return tl::unexpected<Error>(failed("cannot read it"));
   return runs;
@@ -304,7 +429,7 @@ Result<void> Store::set_baseline(std::int64_t id) {
 std::string run_to_json(const BenchRun& run) { return json::dump_pretty(json::encode(run)); }
 
 Result<BenchRun> run_from_json(std::string_view text) {
-  if (text.size() > kMaxRunBytes) return fail(ErrorKind::kBadInput, "a run larger than 256 MiB");
+  if (text.size() > kMaxRunBytes) return fail(ErrorKind::kBadInput, "a run larger than 64 MiB");
   auto run = json::read<BenchRun>(text);
   if (!run) return fail(run.error(), "run");
   if (run->version != kRunVersion)

@@ -23,13 +23,13 @@ class Store {
  public:
   // Opens the file, making it and its folder (0700) where they are missing. A file that is no store of ours,
   // or one of a newer railbed, is an error and left as it is; one of an older railbed is raised in one
-  // transaction.
+  // transaction. The file may be anybody's: only our own tables are read, within bounds.
   static Result<Store> open(const std::string& path);
 
   // Returns the id it was given; `run.id` is ignored.
   Result<std::int64_t> add(const BenchRun& run);
   Result<BenchRun> get(std::int64_t id);
-  // The newest first, without their measurements.
+  // The newest first: number, time, label, command and version, cut to a kilobyte each.
   Result<std::vector<BenchRun>> list();
   Result<void> remove(std::int64_t id);
 
@@ -46,9 +46,11 @@ class Store {
   using Database = std::unique_ptr<sqlite3, Close>;
   Store(Database database, std::string path) : database_(std::move(database)), path_(std::move(path)) {}
   Result<void> prepare();
+  Result<void> check_tables(int schema);
   Result<void> execute(const char* sql);
   Result<bool> has(std::int64_t id);
   Error failed(std::string_view doing) const;
+  Error not_ours(std::string_view why) const;
 
   Database database_;
   std::string path_;

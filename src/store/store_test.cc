@@ -126,6 +126,67 @@ TEST_F(StoreTest, LeavesOtherFilesAlone) {
   EXPECT_NE(refused.error().text.find("another program"), std::string::npos);
 }
 
+// A history as a stranger may send it: the statements that make it, behind our marks.
+std::string refusal_of(const std::string& file, const std::string& sql) {
+  sqlite3* database = nullptr;
+  EXPECT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);
+  const std::string all = "PRAGMA application_id = 1918986604; PRAGMA user_version = 2; " + sql;
+  EXPECT_EQ(sqlite3_exec(database, all.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+      << sqlite3_errmsg(database);
+  sqlite3_close(database);
+  const auto opened = Store::open(file);
+  return opened ? "" : opened.error().text;
+}
+
+constexpr const char* kOurRuns =
+    "CREATE TABLE runs(id INTEGER PRIMARY KEY AUTOINCREMENT, started_at TEXT NOT NULL, label TEXT NOT NULL,"
+    " command TEXT NOT NULL, railbed TEXT NOT NULL, fingerprint TEXT NOT NULL, measurements TEXT NOT NULL,"
+    " asked TEXT NOT NULL DEFAULT '{}', details TEXT NOT NULL DEFAULT '{}');";
+constexpr const char* kOurBaseline =
+    "CREATE TABLE baseline(one INTEGER PRIMARY KEY CHECK (one = 1),"
+    " run INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE);";
+
+TEST_F(StoreTest, CarriesOutNothingThatAStrangersFileAsksFor) {
+  const std::string ours = std::string(kOurRuns) + kOurBaseline;
+  int count = 0;
+  const auto refused = [&](const std::string& sql) {
+    return refusal_of(folder_ / fmt::format("{}.sqlite", ++count), sql);
+  };
+  EXPECT_EQ(refused(ours), "");
+  EXPECT_EQ(refused(ours + "CREATE VIEW mine AS SELECT label FROM runs;"), "");
+  EXPECT_EQ(refused(ours + "INSERT INTO baseline VALUES(1, 1); ANALYZE;"), "");
+  const char* endless =
+      "CREATE VIEW runs AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x AS id,"
+      " 'a' AS started_at, 'l' AS label, 'c' AS command, 'r' AS railbed FROM c;";
+  EXPECT_NE(refused(std::string(endless) + kOurBaseline).find("is no history of railbed: its \"runs\""),
+            std::string::npos);
+  for (const std::string& sql :
+       {std::string(kOurRuns), ours + "CREATE INDEX i ON runs(hex(label));", ours + "CREATE TABLE more(x);",
+        ours + "CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END;",
+        std::string("CREATE TABLE runs(id INTEGER PRIMARY KEY, label TEXT AS (hex(zeroblob(1000))));") +
+            kOurBaseline})
+    EXPECT_NE(refused(sql).find("is no history of railbed: "), std::string::npos) << sql;
+}
+
+TEST_F(StoreTest, ListsNoMoreThanAHistoryHolds) {
+  auto store = Store::open(path());
+  ASSERT_TRUE(store);
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(path().c_str(), &database), SQLITE_OK);
+  sqlite3_exec(database,
+               "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 100001)"
+               " INSERT INTO runs(started_at, label, command, railbed, fingerprint, measurements)"
+               " SELECT '', 'l', '', '', '{}', '[]' FROM c",
+               nullptr, nullptr, nullptr);
+  const auto all = store->list();
+  ASSERT_FALSE(all);
+  EXPECT_NE(all.error().text.find("more than 100000 runs"), std::string::npos);
+  sqlite3_exec(database, "DELETE FROM runs WHERE id > 1; UPDATE runs SET label = hex(zeroblob(5000))",
+               nullptr, nullptr, nullptr);
+  sqlite3_close(database);
+  EXPECT_EQ(store->list()->at(0).label.size(), 1024u);
+}
+
 TEST_F(StoreTest, IsMadeByManyAtOnce) {
   for (int round = 0; round < 20; ++round) {
     const std::string fresh = folder_ / fmt::format("{}.sqlite", round);

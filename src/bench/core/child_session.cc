@@ -9,6 +9,9 @@ namespace {
 
 constexpr std::chrono::seconds kNewsWait{1};
 constexpr std::chrono::seconds kAnswer{20};  // for a request that itself waits a second
+// What a node's work may bring in all: one that is broken into would report without an end.
+constexpr std::chrono::hours kLongestWork{4};
+constexpr std::size_t kMostResults = 64 << 20;
 
 std::string words_of(const Miss& miss) {
   if (miss.missing == Missing::kTimeout) return "hangs in: " + miss.why;
@@ -85,12 +88,23 @@ Handlers child_handlers(AgentSide& side) {
 Result<void> follow_session(Peer& peer, const std::string& session, const FollowedChild& listener,
                             const std::stop_token& stop) {
   const auto end = [&] { (void)ask<ChildName>(peer, kChildEnd, ChildName{session}, kAnswer, {}); };
+  const auto give_up = [&](Error why) -> Result<void> {
+    end();
+    return fail(std::move(why));
+  };
+  const auto last = std::chrono::steady_clock::now() + kLongestWork;
+  std::size_t printed = 0;
+  std::size_t results = 0;
   for (;;) {
     const auto news = ask<ChildNews>(peer, kChildNext, ChildName{session}, kAnswer, stop);
-    if (!news) {
-      end();
-      return fail(news.error());
-    }
+    if (!news) return give_up(news.error());
+    printed += news->printed.text.size();
+    for (const std::string& line : news->results) results += line.size() + sizeof(line);
+    if (results > kMostResults || printed > 2 * kMaxOutput)
+      return give_up(
+          {ErrorKind::kBadInput, "its work brought more results, or printed more, than any of ours"});
+    if (std::chrono::steady_clock::now() > last)
+      return give_up({ErrorKind::kTimeout, "its work did not end within four hours"});
     if (!news->step.empty()) listener.step(news->step);
     if (!news->printed.text.empty()) listener.printed(news->printed.text);
     for (const std::string& line : news->results) listener.result(line);
