@@ -77,13 +77,13 @@ std::vector<std::string> nodes_with(const std::vector<NodeHistory>& histories, c
 
 // What goes with it: the settings of that apply and of all that came later on these nodes.
 void tell(const Remembered& all, const std::vector<std::string>& nodes, const std::string& id) {
-  fmt::print(stderr, "On {} these are taken back:\n", listed_hosts(nodes));
+  print_to_stderr("On {} these are taken back:\n", listed_hosts(nodes));
   std::vector<NodeHistory> gone;
   for (NodeHistory node : all.histories) {
     std::erase_if(node.applies, [&](const PastApply& one) { return one.id < id || !is_committed(one); });
     if (!node.applies.empty()) gone.push_back(std::move(node));
   }
-  fmt::print(stderr, "{}", history_text(gone));
+  print_to_stderr("{}", history_text(gone));
 }
 
 int roll_back_to(const PastCommand& command) {

@@ -13,6 +13,7 @@
 #include <iterator>
 
 #include "base/files.h"
+#include "base/shell.h"
 #include "base/text.h"
 
 namespace railbed {
@@ -38,9 +39,8 @@ Result<void> make_folder(const std::string& folder) {
   if (!S_ISDIR(status.st_mode)) return fail(ErrorKind::kUnavailable, fmt::format("{} is no folder", folder));
   // Who can write there can have another file written by a link.
   if ((status.st_uid != geteuid() && status.st_uid != 0) || (status.st_mode & 022) != 0)
-    return fail(
-        ErrorKind::kUnavailable,
-        fmt::format("others may write to {}: `chmod go-w {}`, or name another folder", folder, folder));
+    return fail(ErrorKind::kUnavailable, fmt::format("others may write to {}: `{}`, or name another folder",
+                                                     folder, command("chmod go-w {}", folder).text()));
   return {};
 }
 
