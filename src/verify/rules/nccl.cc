@@ -2,6 +2,9 @@
 // its complaints.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/text.h"
 #include "nccl/settings.h"
 #include "verify/areas.h"
 #include "verify/judge.h"
@@ -13,6 +16,12 @@ namespace {
 // From "/etc/nccl.conf:3" the file alone.
 std::string file_of(const nccl::Complaint& one) { return one.from.substr(0, one.from.rfind(':')); }
 
+bool is_variable_name(std::string_view name) {
+  return !name.empty() && !is_digit(name.front()) && std::ranges::all_of(name, [](char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  });
+}
+
 Remedy remedy_of(const nccl::Complaint& one) {
   if (!one.better) return {one.remedy};
   const std::string& value = *one.better;
@@ -21,6 +30,8 @@ Remedy remedy_of(const nccl::Complaint& one) {
     return {one.remedy + " Restart the service when no job runs.",
             {command("systemctl edit {}", one.from), command("systemctl restart {}", one.from)}};
   const std::string file = file_of(one);
+  // A shell works out what stands in brackets behind a variable's name, quoted or not.
+  if (!file.starts_with('/') && !is_variable_name(one.variable)) return {one.remedy};
   if (!file.starts_with('/'))
     return {one.remedy,
             {value.empty() ? command("unset {}", one.variable)
