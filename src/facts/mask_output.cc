@@ -79,8 +79,9 @@ void rename_neighbours(json::Value& value, std::string_view kind, Mask& mask) {
   if (value.is_array())
     for (auto& one : value) rename_neighbours(one, kind, mask);
   if (!value.is_object()) return;
-  for (const auto& [key, unused] : json::Value(value).items()) {
-    json::Value& member = value[key];
+  for (auto one = value.begin(); one != value.end(); ++one) {
+    const std::string& key = one.key();
+    json::Value& member = one.value();
     if (key == "chassis" || key == "port")
       rename_neighbours(member, key, mask);
     else if (key == "interface" || key == "lldp" || key == "id" || (key == "name" && member.is_array()))

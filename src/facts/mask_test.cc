@@ -184,11 +184,11 @@ TEST(MaskTree, KeepsNobodysWords) {
       {"/etc/os-release",
        "ID=S3CR3T\nVERSION_ID=\"12\"\nPRETTY_NAME=\"Debian S3CR3T 12 (S3CR3T)\"\nHOME_URL=S3CR3T\n"},
       {"/etc/default/grub",
-       "GRUB_CMDLINE_LINUX=\"S=S3CR3T\"\nGRUB_PASSWORD=S3CR3T\nGRUB_TERMINAL=serial # S3CR3T\n"},
+       "GRUB_CMDLINE_LINUX=\"S=S3CR3T\"\nGRUB_PASSWORD=S3CR3T\nGRUB_TERMINAL=serial # S3CR3T\nGRUB_TERMINAL=\"serial S3CR3T\" S3CR3T\n"},
       {"/proc/cmdline", "S=S3CR3T console=S3CR3T iommu=pt,S3CR3T root=S3CR3T -- S3CR3T\n"},
       {"/etc/modprobe.d/x.conf",
-       "options wifi key=S3CR3T\nblacklist nouveau # S3CR3T\ninstall S3CR3T S3CR3T\n"},
-      {"/etc/sysctl.d/x.conf", "kernel.core_pattern=S3CR3T\n# S3CR3T\n"},
+       "options wifi key=S3CR3T\nblacklist nouveau S3CR3T # S3CR3T\ninstall nvidia /opt/S3CR3T/false S3CR3T\ninstall S3CR3T S3CR3T\n"},
+      {"/etc/sysctl.d/x.conf", "kernel.core_pattern=S3CR3T\nnet.core.rmem_max=S3CR3T\n# S3CR3T\n"},
       {"/etc/netplan/x.yaml",
        "# S3CR3T\nnetwork:\n  version: 2\n  wifis:\n    wlan0:\n      access-points:\n        \"S3CR3T\":\n"
        "          password: S3CR3T\n  ethernets:\n    ens6:\n      mtu: 9000\n      auth:\n        password: S3CR3T\n"},
@@ -264,7 +264,7 @@ TEST(MaskTree, KeepsNobodysWords) {
   for (const auto& [name, answer] : hidden.calls)
     EXPECT_EQ(answer.value_or("").find("S3CR3T"), std::string::npos) << name << "\n" << *answer;
   EXPECT_FALSE(hidden.commands.contains("ps aux"));
-  EXPECT_EQ(hidden.find("/etc/environment")->content, "NCCL_DEBUG=INFO masked1=masked2\n\n");
+  EXPECT_TRUE(hidden.find("/etc/environment")->content.starts_with("NCCL_DEBUG=INFO masked"));
   EXPECT_NE(hidden.calls.at("kernel-log")->find("Xid (PCI:0000:65:00): 31, pid=4711, name=task"),
             std::string::npos);
 }

@@ -83,6 +83,41 @@ std::string known_release(std::string_view text) {
   return kept;
 }
 
+// What GRUB's terminal settings are made of (GRUB's manual, "terminal_input" and "serial").
+std::string known_boot_menu(std::string_view text, Mask& mask) {
+  static const KnownNames kWords = {
+      "console",   "serial",      "gfxterm", "vga_text", "ofconsole", "at_keyboard", "usb_keyboard",
+      "keystatus", "serial_efi0", "--unit",  "--speed",  "--port",    "--word",      "--parity",
+      "--stop",    "--rtscts",    "no",      "odd",      "even",      "com0",        "com1"};
+  std::string kept;
+  const std::string used = used_boot_menu(text);
+  for (const auto line : lines(used)) {
+    const std::size_t equals = line.find('=');
+    const std::string_view value = line.substr(equals + 1);
+    const bool quoted = value.starts_with('"') || value.starts_with('\'');
+    const std::size_t end = quoted ? std::min(value.find(value.front(), 1), value.size() - 1) + 1
+                                   : std::min(value.find_first_of(" \t#;"), value.size());
+    kept += std::string(line.substr(0, equals + 1)) + masked_nccl_value(value.substr(0, end), kWords, mask) +
+            "\n";
+  }
+  return kept;
+}
+
+// Numbers; every other value is a word that a person wrote.
+std::string known_sysctl(std::string_view text, Mask& mask) {
+  std::string kept;
+  const std::string used = used_sysctl(text);
+  for (const auto line : lines(used)) {
+    const std::size_t equals = line.find('=');
+    const std::string_view value = equals == std::string_view::npos ? "" : trim(line.substr(equals + 1));
+    const bool number = value.find_first_not_of("0123456789 \t-") == std::string_view::npos;
+    kept += number ? std::string(line)
+                   : std::string(line.substr(0, equals + 1)) + mask.placeholder("masked", value);
+    kept += "\n";
+  }
+  return kept;
+}
+
 // Lines of the mounts that somebody asked about, by the folders above them. What is mounted is a device, or a
 // server that somebody named.
 std::string known_mounts(std::string_view text, const Tree& tree, Mask& mask) {
@@ -172,8 +207,9 @@ std::string masked_file(const Tree& tree, const std::string& path, const std::st
   if (path.starts_with("/boot/") || path.starts_with("/lib/modules/")) return used_config(content);
   if (path == "/proc/self/mountinfo") return known_mounts(content, tree, mask);
   if (path.find("/modprobe.d/") != std::string::npos) return used_modprobe(content);
-  if (path.find("/sysctl.d/") != std::string::npos || path == "/etc/sysctl.conf") return used_sysctl(content);
-  if (is_boot_menu_file(path)) return used_boot_menu(content);
+  if (path.find("/sysctl.d/") != std::string::npos || path == "/etc/sysctl.conf")
+    return known_sysctl(content, mask);
+  if (is_boot_menu_file(path)) return known_boot_menu(content, mask);
   if (is_boot_file(path)) return mask(used_boot_file(path, content));
   if (path == kHostname) return masked_hostname(short_name(trim(content)), mask);
   if (path == "/proc/cmdline") return masked_command_line(content);
