@@ -14,5 +14,42 @@ TEST(Shell, QuotesWhatAShellWouldRead) {
   EXPECT_EQ(shell_line({"echo", "a b", "*"}), "echo 'a b' '*'");
 }
 
+TEST(Shell, ANameStaysOneWordOfItsCommand) {
+  EXPECT_EQ(command("ip link set {} mtu {}", "ens6", 9000), "ip link set ens6 mtu 9000");
+  EXPECT_EQ(command("ip link set {} down", "ens6;id"), "ip link set 'ens6;id' down");
+  EXPECT_EQ(command("cat /sys/class/net/{}/mode", "$(id)"), "cat /sys/class/net/'$(id)'/mode");
+  EXPECT_EQ(command("echo {} >> /etc/x", ShellQuoted{"a=1"}), "echo 'a=1' >> /etc/x");
+  EXPECT_EQ(command("modprobe {}", std::vector<std::string>{"ib_core", "x y"}), "modprobe ib_core 'x y'");
+  EXPECT_EQ(command("{}  # on {}", command("cat {}", "a b"), "n`id`"), "cat 'a b'  # on 'n`id`'");
+  EXPECT_EQ(command("cat {}", ""), "cat ''");
+  EXPECT_EQ(command("cat a{}b", ""), "cat ab");
+  EXPECT_EQ(command("cat {}", "a\nb\x1b[2Jc"), "cat 'a b\xEF\xBF\xBD[2Jc'");
+}
+
+TEST(Shell, ANameThatIsNoNameMakesTheLineAComment) {
+  EXPECT_EQ(command("nvidia-smi -i {}", "-pm"), "# -pm would be an option: nvidia-smi -i -pm");
+  EXPECT_EQ(command("modprobe -- {}", "-r"), "modprobe -- -r");
+  EXPECT_EQ(command("x --set={}", "-1"), "x --set=-1");
+  EXPECT_EQ(command("x {}", -1), "x -1");
+  EXPECT_EQ(command("cat /sys/{}/mode", "../../etc"),
+            "# ../../etc would leave its folder: cat /sys/../../etc/mode");
+  EXPECT_EQ(command("railbed plan {}", "../cluster.yaml"), "railbed plan ../cluster.yaml");
+}
+
+TEST(Shell, CommandsKnowWhatTheyAreMadeOf) {
+  EXPECT_FALSE(ShellCommand("reboot").has_names());
+  EXPECT_FALSE(command("x {}", 1).has_names());
+  EXPECT_TRUE(command("{} {}", ShellCommand("x"), "a").has_names());
+  EXPECT_TRUE(command("{} {}", command("x {}", "a"), 1).has_names());
+  EXPECT_EQ(command("dmesg{}", *command("journalctl -k {}", "a b").after("journalctl -k")), "dmesg 'a b'");
+  EXPECT_FALSE(ShellCommand("reboot").after("x").has_value());
+}
+
+TEST(Shell, OtherProgramsReadTheirTextAsItIs) {
+  EXPECT_EQ(printf_text("a%s\\n"), "a%%s\\\\n");
+  EXPECT_EQ(sed_pattern("a.b/e id"), "a\\.b\\/e id");
+  EXPECT_EQ(sed_replacement("a&b/\\1"), "a\\&b\\/\\\\1");
+}
+
 }  // namespace
 }  // namespace railbed

@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "base/wipe.h"
 #include "inventory/hostlist.h"
@@ -119,8 +120,8 @@ Result<std::string> read_secret_file(const std::string& path) {
   if ((status.st_mode & 077) != 0)
     return fail(ErrorKind::kBadInput,
                 fmt::format("{} holds passwords, and others than its owner can reach it (mode "
-                            "{:04o}): chmod 600 {}",
-                            path, status.st_mode & 07777, path));
+                            "{:04o}): {}",
+                            path, status.st_mode & 07777, command("chmod 600 {}", path).text()));
   if (status.st_uid != geteuid() && status.st_uid != 0)
     return fail(ErrorKind::kBadInput, fmt::format("{} belongs to another user, who can change it", path));
   auto text = read_file(path, kMaxFile);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/shell.h"
 #include "base/text.h"
 #include "bmc/freeipmi_text.h"
 
@@ -381,11 +382,11 @@ Miss why_no_session(std::string_view said, bool asked, std::string_view login) {
         "the host key of its BMC is not the one that known_hosts has: find out why before anybody gets the "
         "password; only if the BMC was reset or replaced, remove the old one with ssh-keygen -R"};
   if (says(said, "Host key verification failed") || says(said, "requested strict checking"))
-    return {Missing::kAbsent,
-            fmt::format(
-                "known_hosts has no host key of its BMC: log in once with `ssh {}`, compare the key that ssh "
-                "shows with the one that the BMC's own page shows, and accept it",
-                clp_text(login))};
+    return {
+        Missing::kAbsent,
+        fmt::format("known_hosts has no host key of its BMC: log in once with `{}`, compare the key that ssh "
+                    "shows with the one that the BMC's own page shows, and accept it",
+                    command("ssh {}", clp_text(login)).text())};
   if (says(said, "Permission denied") || says(said, "Too many authentication failures")) {
     if (asked) return {Missing::kDenied, "its BMC refuses user or password"};
     return {Missing::kUnsupported, "its BMC takes no password over ssh"};

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/files.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "campaign/ssh_way.h"
 #include "fleet/frame.h"
@@ -74,11 +75,10 @@ class Asking {
           "your configuration of ssh switches the check of host keys off for it (StrictHostKeyChecking): anybody "
           "on the way may be this node";
     if (!way->proxy.empty())
-      return fail(
-          ErrorKind::kUnavailable,
-          fmt::format("it is reached by {}, through which nobody can ask for keys: run `ssh {}` once and "
-                      "compare what it shows, or run this on the jump host",
-                      fleet::quotable(way->proxy), fleet::quotable(node.ssh)));
+      return fail(ErrorKind::kUnavailable,
+                  fmt::format("it is reached by {}, through which nobody can ask for keys: run `{}` once and "
+                              "compare what it shows, or run this on the jump host",
+                              fleet::quotable(way->proxy), command("ssh {}", node.ssh).text()));
     const auto offered = scan(*way);
     if (!offered) return fail(offered.error());
     const auto known = look_up(*way);

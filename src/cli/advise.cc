@@ -62,7 +62,7 @@ Result<std::vector<TechnologyColumn>> matrix_columns(const MatrixOptions& option
                                         : gather_evidence(options.sources, options.reach, terminal_caller());
   if (!evidence) return fail(evidence.error());
   for (const Unreachable& node : evidence->unreachable)
-    fmt::print(stderr, "railbed: {} was not reached; what cluster.yaml says of it counts\n", node.node);
+    print_to_stderr("railbed: {} was not reached; what cluster.yaml says of it counts\n", node.node);
   return technology_columns(*evidence);
 }
 

@@ -92,7 +92,7 @@ int run_rails(const RailsOptions& options) {
     fmt::print("{}", json::dump_pretty(json::encode(RailsOutput{.plan = *plan})));
   else
     fmt::print("{}", rail_plan_text(*plan));
-  for (const PlannedFile& file : *files) fmt::print(stderr, "railbed: wrote {}\n", file.path);
+  for (const PlannedFile& file : *files) print_to_stderr("railbed: wrote {}\n", file.path);
   return kExitClean;
 }
 

@@ -49,7 +49,7 @@ int run_upgrades(const UpgradesOptions& options) {
   const auto evidence = gather_evidence(options.sources, options.reach, terminal_caller());
   if (!evidence) return report(evidence.error());
   for (const Unreachable& node : evidence->unreachable)
-    fmt::print(stderr, "railbed: {} was not reached\n", node.node);
+    print_to_stderr("railbed: {} was not reached\n", node.node);
   const auto upgrades = advise_upgrades(evidence->nodes, *prices);
   clear_progress();
   if (options.json)

@@ -90,7 +90,7 @@ int report_usage_error(const CLI::App& app, std::string_view complaint, int argc
   std::string why =
       bare.size() >= commands.size() || option.empty() ? wrong_command_text(commands, bare) : "";
   if (why.empty()) why = option.empty() ? std::string(complaint) : wrong_option_text(option, last);
-  fmt::print(stderr, "railbed: {}\nSee: {} --help\n", why, line);
+  print_to_stderr("railbed: {}\nSee: {} --help\n", why, line);
   return kExitUsage;
 }
 
@@ -129,10 +129,12 @@ int print_help(const CLI::App& app, const CLI::ParseError& error) {
   return status;
 }
 
-// A file that is opened later must not get the number of an output that was closed, and its text with it.
+// A file or a socket that is opened later must not get the number of a stream that was closed, and its text with
+// it. What takes the number fails as the closed stream would; without /dev/null the root folder does.
 void occupy_closed_streams() {
   for (int fd = 0; fd <= STDERR_FILENO; ++fd)
-    if (fcntl(fd, F_GETFD) < 0) (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+      (void)!open("/", O_PATH);
 }
 
 }  // namespace
@@ -168,10 +170,11 @@ int run_typed(const std::vector<const char*>& words, std::span<const Command> co
   const char* const* const argv = words.data();
   Action action;
   const auto app = build_app(action, named_command(words, commands), commands);
-  if (argc < 2) {
-    fmt::print("{}", app->help());
-    return kExitUsage;
-  }
+  if (argc < 2)
+    return ends_with_output([&] {
+      fmt::print("{}", app->help());
+      return kExitUsage;
+    });
   // The library reports by throwing; this is the one place that hears it.
   try {
     app->parse(argc, argv);

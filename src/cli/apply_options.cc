@@ -46,7 +46,7 @@ ApplyChoice choice_of(const ApplyOptionsSaid& said) {
 bool is_agreed(const ApplyOptionsSaid& said, std::string_view question) {
   if (said.yes) return true;
   if (isatty(STDIN_FILENO) == 1) return asks_person(question);
-  fmt::print(stderr, "railbed: there is no terminal to ask on; --yes begins without a question\n");
+  print_to_stderr("railbed: there is no terminal to ask on; --yes begins without a question\n");
   return false;
 }
 

@@ -28,7 +28,7 @@ class Applying {
     auto plan = look();
     if (!plan) return {report(plan.error())};
     if (const auto checked = check_apply(*plan, choice_); !checked) {
-      fmt::print(stderr, "{}", shown(*plan));
+      print_to_stderr("{}", shown(*plan));
       return {report(checked.error())};
     }
     const bool nothing = plan->exit_code() == kExitClean;

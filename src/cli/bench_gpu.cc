@@ -70,7 +70,7 @@ int run_bench_gpu(BenchGpuOptions& options, const CLI::App& app) {
                                                                    .failure = failure})));
   if (!measured->cut.empty() && !options.json) fmt::print("  copies {}\n", printable(measured->cut));
   if (interrupted().stop_requested()) return kExitCouldNotLook;
-  if (failure) fmt::print(stderr, "railbed: {}: {}\n", options.node, printable(failure->cause));
+  if (failure) print_to_stderr("railbed: {}: {}\n", options.node, printable(failure->cause));
   if (run.measurements.empty()) return kExitCouldNotLook;
   const int code = end_run(options.keep, run, options.json);
   return failure ? kExitFailures : code;

@@ -107,7 +107,7 @@ int run_bench_pairs(const BenchPairsOptions& options, const CLI::App& app) {
       search_pairs(*cluster, *search, request_of(app, options.keep), options.reach, terminal_caller());
   if (!found) return report(found.error());
   const std::vector<RailReport>& rails = found->run.pairs;
-  for (const Unreachable& lost : found->unreachable) fmt::print(stderr, "left out: {}\n", lost.error.text);
+  for (const Unreachable& lost : found->unreachable) print_to_stderr("left out: {}\n", lost.error.text);
   if (!options.svg.empty())
     if (const auto error = write_pictures(rails, options.svg)) return report(*error);
   if (options.json)

@@ -72,7 +72,7 @@ int measure(const BenchStorageOptions& options, const StorageVisits& visits, con
   auto [run, unreachable] = measure_storage_places(visits, options.plan, request_of(app, options.keep),
                                                    options.reach, terminal_caller());
   print(run.storage, run.measurements, options.json);
-  for (const Unreachable& lost : unreachable) fmt::print(stderr, "left out: {}\n", lost.error.text);
+  for (const Unreachable& lost : unreachable) print_to_stderr("left out: {}\n", lost.error.text);
   if (interrupted().stop_requested()) return kExitCouldNotLook;
   const bool refused = std::ranges::any_of(
       run.storage, [](const StoragePlace& place) { return place.answer.failure.has_value(); });

@@ -130,8 +130,8 @@ int run_set_password(const PasswordCommand& command) {
   wipe(*password);
   const int status = print_changes(changes, "the new password counts", command.json);
   if (!cluster.bmc.password_file.empty())
-    fmt::print(stderr, "railbed: {} still holds the old password: write the new one there\n",
-               printable(cluster.bmc.password_file));
+    print_to_stderr("railbed: {} still holds the old password: write the new one there\n",
+                    printable(cluster.bmc.password_file));
   return status;
 }
 

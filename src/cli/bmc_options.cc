@@ -199,12 +199,12 @@ int print_changes(const std::vector<BmcChange>& changes, std::string_view done, 
 bool may_touch(const Names& names, std::string_view what, bool yes) {
   if (yes || names.size() <= 1) return true;
   if (isatty(STDIN_FILENO) != 1) {
-    fmt::print(stderr, "railbed: {} {} nodes: there is no terminal to ask on; --yes says that it is meant\n",
-               what, names.size());
+    print_to_stderr("railbed: {} {} nodes: there is no terminal to ask on; --yes says that it is meant\n",
+                    what, names.size());
     return false;
   }
-  fmt::print(stderr, "{} {} nodes: {}\n", what, names.size(),
-             printable(fold_hostlist(std::vector<std::string>(names.begin(), names.end()))));
+  print_to_stderr("{} {} nodes: {}\n", what, names.size(),
+                  printable(fold_hostlist(std::vector<std::string>(names.begin(), names.end()))));
   return asks_person("Is that meant?");
 }
 

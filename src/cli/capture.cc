@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/shell.h"
 #include "base/trusted_path.h"
 #include "cli/command.h"
 #include "cli/option_checks.h"
@@ -67,10 +68,9 @@ int run_capture(const CaptureOptions& options) {
   std::size_t files = 0;
   std::as_const(tree).each([&](const std::string&, const TreeEntry&) { ++files; });
   if (options.output != "-")
-    fmt::print("{}: {} files, {} commands{}\nLook at it:  railbed facts --root {}\n", options.output, files,
-               tree.commands.size(),
+    fmt::print("{}: {} files, {} commands{}\nLook at it:  {}\n", options.output, files, tree.commands.size(),
                options.mask ? ", names and addresses masked" : "; not masked: it names this machine",
-               options.output);
+               command("railbed facts --root {}", options.output).text());
   return kExitClean;
 }
 

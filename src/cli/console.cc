@@ -62,7 +62,7 @@ Result<bool> carry_keys(Console& console, int log) {
     if (poll(waiting, 3, 500) < 0 && errno != EINTR) break;
     const std::string text = console.read();
     if (console.is_open() && !std::exchange(greeted, true))
-      fmt::print(stderr, "attached; ~. at the beginning of a line leaves, ~? tells more\r\n");
+      print_to_stderr("attached; ~. at the beginning of a line leaves, ~? tells more\r\n");
     write_all(STDOUT_FILENO, text);
     if (log >= 0) write_all(log, text);
     if (waiting[2].revents == 0) continue;
@@ -71,7 +71,7 @@ Result<bool> carry_keys(Console& console, int log) {
     if (count <= 0) typing = false;  // what comes is still shown
     for (const auto& step : keys.feed({typed, static_cast<std::size_t>(std::max<ssize_t>(count, 0))})) {
       if (step.wish == ConsoleKeys::Wish::kLeave) return true;
-      if (step.wish == ConsoleKeys::Wish::kHelp) fmt::print(stderr, "{}", kHelp);
+      if (step.wish == ConsoleKeys::Wish::kHelp) print_to_stderr("{}", kHelp);
       if (step.wish == ConsoleKeys::Wish::kBreak) console.send_break();
       if (step.wish == ConsoleKeys::Wish::kType) console.type(step.keys);
     }

@@ -41,8 +41,8 @@ int events(const EventsOptions& options) {
   if (!logged) return report(logged.error());
   // One is what a kill in the middle of writing leaves.
   if (logged->unreadable > 1)
-    fmt::print(stderr, "railbed: {} lines in {} are no events, and are left out\n", logged->unreadable,
-               printable(folder));
+    print_to_stderr("railbed: {} lines in {} are no events, and are left out\n", logged->unreadable,
+                    printable(folder));
   if (options.json)
     fmt::print("{}", json::dump_pretty(json::encode(logged->events)));
   else if (logged->events.empty())

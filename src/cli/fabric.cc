@@ -100,12 +100,12 @@ Result<FabricEvidence> gather(const FabricOptions& options) {
 
 int learn_plan(const FabricOptions& options, const FabricEvidence& evidence, const Verdict& verdict) {
   if (verdict.exit_code() == kExitFailures) {
-    fmt::print(stderr, "railbed: {} was not written: what is broken would become the plan\n", options.learn);
+    print_to_stderr("railbed: {} was not written: what is broken would become the plan\n", options.learn);
     return verdict.exit_code();
   }
   if (const auto written = write_file(options.learn, topology_text(evidence.fabric)); !written)
     return report(written.error());
-  fmt::print(stderr, "wrote {}\n", options.learn);
+  print_to_stderr("wrote {}\n", options.learn);
   return verdict.exit_code();
 }
 

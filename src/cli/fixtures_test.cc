@@ -202,7 +202,7 @@ TEST(Machines, GpuDirectRemediesFitTheMachine) {
   for (const char* machine : {"r730-module-closed", "h100-gpudirect-none"}) {
     const Finding* const route = find_red(machine, "gpu.gpudirect-route");
     ASSERT_NE(route, nullptr) << machine;
-    EXPECT_EQ(route->remedy.commands, std::vector<std::string>{"modinfo -F license nvidia"}) << machine;
+    EXPECT_EQ(route->remedy.commands, std::vector<ShellCommand>{"modinfo -F license nvidia"}) << machine;
   }
   const Finding* const path = find_red("r730-gdr-undecided", "gpu.gpudirect-path");
   ASSERT_NE(path, nullptr);

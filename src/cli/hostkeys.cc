@@ -123,7 +123,7 @@ std::string look_text(const ClusterHostKeys& look, bool compared) {
 bool is_allowed(const HostkeysCommand& command) {
   if (!command.expected.empty()) return true;
   if (isatty(STDIN_FILENO) != 1) {
-    fmt::print(stderr, "{}", kNoTerminal);
+    print_to_stderr("{}", kNoTerminal);
     return false;
   }
   return asks_person("Have you compared these with the consoles?");

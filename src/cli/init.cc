@@ -41,7 +41,7 @@ Result<LookedAt> look(const InitOptions& options) {
   ReachOptions reach = options.reach;
   reach.ssh_config = options.ssh_config;
   Caller caller = terminal_caller();
-  caller.note = [](std::string_view line) { fmt::print(stderr, "railbed: {}\n", line); };
+  caller.note = [](std::string_view line) { print_to_stderr("railbed: {}\n", line); };
   return look_at_hosts(options.hosts, std::move(reach), caller);
 }
 
@@ -84,7 +84,7 @@ int run_init(const InitOptions& options) {
   const auto written = write_description(options, text);
   if (!written) return report(written.error());
   if (options.output != "-") fmt::print("wrote {}\n\n{}", *written, describe(*checked));
-  for (const std::string& note : proposal.notes) fmt::print(stderr, "railbed: {}\n", printable(note));
+  for (const std::string& note : proposal.notes) print_to_stderr("railbed: {}\n", printable(note));
   return complete ? kExitClean : kExitCouldNotLook;
 }
 

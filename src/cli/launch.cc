@@ -75,8 +75,8 @@ Result<Evidence> look_at_nodes(const LaunchOptions& options, const LaunchRequest
   if (options.exec)
     if (auto reached = check_reached(request, evidence); !reached) return fail(reached.error());
   for (const Unreachable& one : evidence.unreachable)
-    fmt::print(stderr, "railbed: {} did not answer, so only what cluster.yaml says of it is used: {}\n",
-               one.node, printable(one.error.text));
+    print_to_stderr("railbed: {} did not answer, so only what cluster.yaml says of it is used: {}\n",
+                    one.node, printable(one.error.text));
   for (const Node& node : evidence.cluster.nodes) evidence.nodes.try_emplace(node.name);
   return evidence;
 }
@@ -121,8 +121,8 @@ class LinePrinter {
 int report_end(const LaunchEnd& end) {
   int code = kExitClean;
   if (end.first) {
-    fmt::print(stderr, "railbed: {}{}\n", printable_lines(end.ends[*end.first].to_text()),
-               end.stopped ? "; the others were then stopped" : "");
+    print_to_stderr("railbed: {}{}\n", printable_lines(end.ends[*end.first].to_text()),
+                    end.stopped ? "; the others were then stopped" : "");
     code = kExitFailures;
   } else if (end.cancelled) {
     const bool all =
@@ -132,12 +132,12 @@ int report_end(const LaunchEnd& end) {
   }
   for (std::size_t i = 0; i < end.ends.size(); ++i)
     if (end.ends[i].lost && end.first != i)
-      fmt::print(stderr, "railbed: {}\n", printable_lines(end.ends[i].to_text()));
+      print_to_stderr("railbed: {}\n", printable_lines(end.ends[i].to_text()));
   return code;
 }
 
 int run_on_nodes(const LaunchOptions& options, const Evidence& evidence, const Launch& launch) {
-  for (const std::string& note : launch.notes) fmt::print(stderr, "railbed: {}\n", printable(note));
+  for (const std::string& note : launch.notes) print_to_stderr("railbed: {}\n", printable(note));
   LaunchChoice choice = options.choice;
   choice.grace = std::chrono::seconds(options.grace_seconds);
   const LinePrinter printer(launch);

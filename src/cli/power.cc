@@ -75,8 +75,8 @@ int run_power(const PowerCommand& command) {
   const auto others = wait_for_power(cluster, names, off ? PowerState::kOff : PowerState::kOn,
                                      std::chrono::seconds(command.wait_seconds), reach, terminal_caller());
   for (const BmcFacts& one : others)
-    fmt::print(stderr, "railbed: {}: after {} s its power is {}\n", one.node, command.wait_seconds,
-               power_word(one));
+    print_to_stderr("railbed: {}: after {} s its power is {}\n", one.node, command.wait_seconds,
+                    power_word(one));
   return others.empty() ? kExitClean : kExitFailures;
 }
 

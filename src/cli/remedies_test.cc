@@ -311,7 +311,7 @@ bool mentions(const Remedy& remedy, std::string_view what) {
          });
 }
 
-using Lines = std::vector<std::string>;
+using Lines = std::vector<ShellCommand>;
 
 TEST(Remedies, LeaveWhatCarriesARailAlone) {
   EXPECT_TRUE(remedies_of("v100-vlan-rail", "net.unused-adapter").empty()) << "ens6 carries ens6.100";

@@ -94,7 +94,7 @@ std::vector<std::string> nodes_with(const std::vector<NodeHistory>& histories, c
 
 // Prints the settings of that apply and of all that came later on these nodes: they go with it.
 void show_rolled_back(const Remembered& all, const std::vector<std::string>& nodes, const std::string& id) {
-  fmt::print(stderr, "On {} these are taken back:\n", listed_hosts(nodes));
+  print_to_stderr("On {} these are taken back:\n", listed_hosts(nodes));
   std::vector<NodeHistory> gone;
   for (NodeHistory node : all.histories) {
     if (std::ranges::find(nodes, node.node) == nodes.end()) continue;
@@ -103,9 +103,9 @@ void show_rolled_back(const Remembered& all, const std::vector<std::string>& nod
     std::erase_if(node.applies, [](const PastApply& one) { return !is_committed(one); });
     gone.push_back(std::move(node));
   }
-  fmt::print(stderr, "{}", history_text(gone));
+  print_to_stderr("{}", history_text(gone));
   if (const auto others = nodes_with(all.histories, id, false); !others.empty())
-    fmt::print(stderr, "Not touched, since they have no committed apply {}: {}\n", id, listed_hosts(others));
+    print_to_stderr("Not touched, since they have no committed apply {}: {}\n", id, listed_hosts(others));
 }
 
 int roll_back_to(const PastCommand& command) {

@@ -46,20 +46,18 @@ std::stop_source& install_handlers() {
   return *source;
 }
 
-// Whatever becomes of it, the work goes on: {fmt} would throw where stderr is full or closed, from any
-// thread.
-void to_stderr(const std::string& text) { (void)!std::fwrite(text.data(), 1, text.size(), stderr); }
-
 }  // namespace
+
+void write_to_stderr(std::string_view text) { (void)!std::fwrite(text.data(), 1, text.size(), stderr); }
 
 int report(const Error& error) {
   clear_progress();
   // "cluster.yaml:4:1: …" stands alone, so that editors find every line of a list.
-  to_stderr(fmt::format("{}{}\n", error.placed ? "" : "railbed: ", printable_lines(error.text)));
+  write_to_stderr(fmt::format("{}{}\n", error.placed ? "" : "railbed: ", printable_lines(error.text)));
   return exit_code(error.kind);
 }
 
-void say_to_person(std::string_view line) { to_stderr("railbed: " + printable(line) + "\n"); }
+void say_to_person(std::string_view line) { write_to_stderr("railbed: " + printable(line) + "\n"); }
 
 bool use_colour(int fd) {
   const char* no_colour = std::getenv("NO_COLOR");
@@ -72,16 +70,16 @@ void progress(std::string_view message) {
   if (message.empty()) return clear_progress();
   const std::lock_guard lock(progress_mutex);
   if (isatty(STDERR_FILENO) == 1) {
-    to_stderr("\r\x1b[K" + printable(message));
+    write_to_stderr("\r\x1b[K" + printable(message));
     progress_shown = true;
   } else {
-    to_stderr(printable(message) + "\n");
+    write_to_stderr(printable(message) + "\n");
   }
 }
 
 void clear_progress() {
   const std::lock_guard lock(progress_mutex);
-  if (progress_shown) to_stderr("\r\x1b[K");
+  if (progress_shown) write_to_stderr("\r\x1b[K");
   progress_shown = false;
 }
 
@@ -90,7 +88,7 @@ std::stop_token interrupted() { return install_handlers().get_token(); }
 bool asks_person(std::string_view question) {
   if (isatty(STDIN_FILENO) != 1) return false;
   clear_progress();
-  fmt::print(stderr, "{} [y/N] ", question);
+  print_to_stderr("{} [y/N] ", question);
   std::fflush(stderr);
   char answer[16] = {};
   return std::fgets(answer, sizeof answer, stdin) != nullptr && (answer[0] == 'y' || answer[0] == 'Y');
@@ -99,7 +97,7 @@ bool asks_person(std::string_view question) {
 Caller terminal_caller() {
   return {interrupted(), progress, [](std::string_view line) {
             clear_progress();
-            to_stderr(printable_lines(line) + "\n");
+            write_to_stderr(printable_lines(line) + "\n");
           }};
 }
 

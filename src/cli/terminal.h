@@ -1,14 +1,25 @@
 // What commands say to a person: errors, progress, colours only on a terminal.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 #include "campaign/caller.h"
 
 namespace railbed {
+
+// Writes to stderr, and goes on whatever becomes of it: where stderr is full or closed {fmt} would throw,
+// which ends the process from any thread but the first. Callable from any thread.
+void write_to_stderr(std::string_view text);
+template <class... Values>
+void print_to_stderr(fmt::format_string<Values...> text, Values&&... values) {
+  write_to_stderr(fmt::format(text, std::forward<Values>(values)...));
+}
 
 // Prints "railbed: …" to stderr and returns the exit code of the error's kind.
 int report(const Error& error);

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "base/files.h"
+#include "base/shell.h"
 #include "cli/app.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
@@ -64,8 +65,7 @@ bool goes_on() {
 }
 
 void show(const TourStep& step, bool colour) {
-  std::string command = "railbed";
-  for (const std::string& word : step.words) command += " " + word;
+  std::string command = "railbed " + shell_line(step.words);
   fmt::print("\n{}\n\n{}$ {}{}\n", step.why, colour ? "\x1b[1m" : "", command, colour ? "\x1b[0m" : "");
   std::fflush(stdout);
 }
@@ -89,10 +89,11 @@ int run_tour(const TourOptions& options) {
     if (!goes_on()) return kExitClean;
   }
   fmt::print(
-      "\nThe page is {0}/report.html: open it in a browser (xdg-open {0}/report.html).\n"
+      "\nThe page is {0}/report.html: open it in a browser ({1}).\n"
       "Your own machines: `railbed verify` looks at this one, `railbed init HOST1 HOST2 -o cluster.yaml` at two\n"
-      "others, and `railbed prove cluster.yaml` measures between them. To forget the tour: rm -r {0}\n",
-      folder.string());
+      "others, and `railbed prove cluster.yaml` measures between them. To forget the tour: {2}\n",
+      folder.string(), command("xdg-open {}/report.html", folder.string()).text(),
+      command("rm -r {}", folder.string()).text());
   return kExitClean;
 }
 

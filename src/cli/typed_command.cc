@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/shell.h"
 #include "cli/fleet_options.h"
 
 namespace railbed {
@@ -41,15 +42,6 @@ std::vector<std::string> values_of(const CLI::Option& option) { return option.re
 
 bool is_flag(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
 
-std::string quoted(const std::string& word) {
-  constexpr std::string_view kPlain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./,:=@%+-";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 // "bench rdma"
 std::string path_of(const CLI::App& app) {
   if (app.get_parent() == nullptr) return "";
@@ -63,13 +55,13 @@ std::string as_typed(const CLI::Option& option) {
   const std::vector<std::string> values = values_of(option);
   if (option.get_positional()) {
     std::string text;
-    for (const std::string& value : values) text += " " + quoted(value);
+    for (const std::string& value : values) text += " " + shell_word(value);
     return text;
   }
   if (option.get_delimiter() != '\0')
-    return fmt::format(" --{} {}", name, quoted(fmt::format("{}", fmt::join(values, ","))));
+    return fmt::format(" --{} {}", name, shell_word(fmt::format("{}", fmt::join(values, ","))));
   std::string text;
-  for (const std::string& value : values) text += fmt::format(" --{} {}", name, quoted(value));
+  for (const std::string& value : values) text += fmt::format(" --{} {}", name, shell_word(value));
   return text;
 }
 

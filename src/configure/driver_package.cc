@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/shell.h"
 #include "base/text.h"
 #include "configure/step.h"
 #include "hardware/gpu_model.h"
@@ -66,16 +67,16 @@ PackagePlan of_ubuntu(const Target& target, int branch, ModuleKind kind) {
         "--now nvidia-fabricmanager` once the node runs the new driver.");
   }
   if (target.facts().system.kernel.signatures_required.value_or(false))
-    plan.notes.push_back(
-        fmt::format("This kernel loads signed modules only: install Canonical's signed ones first, `apt list "
-                    "'linux-modules-nvidia-{}-*'` shows them by kernel, or enroll the key of DKMS.",
-                    flavour));
+    plan.notes.push_back(fmt::format(
+        "This kernel loads signed modules only: install Canonical's signed ones first, `{}` "
+        "shows them by kernel, or enroll the key of DKMS.",
+        command("apt list {}", ShellQuoted{fmt::format("linux-modules-nvidia-{}-*", flavour)}).text()));
   plan.steps = {{StepKind::kRefreshPackages, {}},
                 {StepKind::kInstallPackages, packages},
                 {StepKind::kHoldPackages, packages}};
-  plan.notes.push_back(fmt::format(
-      "Which {0}.x Ubuntu has, and whether it has this branch for servers, `apt-cache policy {1}` tells.",
-      branch, driver));
+  plan.notes.push_back(
+      fmt::format("Which {}.x Ubuntu has, and whether it has this branch for servers, `{}` tells.", branch,
+                  command("apt-cache policy {}", driver).text()));
   return plan;
 }
 
@@ -167,8 +168,9 @@ std::string nvidia_repository(const Target& target, std::string_view package) {
   const std::string folder = known ? fmt::format("{}{}/", rhel ? "rhel" : platform.os, release) : "";
   return fmt::format(
       "{0} is in NVIDIA's CUDA repository, https://developer.download.nvidia.com/compute/cuda/repos/{1}, which a "
-      "person has to add once; `{2} {0}` tells whether this node has it.",
-      package, folder, rhel ? "dnf list" : "apt-cache policy");
+      "person has to add once; `{2}` tells whether this node has it.",
+      package, folder,
+      (rhel ? command("dnf list {}", package) : command("apt-cache policy {}", package)).text());
 }
 
 }  // namespace railbed

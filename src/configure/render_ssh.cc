@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/shell.h"
 #include "configure/files.h"
 #include "configure/known_hosts.h"
 #include "configure/render.h"
@@ -38,14 +39,13 @@ void add_keys(const Target& target, std::vector<Setting>& settings) {
                    {.path = "/etc/ssh/sshd_config.d/90-railbed.conf", .content = accept_keys_of(*user)}};
   setting.steps = {{StepKind::kReloadSshd, {}}};
   setting.notes = {
-      fmt::format(
-          "The user {0} has to be there: `id {0}`. railbed makes no users on a running node; `railbed "
-          "autoinstall` does on a bare one.",
-          *user),
+      fmt::format("The user {} has to be there: `{}`. railbed makes no users on a running node; `railbed "
+                  "autoinstall` does on a bare one.",
+                  *user, command("id {}", *user).text()),
       fmt::format(
           "Where sshd reads this user's keys from another place by now, name that place in a block of "
-          "your own that sorts before: `sshd -T -C user={},host=localhost,addr=127.0.0.1` tells.",
-          *user)};
+          "your own that sorts before: `{}` tells.",
+          command("sshd -T -C user={},host=localhost,addr=127.0.0.1", *user).text())};
   settings.push_back(std::move(setting));
 }
 

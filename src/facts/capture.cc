@@ -38,7 +38,8 @@ void keep_nccl_only(Tree& tree) {
   tree.each([&](const std::string& path, TreeEntry& entry) {
     const bool environment =
         path.starts_with("/etc/profile.d/") || std::ranges::find(files, path) != files.end();
-    if (environment && entry.kind == TreeEntry::Kind::kFile) entry.content = only_nccl_lines(entry.content);
+    if (environment && entry.kind == TreeEntry::Kind::kFile)
+      entry.content = first_values(only_nccl_lines(entry.content));
   });
 }
 

@@ -107,6 +107,10 @@ void Mask::hide(std::string_view name) {
   names_.emplace(name, fmt::format("host{}", names_.size() + 1));
 }
 
+std::string Mask::placeholder(std::string_view kind, std::string_view name) {
+  return fmt::format("{}{}", kind, numbered(kind, std::string(name)));
+}
+
 // Locally administered addresses, counted.
 std::uint64_t Mask::mac_number(std::uint64_t mac) {
   if (mac == 0 || mac == 0xffffffffffff) return mac;

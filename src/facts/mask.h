@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -25,6 +27,8 @@ class Mask {
   std::string operator()(std::string_view text);
   // Likewise but for hidden names: in what the kernel prints, a module may be called as the host is.
   std::string addresses(std::string_view text);
+  // "switch3": of things of a kind equal names get equal ones.
+  std::string placeholder(std::string_view kind, std::string_view name);
 
  private:
   std::string replaced(std::string_view text, bool names);
@@ -47,7 +51,26 @@ class Mask {
 // /proc/cmdline with every word replaced that is not known to say how the kernel treats hardware.
 std::string masked_command_line(std::string_view line);
 
-// Files that hold serial numbers or other people's settings are cut down to what the collectors use.
+// Names that a tree shows anyhow: its interfaces and RDMA devices, and the paths of its files.
+using KnownNames = std::set<std::string, std::less<>>;
+
+// A value of NCCL's or UCX's variables with every piece replaced that is neither known nor a number, an
+// address or a device by its form.
+std::string masked_nccl_value(std::string_view value, const KnownNames& known, Mask& mask);
+// Of a file the lines that set such variables, and of what follows each name likewise.
+std::string masked_nccl_lines(std::string_view text, const KnownNames& known, Mask& mask);
+// Of `systemctl show` with kShowEnvironment.
+std::string masked_unit_environments(std::string_view output, const KnownNames& known, Mask& mask);
+
+// What the collectors read of a program's output, and of an answer of Host::call(); nothing of one that no
+// collector asks.
+std::optional<std::string> known_output(std::string_view command, const std::string& output, Mask& mask,
+                                        const KnownNames& known);
+std::optional<std::string> known_answer(std::string_view call, const std::string& answer, Mask& mask,
+                                        const KnownNames& known);
+
+// Everything is cut down to what the collectors use, and of that what may be anybody's words is replaced:
+// what is not known to be harmless is not kept.
 Tree masked(const Tree& tree, Mask& mask);
 
 }  // namespace railbed

@@ -150,5 +150,124 @@ TEST(MaskTree, CutsFilesThatHoldMoreThanFacts) {
   EXPECT_EQ(hidden.calls.find("environment HOME")->second.value(), R"({"HOME":"/home/user"})");
 }
 
+// What a collector may read, with somebody's word in every place that is not the kernel's.
+TEST(MaskTree, AHomeIsHiddenWhereverItIs) {
+  Tree tree;
+  ASSERT_TRUE(tree.set("/srv/ann.lee/.nccl.conf", {TreeEntry::Kind::kFile, "NCCL_DEBUG=INFO\n", 0}));
+  tree.calls.emplace("environment HOME",
+                     Reading<std::string>(R"({"HOME":"/srv/ann.lee"})", "environment HOME"));
+  Mask mask;
+  const Tree hidden = masked(tree, mask);
+  const std::string home = hidden.calls.at("environment HOME").value_or("");
+  EXPECT_EQ(home.find("ann"), std::string::npos) << home;
+  hidden.each([](const std::string& path, const TreeEntry&) {
+    EXPECT_EQ(path.find("ann"), std::string::npos) << path;
+  });
+}
+
+TEST(MaskTree, KeepsNobodysWords) {
+  const std::pair<const char*, const char*> kFiles[] = {
+      {"/etc/profile.d/nccl.sh",
+       "export NCCL_IB_HCA=mlx5_0 S=S3CR3T\nNCCL_IB_HCA=S3CR3T,mlx5_1:1\nNCCL_DEBUG=INFO; S=S3CR3T\n"
+       "NCCL_X='a S3CR3T'\nexport NCCL_Y=$(S3CR3T)\nNCCL_S S3CR3T=1\nexport S=S3CR3T NCCL_DEBUG=INFO\n"
+       "export NCCL_DEBUG=INFO # S3CR3T\nNCCL_DEBUG_FILE=/opt/S3CR3T/x\nNCCL_DEBUG=\"INFO\"S3CR3T\n# S3CR3T\n"
+       "NCCL_COMM_ID=S3CR3T.example.org:4711\nUCX_NET_DEVICES=S3CR3T\nCUDA_VISIBLE_DEVICES=0,S3CR3T\n"
+       "NCCL_DEBUG=INFO\tS3CR3T\nNCCL_DEBUG=INFO&&S3CR3T\nNCCL_DEBUG=INFO|S3CR3T\n"},
+      {"/etc/environment", "NCCL_DEBUG=INFO S=S3CR3T\nS=S3CR3T\n"},
+      {"/etc/nccl.conf", "NCCL_IB_HCA=mlx5_0 S3CR3T\n S3CR3T NCCL_X=1\nNCCL_X==S3CR3T\n"},
+      {"/root/.nccl.conf", "NCCL_IB_HCA=S3CR3T\n"},
+      {"/etc/default/slurmd", "NCCL_DEBUG=INFO S=S3CR3T\nSLURMD_OPTIONS=S3CR3T\n"},
+      {"/etc/slurm/slurm.conf", "AuthInfo=S3CR3T\n"},
+      {"/etc/docker/daemon.json", "{\"S3CR3T\":\"S3CR3T\"}\n"},
+      {"/etc/passwd", "S3CR3T:x:0:0:S3CR3T:/home/S3CR3T:/bin/sh\n"},
+      {"/etc/hosts", "10.0.0.1 S3CR3T S3CR3T.example.org # S3CR3T\nS3CR3T gpu02\n10.0.0.2 S3CR3T! aS3CR3T\n"},
+      {"/etc/os-release",
+       "ID=S3CR3T\nVERSION_ID=\"12\"\nPRETTY_NAME=\"Debian S3CR3T 12 (S3CR3T)\"\nHOME_URL=S3CR3T\n"},
+      {"/etc/default/grub",
+       "GRUB_CMDLINE_LINUX=\"S=S3CR3T\"\nGRUB_PASSWORD=S3CR3T\nGRUB_TERMINAL=serial # S3CR3T\nGRUB_TERMINAL=\"serial S3CR3T\" S3CR3T\n"},
+      {"/proc/cmdline", "S=S3CR3T console=S3CR3T iommu=pt,S3CR3T root=S3CR3T -- S3CR3T\n"},
+      {"/etc/modprobe.d/x.conf",
+       "options wifi key=S3CR3T\nblacklist nouveau S3CR3T # S3CR3T\ninstall nvidia /opt/S3CR3T/false S3CR3T\ninstall S3CR3T S3CR3T\n"},
+      {"/etc/sysctl.d/x.conf", "kernel.core_pattern=S3CR3T\nnet.core.rmem_max=S3CR3T\n# S3CR3T\n"},
+      {"/etc/netplan/x.yaml",
+       "# S3CR3T\nnetwork:\n  version: 2\n  wifis:\n    wlan0:\n      access-points:\n        \"S3CR3T\":\n"
+       "          password: S3CR3T\n  ethernets:\n    ens6:\n      mtu: 9000\n      auth:\n        password: S3CR3T\n"},
+      {"/etc/NetworkManager/system-connections/x.nmconnection",
+       "[connection]\nid=S3CR3T\ninterface-name=ens6\ntype=ethernet\n[802-1x]\nidentity=S3CR3T\n"
+       "password=S3CR3T\n[wifi-security]\npsk=S3CR3T\n"},
+      {"/etc/sysconfig/network-scripts/ifcfg-ens6", "DEVICE=ens6\nKEY=S3CR3T\nWPA_PSK=S3CR3T\n"},
+      {"/etc/systemd/network/x.network", "[Match]\nName=ens6\n[Network]\nDescription=S3CR3T\n"},
+      {"/etc/network/interfaces",
+       "iface ens6 inet static\n  wpa-psk S3CR3T\n  up S3CR3T\n  address 10.0.0.1\n"},
+      {"/etc/ssh/sshd_config", "Banner S3CR3T\n"},
+      {"/boot/config-6.1.0", "# S3CR3T\nCONFIG_LOCALVERSION=\"S3CR3T\"\n"},
+      {"/proc/self/mountinfo",
+       "1 1 0:1 / / rw - ext4 /dev/sda1 rw,S=S3CR3T\n2 1 0:2 /S3CR3T /mnt/S3CR3T rw - nfs S3CR3T:/S3CR3T rw,S3CR3T\n"
+       "3 1 0:3 /S3CR3T /asked rw,S3CR3T - cifs //S3CR3T/x rw,username=S3CR3T\n"},
+  };
+  const std::pair<const char*, const char*> kOutputs[] = {
+      {"systemctl show --property=Id,Environment,EnvironmentFiles slurmd.service",
+       "Id=slurmd.service\nEnvironment=NCCL_DEBUG=INFO S=S3CR3T \"NCCL_X=a S3CR3T\"\n"
+       "EnvironmentFiles=/etc/S3CR3T (ignore_errors=yes)\n"},
+      {"systemctl show --property=Id,LoadState slurmd.service",
+       "Id=slurmd.service\nExecStart=S3CR3T\nS3CR3T\n"},
+      {"ip -j address show",
+       R"([{"ifname":"ens6","ifalias":"S3CR3T","addr_info":[{"local":"10.0.0.1","label":"S3CR3T"}]}])"},
+      {"tc -j qdisc show", R"([{"dev":"ens6","kind":"tbf","S3CR3T":1,"options":{"rate":1,"x":"S3CR3T"}}])"},
+      {"nft -j list ruleset",
+       R"({"nftables":[{"rule":{"family":"ip","table":"t","chain":"c","comment":"S3CR3T","expr":[)"
+       R"({"log":{"prefix":"S3CR3T"}},{"match":{"op":"==","left":{"meta":{"key":"iifname"}},"right":"ens6"}},)"
+       R"({"accept":null}]}},{"set":{"name":"s","elem":[{"elem":{"val":"1","comment":"S3CR3T"}}]}}]})"},
+      {"iptables-save",
+       "# S3CR3T\n*filter\n:INPUT DROP [0:0]\n-A INPUT -s 10.0.0.0/8 -m comment --comment \"S3CR3T S3CR3T\" -j ACCEPT\n"
+       "-A INPUT -m string --string S3CR3T -j LOG --log-prefix \"S3CR3T \"\nCOMMIT\n"},
+      {"lldpcli -f json0 show neighbors details",
+       R"({"lldp":[{"interface":[{"name":"ens6","via":"LLDP","chassis":[{"name":[{"value":"S3CR3T"}],)"
+       R"("descr":[{"value":"S3CR3T"}],"id":[{"type":"local","value":"S3CR3T"}]}],)"
+       R"("port":[{"id":[{"value":"S3CR3T"}],"descr":[{"value":"S3CR3T"}]}]}]}]})"},
+      {"ethtool -m ens6",
+       "\tVendor SN                                 : S3CR3T\n\tModule temperature : 40 degrees\n"},
+      {"nv-fabricmanager --version", "S3CR3T\nFabric Manager version is : 580.95.05\n"},
+      {"modinfo nvidia",
+       "filename:       /lib/modules/x/nvidia.ko\nsigner:         S3CR3T\nauthor: S3CR3T\n"},
+      {"ldconfig -p", "\tlibS3CR3T.so (libc6,x86-64) => /opt/S3CR3T/libS3CR3T.so\n"},
+      {"docker run --rm S3C", "gpu 0\nS3CR3T\nsaid S3CR3T\nend\n"},
+      {"/venv/bin/python -I -B -c import",
+       "S3CR3T\n{\"version\":\"2.5.1\",\"error\":\"S3CR3T\",\"operation\":\"S3CR3T\"}\n"},
+      {"ps aux", "root S3CR3T\n"},
+  };
+  const std::pair<const char*, const char*> kAnswers[] = {
+      {"environment NCCL", R"({"NCCL_X":"S3CR3T","NCCL_DEBUG":"INFO S3CR3T","S":"S3CR3T"})"},
+      {"environment HOME", R"({"HOME":"/home/S3CR3T"})"},
+      {"stuck", R"([{"pid":1,"name":"S3CR3T","waits":"io_schedule"}])"},
+      {"kernel-log", R"({"source":"/dev/kmsg","lines":[{"text":"S3CR3T: something that no rule knows"},)"
+                     R"({"text":"Out of memory: Killed process 4711 (S3CR3T) total-vm:1kB, anon-rss:1kB"},)"
+                     R"({"text":"INFO: task S3CR3T:4711 blocked for more than 120 seconds."},)"
+                     R"({"text":"nfs: server S3CR3T not responding, timed out"},)"
+                     R"({"text":"NVRM: Xid (PCI:0000:65:00): 31, pid=4711, name=S3CR3T, Ch 00000008"}]})"},
+      {"process 4711", R"({"S3CR3T":1})"},
+      {"statvfs /asked", R"({"blocks":1})"},
+  };
+  Tree tree;
+  for (const auto& [path, text] : kFiles) ASSERT_TRUE(tree.set(path, {TreeEntry::Kind::kFile, text, 0}));
+  for (const auto& [words, text] : kOutputs)
+    tree.commands.emplace(words, Reading<CommandOutput>(CommandOutput{0, text, "S3CR3T"}, words));
+  for (const auto& [name, text] : kAnswers) tree.calls.emplace(name, Reading<std::string>(text, name));
+  Mask mask;
+  const Tree hidden = masked(tree, mask);
+  hidden.each([](const std::string& path, const TreeEntry& entry) {
+    EXPECT_EQ(entry.content.find("S3CR3T"), std::string::npos) << path << "\n" << entry.content;
+  });
+  for (const auto& [words, output] : hidden.commands)
+    EXPECT_EQ((output->output + output->error_output).find("S3CR3T"), std::string::npos) << words << "\n"
+                                                                                         << output->output;
+  for (const auto& [name, answer] : hidden.calls)
+    EXPECT_EQ(answer.value_or("").find("S3CR3T"), std::string::npos) << name << "\n" << *answer;
+  EXPECT_FALSE(hidden.commands.contains("ps aux"));
+  EXPECT_TRUE(hidden.find("/etc/environment")->content.starts_with("NCCL_DEBUG=INFO masked"));
+  EXPECT_NE(hidden.calls.at("kernel-log")->find("Xid (PCI:0000:65:00): 31, pid=4711, name=task"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace railbed

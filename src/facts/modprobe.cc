@@ -94,7 +94,12 @@ Reading<std::vector<BlockedModule>> collect_blocked_modules(Host& host,
 std::string used_modprobe(std::string_view text) {
   std::string used;
   for (const auto line : lines(text))
-    if (blocked_by(line)) used += std::string(trim(line.substr(0, line.find('#')))) + "\n";
+    if (blocked_by(line)) {
+      const auto parts = words(line.substr(0, line.find('#')));
+      used += std::string(parts[0]) + " " + std::string(parts[1]);
+      if (parts[0] == "install") used += " /bin/" + last_part(parts[2]);
+      used += "\n";
+    }
   return used;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "facts/mask.h"
 #include "facts/nccl.h"
 
 namespace railbed {
@@ -48,7 +49,8 @@ void add_variables(std::string_view text, UnitEnvironment& unit) {
 
 }  // namespace
 
-std::string first_shell_word(std::string_view text) { return take_word(text, " \t;\r"); }
+std::string take_shell_word(std::string_view& text) { return take_word(text, " \t;\r"); }
+std::string first_shell_word(std::string_view text) { return take_shell_word(text); }
 
 std::vector<UnitEnvironment> parse_unit_environments(std::string_view output) {
   std::vector<UnitEnvironment> units;
@@ -77,6 +79,20 @@ std::vector<UnitEnvironment> parse_unit_environments(std::string_view output) {
   return units;
 }
 
+std::string first_values(std::string_view text) {
+  std::string kept;
+  for (const auto line : lines(text)) {
+    const auto equals = line.find('=');
+    std::string_view rest = equals == std::string_view::npos ? line : line.substr(equals + 1);
+    (void)take_shell_word(rest);
+    const std::string_view set = line.substr(0, line.size() - rest.size());
+    kept += set;
+    if (trim(rest).starts_with('#')) kept += rest;
+    kept.push_back('\n');
+  }
+  return kept;
+}
+
 // A value that looks like a token: long, and letters of both cases with digits between.
 bool looks_secret(std::string_view value) {
   const auto has = [&](char low, char high) {
@@ -87,6 +103,13 @@ bool looks_secret(std::string_view value) {
 }
 
 std::string only_nccl_environment(std::string_view output) {
+  return only_nccl_environment(
+      output, [](const std::string& value) { return looks_secret(value) ? "masked" : value; },
+      [](const std::string& file) { return file; });
+}
+
+std::string only_nccl_environment(std::string_view output, const ReplaceText& value_of,
+                                  const ReplaceText& file_of) {
   std::string kept;
   for (const auto& unit : parse_unit_environments(output)) {
     kept += (kept.empty() ? "Id=" : "\nId=") + unit.name + std::string(kService) + "\n";
@@ -94,16 +117,24 @@ std::string only_nccl_environment(std::string_view output) {
     for (const auto& [name, value] : unit.variables) {
       if (!is_nccl_name(name)) continue;
       std::string quoted;
-      for (const char c : looks_secret(value) ? "masked" : value) {
+      for (const char c : value_of(value)) {
         if (c == '"' || c == '\\') quoted.push_back('\\');
         quoted.push_back(c);
       }
       variables += (variables.empty() ? "\"" : " \"") + name + "=" + quoted + "\"";
     }
     if (!variables.empty()) kept += "Environment=" + variables + "\n";
-    for (const auto& file : unit.files) kept += "EnvironmentFiles=" + file + " (ignore_errors=no)\n";
+    for (const auto& file : unit.files) kept += "EnvironmentFiles=" + file_of(file) + " (ignore_errors=no)\n";
   }
   return kept;
+}
+
+std::string masked_unit_environments(std::string_view output, const KnownNames& known, Mask& mask) {
+  return only_nccl_environment(
+      output, [&](const std::string& value) { return masked_nccl_value(value, known, mask); },
+      [&](const std::string& file) {
+        return known.contains(file) ? file : "/" + mask.placeholder("masked", file);
+      });
 }
 
 }  // namespace railbed

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/shell.h"
 #include "base/text.h"
 #include "fleet/frame.h"
 
@@ -152,16 +153,20 @@ std::string_view line_with(std::string_view text, std::string_view part) {
   return text;
 }
 
-// 'FILE', as the line quotes it.
+// The file that the line quotes, as a shell takes it.
 std::string quoted_file(std::string_view line) {
   const auto open = line.find('\''), close = line.rfind('\'');
   if (open == close) return "the file that ssh names";
-  return quotable(line.substr(open, close - open + 1));
+  return shell_quote(quotable(line.substr(open + 1, close - open - 1)));
 }
 
-std::string fill(std::string_view text, const Target& target, std::string_view line) {
-  return fmt::format(fmt::runtime(text), target.local ? "this machine" : target.destination,
-                     quoted_file(line));
+std::string fill_reason(std::string_view text, const Target& target) {
+  return fmt::format(fmt::runtime(text), target.local ? "this machine" : target.destination);
+}
+
+// A remedy has its names in commands alone.
+std::string fill_remedy(std::string_view text, const Target& target, std::string_view line) {
+  return fmt::format(fmt::runtime(text), shell_word(target.destination), quoted_file(line));
 }
 
 std::string quoted_words(const Sighting& sighting) {
@@ -180,8 +185,8 @@ Diagnosis diagnose(const Target& target, const Sighting& sighting) {
   };
   if (const Symptom* symptom = find_symptom(sighting.errors)) {
     const std::string_view line = line_with(sighting.errors, symptom->said);
-    return {say(symptom->kind, fmt::format("{}: {} (\"{}\")", fill(symptom->reason, target, line),
-                                           fill(symptom->remedy, target, line), quotable(line))),
+    return {say(symptom->kind, fmt::format("{}: {} (\"{}\")", fill_reason(symptom->reason, target),
+                                           fill_remedy(symptom->remedy, target, line), quotable(line))),
             symptom->passing};
   }
   if (!sighting.exit_code) {
@@ -199,9 +204,9 @@ Diagnosis diagnose(const Target& target, const Sighting& sighting) {
 }
 
 Error password_refused(const Target& target, std::string_view said) {
-  return at_node(target.name,
-                 {ErrorKind::kUnavailable, fmt::format("{}: {} (\"{}\")", fill(kPasswordRefused, target, ""),
-                                                       kOtherPassword, quotable(said))});
+  return at_node(target.name, {ErrorKind::kUnavailable,
+                               fmt::format("{}: {} (\"{}\")", fill_reason(kPasswordRefused, target),
+                                           kOtherPassword, quotable(said))});
 }
 
 Error diagnose(const Target& target, const BootstrapLine& line, std::string_view own_architecture) {
@@ -210,8 +215,8 @@ Error diagnose(const Target& target, const BootstrapLine& line, std::string_view
   };
   const std::string rest = quotable(line.rest);
   if (line.word == "architecture")
-    return say(fmt::format("it is {0}, this railbed is {1}: give one built for it: --agent-binary {0}=PATH",
-                           rest, own_architecture));
+    return say(fmt::format("it is {}, this railbed is {}: give one built for it: --agent-binary {}=PATH",
+                           rest, own_architecture, shell_word(rest)));
   for (const RootWord& root : kRootWords)
     if (line.word == root.word) return say(fmt::format(fmt::runtime(root.text), rest));
   const bool full =

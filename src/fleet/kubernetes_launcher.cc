@@ -17,6 +17,7 @@
 
 #include <map>
 
+#include "base/shell.h"
 #include "fleet/bootstrap.h"
 #include "fleet/kubernetes_text.h"
 #include "fleet/prepared_launcher.h"
@@ -108,8 +109,8 @@ class KubernetesLauncher final : public PreparedLauncher {
     if (!node.cordoned || cordoned_too_) return "";
     return fmt::format(
         "it is cordoned; name it with --nodelist to look at it all the same, or give it back "
-        "with kubectl uncordon {}",
-        node.name);
+        "with {}",
+        command("kubectl uncordon {}", node.name).text());
   }
 
   std::string trouble_with_pod(const std::string& node) const {

@@ -178,13 +178,13 @@ KernelSide kernel_side(const Facts& facts) {
   return could ? KernelSide::kAdapterRefuses : KernelSide::kTooOld;
 }
 
-constexpr const char* kUnload = "modprobe -r nvidia-peermem";  // of a module that is not loaded: nothing
-constexpr const char* kLoad = "modprobe nvidia-peermem";
-constexpr const char* kLoadAtBoot = "echo nvidia-peermem > /etc/modules-load.d/nvidia-peermem.conf";
+constexpr const char kUnload[] = "modprobe -r nvidia-peermem";  // of a module that is not loaded: nothing
+constexpr const char kLoad[] = "modprobe nvidia-peermem";
+constexpr const char kLoadAtBoot[] = "echo nvidia-peermem > /etc/modules-load.d/nvidia-peermem.conf";
 // MLNX_OFED 4.9 speaks an older form of the interface.
-constexpr const char* kLegacy =
+constexpr const char kLegacy[] =
     "echo 'options nvidia-peermem peerdirect_support=1' > /etc/modprobe.d/nvidia-peermem.conf";
-constexpr const char* kAskForApi = "grep -w ib_register_peer_memory_client /proc/kallsyms";
+constexpr const char kAskForApi[] = "grep -w ib_register_peer_memory_client /proc/kallsyms";
 
 constexpr auto kAny = std::nullopt;
 constexpr std::string_view kPeermemSource =

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/shell.h"
 #include "facts/facts.h"
 #include "hardware/gpu_model.h"
 #include "hardware/nic.h"
@@ -53,7 +54,7 @@ struct GpuDirectRow {
   std::optional<KernelSide> kernel;
   bool possible;          // false: `text` says why it is not
   std::string_view text;  // the one thing to do
-  std::vector<std::string> commands = {};
+  std::vector<ShellCommand> commands = {};
   bool needs_reboot = false;
   std::string_view source = {};
 };

@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "base/files.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "base/trusted_path.h"
 
@@ -42,9 +43,8 @@ Result<Fd> open_folder(const std::string& folder) {
   if (fstat(opened->get(), &status) != 0) return cannot("look at", folder);
   // Whoever can write there can have another file written by a link.
   if (!is_ours(status) || (status.st_mode & 022) != 0)
-    return fail(
-        ErrorKind::kUnavailable,
-        fmt::format("others may write to {}: `chmod go-w {}`, or name another folder", folder, folder));
+    return fail(ErrorKind::kUnavailable, fmt::format("others may write to {}: `{}`, or name another folder",
+                                                     folder, command("chmod go-w {}", folder).text()));
   return std::move(*opened);
 }
 

@@ -181,7 +181,7 @@ LiveFinding finding_of(const Cause& cause) {
   one.headline = headline(cause.root);
   one.message = root.message;
   one.remedy = root.remedy.text;
-  one.commands = root.remedy.commands;
+  one.commands.assign(root.remedy.commands.begin(), root.remedy.commands.end());
   one.explains = cause.explained;
   return one;
 }

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/files.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "base/wipe.h"
 
@@ -51,7 +52,8 @@ Result<void> keeps_to_itself(const std::string& key) {
   struct stat status = {};
   if (stat(key.c_str(), &status) != 0) return unusable(key, std::strerror(errno));
   if ((status.st_mode & S_IROTH) != 0)
-    return unusable(key, fmt::format("everyone on this machine can read this key: chmod o-rwx '{}'", key));
+    return unusable(key, "everyone on this machine can read this key: " +
+                             command("chmod o-rwx {}", ShellQuoted{key}).text());
   return {};
 }
 

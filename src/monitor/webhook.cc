@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/sha256.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "base/wipe.h"
 #include "host/curl.h"
@@ -109,7 +110,8 @@ Result<std::string> read_token(const std::string& path) {
   if (stat(path.c_str(), &status) != 0)
     return fail(ErrorKind::kUnavailable, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
   if ((status.st_mode & 077) != 0)
-    return fail(ErrorKind::kBadInput, fmt::format("others may read {}: `chmod 600 {}`", path, path));
+    return fail(ErrorKind::kBadInput,
+                fmt::format("others may read {}: `{}`", path, command("chmod 600 {}", path).text()));
   auto text = read_file(path, kLongestToken);
   if (!text) return fail(text.error());
   std::string token(trim(*text));

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 
+#include "base/shell.h"
 #include "base/text.h"
 #include "report/hostlist.h"
 
@@ -72,7 +73,8 @@ std::string apply_text(const ApplyOutcome& outcome) {
   text += states_text(outcome.nodes);
   if (outcome.committed)
     return text + reasons_text(outcome.nodes) +
-           fmt::format("back to what was before: railbed rollback CLUSTER {}\n", outcome.id);
+           fmt::format("back to what was before: {}\n",
+                       command("railbed rollback CLUSTER {}", outcome.id).text());
   for (const RailFault& fault : outcome.faults) {
     text += fmt::format("  {}, {} to {}: {}\n", printable(fault.rail), printable(fault.from),
                         printable(fault.to), printable(fault.cause));

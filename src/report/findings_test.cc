@@ -142,7 +142,7 @@ TEST(FindingsText, NodesThatSayTheSameOfThemselvesAreOneCause) {
         finding(Status::kFail, "node.reachable", node, node,
                 fmt::format("{0} gave no facts: {0} refused the connection (\"connect to host {0} port 22\")",
                             node)));
-    verdict.findings.back().remedy = {"Look there.", {fmt::format("ssh {} true", node)}};
+    verdict.findings.back().remedy = {"Look there.", {command("ssh {} true", node)}};
   }
   EXPECT_THAT(render_text(verdict, {}), HasSubstr("FAIL  gpu[1-2], gpu11: gave no facts: gpu1 refused"));
 }

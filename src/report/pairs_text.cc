@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shell.h"
 #include "base/units.h"
 #include "report/bench_table.h"
 #include "report/escape.h"
@@ -93,9 +94,9 @@ std::string pairs_text(const RailReport& rail) {
   for (const Slow& one : report.slow) text += slow_text(rail, one);
   if (report.slow.empty() && rail.nodes.size() == 2)
     text += fmt::format(
-        "  two nodes cannot be ranked, for there is no other to compare with: `railbed bench ladder {} {}` "
+        "  two nodes cannot be ranked, for there is no other to compare with: `{}` "
         "holds them against their ceilings\n",
-        rail.nodes[0], rail.nodes[1]);
+        command("railbed bench ladder {} {}", rail.nodes[0], rail.nodes[1]).text());
   else if (report.slow.empty())
     text += "  no node is slower than the others\n";
   for (std::size_t i = 0; i < rail.failures.size() && i < kMostFailures; ++i)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/shell.h"
 #include "base/text.h"
 #include "configure/step.h"
 #include "report/diff.h"
@@ -69,7 +70,7 @@ class ChangeText {
       line("file", file_line(file));
       if (options.diff && file.action != FileAction::kMoveAside) diff(file);
     }
-    for (const auto& command : change.commands) line("run", fmt::format("{}", fmt::join(command, " ")));
+    for (const auto& command : change.commands) line("run", shell_line(command));
     if (const auto risk = risk_text(change.risk); !risk.empty()) line("risk", risk);
     if (change.reboot) line("then", "it is true after the next reboot");
     for (const std::string& note : change.notes) line("note", note);
@@ -226,7 +227,7 @@ std::string settings_text(const std::vector<NodeSettings>& nodes) {
         text += fmt::format("---- {} {}\n{}", file.path,
                             file.block ? "(lines of it)" : fmt::format("{:04o}", file.mode), file.content);
       for (const auto& command : commands_of(setting.steps, node.platform))
-        text += fmt::format("run   {}\n", fmt::join(command, " "));
+        text += fmt::format("run   {}\n", shell_line(command));
     }
   }
   return text;

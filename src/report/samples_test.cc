@@ -475,7 +475,7 @@ Report hostile() {
   Finding& finding =
       add_finding(report, Status::kFail, attack, "a" + attack, attack, attack, {"netdev:" + attack + "0"});
   finding.expected = finding.observed = finding.evidence = finding.remedy.text = attack + wide;
-  finding.remedy.commands = {attack, "echo " + wide};
+  finding.remedy.commands = {command("echo {}", attack), command("echo {}", wide)};
   add_finding(report, Status::kWarn, wide, wide, wide, wide, {}).caused_by = 0;
   measure(report, "a" + attack, wide, {10, 0.0 / 1.0, 5}, {1e300, 1, -4});
   report.measurements.front().ceiling.limits.front().name = attack;

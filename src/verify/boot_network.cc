@@ -155,36 +155,40 @@ const BootProfile* own_profile(const NodeView& node, const RailEnd& end,
 bool is_netplan(std::string_view file) { return file.find("/netplan/") != std::string_view::npos; }
 
 // Files only: netplan-set(8) applies nothing.
-std::vector<std::string> set_with_netplan(const std::string& id, int mtu, const std::string& address) {
-  std::vector<std::string> commands;
-  if (mtu > 0) commands.push_back(fmt::format("netplan set ethernets.{}.mtu={}", id, mtu));
+std::vector<ShellCommand> set_with_netplan(const std::string& id, int mtu, const std::string& address) {
+  std::vector<ShellCommand> commands;
+  if (mtu > 0) commands.push_back(command("netplan set ethernets.{}.mtu={}", id, mtu));
   if (!address.empty())
-    commands.push_back(fmt::format("netplan set 'ethernets.{}.addresses=[\"{}\"]'", id, address));
+    commands.push_back(
+        command("netplan set {}", fmt::format("ethernets.{}.addresses=[\"{}\"]", id, address)));
   return commands;
 }
 
-std::vector<std::string> set_with_nmcli(const RailEnd& end, const BootProfile* profile, int mtu,
-                                        const std::string& address) {
-  const std::string_view family = address.find(':') == std::string::npos ? "ipv4" : "ipv6";
-  std::string settings;
-  if (mtu > 0) settings += fmt::format(" ethernet.mtu {}", mtu);
+std::vector<ShellCommand> set_with_nmcli(const RailEnd& end, const BootProfile* profile, int mtu,
+                                         const std::string& address) {
+  const std::string family = address.find(':') == std::string::npos ? "ipv4" : "ipv6";
+  std::vector<std::string> settings;
+  if (mtu > 0) settings = {"ethernet.mtu", std::to_string(mtu)};
+  const auto add = [&](std::initializer_list<std::string> words) {
+    if (!address.empty()) settings.insert(settings.end(), words);
+  };
   if (profile != nullptr) {
-    if (!address.empty()) settings += fmt::format(" +{0}.addresses {1} {0}.method manual", family, address);
-    return {fmt::format("nmcli connection modify uuid {}{}", profile->id, settings)};
+    add({"+" + family + ".addresses", address, family + ".method", "manual"});
+    return {command("nmcli connection modify uuid {} {}", profile->id, settings)};
   }
-  if (!address.empty()) settings += fmt::format(" {0}.method manual {0}.addresses {1}", family, address);
-  return {fmt::format("nmcli connection add type {1} con-name {0} ifname {0}{2}", end.name,
-                      end.infiniband() ? "infiniband" : "ethernet", settings)};
+  add({family + ".method", "manual", family + ".addresses", address});
+  return {command("nmcli connection add type {} con-name {} ifname {} {}",
+                  end.infiniband() ? "infiniband" : "ethernet", end.name, end.name, settings)};
 }
 
 // Of netplan a device that is named as its interface is for that one only; so is what nmcli made.
 bool is_own_id(const std::string& id, const RailEnd& end) { return id == end.name || id.starts_with("NM-"); }
 
-std::string write_for_networkd(const RailEnd& end, int mtu, const std::string& address) {
-  std::string file = fmt::format("[Match]\\nName={}\\n", end.name);
+ShellCommand write_for_networkd(const RailEnd& end, int mtu, const std::string& address) {
+  std::string file = fmt::format("[Match]\\nName={}\\n", printf_text(end.name));
   if (mtu > 0) file += fmt::format("\\n[Link]\\nMTUBytes={}\\n", mtu);
   if (!address.empty()) file += fmt::format("\\n[Network]\\nAddress={}\\n", address);
-  return fmt::format("printf '{}' > /etc/systemd/network/05-{}.network", file, end.name);
+  return command("printf {} > /etc/systemd/network/05-{}.network", ShellQuoted{file}, end.name);
 }
 
 }  // namespace
@@ -196,25 +200,24 @@ bool must_lose_mtu(const BootProfile& profile, std::string_view mode) {
 }
 
 // netplan knows "infiniband-mode" since 0.105; without it a port starts in datagram mode on every version.
-std::vector<std::string> keep_ipoib_with(const NodeView& node, const RailEnd& end, std::string_view mode,
-                                         int mtu) {
+std::vector<ShellCommand> keep_ipoib_with(const NodeView& node, const RailEnd& end, std::string_view mode,
+                                          int mtu) {
   const auto& at_boot = node.facts->net.at_boot;
   const BootProfile* profile = at_boot ? own_profile(node, end, *at_boot) : nullptr;
   if (profile == nullptr || profile->id.empty()) return {};
   if (is_netplan(profile->file)) {
     if (!is_own_id(profile->id, end) || profile->id.find('.') != std::string::npos) return {};
-    std::vector<std::string> commands = {fmt::format("netplan set ethernets.{}.infiniband-mode={}",
-                                                     profile->id, mode == "datagram" ? "null" : mode)};
-    if (mtu > 0) commands.push_back(fmt::format("netplan set ethernets.{}.mtu={}", profile->id, mtu));
+    std::vector<ShellCommand> commands = {command("netplan set ethernets.{}.infiniband-mode={}", profile->id,
+                                                  mode == "datagram" ? "null" : mode)};
+    if (mtu > 0) commands.push_back(command("netplan set ethernets.{}.mtu={}", profile->id, mtu));
     if (mtu == 0 && must_lose_mtu(*profile, mode))
-      commands.push_back(fmt::format("netplan set ethernets.{}.mtu=null", profile->id));
+      commands.push_back(command("netplan set ethernets.{}.mtu=null", profile->id));
     return commands;
   }
   if (profile->manager != "NetworkManager") return {};
-  std::string command =
-      fmt::format("nmcli connection modify uuid {} infiniband.transport-mode {}", profile->id, mode);
-  if (mtu > 0 || must_lose_mtu(*profile, mode)) command += fmt::format(" infiniband.mtu {}", mtu);
-  return {std::move(command)};
+  const auto set = command("nmcli connection modify uuid {} infiniband.transport-mode {}", profile->id, mode);
+  if (mtu > 0 || must_lose_mtu(*profile, mode)) return {command("{} infiniband.mtu {}", set, mtu)};
+  return {set};
 }
 
 bool has_known_manager(const NodeView& node, const std::vector<BootProfile>& profiles) {

@@ -49,7 +49,7 @@ Remedy keep_rail_at_boot(const NodeView& node, const RailEnd& end, const RailOut
 
 // Writes IPoIB's mode, and its MTU unless 0, where the node's network is configured; nothing where railbed
 // does not know how. The interface keeps what it has until then.
-std::vector<std::string> keep_ipoib_with(const NodeView& node, const RailEnd& end, std::string_view mode,
-                                         int mtu);
+std::vector<ShellCommand> keep_ipoib_with(const NodeView& node, const RailEnd& end, std::string_view mode,
+                                          int mtu);
 
 }  // namespace railbed

@@ -120,18 +120,19 @@ std::string why_lost(const BootOutlook& outlook) {
 }
 
 // Files are read in the order of their names, whatever their folder, and the last one counts: sysctl.d(5).
-std::vector<std::string> keep_at_boot(const BootOutlook& outlook) {
+std::vector<ShellCommand> keep_at_boot(const BootOutlook& outlook) {
   constexpr std::string_view kUsual = "90-rdma.conf", kLate = "zz-rdma.conf";
   std::string deciding;
   for (const auto& one : outlook.lost)
     deciding = std::max(deciding, one.file.substr(one.file.rfind('/') + 1));
-  std::vector<std::string> commands;
+  std::vector<ShellCommand> commands;
   for (const auto& one : outlook.lost)
     commands.push_back(
         deciding > kLate
-            ? fmt::format("grep -rn {} /etc/sysctl.d /run/sysctl.d /usr/lib/sysctl.d  # the last one counts",
-                          one.line.substr(0, one.line.find(' ')))
-            : fmt::format("echo '{}' >> /etc/sysctl.d/{}", one.line, deciding > kUsual ? kLate : kUsual));
+            ? command("grep -rn {} /etc/sysctl.d /run/sysctl.d /usr/lib/sysctl.d  # the last one counts",
+                      one.line.substr(0, one.line.find(' ')))
+            : command("echo {} >> /etc/sysctl.d/{}", ShellQuoted{one.line},
+                      deciding > kUsual ? kLate : kUsual));
   return commands;
 }
 

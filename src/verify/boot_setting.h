@@ -40,6 +40,6 @@ BootOutlook after_reboot(const NodeView& node, const std::vector<WantedSetting>&
 // "no file of sysctl.d sets net.core.rmem_max; /etc/sysctl.d/99-x.conf sets …"
 std::string why_lost(const BootOutlook& outlook);
 // The commands that keep what holds now.
-std::vector<std::string> keep_at_boot(const BootOutlook& outlook);
+std::vector<ShellCommand> keep_at_boot(const BootOutlook& outlook);
 
 }  // namespace railbed

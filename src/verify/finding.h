@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/shell.h"
 #include "verify/things.h"
 
 namespace railbed {
@@ -33,8 +34,8 @@ constexpr int severity(Status status) {
 }
 
 struct Remedy {
-  std::string text;                        // one sentence
-  std::vector<std::string> commands = {};  // to run on the node, in order; may be empty
+  std::string text;                         // one sentence
+  std::vector<ShellCommand> commands = {};  // to run on the node, in order; may be empty
   bool needs_reboot = false;
   bool reversible = true;
   static void fields(auto&& field) {

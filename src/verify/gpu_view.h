@@ -21,8 +21,8 @@ struct GpuView {
   const std::string& address() const { return gpu.pci_address; }
   std::string where() const { return fmt::format("GPU {} of {}", gpu.pci_address, *node.name); }
   // A command of nvidia-smi for this GPU.
-  std::string smi(std::string_view what) const {
-    return fmt::format("nvidia-smi -i {} {}", gpu.pci_address, what);
+  ShellCommand smi(const ShellCommand& what) const {
+    return command("nvidia-smi -i {} {}", gpu.pci_address, what);
   }
 };
 

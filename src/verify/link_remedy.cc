@@ -16,29 +16,29 @@ std::string port_interface(const RailEnd& end) {
 }
 
 // IPoIB interfaces do not show their module (mlx5i_ethtool_ops in Linux): on InfiniBand the device is asked.
-std::vector<std::string> show_cable_with(const RailEnd& end) {
-  if (!end.infiniband()) return {"ethtool -m " + port_interface(end)};
+std::vector<ShellCommand> show_cable_with(const RailEnd& end) {
+  if (!end.infiniband()) return {command("ethtool -m {}", port_interface(end))};
   if (!end.rdma || !end.rdma.device->pci_address.ok()) return {};
-  return {fmt::format("mstlink -d {} -p {} -m -e", *end.rdma.device->pci_address, end.rdma.port->number)};
+  return {command("mstlink -d {} -p {} -m -e", *end.rdma.device->pci_address, end.rdma.port->number)};
 }
 
-std::vector<std::string> show_errors_with(const RailEnd& end) {
+std::vector<ShellCommand> show_errors_with(const RailEnd& end) {
   if (end.infiniband()) return {"ibqueryerrors"};
-  return {fmt::format("ethtool -S {} | grep -i -e err -e discard", port_interface(end))};
+  return {command("ethtool -S {} | grep -i -e err -e discard", port_interface(end))};
 }
 
-std::vector<std::string> set_mtu_with(const RailEnd& end, int mtu) {
+std::vector<ShellCommand> set_mtu_with(const RailEnd& end, int mtu) {
   std::string name = end.name;
   if (end.interface->master.ok()) {
     const NetInterface* bond = find_interface(end.facts->net, *end.interface->master);
     if (bond != nullptr && bond->bond_mode.ok()) name = bond->name;
   }
-  std::vector<std::string> commands;
+  std::vector<ShellCommand> commands;
   const std::string port = port_interface(end);
   const NetInterface* below = port == name ? nullptr : find_interface(end.facts->net, port);
   if (below != nullptr && !below->master.ok() && below->mtu.value_or(mtu) < mtu)
-    commands.push_back(fmt::format("ip link set {} mtu {}", port, mtu));
-  commands.push_back(fmt::format("ip link set {} mtu {}", name, mtu));
+    commands.push_back(command("ip link set {} mtu {}", port, mtu));
+  commands.push_back(command("ip link set {} mtu {}", name, mtu));
   return commands;
 }
 
@@ -59,7 +59,7 @@ Remedy give_address(const RailEnd& end) {
                     "{0} out of it.",
                     end.name, *end.interface->master)};
   return {"Add it now, and to the network configuration.",
-          {fmt::format("ip address add {} dev {}", end.address_text(), end.name)}};
+          {command("ip address add {} dev {}", end.address_text(), end.name)}};
 }
 
 std::string held_as(const NetInterface& interface, const IpAddress& address) {
@@ -68,9 +68,10 @@ std::string held_as(const NetInterface& interface, const IpAddress& address) {
   return {};
 }
 
-std::string take_address_with(const NetInterface& interface, const IpAddress& address) {
+std::vector<ShellCommand> take_address_with(const NetInterface& interface, const IpAddress& address) {
   const std::string held = held_as(interface, address);
-  return held.empty() ? held : fmt::format("ip address del {} dev {}", held, interface.name);
+  if (held.empty()) return {};
+  return {command("ip address del {} dev {}", held, interface.name)};
 }
 
 // RoCE keeps the GIDs of a port's VLANs in the port's own table, each with its interface.

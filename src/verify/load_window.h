@@ -48,7 +48,7 @@ struct Watch {
   Status status;
   std::string expected;
   Remedy remedy;
-  std::vector<std::string> (*show)(const RailEnd&) = nullptr;  // more commands, in that end's own names
+  std::vector<ShellCommand> (*show)(const RailEnd&) = nullptr;  // more commands, in that end's own names
 };
 
 // Ends the case: red when one of the counters went faster than its limit, not applicable when the end has

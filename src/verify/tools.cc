@@ -54,27 +54,40 @@ std::string package_of(std::string_view program, PackageTool tool) {
   return std::string(tool == PackageTool::kDnf ? found->dnf : found->apt);
 }
 
-// Empty: nothing there does it.
-std::string without_systemd(const std::string& command) {
+// Nothing: nothing there does it.
+std::optional<ShellCommand> without_systemd(const ShellCommand& line) {
   for (const std::string_view log : {"journalctl -k -b", "journalctl -k", "journalctl -b"})
-    if (command.starts_with(log)) return "dmesg" + command.substr(log.size());
-  const auto programs = programs_of(command);
+    if (const auto rest = line.after(log)) return command("dmesg{}", *rest);
+  const auto programs = programs_of(line);
   const bool asks = std::ranges::any_of(programs, [](const std::string& one) {
     return one == "systemctl" || one == "journalctl" || one == "timedatectl";
   });
-  return asks ? std::string() : command;
+  return asks ? std::nullopt : std::optional(line);
 }
 
-std::string with_packages(std::string command, PackageTool tool) {
-  std::string names;
-  for (const std::string& program : programs_of(command)) {
-    const std::string package = package_of(program, tool);
-    if (package.empty() || names.find(package) != std::string::npos) continue;
-    names += (names.empty() ? "" : ", ") + package;
+// Where a comment begins that stands behind the command; npos: it has none.
+std::size_t comment_at(std::string_view command) {
+  char quote = 0;
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    if (quote == 0 && command[i] == '#' && (i == 0 || command[i - 1] == ' ')) return i;
+    if (quote == 0 && (command[i] == '\'' || command[i] == '"'))
+      quote = command[i];
+    else if (command[i] == quote)
+      quote = 0;
   }
-  if (names.empty()) return command;
-  return fmt::format("{}{}of package {}", command, command.find("  # ") == std::string::npos ? "  # " : ", ",
-                     names);
+  return std::string_view::npos;
+}
+
+ShellCommand with_packages(const ShellCommand& line, PackageTool tool) {
+  std::optional<ShellCommand> names;
+  for (const std::string& program : programs_of(line)) {
+    const std::string package = package_of(program, tool);
+    if (package.empty() || (names && names->text().find(package) != std::string::npos)) continue;
+    names = names ? command("{}, {}", *names, package) : command("{}", package);
+  }
+  if (!names) return line;
+  return comment_at(line) != std::string_view::npos ? command("{}, of package {}", line, *names)
+                                                    : command("{}  # of package {}", line, *names);
 }
 
 }  // namespace
@@ -89,8 +102,8 @@ PackageTool package_tool(const NodeView& node) {
   return PackageTool::kUnknown;
 }
 
-std::vector<std::string> for_system(const NodeView& node, std::vector<std::string> apt,
-                                    std::vector<std::string> dnf) {
+std::vector<ShellCommand> for_system(const NodeView& node, std::vector<ShellCommand> apt,
+                                     std::vector<ShellCommand> dnf) {
   const PackageTool tool = package_tool(node);
   if (tool == PackageTool::kDnf) return dnf;
   if (tool == PackageTool::kUnknown) apt.insert(apt.end(), dnf.begin(), dnf.end());
@@ -117,55 +130,56 @@ bool has_dcb(const NodeView& node) {
 
 // mlx5 changes its trust to DSCP with the first DSCP it is told (mlx5e_dcbnl_ieee_setapp in
 // drivers/net/ethernet/mellanox/mlx5/core/en_dcbnl.c).
-std::vector<std::string> trust_dscp_with(const NodeView& node, const std::string& interface, int dscp,
-                                         int priority) {
-  if (has_vendor_driver(node)) return {fmt::format("mlnx_qos -i {} --trust dscp", interface)};
+std::vector<ShellCommand> trust_dscp_with(const NodeView& node, const std::string& interface, int dscp,
+                                          int priority) {
+  if (has_vendor_driver(node)) return {command("mlnx_qos -i {} --trust dscp", interface)};
   if (!has_dcb(node)) return {};
-  return {fmt::format("dcb app replace dev {} dscp-prio {}:{}", interface, dscp, priority)};
+  return {command("dcb app replace dev {} dscp-prio {}:{}", interface, dscp, priority)};
 }
 
-std::vector<std::string> make_lossless_with(const NodeView& node, const std::string& interface,
-                                            int priority) {
+std::vector<ShellCommand> make_lossless_with(const NodeView& node, const std::string& interface,
+                                             int priority) {
   if (!has_vendor_driver(node)) {
     if (!has_dcb(node)) return {};
-    return {fmt::format("dcb pfc set dev {} prio-pfc all:off {}:on", interface, priority)};
+    return {command("dcb pfc set dev {} prio-pfc all:off {}:on", interface, priority)};
   }
   std::string flags;
   for (int i = 0; i < 8; ++i) flags += fmt::format("{}{}", i == 0 ? "" : ",", i == priority ? 1 : 0);
-  return {fmt::format("mlnx_qos -i {} --pfc {}", interface, flags)};
+  return {command("mlnx_qos -i {} --pfc {}", interface, flags)};
 }
 
-std::vector<std::string> show_lossless_with(const NodeView& node, const std::string& interface) {
-  if (has_vendor_driver(node)) return {"mlnx_qos -i " + interface};
+std::vector<ShellCommand> show_lossless_with(const NodeView& node, const std::string& interface) {
+  if (has_vendor_driver(node)) return {command("mlnx_qos -i {}", interface)};
   if (!has_dcb(node)) return {};
-  return {"dcb pfc show dev " + interface, "dcb buffer show dev " + interface};
+  return {command("dcb pfc show dev {}", interface), command("dcb buffer show dev {}", interface)};
 }
 
 // Red Hat's kernels take their line from entries of their own, which grubby writes (RHEL 8 and later).
-std::vector<std::string> set_at_boot_with(const NodeView& node, std::string_view kernel_parameters) {
+std::vector<ShellCommand> set_at_boot_with(const NodeView& node, std::string_view kernel_parameters) {
   return for_system(
       node,
-      {fmt::format("sed -i.bak 's/^GRUB_CMDLINE_LINUX=\"/&{} /' /etc/default/grub", kernel_parameters),
+      {command("sed -i.bak {} /etc/default/grub",
+               fmt::format("s/^GRUB_CMDLINE_LINUX=\"/&{} /", sed_replacement(kernel_parameters))),
        "update-grub"},
-      {fmt::format("grubby --update-kernel=ALL --args='{}'", kernel_parameters)});
+      {command("grubby --update-kernel=ALL --args={}", ShellQuoted{std::string(kernel_parameters)})});
 }
 
-std::vector<std::string> keep_time_with(const NodeView& node) {
+std::vector<ShellCommand> keep_time_with(const NodeView& node) {
   for (const std::string unit : {"chrony", "chronyd", "ntpsec", "systemd-timesyncd"})
-    if (is_loaded_unit(node, unit)) return {fmt::format("systemctl enable --now {}", unit), "timedatectl"};
+    if (is_loaded_unit(node, unit)) return {command("systemctl enable --now {}", unit), "timedatectl"};
   return for_system(node, {"apt-get install chrony", "systemctl enable --now chrony"},
                     {"dnf install chrony", "systemctl enable --now chronyd"});
 }
 
-std::vector<std::string> keep_driver_with(const NodeView& node) {
+std::vector<ShellCommand> keep_driver_with(const NodeView& node) {
   if (is_loaded_unit(node, "nvidia-persistenced")) return {"systemctl enable --now nvidia-persistenced"};
   return {"nvidia-smi -pm 1"};
 }
 
 // mlx5 shows its sensors as hwmon since Linux 6.7.
-std::vector<std::string> show_temperature_with(const NodeView& node, const std::string& pci_address) {
-  if (has_vendor_driver(node)) return {"mget_temp -d " + pci_address};
-  return {fmt::format("grep . /sys/bus/pci/devices/{}/hwmon/hwmon*/temp*_input", pci_address)};
+std::vector<ShellCommand> show_temperature_with(const NodeView& node, const std::string& pci_address) {
+  if (has_vendor_driver(node)) return {command("mget_temp -d {}", pci_address)};
+  return {command("grep . /sys/bus/pci/devices/{}/hwmon/hwmon*/temp*_input", pci_address)};
 }
 
 Remedy lift_memlock() {
@@ -174,14 +188,14 @@ Remedy lift_memlock() {
            "root hard memlock unlimited\\n' > /etc/security/limits.d/90-rdma.conf"}};
 }
 
-std::string show_firmware_with(const std::string& pci_address) {
-  return fmt::format("mstflint -d {} query", pci_address);
+ShellCommand show_firmware_with(const std::string& pci_address) {
+  return command("mstflint -d {} query", pci_address);
 }
 
-std::vector<std::string> flash_with(const RdmaDevice& device) {
+std::vector<ShellCommand> flash_with(const RdmaDevice& device) {
   if (!device.pci_address.ok()) return {};
   return {show_firmware_with(*device.pci_address),
-          fmt::format("mstflint -d {} -i FILE burn", *device.pci_address)};
+          command("mstflint -d {} -i FILE burn", *device.pci_address)};
 }
 
 std::string subnet_manager_unit(const NodeView& node) {
@@ -199,6 +213,7 @@ std::vector<std::string> programs_of(std::string_view command) {
   std::string word;
   char quote = 0;
   bool first = true;  // the next word is a program
+  command = command.substr(0, comment_at(command));
   const auto end_word = [&] {
     const bool prefix = word == "sudo" || word == "env" || word.find('=') != std::string::npos;
     if (first && !word.empty() && !prefix) {
@@ -214,7 +229,6 @@ std::vector<std::string> programs_of(std::string_view command) {
       if (c == quote) quote = 0;
       continue;
     }
-    if (c == '#' && before == ' ') break;
     const bool starts = c == '|' || c == ';' || (c == '&' && before != '>') || (c == '(' && before == '$');
     if (starts || c == ' ' || c == ')') end_word();
     if (starts) first = true;
@@ -233,7 +247,7 @@ namespace {
 void say_conditions(const NodeView* node, Remedy& remedy) {
   const auto has = [&](std::string_view what) {
     return std::ranges::any_of(
-        remedy.commands, [&](const std::string& command) { return command.find(what) != std::string::npos; });
+        remedy.commands, [&](const ShellCommand& one) { return one.text().find(what) != std::string::npos; });
   };
   if (has("--gpu-reset") && remedy.text.find("reset all GPUs") == std::string::npos)
     remedy.text += " Nothing may run on it; behind NVSwitch reset all GPUs together.";
@@ -246,11 +260,12 @@ void say_conditions(const NodeView* node, Remedy& remedy) {
 
 void fit_to_node(const NodeView* node, Remedy& remedy) {
   const PackageTool tool = node == nullptr ? PackageTool::kUnknown : package_tool(*node);
-  for (std::string& command : remedy.commands) {
-    if (node != nullptr && !has_systemd(*node)) command = without_systemd(command);
-    command = with_packages(std::move(command), tool);
+  std::vector<ShellCommand> fitting;
+  for (const ShellCommand& one : remedy.commands) {
+    const auto line = node == nullptr || has_systemd(*node) ? std::optional(one) : without_systemd(one);
+    if (line) fitting.push_back(with_packages(*line, tool));
   }
-  std::erase(remedy.commands, std::string());
+  remedy.commands = std::move(fitting);
   say_conditions(node, remedy);
 }
 

@@ -15,8 +15,8 @@ enum class PackageTool { kUnknown, kApt, kDnf };
 PackageTool package_tool(const NodeView& node);  // by ID of /etc/os-release
 
 // Of two lists of commands the one for this node; both where its system is not known.
-std::vector<std::string> for_system(const NodeView& node, std::vector<std::string> apt,
-                                    std::vector<std::string> dnf);
+std::vector<ShellCommand> for_system(const NodeView& node, std::vector<ShellCommand> apt,
+                                     std::vector<ShellCommand> dnf);
 
 bool has_systemd(const NodeView& node);  // or nobody could look
 // MLNX_OFED or DOCA-OFED drives the adapters: its own tools came along, mlnx_qos and mget_temp among them.
@@ -25,18 +25,19 @@ bool has_vendor_driver(const NodeView& node);
 bool has_dcb(const NodeView& node);
 
 // The commands that do it here; none where the node has no tool for it.
-std::vector<std::string> trust_dscp_with(const NodeView& node, const std::string& interface, int dscp,
-                                         int priority);
-std::vector<std::string> make_lossless_with(const NodeView& node, const std::string& interface, int priority);
-std::vector<std::string> show_lossless_with(const NodeView& node, const std::string& interface);
-std::vector<std::string> set_at_boot_with(const NodeView& node, std::string_view kernel_parameters);
-std::vector<std::string> keep_time_with(const NodeView& node);
-std::vector<std::string> keep_driver_with(const NodeView& node);  // loaded, while nothing uses a GPU
-std::vector<std::string> show_temperature_with(const NodeView& node, const std::string& pci_address);
+std::vector<ShellCommand> trust_dscp_with(const NodeView& node, const std::string& interface, int dscp,
+                                          int priority);
+std::vector<ShellCommand> make_lossless_with(const NodeView& node, const std::string& interface,
+                                             int priority);
+std::vector<ShellCommand> show_lossless_with(const NodeView& node, const std::string& interface);
+std::vector<ShellCommand> set_at_boot_with(const NodeView& node, std::string_view kernel_parameters);
+std::vector<ShellCommand> keep_time_with(const NodeView& node);
+std::vector<ShellCommand> keep_driver_with(const NodeView& node);  // loaded, while nothing uses a GPU
+std::vector<ShellCommand> show_temperature_with(const NodeView& node, const std::string& pci_address);
 
 Remedy lift_memlock();  // of every user's logins
-std::string show_firmware_with(const std::string& pci_address);
-std::vector<std::string> flash_with(const RdmaDevice& device);
+ShellCommand show_firmware_with(const std::string& pci_address);
+std::vector<ShellCommand> flash_with(const RdmaDevice& device);
 std::string subnet_manager_unit(const NodeView& node);  // opensm, or opensmd of MLNX_OFED
 std::string partitions_file(const NodeView& node);      // of OpenSM
 

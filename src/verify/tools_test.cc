@@ -31,7 +31,7 @@ struct OneNode {
   }
 };
 
-std::vector<std::string> images_on(const char* id) {
+std::vector<ShellCommand> images_on(const char* id) {
   return for_system(OneNode(id).node, {"update-initramfs -u"}, {"dracut --force"});
 }
 

@@ -16,7 +16,7 @@ struct Vote {
   const NodeView* node;
   std::string value;
   std::string from;
-  std::vector<std::string> commands = {};  // in this node's own names, after those of the remedy
+  std::vector<ShellCommand> commands = {};  // in this node's own names, after those of the remedy
 };
 
 struct Uniformity {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/shell.h"
 #include "bench/core/typed.h"
 #include "facts/net.h"
 #include "host/host.h"
@@ -26,13 +27,13 @@ LinkState look_at(Host& host, const LinkQuestion& question) {
   const NetInterface* found = find_interface(net, name);
   if (found == nullptr) return {fmt::format("there is no interface {}", name), "see `ip link`", false};
   if (found->administratively_up && !*found->administratively_up)
-    return {fmt::format("{} is down", name), fmt::format("ip link set {} up", name), false};
+    return {fmt::format("{} is down", name), command("ip link set {} up", name).text(), false};
   if (found->carrier && !*found->carrier)
     return {fmt::format("{} has no carrier", name), "look at the cable and the switch port", true};
   if (question.address && !has_address(*found, *question.address))
     return {fmt::format("{} does not have {}", name, question.address->to_text()),
-            fmt::format("give it its address back: ip address add {}/… dev {}", question.address->to_text(),
-                        name),
+            "give it its address back: " +
+                command("ip address add {}/… dev {}", question.address->to_text(), name).text(),
             false};
   return {};
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/shell.h"
 #include "bench/pairs/ladder.h"
 #include "hardware/ceilings.h"
 #include "hardware/pci_path.h"
@@ -186,8 +187,9 @@ class Causes {
     if (!redirecting.empty())
       found_.push_back(
           fmt::format("ACS at {} of {} sends what passes between GPU and adapter up to the processor: "
-                      "setpci -s {} ecap_acs+6.w=0000",
-                      fmt::join(redirecting, ", "), end.node, redirecting.front()));
+                      "{}",
+                      fmt::join(redirecting, ", "), end.node,
+                      command("setpci -s {} ecap_acs+6.w=0000", redirecting.front()).text()));
   }
 
   void add_nccl() {

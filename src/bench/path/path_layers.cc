@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/shell.h"
+
 namespace railbed {
 namespace {
 
@@ -23,7 +25,7 @@ Fault no_interface(const PathEndSeen& self, const PathEndSeen&) {
 Fault link_down(const PathEndSeen& self, const PathEndSeen&) {
   if (own(self).up.value_or(true)) return std::nullopt;
   return PathFault{self.node, fmt::format("{} is down", self.interface),
-                   fmt::format("ip link set {} up", self.interface)};
+                   command("ip link set {} up", self.interface).text()};
 }
 
 Fault no_carrier(const PathEndSeen& self, const PathEndSeen& peer) {
@@ -60,13 +62,17 @@ Fault forbidden(const PathEndSeen& self, const PathEndSeen& peer) {
       "look at its rules for what goes out: nft list ruleset, or iptables -S OUTPUT"};
 }
 
+// What shows by which route its packets to the peer leave.
+std::string show_route_with(const PathEndSeen& self, const PathEndSeen& peer) {
+  return command("ip route get {} from {}", address_of(peer), address_of(self)).text() + "; ip rule";
+}
+
 Fault no_route(const PathEndSeen& self, const PathEndSeen& peer) {
   const RouteAnswer& route = self.looked->route;
   if (route.error.empty()) return std::nullopt;
   return PathFault{self.node,
                    fmt::format("no route from {} to {}: {}", address_of(self), address_of(peer), route.error),
-                   fmt::format("see what forbids it: ip route get {} from {}; ip rule", address_of(peer),
-                               address_of(self))};
+                   "see what forbids it: " + show_route_with(self, peer)};
 }
 
 // RoCE goes by the GID's own interface, whatever routes say of TCP: only where nothing arrives is it the
@@ -78,8 +84,7 @@ Fault other_route(const PathEndSeen& self, const PathEndSeen& peer) {
   return PathFault{self.node,
                    fmt::format("what it sends to {} leaves by {}, not by {}", address_of(peer),
                                route.interface, self.interface),
-                   fmt::format("find the route or rule that takes it there: ip route get {} from {}; ip rule",
-                               address_of(peer), address_of(self))};
+                   "find the route or rule that takes it there: " + show_route_with(self, peer)};
 }
 
 // Of IPoIB's twenty bytes the first four are a queue pair's.
@@ -119,8 +124,8 @@ Fault wrong_static_neighbour(const PathEndSeen& self, const PathEndSeen& peer) {
   return PathFault{self.node,
                    fmt::format("its static neighbour entry for {} is wrong: {}, but {} of {} is {}",
                                address_of(peer), entry->mac, peer.interface, peer.node, mac_of_rail(peer)),
-                   fmt::format("ip neigh del {} dev {}, and take it out of what sets it", address_of(peer),
-                               self.interface)};
+                   command("ip neigh del {} dev {}", address_of(peer), self.interface).text() +
+                       ", and take it out of what sets it"};
 }
 
 bool is_learned(const NeighbourAnswer& entry) {
@@ -146,10 +151,8 @@ Fault wrong_learned_neighbour(const PathEndSeen& self, const PathEndSeen& peer) 
           "{} has {} as the MAC of {} ({}), which is no interface of {}: another machine has that address, "
           "or had it",
           self.node, entry->mac, address_of(peer), entry->state, peer.node),
-      fmt::format(
-          "on {}: ip neigh flush to {} dev {}; if it comes back, find the port of that MAC in the switch's "
-          "table",
-          self.node, address_of(peer), self.interface)};
+      fmt::format("on {}: {}; if it comes back, find the port of that MAC in the switch's table", self.node,
+                  command("ip neigh flush to {} dev {}", address_of(peer), self.interface).text())};
 }
 
 Fault no_neighbour(const PathEndSeen& self, const PathEndSeen& peer) {
@@ -221,7 +224,7 @@ Fault mtu_hole(const PathEndSeen& self, const PathEndSeen& peer) {
         peer.node,
         fmt::format("{} has MTU {}, {} of {} has {}: {}", peer.interface, theirs, self.interface, self.node,
                     own(self).mtu, lose),
-        fmt::format("give both ends one MTU: ip link set {} mtu {}", peer.interface, own(self).mtu)};
+        "give both ends one MTU: " + command("ip link set {} mtu {}", peer.interface, own(self).mtu).text()};
   return PathFault{
       "",
       fmt::format("{}, those of {} do, and both ends have MTU {} or more: what is between them carries less",

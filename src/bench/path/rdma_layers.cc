@@ -1,6 +1,7 @@
 // The rows of RDMA alone, above those of the path.
 #include <fmt/format.h>
 
+#include "base/shell.h"
 #include "bench/path/path_layers.h"
 
 namespace railbed {
@@ -76,11 +77,11 @@ RdmaFault no_node(const PathEndSeen& self, const PathEndSeen&) {
                      fmt::format("{} has no device node, so that no program can use it", rdma.device),
                      "modprobe ib_uverbs"};
   if (rdma.node_error.empty()) return std::nullopt;
-  return PathFault{
-      self.node,
-      fmt::format("/dev/infiniband/{}, by which programs reach {}, cannot be opened: {}", rdma.node,
-                  rdma.device, rdma.node_error),
-      fmt::format("ls -l /dev/infiniband/{}: it must be there and be for all to read and write", rdma.node)};
+  return PathFault{self.node,
+                   fmt::format("/dev/infiniband/{}, by which programs reach {}, cannot be opened: {}",
+                               rdma.node, rdma.device, rdma.node_error),
+                   command("ls -l /dev/infiniband/{}", rdma.node).text() +
+                       ": it must be there and be for all to read and write"};
 }
 
 RdmaFault no_provider(const PathEndSeen& self, const PathEndSeen&) {

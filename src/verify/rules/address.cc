@@ -46,7 +46,7 @@ void mtu_equal(const Survey& survey, Judge& judge) {
       if (end->interface != nullptr && end->interface->mtu.ok()) by_mtu[*end->interface->mtu].push_back(end);
     if (by_mtu.empty()) return one.not_applicable("no end of this rail could be read");
     std::vector<std::string> groups;
-    std::vector<std::string> commands;
+    std::vector<ShellCommand> commands;
     const int largest = by_mtu.rbegin()->first;
     for (const auto& [value, ends] : by_mtu) {
       std::vector<std::string_view> names;
@@ -55,8 +55,8 @@ void mtu_equal(const Survey& survey, Judge& judge) {
         names.push_back(*end->node);
         if (by_mtu.size() > 1) one.touch("node:" + *end->node);
         if (value != largest)
-          for (const std::string& command : set_mtu_with(*end, largest))
-            commands.push_back(fmt::format("{}  # on {}", command, *end->node));
+          for (const ShellCommand& set : set_mtu_with(*end, largest))
+            commands.push_back(command("{}  # on {}", set, *end->node));
       }
       groups.push_back(fmt::format("{} on {}", value, fmt::join(names, ", ")));
     }
@@ -127,9 +127,9 @@ Remedy replace_address(const RailEnd& end, const IpAddress& wrong) {
         "Give it its address in the rail's subnet; not over a connection through this interface, "
         "which carries more than the rail."};
   Remedy remedy{"Give it its address in the rail's subnet; connections to the old one are cut.",
-                {take_address_with(*end.interface, wrong)}};
+                take_address_with(*end.interface, wrong)};
   if (end.port->address)
-    remedy.commands.push_back(fmt::format("ip address add {} dev {}", end.address_text(), end.name));
+    remedy.commands.push_back(command("ip address add {} dev {}", end.address_text(), end.name));
   return remedy;
 }
 
@@ -218,11 +218,11 @@ Remedy part_holders(const IpAddress& address, const std::vector<const RailEnd*>&
       "Take it from those to whom cluster.yaml gives another; their connections through it are cut."};
   for (const RailEnd* end : holders) {
     if (owns(end) || !may_lose_address(*end->facts, end->interface)) continue;
-    remedy.commands.push_back(
-        fmt::format("{}  # on {}", take_address_with(*end->interface, address), *end->node));
+    for (const ShellCommand& take : take_address_with(*end->interface, address))
+      remedy.commands.push_back(command("{}  # on {}", take, *end->node));
     if (end->address() != nullptr && held_as(*end->interface, *end->address()).empty())
       remedy.commands.push_back(
-          fmt::format("ip address add {} dev {}  # on {}", end->address_text(), end->name, *end->node));
+          command("ip address add {} dev {}  # on {}", end->address_text(), end->name, *end->node));
   }
   return remedy;
 }

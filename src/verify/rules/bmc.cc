@@ -18,11 +18,8 @@ namespace {
 std::string file_of(const Survey& survey) {
   return survey.evidence.cluster.file.empty() ? "cluster.yaml" : survey.evidence.cluster.file;
 }
-std::string railbed_line(const Survey& survey, std::vector<std::string> words, const std::string& node) {
-  words.insert(words.begin(), "railbed");
-  words.push_back(file_of(survey));
-  words.push_back(node);
-  return shell_line(words);
+ShellCommand railbed_line(const Survey& survey, const ShellCommand& what, const std::string& node) {
+  return command("railbed {} {} {}", what, file_of(survey), node);
 }
 
 // look(Case&, const BmcFacts&) on every BMC that was asked.
@@ -63,7 +60,7 @@ void reachable(const Survey& survey, Judge& judge) {
          .remedy =
              stranger ? Remedy{"Compare the key that it shows with what its own page says, and let `bmc: "
                                "{certificates: FILE}` in cluster.yaml name it.",
-                               {railbed_line(survey, {"bmc", "certificates"}, node)}}
+                               {railbed_line(survey, "bmc certificates", node)}}
              : refused
                  ? Remedy{"Correct user and password in the password file; they are those of the BMC, not "
                           "of the node."}
@@ -86,12 +83,11 @@ void power(const Survey& survey, Judge& judge) {
     if (*state == PowerState::kOn)
       one.pass("on");
     else
-      one.fail(
-          {.message = fmt::format("{} is switched off", node),
-           .expected = "on",
-           .observed = "off",
-           .remedy = {"Find out why in its event log, and switch it on.",
-                      {railbed_line(survey, {"sel"}, node), railbed_line(survey, {"power", "on"}, node)}}});
+      one.fail({.message = fmt::format("{} is switched off", node),
+                .expected = "on",
+                .observed = "off",
+                .remedy = {"Find out why in its event log, and switch it on.",
+                           {railbed_line(survey, "sel", node), railbed_line(survey, "power on", node)}}});
   }
 }
 
@@ -120,7 +116,7 @@ void sensors(const Survey& survey, Judge& judge) {
          .expected = "all in order",
          .observed = text,
          .remedy = {"Look at fans, air flow and power supplies of the machine; its light shows which it is.",
-                    {railbed_line(survey, {"sensors"}, node), railbed_line(survey, {"identify"}, node)}}});
+                    {railbed_line(survey, "sensors", node), railbed_line(survey, "identify", node)}}});
   });
 }
 
@@ -141,7 +137,7 @@ void judge_events(const Survey& survey, Case& one, const std::string& node, cons
            .observed = text,
            .remedy = {memory_lost ? "Replace the module that is named, then empty the log."
                                   : "Mend what is named, unless that was done, then empty the log.",
-                      {railbed_line(survey, {"sel"}, node), railbed_line(survey, {"sel", "--clear"}, node)},
+                      {railbed_line(survey, "sel", node), railbed_line(survey, "sel --clear", node)},
                       false,
                       true}});
 }
@@ -221,14 +217,13 @@ void default_login(const Survey& survey, Judge& judge) {
         const std::string* user = one.read(facts.default_login);
         if (user == nullptr) return;
         if (user->empty()) return one.pass("the maker's default is refused");
-        one.fail(
-            {.message =
-                 fmt::format("the BMC of {} takes its maker's default login, {}: whoever reaches it owns the "
-                             "machine",
-                             node, *user),
-             .expected = "a password of your own",
-             .observed = "the default of user " + *user,
-             .remedy = {"Set another password.", {railbed_line(survey, {"bmc", "set-password"}, node)}}});
+        one.fail({.message = fmt::format(
+                      "the BMC of {} takes its maker's default login, {}: whoever reaches it owns the "
+                      "machine",
+                      node, *user),
+                  .expected = "a password of your own",
+                  .observed = "the default of user " + *user,
+                  .remedy = {"Set another password.", {railbed_line(survey, "bmc set-password", node)}}});
       });
 }
 
@@ -263,7 +258,7 @@ void serial(const Survey& survey, Judge& judge) {
                .remedy = {
                    "Say `configure: {console: ttyS1}` in cluster.yaml, or ttyS0, whichever the BMC sends, "
                    "and apply it.",
-                   {shell_line({"railbed", "plan", file_of(survey)})},
+                   {command("railbed plan {}", file_of(survey))},
                    true}});
         if (!serial->rate) return one.pass("the BMC sends at the port's own rate");
         for (const std::string& console : consoles)
@@ -278,8 +273,7 @@ void serial(const Survey& survey, Judge& judge) {
                   .expected = fmt::format("{} bit/s", *rate),
                   .observed = fmt::format("{} bit/s", *serial->rate),
                   .remedy = {"Give the BMC the kernel's rate.",
-                             {shell_line({"railbed", "bmc", "set-sol-rate", std::to_string(*rate),
-                                          file_of(survey), node})}}});
+                             {command("railbed bmc set-sol-rate {} {} {}", *rate, file_of(survey), node)}}});
       });
 }
 

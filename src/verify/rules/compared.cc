@@ -105,12 +105,12 @@ Complaint one_way_slow(const BothWays& ways, double warns) {
                                  100 * ways.share(), other),
           .expected = fmt::format("at least {:.0f} % of the other way", 100 * warns),
           .observed = fmt::format("{} → {} {}, back {}", slow.from.node, slow.to.node, rate, other),
-          .remedy = {fmt::format("On {} look for a limit on what is sent (first command), on both ends for "
-                                 "drops, errors and pause frames (second).",
-                                 slow.from.node),
-                     {fmt::format("tc -s qdisc show dev {}", slow.from.interface),
-                      fmt::format("ethtool -S {} | grep -i -e drop -e discard -e err -e pause",
-                                  slow.from.interface)}}};
+          .remedy = {
+              fmt::format("On {} look for a limit on what is sent (first command), on both ends for "
+                          "drops, errors and pause frames (second).",
+                          slow.from.node),
+              {command("tc -s qdisc show dev {}", slow.from.interface),
+               command("ethtool -S {} | grep -i -e drop -e discard -e err -e pause", slow.from.interface)}}};
 }
 
 // The engine whose ways differ most against its limits; null: none has numbers of both.
@@ -264,12 +264,12 @@ class LatencyJudge {
                                    reference.name),
             .expected = fmt::format("at most {}", text(reference.warns)),
             .observed = text(one.summary.median),
-            .remedy = {fmt::format("Look on both ends for what delays packets on {} (a queueing discipline, "
-                                   "interrupts held back), and at the route: it must not leave the rail.",
-                                   link.rail),
-                       {fmt::format("tc -s qdisc show dev {}", one.from.interface),
-                        fmt::format("ethtool -c {}", one.from.interface),
-                        fmt::format("ip route get {}", one.to.address)}}};
+            .remedy = {
+                fmt::format("Look on both ends for what delays packets on {} (a queueing discipline, "
+                            "interrupts held back), and at the route: it must not leave the rail.",
+                            link.rail),
+                {command("tc -s qdisc show dev {}", one.from.interface),
+                 command("ethtool -c {}", one.from.interface), command("ip route get {}", one.to.address)}}};
   }
 
   const Survey& survey_;

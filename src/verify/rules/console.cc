@@ -46,15 +46,16 @@ bool writes_to(const NodeView& node, std::string_view port) {
   return !active.ok() || is_among(*active, port);
 }
 
-std::vector<std::string> move_console_with(const NodeView& node, const std::string& console,
-                                           const std::string& to) {
+std::vector<ShellCommand> move_console_with(const NodeView& node, const std::string& console,
+                                            const std::string& to) {
   const std::string port(console_port(console));
   const std::string moved = to + console.substr(port.size());
-  const std::string was = "console=" + console;
   return for_system(
       node,
-      {fmt::format("sed -i.bak 's/console={}\\>/console={}/g' /etc/default/grub", port, to), "update-grub"},
-      {shell_line({"grubby", "--update-kernel=ALL", "--remove-args=" + was, "--args=console=" + moved})});
+      {command("sed -i.bak {} /etc/default/grub",
+               fmt::format("s/console={}\\>/console={}/g", sed_pattern(port), sed_replacement(to))),
+       "update-grub"},
+      {command("grubby --update-kernel=ALL --remove-args=console={} --args=console={}", console, moved)});
 }
 
 void serial_port(const Survey& survey, Judge& judge) {
@@ -105,10 +106,10 @@ void judge_login(Case& one, const std::string& node, const std::string& port, co
   const std::string unit = "serial-getty@" + port;
   if (login.active_state == "activating") return one.not_applicable("the login on " + port + " is starting");
   const bool masked = login.load_state == "masked";
-  std::vector<std::string> commands;
-  if (login.active_state == "failed") commands.push_back("journalctl -b -u " + unit);
-  if (masked) commands.push_back("systemctl unmask " + unit);
-  commands.push_back("systemctl enable --now " + unit);
+  std::vector<ShellCommand> commands;
+  if (login.active_state == "failed") commands.push_back(command("journalctl -b -u {}", unit));
+  if (masked) commands.push_back(command("systemctl unmask {}", unit));
+  commands.push_back(command("systemctl enable --now {}", unit));
   one.warn({.message = fmt::format("the serial console of {} shows the kernel's text and no login prompt: {} "
                                    "is {}",
                                    node, unit, masked ? "masked" : login.active_state),
@@ -197,15 +198,16 @@ std::optional<SerialMenu> wanted_menu(const std::string& console) {
 }
 
 // Of a file after the others (Debian, Ubuntu), or at the end of the only one.
-std::vector<std::string> show_menu_with(const NodeView& node, const SerialMenu& menu) {
-  const std::string lines = fmt::format(
-      "printf '%s\\n' 'GRUB_TERMINAL=\"console serial\"' 'GRUB_SERIAL_COMMAND=\"serial --unit={} --speed={} "
-      "--word=8 --parity=no --stop=1\"'",
-      menu.unit, menu.rate);
-  return for_system(node,
-                    {"mkdir -p /etc/default/grub.d",
-                     lines + " | tee /etc/default/grub.d/99-serial-console.cfg", "update-grub"},
-                    {lines + " | tee -a /etc/default/grub", "grub2-mkconfig -o /boot/grub2/grub.cfg"});
+std::vector<ShellCommand> show_menu_with(const NodeView& node, const SerialMenu& menu) {
+  const auto lines =
+      command("printf '%s\\n' 'GRUB_TERMINAL=\"console serial\"' {}",
+              fmt::format("GRUB_SERIAL_COMMAND=\"serial --unit={} --speed={} --word=8 --parity=no --stop=1\"",
+                          menu.unit, menu.rate));
+  return for_system(
+      node,
+      {"mkdir -p /etc/default/grub.d", command("{} | tee /etc/default/grub.d/99-serial-console.cfg", lines),
+       "update-grub"},
+      {command("{} | tee -a /etc/default/grub", lines), "grub2-mkconfig -o /boot/grub2/grub.cfg"});
 }
 
 void judge_menu(Case& one, const NodeView& node, const std::vector<BootSetting>& settings,

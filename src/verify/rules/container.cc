@@ -47,13 +47,13 @@ std::string_view runtime_of(const NodeView& node) {
 }
 std::string image_of(const NodeView& node) { return node.expect().container.value_or("IMAGE"); }
 
-std::string run_by_hand(const NodeView& node, std::string_view devices = "",
-                        std::string_view what = "nvidia-smi -L") {
-  const std::string_view gpus = runtime_of(node) == "podman"
-                                    ? "--device nvidia.com/gpu=all --security-opt label=disable"
-                                    : "--gpus all";
-  return fmt::format("{} run --rm --pull=never {}{} {} {}", runtime_of(node), gpus, devices, image_of(node),
-                     what);
+ShellCommand run_by_hand(const NodeView& node, const ShellCommand& devices = "",
+                         const ShellCommand& what = "nvidia-smi -L") {
+  const ShellCommand gpus = runtime_of(node) == "podman"
+                                ? ShellCommand("--device nvidia.com/gpu=all --security-opt label=disable")
+                                : ShellCommand("--gpus all");
+  return command("{} run --rm --pull=never {}{} {} {}", runtime_of(node), gpus, devices, image_of(node),
+                 what);
 }
 
 Remedy install_runtime(const NodeView& node, const std::string& wanted) {
@@ -66,8 +66,8 @@ Remedy install_runtime(const NodeView& node, const std::string& wanted) {
 
 // docs.nvidia.com, NVIDIA Container Toolkit: "Installing", "Configuring Docker", "Support for CDI".
 Remedy install_toolkit(const NodeView& node, const std::string& runtime) {
-  std::vector<std::string> commands = for_system(node, {"apt-get install nvidia-container-toolkit"},
-                                                 {"dnf install nvidia-container-toolkit"});
+  std::vector<ShellCommand> commands = for_system(node, {"apt-get install nvidia-container-toolkit"},
+                                                  {"dnf install nvidia-container-toolkit"});
   if (runtime == "podman") {
     commands.emplace_back("nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml");
     return {
@@ -170,7 +170,7 @@ void container_starts(const Survey& survey, Judge& judge) {
          .expected = look.image,
          .observed = look.said,
          .remedy = {"Pull it as the user that railbed runs as; railbed never does.",
-                    {fmt::format("{} pull {}", runtime_of(node), image_of(node))}}});
+                    {command("{} pull {}", runtime_of(node), image_of(node))}}});
   });
 }
 
@@ -181,7 +181,7 @@ Remedy give_libcuda(const NodeView& node) {
   return {
       "The image asks for less by NVIDIA_DRIVER_CAPABILITIES: start it with -e "
       "NVIDIA_DRIVER_CAPABILITIES=compute,utility, or name an image that asks for compute.",
-      {fmt::format("docker image inspect --format '{{{{.Config.Env}}}}' {}", image_of(node))}};
+      {command("docker image inspect --format '{{.Config.Env}}' {}", image_of(node))}};
 }
 
 void container_gpus(const Survey& survey, Judge& judge) {

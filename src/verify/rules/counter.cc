@@ -29,7 +29,7 @@ Reading<std::uint64_t> counter(const Counters& counters, std::string_view name) 
 // Warns when one of the counters grows faster than its limit; not applicable when the port has none of them.
 void judge_counters(const Survey& survey, Judge& judge, Counters RdmaPort::*group,
                     std::span<const Watched> watched, const Remedy& remedy,
-                    std::vector<std::string> (*show)(const RailEnd&) = nullptr) {
+                    std::vector<ShellCommand> (*show)(const RailEnd&) = nullptr) {
   each_end(survey, judge, [&](Case& one, const RailEnd& end) {
     if (one.lacks_rdma(end)) return;
     const auto span = error_span(one, *end.facts, counter(end.rdma.port->counters, "port_rcv_packets"));
@@ -63,8 +63,8 @@ void judge_counters(const Survey& survey, Judge& judge, Counters RdmaPort::*grou
   });
 }
 
-std::vector<std::string> show_signal_with(const RailEnd& end) {
-  std::vector<std::string> commands = show_errors_with(end);
+std::vector<ShellCommand> show_signal_with(const RailEnd& end) {
+  std::vector<ShellCommand> commands = show_errors_with(end);
   std::ranges::move(show_cable_with(end), std::back_inserter(commands));
   return commands;
 }

@@ -19,24 +19,23 @@ void checkpoint_space(const Survey& survey, Judge& judge) {
     if (found == systems.end()) return one.unknown("its facts were collected without asking for " + *path);
     one.seen(found->size);
     if (found->size.absent())
-      return one.fail(
-          {.message = fmt::format("{} has no {}, where checkpoints go", *node.name, *path),
-           .expected = "there",
-           .observed = "not there",
-           .remedy = {"Mount it, and see that it is mounted at boot.", {"mount -a", "findmnt " + *path}}});
+      return one.fail({.message = fmt::format("{} has no {}, where checkpoints go", *node.name, *path),
+                       .expected = "there",
+                       .observed = "not there",
+                       .remedy = {"Mount it, and see that it is mounted at boot.",
+                                  {"mount -a", command("findmnt {}", *path)}}});
     const ByteCount* size = one.read(found->size);
     if (size == nullptr) return;
     const ByteCount* free = one.read(found->available);
     if (free == nullptr) return;
     if (free->bytes >= size->bytes / 10) return one.pass(to_text(*free) + " free");
-    one.warn({.message = fmt::format("{} of {} has {} of {} left for checkpoints", *path, *node.name,
-                                     to_text(*free), to_text(*size)),
-              .expected = "at least 10 % free",
-              .observed = to_text(*free),
-              .remedy = {"Delete old checkpoints, or write elsewhere.",
-                         {fmt::format("du -sh {}/*", *path)},
-                         false,
-                         false}});
+    one.warn(
+        {.message = fmt::format("{} of {} has {} of {} left for checkpoints", *path, *node.name,
+                                to_text(*free), to_text(*size)),
+         .expected = "at least 10 % free",
+         .observed = to_text(*free),
+         .remedy = {
+             "Delete old checkpoints, or write elsewhere.", {command("du -sh {}/*", *path)}, false, false}});
   });
 }
 
@@ -61,10 +60,8 @@ void judge_drive(Case& one, const NodeView& node, const NvmeController& drive) {
   if (needs_root(drive.health)) return one.not_applicable("asking a drive needs root");
   const NvmeHealth* health = one.read(drive.health);
   if (health == nullptr) return;
-  const Remedy remedy = {"Copy what is on it, then replace it.",
-                         {fmt::format("nvme smart-log /dev/{}", drive.name)},
-                         true,
-                         false};
+  const Remedy remedy = {
+      "Copy what is on it, then replace it.", {command("nvme smart-log /dev/{}", drive.name)}, true, false};
   if (health->critical_warning != 0)
     return one.fail({.message = fmt::format("{} of {} warns: {}", drive.name, *node.name,
                                             warning_words(health->critical_warning)),
@@ -121,7 +118,7 @@ void nvme_link(const Survey& survey, Judge& judge) {
               .expected = transfers_text(best),
               .observed = transfers_text(*now),
               .remedy = {"Reseat the drive, then its cable or backplane.",
-                         {fmt::format("lspci -vvs {} | grep Lnk", drive.address)},
+                         {command("lspci -vvs {} | grep Lnk", drive.address)},
                          true}});
   });
 }

@@ -32,7 +32,7 @@ void width(const Survey& survey, Judge& judge) {
          .expected = "4X",
          .observed = *text,
          .remedy = {"Lanes of the cable or its connector are broken: clean and reseat it, then swap it.",
-                    {fmt::format("ibstat {}", end.rdma.device->name)}}});
+                    {command("ibstat {}", end.rdma.device->name)}}});
   });
 }
 
@@ -147,7 +147,7 @@ void partition_membership(const Survey& survey, Judge& judge) {
               .expected = "a key of 0x8000 or more",
               .observed = observed,
               .remedy = {"Make its GUID a full member in the subnet manager's partitions.conf.",
-                         {fmt::format("cat {}  # where opensm runs", partitions_file(node))}}});
+                         {command("cat {}  # where opensm runs", partitions_file(node))}}});
   });
 }
 
@@ -236,7 +236,7 @@ void subnet_manager_at_boot(const Survey& survey, Judge& judge) {
                     runs ? "runs" : "is meant to run", *node.name),
                 .expected = "enabled",
                 .observed = service == nullptr ? "not installed" : service->unit_file_state,
-                .remedy = {"Enable it.", {"systemctl enable --now " + subnet_manager_unit(node)}}});
+                .remedy = {"Enable it.", {command("systemctl enable --now {}", subnet_manager_unit(node))}}});
     else
       one.warn({.message = fmt::format("opensm starts at boot on {}, which is not meant to run it: "
                                        "two masters fight over the fabric after a reboot",
@@ -244,7 +244,7 @@ void subnet_manager_at_boot(const Survey& survey, Judge& judge) {
                 .expected = "disabled",
                 .observed = service->unit_file_state,
                 .remedy = {"Disable it here, or say expect.subnet_manager of this node.",
-                           {"systemctl disable --now " + subnet_manager_unit(node)}}});
+                           {command("systemctl disable --now {}", subnet_manager_unit(node))}}});
   });
 }
 

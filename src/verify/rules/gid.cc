@@ -23,10 +23,10 @@ const std::vector<Gid>* roce_gids(Case& one, const RailEnd& end) {
   return one.read(end.rdma.port->gids);
 }
 
-std::vector<std::string> show_gids_with(const RailEnd& end) {
-  return {fmt::format("ip address show dev {}", end.name), "rdma link show",
-          fmt::format("grep . /sys/class/infiniband/{}/ports/{}/gid_attrs/types/* 2>/dev/null",
-                      end.rdma.device->name, end.rdma.port->number)};
+std::vector<ShellCommand> show_gids_with(const RailEnd& end) {
+  return {command("ip address show dev {}", end.name), "rdma link show",
+          command("grep . /sys/class/infiniband/{}/ports/{}/gid_attrs/types/* 2>/dev/null",
+                  end.rdma.device->name, end.rdma.port->number)};
 }
 
 // The port has a GID of this address for RoCE v1, and none for v2.
@@ -47,7 +47,7 @@ Remedy leave_v1(const RailEnd& end) {
       "The adapter can speak RoCE v2 and its driver does not: update driver and firmware, "
       "and look for a mode that somebody set."};
   if (end.model != nullptr)
-    remedy.commands.push_back(fmt::format("modinfo -p {} | grep -i roce", end.model->module));
+    remedy.commands.push_back(command("modinfo -p {} | grep -i roce", end.model->module));
   if (end.rdma.device->pci_address.ok())
     remedy.commands.push_back(show_firmware_with(*end.rdma.device->pci_address));
   return remedy;
@@ -65,8 +65,8 @@ Remedy repeat_event(const RailEnd& end) {
   return {
       "The interface has its address, the kernel missed it: give it again. Connections of the rail are cut "
       "for a moment, and routes that were added by hand are lost.",
-      {fmt::format("ip address del {} dev {}", held, end.name),
-       fmt::format("ip address add {} dev {}", held, end.name), "rdma link show"}};
+      {command("ip address del {} dev {}", held, end.name),
+       command("ip address add {} dev {}", held, end.name), "rdma link show"}};
 }
 
 Remedy make_gid(const RailEnd& end, const std::vector<Gid>& gids) {
@@ -103,13 +103,13 @@ void gid_present(const Survey& survey, Judge& judge) {
 Remedy return_address(const RailEnd& end, const std::string& netdev) {
   const NetInterface* other = find_interface(end.facts->net, netdev);
   const bool both = end.interface != nullptr && !held_as(*end.interface, *end.address()).empty();
-  const std::string take = other == nullptr ? "" : take_address_with(*other, *end.address());
+  const auto take =
+      other == nullptr ? std::vector<ShellCommand>() : take_address_with(*other, *end.address());
   if (!both || take.empty() || !may_lose_address(*end.facts, other))
     return {fmt::format("Name {} in cluster.yaml if the rail runs over it; else move the address to {}.",
                         netdev, end.name),
             {"ip -brief address show"}};
-  return {"Both have the address: remove it where it does not belong; connections through it are cut.",
-          {take}};
+  return {"Both have the address: remove it where it does not belong; connections through it are cut.", take};
 }
 
 void gid_interface(const Survey& survey, Judge& judge) {
@@ -151,7 +151,7 @@ Remedy raise_active_mtu(const RailEnd& end, int link, int asked) {
   return {
       "The interface's MTU is right and the port did not follow: restart the link when no job runs, which "
       "cuts its connections.",
-      {fmt::format("ip link set {0} down && ip link set {0} up", end.name)}};
+      {command("ip link set {} down && ip link set {} up", end.name, end.name)}};
 }
 
 void active_mtu(const Survey& survey, Judge& judge) {

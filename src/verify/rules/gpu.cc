@@ -179,11 +179,10 @@ void driver_expected(const Survey& survey, Judge& judge) {
         {.message = fmt::format("{} runs NVIDIA driver {}, expected {}", *node.name, *have, want),
          .expected = want,
          .observed = *have,
-         .remedy = {
-             "Install the expected driver, then reboot.",
-             for_system(node, {fmt::format("apt-get install nvidia-driver-{}", split(want, '.').front())},
-                        {fmt::format("dnf list --showduplicates '*nvidia*driver*' | grep {}", want)}),
-             true}});
+         .remedy = {"Install the expected driver, then reboot.",
+                    for_system(node, {command("apt-get install nvidia-driver-{}", split(want, '.').front())},
+                               {command("dnf list --showduplicates '*nvidia*driver*' | grep {}", want)}),
+                    true}});
   });
 }
 
@@ -213,11 +212,13 @@ Remedy equal_versions(const NodeView& node, const std::string& manager, const st
             {"modinfo -F version nvidia", "reboot"},
             true};
   const std::string_view branch = split(driver, '.').front();
-  return {"Install the fabric manager of the driver's version, then start it.",
-          for_system(node,
-                     {fmt::format("apt-cache policy nvidia-fabricmanager-{} nvidia-fabricmanager", branch),
-                      fmt::format("apt-get install 'nvidia-fabricmanager-{}={}*'", branch, driver)},
-                     {fmt::format("dnf install 'nvidia-fabric*manager-{}'", driver)})};
+  return {
+      "Install the fabric manager of the driver's version, then start it.",
+      for_system(node,
+                 {command("apt-cache policy nvidia-fabricmanager-{} nvidia-fabricmanager", branch),
+                  command("apt-get install {}",
+                          ShellQuoted{fmt::format("nvidia-fabricmanager-{}={}*", branch, driver)})},
+                 {command("dnf install {}", ShellQuoted{fmt::format("nvidia-fabric*manager-{}", driver)})})};
 }
 
 void fabric_manager_version(const Survey& survey, Judge& judge) {

@@ -229,7 +229,7 @@ void cuda_works(const Survey& survey, Judge& judge) {
                                         {"systemctl restart nvidia-fabricmanager"}}
                                : Remedy{"Read the kernel log for Xid messages; reset the GPU, else reboot.",
                                         {"dmesg | grep -i xid",
-                                         fmt::format("nvidia-smi -i {} --gpu-reset", gpu.pci_address)}}});
+                                         command("nvidia-smi -i {} --gpu-reset", gpu.pci_address)}}});
   });
 }
 

@@ -51,7 +51,7 @@ void ecc_pending(const Survey& survey, Judge& judge) {
               .expected = "the same before and after",
               .observed = fmt::format("{} now, {} pending", on_or_off(*now), on_or_off(*pending)),
               .remedy = {"Take the setting back, or reset the GPU now rather than by surprise.",
-                         {gpu.smi(fmt::format("-e {}", *now ? 1 : 0))}}});
+                         {gpu.smi(command("-e {}", *now ? 1 : 0))}}});
   });
 }
 

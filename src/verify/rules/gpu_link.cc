@@ -20,7 +20,7 @@ void pcie_width(const Survey& survey, Judge& judge) {
               .expected = fmt::format("x{}", *most),
               .observed = fmt::format("x{}", *width),
               .remedy = {"Reseat the card or its riser; a link does not give up lanes to save power.",
-                         {fmt::format("lspci -vv -s {} | grep -i lnk", gpu.address())},
+                         {command("lspci -vv -s {} | grep -i lnk", gpu.address())},
                          true}});
   });
 }
@@ -37,7 +37,7 @@ void pcie_slot(const Survey& survey, Judge& judge) {
               .expected = fmt::format("Gen{}", *can),
               .observed = fmt::format("Gen{}", *slot),
               .remedy = {"Set the slot's link speed in the BIOS to automatic; else it is the board's limit.",
-                         {fmt::format("lspci -vv -s {} | grep -i lnk", gpu.address())},
+                         {command("lspci -vv -s {} | grep -i lnk", gpu.address())},
                          true}});
   });
 }
@@ -57,7 +57,7 @@ void bar1(const Survey& survey, Judge& judge) {
               .expected = "at least " + to_text(ByteCount{*memory}),
               .observed = text,
               .remedy = {"Enable \"Above 4G decoding\" and resizable BAR in the BIOS.",
-                         {fmt::format("lspci -vv -s {} | grep -i region", gpu.address())},
+                         {command("lspci -vv -s {} | grep -i region", gpu.address())},
                          true}});
   });
 }
@@ -86,7 +86,7 @@ void nvlink_count(const Survey& survey, Judge& judge) {
               .observed = std::to_string(active),
               .remedy = {"Look for SXid and Xid 74 in the kernel log, then reset all GPUs of the board; "
                          "a link that stays down is hardware.",
-                         {fmt::format("nvidia-smi nvlink -s -i {}", gpu.address()),
+                         {command("nvidia-smi nvlink -s -i {}", gpu.address()),
                           "dmesg | grep -i -e sxid -e 'xid.*74'"}}});
   });
 }
@@ -112,7 +112,7 @@ void nvlink_speed(const Survey& survey, Judge& judge) {
               .expected = fmt::format("{} MB/s", want),
               .observed = fmt::format("{} MB/s", *slow->second.speed_mbps),
               .remedy = {"Reset all GPUs of the board; a link that stays slow is hardware.",
-                         {fmt::format("nvidia-smi nvlink -s -i {}", gpu.address())}}});
+                         {command("nvidia-smi nvlink -s -i {}", gpu.address())}}});
   });
 }
 
@@ -142,7 +142,7 @@ void nvlink_recovery(const Survey& survey, Judge& judge) {
          .expected = "0",
          .observed = text,
          .remedy = {"Watch whether it grows under load; if so, reset the board, then have it looked at.",
-                    {fmt::format("nvidia-smi nvlink -e -i {}", gpu.address())}}});
+                    {command("nvidia-smi nvlink -e -i {}", gpu.address())}}});
   });
 }
 

@@ -114,7 +114,7 @@ void load_pcie(const Survey& survey, Judge& judge) {
               .expected = fmt::format("Gen{}", *most),
               .observed = fmt::format("Gen{}", *now),
               .remedy = {"Reseat the card or its riser; look for corrected errors in the kernel log.",
-                         {fmt::format("lspci -vv -s {} | grep -i lnk", gpu.address()), "dmesg | grep -i aer"},
+                         {command("lspci -vv -s {} | grep -i lnk", gpu.address()), "dmesg | grep -i aer"},
                          true}});
   });
 }
@@ -187,7 +187,7 @@ void nvlink_errors(const Survey& survey, Judge& judge) {
               .expected = "none; fewer than 100 CRC errors a second",
               .observed = bad,
               .remedy = {"Reset all GPUs of the board; if they come back, have it looked at.",
-                         {fmt::format("nvidia-smi nvlink -e -i {}", gpu.address())}}});
+                         {command("nvidia-smi nvlink -e -i {}", gpu.address())}}});
   });
 }
 

@@ -35,7 +35,7 @@ void mig(const Survey& survey, Judge& judge) {
          .expected = on_or_off(want),
          .observed = on_or_off(*on),
          .remedy = {"Switch it while nothing runs there, or state expect.mig in cluster.yaml.",
-                    {gpu.smi(fmt::format("-mig {}", want ? 1 : 0))}}});
+                    {gpu.smi(command("-mig {}", want ? 1 : 0))}}});
   });
 }
 
@@ -65,7 +65,7 @@ void power_limit(const Survey& survey, Judge& judge) {
               .expected = fmt::format("{:.0f} W", *normal),
               .observed = fmt::format("{:.0f} W", *limit),
               .remedy = {"Raise it, unless the rack cannot feed it.",
-                         {gpu.smi(fmt::format("-pl {:.0f}", *normal))}}});
+                         {gpu.smi(command("-pl {}", fmt::format("{:.0f}", *normal)))}}});
   });
 }
 

@@ -13,7 +13,7 @@
 namespace railbed {
 namespace {
 
-using Commands = std::vector<std::string>;
+using Commands = std::vector<ShellCommand>;
 
 // True, and the case has ended, where there is nothing to explain.
 bool needs_no_reason(Case& one, const NodeView& node) {
@@ -37,7 +37,7 @@ const std::string& release_of(const NodeView& node) {
   return release ? *release : kUnknown;
 }
 
-const char* const kDriversLog = "journalctl -k -b | grep -i -e nvrm -e nvidia -e nouveau";
+const char kDriversLog[] = "journalctl -k -b | grep -i -e nvrm -e nvidia -e nouveau";
 
 // --- another driver ---
 
@@ -64,10 +64,11 @@ Remedy take_from(const NodeView& node, const std::string& driver) {
         {"cat /proc/cmdline", "grep -rs vfio /etc/modprobe.d /etc/modules-load.d"},
         true};
   const std::string options = driver == "nouveau" ? "options nouveau modeset=0\\n" : "";
-  Commands commands = {
-      fmt::format("printf 'blacklist {0}\\n{1}' > /etc/modprobe.d/blacklist-{0}.conf", driver, options)};
-  for (auto& command : for_system(node, {"update-initramfs -u"}, {"dracut --force"}))
-    commands.push_back(std::move(command));
+  Commands commands = {command("printf {} > /etc/modprobe.d/blacklist-{}.conf",
+                               ShellQuoted{fmt::format("blacklist {}\\n{}", printf_text(driver), options)},
+                               driver)};
+  std::ranges::move(for_system(node, {"update-initramfs -u"}, {"dracut --force"}),
+                    std::back_inserter(commands));
   commands.emplace_back("reboot");
   return {fmt::format("Keep {} from being loaded, by the initramfs, too, and restart; "
                       "the console keeps its text.",
@@ -118,10 +119,11 @@ Remedy build_module(const NodeView& node, const DkmsModule* dkms) {
   const std::string& release = release_of(node);
   Commands commands;
   if (lacks_headers(node))
-    commands = for_system(node, {"apt-get install linux-headers-" + release},
-                          {"dnf install kernel-devel-" + release});
+    commands = for_system(node, {command("apt-get install linux-headers-{}", release)},
+                          {command("dnf install kernel-devel-{}", release)});
   if (dkms != nullptr) {
-    commands.insert(commands.end(), {"dkms status", "dkms autoinstall -k " + release, "modprobe nvidia"});
+    commands.insert(commands.end(),
+                    {"dkms status", command("dkms autoinstall -k {}", release), "modprobe nvidia"});
     return {
         "Let DKMS build it for the running kernel; where that fails, its make.log under /var/lib/dkms "
         "says why.",
@@ -129,7 +131,7 @@ Remedy build_module(const NodeView& node, const DkmsModule* dkms) {
   }
   const Commands look = for_system(
       node, {"apt list --installed 'nvidia-driver*' 'nvidia-dkms*' 'linux-modules-nvidia*' 'nvidia-open*'"},
-      {"dnf list --installed '*nvidia*'", "akmods --force --kernels " + release});
+      {"dnf list --installed '*nvidia*'", command("akmods --force --kernels {}", release)});
   commands.insert(commands.end(), look.begin(), look.end());
   return {"See which driver packages are installed; install the driver, or its modules for this kernel.",
           std::move(commands)};
@@ -193,7 +195,7 @@ Commands build_again(const NodeView& node, const DkmsModule* dkms) {
   Commands commands;
   for (const std::string_view step : {"build", "install"})
     commands.push_back(
-        fmt::format("dkms {} --force {}/{} -k {}", step, dkms->name, file->version, release_of(node)));
+        command("dkms {} --force {}/{} -k {}", step, dkms->name, file->version, release_of(node)));
   return commands;
 }
 
@@ -201,10 +203,8 @@ Remedy enroll_key(const NodeView& node) {
   const DkmsModule* dkms = driver_of_dkms(node);
   Commands commands = build_again(node, dkms);
   const bool again = !commands.empty();
-  for (const std::string& command :
-       {std::string("mokutil --sb-state"), std::string("modinfo -F signer nvidia"),
-        "mokutil --import " + signing_key(node, dkms), std::string("reboot")})
-    commands.push_back(command);
+  commands.insert(commands.end(), {"mokutil --sb-state", "modinfo -F signer nvidia",
+                                   command("mokutil --import {}", signing_key(node, dkms)), "reboot"});
   return {fmt::format(
               "{}nroll the key that signed the module: this asks for a password, and the next boot asks for "
               "it again at the console. Or install modules that the distribution signed.",
@@ -348,7 +348,7 @@ void memory_window(const Survey& survey, Judge& judge) {
               .remedy = {
                   "Switch on \"Above 4G decoding\" in the BIOS, or update it; where the BIOS has it on, try "
                   "pci=realloc on the kernel command line, or pci=realloc=off where that is set.",
-                  {fmt::format("lspci -vvs {} | grep -i region", last.subject), "cat /proc/cmdline",
+                  {command("lspci -vvs {} | grep -i region", last.subject), "cat /proc/cmdline",
                    "journalctl -k -b | grep -e \"can't assign\" -e \"no space\""},
                   true}});
   });

@@ -51,9 +51,8 @@ Remedy spread_them(const PciDevice& adapter, const std::string& cores, const Ser
           ? "irqbalance runs and may move them back: see its bans in its configuration."
           : "irqbalance would keep them near; by hand they stay until the next boot.";
   return {fmt::format("Spread them over the cores near the adapter; {}", who),
-          {fmt::format("ls /sys/bus/pci/devices/{}/msi_irqs | xargs -I IRQ "
-                       "sh -c 'echo {} > /proc/irq/IRQ/smp_affinity_list'",
-                       adapter.address, cores)}};
+          {command("ls /sys/bus/pci/devices/{}/msi_irqs | xargs -I IRQ sh -c {}", adapter.address,
+                   command("echo {} > /proc/irq/IRQ/smp_affinity_list", cores).text())}};
 }
 
 void interrupts_near(const Survey& survey, Judge& judge) {

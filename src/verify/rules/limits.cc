@@ -46,11 +46,11 @@ void service_memlock(const Survey& survey, Judge& judge) {
              .expected = "unlimited",
              .observed = limit_text(*limit),
              .remedy = {"Give the unit LimitMEMLOCK=infinity and restart it when no job runs.",
-                        {fmt::format("mkdir -p /etc/systemd/system/{0}.service.d && printf "
-                                     "'[Service]\\nLimitMEMLOCK=infinity\\n' > "
-                                     "/etc/systemd/system/{0}.service.d/memlock.conf",
-                                     service.service),
-                         fmt::format("systemctl daemon-reload && systemctl restart {}", service.service)}}});
+                        {command("mkdir -p /etc/systemd/system/{}.service.d && printf "
+                                 "'[Service]\\nLimitMEMLOCK=infinity\\n' > "
+                                 "/etc/systemd/system/{}.service.d/memlock.conf",
+                                 service.service, service.service),
+                         command("systemctl daemon-reload && systemctl restart {}", service.service)}}});
       });
 }
 
@@ -68,9 +68,10 @@ void judge_socket_buffer(Case& one, const NodeView& node, const std::string& key
                               key, *text, *node.name, want),
        .expected = fmt::format("at least {}", want),
        .observed = *text,
-       .remedy = {"Raise it now and for the next boot.",
-                  {fmt::format("sysctl -w {}={}", key, want),
-                   fmt::format("echo '{}={}' >> /etc/sysctl.d/90-rdma.conf", key, want)}}});
+       .remedy = {
+           "Raise it now and for the next boot.",
+           {command("sysctl -w {}={}", key, want), command("echo {} >> /etc/sysctl.d/90-rdma.conf",
+                                                           ShellQuoted{fmt::format("{}={}", key, want)})}}});
 }
 
 void socket_buffers(const Survey& survey, Judge& judge) {

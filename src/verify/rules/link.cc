@@ -41,7 +41,7 @@ void admin_up(const Survey& survey, Judge& judge) {
               .expected = "up",
               .observed = "down",
               .remedy = {"Switch it on, and see to it that the network configuration does so at boot.",
-                         {fmt::format("ip link set {} up", end.name)}}});
+                         {command("ip link set {} up", end.name)}}});
   });
 }
 
@@ -58,7 +58,7 @@ void carrier(const Survey& survey, Judge& judge) {
           {.message = fmt::format("{} has no link: it is switched off", end.where()),
            .expected = "link",
            .observed = "switched off",
-           .remedy = {"Switch the interface on first.", {fmt::format("ip link set {} up", end.name)}}});
+           .remedy = {"Switch the interface on first.", {command("ip link set {} up", end.name)}}});
     const bool* link = one.read(end.interface->carrier);
     if (link == nullptr) return;
     if (*link) return one.pass("link");
@@ -67,8 +67,9 @@ void carrier(const Survey& survey, Judge& judge) {
              fmt::format("{} has no link: no cable, a dead cable, or the other end is off", end.where()),
          .expected = "link",
          .observed = "no carrier",
-         .remedy = {"Reseat the cable at both ends, try another one, check the port of the switch or peer.",
-                    {"ethtool " + port_interface(end), "ethtool -m " + port_interface(end)}}});
+         .remedy = {
+             "Reseat the cable at both ends, try another one, check the port of the switch or peer.",
+             {command("ethtool {}", port_interface(end)), command("ethtool -m {}", port_interface(end))}}});
   });
 }
 
@@ -96,9 +97,10 @@ void judge_speed(Case& one, const Survey& survey, const RailEnd& end, const Expe
                expected.from, slow ? why_slow(survey, end, expected.rate) : "cluster.yaml is out of date"),
            .expected = to_text(expected.rate),
            .observed = speed_text(mbps),
-           .remedy = {slow ? "Compare what both ends offer; then swap the cable for one rated for the speed."
-                           : "Correct the rail's speed in cluster.yaml.",
-                      {"ethtool " + port_interface(end), "ethtool -m " + port_interface(end)}}});
+           .remedy = {
+               slow ? "Compare what both ends offer; then swap the cable for one rated for the speed."
+                    : "Correct the rail's speed in cluster.yaml.",
+               {command("ethtool {}", port_interface(end)), command("ethtool -m {}", port_interface(end))}}});
 }
 
 void speed(const Survey& survey, Judge& judge) {
@@ -117,9 +119,9 @@ void speed(const Survey& survey, Judge& judge) {
   });
 }
 
-std::vector<std::string> show_link_with(const RailEnd& end) {
-  std::vector<std::string> commands = show_cable_with(end);
-  commands.push_back(fmt::format("journalctl -k | grep {}", port_interface(end)));
+std::vector<ShellCommand> show_link_with(const RailEnd& end) {
+  std::vector<ShellCommand> commands = show_cable_with(end);
+  commands.push_back(command("journalctl -k | grep {}", port_interface(end)));
   return commands;
 }
 
@@ -156,13 +158,13 @@ void receive_errors(const Survey& survey, Judge& judge) {
     if (!span) return;
     const std::string rate = rate_text(*errors, *span);
     if (!exceeds(*errors, *span, kLimit)) return one.pass(rate);
-    one.warn({.message = fmt::format("{} received broken frames, {}: the cable or a transceiver damages them",
-                                     end.where(), rate),
-              .expected = limit_text(kLimit),
-              .observed = rate,
-              .remedy = {
-                  "See which counter grows under load, then swap the cable.",
-                  {fmt::format("ethtool -S {} | grep -i -e err -e crc -e oversize", port_interface(end))}}});
+    one.warn(
+        {.message = fmt::format("{} received broken frames, {}: the cable or a transceiver damages them",
+                                end.where(), rate),
+         .expected = limit_text(kLimit),
+         .observed = rate,
+         .remedy = {"See which counter grows under load, then swap the cable.",
+                    {command("ethtool -S {} | grep -i -e err -e crc -e oversize", port_interface(end))}}});
   });
 }
 
@@ -179,7 +181,7 @@ Remedy leave_out(const NetInterface& interface) {
   if (interface.link_type.value_or(0) == kArphrdInfiniband)
     return {"Make it a rail, or name the rails' ports alone in NCCL_IB_HCA."};
   return {"Switch it off now and at boot, or make it a rail.",
-          {fmt::format("ip link set {} down", interface.name)}};
+          {command("ip link set {} down", interface.name)}};
 }
 
 // The end of a rail that reaches the same cable of a DGX Spark; null: none.
@@ -202,7 +204,7 @@ void judge_half(Case& one, const NodeView& node, const NetInterface& interface, 
                             "the network of DGX OS; make it a rail in cluster.yaml, and name both devices "
                             "in NCCL_IB_HCA where that is set. Do not switch it off.",
                             half.name),
-                {fmt::format("ip -brief address show {}", interface.name)}}});
+                {command("ip -brief address show {}", interface.name)}}});
 }
 
 void judge_spare(Case& one, const NodeView& node, const NetInterface& interface) {

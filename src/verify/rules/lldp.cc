@@ -83,7 +83,7 @@ Complaint miscabled(const RailEnd& end, const LldpNeighbour& neighbour, const st
       .observed = fmt::format("{} port {}", switch_text(neighbour), neighbour.port),
       .remedy = {"Find the two cables that were swapped, and swap them back. Until then this rail's traffic "
                  "crosses switches that it should not.",
-                 {fmt::format("lldpcli show neighbors ports {}", end.name)}}};
+                 {command("lldpcli show neighbors ports {}", end.name)}}};
 }
 
 void switch_of_rail(const Survey& survey, Judge& judge) {
@@ -126,7 +126,7 @@ void switch_frame(const Survey& survey, Judge& judge) {
          .expected = fmt::format("at least {} bytes", *mtu + kFrameAround),
          .observed = fmt::format("{} bytes", *neighbour->max_frame),
          .remedy = {"Raise the port's MTU on the switch, 9216 on most; or lower the rail's on all its ends.",
-                    {fmt::format("lldpcli show neighbors ports {} details", end.name)}}});
+                    {command("lldpcli show neighbors ports {} details", end.name)}}});
   });
 }
 
@@ -151,7 +151,7 @@ void switch_pfc(const Survey& survey, Judge& judge) {
          .expected = priorities_text(own->lossless),
          .observed = priorities_text(*neighbour->lossless),
          .remedy = {"Give the switch's port the same lossless priority, and no other.",
-                    {fmt::format("lldpcli show neighbors ports {} details", end.name)}}});
+                    {command("lldpcli show neighbors ports {} details", end.name)}}});
   });
 }
 

@@ -87,17 +87,17 @@ std::vector<int> lossless_of(const RailEnd& end) {
 }
 
 // NVIDIA's driver has a switch in sysfs, the kernel's own has the firmware's setting alone.
-std::vector<std::string> react_with(const RailEnd& end) {
+std::vector<ShellCommand> react_with(const RailEnd& end) {
   const auto lossless = lossless_of(end);
   if (end.interface != nullptr && end.interface->congestion.ok())
-    return {fmt::format("echo 1 > /sys/class/net/{}/ecn/roce_rp/enable/{}", end.name,
-                        lossless.empty() ? 3 : lossless.front())};
+    return {command("echo 1 > /sys/class/net/{}/ecn/roce_rp/enable/{}", end.name,
+                    lossless.empty() ? 3 : lossless.front())};
   if (!end.rdma.device->pci_address.ok()) return {};
-  return {fmt::format("mstconfig -d {} query | grep ROCE_CC", *end.rdma.device->pci_address)};
+  return {command("mstconfig -d {} query | grep ROCE_CC", *end.rdma.device->pci_address)};
 }
 
-std::vector<std::string> count_pauses_with(const RailEnd& end) {
-  return {fmt::format("ethtool -S {} | grep pause", port_interface(end))};
+std::vector<ShellCommand> count_pauses_with(const RailEnd& end) {
+  return {command("ethtool -S {} | grep pause", port_interface(end))};
 }
 
 void cnp_ignored(const Survey& survey, Judge& judge) {

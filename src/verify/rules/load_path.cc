@@ -49,7 +49,7 @@ void carrier_losses(const Survey& survey, Judge& judge) {
               .expected = fmt::format("at most {} changes", kMost),
               .observed = std::to_string(changes),
               .remedy = {"Reseat and then swap the cable; then the peer's port.",
-                         {"ethtool " + port_interface(end)}}});
+                         {command("ethtool {}", port_interface(end))}}});
   });
 }
 
@@ -111,7 +111,7 @@ void judge_pcie(Case& one, const NodeView& node, const Load& load, const PciLoad
        .expected = "none; corrected ones at most 1 a second",
        .observed = fmt::format("{} uncorrected, {} corrected", hard, soft),
        .remedy = {"Reseat the card and its riser; then its slot, its cable, its firmware.",
-                  {fmt::format("grep . /sys/bus/pci/devices/{}/aer_dev_*", pci.address)}}});
+                  {command("grep . /sys/bus/pci/devices/{}/aer_dev_*", pci.address)}}});
 }
 
 void pcie_errors(const Survey& survey, Judge& judge) {
@@ -148,7 +148,7 @@ void optics(const Survey& survey, Judge& judge) {
              .expected = "no alarm",
              .observed = fmt::format("{}", fmt::join(module.alarms, ", ")),
              .remedy = {"Clean both ends of the fibre and check the air flow; then swap the module.",
-                        {"ethtool -m " + end.name}}});
+                        {command("ethtool -m {}", end.name)}}});
   });
 }
 

@@ -21,8 +21,8 @@ bool carries_rail(const NodeView& node, const std::string& address) {
   });
 }
 
-std::string lines_about(const std::string& subject) {
-  return fmt::format("journalctl -k -b | grep {}", subject);
+ShellCommand lines_about(const std::string& subject) {
+  return command("journalctl -k -b | grep {}", subject);
 }
 
 void device_health(const Survey& survey, Judge& judge) {
@@ -105,7 +105,7 @@ void slot_power(const Survey& survey, Judge& judge) {
               .observed = fmt::format("{} W", last.code),
               .remedy = {"Use a slot of 75 W, connect the card's own power cable, "
                          "or update the BIOS that does not announce the slot's power.",
-                         {fmt::format("lspci -vvs {} | grep -i power", last.subject)},
+                         {command("lspci -vvs {} | grep -i power", last.subject)},
                          true}});
   });
 }
@@ -113,7 +113,7 @@ void slot_power(const Survey& survey, Judge& judge) {
 void adapter_hot(const Survey& survey, Judge& judge) {
   each_told(survey, judge, "adapter temperature", is(LogKind::kAdapterHot), [](Case& one, const Told& told) {
     const std::string& address = told.newest().subject;
-    std::vector<std::string> commands = show_temperature_with(told.node, address);
+    std::vector<ShellCommand> commands = show_temperature_with(told.node, address);
     commands.push_back(lines_about(address));
     one.warn({.message = fmt::format(
                   "adapter {} of {} or its module was too hot ({}): it slows down, then takes the link away",
@@ -152,7 +152,7 @@ void cable_error(const Survey& survey, Judge& judge) {
               .expected = "accepted",
               .observed = last.text,
               .remedy = {"Clean and reseat the module; then take one that the adapter supports.",
-                         {lines_about(last.subject), fmt::format("mstlink -d {} -m", last.subject)}}});
+                         {lines_about(last.subject), command("mstlink -d {} -m", last.subject)}}});
   });
 }
 
@@ -167,7 +167,7 @@ void aer_uncorrected(const Survey& survey, Judge& judge) {
                   .observed = last.text,
                   .remedy = {"Reseat the card and its riser, clean the contacts; update BIOS and firmware; "
                              "then replace it.",
-                             {lines_about(last.subject), fmt::format("lspci -vvs {}", last.subject)},
+                             {lines_about(last.subject), command("lspci -vvs {}", last.subject)},
                              true}});
       });
 }
@@ -184,7 +184,7 @@ void aer_corrected(const Survey& survey, Judge& judge) {
              .expected = fmt::format("fewer than {:.0f} a day", kPerDay),
              .observed = told.how_often(),
              .remedy = {"Reseat the card and its riser; look at the slot's signal settings in the BIOS.",
-                        {fmt::format("cat /sys/bus/pci/devices/{}/aer_dev_correctable", last.subject)},
+                        {command("cat /sys/bus/pci/devices/{}/aer_dev_correctable", last.subject)},
                         true}});
       });
 }
@@ -199,7 +199,7 @@ void slot_lost(const Survey& survey, Judge& judge) {
          .expected = "no slot loses its link",
          .observed = last.text,
          .remedy = {"Look at power and seat of the card; then power the node off fully.",
-                    {fmt::format("lspci -tv -s {}", last.subject), lines_about(last.subject)},
+                    {command("lspci -tv -s {}", last.subject), lines_about(last.subject)},
                     true}});
   });
 }
@@ -220,7 +220,7 @@ void bandwidth_limited(const Survey& survey, Judge& judge) {
          .observed = last.text,
          .remedy = {
              "Look at the hop that the message names: another slot, its riser, or its setting in the BIOS.",
-             {fmt::format("lspci -vvs {} | grep -i lnk", last.subject)},
+             {command("lspci -vvs {} | grep -i lnk", last.subject)},
              true}});
   });
 }
@@ -241,7 +241,7 @@ void link_flaps(const Survey& survey, Judge& judge) {
          .observed = fmt::format("{:.0f} a day", told.per_day()),
          .remedy = {
              "Clean and reseat the cable at both ends, then swap it; look at the switch port's own log.",
-             {lines_about(last.subject), fmt::format("ethtool -m {}", last.subject)}}});
+             {lines_about(last.subject), command("ethtool -m {}", last.subject)}}});
   });
 }
 
@@ -254,7 +254,7 @@ void transmit_timeout(const Survey& survey, Judge& judge) {
               .observed = last.text,
               .remedy = {
                   "Look for pauses from the switch (a PFC storm); update the adapter's firmware and driver.",
-                  {lines_about(last.subject), fmt::format("ethtool -S {} | grep -i pause", last.subject)}}});
+                  {lines_about(last.subject), command("ethtool -S {} | grep -i pause", last.subject)}}});
   });
 }
 

@@ -143,9 +143,9 @@ void xids_of(const Survey& survey, Judge& judge, XidAction action, Status status
         const LogEvent& main = first == told.events.end() ? *told.events.front() : **first;
         if (!is_there(told.node, main.subject)) return of_no_device(one, told, main);
         const bool over = action == XidAction::kReset && recovered(told.node, main.subject);
-        std::vector<std::string> commands = {"journalctl -k -b | grep -e Xid -e NVRM"};
+        std::vector<ShellCommand> commands = {"journalctl -k -b | grep -e Xid -e NVRM"};
         if (action == XidAction::kReset && !over)
-          commands.push_back(fmt::format("nvidia-smi --gpu-reset -i {}", main.subject));
+          commands.push_back(command("nvidia-smi --gpu-reset -i {}", main.subject));
         one.red(over ? Status::kWarn : status,
                 {.message = fmt::format(
                      "GPU {} of {}: {} ({}){}", main.subject, *told.node.name, meaning_of(main),

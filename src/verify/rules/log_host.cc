@@ -73,8 +73,7 @@ const LogEvent& telling(const Told& told) {
 }
 
 Remedy fit_module(const LogEvent& event, bool misfit) {
-  const std::string modinfo =
-      fmt::format("modinfo {} | grep -e filename -e vermagic -e depends", event.subject);
+  const auto modinfo = command("modinfo {} | grep -e filename -e vermagic -e depends", event.subject);
   if (misfit)
     return {
         "Build or install it for the running kernel; do not mix the distribution's RDMA modules with "
@@ -84,7 +83,7 @@ Remedy fit_module(const LogEvent& event, bool misfit) {
   return {
       "Load or install what offers it. Of RDMA modules take the distribution's or MLNX_OFED's, not some of "
       "each; where GPUDirect goes through DMA-BUF, nvidia_peermem is not needed.",
-      {modinfo, fmt::format("grep -w {} /proc/kallsyms", symbol_in(event.text))}};
+      {modinfo, command("grep -w {} /proc/kallsyms", symbol_in(event.text))}};
 }
 
 void module_rejected(const Survey& survey, Judge& judge) {
@@ -232,7 +231,7 @@ void disk_errors(const Survey& survey, Judge& judge) {
                LogKind::kArrayDegraded),
             [](Case& one, const Told& told) {
               const std::string& disk = told.newest().subject;
-              std::vector<std::string> commands = {"nvme list", fmt::format("smartctl -a /dev/{}", disk)};
+              std::vector<ShellCommand> commands = {"nvme list", command("smartctl -a /dev/{}", disk)};
               if (told.first(LogKind::kArrayDegraded) != nullptr) commands.emplace_back("cat /proc/mdstat");
               one.fail({.message = fmt::format("{} of {} {} ({})", disk, *told.node.name, fate_of(told),
                                                told.how_often()),
@@ -268,7 +267,7 @@ void file_server(const Survey& survey, Judge& judge) {
                   .expected = "answers",
                   .observed = last.text,
                   .remedy = {"Look at the way to the server and at the server itself.",
-                             {fmt::format("ping -c 3 {}", last.subject), "nfsstat -m",
+                             {command("ping -c 3 {}", last.subject), "nfsstat -m",
                               "ps -eo pid,stat,wchan:30,comm | awk '$2 ~ /D/'"}}});
       });
 }

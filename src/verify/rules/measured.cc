@@ -85,7 +85,7 @@ void anything(const Survey& survey, Judge& judge) {
   const Remedy remedy =
       has_rails ? Remedy{"Put at least two nodes on a rail, and see that they answer."}
                 : Remedy{"Let init write the nodes' rails to a new file, and compare it with yours.",
-                         {"railbed init -o proposed.yaml " + fold_hostlist(names)}};
+                         {command("railbed init -o proposed.yaml {}", fold_hostlist(names))}};
   Things touches;
   for (const Unreachable& lost : evidence.unreachable) touches.add("node:" + lost.node);
   judge.on_cluster("rails", std::move(touches))
@@ -102,8 +102,8 @@ void judge_failure(Case& each, const Measurement& one, const Failure& failure) {
              .observed = failure.cause,
              .remedy = {failure.remedy.empty() ? "Run it again; then look at both ends' kernel logs."
                                                : failure.remedy,
-                        {fmt::format("railbed bench {} {} {}", one.engine == Engine::kRdma ? "rdma" : "tcp",
-                                     one.from.node, one.to.node)}}});
+                        {command("railbed bench {} {} {}", one.engine == Engine::kRdma ? "rdma" : "tcp",
+                                 one.from.node, one.to.node)}}});
 }
 
 // All failures of one root are one finding, under the first of them.
@@ -119,8 +119,8 @@ void judge_root(Judge& judge, const Measurement& one, std::ptrdiff_t count) {
              .expected = "a path that carries",
              .observed = root.cause,
              .remedy = {one.failure->remedy,
-                        {fmt::format("railbed bench {} {} {}", one.engine == Engine::kRdma ? "rdma" : "tcp",
-                                     one.from.node, one.to.node)}}});
+                        {command("railbed bench {} {} {}", one.engine == Engine::kRdma ? "rdma" : "tcp",
+                                 one.from.node, one.to.node)}}});
 }
 
 void failed(const Survey& survey, Judge& judge) {
@@ -189,7 +189,7 @@ void judge_bandwidth(Case& each, const Measurement& one, double fraction) {
        .observed = to_text(have),
        .remedy = {
            "Look at PCIe, NUMA placement and error counters of both ends; measure the two nodes alone.",
-           {fmt::format("railbed bench rdma {} {}", one.from.node, one.to.node)}}});
+           {command("railbed bench rdma {} {}", one.from.node, one.to.node)}}});
 }
 
 void bandwidth(const Survey& survey, Judge& judge) {
@@ -333,9 +333,9 @@ Remedy find_losses(const RailPort* port, bool of_tcp_only) {
             "grow mean the cable or its transceivers."
           : "Swap the cable if its errors grow; else look for congestion (PFC, ECN) and for drops at both "
             "ends.",
-      {fmt::format("ethtool -S {} | grep -i -e drop -e discard -e err",
-                   port != nullptr ? port->interface : "INTERFACE"),
-       of_tcp_only ? "tc -s qdisc show" : "rdma statistic show"}};
+      {command("ethtool -S {} | grep -i -e drop -e discard -e err",
+               port != nullptr ? port->interface : "INTERFACE"),
+       of_tcp_only ? ShellCommand("tc -s qdisc show") : ShellCommand("rdma statistic show")}};
 }
 
 void judge_losses(Case& each, const Survey& survey, const Path& path, const PathLosses& engines) {

@@ -44,9 +44,9 @@ Remedy load_modules(const NodeView& node, const std::vector<std::string_view>& m
       return {fmt::format("This system's kernel has no {} any more: another adapter, or an earlier release.",
                           module)};
   Remedy remedy{"Load it now and at every boot."};
-  for (const std::string_view module : modules) remedy.commands.push_back(fmt::format("modprobe {}", module));
-  remedy.commands.push_back(
-      fmt::format("printf '%s\\n' {} >> /etc/modules-load.d/rdma.conf", fmt::join(modules, " ")));
+  for (const std::string_view module : modules) remedy.commands.push_back(command("modprobe {}", module));
+  remedy.commands.push_back(command("printf '%s\\n' {} >> /etc/modules-load.d/rdma.conf",
+                                    std::vector<std::string>(modules.begin(), modules.end())));
   return remedy;
 }
 
@@ -123,8 +123,9 @@ void core_modules(const Survey& survey, Judge& judge) {
   });
 }
 
-std::string add_software_device(const RailEnd& end) {
-  return fmt::format("rdma link add {0}0 type {0} netdev {1}", end.rail->rdma_driver, end.name);
+ShellCommand add_software_device(const RailEnd& end) {
+  return command("rdma link add {}0 type {} netdev {}", end.rail->rdma_driver, end.rail->rdma_driver,
+                 end.name);
 }
 
 void software_module(const Survey& survey, Judge& judge) {
@@ -138,7 +139,7 @@ void software_module(const Survey& survey, Judge& judge) {
                   .expected = module + " loaded",
                   .observed = "not loaded",
                   .remedy = {"Load it, and add the device to the interface.",
-                             {"modprobe " + module, add_software_device(end)}}});
+                             {command("modprobe {}", module), add_software_device(end)}}});
       });
 }
 
@@ -158,9 +159,8 @@ void infiniband_modules(const Survey& survey, Judge& judge) {
 
 Remedy load_rdma_half(const NodeView& node, const PciDevice& adapter, std::string_view module) {
   Remedy remedy{"Read what the driver said when it started, then load its RDMA half.",
-                {fmt::format("dmesg | grep {}", adapter.address)}};
-  if (!drops_driver(node, module).value_or(false))
-    remedy.commands.push_back(fmt::format("modprobe {}", module));
+                {command("dmesg | grep {}", adapter.address)}};
+  if (!drops_driver(node, module).value_or(false)) remedy.commands.push_back(command("modprobe {}", module));
   return remedy;
 }
 

@@ -2,6 +2,9 @@
 // its complaints.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/text.h"
 #include "nccl/settings.h"
 #include "verify/areas.h"
 #include "verify/judge.h"
@@ -13,22 +16,33 @@ namespace {
 // From "/etc/nccl.conf:3" the file alone.
 std::string file_of(const nccl::Complaint& one) { return one.from.substr(0, one.from.rfind(':')); }
 
+bool is_variable_name(std::string_view name) {
+  return !name.empty() && !is_digit(name.front()) && std::ranges::all_of(name, [](char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  });
+}
+
 Remedy remedy_of(const nccl::Complaint& one) {
   if (!one.better) return {one.remedy};
   const std::string& value = *one.better;
-  if (one.from.empty())
-    return {one.remedy, {fmt::format("echo {}={} >> /etc/nccl.conf", one.variable, value)}};
+  if (one.from.empty()) return {one.remedy, {command("echo {}={} >> /etc/nccl.conf", one.variable, value)}};
   if (one.from.ends_with(".service"))
     return {one.remedy + " Restart the service when no job runs.",
-            {fmt::format("systemctl edit {}", one.from), fmt::format("systemctl restart {}", one.from)}};
+            {command("systemctl edit {}", one.from), command("systemctl restart {}", one.from)}};
   const std::string file = file_of(one);
+  // A shell works out what stands in brackets behind a variable's name, quoted or not.
+  if (!file.starts_with('/') && !is_variable_name(one.variable)) return {one.remedy};
   if (!file.starts_with('/'))
     return {one.remedy,
-            {value.empty() ? fmt::format("unset {}", one.variable)
-                           : fmt::format("export {}='{}'", one.variable, value)}};
+            {value.empty() ? command("unset {}", one.variable)
+                           : command("export {}={}", one.variable, ShellQuoted{value})}};
   return {one.remedy,
-          {value.empty() ? fmt::format("sed -i.bak '/{}=/d' {}", one.variable, file)
-                         : fmt::format("sed -i.bak 's/{0}=.*/{0}={1}/' {2}", one.variable, value, file)}};
+          {command(
+              "sed -i.bak {} {}",
+              ShellQuoted{value.empty() ? fmt::format("/{}=/d", sed_pattern(one.variable))
+                                        : fmt::format("s/{}=.*/{}={}/", sed_pattern(one.variable),
+                                                      sed_replacement(one.variable), sed_replacement(value))},
+              file)}};
 }
 
 // The rails' devices as the list should have them; nothing where cluster.yaml and the node do not tell.

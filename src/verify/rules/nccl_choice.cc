@@ -116,7 +116,7 @@ void gid_choice(const Survey& survey, Judge& judge) {
               .observed = seen,
               .remedy = {"Give the interface its IPv4 address, leave NCCL_IB_GID_INDEX unset, "
                          "or set NCCL_IB_ADDR_FAMILY on purpose (2.21).",
-                         {fmt::format("ip -brief address show {}", end.name)}}});
+                         {command("ip -brief address show {}", end.name)}}});
   });
 }
 

@@ -15,12 +15,12 @@ namespace {
 Remedy how_to_reach(const Unreachable& lost) {
   if (lost.by == Carrier::kSlurm)
     return {"Slurm has to have the node before it starts anything there.",
-            {fmt::format("scontrol show node {}", lost.node)}};
+            {command("scontrol show node {}", lost.node)}};
   if (lost.by == Carrier::kKubernetes)
     return {"Kubernetes has to run the agent's pod on the node.",
-            {fmt::format("kubectl describe node {}", lost.node)}};
+            {command("kubectl describe node {}", lost.node)}};
   return {"Check that the node has power and network and that ssh reaches it.",
-          {fmt::format("ssh {} true", lost.node)}};
+          {command("ssh {} true", lost.node)}};
 }
 
 void reachable(const Survey& survey, Judge& judge) {

@@ -58,7 +58,7 @@ void judge_path(Case& one, const NodeView& node, const PciDevice& device, Status
          .observed = link_text(*hop->link_now),
          .remedy = {
              "Reseat the card, clean its contacts; then check the slot's and riser's settings in the BIOS.",
-             {fmt::format("lspci -vvs {} | grep -i lnk", hop->address)},
+             {command("lspci -vvs {} | grep -i lnk", hop->address)},
              true}});
     return;
   }
@@ -130,7 +130,7 @@ void slot_limits_adapter(const Survey& survey, Judge& judge) {
          .expected = fmt::format("a slot that carries {}", to_text(port)),
          .observed = fmt::format("{} = {}", link_text(*link), to_text(slot)),
          .remedy = {"Move the card to a wider or faster slot.",
-                    {fmt::format("lspci -vvs {} | grep -i lnk", adapter.address)},
+                    {command("lspci -vvs {} | grep -i lnk", adapter.address)},
                     true}});
   });
 }
@@ -156,7 +156,7 @@ void numa_known(const Survey& survey, Judge& judge) {
               .expected = "a NUMA node",
               .observed = "-1",
               .remedy = {"Switch NUMA on in the BIOS (node interleaving off), or update it.",
-                         {fmt::format("cat /sys/bus/pci/devices/{}/numa_node", device.address)},
+                         {command("cat /sys/bus/pci/devices/{}/numa_node", device.address)},
                          true}});
   });
 }
@@ -231,13 +231,13 @@ void acs(const Survey& survey, Judge& judge) {
       if (is_denied(one, bridge->acs_control)) return;
     }
     if (on.empty()) return one.pass(fmt::format("off on {} bridges", bridges.size()));
-    std::vector<std::string> commands;
+    std::vector<ShellCommand> commands;
     std::vector<std::string_view> names;
     for (const PciDevice* bridge : on) {
       one.seen(bridge->acs_control);
       one.touch("pci:" + bridge->address);
       names.push_back(bridge->address);
-      commands.push_back(fmt::format("setpci -s {} ecap_acs+6.w=0000", bridge->address));
+      commands.push_back(command("setpci -s {} ecap_acs+6.w=0000", bridge->address));
     }
     one.warn(
         {.message = fmt::format(

@@ -31,7 +31,7 @@ void read_request(const Survey& survey, Judge& judge) {
               .expected = "4096",
               .observed = std::to_string(*bytes),
               .remedy = {"Set bits 12-14 of Device Control to 5; it is lost at reboot, so by a boot unit.",
-                         {fmt::format("setpci -s {} CAP_EXP+8.w=5000:7000", end.adapter->address)}}});
+                         {command("setpci -s {} CAP_EXP+8.w=5000:7000", end.adapter->address)}}});
   });
 }
 
@@ -48,7 +48,7 @@ void relaxed_ordering(const Survey& survey, Judge& judge) {
          .expected = "on",
          .observed = "off",
          .remedy = {"Set bit 4 of Device Control, and look for \"relaxed ordering\" in the BIOS.",
-                    {fmt::format("setpci -s {} CAP_EXP+8.w=0010:0010", end.adapter->address)}}});
+                    {command("setpci -s {} CAP_EXP+8.w=0010:0010", end.adapter->address)}}});
   });
 }
 
@@ -68,8 +68,8 @@ void payload(const Survey& survey, Judge& judge) {
               .expected = "one MaxPayload from the device to the root",
               .observed = fmt::format("{} and {}", *mine, *(*other)->max_payload),
               .remedy = {"Let the kernel set it: pci=pcie_bus_safe on the kernel command line; or the BIOS.",
-                         {fmt::format("lspci -vvs {} | grep MaxPayload", device.address),
-                          fmt::format("lspci -vvs {} | grep MaxPayload", (*other)->address)},
+                         {command("lspci -vvs {} | grep MaxPayload", device.address),
+                          command("lspci -vvs {} | grep MaxPayload", (*other)->address)},
                          true}});
   });
 }
@@ -86,7 +86,7 @@ void bars_assigned(const Survey& survey, Judge& judge) {
               .observed = fmt::format("BAR {} has none", fmt::join(*bars, ", ")),
               .remedy = {"Switch on \"Above 4G decoding\" and resizable BAR support in the BIOS; "
                          "pci=realloc where there is no such setting.",
-                         {fmt::format("lspci -vvs {} | grep -i region", device.address)},
+                         {command("lspci -vvs {} | grep -i region", device.address)},
                          true}});
   });
 }

@@ -38,8 +38,9 @@ void physical_state(const Survey& survey, Judge& judge) {
                               end.rdma_where(), *state),
               .expected = "LinkUp",
               .observed = *state,
-              .remedy = {"Reseat the cable at both ends, then try another one.",
-                         {"cat " + port_path(end, "phys_state"), fmt::format("ip link show {}", end.name)}}});
+              .remedy = {
+                  "Reseat the cable at both ends, then try another one.",
+                  {command("cat {}", port_path(end, "phys_state")), command("ip link show {}", end.name)}}});
   });
 }
 
@@ -49,12 +50,13 @@ void port_state(const Survey& survey, Judge& judge) {
     const std::string* state = one.read(end.rdma.port->state);
     if (state == nullptr) return;
     if (*state == "ACTIVE") return one.pass(*state);
-    one.fail({.message = fmt::format("{} is {}, expected ACTIVE", end.rdma_where(), *state),
-              .expected = "ACTIVE",
-              .observed = fmt::format("{} ({})", *state, end.rdma.port->physical_state.value_or("?")),
-              .remedy = {end.infiniband() ? "Check the cable; then that a subnet manager runs."
-                                          : "Check that the interface is on and has a link.",
-                         {"cat " + port_path(end, "state"), fmt::format("ip link show {}", end.name)}}});
+    one.fail(
+        {.message = fmt::format("{} is {}, expected ACTIVE", end.rdma_where(), *state),
+         .expected = "ACTIVE",
+         .observed = fmt::format("{} ({})", *state, end.rdma.port->physical_state.value_or("?")),
+         .remedy = {end.infiniband() ? "Check the cable; then that a subnet manager runs."
+                                     : "Check that the interface is on and has a link.",
+                    {command("cat {}", port_path(end, "state")), command("ip link show {}", end.name)}}});
   });
 }
 
@@ -78,7 +80,7 @@ Remedy start_subnet_manager(const Survey& survey, const NodeView& node) {
   const Service* service = find_service(node, {unit});
   if (service == nullptr || service->load_state != "loaded")
     remedy.commands = for_system(node, {"apt-get install opensm"}, {"dnf install opensm"});
-  remedy.commands.push_back("systemctl enable --now " + unit);
+  remedy.commands.push_back(command("systemctl enable --now {}", unit));
   remedy.commands.push_back("sminfo");
   return remedy;
 }
@@ -109,9 +111,9 @@ Remedy ask_for_lid(const NodeView& node, const RailEnd& end) {
   const Service* service = find_service(node, {unit});
   if (service == nullptr || service->active_state != "active")
     return {"The subnet manager gives it one: restart that where it runs and read its log.",
-            {"sminfo", "ibstat " + end.rdma.device->name}};
+            {"sminfo", command("ibstat {}", end.rdma.device->name)}};
   return {"The subnet manager gives it one; restart it and read its log.",
-          {"systemctl restart " + unit, "tail /var/log/opensm.log"}};
+          {command("systemctl restart {}", unit), "tail /var/log/opensm.log"}};
 }
 
 void lid(const Survey& survey, Judge& judge) {
@@ -127,10 +129,10 @@ void lid(const Survey& survey, Judge& judge) {
   });
 }
 
-std::vector<std::string> set_link_type_with(const RailEnd& end) {
+std::vector<ShellCommand> set_link_type_with(const RailEnd& end) {
   if (!end.rdma.device->pci_address.ok()) return {};
-  return {fmt::format("mstconfig -d {} set LINK_TYPE_P{}={}", *end.rdma.device->pci_address,
-                      end.rdma.port->number, end.infiniband() ? 1 : 2)};
+  return {command("mstconfig -d {} set LINK_TYPE_P{}={}", *end.rdma.device->pci_address,
+                  end.rdma.port->number, end.infiniband() ? 1 : 2)};
 }
 
 void link_layer(const Survey& survey, Judge& judge) {
@@ -164,8 +166,9 @@ void judge_rate(Case& one, const RailEnd& end, const ExpectedRate& expected) {
        .expected = to_text(expected.rate),
        .observed = fmt::format("{} ({})", to_text(*have), lanes),
        .remedy = {"Compare what both ends and the switch offer; then swap the cable.",
-                  end.infiniband() ? std::vector<std::string>{"ibstat " + end.rdma.device->name, "iblinkinfo"}
-                                   : std::vector<std::string>{fmt::format("ethtool {}", end.name)}}});
+                  end.infiniband()
+                      ? std::vector<ShellCommand>{command("ibstat {}", end.rdma.device->name), "iblinkinfo"}
+                      : std::vector<ShellCommand>{command("ethtool {}", end.name)}}});
 }
 
 // On Ethernet it follows the interface, whose own speed net.speed judges.
@@ -191,10 +194,9 @@ void rate(const Survey& survey, Judge& judge) {
 
 bool connects_ipoib(const RailEnd& end) { return end.model == nullptr || end.model->connected_ipoib; }
 
-std::vector<std::string> go_datagram_with(const NodeView& node, const RailEnd& end) {
-  std::vector<std::string> commands = {fmt::format("echo datagram > /sys/class/net/{}/mode", end.name)};
-  for (std::string& command : keep_ipoib_with(node, end, "datagram", 0))
-    commands.push_back(std::move(command));
+std::vector<ShellCommand> go_datagram_with(const NodeView& node, const RailEnd& end) {
+  std::vector<ShellCommand> commands = {command("echo datagram > /sys/class/net/{}/mode", end.name)};
+  std::ranges::move(keep_ipoib_with(node, end, "datagram", 0), std::back_inserter(commands));
   return commands;
 }
 
@@ -220,15 +222,16 @@ void ipoib_mode(const Survey& survey, Judge& judge) {
 void ipoib_mode_equal(const Survey& survey, Judge& judge) {
   each_rail(survey, judge, [&](Case& one, const Rail& rail) {
     if (rail.fabric != Fabric::kInfiniband) return one.not_applicable("not InfiniBand");
-    std::vector<std::string> connected, datagram, commands;
+    std::vector<std::string> connected, datagram;
+    std::vector<ShellCommand> commands;
     for (const RailEnd* end : survey.ends_of(rail)) {
       if (end->interface == nullptr || !end->interface->ipoib_mode.ok()) continue;
       one.seen(end->interface->ipoib_mode);
       const bool connects = *end->interface->ipoib_mode == "connected";
       (connects ? connected : datagram).push_back(*end->node);
       if (!connects) continue;
-      for (const std::string& command : go_datagram_with(*survey.find(*end->node), *end))
-        commands.push_back(fmt::format("{}  # on {}", command, *end->node));
+      for (const ShellCommand& go : go_datagram_with(*survey.find(*end->node), *end))
+        commands.push_back(command("{}  # on {}", go, *end->node));
     }
     if (connected.size() + datagram.size() < 2) return one.not_applicable("fewer than two IPoIB interfaces");
     if (connected.empty() || datagram.empty()) return one.pass(connected.empty() ? "datagram" : "connected");
@@ -253,11 +256,11 @@ Remedy join_group(const NodeView& node, const RailEnd& end, bool is_member) {
     return {
         "Put the port's GUID into that partition where the subnet manager runs, and restart it; or remove "
         "the interface, if nobody needs it.",
-        {fmt::format("cat {}  # where opensm runs", partitions_file(node))}};
+        {command("cat {}  # where opensm runs", partitions_file(node))}};
   return {
       "Read what the kernel says of the join. A group of a larger MTU or rate than this port's refuses it: "
       "the partition's mtu and rate in the subnet manager's configuration have to fit the slowest port.",
-      {fmt::format("dmesg | grep {}", end.name), "saquery -g"}};
+      {command("dmesg | grep {}", end.name), "saquery -g"}};
 }
 
 // The carrier of IPoIB is its place in the broadcast group of its partition: ipoib_mcast_join_finish() of
@@ -295,7 +298,7 @@ void ipoib_link(const Survey& survey, Judge& judge) {
 // Datagrams are no larger than the partition's multicast group, whatever the interface is told: 2044 until
 // the subnet manager is told more (ipoib_change_mtu in drivers/infiniband/ulp/ipoib/ipoib_main.c).
 Remedy set_ipoib_mtu(const NodeView& node, const RailEnd& end, int most, bool connects) {
-  const std::string set = fmt::format("ip link set {} mtu {}", end.name, most);
+  const ShellCommand set = command("ip link set {} mtu {}", end.name, most);
   constexpr int kOfGroup = 2044;
   const auto keep = keep_ipoib_with(node, end, connects ? "connected" : "datagram", most);
   if (connects || most <= kOfGroup) {
@@ -357,7 +360,7 @@ void one_subnet_manager(const Survey& survey, Judge& judge) {
               .expected = "one node, or priorities set on purpose",
               .observed = fmt::format("{}", fmt::join(running, " ")),
               .remedy = {"Keep it on one node, or give each an explicit sm_priority.",
-                         {fmt::format("systemctl disable --now opensm  # on all but {}", keeper)}}});
+                         {command("systemctl disable --now opensm  # on all but {}", keeper)}}});
   });
 }
 
@@ -378,8 +381,8 @@ void traffic_class(const Survey& survey, Judge& judge) {
               .expected = std::to_string(want),
               .observed = std::to_string(*have),
               .remedy = {"Set it, and let a service set it at every boot.",
-                         {fmt::format("mkdir -p /sys/kernel/config/rdma_cm/{}", end.rdma.device->name),
-                          fmt::format("echo {} > {}", want, path)}}});
+                         {command("mkdir -p /sys/kernel/config/rdma_cm/{}", end.rdma.device->name),
+                          command("echo {} > {}", want, path)}}});
   });
 }
 
@@ -388,18 +391,22 @@ bool is_hardware_roce(const RailEnd& end) { return end.roce() && !end.software_r
 Things roce_ends(const NodeView& node) { return touches_of_ends(node, is_hardware_roce); }
 
 // A node that has no such unit gets one for its rails' devices; systemd takes $$ for one $.
-std::vector<std::string> enable_unit_with(const NodeView& node, const Service* service) {
+std::vector<ShellCommand> enable_unit_with(const NodeView& node, const Service* service) {
   if (service != nullptr && service->load_state == "loaded") return {"systemctl enable --now rdma-cm-tos"};
   std::set<std::string> devices;
-  for (const RailEnd& end : node.ends)
-    if (is_hardware_roce(end) && end.rdma) devices.insert(end.rdma.device->name);
-  return {
-      fmt::format("printf '%s\\n' '[Unit]' 'After=network-online.target' '[Service]' 'Type=oneshot' "
-                  "'RemainAfterExit=yes' 'ExecStart=/bin/sh -c \"cd /sys/kernel/config/rdma_cm; for d in {}; "
-                  "do mkdir -p $$d; echo {} | tee $$d/ports/*/default_roce_tos; done\"' '[Install]' "
-                  "'WantedBy=multi-user.target' > /etc/systemd/system/rdma-cm-tos.service",
-                  fmt::join(devices, " "), *node.expect().traffic_class),
-      "systemctl daemon-reload", "systemctl enable --now rdma-cm-tos"};
+  for (const RailEnd& end : node.ends) {
+    if (!is_hardware_roce(end) || !end.rdma) continue;
+    // A unit's line is read by systemd and then by its shell: neither gets a word that asks for quotes.
+    if (shell_word(end.rdma.device->name) != end.rdma.device->name) return {};
+    devices.insert(end.rdma.device->name);
+  }
+  return {command("printf '%s\\n' '[Unit]' 'After=network-online.target' '[Service]' 'Type=oneshot' "
+                  "'RemainAfterExit=yes' {} '[Install]' 'WantedBy=multi-user.target' > "
+                  "/etc/systemd/system/rdma-cm-tos.service",
+                  fmt::format("ExecStart=/bin/sh -c \"cd /sys/kernel/config/rdma_cm; for d in {}; "
+                              "do mkdir -p $$d; echo {} | tee $$d/ports/*/default_roce_tos; done\"",
+                              fmt::join(devices, " "), *node.expect().traffic_class)),
+          "systemctl daemon-reload", "systemctl enable --now rdma-cm-tos"};
 }
 
 void traffic_class_service(const Survey& survey, Judge& judge) {

@@ -31,9 +31,9 @@ void each_started_pytorch(const Survey& survey, Judge& judge, const Look& look) 
   });
 }
 
-std::string try_it(const NodeView& node, std::string_view statement) {
+ShellCommand try_it(const NodeView& node, const std::string& statement) {
   const std::string venv = node.expect().venv.value_or("VENV");
-  return fmt::format("{}/bin/python -c '{}'", venv, statement);
+  return command("{}/bin/python -c {}", venv, ShellQuoted{statement});
 }
 
 void imports(const Survey& survey, Judge& judge) {
@@ -111,7 +111,7 @@ Complaint does_not_work(const NodeView& node, std::string_view what, const std::
       .expected = "it works",
       .observed = error,
       .remedy = {"The statement below repeats it, and NCCL and CUDA say more on the way.",
-                 {"NCCL_DEBUG=INFO " + try_it(node, statement)}}};
+                 {command("NCCL_DEBUG=INFO {}", try_it(node, statement))}}};
 }
 
 void works(const Survey& survey, Judge& judge) {

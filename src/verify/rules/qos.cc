@@ -124,7 +124,7 @@ void global_pause(const Survey& survey, Judge& judge) {
               .expected = "off",
               .observed = observed,
               .remedy = {"Turn global pause off; PFC protects the priority that needs it.",
-                         {fmt::format("ethtool -A {} rx off tx off", end.name)}}});
+                         {command("ethtool -A {} rx off tx off", end.name)}}});
   });
 }
 
@@ -143,15 +143,14 @@ void ecn(const Survey& survey, Judge& judge) {
     const std::string observed =
         fmt::format("notification {}, reaction {}", has(congestion->notifies) ? "on" : "off",
                     has(congestion->reacts) ? "on" : "off");
-    one.warn(
-        {.message = fmt::format("{} does not take part in congestion control for priority {} ({}): "
-                                "PFC alone has to stop senders, and spreads",
-                                end.where(), wanted, observed),
-         .expected = "notification on, reaction on",
-         .observed = observed,
-         .remedy = {"Turn both on, now and by a boot unit.",
-                    {fmt::format("echo 1 > /sys/class/net/{}/ecn/roce_np/enable/{}", end.name, wanted),
-                     fmt::format("echo 1 > /sys/class/net/{}/ecn/roce_rp/enable/{}", end.name, wanted)}}});
+    one.warn({.message = fmt::format("{} does not take part in congestion control for priority {} ({}): "
+                                     "PFC alone has to stop senders, and spreads",
+                                     end.where(), wanted, observed),
+              .expected = "notification on, reaction on",
+              .observed = observed,
+              .remedy = {"Turn both on, now and by a boot unit.",
+                         {command("echo 1 > /sys/class/net/{}/ecn/roce_np/enable/{}", end.name, wanted),
+                          command("echo 1 > /sys/class/net/{}/ecn/roce_rp/enable/{}", end.name, wanted)}}});
   });
 }
 
@@ -168,8 +167,8 @@ void notification_dscp(const Survey& survey, Judge& judge) {
               .expected = std::to_string(kNotificationDscp),
               .observed = std::to_string(*dscp),
               .remedy = {"Set the DSCP that the switches give strict priority.",
-                         {fmt::format("echo {} > /sys/class/net/{}/ecn/roce_np/cnp_dscp", kNotificationDscp,
-                                      end.name)}}});
+                         {command("echo {} > /sys/class/net/{}/ecn/roce_np/cnp_dscp", kNotificationDscp,
+                                  end.name)}}});
   });
 }
 
@@ -180,15 +179,14 @@ void roce_mode(const Survey& survey, Judge& judge) {
         one.read_if_there(end.rdma.port->roce_mode, "nobody made the port's folder in configfs");
     if (mode == nullptr) return;
     if (*mode == "RoCE v2") return one.pass(*mode);
-    one.fail(
-        {.message =
-             fmt::format("RDMA-CM makes {} connections on {} of {}: they carry no DSCP and cross no router",
-                         *mode, end.rdma_name(), *end.node),
-         .expected = "RoCE v2",
-         .observed = *mode,
-         .remedy = {"Set version 2, now and by a boot unit.",
-                    {fmt::format("echo 'RoCE v2' > /sys/kernel/config/rdma_cm/{}/ports/{}/default_roce_mode",
-                                 end.rdma.device->name, end.rdma.port->number)}}});
+    one.fail({.message = fmt::format(
+                  "RDMA-CM makes {} connections on {} of {}: they carry no DSCP and cross no router", *mode,
+                  end.rdma_name(), *end.node),
+              .expected = "RoCE v2",
+              .observed = *mode,
+              .remedy = {"Set version 2, now and by a boot unit.",
+                         {command("echo 'RoCE v2' > /sys/kernel/config/rdma_cm/{}/ports/{}/default_roce_mode",
+                                  end.rdma.device->name, end.rdma.port->number)}}});
   });
 }
 

@@ -93,28 +93,38 @@ FirewallView view_firewall(const Survey& survey, const NodeView& node, const Fir
   return view;
 }
 
+// nft reads its arguments as one text of a language of its own, whatever a shell makes of them.
+bool is_word_of_nft(std::string_view name) {
+  return !name.empty() && std::ranges::all_of(name, [](char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-' ||
+           c == '.';
+  });
+}
+
 // In the words of what keeps these rules: others would be gone after its next reload.
-std::vector<std::string> let_in(const NodeView& node, const Firewall& rules, const FirewallView::Shut& shut) {
+std::vector<ShellCommand> let_in(const NodeView& node, const Firewall& rules,
+                                 const FirewallView::Shut& shut) {
   const FirewallChain& entry = *shut.answer.entry;
   const bool iptables = std::ranges::all_of(entry.name, [](char c) { return c >= 'A' && c <= 'Z'; });
   const Service* firewalld = find_service(node, {"firewalld"});
   const bool zones = firewalld != nullptr && firewalld->active_state == "active";
   const bool ufw = std::ranges::any_of(
       rules.chains, [](const FirewallChain& chain) { return chain.name.starts_with("ufw-"); });
-  std::vector<std::string> commands;
+  std::vector<ShellCommand> commands;
   for (const std::string& name : shut.interfaces) {
     if (zones && (iptables || entry.table == "firewalld")) {
-      commands.push_back(fmt::format("firewall-cmd --zone=trusted --change-interface={}", name));
-      commands.push_back(fmt::format("firewall-cmd --permanent --zone=trusted --change-interface={}", name));
+      commands.push_back(command("firewall-cmd --zone=trusted --change-interface={}", name));
+      commands.push_back(command("firewall-cmd --permanent --zone=trusted --change-interface={}", name));
     } else if (ufw && iptables) {
-      commands.push_back(fmt::format("ufw allow in on {}", name));
-    } else if (!is_device_name(entry.table, 64) || !is_device_name(entry.name, 64)) {
-      continue;  // such a name is no word for a shell
+      commands.push_back(command("ufw allow in on {}", name));
+    } else if (!is_word_of_nft(entry.family) || !is_word_of_nft(entry.table) || !is_word_of_nft(entry.name) ||
+               !is_word_of_nft(name)) {
+      continue;
     } else if (iptables) {
-      commands.push_back(fmt::format("iptables -t {} -I {} -i {} -j ACCEPT", entry.table, entry.name, name));
+      commands.push_back(command("iptables -t {} -I {} -i {} -j ACCEPT", entry.table, entry.name, name));
     } else {
-      commands.push_back(fmt::format("nft insert rule {} {} {} iifname {} accept", entry.family, entry.table,
-                                     entry.name, name));
+      commands.push_back(
+          command("nft insert rule {} {} {} iifname {} accept", entry.family, entry.table, entry.name, name));
     }
   }
   return commands;
@@ -154,7 +164,7 @@ void firewall(const Survey& survey, Judge& judge) {
     const FirewallView view = view_firewall(survey, node, *rules);
     if (!view.shut.empty()) return judge_shut(one, node, *rules, view);
     if (!view.doubt.empty())
-      return one.unknown(fmt::format("railbed cannot tell {}; `railbed bench tcp` would show", view.doubt));
+      return one.unknown(command("railbed cannot tell {}; `railbed bench tcp` would show", view.doubt));
     one.pass(view.pings ? "rails are let in" : "rails are let in; pings are not, or not surely");
   });
 }

@@ -32,8 +32,8 @@ Complaint shaped(const RailEnd& end, const Shaper& shaper) {
           .expected = "no limit, delay or loss by a queue discipline",
           .observed = observed,
           .remedy = {"If nobody wants it any more, take it away, and look for what sets it at boot.",
-                     {fmt::format("tc -s qdisc show dev {}", shaper.interface),
-                      fmt::format("tc qdisc del dev {} root", shaper.interface)}}};
+                     {command("tc -s qdisc show dev {}", shaper.interface),
+                      command("tc qdisc del dev {} root", shaper.interface)}}};
 }
 
 void held_back(const Survey& survey, Judge& judge) {

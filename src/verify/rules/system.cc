@@ -82,7 +82,7 @@ void stuck_process(const Survey& survey, Judge& judge) {
               .expected = "none",
               .observed = found->waits == "0" ? "state D" : "state D in " + found->waits,
               .remedy = {"Save the kernel log and the process's stack, then reboot: nothing else ends it.",
-                         {fmt::format("cat /proc/{}/stack", found->pid), "dmesg -T | tail -n 200"},
+                         {command("cat /proc/{}/stack", found->pid), "dmesg -T | tail -n 200"},
                          true}});
   });
 }
@@ -120,7 +120,7 @@ void read_only_on_purpose(Case& one, const NodeView& node, const FileSystem& eac
             .observed = "read only on purpose",
             .remedy = {
                 "If jobs shall write there, see who mounts it so, /etc/fstab or what started the container.",
-                {fmt::format("findmnt -T {}", each.path)}}});
+                {command("findmnt -T {}", each.path)}}});
 }
 
 void read_only(const Survey& survey, Judge& judge) {
@@ -158,7 +158,7 @@ void inodes(const Survey& survey, Judge& judge) {
               .expected = "at least 5 % of the inodes free",
               .observed = fmt::format("{:.1f} %", percent),
               .remedy = {"Find the folder with millions of small files and delete it.",
-                         {fmt::format("du --inodes -xd2 {} | sort -n | tail", each.path)},
+                         {command("du --inodes -xd2 {} | sort -n | tail", each.path)},
                          false,
                          false}});
   });

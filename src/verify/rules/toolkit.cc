@@ -32,7 +32,7 @@ Remedy install_cuda(const NodeView& node, std::string_view wanted) {
   return {
       "Install it from NVIDIA's repository; it leaves the driver alone. One elsewhere (modules, conda) is "
       "not looked for.",
-      for_system(node, {"apt-get install " + package}, {"dnf install " + package})};
+      for_system(node, {command("apt-get install {}", package)}, {command("dnf install {}", package)})};
 }
 
 // /usr/local/cuda decides what a build without a version gets.
@@ -44,7 +44,7 @@ void judge_default(Case& one, const NodeView& node, const std::vector<CudaToolki
   // The folder that NVIDIA's packages use; what the node says of its own stands in no command.
   const std::string folder = fmt::format("/usr/local/cuda-{}", release_of(*node.expect().cuda_toolkit));
   Remedy remedy{"Name the right one in PATH where programs are built."};
-  if (right.path == folder) remedy.commands = {fmt::format("export PATH={}/bin:$PATH", folder)};
+  if (right.path == folder) remedy.commands = {command("export PATH={}/bin:$PATH", folder)};
   one.warn({.message = fmt::format("/usr/local/cuda on {} is CUDA {}, not {}: builds take that one",
                                    *node.name, chosen->version, right.version),
             .expected = right.path,

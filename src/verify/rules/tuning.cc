@@ -59,7 +59,7 @@ void disk_space(const Survey& survey, Judge& judge) {
              .expected = "at least 10 % free",
              .observed = fmt::format("{:.1f} %", percent),
              .remedy = {"Delete or move what is no longer needed; old logs and packages first.",
-                        {fmt::format("du -xh --max-depth=2 {} | sort -h | tail", each.path),
+                        {command("du -xh --max-depth=2 {} | sort -h | tail", each.path),
                          "journalctl --vacuum-size=200M"},
                         false,
                         false}});
@@ -92,15 +92,14 @@ void governor(const Survey& survey, Judge& judge) {
     const auto other =
         std::ranges::find_if(*governors, [&](const auto& entry) { return entry.first != want; });
     if (other == governors->end()) return one.pass(want);
-    one.warn(
-        {.message = fmt::format("the processor of {} runs with governor {}, expected {}: "
-                                "clocks drop between messages and latency rises",
-                                *node.name, other->first, want),
-         .expected = want,
-         .observed = other->first,
-         .remedy = {
-             "Set the governor now, and by a boot unit for the next start.",
-             {fmt::format("echo {} | tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor", want)}}});
+    one.warn({.message = fmt::format("the processor of {} runs with governor {}, expected {}: "
+                                     "clocks drop between messages and latency rises",
+                                     *node.name, other->first, want),
+              .expected = want,
+              .observed = other->first,
+              .remedy = {"Set the governor now, and by a boot unit for the next start.",
+                         {command("echo {} | tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor",
+                                  want)}}});
   });
 }
 
@@ -139,7 +138,7 @@ void hugepages(const Survey& survey, Judge& judge) {
               .expected = std::to_string(*want),
               .observed = std::to_string(*have),
               .remedy = {"Ask for fewer, or for a size that fits into the free memory at boot.",
-                         {fmt::format("sysctl -w vm.nr_hugepages={}", *want)}}});
+                         {command("sysctl -w vm.nr_hugepages={}", *want)}}});
   });
 }
 
@@ -169,7 +168,7 @@ void hugepages_idle(const Survey& survey, Judge& judge) {
               .remedy = {"Reserve as many as programs use; also where they are asked for: hugepages= on the "
                          "kernel command line, vm.nr_hugepages in sysctl.d.",
                          {"grep -r nr_hugepages /etc/sysctl.conf /etc/sysctl.d",
-                          fmt::format("sysctl -w vm.nr_hugepages={}", *pages - *free)}}});
+                          command("sysctl -w vm.nr_hugepages={}", *pages - *free)}}});
   });
 }
 

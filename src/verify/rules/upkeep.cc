@@ -68,7 +68,7 @@ void next_kernel(const Survey& survey, Judge& judge) {
               .expected = fmt::format("built for {}", next),
               .observed = fmt::format("{} missing", fmt::join(missing, ", ")),
               .remedy = {"Build them for that kernel, and read why DKMS did not.",
-                         {fmt::format("dkms autoinstall -k {}", next), "dkms status"}}});
+                         {command("dkms autoinstall -k {}", next), "dkms status"}}});
   });
 }
 
@@ -83,13 +83,14 @@ void kernel_headers(const Survey& survey, Judge& judge) {
     if (headers == nullptr) return;
     const std::string release = kernel.release.value_or("this kernel");
     if (*headers) return one.pass(release);
-    one.warn({.message = fmt::format(
-                  "{} has no headers for {}: DKMS cannot rebuild its drivers when they are upgraded",
-                  *node.name, release),
-              .expected = "installed",
-              .observed = "missing",
-              .remedy = {"Install them.", for_system(node, {"apt-get install linux-headers-" + release},
-                                                     {"dnf install kernel-devel-" + release})}});
+    one.warn(
+        {.message =
+             fmt::format("{} has no headers for {}: DKMS cannot rebuild its drivers when they are upgraded",
+                         *node.name, release),
+         .expected = "installed",
+         .observed = "missing",
+         .remedy = {"Install them.", for_system(node, {command("apt-get install linux-headers-{}", release)},
+                                                {command("dnf install kernel-devel-{}", release)})}});
   });
 }
 

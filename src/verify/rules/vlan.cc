@@ -77,8 +77,8 @@ void vlan_parent_mtu(const Survey& survey, Judge& judge) {
               .expected = fmt::format("{} or more", want),
               .observed = std::to_string(*below),
               .remedy = {"Raise the parent's first, then the VLAN's, and in the network configuration.",
-                         {fmt::format("ip link set {} mtu {}", parent->name, want),
-                          fmt::format("ip link set {} mtu {}", end.name, want)}}});
+                         {command("ip link set {} mtu {}", parent->name, want),
+                          command("ip link set {} mtu {}", end.name, want)}}});
   });
 }
 

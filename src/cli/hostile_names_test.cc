@@ -1,0 +1,223 @@
+// Remedies are pasted into a root shell, and the names in them come from nodes that may be anybody's. Every
+// name that stands in a command of any machine's findings is replaced by one that a shell would carry out,
+// wherever the evidence has it, and the rules judge again: whatever they print, the name stays one word of
+// its command. A rule is covered by its machine.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "base/json.h"
+#include "base/shell.h"
+#include "cli/testing/machines.h"
+
+namespace railbed {
+namespace {
+
+using json::Value;
+
+// Rules whose commands have names that are none of a node's.
+const std::map<std::string_view, std::string_view> kNoNodesNames = {};
+
+constexpr std::string_view kMark = "m4rk";
+// Each ends a word, a command or a quote, begins a command or an option, or turns the line around.
+const std::string kSuffix = ";m4rk $(m4rk)`m4rk`'m4rk\"m4rk|m4rk&m4rk>m4rk\nm4rk\x1b[m4rk\xe2\x80\xaem4rk";
+const std::string kPrefix = "-m4rk";
+
+Value value_of(const Evidence& evidence) {
+  Value value = json::detail::new_object();
+  value["cluster"] = json::encode(evidence.cluster);
+  value["nodes"] = json::encode(evidence.nodes);
+  value["measurements"] = json::encode(evidence.measurements);
+  value["clocks"] = json::encode(evidence.clocks);
+  value["after_reboot"] = json::encode(evidence.after_reboot);
+  value["bmcs"] = json::encode(evidence.bmcs);
+  return value;
+}
+
+// Nothing where a type refuses the value: an address, a number or a word of a list is no name.
+template <class T>
+bool take(const Value& value, T& out) {
+  auto decoded = json::decode<T>(value);
+  if (decoded) out = std::move(*decoded);
+  return decoded.has_value();
+}
+std::optional<Evidence> evidence_of(const Value& value, const Evidence& like) {
+  Evidence evidence = like;
+  const bool good = take(value["cluster"], evidence.cluster) && take(value["nodes"], evidence.nodes) &&
+                    take(value["measurements"], evidence.measurements) &&
+                    take(value["clocks"], evidence.clocks) &&
+                    take(value["after_reboot"], evidence.after_reboot) && take(value["bmcs"], evidence.bmcs);
+  evidence.cluster.file = like.cluster.file;
+  return good ? std::optional(std::move(evidence)) : std::nullopt;
+}
+
+bool is_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+std::size_t find_word(std::string_view text, std::string_view word, std::size_t from = 0) {
+  for (std::size_t at = text.find(word, from); at != text.npos; at = text.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || !is_of_word(text[at - 1])) && (end == text.size() || !is_of_word(text[end]))) return at;
+  }
+  return text.npos;
+}
+
+std::string replaced(std::string text, const std::string& name, const std::string& by) {
+  for (std::size_t at = find_word(text, name); at != text.npos; at = find_word(text, name, at + by.size()))
+    text.replace(at, name.size(), by);
+  return text;
+}
+
+void add_texts(const Value& value, std::set<std::string>& texts) {
+  if (value.is_string()) texts.insert(value.get<std::string>());
+  for (const auto& [key, member] : value.items()) {
+    if (value.is_object()) texts.insert(key);
+    if (value.is_structured()) add_texts(member, texts);
+  }
+}
+
+Value with_name(const Value& value, const std::string& name, const std::string& by) {
+  if (value.is_string()) return replaced(value.get<std::string>(), name, by);
+  if (!value.is_structured()) return value;
+  Value changed = value.is_array() ? json::detail::new_array() : json::detail::new_object();
+  for (const auto& [key, member] : value.items()) {
+    if (value.is_array())
+      changed.push_back(with_name(member, name, by));
+    else
+      changed[replaced(key, name, by)] = with_name(member, name, by);
+  }
+  return changed;
+}
+
+// The words of a shell's line, quotes resolved, and what stands in none of its single quotes.
+struct Parsed {
+  std::vector<std::string> words;
+  std::string bare;
+  bool whole = true;  // each quote has its end
+};
+Parsed parse(std::string_view line) {
+  Parsed parsed;
+  std::string word;
+  bool any = false;
+  const auto end_word = [&] {
+    if (any) parsed.words.push_back(word);
+    word.clear();
+    any = false;
+  };
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '\'') {
+      const std::size_t end = line.find('\'', i + 1);
+      if (end == line.npos) return parsed.whole = false, parsed;
+      word += line.substr(i + 1, end - i - 1);
+      any = true;
+      i = end;
+      continue;
+    }
+    parsed.bare += line[i];
+    if (line[i] == '\\' && i + 1 < line.size()) {
+      word += line[++i];
+      any = true;
+    } else if (std::string_view(" |;&<>()").find(line[i]) != std::string_view::npos) {
+      end_word();
+    } else {
+      word += line[i];
+      any = true;
+    }
+  }
+  end_word();
+  return parsed;
+}
+
+// Why a shell would read more than a name in it; empty: it does not.
+std::string fault_in(const std::string& line) {
+  if (std::ranges::any_of(line, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; }))
+    return "has a control character";
+  const Parsed parsed = parse(line);
+  if (!parsed.whole) return "has a quote without end";
+  if (!line.starts_with("# ") && parsed.bare.find(kMark) != std::string::npos &&
+      parsed.bare.find(kPrefix) == std::string::npos)
+    return "has a name outside of quotes";
+  for (std::size_t i = 0; i < parsed.words.size(); ++i) {
+    const std::string& word = parsed.words[i];
+    if (word.starts_with(kPrefix) && !line.starts_with("# ") &&
+        std::find(parsed.words.begin(), parsed.words.begin() + static_cast<std::ptrdiff_t>(i), "--") ==
+            parsed.words.begin() + static_cast<std::ptrdiff_t>(i))
+      return "has a name that is an option";
+    if (i > 1 && parsed.words[i - 1] == "-c" && parsed.words[i - 2].ends_with("sh"))
+      if (const std::string inner = fault_in(word); !inner.empty()) return "within sh -c " + inner;
+  }
+  return {};
+}
+
+struct Walk {
+  std::map<std::string, int> named;      // rule → its commands that have names
+  std::map<std::string, int> exercised;  // rule → its commands that had a hostile one
+  std::set<std::string> lines;
+  std::set<std::string> faults;
+};
+
+void look_at(const Verdict& verdict, const std::string& where, Walk& walk) {
+  for (const Finding& finding : verdict.findings) {
+    const std::string rule(finding.rule);
+    for (const std::string* text :
+         {&finding.message, &finding.expected, &finding.observed, &finding.remedy.text})
+      if (std::ranges::any_of(*text, [](char c) { return static_cast<unsigned char>(c) < ' '; }))
+        walk.faults.insert(fmt::format("{}: {}: a control character in \"{}\"", where, rule, *text));
+    for (const ShellCommand& command : finding.remedy.commands) {
+      if (command.text().find(kMark) == std::string::npos) continue;
+      ++walk.exercised[rule];
+      walk.lines.insert(command.text());
+      if (const std::string fault = fault_in(command); !fault.empty())
+        walk.faults.insert(fmt::format("{}: {} {}: {}", where, rule, fault, command.text()));
+    }
+  }
+}
+
+void walk_machine(const std::filesystem::path& folder, Walk& walk) {
+  const Machine& machine = machine_of(folder.filename().string());
+  const Value value = value_of(machine.evidence);
+  std::set<std::string> texts;
+  add_texts(value, texts);
+  std::set<std::string> names;
+  for (const Finding& finding : machine.verdict.findings)
+    for (const ShellCommand& command : finding.remedy.commands) {
+      if (!command.has_names()) continue;
+      ++walk.named[std::string(finding.rule)];
+      for (const std::string& text : texts)
+        if (text.size() > 1 && find_word(command.text(), text) != std::string::npos) names.insert(text);
+    }
+  for (const std::string& name : names)
+    for (const std::string& hostile : {name + kSuffix, kPrefix + name})
+      if (const auto evidence = evidence_of(with_name(value, name, hostile), machine.evidence))
+        look_at(verify(*evidence, Keep::kUnsound), fmt::format("{}, {}", folder.filename().string(), name),
+                walk);
+}
+
+TEST(HostileNames, StayOneWordOfEveryCommand) {
+  Walk walk;
+  for (const auto& folder : machine_folders()) walk_machine(folder, walk);
+  for (const std::string& fault : walk.faults) ADD_FAILURE() << fault;
+  for (const auto& [rule, count] : walk.named)
+    EXPECT_TRUE(walk.exercised.contains(rule) || kNoNodesNames.contains(rule))
+        << rule << " puts names into " << count
+        << " commands of the machines, and none was ever a hostile one";
+  for (const auto& [rule, reason] : kNoNodesNames)
+    EXPECT_FALSE(walk.exercised.contains(std::string(rule))) << rule << " has names: " << reason;
+  EXPECT_GE(walk.exercised.size(), 60U);
+
+  // A shell's own grammar has the last word.
+  const auto script = std::filesystem::path(testing::TempDir()) / "hostile_names.sh";
+  std::ofstream file(script);
+  for (const std::string& line : walk.lines) file << line << "\n";
+  file.close();
+  EXPECT_EQ(std::system(fmt::format("sh -n {}", shell_word(script.string())).c_str()), 0) << script;
+  RecordProperty("commands", static_cast<int>(walk.lines.size()));
+}
+
+}  // namespace
+}  // namespace railbed
