@@ -11,6 +11,7 @@ import resource
 import tempfile
 import unittest
 
+import guardian
 import watched
 
 RAILBED = pathlib.Path(os.environ["RAILBED"]).resolve()
@@ -175,4 +176,5 @@ class Hostile(unittest.TestCase):
 
 if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    guardian.begin()
     unittest.main(verbosity=1)

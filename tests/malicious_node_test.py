@@ -16,6 +16,7 @@ import tempfile
 import time
 import unittest
 
+import guardian
 import watched
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -189,4 +190,5 @@ if __name__ == "__main__":
             pass
     else:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        guardian.begin()
         unittest.main(verbosity=1)
