@@ -30,7 +30,7 @@ from untree import untree
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RAILBED = str(pathlib.Path(os.environ.get("RAILBED", ROOT / "build/release/railbed")).resolve())
 INSIDE = "RAILBED_ENDING_INSIDE"
-PATIENCE = 90  # seconds until all must be gone: a limit, not an expectation
+PATIENCE = 90  # seconds until it has ended and all must be gone: a limit, not an expectation
 ASKING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 WAYS = (*ASKING, "SIGKILL", "worker", "terminal", "reader")
 PEERS = ROOT / "bench/peers"
@@ -163,8 +163,8 @@ class Traces:
         reap()
         return sorted([f"process {pid}: {words}" for pid, (_, words) in below(os.getpid()).items()] + list(self.things() - self.before))
 
-    def wait_until_gone(self):
-        end = time.monotonic() + PATIENCE
+    def wait_until_gone(self, patience):
+        end = time.monotonic() + patience
         while (left := self.left()) and time.monotonic() < end:
             time.sleep(0.1)
         return left
@@ -238,7 +238,7 @@ class Running:
         return way
 
 
-def end_once(program, place, traces, chance, log):
+def end_once(program, place, traces, chance, patience, log):
     """(how it was ended, after how many seconds, what is left)"""
     way, moment = chance.choice(program.ways), chance.uniform(0, program.life)
     running = Running(program, place, way == "terminal", log)
@@ -248,8 +248,7 @@ def end_once(program, place, traces, chance, log):
         if running.wait(PATIENCE):
             return way, moment, ["it does not end"]
         # Who is asked is gone only after all of its own.
-        left = traces.left() if asked else None
-        return way, moment, left and traces.wait_until_gone() and left or ([] if asked else traces.wait_until_gone())
+        return way, moment, traces.left() if asked else traces.wait_until_gone(patience)
     finally:
         running.close()
         for pid in below(os.getpid()):
@@ -281,6 +280,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=1)
     options.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
+    options.add_argument("--patience", type=float, default=PATIENCE, help="seconds until nothing may be left (%(default)s)")
     options.add_argument("--only", default="", help="programs whose name holds this text")
     options.add_argument("--lab", action="store_true", help="the virtual machines of the lab, too")
     chosen = options.parse_args()
@@ -307,12 +307,13 @@ def main():
     for number in range(chosen.rounds):
         for program in every:
             with open(place / "log/last", "wb") as log:
-                way, moment, left = end_once(program, place, traces, chance, log)
+                way, moment, left = end_once(program, place, traces, chance, chosen.patience, log)
             counts[way] += 1
             said = f"{program.name}: {way} after {moment:.2f} s"
             print(f"{said}: {'nothing left' if not left else left}", flush=True)
             if left:
                 faults.append((said, left))
+                traces.before = traces.things()  # what the next one leaves is its own
                 print((place / "log/last").read_text(errors="replace")[-1500:], flush=True)
     print(f"{sum(counts.values())} ends of {len(every)} programs ({', '.join(f'{count} {way}' for way, count in sorted(counts.items()))}): "
           f"{len(faults)} left something")
