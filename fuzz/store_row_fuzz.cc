@@ -1,9 +1,10 @@
 // A history of runs may come from anybody: whatever stands in the columns of a row, the list shows it and the
-// run is taken or refused; what is taken is kept again unchanged, compared and printed.
+// run is taken or refused; what is taken is kept again unchanged and compared. How it is printed holds
+// runs_fuzz.
 //
 // Columns are divided by NUL, the last may be missing.
 //
-// Rooms: store report
+// Rooms: store
 // Seeds: tests/sessions/runs
 #include <sqlite3.h>
 
@@ -13,7 +14,6 @@
 
 #include "fuzz/require.h"
 #include "fuzz/scratch.h"
-#include "report/run_text.h"
 #include "store/compare.h"
 #include "store/store.h"
 
@@ -54,7 +54,6 @@ class Rows {
 };
 
 void take(const BenchRun& run) {
-  require_printable(run_text(run));
   (void)compare(run, run);
   const std::string written = run_to_json(run);
   const auto again = run_from_json(written);
@@ -67,7 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static Rows rows;
   Store& store = rows.with(as_text(data, size));
   if (const auto runs = store.list())
-    for (const BenchRun& one : *runs) require_printable(run_line(one));
+    require(runs->size() == 1);
   else
     require_printable(runs.error().text);
   if (const auto run = store.get(1))

@@ -170,7 +170,7 @@ class Guardian:
         ended = os.pidfd_open(self.worker)
         sources = [self.front, self.owned, ended]
         while self.status is None or self.owned in sources:
-            if self.deadline and time.monotonic() > self.deadline:
+            if self.status is None and self.deadline and time.monotonic() > self.deadline:
                 os.kill(self.worker, signal.SIGKILL)
             # Now and then without a cause, for orphans that have ended.
             ready = select.select(sources, [], [], 0.5)[0]
@@ -206,10 +206,14 @@ class Guardian:
         return bool(piece)
 
     def reap(self):
-        with contextlib.suppress(ChildProcessError):
+        """Whether no child is left, and so no descendant: who loses its parent becomes a child of this process."""
+        try:
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 if ended[0] == self.worker:
                     self.status = os.waitstatus_to_exitcode(ended[1])
+            return False
+        except ChildProcessError:
+            return True
 
     def code(self):
         code = self.status if self.status >= 0 else 128 - self.status
@@ -219,7 +223,8 @@ class Guardian:
     def clean(self):
         began = time.monotonic()
         told = set()
-        while left := self.left():
+        while not self.reap() or self.left():
+            left = self.left()
             since = time.monotonic() - began
             for pid, name in left.items():
                 patience = LEFT_GUARDIANS if name == NAME else LEFT
@@ -230,7 +235,6 @@ class Guardian:
             if since > LEFT_GUARDIANS + 10:
                 break  # it hangs in the kernel
             time.sleep(0.05)
-            self.reap()
         for namespace in reversed(self.namespaces):
             subprocess.run(['ip', 'netns', 'del', namespace], stderr=subprocess.DEVNULL)
         for folder in reversed(self.folders):
