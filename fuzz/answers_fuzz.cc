@@ -49,7 +49,7 @@ void rank_environment(std::string_view text) {
   const auto launched = fleet::find_launcher(environment);
   if (!launched) return require_printable(launched.error().text);
   if (!*launched) return;
-  for (const std::string wanted : {std::string(), fleet::text_of(environment, "WANTED")})
+  for (const std::string& wanted : {std::string(), fleet::text_of(environment, "WANTED")})
     if (const auto at = fleet::plan_rendezvous(**launched, environment, wanted); at)
       require(!at->host.empty() && at->port > 0 && at->port <= 65'535);
     else

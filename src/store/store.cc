@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/json.h"
+#include "base/text.h"
 
 namespace railbed {
 namespace {
@@ -147,7 +148,8 @@ BenchRun Store::heading_of(std::int64_t id, const Statement& row, int first) {
 void Store::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
 
 Error Store::failed(std::string_view doing) const {
-  return {ErrorKind::kUnavailable, fmt::format("{}: {}: {}", path_, doing, sqlite3_errmsg(database_.get()))};
+  return {ErrorKind::kUnavailable,
+          fmt::format("{}: {}: {}", path_, doing, printable(sqlite3_errmsg(database_.get())))};
 }
 
 Result<Store> Store::open(const std::string& path) {
