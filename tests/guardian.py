@@ -32,7 +32,8 @@ import time
 SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 GRACE = 30  # seconds in which the worker cleans up by itself
 LEFT = 20  # in which those that it left behind do; what heeds no SIGTERM is waited for as long
-LEFT_GUARDIANS = 45  # and guardians among them, which have a worker of their own to wait for
+LEFT_GUARDIANS = 55  # and guardians among them, which have a worker of their own to wait for
+LEFT_AT_MOST = 120  # until all are given up: they hang in the kernel
 NAME = b'guardian'  # as the kernel has it (comm)
 
 PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36  # linux/prctl.h
@@ -92,7 +93,7 @@ def make_folder(prefix, parent):
 
 
 def own_namespace(name):
-    """The network namespace of `ip netns` that is about to be made goes with this run, and the processes in it."""
+    """The network namespace of `ip netns` that is about to be made goes with this run."""
     _own('namespace', name)
     return name
 
@@ -219,48 +220,33 @@ class Guardian:
         code = self.status if self.status >= 0 else 128 - self.status
         return 128 + self.told if self.told and code else code
 
-    # What is left.
     def clean(self):
-        began = time.monotonic()
-        told = set()
-        while not self.reap() or self.left():
-            left = self.left()
-            since = time.monotonic() - began
-            for pid, name in left.items():
-                patience = LEFT_GUARDIANS if name == NAME else LEFT
-                if since > patience or pid not in told:
-                    with contextlib.suppress(ProcessLookupError, PermissionError):
-                        os.kill(pid, signal.SIGKILL if since > patience else signal.SIGTERM)
-            told |= set(left)
-            if since > LEFT_GUARDIANS + 10:
-                break  # it hangs in the kernel
+        """Ends what is left, children first: each may end its own in order, and those that it leaves become children here. A number that is a
+        child's is nobody else's until it was waited for."""
+        told, end = {}, time.monotonic() + LEFT_AT_MOST
+        while not self.reap() and time.monotonic() < end:
+            for pid, name in self.children().items():
+                if pid not in told:
+                    told[pid] = time.monotonic()
+                    os.kill(pid, signal.SIGTERM)
+                elif time.monotonic() - told[pid] > (LEFT_GUARDIANS if name == NAME else LEFT):
+                    os.kill(pid, signal.SIGKILL)
             time.sleep(0.05)
         for namespace in reversed(self.namespaces):
             subprocess.run(['ip', 'netns', 'del', namespace], stderr=subprocess.DEVNULL)
         for folder in reversed(self.folders):
             remove_folder(folder)
 
-    def left(self):
-        """{pid: name} of all who descend from this process or are in a namespace of this run's."""
-        inside = set()
-        for name in self.namespaces:
+    @staticmethod
+    def children():
+        """{pid: name}"""
+        found = {}
+        for path in pathlib.Path('/proc').glob('[0-9]*/stat'):
             with contextlib.suppress(OSError):
-                inside.add(os.stat(f'/run/netns/{name}').st_ino)
-        parents, names, found = {}, {}, set()
-        for path in pathlib.Path('/proc').glob('[0-9]*'):
-            with contextlib.suppress(OSError):
-                pid, (head, tail) = int(path.name), (path / 'stat').read_bytes().rsplit(b')', 1)
-                state, parent = tail.split()[:2]
-                parents[pid], names[pid] = int(parent), head.split(b'(', 1)[1]
-                if state in b'ZX':
-                    del names[pid]
-                elif inside and os.stat(path / 'ns/net').st_ino in inside:
-                    found.add(pid)
-        grown = {os.getpid()}
-        while grown:
-            grown = {pid for pid, parent in parents.items() if parent in grown}
-            found |= grown
-        return {pid: names[pid] for pid in found if pid in names}
+                head, tail = path.read_bytes().rsplit(b')', 1)
+                if int(tail.split()[1]) == os.getpid() and tail.split()[0] not in b'ZX':
+                    found[int(path.parent.name)] = head.split(b'(', 1)[1]
+        return found
 
 
 def remove_folder(folder):
