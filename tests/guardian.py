@@ -31,7 +31,7 @@ import time
 
 SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 GRACE = 30  # seconds in which the worker cleans up by itself
-LEFT = 20  # in which those that it left behind do; what heeds no SIGTERM is waited for as long
+LEFT = 10  # in which those that it left behind do; what heeds no SIGTERM is waited for as long
 LEFT_GUARDIANS = 55  # and guardians among them, which have a worker of their own to wait for
 LEFT_AT_MOST = 120  # until all are given up: they hang in the kernel
 NAME = b'guardian'  # as the kernel has it (comm)
