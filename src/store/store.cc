@@ -134,14 +134,15 @@ class Store::Statement {
   int bound_ = 0;
 };
 
-// What a list of runs shows, from four columns beginning with `first`.
+// What a list of runs shows, from four columns beginning with `first`, each one line: they are no JSON, which
+// would have been cleaned.
 BenchRun Store::heading_of(std::int64_t id, const Statement& row, int first) {
   BenchRun run;
   run.id = id;
-  run.started_at = row.text(first);
-  run.label = row.text(first + 1);
-  run.command = row.text(first + 2);
-  run.railbed = row.text(first + 3);
+  run.started_at = printable(row.text(first));
+  run.label = printable(row.text(first + 1));
+  run.command = printable(row.text(first + 2));
+  run.railbed = printable(row.text(first + 3));
   return run;
 }
 
