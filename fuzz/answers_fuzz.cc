@@ -3,7 +3,7 @@
 //
 // A byte says which.
 //
-// Rooms: campaign fleet apply facts host base
+// Rooms: campaign bench fleet apply facts host base
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -11,6 +11,9 @@
 #include "apply/node_apply.h"
 #include "base/json.h"
 #include "base/moment.h"
+#include "bench/collective/collective.h"
+#include "bench/gpu/gpu_copy.h"
+#include "bench/train/gpu_train.h"
 #include "campaign/host_keys.h"
 #include "campaign/output_lines.h"
 #include "campaign/slurm.h"
@@ -21,6 +24,7 @@
 #include "fuzz/require.h"
 #include "host/device_calls.h"
 #include "inventory/load.h"
+#include "results/collective.h"
 
 using namespace railbed;
 
@@ -109,6 +113,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       answer<FileStates>(text);
       answer<ApplyStatus>(text);
       answer<ApplyHistory>(text);
+      answer<CollectiveNews>(text);
+      answer<GpuCopyNews>(text);
+      answer<GpuTrainNews>(text);
+      answer<VisibleGpus>(text);
   }
   return 0;
 }
