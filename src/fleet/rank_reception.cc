@@ -27,15 +27,15 @@ bool is_host_name(std::string_view text) {
 }
 
 // A new socket has room for a line; one that has none is not worth waiting for.
-bool say(const Guest& guest, const std::string& line) {
+bool say_to(const Guest& guest, const std::string& line) {
   return ::send(guest.socket.get(), line.data(), line.size(), MSG_NOSIGNAL) ==
          static_cast<ssize_t>(line.size());
 }
 
-bool greet(Guest& guest) {
+bool greet_rank(Guest& guest) {
   keep_alive(guest.socket.get());
   guest.told = random_hex(kNonceBytes);
-  return say(guest, fmt::format("{}{}\n", kGreeting, guest.told));
+  return say_to(guest, fmt::format("{}{}\n", kGreeting, guest.told));
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ bool greet(Guest& guest) {
 RankReception::RankReception(const Rendezvous& at, int ranks, int listener)
     : at_(at),
       ranks_(ranks),
-      door_(listener, {kMaxLine, greet, [this](Guest& guest) { return hear(guest); }}),
+      door_(listener, {kMaxLine, greet_rank, [this](Guest& guest) { return hear(guest); }}),
       missing_(static_cast<std::size_t>(ranks) - 1) {}
 
 std::vector<ArrivedRank> RankReception::take() {
@@ -71,7 +71,7 @@ bool RankReception::hear(Guest& guest) {
   const std::string why = whole ? let_in(guest) : "too long an introduction";
   if (!why.empty()) {
     refused_ = why;
-    (void)say(guest, fmt::format("{}{}\n", kRefusal, why));
+    (void)say_to(guest, fmt::format("{}{}\n", kRefusal, why));
   }
   return false;
 }
@@ -88,8 +88,8 @@ std::string RankReception::let_in(Guest& guest) {
   if (who.ranks != ranks_) return fmt::format("it is one of {} ranks, rank 0 one of {}", who.ranks, ranks_);
   if (who.rank < 1 || who.rank >= ranks_) return fmt::format("there is no rank {} to wait for", who.rank);
   if (arrived_.contains(who.rank)) return fmt::format("rank {} is here already", who.rank);
-  if (!say(guest,
-           fmt::format("{}{}\n", kWelcome, proof_of(at_, Prover::kRankZero, guest.told, hello->nonce, who))))
+  if (!say_to(guest, fmt::format("{}{}\n", kWelcome,
+                                 proof_of(at_, Prover::kRankZero, guest.told, hello->nonce, who))))
     return "it takes no answer";
   auto peer = std::make_unique<RankPeer>(who.host, fmt::format("rank {} on {}", who.rank, who.host),
                                          std::move(guest.socket));
