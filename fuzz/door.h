@@ -43,12 +43,12 @@ inline std::pair<Fd, Fd> socket_pair() {
   return {Fd(ends[0]), Fd(ends[1])};
 }
 
-inline void say(const Fd& to, std::string_view text) {
+inline void send_text(const Fd& to, std::string_view text) {
   (void)!send(to.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 // What lies there unread.
-inline std::string hear(const Fd& from) {
+inline std::string read_text(const Fd& from) {
   std::array<char, 8192> bytes;
   const ssize_t got = recv(from.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
   return got > 0 ? std::string(bytes.data(), static_cast<std::size_t>(got)) : std::string();

@@ -67,12 +67,12 @@ void come_to_the_door(std::string_view text) {
     Fd guest = listening.knock();
     door.serve_slice(kAtOnce);
     bool known = false;
-    const std::string said = proven(std::string(line), nonce_of(hear(guest)), known);
-    say(guest, said + "\n");
+    const std::string said = proven(std::string(line), nonce_of(read_text(guest)), known);
+    send_text(guest, said + "\n");
     entered = false;
     door.serve_slice(kAtOnce);
     require(!entered || known);
-    const std::string answer = hear(guest);
+    const std::string answer = read_text(guest);
     require(entered == answer.starts_with(kWelcome));
     if (!answer.empty()) require_printable(lines(answer).front());
   }
@@ -80,7 +80,7 @@ void come_to_the_door(std::string_view text) {
 
 void knock_at_a_stranger(std::string_view text) {
   auto [own, other] = socket_pair();
-  say(other, text);
+  send_text(other, text);
   shutdown(other.get(), SHUT_WR);
   const auto came =
       knock(std::move(own), kPurpose, kOwn, std::chrono::steady_clock::now() + std::chrono::seconds(5), {});

@@ -46,15 +46,15 @@ void come_to_rank_zero(std::string_view text) {
     if (++guests > kMostGuests) break;
     Fd guest = door.knock();
     reception.serve_slice(kAtOnce);
-    const std::string greeting = hear(guest);
+    const std::string greeting = read_text(guest);
     require(greeting.starts_with(kGreeting));
     bool known = false;
     const std::string said = proven(std::string(line), nonce_of(greeting), known);
-    say(guest, said.substr(0, said.size() / 2));
+    send_text(guest, said.substr(0, said.size() / 2));
     reception.serve_slice(kAtOnce);
-    say(guest, said.substr(said.size() / 2) + "\n");
+    send_text(guest, said.substr(said.size() / 2) + "\n");
     reception.serve_slice(kAtOnce);
-    const std::string answer = hear(guest);
+    const std::string answer = read_text(guest);
     if (answer.starts_with(kWelcome)) require(known);
     if (answer.empty()) continue;
     require(answer.ends_with('\n') && lines(answer).size() == 1);
@@ -73,7 +73,7 @@ void come_to_rank_zero(std::string_view text) {
 
 void come_to_a_stranger(std::string_view text) {
   auto [own, other] = socket_pair();
-  say(other, text);
+  send_text(other, text);
   shutdown(other.get(), SHUT_WR);
   const auto came = knock_at_rank_zero(std::move(own), kAt, kOwn,
                                        std::chrono::steady_clock::now() + std::chrono::seconds(5), {});
@@ -83,7 +83,7 @@ void come_to_a_stranger(std::string_view text) {
 
 void ask_a_rank(std::string_view text) {
   auto [own, other] = socket_pair();
-  say(other, text);
+  send_text(other, text);
   shutdown(other.get(), SHUT_WR);
   RankPeer peer("gpu02", "rank 1 on gpu02", std::move(own));
   for (int i = 0; i < 3; ++i)

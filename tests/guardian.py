@@ -77,7 +77,7 @@ def begin(as_group=False):
     for each in (front, status_end, owned):
         os.close(each)
     os.environ['TMPDIR'] = tempfile.tempdir = scratch
-    clean_up_when_told()
+    end_in_order_on_signals()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != guardian:
@@ -107,11 +107,11 @@ def end_unless_kept(fd):
     threading.Thread(target=wait, daemon=True).start()
 
 
-def clean_up_when_told():
-    """Every signal that asks a process to end raises Ended, which a `finally` sees. begin() has done it."""
+def end_in_order_on_signals():
+    """Every signal that requests an end raises Ended, which a `finally` sees. begin() has done it."""
     for number in SIGNALS:
         signal.signal(number, _end_worker)
-    sys.excepthook = _say_unless_ended
+    sys.excepthook = _print_unless_ended
 
 
 class Ended(KeyboardInterrupt):
@@ -124,7 +124,7 @@ def _end_worker(number, _):
     raise Ended(signal.Signals(number).name)
 
 
-def _say_unless_ended(kind, problem, trace):
+def _print_unless_ended(kind, problem, trace):
     if not issubclass(kind, Ended):
         sys.__excepthook__(kind, problem, trace)
 
@@ -167,7 +167,7 @@ class Guardian:
         os._exit(0)
 
     def watch(self):
-        """Until the worker has ended and all is read that it had to say."""
+        """Until the worker has ended and all is read that it wrote."""
         ended = os.pidfd_open(self.worker)
         sources = [self.front, self.owned, ended]
         while self.status is None or self.owned in sources:
