@@ -13,6 +13,8 @@ import sys
 import tempfile
 import time
 
+import guardian
+
 RAILBED = str(pathlib.Path(os.environ["RAILBED"]).resolve())
 SKIPPED = 77
 PATIENCE = 60
@@ -219,6 +221,7 @@ def main():
         # crun refuses the two cgroup trees beside each other that some machines have.
         enter = "umount /sys/fs/cgroup/unified 2>/dev/null; exec \"$@\""
         os.execvp("unshare", ["unshare", "--mount", "sh", "-c", enter, "sh", sys.executable, *sys.argv, "--inside"])
+    guardian.begin()
     with tempfile.TemporaryDirectory() as name:
         runtime = kind(pathlib.Path(name))
         try:

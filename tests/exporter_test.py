@@ -11,6 +11,8 @@ import tempfile
 import time
 import urllib.request
 
+import guardian
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RAILBED = os.environ["RAILBED"]
 MACHINE = ROOT / "tests/machines/v100-40g-at-10g"
@@ -87,4 +89,5 @@ def main():
 
 
 if __name__ == "__main__":
+    guardian.begin()
     sys.exit(main())

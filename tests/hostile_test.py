@@ -16,6 +16,7 @@ import threading
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import guardian
 import watched
 import worst
 
@@ -293,4 +294,5 @@ class TestWorst(unittest.TestCase):
 
 if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    guardian.begin()
     unittest.main(verbosity=1)

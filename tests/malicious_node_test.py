@@ -18,6 +18,7 @@ import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
+import guardian
 import watched
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -303,4 +304,5 @@ if __name__ == "__main__":
             pass
     else:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        guardian.begin()
         unittest.main(verbosity=1)

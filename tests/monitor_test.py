@@ -14,6 +14,7 @@ import unittest
 import urllib.error
 import urllib.request
 
+import guardian
 from untree import untree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -199,4 +200,5 @@ class Refusals(unittest.TestCase):
 
 
 if __name__ == '__main__':
+    guardian.begin()
     unittest.main()

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import unittest
 
+import guardian
+
 RAILBED = str(pathlib.Path(os.environ['RAILBED']).resolve())
 PROGRAMS = ('ip', 'tc', 'unshare', 'iptables-nft')
 
@@ -92,4 +94,5 @@ if __name__ == '__main__':
     if os.geteuid() != 0 or not all(map(shutil.which, PROGRAMS)):
         print(f"skipped: needs root and {', '.join(PROGRAMS)}", file=sys.stderr)
         sys.exit(77)
+    guardian.begin()
     unittest.main()

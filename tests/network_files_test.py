@@ -13,6 +13,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "lab"))
 import packages  # noqa: E402
+import guardian  # noqa: E402
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "railbed-network-tools"
 NETWORKD = "/usr/lib/systemd/systemd-networkd"
@@ -185,4 +186,5 @@ def main():
 
 
 if __name__ == "__main__":
+    guardian.begin()
     sys.exit(main())

@@ -13,6 +13,8 @@ import tarfile
 import tempfile
 import unittest
 
+import guardian
+
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ['RAILBED']).resolve().parent
 AS_ROOT = [] if os.getuid() == 0 else ['unshare', '-r']
@@ -158,4 +160,5 @@ if __name__ == '__main__':
     if missing or subprocess.run([*AS_ROOT, 'true'], capture_output=True).returncode:
         print(f'skipped: no {", ".join(missing) or "user namespaces"} here')
         sys.exit(77)
+    guardian.begin()
     unittest.main()

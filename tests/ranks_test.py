@@ -13,6 +13,8 @@ import tempfile
 import time
 import unittest
 
+import guardian
+
 RAILBED = pathlib.Path(os.environ["RAILBED"]).resolve()
 FAKE = pathlib.Path(sys.argv.pop(1)).resolve()
 PATIENCE = 120  # seconds: a limit, not an expectation
@@ -130,4 +132,5 @@ class Ranks(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    guardian.begin()
     unittest.main(verbosity=2)

@@ -11,6 +11,8 @@ import sys
 import tempfile
 import time
 
+import guardian
+
 ROOT = pathlib.Path(__file__).resolve().parent
 RAILBED = os.environ["RAILBED"]
 
@@ -233,4 +235,5 @@ def main():
 
 
 if __name__ == "__main__":
+    guardian.begin()
     sys.exit(main())

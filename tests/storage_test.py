@@ -8,8 +8,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
+
+import guardian
 
 RAILBED = os.environ["RAILBED"]
 PATIENCE = 60  # seconds: a limit, not an expectation
@@ -116,12 +117,13 @@ def main():
              ("railbed killed", railbed_killed), ("fio killed", fio_killed),
              ("agent killed, then swept", agent_killed_and_swept)]
     for name, case in cases:
-        with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
-            case(folder)
-            pathlib.Path(f"{folder}.sqlite").unlink(missing_ok=True)
+        folder = guardian.make_folder("railbed-storage-", "/var/tmp") / "target"  # /tmp may be in memory
+        folder.mkdir()
+        case(str(folder))
         print(f"ok: {name}")
     return 0
 
 
 if __name__ == "__main__":
+    guardian.begin()
     sys.exit(main())

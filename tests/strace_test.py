@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 
+import guardian
+
 RAILBED = str(pathlib.Path(os.environ["RAILBED"]).resolve())
 # strace's %file is every call that takes a file name; these act on descriptors besides.
 CALLS = "%file,write,writev,pwrite64,pwritev,pwritev2,ftruncate,fchmod,fchown,fallocate,fsetxattr,fremovexattr,sendfile,splice"
@@ -70,4 +72,5 @@ def main():
 
 
 if __name__ == "__main__":
+    guardian.begin()
     sys.exit(main())

@@ -13,6 +13,8 @@ import termios
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
+import guardian
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RAILBED = str(pathlib.Path(os.environ["RAILBED"]).resolve())
 COLUMNS = 40
@@ -136,4 +138,5 @@ class Terminal(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    guardian.begin()
     unittest.main()

@@ -8,6 +8,9 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RAILBED = os.environ.get('RAILBED', str(ROOT / 'build/release/railbed'))
 
+sys.path.insert(0, str(ROOT / 'tests'))
+import guardian  # noqa: E402, F401  # each script begins by it
+
 
 def order_interval(count):
     """Ranks, from 0, of the values between which the median of the population lies at 95 %; all below six values."""

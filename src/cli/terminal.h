@@ -36,7 +36,7 @@ void progress(std::string_view message);
 // Removes the line, so that output can follow.
 void clear_progress();
 
-// Requested at the first SIGINT, SIGTERM or SIGHUP. The handlers are installed on the first call; a second
+// Requested at the first SIGINT, SIGTERM, SIGHUP or SIGQUIT. The handlers are installed on the first call; a second
 // signal ends the process at once.
 std::stop_token interrupted();
 

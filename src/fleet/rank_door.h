@@ -54,6 +54,11 @@ Result<std::optional<std::string>> read_line(int fd, std::chrono::steady_clock::
 Result<Fd> listen_at(const Rendezvous& at, int backlog);
 // A connection under way on a socket that does not block, to each address of the host in turn.
 Result<std::vector<Fd>> start_connecting(const Rendezvous& at);
+// One attempt of a rank on a connection that is under way: a socket to serve on; nothing: rank 0 may come
+// yet; an error: whoever answers is not rank 0 of this start.
+Result<std::optional<Fd>> knock_at_rank_zero(Fd socket, const Rendezvous& at, const RankIntroduction& own,
+                                             std::chrono::steady_clock::time_point until,
+                                             const std::stop_token& stop);
 // Notices within half a minute that the other end's machine is gone.
 void keep_alive(int fd);
 

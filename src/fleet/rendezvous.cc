@@ -145,14 +145,18 @@ Result<Rendezvous> plan_rendezvous(const LaunchedRank& launched, const Environme
   return at;
 }
 
+Result<std::optional<Fd>> knock_at_rank_zero(Fd socket, const Rendezvous& at, const RankIntroduction& own,
+                                             Time until, const std::stop_token& stop) {
+  return Knock(at, own, until, stop).on(std::move(socket));
+}
+
 Result<Fd> reach_rank_zero(const Rendezvous& at, const RankIntroduction& own, const std::stop_token& stop) {
   const Time until = std::chrono::steady_clock::now() + at.patience;
-  Knock knock(at, own, until, stop);
   do {
     auto sockets = start_connecting(at);
     if (!sockets) return fail(sockets.error());
     for (Fd& socket : *sockets) {
-      auto attempt = knock.on(std::move(socket));
+      auto attempt = knock_at_rank_zero(std::move(socket), at, own, until, stop);
       if (!attempt) return fail(attempt.error());
       if (*attempt) return std::move(**attempt);
     }

@@ -202,7 +202,7 @@ class Supervisor {
   bool prepare() {
     sigset_t heard;
     sigemptyset(&heard);
-    for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&heard, number);
+    for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT}) sigaddset(&heard, number);
     sigprocmask(SIG_BLOCK, &heard, nullptr);
     signals_ = Fd(signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK));
     signal(SIGPIPE, SIG_IGN);

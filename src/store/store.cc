@@ -10,8 +10,10 @@
 #include <filesystem>
 #include <span>
 
+#include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/trusted_path.h"
 
 namespace railbed {
 namespace {
@@ -167,14 +169,15 @@ class Store::Statement {
   int steps_ = 0;
 };
 
-// What a list of runs shows, from four columns beginning with `first`.
+// What a list of runs shows, from four columns beginning with `first`, each one line: they are no JSON, which
+// would have been cleaned.
 BenchRun Store::heading_of(std::int64_t id, const Statement& row, int first) {
   BenchRun run;
   run.id = id;
-  run.started_at = row.text(first, kMostHeading);
-  run.label = row.text(first + 1, kMostHeading);
-  run.command = row.text(first + 2, kMostHeading);
-  run.railbed = row.text(first + 3, kMostHeading);
+  run.started_at = printable(row.text(first, kMostHeading));
+  run.label = printable(row.text(first + 1, kMostHeading));
+  run.command = printable(row.text(first + 2, kMostHeading));
+  run.railbed = printable(row.text(first + 3, kMostHeading));
   return run;
 }
 
@@ -184,8 +187,10 @@ Error Store::failed(std::string_view doing) const {
   const int code = sqlite3_errcode(database_.get());
   if (code == SQLITE_INTERRUPT)
     return not_ours("what it holds takes longer to read than any history of ours");
-  if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT) return not_ours(sqlite3_errmsg(database_.get()));
-  return {ErrorKind::kUnavailable, fmt::format("{}: {}: {}", path_, doing, sqlite3_errmsg(database_.get()))};
+  if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
+    return not_ours(printable(sqlite3_errmsg(database_.get())));
+  return {ErrorKind::kUnavailable,
+          fmt::format("{}: {}: {}", path_, doing, printable(sqlite3_errmsg(database_.get())))};
 }
 
 Error Store::not_ours(std::string_view why) const {
@@ -240,22 +245,44 @@ std::string odd_file(sqlite3* database, const std::string& path) {
   return {};
 }
 
+// SQLite's own layer to the system, but for one function: a path is taken as it is. Ours leads through the
+// descriptor of a folder, which SQLite would turn back into a path that others may have changed. It opens no
+// file through a link (O_NOFOLLOW).
+const char* layer_by_descriptor() {
+  static sqlite3_vfs layer = [] {
+    sqlite3_vfs made = *sqlite3_vfs_find(nullptr);
+    made.zName = "by-descriptor";
+    made.pNext = nullptr;
+    made.xFullPathname = [](sqlite3_vfs*, const char* path, int size, char* out) {
+      const std::string_view text = path;
+      if (text.size() >= static_cast<std::size_t>(size)) return SQLITE_CANTOPEN;
+      *std::ranges::copy(text, out).out = '\0';
+      return SQLITE_OK;
+    };
+    return made;
+  }();
+  static const int registered = sqlite3_vfs_register(&layer, 0);
+  return registered == SQLITE_OK ? layer.zName : nullptr;
+}
+
 }  // namespace
 
 Result<Store> Store::open(const std::string& path) {
   if (path.empty())
     return fail(ErrorKind::kBadInput,
                 "no place for the history of runs: set HOME or name a file with --store");
-  std::error_code error;
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (!folder.empty() && std::filesystem::create_directories(folder, error))
-    std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
+  if (const std::string folder = std::filesystem::path(path).parent_path(); !folder.empty())
+    if (auto made = make_folder(folder, 0700); !made) return fail(made.error());
+  auto entry = find_entry(path, Strangers::kMayWrite, LastLink::kFollow);
+  if (!entry) return cannot("open the history", path, entry.error());
+  const std::string by_descriptor = fmt::format("/proc/self/fd/{}/{}", entry->folder.get(), entry->name);
   sqlite3* database = nullptr;
-  const int opened =
-      sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
-  Store store(Database(database), path);
+  const int opened = sqlite3_open_v2(by_descriptor.c_str(), &database,
+                                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, layer_by_descriptor());
+  Store store(Database(database), path, std::move(entry->folder));
   if (opened != SQLITE_OK) return fail(ErrorKind::kUnavailable, store.failed("cannot open it").text);
-  if (const std::string odd = odd_file(database, path); !odd.empty()) return fail(store.not_ours(odd));
+  if (const std::string odd = odd_file(database, by_descriptor); !odd.empty())
+    return fail(store.not_ours(odd));
   sqlite3_busy_timeout(database, kBusyMilliseconds);
   if (!restrain(database)) return fail(store.failed("cannot open it safely"));
   if (auto ready = store.prepare(); !ready) return fail(ready.error());

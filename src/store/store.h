@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "results/run.h"
 
@@ -44,7 +45,8 @@ class Store {
   class Statement;
   static BenchRun heading_of(std::int64_t id, const Statement& row, int first);
   using Database = std::unique_ptr<sqlite3, Close>;
-  Store(Database database, std::string path) : database_(std::move(database)), path_(std::move(path)) {}
+  Store(Database database, std::string path, Fd folder)
+      : folder_(std::move(folder)), database_(std::move(database)), path_(std::move(path)) {}
   Result<void> prepare();
   Result<void> check_tables(int schema);
   Result<void> execute(const char* sql);
@@ -52,6 +54,7 @@ class Store {
   Error failed(std::string_view doing) const;
   Error not_ours(std::string_view why) const;
 
+  Fd folder_;  // by which SQLite reaches the file and its journal, until the database is closed
   Database database_;
   std::string path_;
 };

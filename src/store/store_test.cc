@@ -71,6 +71,16 @@ TEST_F(StoreTest, KeepsWhatItIsGiven) {
   EXPECT_EQ((*all)[0].label, "switch");
 }
 
+TEST_F(StoreTest, WhatIsNoJsonIsCleanedAsItIsRead) {
+  auto store = Store::open(path());
+  ASSERT_TRUE(store);
+  const auto id = store->add(sample("red\x1b[31m\nlines"));
+  ASSERT_TRUE(id);
+  const std::string harmless = "red\xEF\xBF\xBD[31m lines";
+  EXPECT_EQ(store->get(*id)->label, harmless);
+  EXPECT_EQ(store->list()->at(0).label, harmless);
+}
+
 TEST_F(StoreTest, KeepsTheFloorOfALatency) {
   auto store = Store::open(path());
   ASSERT_TRUE(store);

@@ -15,6 +15,9 @@ import bmc_lab
 import redfish_lab
 from redfish_lab import CD, RedfishBmc, SYSTEM
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
+
 RAILBED = os.environ['RAILBED']
 
 
@@ -361,4 +364,5 @@ if __name__ == '__main__':
         print(why)
         sys.exit(77)
     bmc_lab.enter_namespace()
+    guardian.begin()
     unittest.main()

@@ -13,6 +13,9 @@ import unittest
 
 import bmc_lab
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
+
 RAILBED = os.environ['RAILBED']
 
 
@@ -368,4 +371,5 @@ if __name__ == '__main__':
         print(why)
         sys.exit(77)
     bmc_lab.enter_namespace()
+    guardian.begin()
     unittest.main()

@@ -10,11 +10,13 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 import bmc_lab
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
 
 RAILBED = os.environ['RAILBED']
 INSIDE = 'RAILBED_SMASH_LAB_INSIDE'
@@ -156,7 +158,7 @@ class SmashBmc:
 class SmashClp(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix='railbed-smash-', dir='/var/tmp'))
+        cls.folder = guardian.make_folder('railbed-smash-', '/var/tmp')
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         cls.folder.chmod(0o755)
         shutil.copy(HERE / 'smash_bmc.py', cls.folder)
@@ -407,4 +409,5 @@ if __name__ == '__main__':
         print(why)
         sys.exit(77)
     enter_namespaces()
+    guardian.begin()
     unittest.main()

@@ -20,6 +20,9 @@ import urllib.request
 from chrome import Chrome
 from report_test import BROWSER
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
+
 RAILBED = os.environ.get("RAILBED", "railbed")
 MACHINES = pathlib.Path(__file__).resolve().parents[1] / "machines"
 SHOTS = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 and not sys.argv[1].startswith("-") else None
@@ -303,4 +306,5 @@ if __name__ == "__main__":
     if BROWSER is None:
         print("skipped: no Chromium")
         sys.exit(77)
+    guardian.begin()
     unittest.main()

@@ -19,6 +19,9 @@ import sys
 import tempfile
 import zlib
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
+
 FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
          "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 FORMS = {  # name: width, height, flags
@@ -186,4 +189,5 @@ if __name__ == "__main__":
     if BROWSER is None:
         print("skipped: no Chromium")
         sys.exit(77)
+    guardian.begin()
     sys.exit(main())

@@ -13,6 +13,9 @@ import unittest
 import subnet
 from subnet import RAILBED, Subnet, Tree
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
+
 RED = ('fail', 'warn', 'unknown')
 
 
@@ -328,4 +331,5 @@ if __name__ == '__main__':
     if subnet.missing():
         print('not here:', ', '.join(subnet.missing()), '(scripts/install-packages test)')
         sys.exit(77)
+    guardian.begin()
     unittest.main(verbosity=1)

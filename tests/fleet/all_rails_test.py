@@ -4,11 +4,16 @@ beside each alone.
 RAILBED names the binary."""
 import json
 import os
+import pathlib
 import shutil
 import subprocess
+import sys
 import unittest
 
 from sshd_fleet import SshdFleet, missing
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
 
 RAILBED = os.environ["RAILBED"]
 PATIENCE = 240  # until a run must have ended
@@ -90,4 +95,5 @@ class AllRailsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    guardian.begin()
     unittest.main()

@@ -3,13 +3,18 @@
 cause and leaves no agent behind. RAILBED names the binary. The rail is a link of its own: ssh goes on."""
 import json
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
 from sshd_fleet import SshdFleet, missing
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
 
 RAILBED = os.environ["RAILBED"]
 # Until a broken run must have ended. Some seconds are expected; the machine may be busy.
@@ -168,4 +173,5 @@ class BenchFaultsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    guardian.begin()
     unittest.main(verbosity=2)

@@ -12,10 +12,14 @@ import pty
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
 from sshd_fleet import SshdFleet, missing
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
 
 REASON = missing() or next((f"needs {name}" for name in ("ssh-keyscan",) if not shutil.which(name)), None)
 
@@ -180,4 +184,5 @@ class HostKeysTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    guardian.begin()
     unittest.main(verbosity=2)

@@ -11,10 +11,14 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
 from sshd_fleet import SshdFleet, missing
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
 
 RAILBED = os.environ["RAILBED"]
 NODES = {"gpu1": {}, "gpu2": {}, "gone": {"state": "refusing"}}
@@ -244,4 +248,5 @@ class LaunchExec(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    guardian.begin()
     unittest.main(verbosity=2)

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 """verify of sixty nodes, of which three are not there and three hang: it names all six, says what the others have in common in a
 line each, and keeps neither their texts nor what is sound one by one. By each launcher."""
+import pathlib
 import re
 import sys
 
 from many_nodes import ManyNodes
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
 
 # A fault of every fifth and one of every seventh node.
 FAULTS = [(5, "net/ens13np0/mtu = 9000", "net/ens13np0/mtu = 1500"), (7, "mlx5_3/ports/1/state = 4: ACTIVE", "mlx5_3/ports/1/state = 1: DOWN")]
@@ -46,4 +50,5 @@ def main():
 
 
 if __name__ == "__main__":
+    guardian.begin()
     sys.exit(main())

@@ -21,6 +21,9 @@ import unittest
 
 from sshd_fleet import NETWORK, SshdFleet, missing
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
+
 RAILBED = os.environ.get("RAILBED", str(pathlib.Path(__file__).resolve().parents[2] / "build/release/railbed"))
 REASON = missing() or (None if shutil.which("tc", path=os.environ["PATH"] + ":/usr/sbin:/sbin") else "needs tc")
 KINDS = ("node", "sending", "receiving", "link")
@@ -197,4 +200,5 @@ def main():
 
 
 if __name__ == "__main__":
+    guardian.begin()
     main()

@@ -4,12 +4,17 @@ layer and the side. RAILBED names the binary. The rail is a link of its own, by 
 import contextlib
 import json
 import os
+import pathlib
 import shutil
 import subprocess
+import sys
 import time
 import unittest
 
 from sshd_fleet import SshdFleet, missing
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
 
 RAILBED = os.environ["RAILBED"]
 PATIENCE = 120  # until a run must have ended
@@ -158,4 +163,5 @@ class PathFaultsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    guardian.begin()
     unittest.main(verbosity=2)

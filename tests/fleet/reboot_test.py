@@ -8,12 +8,17 @@ real Slurm.
 """
 import json
 import os
+import pathlib
 import signal
 import subprocess
+import sys
 import time
 import unittest
 
 from sshd_fleet import SshdFleet, missing
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
 
 RAILBED = os.environ["RAILBED"]
 NODES = ("node1", "node2")
@@ -161,4 +166,5 @@ class RebootTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    guardian.begin()
     unittest.main()

@@ -9,10 +9,14 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import time
 import unittest
 
 from sshd_fleet import SshdFleet, missing
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
 
 PROBE = os.environ["FLEET_PROBE"]
 AGENT = os.environ["FLEET_TEST_AGENT"]
@@ -192,4 +196,5 @@ class RootTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    guardian.begin()
     unittest.main(verbosity=2)

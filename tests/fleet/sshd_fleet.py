@@ -10,12 +10,20 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
 
 NETWORK = "10.77.0."
 # Accepts connections and never says a word.
 HANGING = "import socket,sys,time; s=socket.create_server((sys.argv[1],22)); k=[]\nwhile True: k.append(s.accept())"
+# In mounts of its own, with which the namespace goes.
+TRY = """mkdir -p /run/netns
+mount -t tmpfs tmpfs /run/netns
+ip netns add try
+ip netns exec try unshare --mount --uts --pid --fork true
+"""
 SSHD = """Port 22
 HostKey {lab}/host_key
 AuthorizedKeysFile {lab}/id.pub
@@ -44,13 +52,7 @@ def missing():
     for program in ("ip", "sshd", "ssh", "ssh-keygen", "unshare", "mount"):
         if not shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin:/sbin"):
             return f"needs {program}"
-    with tempfile.TemporaryDirectory() as folder:
-        name = "rbf-try-" + pathlib.Path(folder).name[-8:]
-        made = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True)
-        if made.returncode == 0:
-            made = subprocess.run(["ip", "netns", "exec", name, "unshare", "--mount", "--uts", "--pid", "--fork", "true"],
-                                  capture_output=True, text=True)
-            subprocess.run(["ip", "netns", "del", name])
+    made = subprocess.run(["unshare", "--mount", "sh", "-ec", TRY], capture_output=True, text=True)
     return f"cannot make namespaces: {made.stderr.strip()}" if made.returncode else None
 
 
@@ -67,7 +69,7 @@ class SshdFleet:
 
     def __enter__(self):
         # Not under /tmp or /root: nodes have their own.
-        self.lab = pathlib.Path(tempfile.mkdtemp(prefix="railbed-fleet-", dir="/var/tmp"))
+        self.lab = guardian.make_folder("railbed-fleet-", "/var/tmp")
         try:
             self._write_files()
             self._add_namespace("hub")
@@ -172,7 +174,7 @@ class SshdFleet:
         pathlib.Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # sshd's own, for separated privileges
 
     def _add_namespace(self, name):
-        subprocess.run(["ip", "netns", "add", self.mark + name], check=True)
+        subprocess.run(["ip", "netns", "add", guardian.own_namespace(self.mark + name)], check=True)
         self.namespaces.append(self.mark + name)
         self._ip(name, "link set lo up")
 

@@ -9,11 +9,14 @@ import pathlib
 import shutil
 import signal
 import subprocess
-import tempfile
+import sys
 import time
 import unittest
 
 from sshd_fleet import SshdFleet, missing
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
 
 RAILBED = os.environ["RAILBED"]
 PROBE = os.environ["FLEET_PROBE"]
@@ -116,7 +119,7 @@ class SshdFleetTest(unittest.TestCase):
         config.write_text(pathlib.Path(self.fleet.ssh_config).read_text().replace("  ControlPath none\n", ""))
         cluster = self.fleet.lab / "three.yaml"
         cluster.write_text(f"railbed: 1\ncluster: three\nssh:\n  config: {config}\nnodes: [{', '.join(names)}]\n")
-        runtime = pathlib.Path(tempfile.mkdtemp(prefix="rbs-", dir="/var/tmp"))  # short: sockets lie in it
+        runtime = guardian.make_folder("rbs-", "/var/tmp")  # short: sockets lie in it
         self.addCleanup(shutil.rmtree, runtime)
         for words, more in ((["--no-share"], 1), ([], 1), ([], 0), (["--ssh-option", "Compression=yes"], 1), (["--no-share"], 1)):
             before = [self.logins(name) for name in names]
@@ -194,4 +197,5 @@ class SshdFleetTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    guardian.begin()
     unittest.main(verbosity=2)

@@ -2,13 +2,18 @@
 """`railbed bench train` and `bench storage` over several nodes: healthy, and with nodes that die in the middle."""
 import json
 import os
+import pathlib
 import shutil
 import subprocess
+import sys
 import threading
 import time
 import unittest
 
 from sshd_fleet import SshdFleet, missing
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
 
 RAILBED = os.environ["RAILBED"]
 NAMES = ["gpu01", "gpu02", "gpu03", "gpu04"]
@@ -94,4 +99,5 @@ class TrainTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    guardian.begin()
     unittest.main()

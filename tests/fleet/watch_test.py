@@ -2,13 +2,18 @@
 """railbed watch over real ssh, on nodes in network namespaces: one is killed and comes back. RAILBED names the binary."""
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import time
 import unittest
 
 from sshd_fleet import SshdFleet, missing
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
 
 RAILBED = os.environ["RAILBED"]
 PATIENCE = 90
@@ -86,4 +91,5 @@ class WatchTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    guardian.begin()
     unittest.main(verbosity=1)

@@ -13,6 +13,9 @@ import time
 
 from api_server import Cluster, Pod, node_json
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
+
 RAILBED = os.environ["RAILBED"]
 
 
@@ -167,4 +170,5 @@ def main():
 
 
 if __name__ == "__main__":
+    guardian.begin()
     sys.exit(main())

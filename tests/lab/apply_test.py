@@ -19,6 +19,9 @@ import os_image  # noqa: E402
 from os_pair import OsPair, RAILBED  # noqa: E402
 from packages import LabError  # noqa: E402
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
+
 FOLDER = pathlib.Path(os.environ.get('RAILBED_LAB_DIR', os_image.DEFAULT_FOLDER)).resolve()
 SECONDS = 1500  # should a wait never end, its guests do
 NODES = os_image.NODES
@@ -315,4 +318,5 @@ class PowerCuts(ApplyTest, unittest.TestCase):
 
 
 if __name__ == '__main__':
+    guardian.begin()
     unittest.main()

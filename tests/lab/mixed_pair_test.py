@@ -20,6 +20,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 from vm_pair import Pair  # noqa: E402
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
+
 ROOT = HERE.parent.parent
 RAILBED = pathlib.Path(os.environ.get('RAILBED', ROOT / 'build/release/railbed')).resolve()
 ARM64 = pathlib.Path(os.environ.get('RAILBED_ARM64', ROOT / 'build/arm64/railbed')).resolve()
@@ -105,4 +108,5 @@ if __name__ == '__main__':
     if missing := [str(one) for one in (RAILBED, ARM64) if not one.exists()] + [one for one in NEEDED if not shutil.which(one)]:
         print(f'no {", ".join(missing)}: docs/how-to/install.md, "Make the packages"')
         sys.exit(77)
+    guardian.begin()
     unittest.main(verbosity=2)

@@ -15,7 +15,7 @@ import pathlib
 import shutil
 import socket
 import subprocess
-import tempfile
+import sys
 import threading
 import time
 
@@ -24,6 +24,9 @@ from guest import Guest, GuestError
 from os_image import DEFAULT_FOLDER, KINDS, NODES, management_address
 from packages import LabError, progress, run
 from supervisor import free_ports
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
 
 RAILBED = os.environ.get('RAILBED', str(DEFAULT_FOLDER.parent / 'release/railbed'))
 MEMORY_MIB = 512
@@ -92,7 +95,7 @@ class OsPair:
             with open(old / 'lock', 'a') as lock, contextlib.suppress(BlockingIOError):
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(old)
-        folder = pathlib.Path(tempfile.mkdtemp(prefix='run-', dir=self.base / 'os'))
+        folder = guardian.make_folder('run-', self.base / 'os')
         self.lock = open(folder / 'lock', 'w')
         fcntl.flock(self.lock, fcntl.LOCK_EX)
         return folder

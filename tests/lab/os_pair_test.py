@@ -15,6 +15,9 @@ import os_image  # noqa: E402
 from os_pair import OsPair  # noqa: E402
 from packages import LabError  # noqa: E402
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
+
 FOLDER = pathlib.Path(os.environ.get('RAILBED_LAB_DIR', os_image.DEFAULT_FOLDER)).resolve()
 SECONDS = 900  # should a wait never end, its guests do
 
@@ -120,4 +123,5 @@ class NetworkManager(PairTest, unittest.TestCase):
 
 
 if __name__ == '__main__':
+    guardian.begin()
     unittest.main()

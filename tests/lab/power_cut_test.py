@@ -26,6 +26,9 @@ import guest_image  # noqa: E402
 from initramfs import Initramfs  # noqa: E402
 from vm_pair import Pair  # noqa: E402
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
+
 PAIR = Pair(os.environ.get('RAILBED_LAB_DIR', HERE.parent.parent / 'build/lab'))
 RAILBED = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else os.environ['RAILBED']).resolve()
 RUN = HERE.parent / 'sessions/runs/switch.json'
@@ -258,4 +261,5 @@ class PowerCut(unittest.TestCase):
 
 
 if __name__ == '__main__':
+    guardian.begin()
     unittest.main(verbosity=2)

@@ -17,6 +17,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 from vm_pair import Pair  # noqa: E402
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
+
 PAIR = Pair(os.environ.get('RAILBED_LAB_DIR', HERE.parent.parent / 'build/lab'))
 RAILBED = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else os.environ['RAILBED']).resolve()
 WAS_UP = False
@@ -85,4 +88,5 @@ class Probes(unittest.TestCase):
 
 
 if __name__ == '__main__':
+    guardian.begin()
     unittest.main()

@@ -18,6 +18,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 from vm_pair import Pair  # noqa: E402
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
+
 ROOT = HERE.parent.parent
 RAILBED = os.environ.get('RAILBED', str(ROOT / 'build/release/railbed'))
 PAIR = Pair(os.environ.get('RAILBED_LAB', ROOT / 'build/lab'))
@@ -171,4 +174,5 @@ class ProveTest(unittest.TestCase):
 
 
 if __name__ == '__main__':
+    guardian.begin()
     unittest.main(verbosity=2)

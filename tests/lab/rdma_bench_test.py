@@ -16,6 +16,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 from vm_pair import Pair  # noqa: E402
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
+
 PAIR = Pair(os.environ.get('RAILBED_LAB_DIR', HERE.parent.parent / 'build/lab'))
 RAILBED = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else os.environ['RAILBED']).resolve()
 WAS_UP = False
@@ -324,4 +327,5 @@ class Broken(unittest.TestCase):
 
 
 if __name__ == '__main__':
+    guardian.begin()
     unittest.main(verbosity=2)

@@ -16,6 +16,9 @@ from guest import Guest, GuestError
 from initramfs import NODES
 from packages import write_private
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
+
 MEMORY_MIB = 512
 READY = 'LAB-READY'  # what lab-boot says on the console when sshd answers
 
@@ -34,6 +37,7 @@ class Supervisor:
     def serve(self):
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is `up`'s to handle
+        guardian.end_unless_kept(sys.stdin.fileno())
         os.chdir(self.pair.run)
         with open('lock', 'w') as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # not LOCK_NB: `locked` holds it for an instant when it looks

@@ -1,8 +1,8 @@
 """The emulated cluster as an object: bring up, reach, break, take down. `vms` is its command line.
 
 `up` starts a supervisor in a session of its own, whose children the two QEMU processes are. They end with it:
-after a maximum lifetime, when it is told to, or when it dies, so that no guest outlives its use. It holds the
-lock of run/ for as long as it lives: the lock, not a process number, says whether the pair is up.
+after a maximum lifetime, when it is told to, when it dies, or when `up` dies before both answer, so that no guest outlives its
+use. It holds the lock of run/ for as long as it lives: the lock, not a process number, says whether the pair is up.
 """
 import contextlib
 import fcntl
@@ -19,6 +19,9 @@ import guest_image
 from architecture import ARCHITECTURES, X86_64
 from initramfs import NODES
 from packages import LabError, progress
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
 
 BOOT_SECONDS = 180  # bound, not expectation: other work may have the processors
 
@@ -101,6 +104,7 @@ class Pair:
                 self.down()
                 how = self.start(max_minutes, True)
                 self.wait_for_ssh(BOOT_SECONDS)
+            os.write(self.keep, b'y')
         except BaseException:
             self.down()
             raise
@@ -112,8 +116,9 @@ class Pair:
         log = open(self.run / 'supervisor.log', 'w')
         argv = [sys.executable, str(guest_image.HERE / 'vms'), '--dir', str(self.folder),
                 '--architecture', self.architectures['vm2'].name, 'supervise', str(max_minutes), *(['--fresh'] if fresh else [])]
-        supervisor = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                      start_new_session=True)
+        kept, self.keep = os.pipe()
+        supervisor = subprocess.Popen(argv, stdin=kept, stdout=log, stderr=log, start_new_session=True)
+        os.close(kept)
         self.supervisor = supervisor
         log.close()
         deadline, told = time.monotonic() + BOOT_SECONDS, None
@@ -183,6 +188,7 @@ class Pair:
             time.sleep(0.1)
         if self.supervisor:
             self.supervisor.wait()
+            os.close(self.keep)
             self.supervisor = None
         (self.run / 'state.json').unlink(missing_ok=True)
         return was_up

@@ -21,6 +21,9 @@ import faults  # noqa: E402
 from initramfs import NODES  # noqa: E402
 from vm_pair import Pair  # noqa: E402
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
+
 PAIR = Pair(os.environ.get('RAILBED_LAB_DIR', HERE.parent.parent / 'build/lab'))
 PATIENCE = 30  # seconds until a wait gives up; nothing is expected to take as long
 MINUTES = 10  # should this process be killed, its guests end by themselves
@@ -244,4 +247,5 @@ class Nodes(unittest.TestCase):
 
 
 if __name__ == '__main__':
+    guardian.begin()
     unittest.main(verbosity=2)

@@ -14,6 +14,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RAILBED = pathlib.Path(os.environ["RAILBED"]).resolve()
 PAGE = ROOT / "docs/reference/alerts.md"
@@ -415,4 +418,5 @@ def main():
 
 
 if __name__ == "__main__":
+    guardian.begin()
     sys.exit(main())

@@ -20,6 +20,9 @@ import time
 
 from prometheus import Prometheus, filled, queries_of, with_node, without_data
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 RAILBED = pathlib.Path(os.environ["RAILBED"]).resolve()
 SCRAPES = 5
@@ -178,4 +181,5 @@ def main():
 
 
 if __name__ == "__main__":
+    guardian.begin()
     sys.exit(main())

@@ -16,7 +16,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 
@@ -25,6 +24,9 @@ from prometheus import Prometheus, without_data
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "fleet"))
 from sshd_fleet import SshdFleet, missing  # noqa: E402
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
 
 RAILBED = pathlib.Path(os.environ["RAILBED"]).resolve()
 MACHINES = HERE.parent / "machines"
@@ -334,10 +336,10 @@ def main():
         print(lacks, file=sys.stderr)
         return 77
     check_machine()
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
-        check(pathlib.Path(name), chosen.minutes)
+    check(guardian.make_folder("railbed-watched-", "/var/tmp"), chosen.minutes)
     return 0
 
 
 if __name__ == "__main__":
+    guardian.begin()
     sys.exit(main())

@@ -12,6 +12,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RAILBED = pathlib.Path(os.environ["RAILBED"]).resolve()
 MACHINE = ROOT / "tests/machines/h100-cable-error"
@@ -102,4 +105,5 @@ def main():
 
 
 if __name__ == "__main__":
+    guardian.begin()
     sys.exit(main())

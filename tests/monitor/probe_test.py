@@ -13,6 +13,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
+
 RAILBED = pathlib.Path(os.environ['RAILBED']).resolve()
 NODES = ('a', 'b')
 CLUSTER = """\
@@ -22,6 +25,8 @@ nodes: [a, b]
 rails: [{name: rail0, subnet: 10.89.0.0/24, interface: rail, first_address: 10.89.0.1, fabric: ethernet}]
 """
 PATIENCE = 90
+# In mounts of its own, with which the namespace goes.
+TRY = 'mkdir -p /run/netns; mount -t tmpfs tmpfs /run/netns; ip netns add try'
 # Says what stands in a file, as scontrol would.
 SCONTROL = '#!/bin/sh\n[ -e %s ] || exit 1\ncat %s\n'
 
@@ -31,9 +36,7 @@ def missing():
         return 'needs root, for network namespaces'
     if not shutil.which('ip') or not shutil.which('curl'):
         return 'needs ip and curl'
-    name = f'rbp{os.getpid()}try'
-    made = subprocess.run(['ip', 'netns', 'add', name], capture_output=True, text=True)
-    subprocess.run(['ip', 'netns', 'del', name], capture_output=True)
+    made = subprocess.run(['unshare', '--mount', 'sh', '-ec', TRY], capture_output=True, text=True)
     return f'cannot make namespaces: {made.stderr.strip()}' if made.returncode else None
 
 
@@ -53,7 +56,7 @@ class ProbeTest(unittest.TestCase):
         cls.write_secret('other', 'a secret of another cluster here')
         cls.spaces = {node: f'rbp{os.getpid()}{node}' for node in NODES}
         for name in cls.spaces.values():
-            cls.ip('netns', 'add', name)
+            cls.ip('netns', 'add', guardian.own_namespace(name))
             cls.addClassCleanup(subprocess.run, ['ip', 'netns', 'del', name])
             cls.ip('-n', name, 'link', 'set', 'lo', 'up')
         cls.ip('-n', cls.spaces['a'], 'link', 'add', 'rail', 'type', 'veth', 'peer', 'name', 'rail', 'netns', cls.spaces['b'])
@@ -206,4 +209,5 @@ if __name__ == '__main__':
     if REASON:
         print(REASON, file=sys.stderr)
         sys.exit(77)
+    guardian.begin()
     unittest.main()

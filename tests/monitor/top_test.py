@@ -10,10 +10,14 @@ import select
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import termios
 import time
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
 
 RAILBED = pathlib.Path(os.environ["RAILBED"]).resolve()
 MACHINE = pathlib.Path(__file__).resolve().parent.parent / "machines/v100-port-down"
@@ -160,4 +164,5 @@ class WithoutATerminal(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    guardian.begin()
     unittest.main()

@@ -12,6 +12,9 @@ import tempfile
 import time
 import urllib.request
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import guardian  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RAILBED = pathlib.Path(os.environ["RAILBED"]).resolve()
 PAGE = ROOT / "docs/how-to/slurm.md"
@@ -87,4 +90,5 @@ def main():
 
 
 if __name__ == "__main__":
+    guardian.begin()
     sys.exit(main())
