@@ -29,6 +29,9 @@ constexpr std::string_view kMark = "m4rk";
 const std::string kSuffix = ";m4rk $(m4rk)`m4rk`'m4rk\"m4rk|m4rk&m4rk>m4rk\nm4rk\x1b[m4rk\xe2\x80\xaem4rk";
 const std::string kPrefix = "-m4rk";
 
+// Machines have much in common. One may not do for a command: its finding may vanish with its name.
+constexpr int kTries = 3;
+
 Value value_of(const Evidence& evidence) {
   Value value = json::detail::new_object();
   value["cluster"] = json::encode(evidence.cluster);
@@ -81,6 +84,11 @@ void add_texts(const Value& value, std::set<std::string>& texts) {
   }
 }
 
+// A member of a struct, which is no name: a name among the keys of a map has a digit or a dot.
+bool is_member(std::string_view key) {
+  return key.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string_view::npos;
+}
+
 Value with_name(const Value& value, const std::string& name, const std::string& by) {
   if (value.is_string()) return replaced(value.get<std::string>(), name, by);
   if (!value.is_structured()) return value;
@@ -89,7 +97,7 @@ Value with_name(const Value& value, const std::string& name, const std::string& 
     if (value.is_array())
       changed.push_back(with_name(member, name, by));
     else
-      changed[replaced(key, name, by)] = with_name(member, name, by);
+      changed[is_member(key) ? key : replaced(key, name, by)] = with_name(member, name, by);
   }
   return changed;
 }
@@ -157,6 +165,7 @@ std::string fault_in(const std::string& line) {
 struct Walk {
   std::map<std::string, int> named;      // rule → its commands that have names
   std::map<std::string, int> exercised;  // rule → its commands that had a hostile one
+  std::map<std::string, int> tried;      // a rule's command without one of its names → how often
   std::set<std::string> lines;
   std::set<std::string> faults;
 };
@@ -189,7 +198,9 @@ void walk_machine(const std::filesystem::path& folder, Walk& walk) {
       if (!command.has_names()) continue;
       ++walk.named[std::string(finding.rule)];
       for (const std::string& text : texts)
-        if (text.size() > 1 && find_word(command.text(), text) != std::string::npos) names.insert(text);
+        if (text.size() > 1 && find_word(command.text(), text) != std::string::npos &&
+            ++walk.tried[fmt::format("{} {}", finding.rule, replaced(command.text(), text, "\n"))] <= kTries)
+          names.insert(text);
     }
   for (const std::string& name : names)
     for (const std::string& hostile : {name + kSuffix, kPrefix + name})
