@@ -21,8 +21,33 @@ namespace {
 
 using json::Value;
 
-// Rules whose commands have names that are none of a node's.
-const std::map<std::string_view, std::string_view> kNoNodesNames = {};
+// Rules of which no machine's command has a name that a node can choose, and what the names in them are.
+constexpr std::string_view kModules = "modules of railbed's own table";
+constexpr std::string_view kUnit = "a unit that railbed knows";
+constexpr std::string_view kPort = "ttyS and a number, or it is no port";
+constexpr std::string_view kKeys = "settings of the kernel that railbed knows";
+constexpr std::string_view kFile = "a file that railbed knows";
+const std::map<std::string_view, std::string_view> kNoNodesNames = {
+    {"gpu.fabric-manager-version", "a version, or the case is unknown"},
+    {"host.clock", kUnit},
+    {"host.disk-space", "the root folder; host.inodes has the same command for others"},
+    {"host.serial-boot-menu", kPort},
+    {"host.serial-login", kPort},
+    {"host.serial-port", kPort},
+    {"host.settings-at-boot", kKeys},
+    {"host.socket-buffers", kKeys},
+    {"ib.partition", kFile},
+    {"ib.subnet-manager-at-boot", kUnit},
+    {"measured.nothing", "hosts folded into a range"},
+    {"nccl.traffic-class", "a variable that railbed knows, and a number of cluster.yaml"},
+    {"pcie.iommu", "a parameter of the kernel that railbed knows"},
+    {"rdma.adapter-modules", kModules},
+    {"rdma.core-modules", kModules},
+    {"rdma.infiniband-modules", kModules},
+    {"rdma.ipoib-link", kFile},
+    {"rdma.subnet-manager", kUnit},
+    {"rdma.verbs-devices", kModules},
+};
 
 constexpr std::string_view kMark = "m4rk";
 // Each ends a word, a command or a quote, begins a command or an option, or turns the line around.
@@ -40,6 +65,9 @@ Value value_of(const Evidence& evidence) {
   value["clocks"] = json::encode(evidence.clocks);
   value["after_reboot"] = json::encode(evidence.after_reboot);
   value["bmcs"] = json::encode(evidence.bmcs);
+  std::vector<std::string> unreachable;
+  for (const Unreachable& lost : evidence.unreachable) unreachable.push_back(lost.node);
+  value["unreachable"] = json::encode(unreachable);
   return value;
 }
 
@@ -56,8 +84,11 @@ std::optional<Evidence> evidence_of(const Value& value, const Evidence& like) {
                     take(value["measurements"], evidence.measurements) &&
                     take(value["clocks"], evidence.clocks) &&
                     take(value["after_reboot"], evidence.after_reboot) && take(value["bmcs"], evidence.bmcs);
+  std::vector<std::string> unreachable;
+  if (!good || !take(value["unreachable"], unreachable)) return std::nullopt;
+  for (std::size_t i = 0; i < unreachable.size(); ++i) evidence.unreachable[i].node = unreachable[i];
   evidence.cluster.file = like.cluster.file;
-  return good ? std::optional(std::move(evidence)) : std::nullopt;
+  return evidence;
 }
 
 bool is_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
