@@ -69,6 +69,7 @@ class ShellText {
     has_names_ = has_names_ || part.has_names_;
     rest_.remove_prefix(place + 2);
     if (part.kind_ == ShellPart::Kind::kAsItIs) {
+      made_comment_ = made_comment_ || part.names_.front().starts_with('#');
       line_ += part.names_.front();
       return;
     }
@@ -80,6 +81,7 @@ class ShellText {
 
   ShellCommand finish() {
     line_ += rest_;
+    if (why_not_.empty() && made_comment_ && !line_.starts_with('#')) return {"# " + line_, has_names_};
     return ShellCommand(why_not_.empty() ? std::move(line_) : "# " + why_not_ + ": " + line_, has_names_);
   }
 
@@ -102,6 +104,7 @@ class ShellText {
   std::string_view rest_;
   std::string why_not_;
   bool has_names_ = false;
+  bool made_comment_ = false;  // a part is a comment because of its names
 };
 
 ShellCommand fill_command(std::string_view format, std::initializer_list<ShellPart> parts) {

@@ -53,6 +53,16 @@ class ShellCommand {
   bool has_names_ = false;
 };
 
+// Text of this program, for tables.
+class ShellFixed {
+ public:
+  consteval ShellFixed(const char* text) : text_(text) {}
+  std::string_view text() const { return text_; }
+
+ private:
+  std::string_view text_;
+};
+
 // One word, between quotes even where no shell needs them.
 struct ShellQuoted {
   std::string text;
@@ -67,6 +77,7 @@ class ShellPart {
   ShellPart(Number number) : kind_(Kind::kAsItIs), names_{std::to_string(number)} {}
   ShellPart(const std::vector<std::string>& names) : names_(names) {}
   ShellPart(const ShellQuoted& name) : kind_(Kind::kQuoted), names_{name.text} {}
+  ShellPart(const ShellFixed& fixed) : kind_(Kind::kAsItIs), names_{std::string(fixed.text())} {}
   ShellPart(const ShellCommand& made)
       : kind_(Kind::kAsItIs), names_{made.text()}, has_names_(made.has_names()) {}
 

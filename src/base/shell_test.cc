@@ -33,6 +33,7 @@ TEST(Shell, ANameThatIsNoNameMakesTheLineAComment) {
   EXPECT_EQ(command("x {}", -1), "x -1");
   EXPECT_EQ(command("cat /sys/{}/mode", "../../etc"),
             "# ../../etc would leave its folder: cat /sys/../../etc/mode");
+  EXPECT_EQ(command("A=1 {}", command("x {}", "-y")), "# A=1 # -y would be an option: x -y");
   EXPECT_EQ(command("railbed plan {}", "../cluster.yaml"), "railbed plan ../cluster.yaml");
 }
 

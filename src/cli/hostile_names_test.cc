@@ -21,13 +21,41 @@ namespace {
 
 using json::Value;
 
-// Rules whose commands have names that are none of a node's.
-const std::map<std::string_view, std::string_view> kNoNodesNames = {};
+// Rules of which no machine's command has a name that a node can choose, and what the names in them are.
+constexpr std::string_view kModules = "modules of railbed's own table";
+constexpr std::string_view kUnit = "a unit that railbed knows";
+constexpr std::string_view kPort = "ttyS and a number, or it is no port";
+constexpr std::string_view kKeys = "settings of the kernel that railbed knows";
+constexpr std::string_view kFile = "a file that railbed knows";
+const std::map<std::string_view, std::string_view> kNoNodesNames = {
+    {"gpu.fabric-manager-version", "a version, or the case is unknown"},
+    {"host.clock", kUnit},
+    {"host.disk-space", "the root folder; host.inodes has the same command for others"},
+    {"host.serial-boot-menu", kPort},
+    {"host.serial-login", kPort},
+    {"host.serial-port", kPort},
+    {"host.settings-at-boot", kKeys},
+    {"host.socket-buffers", kKeys},
+    {"ib.partition", kFile},
+    {"ib.subnet-manager-at-boot", kUnit},
+    {"measured.nothing", "hosts folded into a range"},
+    {"nccl.traffic-class", "a variable that railbed knows, and a number of cluster.yaml"},
+    {"pcie.iommu", "a parameter of the kernel that railbed knows"},
+    {"rdma.adapter-modules", kModules},
+    {"rdma.core-modules", kModules},
+    {"rdma.infiniband-modules", kModules},
+    {"rdma.ipoib-link", kFile},
+    {"rdma.subnet-manager", kUnit},
+    {"rdma.verbs-devices", kModules},
+};
 
 constexpr std::string_view kMark = "m4rk";
 // Each ends a word, a command or a quote, begins a command or an option, or turns the line around.
 const std::string kSuffix = ";m4rk $(m4rk)`m4rk`'m4rk\"m4rk|m4rk&m4rk>m4rk\nm4rk\x1b[m4rk\xe2\x80\xaem4rk";
 const std::string kPrefix = "-m4rk";
+
+// Machines have much in common. One may not do for a command: its finding may vanish with its name.
+constexpr int kTries = 3;
 
 Value value_of(const Evidence& evidence) {
   Value value = json::detail::new_object();
@@ -37,6 +65,9 @@ Value value_of(const Evidence& evidence) {
   value["clocks"] = json::encode(evidence.clocks);
   value["after_reboot"] = json::encode(evidence.after_reboot);
   value["bmcs"] = json::encode(evidence.bmcs);
+  std::vector<std::string> unreachable;
+  for (const Unreachable& lost : evidence.unreachable) unreachable.push_back(lost.node);
+  value["unreachable"] = json::encode(unreachable);
   return value;
 }
 
@@ -53,8 +84,11 @@ std::optional<Evidence> evidence_of(const Value& value, const Evidence& like) {
                     take(value["measurements"], evidence.measurements) &&
                     take(value["clocks"], evidence.clocks) &&
                     take(value["after_reboot"], evidence.after_reboot) && take(value["bmcs"], evidence.bmcs);
+  std::vector<std::string> unreachable;
+  if (!good || !take(value["unreachable"], unreachable)) return std::nullopt;
+  for (std::size_t i = 0; i < unreachable.size(); ++i) evidence.unreachable[i].node = unreachable[i];
   evidence.cluster.file = like.cluster.file;
-  return good ? std::optional(std::move(evidence)) : std::nullopt;
+  return evidence;
 }
 
 bool is_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -81,6 +115,11 @@ void add_texts(const Value& value, std::set<std::string>& texts) {
   }
 }
 
+// A member of a struct, which is no name: a name among the keys of a map has a digit or a dot.
+bool is_member(std::string_view key) {
+  return key.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string_view::npos;
+}
+
 Value with_name(const Value& value, const std::string& name, const std::string& by) {
   if (value.is_string()) return replaced(value.get<std::string>(), name, by);
   if (!value.is_structured()) return value;
@@ -89,7 +128,7 @@ Value with_name(const Value& value, const std::string& name, const std::string& 
     if (value.is_array())
       changed.push_back(with_name(member, name, by));
     else
-      changed[replaced(key, name, by)] = with_name(member, name, by);
+      changed[is_member(key) ? key : replaced(key, name, by)] = with_name(member, name, by);
   }
   return changed;
 }
@@ -157,6 +196,7 @@ std::string fault_in(const std::string& line) {
 struct Walk {
   std::map<std::string, int> named;      // rule → its commands that have names
   std::map<std::string, int> exercised;  // rule → its commands that had a hostile one
+  std::map<std::string, int> tried;      // a rule's command without one of its names → how often
   std::set<std::string> lines;
   std::set<std::string> faults;
 };
@@ -189,7 +229,9 @@ void walk_machine(const std::filesystem::path& folder, Walk& walk) {
       if (!command.has_names()) continue;
       ++walk.named[std::string(finding.rule)];
       for (const std::string& text : texts)
-        if (text.size() > 1 && find_word(command.text(), text) != std::string::npos) names.insert(text);
+        if (text.size() > 1 && find_word(command.text(), text) != std::string::npos &&
+            ++walk.tried[fmt::format("{} {}", finding.rule, replaced(command.text(), text, "\n"))] <= kTries)
+          names.insert(text);
     }
   for (const std::string& name : names)
     for (const std::string& hostile : {name + kSuffix, kPrefix + name})

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "base/text.h"
 
@@ -24,8 +25,8 @@ int major_version(const NodeView& node) {
 // packages.ubuntu.com (bookworm, noble), Red Hat's BaseOS and AppStream.
 struct Packaged {
   std::string_view program;
-  std::string_view apt;
-  std::string_view dnf;
+  ShellFixed apt;
+  ShellFixed dnf;
 };
 constexpr Packaged kPackaged[] = {
     {"fwupdmgr", "fwupd", "fwupd"},
@@ -48,10 +49,10 @@ constexpr Packaged kPackaged[] = {
     {"tc", "iproute2", "iproute-tc"},
 };
 
-std::string package_of(std::string_view program, PackageTool tool) {
+std::optional<ShellFixed> package_of(std::string_view program, PackageTool tool) {
   const auto found = std::ranges::find(kPackaged, program, &Packaged::program);
-  if (found == std::end(kPackaged)) return {};
-  return std::string(tool == PackageTool::kDnf ? found->dnf : found->apt);
+  if (found == std::end(kPackaged)) return std::nullopt;
+  return tool == PackageTool::kDnf ? found->dnf : found->apt;
 }
 
 // Nothing: nothing there does it.
@@ -81,9 +82,9 @@ std::size_t comment_at(std::string_view command) {
 ShellCommand with_packages(const ShellCommand& line, PackageTool tool) {
   std::optional<ShellCommand> names;
   for (const std::string& program : programs_of(line)) {
-    const std::string package = package_of(program, tool);
-    if (package.empty() || (names && names->text().find(package) != std::string::npos)) continue;
-    names = names ? command("{}, {}", *names, package) : command("{}", package);
+    const auto package = package_of(program, tool);
+    if (!package || (names && names->text().find(package->text()) != std::string::npos)) continue;
+    names = names ? command("{}, {}", *names, *package) : command("{}", *package);
   }
   if (!names) return line;
   return comment_at(line) != std::string_view::npos ? command("{}, of package {}", line, *names)
