@@ -26,7 +26,7 @@ constexpr std::size_t kLongestLine = 1 << 16;
 constexpr std::size_t kMostProcesses = 1 << 17;
 constexpr std::size_t kMostVariables = 4096;
 constexpr std::size_t kLongestValue = 1024;
-constexpr std::size_t kLongestHost = 64;  // HOST_NAME_MAX
+constexpr std::size_t kLongestName = 64;  // HOST_NAME_MAX
 constexpr std::size_t kMostKept = 1 << 20;
 // A log that a collector wrote is wrapped on every line: so many that are not, and no more are tried.
 constexpr std::size_t kMostNotCollected = 1000;
@@ -56,7 +56,7 @@ LogProcess& LogState::process_of(const LogLine& line) {
     }
     // Text that a program left on the line without a newline is glued to the host: "-1node0" is node0.
     const bool may_be_known = !process_numbers.insert(line.process).second;
-    for (std::size_t left = may_be_known ? std::min(host.size(), kLongestHost) : 0; left > 0; --left) {
+    for (std::size_t left = may_be_known ? std::min(host.size(), kLongestName) : 0; left > 0; --left) {
       const std::string_view end = host.substr(host.size() - left);
       if (!process_places.contains(key_of(end))) continue;
       host = end;

@@ -171,9 +171,9 @@ struct Post {
   const char* verdict;  // how it begins
 };
 
-class Strangers : public testing::TestWithParam<Post> {};
+class PostsOfStrangers : public testing::TestWithParam<Post> {};
 
-TEST_P(Strangers, AreToldTheCause) {
+TEST_P(PostsOfStrangers, AreToldTheCause) {
   const Log log = read_log(GetParam().log);
   EXPECT_THAT(log.verdict.text, StartsWith(GetParam().verdict)) << to_text(log);
 }
@@ -257,7 +257,7 @@ const Post kPosts[] = {
      "NCCL was started"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Posts, Strangers, testing::ValuesIn(kPosts),
+INSTANTIATE_TEST_SUITE_P(Posts, PostsOfStrangers, testing::ValuesIn(kPosts),
                          [](const auto& info) { return info.param.name; });
 
 TEST(Log, FallingBackFromLibfabricNamesTheReason) {
