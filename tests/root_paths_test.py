@@ -158,7 +158,7 @@ def fresh():
             shutil.rmtree(one) if one.is_dir() and not one.is_symlink() else one.unlink()
     os.makedirs("/root/work")
     pathlib.Path("/root/work/c.yaml").write_text(YAML)
-    pathlib.Path("/root/work/os.yaml").write_text(YAML + "expect: {os: ubuntu 24.04, gpus_per_node: 8}\n")
+    pathlib.Path("/root/work/os.yaml").write_text(YAML + "expect: {os: ubuntu 24.04, gpus: 8}\n")
     os.makedirs("/var/lib/theirs")
     pathlib.Path("/var/lib/theirs/nccl.log").write_text("n1:1:1 [0] NCCL INFO NCCL version 2.21.5\n")
     pathlib.Path("/var/lib/theirs/c.yaml").write_text(YAML)

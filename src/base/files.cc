@@ -145,10 +145,17 @@ Result<void> check_writable(const std::string& path) {
   return failed("write", path);
 }
 
-Result<std::string> read_file(const std::string& path, std::size_t limit) {
+Fd open_named(const std::string& path, int flags) {
   // As the kernel finds it for us, but for root, who could read what another user's link leads to.
-  if (geteuid() != 0 || own_descriptor(path))
-    return read_open(Fd(open(path.c_str(), kToRead | O_CLOEXEC)), path, limit);
+  if (geteuid() != 0 || own_descriptor(path)) return Fd(open(path.c_str(), O_RDONLY | flags | O_CLOEXEC));
+  const FoundEntry entry = find_entry(path, Strangers::kMayWrite, LastLink::kFollow);
+  if (entry) return entry->open(O_RDONLY | flags);
+  errno = entry.error().code;
+  return Fd();
+}
+
+Result<std::string> read_file(const std::string& path, std::size_t limit) {
+  if (geteuid() != 0 || own_descriptor(path)) return read_open(open_named(path, kToRead), path, limit);
   const FoundEntry place = find_entry(path, Strangers::kMayWrite, LastLink::kFollow);
   if (place) return read_file(*place, path, limit);
   if (place.error().code == ENOENT || place.error().code == ENOTDIR)

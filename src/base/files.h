@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "base/trusted_path.h"
 
@@ -17,6 +18,9 @@ inline constexpr std::size_t kMaxReadBytes = 64 << 20;
 // Reads a regular file of at most `limit` bytes; a longer one is an error. Root follows no link of another
 // user: what it reads is shown to others. Anybody else reads what the kernel allows.
 Result<std::string> read_file(const std::string& path, std::size_t limit = kMaxReadBytes);
+
+// Opens for reading what a user names, of whatever kind, by the same rule; errno where it fails. `flags` beside O_RDONLY.
+Fd open_named(const std::string& path, int flags = 0);
 
 // Writes a temporary file beside `path`, syncs it and renames it: the old file or the whole new one, never
 // half. Through a link of root's or ours the file at its end is replaced. What is there and is no regular

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <memory>
 
+#include "base/fd.h"
+#include "base/files.h"
 #include "base/result.h"
 #include "cli/terminal.h"
 #include "nccl/log.h"
@@ -17,7 +19,8 @@ namespace {
 
 Result<nccl::Log> read_log(const std::string& path) {
   const bool standard = path == "-";
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(standard ? nullptr : std::fopen(path.c_str(), "rb"),
+  Fd named = standard ? Fd() : open_named(path);
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(named ? fdopen(named.release(), "rb") : nullptr,
                                                        [](std::FILE* one) { return std::fclose(one); });
   if (!standard && !file)
     return fail(ErrorKind::kBadInput, fmt::format("{}: {}", path, std::strerror(errno)));

@@ -72,6 +72,7 @@ if ! intact "$f"; then
   e=$(umask 077; { as_user timeout 60 head -c $(($3 + 1)) "$1" </dev/null | cat >"$t" && sync "$t"; } 2>&1) ||
     say root-failed $e
   intact "$t" || say root-differs "$1" $e
+  [ ! -L "$f" ] || rm -f "$f"
   e=$({ chmod 755 "$t" && mv -f "$t" "$f"; } 2>&1) || say root-failed $e
   command -v restorecon >/dev/null 2>&1 && restorecon -R /opt/railbed >/dev/null 2>&1
   keep_two 2>/dev/null

@@ -7,9 +7,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <memory>
 #include <optional>
 
+#include "base/fd.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "host/support/intake.h"
 
@@ -40,7 +44,9 @@ class Unpacking {
 
   Result<void> open() {
     prepare();
-    if (archive_read_open_filename(archive_.get(), file_.c_str(), kBlock) != ARCHIVE_OK) return broken();
+    opened_ = open_named(file_);
+    if (!opened_) return bad(file_, std::strerror(errno));
+    if (archive_read_open_fd(archive_.get(), opened_.get(), kBlock) != ARCHIVE_OK) return broken();
     return {};
   }
   Result<void> open(std::string_view bytes) {
@@ -120,6 +126,7 @@ class Unpacking {
 
   const std::string& file_;
   const SentLimits& limits_;
+  Fd opened_;  // until the archive is freed
   Archive archive_{archive_read_new()};
   std::size_t given_ = 0;  // of contents: holes of sparse files take no room in the archive
 };

@@ -125,7 +125,7 @@ Result<Sent> read_sent_folder(const std::string& folder, const SentLimits& limit
 
 bool is_packed(const std::string& file) {
   constexpr std::size_t kMagicAt = 257;  // of a tar archive, in its first block
-  const Fd fd(open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  const Fd fd = open_named(file, O_NONBLOCK);
   std::array<char, 512> block{};
   const ssize_t got = fd ? read(fd.get(), block.data(), block.size()) : -1;
   const std::string_view text(block.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
