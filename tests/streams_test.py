@@ -16,7 +16,7 @@ from terminal_test import RAILBED, ROOT, commands, environment
 AGENT = str(pathlib.Path(sys.argv.pop()).resolve())
 LOST = 3
 STDIN, STDOUT, STDERR = 0, 1, 2
-# The answer is that of the command, not of its output: what they print depends on the moment.
+# And each command without a word more than a person may forget.
 MISTAKES = [[], ["no-such-command"], ["verify", "--no-such-option"], ["check"], ["check", "no-such-file.yaml"],
             ["plan", "no-such-file.yaml"], ["agent"]]
 
@@ -54,13 +54,20 @@ def wrong_with(words):
         with tempfile.TemporaryDirectory() as folder:
             code, _ = with_stream(words, folder, stream, state)
         right = {usual}
-        if stream == STDOUT and text:
+        if stream == STDOUT and text and words != ["agent"]:  # an agent's controller sees for itself that frames are missing
             right = {LOST}
         if state == "no reader":  # a reader who leaves ends a command, as `head` does
             right |= {usual, -signal.SIGPIPE}
         if code not in right:
             wrong.append((stream, state, code, usual))
     return wrong
+
+
+def target_of(link):
+    try:
+        return os.readlink(link)
+    except OSError:
+        return None
 
 
 class Streams(unittest.TestCase):
@@ -74,24 +81,22 @@ class Streams(unittest.TestCase):
         self.assertEqual(with_stream(["no-such-command"], ".", STDERR, "closed")[0], 64)
 
     def test_nothing_gets_the_number_of_a_closed_stream(self):
+        # An agent gives its standard output away and keeps its standard error.
         for program in RAILBED, AGENT:
-            for closed in STDOUT, STDERR:
-                with tempfile.TemporaryDirectory() as folder:
-                    process = subprocess.Popen(["sh", "-c", f'exec "$0" agent {closed}>&-', program], cwd=folder, stdin=subprocess.PIPE,
-                                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment(HOME=folder))
-                    link = f"/proc/{process.pid}/fd/{closed}"
-                    limit = time.monotonic() + 60
-                    while not os.path.lexists(link) and process.poll() is None and time.monotonic() < limit:
-                        time.sleep(0.01)
-                    # While it starts, the loader may hold the number for a moment.
-                    while process.poll() is None and os.readlink(link) != "/dev/null" and time.monotonic() < limit:
-                        time.sleep(0.01)
-                    self.assertEqual(os.readlink(link) if process.poll() is None else "ended", "/dev/null", (program, closed))
-                    process.stdin.close()
-                    process.wait(timeout=60)
+            with tempfile.TemporaryDirectory() as folder:
+                process = subprocess.Popen(["sh", "-c", f'exec "$0" agent {STDERR}>&-', program], cwd=folder, stdin=subprocess.PIPE,
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment(HOME=folder))
+                # While it starts, the loader may hold the number for a moment.
+                limit = time.monotonic() + 60
+                while (found := target_of(f"/proc/{process.pid}/fd/{STDERR}")) != "/dev/null" and time.monotonic() < limit:
+                    time.sleep(0.01)
+                process.stdin.close()
+                process.wait(timeout=60)
+                self.assertEqual(found, "/dev/null", program)
 
     def test_no_command_prints_to_stderr_by_what_throws(self):
-        found = [str(path) for path in (ROOT / "src").rglob("*.cc") if "fmt::print(stderr" in path.read_text()]
+        found = [str(path) for path in (ROOT / "src").rglob("*.cc")
+                 if "testing" not in path.parts and "fmt::print(stderr" in path.read_text()]
         self.assertEqual(found, [])
 
 

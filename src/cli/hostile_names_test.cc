@@ -134,13 +134,13 @@ Value with_name(const Value& value, const std::string& name, const std::string& 
 }
 
 // The words of a shell's line, quotes resolved, and what stands in none of its single quotes.
-struct ShellWords {
+struct ShellLineParts {
   std::vector<std::string> words;
   std::string bare;
   bool whole = true;  // each quote has its end
 };
-ShellWords shell_words_of(std::string_view line) {
-  ShellWords parsed;
+ShellLineParts parse_shell_line(std::string_view line) {
+  ShellLineParts parsed;
   std::string word;
   bool any = false;
   const auto end_word = [&] {
@@ -176,7 +176,7 @@ ShellWords shell_words_of(std::string_view line) {
 std::string fault_in(const std::string& line) {
   if (std::ranges::any_of(line, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; }))
     return "has a control character";
-  const ShellWords parsed = shell_words_of(line);
+  const ShellLineParts parsed = parse_shell_line(line);
   if (!parsed.whole) return "has a quote without end";
   if (!line.starts_with("# ") && parsed.bare.find(kMark) != std::string::npos &&
       parsed.bare.find(kPrefix) == std::string::npos)
