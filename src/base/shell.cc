@@ -37,8 +37,7 @@ std::string shell_quote(std::string_view text) {
 }
 
 std::string shell_word(std::string_view text) {
-  // zsh reads "=ls" as the path of ls.
-  const bool plain = !text.empty() && text.front() != '=' && std::ranges::all_of(text, is_plain);
+  const bool plain = !text.empty() && std::ranges::all_of(text, is_plain);
   return plain ? std::string(text) : shell_quote(text);
 }
 
@@ -88,6 +87,8 @@ class ShellText {
  private:
   void add_name(std::string_view name, bool quoted) {
     const bool begins = line_.empty() || line_.back() == ' ';
+    // zsh reads "=ls" as the path of ls.
+    quoted = quoted || (begins && name.starts_with('='));
     const std::string word = quoted ? shell_quote(name) : shell_word(name);
     if (begins && name.starts_with('-') && line_.find(" -- ") == std::string::npos)
       why_not_ = word + " would be an option";

@@ -21,6 +21,7 @@ TEST(Shell, ANameStaysOneWordOfItsCommand) {
   EXPECT_EQ(command("echo {} >> /etc/x", ShellQuoted{"a=1"}), "echo 'a=1' >> /etc/x");
   EXPECT_EQ(command("modprobe {}", std::vector<std::string>{"ib_core", "x y"}), "modprobe ib_core 'x y'");
   EXPECT_EQ(command("{}  # on {}", command("cat {}", "a b"), "n`id`"), "cat 'a b'  # on 'n`id`'");
+  EXPECT_EQ(command("cat {} A={}", "=ls", "=ls"), "cat '=ls' A==ls");
   EXPECT_EQ(command("cat {}", ""), "cat ''");
   EXPECT_EQ(command("cat a{}b", ""), "cat ab");
   EXPECT_EQ(command("cat {}", "a\nb\x1b[2Jc"), "cat 'a b\xEF\xBF\xBD[2Jc'");
