@@ -108,7 +108,7 @@ void smash(std::string_view text) {
     require_shown(*said);
   for (const char c : plain_lines(text)) require(c == '\n' || static_cast<unsigned char>(c) >= ' ');
   if (const auto prompt = find_clp_prompt(text)) require(prompt->size() <= 64 && prompt->ends_with("->"));
-  require_printable(why_no_session(text, true, "admin@bmc").why);
+  require_printable(why_no_session(text, true, "ssh admin@bmc").why);
 }
 
 }  // namespace

@@ -51,7 +51,17 @@ def processes(word, parent=None):
 
 
 def fio_on(folder):
-    return [pid for pid in processes(f"--directory={folder}")]
+    """fio gets its folder by a descriptor of the agent's (/proc/PID/fd/N/.)."""
+    found = []
+    for pid in processes("--directory="):
+        try:
+            words = (pathlib.Path("/proc") / str(pid) / "cmdline").read_bytes().split(b"\0")
+            there = next(word for word in words if word.startswith(b"--directory=")).removeprefix(b"--directory=").decode()
+            if os.path.realpath(there).startswith(os.path.realpath(folder)):
+                found.append(pid)
+        except OSError:
+            pass
+    return found
 
 
 def interrupted(folder, number):

@@ -11,6 +11,7 @@
 #include <deque>
 #include <utility>
 
+#include "base/shell.h"
 #include "base/text.h"
 
 namespace railbed {
@@ -35,10 +36,11 @@ std::string link_target(const Fd& link) {
 
 PathProblem problem_of(int code, std::string where) { return {code, std::move(where), std::strerror(code)}; }
 
-std::string who_can_change(const struct stat& status) {
+std::string who_can_change(const struct stat& status, const std::string& where) {
   if (status.st_uid != 0 && status.st_uid != geteuid())
     return fmt::format("user {} can change it", status.st_uid);
-  return fmt::format("its mode {:o} lets other users change it", status.st_mode & 07777);
+  return fmt::format("its mode {:o} lets other users change it: `{}`", status.st_mode & 07777,
+                     command("chmod go-w {}", where).text());
 }
 
 std::string path_of_descriptor(const Fd& fd, const std::string& otherwise) {
@@ -113,6 +115,7 @@ class Walk {
   enum class Met { kFolder, kLink, kFile, kNothing, kProblem };
 
   std::string path_of(const std::string& name) const {
+    if (at_ == ".") return name;
     return at_.ends_with('/') ? at_ + name : at_ + '/' + name;
   }
   Met stop(int code, std::string where, std::string why) {
@@ -129,7 +132,7 @@ class Walk {
     if (!here_ || fstat(here_.get(), &folder_) != 0)
       problem_ = problem_of(errno, at_);
     else if (is_refused(folder_))
-      stop(EPERM, at_, who_can_change(folder_));
+      stop(EPERM, at_, who_can_change(folder_, at_));
   }
 
   Met take_piece() {
@@ -146,7 +149,7 @@ class Walk {
     here_ = std::move(next);
     folder_ = status;
     at_ = name == ".." ? path_of_descriptor(here_, where) : where;
-    if (is_refused(folder_)) return stop(EPERM, at_, who_can_change(folder_));
+    if (is_refused(folder_)) return stop(EPERM, at_, who_can_change(folder_, at_));
     return Met::kFolder;
   }
 
@@ -192,6 +195,10 @@ FolderEntry entry_in(const Fd& folder, std::string name, std::string directory) 
 
 bool FolderEntry::look(struct stat& status) const {
   return fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+std::string FolderEntry::path_by_descriptor() const {
+  return fmt::format("/proc/self/fd/{}/{}", folder.get(), name);
 }
 
 bool FolderEntry::sync() const {

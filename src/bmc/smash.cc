@@ -23,6 +23,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/shell.h"
 #include "base/text.h"
 #include "base/wipe.h"
 #include "bmc/bmc.h"
@@ -115,9 +116,9 @@ Result<AskingProgram> start_ssh(const BmcTarget& target, const BmcOptions& optio
 }
 
 // What a person would type to see the host key and accept it.
-std::string login_by_hand(const BmcTarget& target) {
-  return fmt::format("-oHostKeyAlgorithms=+ssh-rsa -oKexAlgorithms=+diffie-hellman-group14-sha1 {}@{}",
-                     target.login.user, target.address);
+ShellCommand login_by_hand(const BmcTarget& target) {
+  return command("ssh -oHostKeyAlgorithms=+ssh-rsa -oKexAlgorithms=+diffie-hellman-group14-sha1 -l {} {}",
+                 target.login.user, target.address);
 }
 
 // Moves what is there; false at the end of the stream.

@@ -375,7 +375,7 @@ BmcSensor parse_clp_sensor(const ClpAnswer& answer, std::string_view target) {
   return sensor;
 }
 
-Miss why_no_session(std::string_view said, bool asked, std::string_view login) {
+Miss why_no_session(std::string_view said, bool asked, const ShellCommand& login) {
   if (says(said, "REMOTE HOST IDENTIFICATION HAS CHANGED") || says(said, "REVOKED HOST KEY DETECTED"))
     return {
         Missing::kGarbled,
@@ -386,7 +386,7 @@ Miss why_no_session(std::string_view said, bool asked, std::string_view login) {
         Missing::kAbsent,
         fmt::format("known_hosts has no host key of its BMC: log in once with `{}`, compare the key that ssh "
                     "shows with the one that the BMC's own page shows, and accept it",
-                    command("ssh {}", clp_text(login)).text())};
+                    login.text())};
   if (says(said, "Permission denied") || says(said, "Too many authentication failures")) {
     if (asked) return {Missing::kDenied, "its BMC refuses user or password"};
     return {Missing::kUnsupported, "its BMC takes no password over ssh"};

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "base/reading.h"
+#include "base/shell.h"
 #include "facts/bmc.h"
 
 namespace railbed {
@@ -66,7 +67,7 @@ BmcSensor parse_clp_sensor(const ClpAnswer& answer, std::string_view target);
 
 // Why ssh gave no session. `asked`: it had asked for the password, and got it. `login` is what a person would
 // type after "ssh".
-Miss why_no_session(std::string_view said, bool asked, std::string_view login);
+Miss why_no_session(std::string_view said, bool asked, const ShellCommand& login);
 // Those of `wanted` that are in a list of `ssh -Q`, as a value of ssh's options: "+one,two"; empty: none.
 std::string known_algorithms(std::string_view list, const std::vector<std::string_view>& wanted);
 

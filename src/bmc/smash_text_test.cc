@@ -159,7 +159,7 @@ TEST(SmashText, KnowsSensorsByTheirNames) {
 
 TEST(SmashText, SaysWhyThereIsNoSession) {
   const auto why = [](std::string_view said, bool asked = false) {
-    return why_no_session(said, asked, "admin@10.0.0.1");
+    return why_no_session(said, asked, "ssh admin@10.0.0.1");
   };
   EXPECT_EQ(why("admin@10.0.0.1: Permission denied (password).\n", true).missing, Missing::kDenied);
   EXPECT_EQ(why("admin@10.0.0.1: Permission denied (publickey).\n").missing, Missing::kUnsupported);

@@ -54,7 +54,10 @@ std::string folder_for(const Environment& environment) {
 // ssh opens what is in it by path, so nobody else may be able to change one.
 bool make_own_folder(const std::string& folder) {
   const auto opened = open_folder_at(folder, Strangers::kNothing, 0700);
+  const FoundEntry itself = find_entry(folder, Strangers::kNothing);
   struct stat about = {};
+  if (!itself || !itself->look(about) || !S_ISDIR(about.st_mode))
+    return false;  // through a link it has two paths
   return opened && fstat(opened->get(), &about) == 0 && about.st_uid == geteuid() &&
          (about.st_mode & 077) == 0;
 }

@@ -275,7 +275,7 @@ Result<Store> Store::open(const std::string& path) {
     if (auto made = make_folder(folder, 0700); !made) return fail(made.error());
   auto entry = find_entry(path, Strangers::kMayWrite, LastLink::kFollow);
   if (!entry) return cannot("open the history", path, entry.error());
-  const std::string by_descriptor = fmt::format("/proc/self/fd/{}/{}", entry->folder.get(), entry->name);
+  const std::string by_descriptor = entry->path_by_descriptor();
   sqlite3* database = nullptr;
   const int opened = sqlite3_open_v2(by_descriptor.c_str(), &database,
                                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, layer_by_descriptor());

@@ -96,7 +96,8 @@ Scratch::~Scratch() {
   unlinkat(parent_.get(), name_.c_str(), AT_REMOVEDIR);
 }
 
-std::string Scratch::path() const { return fmt::format("/proc/{}/fd/{}", getpid(), folder_.get()); }
+// fio looks at the path itself, which is a link of the kernel's; what is behind it is a folder.
+std::string Scratch::path() const { return fmt::format("/proc/{}/fd/{}/.", getpid(), folder_.get()); }
 
 void Scratch::empty() const { remove_files(folder_.get(), false); }
 
