@@ -27,6 +27,7 @@ TYPED = re.compile("[0-9a-fA-F:./]+")  # addresses: poisoned, they are refused a
 MEMORY = 512 << 20
 HANGS = 180  # seconds; the guard against a command that never ends, no judgement of speed
 OUTPUT = 64 << 10  # bytes that a command prints of one node that lies, however much it sends
+DOCUMENT = 256 << 10  # likewise, where it prints every finding for a program
 # Seconds: each wait of a command has its own end (docs/reference/agent-protocol.md); these are the longest together.
 ENDS = 300
 READY, REQUEST, ANSWER, ERROR = 1, 2, 3, 4
@@ -85,16 +86,20 @@ def drip(number, flood):
 
 
 def long_answer(method):
-    """Texts of a megabyte wherever a text can stand."""
+    """Texts as long as they are taken in, and errors of a megabyte."""
     if method == "facts":
         facts = json.loads(pathlib.Path(os.environ["EVIL_FACTS"]).read_text())
         return ANSWER, json.dumps(unread(facts)).encode()
     if method in ("clock", "hello"):
         return answer_of("texts", method)
-    if method.startswith("apply.") or method.startswith("bench."):
-        return ANSWER, json.dumps({"why": LONG, "log": LONG, "error": LONG, "failure": {"stage": "run", "cause": LONG, "remedy": LONG},
-                                   "trouble": LONG, "ended": True, "state": "reverted", "session": "1",
-                                   "applies": [{"id": str(i), "why": "w" * 16000, "titles": ["t" * 100] * 100} for i in range(40)]}).encode()
+    if method == "apply.history":
+        return ANSWER, json.dumps({"applies": [{"id": str(i), "why": LONG[:15_000], "titles": [LONG[:100]] * 1000} for i in range(8)]}).encode()
+    if method.startswith("apply."):
+        return ANSWER, json.dumps({"id": "1", "state": "reverted", "why": LONG[:200_000], "log": LONG[:200_000]}).encode()
+    if method.startswith("bench."):
+        text = LONG[:15_000]
+        return ANSWER, json.dumps({"error": text, "failure": {"stage": text, "cause": text, "remedy": text}, "trouble": text, "ended": True,
+                                   "session": text, "library": text, "printed": text}).encode()
     return ERROR, json.dumps({"kind": "unavailable", "text": LONG}).encode()
 
 
@@ -258,7 +263,8 @@ class MaliciousNode(unittest.TestCase):
             with self.subTest(command=name), tempfile.TemporaryDirectory() as home:
                 text, _ = self.run_one("long", words, pathlib.Path(home))
                 print(f"long, {name}: {len(text) >> 10} KiB", file=sys.stderr)
-                self.assertLess(len(text), 2 * OUTPUT, text[:1000])
+                document = {"--json", "--junit", "--prom"} & set(words)
+                self.assertLess(len(text), 2 * (DOCUMENT if document else OUTPUT), text[:1000])
 
     def drips(self, mode):
         """Each method that a command asks for is answered without an end, while all others are lied to."""

@@ -4,10 +4,11 @@ FORMATS: of each format the shapes, and the commands that read it. A shape is a 
 command's words hold FILE where the path stands. Shapes repeat, nest, widen, and are near-equal: what makes a look-up among others
 quadratic is many keys that differ late.
 """
+import gzip
+import hashlib
 import io
 import json
 import lzma
-import gzip
 import pathlib
 import sqlite3
 import tarfile
@@ -145,7 +146,7 @@ def facts_shapes(base):
         new = dict(item)
         for key in ("name", "address", "pci_address"):
             if isinstance(new.get(key), str):
-                new[key] = f"{i >> 16:04x}:{i >> 8 & 255:02x}:{(i >> 3) & 31:02x}.{i & 7}" if ":" in new[key] else f"e{i}"
+                new[key] = pci(i) if ":" in new[key] else f"10.{i >> 16 & 255}.{i >> 8 & 255}.{i & 255}" if new[key].count(".") == 3 else f"e{i}"
         return new
 
     def grown(path):
@@ -311,12 +312,13 @@ def archive(entries, packed="xz"):
 
 def archive_shapes():
     top = "sosreport-gpu01-2026-01-19-abcdefg/"
+    odd = lambda i: hashlib.sha256(b"%d" % i).hexdigest()[:20]  # what packs badly: else the ratio refuses it
     fill = lambda line, most=12 * MIB: filled(line, most).encode()
     one = lambda name, line: (lambda: archive([(top + "sos_commands/" + name, fill(line))]))
     return {
-        "tiny entries": lambda: archive((f"{top}proc/sys/a{i}", b"1") for i in range(490_000)),
-        "tiny entries of no use": lambda: archive((f"{top}var/log/a{i}", b"1") for i in range(490_000)),
-        "empty entries, gzip": lambda: archive(((f"{top}sys/class/net/e{i}/mtu", b"") for i in range(200_000)), "gz"),
+        "tiny entries": lambda: archive((f"{top}proc/sys/{odd(i)}", b"1") for i in range(490_000)),
+        "tiny entries of no use": lambda: archive((f"{top}var/log/{odd(i)}", b"1") for i in range(490_000)),
+        "empty entries, gzip": lambda: archive(((f"{top}sys/class/net/{odd(i)[:12]}/mtu", b"") for i in range(200_000)), "gz"),
         "one large file": lambda: archive([(top + "etc/hosts", b"a" * 64 * MIB)]),
         "zeros": lambda: lzma.compress(b"\0" * 512 * MIB, preset=0),
         "zeros, gzip": lambda: gzip.compress(b"\0" * 512 * MIB, 1),

@@ -487,12 +487,22 @@ TEST_F(FleetTest, LocalAgentNeedsNoSsh) {
   EXPECT_EQ(error_of(fleet.peer(0).call("chatter", "", seconds(60), {})), "no error: {\"stdin\":-1}");
   EXPECT_EQ(error_of(fleet.peer(0).call("refuse", "", seconds(60), {})), "here: no such rail");
   EXPECT_THAT(error_of(fleet.peer(0).call("dance", "", seconds(60), {})), HasSubstr("no method \"dance\""));
-  const auto answer = fleet.peer(0).call("long", "5000000", seconds(60), {});
+  const auto answer = fleet.peer(0).call("files", "5000000", seconds(60), {});
   ASSERT_TRUE(answer) << answer.error().text;
   EXPECT_EQ(answer->size(), 5000000u);
-  EXPECT_THAT(error_of(fleet.peer(0).call("long", "9000000", seconds(60), {})), HasSubstr("too large"));
+  EXPECT_THAT(error_of(fleet.peer(0).call("files", "9000000", seconds(60), {})), HasSubstr("too large"));
   EXPECT_THAT(error_of(fleet.peer(0).call("echo", std::string(kMaxToAgent, ' '), seconds(60), {})),
               HasSubstr("too large"));
+}
+
+TEST_F(FleetTest, AnAnswerIsBoundedByItsMethod) {
+  Fleet fleet({{"here", "", true}}, options_);
+  EXPECT_THAT(error_of(fleet.peer(0).call("long", "5000000", seconds(60), {})),
+              HasSubstr("an answer of 5000000 bytes, more than the limit of 65536"));
+  const std::string text = '"' + std::string(20'000, 'a') + '"';
+  EXPECT_THAT(error_of(fleet.peer(0).call("echo", text, seconds(60), {})),
+              HasSubstr("an answer with a text of 20000 bytes, more than the limit of 16384"));
+  EXPECT_EQ(error_of(fleet.peer(0).call("echo", "[1]", seconds(60), {})), "no error: [1]");
 }
 
 TEST_F(FleetTest, GatherNamesTheSickAndServesTheRestInOrder) {

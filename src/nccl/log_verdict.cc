@@ -170,7 +170,7 @@ void gather(LogState& state) {
     log.variables.push_back({key.first, key.second, processes.size()});
   for (auto& [key, nic] : state.nics) log.nics.push_back(std::move(nic));
   std::ranges::stable_sort(log.nics, [](const LogNic& a, const LogNic& b) {
-    return std::tie(a.host, a.index) < std::tie(b.host, b.index);
+    return std::tie(a.host, a.index, a.port) < std::tie(b.host, b.index, b.port);  // merged ones first
   });
   const NicNames names(log);
   for (LogCommunicator& communicator : log.communicators)

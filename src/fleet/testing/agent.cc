@@ -57,6 +57,10 @@ Result<std::string> write_raw(std::string_view params, std::stop_token) {
   return "{}";
 }
 
+Result<std::string> long_answer(std::string_view params, std::stop_token) {
+  return std::string(parse_number<std::size_t>(params).value_or(0), 'x');
+}
+
 Result<std::string> die(std::string_view, std::stop_token) {
   std::fprintf(stderr, "out of memory, sorry\n");
   std::fflush(stderr);
@@ -84,10 +88,8 @@ int main(int argc, char** argv) {
        [](std::string_view, std::stop_token) -> Result<std::string> {
          return fail(ErrorKind::kBadInput, "no such rail");
        }},
-      {"long",
-       [](std::string_view params, std::stop_token) {
-         return Result<std::string>(std::string(parse_number<std::size_t>(params).value_or(0), 'x'));
-       }},
+      {"long", long_answer},
+      {"files", long_answer},  // a method whose answers may be long
       {"wait_for_stop", wait_for_stop},
       {"never_end", never_end},
       {"write_raw", write_raw},

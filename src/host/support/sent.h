@@ -29,7 +29,7 @@ struct SentLimits {
   std::size_t ratio = 400;                      // of unpacked to packed, once there is something to judge by
   std::size_t kept = std::size_t{64} << 20;     // bytes that are kept
   std::size_t file = std::size_t{8} << 20;      // a larger file is left out, as logs of a week are
-  std::size_t entries = 500'000;
+  std::size_t entries = 200'000;                // a sosreport of a large machine has some fifty thousand
   std::size_t path = 4096;
   std::size_t depth = 64;
 };
