@@ -1,19 +1,25 @@
 """The worst of each format that railbed reads, in at most 16 MiB: what strangers may send to keep it busy or to fill the memory.
 
-FORMATS: of each format the shapes, and the commands that read it. A shape is a function of nothing that returns the content; a
-command's words hold FILE where the path stands. Shapes repeat, nest, widen, and are near-equal: what makes a look-up among others
-quadratic is many keys that differ late.
+FORMATS, at the end: of each format the file's name, its shapes, and the commands that read it. A shape is a function of nothing that
+returns the content; a command's words hold FILE where the path stands. Shapes repeat, nest, widen, and are near-equal: what makes a
+look-up among others quadratic is many keys that differ late.
+
+    worst.py FORMAT NUMBER FILE    writes that shape there: in a process of its own, since a child's memory counts from its parent's
 """
 import gzip
 import hashlib
 import io
 import json
 import lzma
+import os
 import pathlib
 import sqlite3
+import subprocess
+import sys
 import tarfile
 import tempfile
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 MIB = 1 << 20
 MOST = 16 * MIB
 FILE = "FILE"
@@ -123,8 +129,11 @@ RUN_COMMANDS = [["compare", FILE, FILE], ["compare", "--json", FILE, FILE], ["ru
 
 # Facts
 
-def facts_shapes(base):
-    """`base`: facts of a sound machine, decoded. Each list of it grows by copies of what is in it."""
+def facts_shapes():
+    """Of a sound machine's facts each list grows by copies of what is in it."""
+    base = json.loads(subprocess.run([os.environ["RAILBED"], "facts", "--json", "--root", ROOT / "tests/machines/h100-cx7/gpu01.tree"],
+                                     capture_output=True, check=True).stdout)
+
     def places(value, path=()):
         if isinstance(value, dict):
             for key, child in value.items():
@@ -384,8 +393,8 @@ def yaml_shapes():
     return shapes | {
         "16 MiB": lambda: "a: b\n" * (MOST // 5),
         "nodes": lambda: filled(lambda i: f"  - {near(i)}\n" if i else head + rails + "nodes:\n", most),
-        "nodes that are taken": lambda: filled(lambda i: f"  - {near(i)}\n" if i else head + rails + "nodes:\n", count=90_000),
-        "a range of nodes": lambda: head + rails + "nodes: ['n[000001-099990]']\n",
+        "nodes that are taken": lambda: filled(lambda i: f"  - {near(i)}\n" if i else head + rails + "nodes:\n", count=39_900),
+        "a range of nodes": lambda: head + rails + "nodes: ['n[000001-039990]']\n",
         "nodes of one name": lambda: filled(lambda i: "  - a\n" if i else head + rails + "nodes:\n", most),
         "nodes on a line": lambda: head + rails + "nodes: [" + "a," * (most // 2 - 100) + "a]\n",
         "nodes with ports": lambda: filled(lambda i: f"  - {{name: {near(i)}, ssh: {{host: h{i}}}}}\n" if i else head + rails + "nodes:\n", most),
@@ -514,3 +523,30 @@ def event_shapes():
 def line_shapes(line):
     return {"lines": lambda: filled(line), "one line": lambda: "a" * MOST, "spaces": lambda: " " * MOST, "empty lines": lambda: "\n" * MOST,
             "bytes": lambda: bytes(range(256)) * (MOST // 256), "repeated": lambda: filled(lambda i: line(0))}
+
+
+# Of each format the file's name, its shapes and its commands.
+FORMATS = {
+    "runs": ("run.json", run_shapes, RUN_COMMANDS),
+    "measurements": ("measurements.json", run_shapes, [["verify", "--root", str(ROOT / "tests/machines/v100-cx3pro"), "--measurements", FILE],
+                                                       ["report", "--measurements", FILE, "-o", "r.html"]]),
+    "facts": ("facts.json", facts_shapes, FACTS_COMMANDS),
+    "logs of NCCL": ("log", nccl_shapes, NCCL_COMMANDS),
+    "trees": ("node.tree", tree_shapes, TREE_COMMANDS),
+    "archives": ("sosreport.tar.xz", archive_shapes, ARCHIVE_COMMANDS),
+    "fabrics": ("fabric.topo", fabric_shapes, FABRIC_COMMANDS),
+    "descriptions": ("described.yaml", yaml_shapes, YAML_COMMANDS),
+    "histories": ("runs.sqlite", history_shapes, HISTORY_COMMANDS),
+    "live views": ("live.json", live_shapes, LIVE_COMMANDS),
+    "events": ("state/events.jsonl", event_shapes, [["events", "--all", "--state", "state"], ["events", "--json", "--state", "state"]]),
+    "prices": ("prices.yaml", yaml_shapes, [["advise", "upgrades", "--root", "empty.tree", "--prices", FILE]]),
+    "calibrations": ("calibration.json", lambda: any_json("constants"), [["predict", "--gpu", "H200", "--calibration", FILE]]),
+    "web configurations": ("web.yaml", yaml_shapes, [["monitor", "--root", "empty.tree", "--state", "state", "--listen", "127.0.0.1:0", "--web-config", FILE,
+                                                      "--once"]]),
+    "passwords": ("passwords", lambda: line_shapes(lambda i: f"n{i} user password{i}\n"), [["sensors", CLUSTER, "--password-file", FILE]]),
+    "expected host keys": ("expected", lambda: line_shapes(lambda i: f"n{i} SHA256:{'A' * 43}\n"), [["hostkeys", CLUSTER, "--expect", FILE]]),
+}
+
+if __name__ == "__main__":
+    made = list(FORMATS[sys.argv[1]][1]().values())[int(sys.argv[2])]()
+    pathlib.Path(sys.argv[3]).write_bytes(made if isinstance(made, bytes) else made.encode())

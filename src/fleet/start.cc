@@ -74,7 +74,7 @@ class Start {
       return Failure{at_node(target_.name, std::move(why))};
     }
     link.emplace(std::move(*started));
-    began_ = Clock::now();
+    began_ = give_up_ - options_.start_deadline;
     deadline_ = give_up_;
     return std::nullopt;
   }

@@ -23,7 +23,7 @@
 namespace railbed {
 namespace {
 
-constexpr std::size_t kMaxNodes = 100'000;
+constexpr std::size_t kMaxNodes = 40'000;
 constexpr std::size_t kMaxRails = 256;
 constexpr std::size_t kMaxPorts = 250'000;
 constexpr std::size_t kMaxParts = 10'000;
