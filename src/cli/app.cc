@@ -129,8 +129,8 @@ int print_help(const CLI::App& app, const CLI::ParseError& error) {
   return status;
 }
 
-// A file or a socket that is opened later must not get the number of a stream that was closed, and its text with
-// it. What takes the number fails as the closed stream would; without /dev/null the root folder does.
+// A file or a socket that is opened later must not get the number of a stream that was closed, and its text
+// with it. What takes the number fails as the closed stream would; without /dev/null the root folder does.
 void occupy_closed_streams() {
   for (int fd = 0; fd <= STDERR_FILENO; ++fd)
     if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)

@@ -120,16 +120,26 @@ bool is_member(std::string_view key) {
   return key.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string_view::npos;
 }
 
-Value with_name(const Value& value, const std::string& name, const std::string& by) {
-  if (value.is_string()) return replaced(value.get<std::string>(), name, by);
-  if (!value.is_structured()) return value;
-  Value changed = value.is_array() ? json::detail::new_array() : json::detail::new_object();
-  for (const auto& [key, member] : value.items()) {
-    if (value.is_array())
-      changed.push_back(with_name(member, name, by));
-    else
-      changed[is_member(key) ? key : replaced(key, name, by)] = with_name(member, name, by);
+using Replacements = std::map<std::string, std::string>;  // name → what stands for it
+
+std::string replaced(std::string text, const Replacements& names) {
+  for (const auto& [name, by] : names)
+    if (find_word(text, name) != text.npos) text = replaced(std::move(text), name, by);
+  return text;
+}
+
+Value with_names(const Value& value, const Replacements& names) {
+  if (value.is_string()) return replaced(value.get<std::string>(), names);
+  if (value.is_array()) {
+    Value changed = json::detail::new_array();
+    for (const auto& one : value) json::detail::append(changed, with_names(one, names));
+    return changed;
   }
+  if (!value.is_object()) return value;
+  Value changed = json::detail::new_object();
+  for (const auto& [key, member] : value.items())
+    json::detail::append_member(changed, is_member(key) ? key : replaced(key, names),
+                                with_names(member, names));
   return changed;
 }
 
@@ -201,7 +211,8 @@ struct Walk {
   std::set<std::string> faults;
 };
 
-void look_at(const Verdict& verdict, const std::string& where, Walk& walk) {
+std::map<std::string, int> look_at(const Verdict& verdict, const std::string& where, Walk& walk) {
+  std::map<std::string, int> found;
   for (const Finding& finding : verdict.findings) {
     const std::string rule(finding.rule);
     for (const std::string* text :
@@ -211,33 +222,54 @@ void look_at(const Verdict& verdict, const std::string& where, Walk& walk) {
     for (const ShellCommand& command : finding.remedy.commands) {
       if (command.text().find(kMark) == std::string::npos) continue;
       ++walk.exercised[rule];
+      ++found[rule];
       walk.lines.insert(command.text());
       if (const std::string fault = fault_in(command); !fault.empty())
         walk.faults.insert(fmt::format("{}: {} {}: {}", where, rule, fault, command.text()));
     }
   }
+  return found;
+}
+
+// Judges again with these names made hostile, and returns how many commands of each rule then had one.
+std::map<std::string, int> judge_with(const Machine& machine, const Value& value,
+                                      const std::set<std::string>& names, bool as_option,
+                                      const std::string& where, Walk& walk) {
+  Replacements replacements;
+  for (const std::string& name : names) replacements[name] = as_option ? kPrefix + name : name + kSuffix;
+  const auto evidence = evidence_of(with_names(value, replacements), machine.evidence);
+  return evidence ? look_at(verify(*evidence, Keep::kUnsound), where, walk) : std::map<std::string, int>();
 }
 
 void walk_machine(const std::filesystem::path& folder, Walk& walk) {
-  const Machine& machine = machine_of(folder.filename().string());
+  const std::string where = folder.filename().string();
+  const Machine& machine = machine_of(where);
   const Value value = value_of(machine.evidence);
   std::set<std::string> texts;
   add_texts(value, texts);
-  std::set<std::string> names;
+  std::map<std::string, std::set<std::string>> of;  // rule → names in them
+  std::set<std::string> all;
   for (const Finding& finding : machine.verdict.findings)
     for (const ShellCommand& command : finding.remedy.commands) {
       if (!command.has_names()) continue;
-      ++walk.named[std::string(finding.rule)];
+      const std::string rule(finding.rule);
+      ++walk.named[rule];
       for (const std::string& text : texts)
         if (text.size() > 1 && find_word(command.text(), text) != std::string::npos &&
-            ++walk.tried[fmt::format("{} {}", finding.rule, replaced(command.text(), text, "\n"))] <= kTries)
-          names.insert(text);
+            ++walk.tried[fmt::format("{} {}", rule, replaced(command.text(), text, "\n"))] <= kTries) {
+          of[rule].insert(text);
+          all.insert(text);
+        }
     }
-  for (const std::string& name : names)
-    for (const std::string& hostile : {name + kSuffix, kPrefix + name})
-      if (const auto evidence = evidence_of(with_name(value, name, hostile), machine.evidence))
-        look_at(verify(*evidence, Keep::kUnsound), fmt::format("{}, {}", folder.filename().string(), name),
-                walk);
+  // All names at once; one by one those of rules whose findings vanish by that.
+  for (const bool as_option : {false, true}) {
+    std::map<std::string, int> found = judge_with(machine, value, all, as_option, where, walk);
+    std::set<std::string> left;
+    for (const auto& [rule, names] : of)
+      if (found[rule] == 0 && !kNoNodesNames.contains(rule)) left.insert(names.begin(), names.end());
+    for (const std::string& name : left)
+      judge_with(machine, value, {name}, as_option, where + ", " + name, walk);
+  }
 }
 
 TEST(HostileNames, StayOneWordOfEveryCommand) {

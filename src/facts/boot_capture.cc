@@ -36,17 +36,21 @@ constexpr std::string_view kUsedOfDevice[] = {"match",    "set-name",        "mt
 bool is_used(const IniPair& pair) {
   const auto starts = [&](std::string_view one) { return pair.key.starts_with(one); };
   return std::ranges::find(kUsedKeys, pair.key) != std::end(kUsedKeys) ||
-         std::ranges::any_of(kUsedStarts, starts) || pair.section == "Match" || pair.section == "match";
+         std::ranges::any_of(kUsedStarts, starts);
 }
+
+// That such a key is there makes it undecided which interface the file is for; an SSID says where it was.
+bool only_restricts(const IniPair& pair) { return pair.section == "Match" || pair.section == "match"; }
 
 std::string used_pairs(std::string_view text) {
   std::string used;
   std::string_view section;
   for (const IniPair& pair : ini_pairs(text)) {
-    if (!is_used(pair)) continue;
+    const bool used_pair = is_used(pair);
+    if (!used_pair && !only_restricts(pair)) continue;
     if (pair.section != section) used += "[" + std::string(pair.section) + "]\n";
     section = pair.section;
-    used += std::string(pair.key) + "=" + std::string(pair.value) + "\n";
+    used += std::string(pair.key) + "=" + (used_pair ? std::string(pair.value) : "masked") + "\n";
   }
   return used;
 }
@@ -101,6 +105,20 @@ std::string used_netplan(std::string_view text) {
   return used;
 }
 
+// Of a line that begins so; what follows is read by nobody.
+std::size_t words_used(std::string_view first) {
+  constexpr std::size_t kMany = 64;  // names of interfaces, files
+  if (first == "iface") return 4;
+  return first == "auto" || first.starts_with("allow-") || first.starts_with("source") ? kMany : 2;
+}
+
+std::string first_words(const std::vector<std::string_view>& columns, std::size_t count) {
+  std::string kept;
+  for (std::size_t i = 0; i < std::min(count, columns.size()) && !columns[i].starts_with('#'); ++i)
+    kept += (i == 0 ? "" : " ") + std::string(columns[i]);
+  return kept;
+}
+
 std::string used_ifupdown(std::string_view text) {
   std::string used;
   for (const auto line : lines(text)) {
@@ -114,7 +132,7 @@ std::string used_ifupdown(std::string_view text) {
                                                   "mapping", "address", "netmask", "mtu"};
     if (std::ranges::find(kWords, columns[0]) != std::end(kWords) || columns[0].starts_with("allow-") ||
         columns[0].starts_with("source"))
-      used += std::string(trim(line)) + "\n";
+      used += first_words(columns, words_used(columns[0])) + "\n";
   }
   return used;
 }

@@ -196,9 +196,9 @@ TEST(MaskTree, KeepsNobodysWords) {
        "[connection]\nid=S3CR3T\ninterface-name=ens6\ntype=ethernet\n[802-1x]\nidentity=S3CR3T\n"
        "password=S3CR3T\n[wifi-security]\npsk=S3CR3T\n"},
       {"/etc/sysconfig/network-scripts/ifcfg-ens6", "DEVICE=ens6\nKEY=S3CR3T\nWPA_PSK=S3CR3T\n"},
-      {"/etc/systemd/network/x.network", "[Match]\nName=ens6\n[Network]\nDescription=S3CR3T\n"},
+      {"/etc/systemd/network/x.network", "[Match]\nName=ens6\nSSID=S3CR3T\n[Network]\nDescription=S3CR3T\n"},
       {"/etc/network/interfaces",
-       "iface ens6 inet static\n  wpa-psk S3CR3T\n  up S3CR3T\n  address 10.0.0.1\n"},
+       "iface ens6 inet static # S3CR3T\n  wpa-psk S3CR3T\n  up S3CR3T\n  address 10.0.0.1 S3CR3T\n"},
       {"/etc/ssh/sshd_config", "Banner S3CR3T\n"},
       {"/boot/config-6.1.0", "# S3CR3T\nCONFIG_LOCALVERSION=\"S3CR3T\"\n"},
       {"/proc/self/mountinfo",

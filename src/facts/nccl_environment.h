@@ -24,8 +24,8 @@ struct UnitEnvironment {
 
 std::vector<UnitEnvironment> parse_unit_environments(std::string_view output);
 
-// Of the lines of a shell's file, as only_nccl_lines() leaves them, what sets the first variable: what follows its
-// value may be anything.
+// Of the lines of a shell's file, as only_nccl_lines() leaves them, what sets the first variable: what
+// follows its value may be anything.
 std::string first_values(std::string_view text);
 // only_nccl_environment() with other values and names of files.
 using ReplaceText = std::function<std::string(const std::string&)>;
