@@ -117,7 +117,7 @@ Result<AskingProgram> start_ssh(const BmcTarget& target, const BmcOptions& optio
 
 // What a person would type to see the host key and accept it.
 ShellCommand login_by_hand(const BmcTarget& target) {
-  return command("ssh -oHostKeyAlgorithms=+ssh-rsa -oKexAlgorithms=+diffie-hellman-group14-sha1 -l {} {}",
+  return command("ssh -oHostKeyAlgorithms=+ssh-rsa -oKexAlgorithms=+diffie-hellman-group14-sha1 {}@{}",
                  target.login.user, target.address);
 }
 
