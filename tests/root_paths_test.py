@@ -133,7 +133,7 @@ class Trace:
 
 
 def run(name, folder, seconds=60):
-    words = [word.format(work="/root/work", theirs="/var/lib/theirs") for word in COMMANDS[name]]
+    words = [word.format(work="/root/settings", theirs="/var/lib/theirs") for word in COMMANDS[name]]
     trace = folder / "trace"
     environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C", "LD_BIND_NOW": "1"}
     began = subprocess.Popen(["strace", "-f", "-qq", "-y", "-s", "4096", "-e", "trace=%file,clone,clone3,fork,vfork", "-o", str(trace), RAILBED,
@@ -156,9 +156,9 @@ def fresh():
     for folder in WATCHED:
         for one in pathlib.Path(folder).iterdir():
             shutil.rmtree(one) if one.is_dir() and not one.is_symlink() else one.unlink()
-    os.makedirs("/root/work")
-    pathlib.Path("/root/work/c.yaml").write_text(YAML)
-    pathlib.Path("/root/work/os.yaml").write_text(YAML + "expect: {os: ubuntu 24.04, gpus: 8}\n")
+    os.makedirs("/root/settings")
+    pathlib.Path("/root/settings/c.yaml").write_text(YAML)
+    pathlib.Path("/root/settings/os.yaml").write_text(YAML + "expect: {os: ubuntu 24.04, gpus: 8}\n")
     os.makedirs("/var/lib/theirs")
     pathlib.Path("/var/lib/theirs/nccl.log").write_text("n1:1:1 [0] NCCL INFO NCCL version 2.21.5\n")
     pathlib.Path("/var/lib/theirs/c.yaml").write_text(YAML)
@@ -171,7 +171,7 @@ def plant(paths):
     because a folder on the way is a link by now, are reached through that."""
     planted = 0
     for path in sorted(paths, key=len):
-        if path.startswith("/root/work") or os.path.realpath(os.path.dirname(path)) != os.path.dirname(path):
+        if path.startswith("/root/settings") or os.path.realpath(os.path.dirname(path)) != os.path.dirname(path):
             continue
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if os.path.lexists(path) and not os.path.isdir(path):

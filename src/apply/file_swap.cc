@@ -36,8 +36,8 @@ Result<std::string> keep_edited(WritableHost& host, const std::string& from, con
                           kMostEdited));
 }
 
-// What is beside a file and no version of it (a copy that a power cut left half-written) goes; somebody's
-// edit stays.
+// Removes the version beside a file if it is the expected one. Anything else there is somebody's edit, and is
+// kept.
 Result<std::string> drop_side(WritableHost& host, const KeptEdit& edit,
                               const std::optional<KeptFile>& expected) {
   const std::string side = side_name(edit.path);
@@ -63,7 +63,7 @@ Result<void> put_back(WritableHost& host, const KeptEdit& edit, bool side_is_old
                 : Result<void>(fail(ErrorKind::kUnavailable, edit.path + " was made again meanwhile"));
 }
 
-// The file is as the change left it.
+// Swaps back a file that is as the change left it.
 Result<std::string> swap_unedited(WritableHost& host, const KeptEdit& edit, bool side_is_old) {
   const std::string side = side_name(edit.path);
   if (!edit.after) {
@@ -79,7 +79,7 @@ Result<std::string> swap_unedited(WritableHost& host, const KeptEdit& edit, bool
   return drop_side(host, edit, edit.after);
 }
 
-// A person has written the file since, or removed it.
+// Swaps back a file that a person has written since, or removed.
 Result<std::string> swap_edited(WritableHost& host, const KeptEdit& edit, const std::optional<KeptFile>& now,
                                 bool side_is_old) {
   if (now)

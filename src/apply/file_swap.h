@@ -4,9 +4,10 @@
 // itself afterwards, with its inode, its times and its access list. So whether a file was swapped can be seen
 // from the two, after a power cut as well, and a full disk keeps nobody from going back.
 //
-// A person may edit a file at any moment. What was swapped out is looked at after the swap, and whoever wrote
-// between our look and the swap keeps the file. Going back drops no edit either: lines outside railbed's
-// marks stay where they are, and any other edit is kept beside the file, in a name that ends with
+// A person may edit a file at any moment. So the file that was swapped out is compared with the one that the
+// plan saw, and is swapped in again if somebody wrote it in between. Going back drops no edit either: lines
+// outside railbed's marks stay where they are, and any other edit is kept beside the file, under a name that
+// ends with
 // ".railbed-edited~".
 #pragma once
 
@@ -29,30 +30,32 @@ struct KeptEdit {
   }
 };
 
-// Where the other version is. Readers of folders leave out what ends with '~'.
+// Returns the path of the other version. Readers of folders leave out what ends with '~'.
 std::string side_name(const std::string& path);
 
-// Content, mode and owner are equal, or neither is there. A label may be set anew by the system's policy.
+// Returns whether content, mode and owner are equal, or neither file is there. Labels are not compared: the
+// system's policy may set one again.
 bool is_same_file(const std::optional<KeptFile>& a, const std::optional<KeptFile>& b);
 
 // Writes the new version beside the old one.
 Result<void> prepare_swap(WritableHost& host, const KeptEdit& edit);
 
-// Swaps it in. An error where the file is not what `edit.before` says: it stays as it is then.
+// Swaps the new version in. Fails, and leaves the file as it is, where it is not what `edit.before` says.
 Result<void> swap_in(WritableHost& host, const KeptEdit& edit);
 
-// Makes the file what it was, wherever the change was cut off; again does no harm. The answer: what became of
-// a person's edit, for the log; empty: there was none.
+// Makes the file what it was, wherever the change was cut off; a second call does no harm. Returns what
+// became of a person's edit, for the log; empty if there was none.
 Result<std::string> swap_back(WritableHost& host, const KeptEdit& edit);
 
-// Removes the old version of a change that is kept. The answer is swap_back()'s.
+// Removes the old version of a change that is kept. Returns the same as swap_back().
 Result<std::string> end_swap(WritableHost& host, const KeptEdit& edit);
 
-// `now`, which a person made of `after`, without the change from `before` to `after`; none: the person's
-// lines and the change's cannot be told apart.
+// Returns `now`, which a person made of `edit.after`, without the change; nothing if the person's lines and
+// the change's cannot be told apart.
 std::optional<KeptFile> without_change(const KeptEdit& edit, const KeptFile& now);
 
-// The lines in which a file differs from what a change left, for a person: "+ 10.1.2.3 nas", at most some.
+// Returns the lines in which a file differs from what a change left, for a person: "+ 10.1.2.3 nas"; at most
+// twelve of each side.
 std::string difference(const std::optional<KeptFile>& left, const std::optional<KeptFile>& now);
 
 }  // namespace railbed

@@ -37,7 +37,8 @@ Result<void> start_keeper(WritableHost& host, const Transaction& transaction);
 
 struct Recovery {
   bool booting = false;  // the network is not up yet
-  bool overdue = false;  // whoever still works on it is past its time, and is ended; else it is left alone
+  bool overdue =
+      false;  // the keeper is past its time and is ended; else an apply with a keeper is left alone
 };
 // Rolls back what was left open: `id`, or all. The answer: the names of those that went back. A record that
 // is not believed (Transaction::open) is an error, and is not carried out.

@@ -33,7 +33,7 @@ Result<void> want_root() {
   return fail(ErrorKind::kUnavailable, "changing a node takes root, and this agent is not root");
 }
 
-// By the time since the boot: clocks are set, and boots end.
+// Returns whether a controller left it behind, by the time since the boot: clocks are set, and boots end.
 bool is_forgotten(const WritableHost& host, const Transaction& open) {
   const Journal& journal = open.journal();
   if (open.state() != ApplyState::kStaged) return false;
@@ -74,7 +74,7 @@ Result<void> want_free(WritableHost& host) {
   return {};
 }
 
-// Those that cannot be read go first, then the oldest.
+// Removes records beyond the limit: first those that cannot be read, then the oldest.
 void forget_old(WritableHost& host) {
   const auto ids = apply_ids(host);
   const auto all = past_applies(host);

@@ -64,7 +64,7 @@ std::string aside_name(const std::string& path);
 // there before the first of them.
 ApplyRequest request_of(const std::vector<NodeChange>& changes);
 
-// Whether it is the path of a file or folder that an apply may change: below /etc, without "..".
+// Returns whether an apply may change the file or folder at this path: below /etc, without "..".
 bool is_path_of_settings(std::string_view path);
 
 // Paths below /etc, steps as check_step() takes them, sizes within bounds.

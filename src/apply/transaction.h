@@ -169,16 +169,16 @@ std::vector<T> reversed(std::vector<T> items) {
 // The kernel's name of this boot; empty where there is none.
 std::string boot_now(const WritableHost& host);
 
-// Seconds since this boot, asleep or not.
+// Returns the seconds since this boot, sleep included.
 double uptime_now();
 
-// Names of all records of this node. An error where another user could have put records there.
+// Returns the names of all records of this node; fails where another user could have put records there.
 Result<std::vector<std::string>> apply_ids(const WritableHost& host);
-// The records that can be read, oldest first.
+// Returns the records that can be read, the oldest first.
 Result<std::vector<Transaction>> past_applies(WritableHost& host);
 
-// Whether a record names only what an apply may do: files below /etc without special modes, and programs with
-// arguments that railbed itself would write. Whoever wrote it had to be root; a disk may be damaged.
+// Fails if a record names more than an apply may do: files below /etc without special modes, and programs
+// with arguments that railbed itself would write. Whoever wrote it had to be root; a disk may be damaged.
 Result<void> check_journal(const Journal& journal);
 
 }  // namespace railbed

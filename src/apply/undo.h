@@ -31,8 +31,8 @@ struct UndoCommand {
   }
 };
 
-// Whether an apply could have written this command into its record: a program and an action that steps and
-// what takes them back use, with arguments that are no options and no paths outside of /etc.
+// Returns whether an apply could have written this command into its record: a program and an action that
+// steps and their undo use, with arguments that are no options and no paths outside of /etc.
 bool is_command_of_ours(const std::vector<std::string>& words);
 
 std::vector<UndoCommand> undo_of(const ApplyRequest& request, const WritableHost& host);
