@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "base/trusted_path.h"
 #include "host/child.h"
 #include "host/errno_name.h"
 #include "host/words.h"
@@ -25,24 +26,47 @@ std::vector<char*> plain_environment() {
   return environment;
 }
 
-}  // namespace
+// Root runs what root alone can change: `su` without "-" leaves it the PATH of another user.
+bool may_run(const std::string& program) {
+  bool safe = true;
+  if (geteuid() == 0) walk_to_end(program, [&](const std::string&) { safe = false; });
+  return safe;
+}
 
+struct Located {
+  std::string path = {};     // empty: it is nowhere, or only where it is not run
+  std::string refused = {};  // the first that another user could change
+};
 // Users without root often lack the sbin folders in PATH, where ip lives.
-std::string find_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) return name;
+Located locate(const std::string& name) {
+  if (name.find('/') != std::string::npos) return {name};
+  Located located;
   const char* path = std::getenv("PATH");
   const std::string folders = std::string(path != nullptr ? path : "") + ":/usr/sbin:/usr/bin:/sbin:/bin";
   for (const auto folder : split(folders, ':')) {
     const std::string program = std::string(folder) + "/" + name;
-    if (folder.starts_with('/') && access(program.c_str(), X_OK) == 0) return program;
+    if (!folder.starts_with('/') || access(program.c_str(), X_OK) != 0) continue;
+    if (may_run(program)) {
+      located.path = program;
+      return located;
+    }
+    if (located.refused.empty()) located.refused = program;
   }
-  return "";
+  return located;
 }
+
+}  // namespace
+
+std::string find_program(const std::string& name) { return locate(name).path; }
 
 Reading<CommandOutput> run_program(const std::vector<std::string>& words, std::chrono::milliseconds deadline,
                                    std::stop_token stop, const SecretFiles& secrets) {
   const std::string from = joined(words);
-  const std::string program = find_program(words.front());
+  const auto& [program, refused] = locate(words.front());
+  if (program.empty() && !refused.empty())
+    return {Miss{Missing::kDenied,
+                 refused + " is not run by root: other users can change it, or a folder above it"},
+            from};
   if (program.empty()) return {Miss{Missing::kAbsent, words.front() + " is not installed"}, from};
   auto out = make_pipe();
   auto err = make_pipe();

@@ -18,7 +18,8 @@ namespace railbed {
 
 inline constexpr std::size_t kMaxOutput = 4 << 20;
 
-// Where run_program() would find it; empty: nowhere.
+// Returns where run_program() would find it; empty: nowhere. Root runs no program that another user could
+// change.
 std::string find_program(const std::string& name);
 
 // Runs a program found by PATH and in the sbin folders, without a shell: LC_ALL=C, no input, a process group

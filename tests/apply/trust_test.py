@@ -183,6 +183,23 @@ def no_edit_is_rolled_back():
         assert text_of("/etc/f") == "old\n"
 
 
+def no_program_of_anothers_path():
+    """`su` without "-" leaves root the PATH of the user before: what is there is not run, the system's own is."""
+    names = ("systemctl", "sysctl", "ip", "tc", "nft", "ethtool", "dmidecode", "timedatectl", "lspci", "nvidia-smi", "numactl", "ibstat", "modinfo",
+             "iptables-save", "dpkg-query", "rpm", "chronyc", "resolvectl", "docker", "podman", "smartctl", "sshd", "fio", "journalctl")
+    for name, owner, mode in (("theirs", STRANGER, 0o755), ("open", 0, 0o777), ("root's", 0, 0o755)):
+        folder = pathlib.Path("/mnt") / name
+        folder.mkdir()
+        for one in names:
+            put(folder / one, f"#!/bin/sh\necho {one} >>/mnt/ran-{name[0]}\n")
+            (folder / one).chmod(0o755)
+        shutil.chown(folder, owner, owner)
+        folder.chmod(mode)
+        done = run("facts", "--json", env=os.environ | {"HOME": "/mnt", "PATH": f"{folder}:/usr/sbin:/usr/bin:/sbin:/bin"})
+        assert done.returncode in (0, 1, 2, 3), done.stdout
+        assert os.path.exists(f"/mnt/ran-{name[0]}") == (name == "root's"), (name, text_of(f"/mnt/ran-{name[0]}"))
+
+
 SINFO = """#!/bin/sh
 while [ $# -gt 0 ]; do [ "$1" = -o ] && f=$2; shift; done
 echo "${f%%|*}|n1|idle|part*|none"
@@ -283,7 +300,7 @@ def no_node_decides_for_another():
 TESTS = {test.__name__: test for test in (
     a_record_of_another_user, no_output_through_a_link, no_setting_through_a_folder_of_another, the_node_counts_its_applies,
     a_record_of_the_future_keeps_nobody_out, a_full_disk_keeps_nobody_from_going_back, no_edit_is_rolled_back,
-    no_program_at_a_path_of_another, no_node_decides_for_another)}
+    no_program_of_anothers_path, no_program_at_a_path_of_another, no_node_decides_for_another)}
 
 if __name__ == "__main__":
     sys.exit(run_all(__file__, TESTS))
