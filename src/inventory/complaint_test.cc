@@ -270,7 +270,7 @@ cluster.yaml:6:45: "1-x" is neither a number nor a range like 01-64
 cluster.yaml:7:27: "ilo" is 1 name for 2 nodes
     - {name: "m[1-2]", bmc: ilo}
                             ^~~
-cluster.yaml:8:10: more than 99995 names
+cluster.yaml:8:10: more than 39995 names
     - rack[1-200000]
            ^~~~~~~~
 )");
