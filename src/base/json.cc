@@ -14,7 +14,7 @@ constexpr std::size_t kMaxDepth = 64;
 constexpr std::size_t kMaxMembers = 4096;
 constexpr std::size_t kMaxValues = 1'000'000;  // each takes some fifty bytes once it is parsed
 
-constexpr std::size_t kMostDecoded = 48 << 20;  // bytes of structs: an empty object may become a large one
+constexpr std::size_t kMostDecoded = 32 << 20;  // bytes of structs: an empty object may become a large one
 constexpr std::size_t kLongestReason = 300;
 
 // nlohmann prefixes "[json.exception.parse_error.101] " and quotes all of what it could not read; the rest is
@@ -180,7 +180,7 @@ bool may_hold(const Place& place, std::size_t bytes, Error& error) {
     root->held += bytes;
     return true;
   }
-  error = {ErrorKind::kBadInput, "a document of too many parts: they would take more than 48 MiB"};
+  error = {ErrorKind::kBadInput, "a document of too many parts: they would take more than 32 MiB"};
   return false;
 }
 

@@ -140,9 +140,9 @@ TEST(Json, DecodesNoMoreThanADocumentOfOursHolds) {
     return text + R"(],"named":{"a":{}}})";
   };
   EXPECT_TRUE(json::read<Many>(document(100)));
-  const auto refused = json::read<Many>(document(767));  // 48 MiB hold 768, and less than that with names
+  const auto refused = json::read<Many>(document(511));  // 32 MiB hold 512, and less than that with names
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().text.find("48 MiB"), std::string::npos);
+  EXPECT_NE(refused.error().text.find("32 MiB"), std::string::npos);
 }
 
 TEST(Json, DumpsBytesThatAreNotUtf8) { EXPECT_EQ(json::dump(json::Value("a\xff")), "\"a\xEF\xBF\xBD\""); }
