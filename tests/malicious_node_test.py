@@ -278,7 +278,8 @@ class MaliciousNode(unittest.TestCase):
         with ThreadPoolExecutor(16) as pool:
             cases = []
             for name, _, _, asked in pool.map(one, [(name, words, "nothing") for name, words in COMMANDS.items()]):
-                cases += [(name, COMMANDS[name], method) for method in sorted(set(asked))]
+                # Sixteen jobs on the slowest disk are waited for, which is longer than any other answer.
+                cases += [(name, COMMANDS[name], method) for method in sorted(set(asked)) if method != "bench.storage"]
             self.assertGreater(len(cases), len(COMMANDS))
             for name, method, seconds, _ in pool.map(one, cases):
                 print(f"{mode}, {name}, {method}: {seconds:.0f} s", file=sys.stderr)
