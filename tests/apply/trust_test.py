@@ -186,7 +186,7 @@ def no_edit_is_rolled_back():
 def no_program_of_anothers_path():
     """`su` without "-" leaves root the PATH of the user before: what is there is not run, the system's own is."""
     names = ("systemctl", "sysctl", "ip", "tc", "nft", "ethtool", "dmidecode", "timedatectl", "lspci", "nvidia-smi", "numactl", "ibstat", "modinfo",
-             "iptables-save", "dpkg-query", "rpm", "chronyc", "resolvectl", "docker", "podman", "smartctl", "sshd", "fio", "journalctl")
+             "iptables-save", "lldpcli", "dpkg-query", "rpm", "chronyc", "resolvectl", "docker", "podman", "smartctl", "sshd", "fio", "journalctl")
     for name, owner, mode in (("theirs", STRANGER, 0o755), ("open", 0, 0o777), ("root's", 0, 0o755)):
         folder = pathlib.Path("/mnt") / name
         folder.mkdir()

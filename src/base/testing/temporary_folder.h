@@ -12,7 +12,7 @@ namespace railbed {
 class TemporaryFolder {
  public:
   explicit TemporaryFolder(const std::filesystem::path& within = std::filesystem::temp_directory_path()) {
-    std::string name = within / "railbed-test.XXXXXX";
+    std::string name = within / "rb.XXXXXX";  // short: sockets may lie in it
     if (mkdtemp(name.data()) == nullptr) std::abort();
     path_ = name;
   }
