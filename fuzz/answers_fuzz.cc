@@ -57,7 +57,7 @@ void rank_environment(std::string_view text) {
     if (const auto at = fleet::plan_rendezvous(**launched, environment, wanted); at)
       require(!at->host.empty() && at->port > 0 && at->port <= 65'535);
     else
-      require_printable(printable_lines(at.error().text));
+      require_printable(at.error().text);
 }
 
 // The SMART page that an NVMe drive answers.

@@ -39,7 +39,7 @@ Result<int> number_of(const Environment& environment, const Names& names, std::s
   const auto number = parse_number<int>(text_of(environment, name));
   if (number && *number >= least && *number <= most) return *number;
   return fail(ErrorKind::kBadInput, fmt::format("{} seems to have started this, but {} is \"{}\"",
-                                                names.launcher, name, text_of(environment, name)));
+                                                names.launcher, name, printable(text_of(environment, name))));
 }
 
 Result<LaunchedRank> read_numbers(const Environment& environment, const Names& names) {

@@ -128,13 +128,14 @@ Result<Rendezvous> plan_rendezvous(const LaunchedRank& launched, const Environme
   at.port = usual_port(launched.job);
   if (!wanted.empty()) {
     if (!set_place(at, wanted))
-      return fail(ErrorKind::kBadInput, "--rendezvous: HOST or HOST:PORT of rank 0, not \"" + wanted + '"');
+      return fail(ErrorKind::kBadInput,
+                  "--rendezvous: HOST or HOST:PORT of rank 0, not \"" + printable(wanted) + '"');
   } else if (launched.one_host) {
     at.host = "127.0.0.1";
   } else if (at.host = text_of(environment, "MASTER_ADDR"); !at.host.empty()) {
     const auto port = text_of(environment, "MASTER_PORT");
     if (!port.empty() && !set_port(at, port))
-      return fail(ErrorKind::kBadInput, "MASTER_PORT: no port: \"" + port + '"');
+      return fail(ErrorKind::kBadInput, "MASTER_PORT: no port: \"" + printable(port) + '"');
   } else if (at.host = launched.first_host; at.host.empty()) {
     return fail(
         ErrorKind::kBadInput,
