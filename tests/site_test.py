@@ -70,7 +70,7 @@ class SiteTest(unittest.TestCase):
     def copy_with(self, page, text):
         copy = self.out.parent / self.id()
         copy.mkdir()
-        for name in ["docs", "man", "scripts", "src", "schema", "examples", "tests", "deploy"]:
+        for name in ["docs", "man", "scripts", "src", "schema", "examples", "tests", "deploy", "fuzz"]:
             (copy / name).symlink_to(ROOT / name) if name not in ("docs", "scripts") else shutil.copytree(ROOT / name, copy / name)
         for file in [*ROOT.glob("*.md"), ROOT / "LICENSE"]:
             shutil.copy(file, copy)
