@@ -35,7 +35,8 @@ bool is_path(std::string_view path) { return std::ranges::all_of(split(path, '/'
 bool is_registry(std::string_view text) {
   const auto colon = text.find(':');
   const auto host = text.substr(0, colon);
-  if (colon != std::string_view::npos && !parse_number<std::uint16_t>(text.substr(colon + 1))) return false;
+  const auto port = colon == std::string_view::npos ? "0" : text.substr(colon + 1);
+  if (!is_digits(port) || !parse_number<std::uint16_t>(port)) return false;
   return std::ranges::all_of(split(host, '.'), [](std::string_view part) {
     return !part.empty() && is_letter(part.front()) && is_letter(part.back()) &&
            std::ranges::all_of(part, [](char c) { return is_letter(c) || c == '-'; });

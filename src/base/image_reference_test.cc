@@ -19,7 +19,7 @@ TEST(ImageReference, IsWhatDockerTakes) {
 TEST(ImageReference, IsNothingElse) {
   for (const std::string bad :
        {"", "-v", "--privileged", "Ubuntu", "a b", "a:", "a:-x", "a//b", "/a", "a/", "a..b", "a_.b",
-        "a:b:c/d", "a@sha256:12", "a@md5:00", "a;reboot", "host:99999/a", "a\n"})
+        "a:b:c/d", "a@sha256:12", "a@md5:00", "a;reboot", "host:99999/a", "host: 43/a", "host:/a", "a\n"})
     EXPECT_FALSE(is_image_reference(bad)) << bad;
   EXPECT_FALSE(is_image_reference(std::string(256, 'a')));
 }

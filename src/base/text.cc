@@ -107,6 +107,8 @@ std::string printable_lines(std::string_view text) {
   return result;
 }
 
+bool is_digits(std::string_view text) { return !text.empty() && std::ranges::all_of(text, is_digit); }
+
 bool is_plain_word(std::string_view text, std::size_t most) {
   return !text.empty() && text.size() <= most &&
          std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7F; });

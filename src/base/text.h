@@ -46,6 +46,9 @@ std::optional<std::string_view> closest(std::string_view word,
 // `, did you mean "rails"?`, to stand behind a complaint; empty where nothing is close.
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates);
 
+// True for one digit or more and nothing else. A text that is kept as it stands is checked with this:
+// parse_number() also takes spaces around a number, and signs.
+bool is_digits(std::string_view text);
 // The whole (trimmed) text must be the number.
 template <std::integral T>
 std::optional<T> parse_number(std::string_view text, int base = 10) {

@@ -64,6 +64,13 @@ TEST(Units, ReadWhatPeopleWrite) {
     EXPECT_FALSE(parse_byte_count(text)) << text;
 }
 
+TEST(Text, DigitsAreDigitsAlone) {
+  EXPECT_TRUE(is_digits("0"));
+  EXPECT_TRUE(is_digits("0180"));
+  for (const char* text : {"", " 1", "1 ", "+1", "-1", "1.0", "1\n", "0x1"})
+    EXPECT_FALSE(is_digits(text)) << text;
+}
+
 TEST(Text, PrintableShowsNothingThatATerminalObeys) {
   EXPECT_EQ(printable("GPU 0\n漢\t\033[31m\xc2\x9b"), "GPU 0 漢 \xEF\xBF\xBD[31m\xEF\xBF\xBD");
   EXPECT_EQ(printable("gr\xf6\xdf", "?"), "gr??");

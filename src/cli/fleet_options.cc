@@ -122,7 +122,7 @@ void add_launcher_options(CLI::App& app, ReachOptions& options) {
                      "steps of this job; else of the present one, or of an allocation that ends with the "
                      "command")
           ->check([](const std::string& text) {
-            return parse_number<std::uint64_t>(text) ? "" : "the number of a job, as squeue shows it";
+            return is_digits(text) ? "" : "the number of a job, as squeue shows it";
           }),
       launcher, "NUMBER");
   of_launcher(app.add_option("--partition", options.slurm.partition, "of Slurm's, that the nodes are in")

@@ -175,6 +175,18 @@ cluster.yaml:8:1: "rails" must be a list, and it is empty
 )");
 }
 
+// What is kept as it stands, and stands in a command later, has no room for a space that a number may have.
+TEST(Complaints, NumbersWithSpacesInThem) {
+  EXPECT_EQ(complaints(R"(expect: {cuda: "12 .8"}
+nodes: [vm1]
+)"),
+            R"(
+cluster.yaml:4:16: "cuda" must be a CUDA version, as in "12.8"
+  expect: {cuda: "12 .8"}
+                 ^~~~~~~
+)");
+}
+
 TEST(Complaints, ValuesOutOfBounds) {
   EXPECT_EQ(complaints(R"(mtu: 900
 speed: 40

@@ -55,8 +55,7 @@ std::optional<double> parse_fraction(std::string_view text) {
 // Major and minor: "12.8".
 std::optional<std::string> parse_cuda(std::string_view text) {
   const auto dot = text.find('.');
-  if (dot == std::string_view::npos || !parse_number<unsigned>(text.substr(0, dot)) ||
-      !parse_number<unsigned>(text.substr(dot + 1)))
+  if (dot == std::string_view::npos || !is_digits(text.substr(0, dot)) || !is_digits(text.substr(dot + 1)))
     return std::nullopt;
   return std::string(text);
 }
