@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "fuzz/require.h"
 #include "monitor/live_change.h"
@@ -18,7 +19,7 @@ namespace {
 
 struct Shown {  // as ask_live_view.cc reads it
   LiveView view;
-  static void fields(auto&& field) { field("view", &Shown::view); }
+  FIELDS(Shown, view);
 };
 
 void draw(const LiveView& view) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "campaign/probe_rdma.h"
 #include "fleet/rank_door.h"
@@ -34,11 +35,7 @@ struct Hello {  // as secret_door.cc has it
   PeerIntroduction introduction;
   std::string nonce;
   std::string proof;
-  static void fields(auto&& field) {
-    field("introduction", &Hello::introduction);
-    field("nonce", &Hello::nonce);
-    field("proof", &Hello::proof);
-  }
+  FIELDS(Hello, introduction, nonce, proof);
 };
 
 std::string proven(std::string text, const std::string& nonce, bool& known) {

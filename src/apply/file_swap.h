@@ -15,6 +15,7 @@
 #include <string>
 
 #include "apply/writable_host.h"
+#include "base/fields.h"
 #include "base/result.h"
 
 namespace railbed {
@@ -23,11 +24,7 @@ struct KeptEdit {
   std::string path = {};
   std::optional<KeptFile> before = {};
   std::optional<KeptFile> after = {};
-  static void fields(auto&& field) {
-    field("path", &KeptEdit::path);
-    field("before", &KeptEdit::before);
-    field("after", &KeptEdit::after);
-  }
+  FIELDS(KeptEdit, path, before, after);
 };
 
 // Returns the path of the other version. Readers of folders leave out what ends with '~'.

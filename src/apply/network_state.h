@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
+
 namespace railbed {
 
 class WritableHost;
@@ -16,17 +18,12 @@ struct RunningAddress {
   int prefixlen = 0;
   std::string scope = {};
   bool dynamic = false;  // by DHCP or router advertisements: whoever asked for it asks again
-  static void fields(auto&& field) {
-    field("local", &RunningAddress::local);
-    field("prefixlen", &RunningAddress::prefixlen);
-    field("scope", &RunningAddress::scope);
-    field("dynamic", &RunningAddress::dynamic);
-  }
+  FIELDS(RunningAddress, local, prefixlen, scope, dynamic);
   bool operator==(const RunningAddress&) const = default;
 };
 struct LinkInfo {
   std::string info_kind = {};  // "vlan"; empty: a device
-  static void fields(auto&& field) { field("info_kind", &LinkInfo::info_kind); }
+  FIELDS(LinkInfo, info_kind);
   bool operator==(const LinkInfo&) const = default;
 };
 struct RunningLink {
@@ -35,33 +32,20 @@ struct RunningLink {
   std::vector<std::string> flags = {};
   LinkInfo linkinfo = {};
   std::vector<RunningAddress> addr_info = {};
-  static void fields(auto&& field) {
-    field("ifname", &RunningLink::ifname);
-    field("mtu", &RunningLink::mtu);
-    field("flags", &RunningLink::flags);
-    field("linkinfo", &RunningLink::linkinfo);
-    field("addr_info", &RunningLink::addr_info);
-  }
+  FIELDS(RunningLink, ifname, mtu, flags, linkinfo, addr_info);
   bool operator==(const RunningLink&) const = default;
 };
 struct DefaultRoute {
   std::string gateway = {};
   std::string dev = {};
   int metric = 0;
-  static void fields(auto&& field) {
-    field("gateway", &DefaultRoute::gateway);
-    field("dev", &DefaultRoute::dev);
-    field("metric", &DefaultRoute::metric);
-  }
+  FIELDS(DefaultRoute, gateway, dev, metric);
   bool operator==(const DefaultRoute&) const = default;
 };
 struct NetworkState {
   std::vector<RunningLink> links = {};    // `ip -d -j address show`
   std::vector<DefaultRoute> routes = {};  // `ip -j route show default`
-  static void fields(auto&& field) {
-    field("links", &NetworkState::links);
-    field("routes", &NetworkState::routes);
-  }
+  FIELDS(NetworkState, links, routes);
 };
 
 // Empty where iproute2 does not answer.

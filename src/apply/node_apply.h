@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apply/transaction.h"
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/peer.h"
 
@@ -26,15 +27,12 @@ inline constexpr std::string_view kApplyReboot = "apply.reboot";  // RebootAsked
 
 struct ApplyAsked {
   std::string id = {};
-  static void fields(auto&& field) { field("id", &ApplyAsked::id); }
+  FIELDS(ApplyAsked, id);
 };
 struct ApplyDecided {
   std::string id = {};
   bool commit = false;
-  static void fields(auto&& field) {
-    field("id", &ApplyDecided::id);
-    field("commit", &ApplyDecided::commit);
-  }
+  FIELDS(ApplyDecided, id, commit);
 };
 struct ApplyStatus {
   std::string id = {};
@@ -43,13 +41,7 @@ struct ApplyStatus {
       {};  // it lasts, whatever becomes of the node: it only has to be carried out
   json::Lines why = {};
   json::Lines log = {};
-  static void fields(auto&& field) {
-    field("id", &ApplyStatus::id);
-    field("state", &ApplyStatus::state);
-    field("decision", &ApplyStatus::decision);
-    field("why", &ApplyStatus::why);
-    field("log", &ApplyStatus::log);
-  }
+  FIELDS(ApplyStatus, id, state, decision, why, log);
 };
 
 // Transaction::stage_rollback()
@@ -60,23 +52,16 @@ struct RollbackRequest {
   std::string target = {};
   int seconds = 120;
   bool discard = false;
-  static void fields(auto&& field) {
-    field("id", &RollbackRequest::id);
-    field("who", &RollbackRequest::who);
-    field("cluster", &RollbackRequest::cluster);
-    field("target", &RollbackRequest::target);
-    field("seconds", &RollbackRequest::seconds);
-    field("discard", &RollbackRequest::discard);
-  }
+  FIELDS(RollbackRequest, id, who, cluster, target, seconds, discard);
 };
 
 struct BootAnswer {
   std::string boot = {};  // the kernel's own name of this boot: another one after the next
-  static void fields(auto&& field) { field("boot", &BootAnswer::boot); }
+  FIELDS(BootAnswer, boot);
 };
 struct RebootAsked {
   std::string boot = {};  // the one that is to end: a second request does not reboot twice
-  static void fields(auto&& field) { field("boot", &RebootAsked::boot); }
+  FIELDS(RebootAsked, boot);
 };
 
 struct PastApply {
@@ -89,21 +74,11 @@ struct PastApply {
   std::vector<std::string> files = {};
   json::Lines why = {};
   bool this_boot = false;  // the node has not started anew since it began
-  static void fields(auto&& field) {
-    field("id", &PastApply::id);
-    field("who", &PastApply::who);
-    field("cluster", &PastApply::cluster);
-    field("begun", &PastApply::begun);
-    field("state", &PastApply::state);
-    field("titles", &PastApply::titles);
-    field("files", &PastApply::files);
-    field("why", &PastApply::why);
-    field("this_boot", &PastApply::this_boot);
-  }
+  FIELDS(PastApply, id, who, cluster, begun, state, titles, files, why, this_boot);
 };
 struct ApplyHistory {
   std::vector<PastApply> applies = {};  // the latest first, as this node counts them
-  static void fields(auto&& field) { field("applies", &ApplyHistory::applies); }
+  FIELDS(ApplyHistory, applies);
 };
 
 // A node keeps so many that have ended; older ones go when the next begins.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apply/node_apply.h"
+#include "base/fields.h"
 
 namespace railbed {
 
@@ -19,13 +20,7 @@ struct NodeOutcome {
   bool told_to_keep = false;             // and nobody knows whether it heard
   json::Lines why = {};                  // empty: all is well
   json::Lines log = {};
-  static void fields(auto&& field) {
-    field("node", &NodeOutcome::node);
-    field("state", &NodeOutcome::state);
-    field("told_to_keep", &NodeOutcome::told_to_keep);
-    field("why", &NodeOutcome::why);
-    field("log", &NodeOutcome::log);
-  }
+  FIELDS(NodeOutcome, node, state, told_to_keep, why, log);
 };
 struct RailFault {
   std::string rail = {};
@@ -33,13 +28,7 @@ struct RailFault {
   std::string to = {};
   std::string cause = {};
   std::string remedy = {};
-  static void fields(auto&& field) {
-    field("rail", &RailFault::rail);
-    field("from", &RailFault::from);
-    field("to", &RailFault::to);
-    field("cause", &RailFault::cause);
-    field("remedy", &RailFault::remedy);
-  }
+  FIELDS(RailFault, rail, from, to, cause, remedy);
 };
 struct ApplyOutcome {
   std::string id = {};
@@ -54,14 +43,7 @@ struct ApplyOutcome {
       return one.state && *one.state != ApplyState::kStaged && *one.state != ApplyState::kDropped;
     });
   }
-  static void fields(auto&& field) {
-    field("id", &ApplyOutcome::id);
-    field("committed", &ApplyOutcome::committed);
-    field("why", &ApplyOutcome::why);
-    field("paths", &ApplyOutcome::paths);
-    field("faults", &ApplyOutcome::faults);
-    field("nodes", &ApplyOutcome::nodes);
-  }
+  FIELDS(ApplyOutcome, id, committed, why, paths, faults, nodes);
 };
 
 enum class RebootState {
@@ -75,12 +57,7 @@ struct RebootedNode {
   RebootState state = RebootState::kLeft;
   json::Lines why = {};  // empty: it is well, or its turn did not come
   double seconds = 0;    // that its turn took
-  static void fields(auto&& field) {
-    field("node", &RebootedNode::node);
-    field("state", &RebootedNode::state);
-    field("why", &RebootedNode::why);
-    field("seconds", &RebootedNode::seconds);
-  }
+  FIELDS(RebootedNode, node, state, why, seconds);
 };
 struct RebootOutcome {
   std::vector<RebootedNode> nodes = {};  // in the order of their turns
@@ -88,17 +65,13 @@ struct RebootOutcome {
     return std::ranges::all_of(nodes,
                                [](const RebootedNode& one) { return one.state == RebootState::kWell; });
   }
-  static void fields(auto&& field) { field("nodes", &RebootOutcome::nodes); }
+  FIELDS(RebootOutcome, nodes);
 };
 
 struct NodeHistory {
   std::string node = {};
   std::string error = {};  // why there is none
   std::vector<PastApply> applies = {};
-  static void fields(auto&& field) {
-    field("node", &NodeHistory::node);
-    field("error", &NodeHistory::error);
-    field("applies", &NodeHistory::applies);
-  }
+  FIELDS(NodeHistory, node, error, applies);
 };
 }  // namespace railbed

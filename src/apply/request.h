@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/result.h"
 #include "configure/plan.h"
 #include "configure/platform.h"
@@ -21,13 +22,7 @@ struct FileEdit {
   std::optional<FileContent> after = {};   // none: it goes
   int mode = 0644;
   bool aside = false;  // it gets another name beside it (aside_name()); the plan has not seen its content
-  static void fields(auto&& field) {
-    field("path", &FileEdit::path);
-    field("before", &FileEdit::before);
-    field("after", &FileEdit::after);
-    field("mode", &FileEdit::mode);
-    field("aside", &FileEdit::aside);
-  }
+  FIELDS(FileEdit, path, before, after, mode, aside);
 };
 
 struct ApplyRequest {
@@ -40,17 +35,7 @@ struct ApplyRequest {
   std::vector<std::string> titles = {};  // of the settings, for the history
   std::vector<FileEdit> files = {};
   std::vector<NodeStep> steps = {};
-  static void fields(auto&& field) {
-    field("id", &ApplyRequest::id);
-    field("who", &ApplyRequest::who);
-    field("cluster", &ApplyRequest::cluster);
-    field("seconds", &ApplyRequest::seconds);
-    field("stays", &ApplyRequest::stays);
-    field("family", &ApplyRequest::family);
-    field("titles", &ApplyRequest::titles);
-    field("files", &ApplyRequest::files);
-    field("steps", &ApplyRequest::steps);
-  }
+  FIELDS(ApplyRequest, id, who, cluster, seconds, stays, family, titles, files, steps);
 };
 
 // "20261123T101500Z-1f0c": names sort by time.

@@ -33,6 +33,7 @@
 #include "apply/request.h"
 #include "apply/undo.h"
 #include "apply/writable_host.h"
+#include "base/fields.h"
 #include "base/result.h"
 
 namespace railbed {
@@ -55,11 +56,7 @@ struct TimedCommand {
   std::vector<std::string> words = {};
   int seconds = 90;
   bool must = true;  // the node goes back where it fails
-  static void fields(auto&& field) {
-    field("words", &TimedCommand::words);
-    field("seconds", &TimedCommand::seconds);
-    field("must", &TimedCommand::must);
-  }
+  FIELDS(TimedCommand, words, seconds, must);
 };
 
 struct Journal {
@@ -77,21 +74,8 @@ struct Journal {
   std::optional<NetworkState> to_network = {};  // at the end: of a rollback only
   std::vector<UndoCommand> undo = {};
   NetworkState network = {};  // as it was
-  static void fields(auto&& field) {
-    field("request", &Journal::request);
-    field("number", &Journal::number);
-    field("begun", &Journal::begun);
-    field("boot", &Journal::boot);
-    field("uptime", &Journal::uptime);
-    field("first", &Journal::first);
-    field("files", &Journal::files);
-    field("folders", &Journal::folders);
-    field("emptied", &Journal::emptied);
-    field("then", &Journal::then);
-    field("to_network", &Journal::to_network);
-    field("undo", &Journal::undo);
-    field("network", &Journal::network);
-  }
+  FIELDS(Journal, request, number, begun, boot, uptime, first, files, folders, emptied, then, to_network,
+         undo, network);
 };
 
 class Transaction {

@@ -9,6 +9,7 @@
 
 #include "apply/request.h"
 #include "apply/writable_host.h"
+#include "base/fields.h"
 
 namespace railbed {
 
@@ -23,12 +24,7 @@ struct UndoCommand {
   bool running = true;   // in a system that runs
   bool booting = false;  // early in a boot, before the network and most units: after a power cut
   std::vector<std::string> words = {};
-  static void fields(auto&& field) {
-    field("when", &UndoCommand::when);
-    field("running", &UndoCommand::running);
-    field("booting", &UndoCommand::booting);
-    field("words", &UndoCommand::words);
-  }
+  FIELDS(UndoCommand, when, running, booting, words);
 };
 
 // Returns whether an apply could have written this command into its record: a program and an action that

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/fields.h"
 #include "base/reading.h"
 #include "base/result.h"
 #include "base/trusted_path.h"
@@ -26,13 +27,7 @@ struct KeptFile {
   unsigned owner = 0;
   unsigned group = 0;
   std::string label = {};  // SELinux's, of the attribute security.selinux; empty: there is none
-  static void fields(auto&& field) {
-    field("content", &KeptFile::content);
-    field("mode", &KeptFile::mode);
-    field("owner", &KeptFile::owner);
-    field("group", &KeptFile::group);
-    field("label", &KeptFile::label);
-  }
+  FIELDS(KeptFile, content, mode, owner, group, label);
   bool operator==(const KeptFile&) const = default;
 };
 

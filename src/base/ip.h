@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/fields.h"
+
 namespace railbed {
 
 // IPv4 addresses are held in IPv4-mapped form (::ffff:a.b.c.d), as RoCE v2 GIDs are.
@@ -54,10 +56,7 @@ struct InterfaceAddress {
   IpAddress address;
   int prefix = 0;
   static std::optional<InterfaceAddress> parse(std::string_view text);
-  static void fields(auto&& field) {
-    field("address", &InterfaceAddress::address);
-    field("prefix", &InterfaceAddress::prefix);
-  }
+  FIELDS(InterfaceAddress, address, prefix);
   bool operator==(const InterfaceAddress&) const = default;
 };
 std::string to_text(const InterfaceAddress& address);

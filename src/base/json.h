@@ -1,12 +1,9 @@
-// JSON both ways for plain structs. A struct lists its fields once:
+// JSON both ways for plain structs. A struct lists its fields once (base/fields.h):
 //
 //   struct Port {
 //     int number = 0;
 //     Reading<std::string> state;  // P/state
-//     static void fields(auto&& field) {
-//       field("number", &Port::number);
-//       field("state", &Port::state);
-//     }
+//     FIELDS(Port, number, state);
 //   };
 //
 // and encode()/decode() do the rest. Decoding takes untrusted text: a wrong type is an Error that names the
@@ -292,7 +289,7 @@ bool take(const Value& value, const Place& place, T& out, Error& error) {
     if constexpr (requires { T::kExpected; }) return wrong(place, T::kExpected, error);
     return wrong(place, "an address", error);
   } else {
-    static_assert(Record<T>, "give the struct a fields()");
+    static_assert(Record<T>, "list the fields of the struct: FIELDS(), base/fields.h");
     return is_object(value) ? take_record(value, place, out, error) : wrong(place, "an object", error);
   }
 }
@@ -357,7 +354,7 @@ Value encode(const T& item) {
   } else if constexpr (Textual<T>) {
     return from_text(item.to_text());
   } else {
-    static_assert(Record<T>, "give the struct a fields()");
+    static_assert(Record<T>, "list the fields of the struct: FIELDS(), base/fields.h");
     std::size_t count = 0;
     T::fields([&](std::string_view, auto) { ++count; });
     RecordWriter writer{new_object(count)};

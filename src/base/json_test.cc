@@ -1,4 +1,5 @@
 #include "base/json.h"
+#include "base/fields.h"
 
 #include <gtest/gtest.h>
 
@@ -16,10 +17,7 @@ constexpr auto enum_names(Color) { return std::array<std::string_view, 2>{"red",
 struct Inner {
   int number = 7;
   Reading<std::uint64_t> count;
-  static void fields(auto&& field) {
-    field("number", &Inner::number);
-    field("count", &Inner::count);
-  }
+  FIELDS(Inner, number, count);
 };
 
 struct Outer {
@@ -29,14 +27,7 @@ struct Outer {
   std::optional<IpAddress> address;
   Color color = Color::kRed;
   BitRate rate;
-  static void fields(auto&& field) {
-    field("name", &Outer::name);
-    field("inner", &Outer::inner);
-    field("map", &Outer::map);
-    field("address", &Outer::address);
-    field("color", &Outer::color);
-    field("rate", &Outer::rate);
-  }
+  FIELDS(Outer, name, inner, map, address, color, rate);
 };
 
 TEST(Json, GoesBothWays) {
@@ -127,10 +118,7 @@ struct Large {
 struct Many {
   std::vector<Large> all;
   std::map<std::string, Large> named;
-  static void fields(auto&& field) {
-    field("all", &Many::all);
-    field("named", &Many::named);
-  }
+  FIELDS(Many, all, named);
 };
 
 TEST(Json, DecodesNoMoreThanADocumentOfOursHolds) {
@@ -153,13 +141,7 @@ struct Limits {
   std::uint64_t largest = 0;
   std::int8_t small = 0;
   std::uint32_t positive = 0;
-  static void fields(auto&& field) {
-    field("lowest", &Limits::lowest);
-    field("highest", &Limits::highest);
-    field("largest", &Limits::largest);
-    field("small", &Limits::small);
-    field("positive", &Limits::positive);
-  }
+  FIELDS(Limits, lowest, highest, largest, small, positive);
 };
 
 TEST(Json, IntegersKeepTheirLimits) {

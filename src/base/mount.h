@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
+
 namespace railbed {
 
 struct Mount {
@@ -11,12 +13,7 @@ struct Mount {
   std::string type;                  // "ext4", "xfs", "tmpfs", "nfs4", "overlay"
   std::string source;                // "/dev/nvme0n1p2", "server:/export", "tank/home"
   std::vector<std::string> devices;  // whole drives: "nvme0n1"; empty where no local drive is known
-  static void fields(auto&& field) {
-    field("point", &Mount::point);
-    field("type", &Mount::type);
-    field("source", &Mount::source);
-    field("devices", &Mount::devices);
-  }
+  FIELDS(Mount, point, type, source, devices);
 };
 
 }  // namespace railbed

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/fields.h"
 #include "base/reading.h"
 #include "base/result.h"
 #include "inventory/cluster.h"
@@ -41,15 +42,7 @@ struct ShownCertificate {
   std::string until = {};    // "Jun  1 12:00:00 2030 GMT"
   bool expected = false;     // the key is the one that is trusted already
   bool changed = false;      // another one is
-  static void fields(auto&& field) {
-    field("node", &ShownCertificate::node);
-    field("error", &ShownCertificate::error);
-    field("key", &ShownCertificate::key);
-    field("subject", &ShownCertificate::subject);
-    field("until", &ShownCertificate::until);
-    field("expected", &ShownCertificate::expected);
-    field("changed", &ShownCertificate::changed);
-  }
+  FIELDS(ShownCertificate, node, error, key, subject, until, expected, changed);
 };
 // By the program openssl, on port 443.
 ShownCertificate show_certificate(const std::string& node, const std::string& address,

@@ -4,13 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/fields.h"
 #include "base/peer.h"
 
 namespace railbed {
 
 struct ClockNow {
   std::int64_t nanoseconds = 0;  // since 1970, by CLOCK_REALTIME
-  static void fields(auto&& field) { field("nanoseconds", &ClockNow::nanoseconds); }
+  FIELDS(ClockNow, nanoseconds);
 };
 
 // hello → {"version", "architecture", "pid", "node"}: who answers. facts → facts/facts.h of this machine.

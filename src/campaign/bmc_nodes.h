@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "bmc/bmc.h"
 #include "campaign/caller.h"
 #include "campaign/plan_nodes.h"
@@ -41,10 +42,7 @@ std::vector<BmcFacts> look_at_bmcs(const Cluster& cluster, const Names& names, c
 struct BmcChange {
   std::string node = {};
   std::string error = {};  // empty: it is done
-  static void fields(auto&& field) {
-    field("node", &BmcChange::node);
-    field("error", &BmcChange::error);
-  }
+  FIELDS(BmcChange, node, error);
 };
 
 // `doing` is what the caller hears: "power off".

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/result.h"
 #include "campaign/caller.h"
 #include "campaign/plan_nodes.h"
@@ -37,14 +38,7 @@ struct OfferedKey {
   std::string instead_of = {};        // of kChanged: the fingerprint that is known
   std::optional<bool> expected = {};  // whether it is as expected; none: nothing was said of such a key
   bool added = false;
-  static void fields(auto&& field) {
-    field("key", &OfferedKey::key);
-    field("fingerprint", &OfferedKey::fingerprint);
-    field("state", &OfferedKey::state);
-    field("instead_of", &OfferedKey::instead_of);
-    field("expected", &OfferedKey::expected);
-    field("added", &OfferedKey::added);
-  }
+  FIELDS(OfferedKey, key, fingerprint, state, instead_of, expected, added);
 };
 
 struct NodeHostKeys {
@@ -55,15 +49,7 @@ struct NodeHostKeys {
   std::vector<std::string> files = {};  // of known_hosts; new keys go into the first
   bool hashed = false;                  // names are hashed there
   std::vector<OfferedKey> keys = {};
-  static void fields(auto&& field) {
-    field("node", &NodeHostKeys::node);
-    field("error", &NodeHostKeys::error);
-    field("note", &NodeHostKeys::note);
-    field("name", &NodeHostKeys::name);
-    field("files", &NodeHostKeys::files);
-    field("hashed", &NodeHostKeys::hashed);
-    field("keys", &NodeHostKeys::keys);
-  }
+  FIELDS(NodeHostKeys, node, error, note, name, files, hashed, keys);
   // Another key than the known or the expected one, or a revoked one.
   bool is_suspect() const;
   // ssh would ask about it.
@@ -73,10 +59,7 @@ struct NodeHostKeys {
 struct ClusterHostKeys {
   std::string cluster = {};
   std::vector<NodeHostKeys> nodes = {};  // in the order of the file
-  static void fields(auto&& field) {
-    field("cluster", &ClusterHostKeys::cluster);
-    field("nodes", &ClusterHostKeys::nodes);
-  }
+  FIELDS(ClusterHostKeys, cluster, nodes);
   bool is_suspect() const;
   // 0 all are known, 1 new ones, 2 one that is not what it should be, 3 a node could not be asked.
   int exit_code() const;

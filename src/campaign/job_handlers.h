@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/peer.h"
 #include "facts/file_content.h"
@@ -24,13 +25,7 @@ struct JobRequest {
   FileContent folder = {};                    // empty: where the agent is
   int grace_seconds = 10;                     // from SIGTERM to SIGKILL
   int patience_seconds = 60;                  // without "launch.alive"
-  static void fields(auto&& field) {
-    field("words", &JobRequest::words);
-    field("environment", &JobRequest::environment);
-    field("folder", &JobRequest::folder);
-    field("grace_seconds", &JobRequest::grace_seconds);
-    field("patience_seconds", &JobRequest::patience_seconds);
-  }
+  FIELDS(JobRequest, words, environment, folder, grace_seconds, patience_seconds);
 };
 
 struct JobNote {
@@ -41,19 +36,13 @@ struct JobNote {
 struct JobOutput {
   bool error = false;  // of standard error
   json::Lines lines;   // each with a newline
-  static void fields(auto&& field) {
-    field("error", &JobOutput::error);
-    field("lines", &JobOutput::lines);
-  }
+  FIELDS(JobOutput, error, lines);
 };
 
 struct JobNews {
   std::vector<JobOutput> output;
   std::optional<int> status;  // the exit code, or 128 + signal: it has ended, and there is no more to read
-  static void fields(auto&& field) {
-    field("output", &JobNews::output);
-    field("status", &JobNews::status);
-  }
+  FIELDS(JobNews, output, status);
 };
 
 Handlers job_handlers();

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/result.h"
 #include "campaign/gather.h"
 #include "configure/plan.h"
@@ -36,7 +37,7 @@ Result<ClusterPlan> plan_nodes(const PlanRequest& request, ReachOptions reach, c
 // What an agent answers to "files" (docs/reference/agent-protocol.md).
 struct FilesRequest {
   std::vector<std::string> paths;
-  static void fields(auto&& field) { field("paths", &FilesRequest::paths); }
+  FIELDS(FilesRequest, paths);
 };
 
 }  // namespace railbed

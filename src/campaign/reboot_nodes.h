@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apply/outcome.h"
+#include "base/fields.h"
 #include "campaign/caller.h"
 #include "campaign/plan_nodes.h"
 #include "campaign/reach.h"
@@ -26,16 +27,11 @@ struct SlurmAnswer {
   bool drained = false;
   bool ours = false;  // drained for a reboot, by railbed
   bool busy = false;
-  static void fields(auto&& field) {
-    field("member", &SlurmAnswer::member);
-    field("drained", &SlurmAnswer::drained);
-    field("ours", &SlurmAnswer::ours);
-    field("busy", &SlurmAnswer::busy);
-  }
+  FIELDS(SlurmAnswer, member, drained, ours, busy);
 };
 struct SlurmDrainAsked {
   std::string who = {};
-  static void fields(auto&& field) { field("who", &SlurmDrainAsked::who); }
+  FIELDS(SlurmDrainAsked, who);
 };
 Handlers slurm_handlers();
 

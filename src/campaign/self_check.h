@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/reading.h"
 #include "base/result.h"
 #include "host/host.h"
@@ -20,14 +21,7 @@ struct Part {
   std::string without;  // what is missing then
   std::string package;  // what brings it
   bool needed = false;  // the hardware that it is for is in this machine
-  static void fields(auto&& field) {
-    field("name", &Part::name);
-    field("found", &Part::found);
-    field("why_not", &Part::why_not);
-    field("without", &Part::without);
-    field("package", &Part::package);
-    field("needed", &Part::needed);
-  }
+  FIELDS(Part, name, found, why_not, without, package, needed);
 };
 
 // A railbed as a file.
@@ -37,13 +31,7 @@ struct Binary {
   std::size_t bytes = 0;
   std::string sha256;
   std::string problem;  // why it is no agent for its nodes; empty: it is one
-  static void fields(auto&& field) {
-    field("architecture", &Binary::architecture);
-    field("path", &Binary::path);
-    field("bytes", &Binary::bytes);
-    field("sha256", &Binary::sha256);
-    field("problem", &Binary::problem);
-  }
+  FIELDS(Binary, architecture, path, bytes, sha256, problem);
 };
 
 struct SelfCheck {
@@ -53,14 +41,7 @@ struct SelfCheck {
   std::vector<Binary> agents;  // that it would send: within it, and installed for other architectures
   std::vector<Part> libraries;
   std::vector<Part> programs;
-  static void fields(auto&& field) {
-    field("version", &SelfCheck::version);
-    field("glibc", &SelfCheck::glibc);
-    field("self", &SelfCheck::self);
-    field("agents", &SelfCheck::agents);
-    field("libraries", &SelfCheck::libraries);
-    field("programs", &SelfCheck::programs);
-  }
+  FIELDS(SelfCheck, version, glibc, self, agents, libraries, programs);
 };
 
 // How parts are looked for.

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "campaign/gather.h"
 #include "campaign/technology_columns.h"
@@ -34,10 +35,7 @@ struct MatrixOptions {
 struct MatrixOutput {
   int version = 1;
   std::vector<TechnologyColumn> columns;
-  static void fields(auto&& field) {
-    field("version", &MatrixOutput::version);
-    field("columns", &MatrixOutput::columns);
-  }
+  FIELDS(MatrixOutput, version, columns);
 };
 
 // One column for each GPU that was named.

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/fields.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "cli/enum_words.h"
@@ -33,10 +34,7 @@ struct RailsOptions {
 struct RailsOutput {
   int version = 1;
   RailPlan plan;
-  static void fields(auto&& field) {
-    field("version", &RailsOutput::version);
-    field("plan", &RailsOutput::plan);
-  }
+  FIELDS(RailsOutput, version, plan);
 };
 
 Result<RailPlan> plan_of(const RailsOptions& options) {

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "cli/enum_words.h"
 #include "cli/option_checks.h"
@@ -27,10 +28,7 @@ struct SwitchOptions {
 struct SwitchOutput {
   int version = 1;
   SwitchAdvice advice;
-  static void fields(auto&& field) {
-    field("version", &SwitchOutput::version);
-    field("advice", &SwitchOutput::advice);
-  }
+  FIELDS(SwitchOutput, version, advice);
 };
 
 int run_switch(const SwitchOptions& options) {

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "base/fields.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "campaign/gather.h"
@@ -29,11 +30,7 @@ struct UpgradesOutput {
   int version = 1;
   std::string currency;
   std::vector<NodeUpgrades> upgrades;
-  static void fields(auto&& field) {
-    field("version", &UpgradesOutput::version);
-    field("currency", &UpgradesOutput::currency);
-    field("upgrades", &UpgradesOutput::upgrades);
-  }
+  FIELDS(UpgradesOutput, version, currency, upgrades);
 };
 
 Result<PriceList> prices_of(const std::string& path) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "bench/collective/measure_collective.h"
@@ -51,12 +52,7 @@ struct BenchCollectivesOutput {
       {"times", "ns"}, {"algbw, busbw, rate", "bit/s"}, {"bytes", "B"}, {"memory_clock", "kHz"}};
   std::vector<CollectiveReport> runs;
   nccl::Log nccl;
-  static void fields(auto&& field) {
-    field("version", &BenchCollectivesOutput::version);
-    field("units", &BenchCollectivesOutput::units);
-    field("runs", &BenchCollectivesOutput::runs);
-    field("nccl", &BenchCollectivesOutput::nccl);
-  }
+  FIELDS(BenchCollectivesOutput, version, units, runs, nccl);
 };
 
 Result<void> fill_plan(BenchCollectivesOptions& options) {

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "bench/gpu/gpu_copy.h"
@@ -39,14 +40,7 @@ struct BenchGpuOutput {
   std::vector<Measurement> measurements;
   std::string cut;
   std::optional<Failure> failure;
-  static void fields(auto&& field) {
-    field("version", &BenchGpuOutput::version);
-    field("units", &BenchGpuOutput::units);
-    field("gpus", &BenchGpuOutput::gpus);
-    field("measurements", &BenchGpuOutput::measurements);
-    field("cut", &BenchGpuOutput::cut);
-    field("failure", &BenchGpuOutput::failure);
-  }
+  FIELDS(BenchGpuOutput, version, units, gpus, measurements, cut, failure);
 };
 
 int run_bench_gpu(BenchGpuOptions& options, const CLI::App& app) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "base/fields.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "campaign/climb_ladders.h"
@@ -37,12 +38,7 @@ struct BenchLadderOutput {
       {"bandwidth, rate", "bit/s"}, {"message_bytes", "B"}, {"seconds", "s"}, {"share, of_wire", "1"}};
   std::vector<Ladder> ladders;
   std::vector<Measurement> all_rails;  // at once: each rail's part and their total
-  static void fields(auto&& field) {
-    field("version", &BenchLadderOutput::version);
-    field("units", &BenchLadderOutput::units);
-    field("ladders", &BenchLadderOutput::ladders);
-    field("all_rails", &BenchLadderOutput::all_rails);
-  }
+  FIELDS(BenchLadderOutput, version, units, ladders, all_rails);
 };
 
 // What is to be written can be, before anything is measured.

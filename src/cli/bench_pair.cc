@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "bench/pairs/measure.h"
@@ -46,10 +47,7 @@ struct BenchPairOptions {
 struct BenchPairOutput {
   int version = 1;
   std::vector<Measurement> measurements;
-  static void fields(auto&& field) {
-    field("version", &BenchPairOutput::version);
-    field("measurements", &BenchPairOutput::measurements);
-  }
+  FIELDS(BenchPairOutput, version, measurements);
 };
 
 // Another tool's table has no place for what failed.

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "base/fields.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "bench/pairs/measure.h"
@@ -41,10 +42,7 @@ struct BenchPairsOptions {
 struct BenchPairsOutput {
   int version = 1;
   std::vector<RailReport> rails;
-  static void fields(auto&& field) {
-    field("version", &BenchPairsOutput::version);
-    field("rails", &BenchPairsOutput::rails);
-  }
+  FIELDS(BenchPairsOutput, version, rails);
 };
 
 Result<PairSearch> search_of(const BenchPairsOptions& options) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "bench/storage/storage.h"
@@ -33,10 +34,7 @@ struct BenchStorageOptions {
 struct PlaceOutput {
   std::string node;
   StorageAnswer answer;
-  static void fields(auto&& field) {
-    field("node", &PlaceOutput::node);
-    field("answer", &PlaceOutput::answer);
-  }
+  FIELDS(PlaceOutput, node, answer);
 };
 struct BenchStorageOutput {
   int version = 1;
@@ -47,12 +45,7 @@ struct BenchStorageOutput {
                                               {"seconds", "s"}};
   std::vector<PlaceOutput> places;
   std::vector<Measurement> measurements;
-  static void fields(auto&& field) {
-    field("version", &BenchStorageOutput::version);
-    field("units", &BenchStorageOutput::units);
-    field("places", &BenchStorageOutput::places);
-    field("measurements", &BenchStorageOutput::measurements);
-  }
+  FIELDS(BenchStorageOutput, version, units, places, measurements);
 };
 
 void print(const std::vector<StoragePlace>& places, const std::vector<Measurement>& measurements, bool json) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -41,12 +42,7 @@ struct BenchTrainOutput {
                                               {"flops_per_second", "FLOP/s"}};
   std::vector<TrainReport> reports;  // of each repeat and transport
   std::vector<Measurement> measurements;
-  static void fields(auto&& field) {
-    field("version", &BenchTrainOutput::version);
-    field("units", &BenchTrainOutput::units);
-    field("reports", &BenchTrainOutput::reports);
-    field("measurements", &BenchTrainOutput::measurements);
-  }
+  FIELDS(BenchTrainOutput, version, units, reports, measurements);
 };
 
 // "100T", "312e12", "989 TFLOP/s".

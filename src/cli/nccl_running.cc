@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/terminal.h"
@@ -17,10 +18,7 @@ namespace {
 struct RunningOutput {
   std::vector<nccl::ProcessVerdict> processes;
   std::vector<std::string> left_out;
-  static void fields(auto&& field) {
-    field("processes", &RunningOutput::processes);
-    field("left_out", &RunningOutput::left_out);
-  }
+  FIELDS(RunningOutput, processes, left_out);
 };
 
 Result<Processes> collect(Host& host, const RunningOptions& which) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/fields.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "campaign/predicted.h"
@@ -25,14 +26,7 @@ struct PredictOutput {
   ClusterShape shape;
   Collective operation = Collective::kAllReduce;
   std::vector<Forecast> forecasts;
-  static void fields(auto&& field) {
-    using P = PredictOutput;
-    field("version", &P::version);
-    field("units", &P::units);
-    field("shape", &P::shape);
-    field("operation", &P::operation);
-    field("forecasts", &P::forecasts);
-  }
+  FIELDS(PredictOutput, version, units, shape, operation, forecasts);
 };
 
 struct CheckOutput {
@@ -41,14 +35,7 @@ struct CheckOutput {
   ForecastFit verdict = ForecastFit::kFits;
   std::vector<ForecastCheck> checks;
   std::vector<Finding> explaining;
-  static void fields(auto&& field) {
-    using C = CheckOutput;
-    field("version", &C::version);
-    field("shape", &C::shape);
-    field("verdict", &C::verdict);
-    field("checks", &C::checks);
-    field("explaining", &C::explaining);
-  }
+  FIELDS(CheckOutput, version, shape, verdict, checks, explaining);
 };
 
 int exit_of(ForecastFit fit) {

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "campaign/history.h"
 #include "cli/enum_words.h"
@@ -39,12 +40,7 @@ struct LatencyOutput {
       {"low", "ns"}, {"high", "ns"}, {"measured", "ns"}, {"tcp", "ns"}, {"rdma", "ns"}};
   std::vector<LatencyBudget> budgets;
   std::vector<SyncRow> syncs;
-  static void fields(auto&& field) {
-    field("version", &LatencyOutput::version);
-    field("units", &LatencyOutput::units);
-    field("budgets", &LatencyOutput::budgets);
-    field("syncs", &LatencyOutput::syncs);
-  }
+  FIELDS(LatencyOutput, version, units, budgets, syncs);
 };
 
 Result<std::vector<LatencyBudget>> budgets_of_run(const LatencyOptions& options, const LatencyPath& path) {

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/enum_words.h"
@@ -35,14 +36,7 @@ struct NetworkOutput {
   double oversubscription = 1;
   TrafficForecast whole;
   std::optional<TrafficForecast> broken;
-  static void fields(auto&& field) {
-    field("version", &NetworkOutput::version);
-    field("leaves", &NetworkOutput::leaves);
-    field("spines", &NetworkOutput::spines);
-    field("oversubscription", &NetworkOutput::oversubscription);
-    field("whole", &NetworkOutput::whole);
-    field("broken", &NetworkOutput::broken);
-  }
+  FIELDS(NetworkOutput, version, leaves, spines, oversubscription, whole, broken);
 };
 
 // "port:3,0", "uplink:1,2", "leaf:0", "spine:4".

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "cli/enum_words.h"
 #include "cli/option_checks.h"
@@ -45,14 +46,7 @@ struct TrainForecastOutput {
   CheckpointForecast checkpoint;
   std::optional<std::vector<NetworkNeed>> needs;
   std::optional<Scaling> scaling;
-  static void fields(auto&& field) {
-    field("version", &TrainForecastOutput::version);
-    field("units", &TrainForecastOutput::units);
-    field("forecast", &TrainForecastOutput::forecast);
-    field("checkpoint", &TrainForecastOutput::checkpoint);
-    field("needs", &TrainForecastOutput::needs);
-    field("scaling", &TrainForecastOutput::scaling);
-  }
+  FIELDS(TrainForecastOutput, version, units, forecast, checkpoint, needs, scaling);
 };
 
 // "H100 80GB HBM3 (989), H100 PCIe (756)": what the table has of a product line.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/fields.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "campaign/history.h"
@@ -32,13 +33,7 @@ struct Listed {
   std::string label;
   std::string command;
   bool baseline = false;
-  static void fields(auto&& field) {
-    field("id", &Listed::id);
-    field("started_at", &Listed::started_at);
-    field("label", &Listed::label);
-    field("command", &Listed::command);
-    field("baseline", &Listed::baseline);
-  }
+  FIELDS(Listed, id, started_at, label, command, baseline);
 };
 
 int list(const RunsOptions& options) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/result.h"
 #include "verify/survey.h"
 
@@ -37,10 +38,7 @@ struct LaunchRequest {
 struct EnvironmentVariable {
   std::string name;
   std::string value;
-  static void fields(auto&& field) {
-    field("name", &EnvironmentVariable::name);
-    field("value", &EnvironmentVariable::value);
-  }
+  FIELDS(EnvironmentVariable, name, value);
   bool operator==(const EnvironmentVariable&) const = default;
 };
 
@@ -49,23 +47,14 @@ struct NodeCommand {
   std::vector<EnvironmentVariable> environment = {};
   std::vector<std::string> words = {};  // no shell has read them
   std::string file = {};                // of compose or Kubernetes, which holds both; empty: there is none
-  static void fields(auto&& field) {
-    field("node", &NodeCommand::node);
-    field("environment", &NodeCommand::environment);
-    field("words", &NodeCommand::words);
-    field("file", &NodeCommand::file);
-  }
+  FIELDS(NodeCommand, node, environment, words, file);
 };
 
 struct Launch {
   std::string contact;  // "management", "rail link1": where ranks find each other; empty: one node needs none
   std::vector<NodeCommand> commands = {};  // of each node, or one for all
   std::vector<std::string> notes = {};
-  static void fields(auto&& field) {
-    field("contact", &Launch::contact);
-    field("commands", &Launch::commands);
-    field("notes", &Launch::notes);
-  }
+  FIELDS(Launch, contact, commands, notes);
 };
 
 // An error where a node's GPUs are not known, or no network joins the nodes.

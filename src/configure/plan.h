@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "configure/setting.h"
 #include "configure/target.h"
 #include "facts/file_state.h"
@@ -40,15 +41,7 @@ struct FileChange {
   std::optional<int> mode_before = {};     // none: not there, or nobody told
   int mode = 0644;
   std::string why = {};  // of kMoveAside
-  static void fields(auto&& field) {
-    field("action", &FileChange::action);
-    field("path", &FileChange::path);
-    field("before", &FileChange::before);
-    field("after", &FileChange::after);
-    field("mode_before", &FileChange::mode_before);
-    field("mode", &FileChange::mode);
-    field("why", &FileChange::why);
-  }
+  FIELDS(FileChange, action, path, before, after, mode_before, mode, why);
 };
 
 // A finding of verify, as a plan speaks of it.
@@ -57,12 +50,7 @@ struct PlannedFinding {
   std::string rule = {};
   std::string subject = {};
   std::string message = {};
-  static void fields(auto&& field) {
-    field("node", &PlannedFinding::node);
-    field("rule", &PlannedFinding::rule);
-    field("subject", &PlannedFinding::subject);
-    field("message", &PlannedFinding::message);
-  }
+  FIELDS(PlannedFinding, node, rule, subject, message);
 };
 
 // What is to be done for one setting.
@@ -81,20 +69,8 @@ struct NodeChange {
   // read. Empty: it can.
   std::string held = {};
   std::vector<PlannedFinding> answers = {};  // what it is to clear; of `railbed fix` only
-  static void fields(auto&& field) {
-    field("section", &NodeChange::section);
-    field("title", &NodeChange::title);
-    field("reason", &NodeChange::reason);
-    field("risk", &NodeChange::risk);
-    field("reboot", &NodeChange::reboot);
-    field("unmet", &NodeChange::unmet);
-    field("files", &NodeChange::files);
-    field("steps", &NodeChange::steps);
-    field("commands", &NodeChange::commands);
-    field("notes", &NodeChange::notes);
-    field("held", &NodeChange::held);
-    field("answers", &NodeChange::answers);
-  }
+  FIELDS(NodeChange, section, title, reason, risk, reboot, unmet, files, steps, commands, notes, held,
+         answers);
 };
 
 struct NodePlan {
@@ -107,27 +83,14 @@ struct NodePlan {
       {};                     // likewise, of settings that are true after the next boot or login
   double clock_offset = 0;    // seconds ahead of the clock of who asked; 0 also where nobody compared them
   bool wants_reboot = false;  // one of these wants a boot: a new login does not do
-  static void fields(auto&& field) {
-    field("node", &NodePlan::node);
-    field("error", &NodePlan::error);
-    field("family", &NodePlan::family);
-    field("changes", &NodePlan::changes);
-    field("met", &NodePlan::met);
-    field("awaiting_reboot", &NodePlan::awaiting_reboot);
-    field("clock_offset", &NodePlan::clock_offset);
-    field("wants_reboot", &NodePlan::wants_reboot);
-  }
+  FIELDS(NodePlan, node, error, family, changes, met, awaiting_reboot, clock_offset, wants_reboot);
 };
 
 struct ClusterPlan {
   std::string cluster = {};
   std::vector<NodePlan> nodes = {};             // in the order of the file
   std::vector<PlannedFinding> unanswered = {};  // that no change clears; of `railbed fix` only
-  static void fields(auto&& field) {
-    field("cluster", &ClusterPlan::cluster);
-    field("nodes", &ClusterPlan::nodes);
-    field("unanswered", &ClusterPlan::unanswered);
-  }
+  FIELDS(ClusterPlan, cluster, nodes, unanswered);
   int exit_code() const;  // 0 nothing to do, 1 changes, 3 a node could not be looked at
 };
 

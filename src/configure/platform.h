@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "base/fields.h"
 #include "base/result.h"
 #include "facts/facts.h"
 #include "inventory/cluster.h"
@@ -25,13 +26,7 @@ struct Platform {
 
   std::optional<int> major_version() const;  // 9 of "9.4"
 
-  static void fields(auto&& field) {
-    field("family", &Platform::family);
-    field("os", &Platform::os);
-    field("version", &Platform::version);
-    field("network", &Platform::network);
-    field("netplan_by_networkmanager", &Platform::netplan_by_networkmanager);
-  }
+  FIELDS(Platform, family, os, version, network, netplan_by_networkmanager);
   bool operator==(const Platform&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "configure/setting.h"
 #include "configure/target.h"
 
@@ -20,12 +21,7 @@ struct NodeSettings {
   std::string error = {};
   Platform platform = {};
   std::vector<Setting> settings = {};
-  static void fields(auto&& field) {
-    field("node", &NodeSettings::node);
-    field("error", &NodeSettings::error);
-    field("platform", &NodeSettings::platform);
-    field("settings", &NodeSettings::settings);
-  }
+  FIELDS(NodeSettings, node, error, platform, settings);
 };
 
 // A renderer for each section: adds its settings.

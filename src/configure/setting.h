@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
+
 namespace railbed {
 
 // What `--only` names, in the order in which settings are made.
@@ -80,10 +82,7 @@ constexpr auto enum_names(StepKind) {
 struct NodeStep {
   StepKind kind = StepKind::kReloadUnits;
   std::vector<std::string> arguments = {};
-  static void fields(auto&& field) {
-    field("kind", &NodeStep::kind);
-    field("arguments", &NodeStep::arguments);
-  }
+  FIELDS(NodeStep, kind, arguments);
   bool operator==(const NodeStep&) const = default;
 };
 
@@ -94,12 +93,7 @@ struct DesiredFile {
   std::string content = {};  // ends with a newline
   int mode = 0644;           // of a whole file; owner and group are root's
   bool block = false;        // `content` stands between the marks, the rest of the file stays
-  static void fields(auto&& field) {
-    field("path", &DesiredFile::path);
-    field("content", &DesiredFile::content);
-    field("mode", &DesiredFile::mode);
-    field("block", &DesiredFile::block);
-  }
+  FIELDS(DesiredFile, path, content, mode, block);
   bool operator==(const DesiredFile&) const = default;
 };
 
@@ -109,12 +103,7 @@ struct Need {
   std::optional<bool> now = {};      // none: the facts do not tell
   std::optional<bool> at_boot = {};  // likewise, for the next start
   std::string found = {};            // what there is instead: "MTU 1500"; empty when it is met
-  static void fields(auto&& field) {
-    field("what", &Need::what);
-    field("now", &Need::now);
-    field("at_boot", &Need::at_boot);
-    field("found", &Need::found);
-  }
+  FIELDS(Need, what, now, at_boot, found);
   bool operator==(const Need&) const = default;
 };
 
@@ -122,10 +111,7 @@ struct Need {
 struct Contradiction {
   std::string path = {};
   std::string why = {};
-  static void fields(auto&& field) {
-    field("path", &Contradiction::path);
-    field("why", &Contradiction::why);
-  }
+  FIELDS(Contradiction, path, why);
   bool operator==(const Contradiction&) const = default;
 };
 
@@ -146,20 +132,8 @@ struct Setting {
   std::vector<NodeStep> steps = {};     // in order, once the files lie there
   std::vector<std::string> notes = {};  // what a person has to know or do besides
   std::string doubt = {};  // what a person has to look at first: it waits for `take_over`; empty: nothing
-  static void fields(auto&& field) {
-    field("section", &Setting::section);
-    field("title", &Setting::title);
-    field("reason", &Setting::reason);
-    field("risk", &Setting::risk);
-    field("reboot", &Setting::reboot);
-    field("asked", &Setting::asked);
-    field("needs", &Setting::needs);
-    field("files", &Setting::files);
-    field("contradictions", &Setting::contradictions);
-    field("steps", &Setting::steps);
-    field("notes", &Setting::notes);
-    field("doubt", &Setting::doubt);
-  }
+  FIELDS(Setting, section, title, reason, risk, reboot, asked, needs, files, contradictions, steps, notes,
+         doubt);
   bool operator==(const Setting&) const = default;
 };
 

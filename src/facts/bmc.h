@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/reading.h"
 
 namespace railbed {
@@ -33,16 +34,7 @@ struct BmcSensor {
   std::optional<double> lower_critical = {};  // thresholds; none: the BMC has none
   std::optional<double> upper_critical = {};
   std::string state = {};  // in words: "OK", "Presence detected"
-  static void fields(auto&& field) {
-    field("name", &BmcSensor::name);
-    field("type", &BmcSensor::type);
-    field("severity", &BmcSensor::severity);
-    field("reading", &BmcSensor::reading);
-    field("units", &BmcSensor::units);
-    field("lower_critical", &BmcSensor::lower_critical);
-    field("upper_critical", &BmcSensor::upper_critical);
-    field("state", &BmcSensor::state);
-  }
+  FIELDS(BmcSensor, name, type, severity, reading, units, lower_critical, upper_critical, state);
 };
 
 struct BmcEvent {
@@ -52,33 +44,20 @@ struct BmcEvent {
   std::string type = {};    // "Memory", "Power Supply"
   BmcSeverity severity = BmcSeverity::kUnknown;
   std::string event = {};  // "Uncorrectable memory error"
-  static void fields(auto&& field) {
-    field("id", &BmcEvent::id);
-    field("time", &BmcEvent::time);
-    field("sensor", &BmcEvent::sensor);
-    field("type", &BmcEvent::type);
-    field("severity", &BmcEvent::severity);
-    field("event", &BmcEvent::event);
-  }
+  FIELDS(BmcEvent, id, time, sensor, type, severity, event);
 };
 
 struct BmcDevice {
   std::string manufacturer = {};
   std::string firmware = {};  // "3.15"
-  static void fields(auto&& field) {
-    field("manufacturer", &BmcDevice::manufacturer);
-    field("firmware", &BmcDevice::firmware);
-  }
+  FIELDS(BmcDevice, manufacturer, firmware);
 };
 
 // Serial-over-LAN.
 struct SerialOverLan {
   bool enabled = false;
   std::optional<int> rate = {};  // bit/s, in force now; none: that of the serial port, whatever it is
-  static void fields(auto&& field) {
-    field("enabled", &SerialOverLan::enabled);
-    field("rate", &SerialOverLan::rate);
-  }
+  FIELDS(SerialOverLan, enabled, rate);
 };
 
 struct BmcFacts {
@@ -94,20 +73,8 @@ struct BmcFacts {
   Reading<double> clock_offset = {};           // Get SEL Time: seconds ahead of the controller's clock
   Reading<SerialOverLan> serial = {};          // Get SOL Configuration Parameters
   Reading<std::string> default_login = {};     // the user of a maker's default that it takes; empty: none
-  static void fields(auto&& field) {
-    field("node", &BmcFacts::node);
-    field("error", &BmcFacts::error);
-    field("address", &BmcFacts::address);
-    field("protocol", &BmcFacts::protocol);
-    field("cipher", &BmcFacts::cipher);
-    field("device", &BmcFacts::device);
-    field("power", &BmcFacts::power);
-    field("sensors", &BmcFacts::sensors);
-    field("events", &BmcFacts::events);
-    field("clock_offset", &BmcFacts::clock_offset);
-    field("serial", &BmcFacts::serial);
-    field("default_login", &BmcFacts::default_login);
-  }
+  FIELDS(BmcFacts, node, error, address, protocol, cipher, device, power, sensors, events, clock_offset,
+         serial, default_login);
 };
 
 }  // namespace railbed

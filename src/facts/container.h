@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/reading.h"
 
 namespace railbed {
@@ -43,14 +44,7 @@ struct ContainerSight {
   std::string complaint;                // the first line that nvidia-smi said instead
   std::vector<std::string> rdma_nodes;  // of /dev/infiniband: uverbs0, rdma_cm
   std::uint64_t memlock = 0;            // bytes; kUnlimited (system.h)
-  static void fields(auto&& field) {
-    field("gpus", &ContainerSight::gpus);
-    field("libcuda", &ContainerSight::libcuda);
-    field("listed", &ContainerSight::listed);
-    field("complaint", &ContainerSight::complaint);
-    field("rdma_nodes", &ContainerSight::rdma_nodes);
-    field("memlock", &ContainerSight::memlock);
-  }
+  FIELDS(ContainerSight, gpus, libcuda, listed, complaint, rdma_nodes, memlock);
   bool operator==(const ContainerSight&) const = default;
 };
 
@@ -60,13 +54,7 @@ struct ContainerLook {
   ContainerStart start = ContainerStart::kFailed;
   std::string said;       // the runtime's words where it did not start
   ContainerSight inside;  // where it started
-  static void fields(auto&& field) {
-    field("runtime", &ContainerLook::runtime);
-    field("image", &ContainerLook::image);
-    field("start", &ContainerLook::start);
-    field("said", &ContainerLook::said);
-    field("inside", &ContainerLook::inside);
-  }
+  FIELDS(ContainerLook, runtime, image, start, said, inside);
 };
 
 struct ContainerPlan {

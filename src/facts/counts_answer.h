@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "facts/counts.h"
 #include "facts/gpu.h"
 
@@ -20,15 +21,7 @@ struct CountedPort {
   std::string rate_text;
   std::optional<BitRate> rate;
   std::map<std::string, std::uint64_t> counters;  // of counters/ and hw_counters/
-  static void fields(auto&& field) {
-    field("device", &CountedPort::device);
-    field("number", &CountedPort::number);
-    field("state", &CountedPort::state);
-    field("link_layer", &CountedPort::link_layer);
-    field("rate_text", &CountedPort::rate_text);
-    field("rate", &CountedPort::rate);
-    field("counters", &CountedPort::counters);
-  }
+  FIELDS(CountedPort, device, number, state, link_layer, rate_text, rate, counters);
 };
 
 struct CountedInterface {
@@ -39,37 +32,21 @@ struct CountedInterface {
   std::optional<int> speed_mbps;
   std::map<std::string, std::uint64_t> statistics;
   std::map<std::string, std::uint64_t> driver;  // of those that were asked for
-  static void fields(auto&& field) {
-    field("name", &CountedInterface::name);
-    field("state", &CountedInterface::state);
-    field("carrier", &CountedInterface::carrier);
-    field("mtu", &CountedInterface::mtu);
-    field("speed_mbps", &CountedInterface::speed_mbps);
-    field("statistics", &CountedInterface::statistics);
-    field("driver", &CountedInterface::driver);
-  }
+  FIELDS(CountedInterface, name, state, carrier, mtu, speed_mbps, statistics, driver);
 };
 
 struct KnownPort {
   std::string device;
   int number = 1;
   bool management = false;  // of NVSwitches: its counters are not read
-  static void fields(auto&& field) {
-    field("device", &KnownPort::device);
-    field("number", &KnownPort::number);
-    field("management", &KnownPort::management);
-  }
+  FIELDS(KnownPort, device, number, management);
 };
 
 struct CountsRequest {
   std::vector<KnownPort> ports;     // as the node's facts know them
   std::vector<std::string> driver;  // names of the drivers' counters that are wanted
   std::vector<std::string> gpus;    // PCI addresses of those that NVML is asked about
-  static void fields(auto&& field) {
-    field("ports", &CountsRequest::ports);
-    field("driver", &CountsRequest::driver);
-    field("gpus", &CountsRequest::gpus);
-  }
+  FIELDS(CountsRequest, ports, driver, gpus);
 };
 
 struct CountsAnswer {
@@ -77,12 +54,7 @@ struct CountsAnswer {
   std::vector<CountedPort> ports;
   std::vector<CountedInterface> interfaces;
   std::map<std::string, Reading<NvmlGpu>> gpus;
-  static void fields(auto&& field) {
-    field("devices", &CountsAnswer::devices);
-    field("ports", &CountsAnswer::ports);
-    field("interfaces", &CountsAnswer::interfaces);
-    field("gpus", &CountsAnswer::gpus);
-  }
+  FIELDS(CountsAnswer, devices, ports, interfaces, gpus);
 };
 
 CountsRequest counts_request(const Rdma& known, std::vector<std::string> driver);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/result.h"
 #include "facts/container.h"
 #include "facts/gpu.h"
@@ -26,10 +27,7 @@ inline constexpr int kFactsVersion = 1;
 struct CollectorRun {
   std::string name;
   double milliseconds = 0;
-  static void fields(auto&& field) {
-    field("name", &CollectorRun::name);
-    field("milliseconds", &CollectorRun::milliseconds);
-  }
+  FIELDS(CollectorRun, name, milliseconds);
 };
 
 struct Facts {
@@ -49,24 +47,8 @@ struct Facts {
   Toolkit toolkit;
   std::vector<std::string> left_out;  // what there was too much of: "4096 of 50000 in /sys/class/net"
   std::vector<CollectorRun> collectors;
-  static void fields(auto&& field) {
-    field("version", &Facts::version);
-    field("railbed", &Facts::railbed);
-    field("collected_at", &Facts::collected_at);
-    field("system", &Facts::system);
-    field("pci", &Facts::pci);
-    field("net", &Facts::net);
-    field("rdma", &Facts::rdma);
-    field("gpus", &Facts::gpus);
-    field("nccl", &Facts::nccl);
-    field("load", &Facts::load);
-    field("kernel_log", &Facts::kernel_log);
-    field("pytorch", &Facts::pytorch);
-    field("container", &Facts::container);
-    field("toolkit", &Facts::toolkit);
-    field("left_out", &Facts::left_out);
-    field("collectors", &Facts::collectors);
-  }
+  FIELDS(Facts, version, railbed, collected_at, system, pci, net, rdma, gpus, nccl, load, kernel_log, pytorch,
+         container, toolkit, left_out, collectors);
 };
 
 // What a look at a machine may do beyond reading what lies there. Sent to agents as JSON.
@@ -81,18 +63,8 @@ struct CollectOptions {
   std::string container_runtime;  // docker or podman; empty: the first of them that is installed
   int container_seconds = 60;     // how long that may take
   std::vector<std::string> left_alone;  // RDMA devices and interfaces of which nothing is opened
-  static void fields(auto&& field) {
-    field("load_seconds", &CollectOptions::load_seconds);
-    field("log_since", &CollectOptions::log_since);
-    field("paths", &CollectOptions::paths);
-    field("venv", &CollectOptions::venv);
-    field("venv_seconds", &CollectOptions::venv_seconds);
-    field("venv_on_gpu", &CollectOptions::venv_on_gpu);
-    field("container", &CollectOptions::container);
-    field("container_runtime", &CollectOptions::container_runtime);
-    field("container_seconds", &CollectOptions::container_seconds);
-    field("left_alone", &CollectOptions::left_alone);
-  }
+  FIELDS(CollectOptions, load_seconds, log_since, paths, venv, venv_seconds, venv_on_gpu, container,
+         container_runtime, container_seconds, left_alone);
 };
 
 Facts collect_facts(Host& host, const CollectOptions& options = {});

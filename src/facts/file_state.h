@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/reading.h"
 #include "facts/file_content.h"
 
@@ -18,10 +19,7 @@ class Host;
 struct FileState {
   FileContent content;
   std::optional<int> mode;  // permissions; none: nobody told (a captured tree)
-  static void fields(auto&& field) {
-    field("content", &FileState::content);
-    field("mode", &FileState::mode);
-  }
+  FIELDS(FileState, content, mode);
   bool operator==(const FileState&) const = default;
 };
 

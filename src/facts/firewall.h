@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/reading.h"
 
 namespace railbed {
@@ -20,22 +21,14 @@ struct FirewallMatch {
   std::string key;
   bool negated = false;
   std::vector<std::string> values;  // any of them: "ens*", "10.0.0.0/24", "10.0.0.1-10.0.0.9", "1024-65535"
-  static void fields(auto&& field) {
-    field("key", &FirewallMatch::key);
-    field("negated", &FirewallMatch::negated);
-    field("values", &FirewallMatch::values);
-  }
+  FIELDS(FirewallMatch, key, negated, values);
 };
 
 struct FirewallRule {
   std::vector<FirewallMatch> matches;  // all of them
   std::string verdict;  // accept, drop, reject, return, jump, goto; other: it may end here; empty: goes on
   std::string target;   // the chain of jump and goto
-  static void fields(auto&& field) {
-    field("matches", &FirewallRule::matches);
-    field("verdict", &FirewallRule::verdict);
-    field("target", &FirewallRule::target);
-  }
+  FIELDS(FirewallRule, matches, verdict, target);
 };
 
 struct FirewallChain {
@@ -46,22 +39,14 @@ struct FirewallChain {
   int priority = 0;
   std::string policy;  // of a chain with a hook: accept, drop
   std::vector<FirewallRule> rules;
-  static void fields(auto&& field) {
-    field("family", &FirewallChain::family);
-    field("table", &FirewallChain::table);
-    field("name", &FirewallChain::name);
-    field("hook", &FirewallChain::hook);
-    field("priority", &FirewallChain::priority);
-    field("policy", &FirewallChain::policy);
-    field("rules", &FirewallChain::rules);
-  }
+  FIELDS(FirewallChain, family, table, name, hook, priority, policy, rules);
 };
 
 // The chains that see what comes in, and those they lead to, without those that only translate addresses.
 // `nft -j list ruleset`; `iptables-save` for what nft cannot say in its own words.
 struct Firewall {
   std::vector<FirewallChain> chains;
-  static void fields(auto&& field) { field("chains", &Firewall::chains); }
+  FIELDS(Firewall, chains);
 };
 
 Reading<Firewall> collect_firewall(Host& host);

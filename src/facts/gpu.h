@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/reading.h"
 #include "facts/pcie.h"
 #include "host/gpu_answers.h"
@@ -19,13 +20,7 @@ struct Gpu {
   Reading<std::string> uuid;   // "GPU UUID:" of the same
   Reading<NvmlGpu> nvml;       // Host call "nvml ADDRESS"
   Reading<CudaAnswer> cuda;    // Host call "cuda ADDRESS"; not tried where a program runs on the GPU
-  static void fields(auto&& field) {
-    field("pci_address", &Gpu::pci_address);
-    field("model", &Gpu::model);
-    field("uuid", &Gpu::uuid);
-    field("nvml", &Gpu::nvml);
-    field("cuda", &Gpu::cuda);
-  }
+  FIELDS(Gpu, pci_address, model, uuid, nvml, cuda);
 };
 
 // The driver's module as it lies on the disk for the running kernel. `modinfo nvidia`, and of its other name
@@ -36,13 +31,7 @@ struct ModuleFile {
   std::string kernel;   // the first word of "vermagic": the release that it was built for
   std::string license;  // "Dual MIT/GPL": the open module
   bool is_signed = false;
-  static void fields(auto&& field) {
-    field("path", &ModuleFile::path);
-    field("version", &ModuleFile::version);
-    field("kernel", &ModuleFile::kernel);
-    field("license", &ModuleFile::license);
-    field("is_signed", &ModuleFile::is_signed);
-  }
+  FIELDS(ModuleFile, path, version, kernel, license, is_signed);
 };
 
 struct Gpus {
@@ -56,17 +45,8 @@ struct Gpus {
   Reading<std::string> fabric_manager;
   Reading<NvmlSystem> nvml;  // Host call "nvml"
   Reading<NvmlPeers> peers;  // Host call "nvml p2p"; not asked where there is one GPU
-  static void fields(auto&& field) {
-    field("devices", &Gpus::devices);
-    field("driver_version", &Gpus::driver_version);
-    field("open_module", &Gpus::open_module);
-    field("device_nodes", &Gpus::device_nodes);
-    field("peer_memory", &Gpus::peer_memory);
-    field("module_file", &Gpus::module_file);
-    field("fabric_manager", &Gpus::fabric_manager);
-    field("nvml", &Gpus::nvml);
-    field("peers", &Gpus::peers);
-  }
+  FIELDS(Gpus, devices, driver_version, open_module, device_nodes, peer_memory, module_file, fabric_manager,
+         nvml, peers);
 };
 
 // The driver knows of no process on any of them, nor of memory in use. False where it did not say.

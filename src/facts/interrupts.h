@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/reading.h"
 
 namespace railbed {
@@ -17,10 +18,7 @@ struct AdapterInterrupts {
   // CPU list ("0", "0-15") → how many interrupts it serves: the numbers in
   // /sys/bus/pci/devices/ADDRESS/msi_irqs, each with /proc/irq/N/effective_affinity_list
   Reading<std::map<std::string, int>> cores;
-  static void fields(auto&& field) {
-    field("pci_address", &AdapterInterrupts::pci_address);
-    field("cores", &AdapterInterrupts::cores);
-  }
+  FIELDS(AdapterInterrupts, pci_address, cores);
 };
 
 Reading<std::vector<AdapterInterrupts>> collect_interrupts(Host& host,

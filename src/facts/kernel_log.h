@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/reading.h"
 
 namespace railbed {
@@ -126,15 +127,7 @@ struct LogEvent {
   double first = 0;  // Unix seconds
   double last = 0;
   std::string text;  // the last line, untrusted
-  static void fields(auto&& field) {
-    field("kind", &LogEvent::kind);
-    field("code", &LogEvent::code);
-    field("subject", &LogEvent::subject);
-    field("count", &LogEvent::count);
-    field("first", &LogEvent::first);
-    field("last", &LogEvent::last);
-    field("text", &LogEvent::text);
-  }
+  FIELDS(LogEvent, kind, code, subject, count, first, last, text);
 };
 
 struct KernelLog {
@@ -143,13 +136,7 @@ struct KernelLog {
   bool beginning_lost = false;   // the log no longer reaches back so far
   std::uint64_t dropped = 0;     // lines that were too many to keep
   std::vector<LogEvent> events;  // by kind, then subject and code
-  static void fields(auto&& field) {
-    field("begins", &KernelLog::begins);
-    field("ends", &KernelLog::ends);
-    field("beginning_lost", &KernelLog::beginning_lost);
-    field("dropped", &KernelLog::dropped);
-    field("events", &KernelLog::events);
-  }
+  FIELDS(KernelLog, begins, ends, beginning_lost, dropped, events);
 };
 
 // Whether two of them, events or lines, came as often and within so many seconds of each other, first and

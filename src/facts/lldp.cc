@@ -3,6 +3,7 @@
 // is none of lldpd's own elements: it is among those that it does not know, by number.
 #include <algorithm>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "facts/net.h"
 #include "facts/readings.h"
@@ -12,33 +13,23 @@ namespace {
 
 struct LldpValue {
   std::string value;
-  static void fields(auto&& field) { field("value", &LldpValue::value); }
+  FIELDS(LldpValue, value);
 };
 struct LldpChassis {
   std::vector<LldpValue> id;
   std::vector<LldpValue> name;
-  static void fields(auto&& field) {
-    field("id", &LldpChassis::id);
-    field("name", &LldpChassis::name);
-  }
+  FIELDS(LldpChassis, id, name);
 };
 struct LldpPort {
   std::vector<LldpValue> id;
   std::vector<LldpValue> mfs;
-  static void fields(auto&& field) {
-    field("id", &LldpPort::id);
-    field("mfs", &LldpPort::mfs);
-  }
+  FIELDS(LldpPort, id, mfs);
 };
 struct LldpElement {
   std::string oui;
   std::string subtype;
   std::string value;
-  static void fields(auto&& field) {
-    field("oui", &LldpElement::oui);
-    field("subtype", &LldpElement::subtype);
-    field("value", &LldpElement::value);
-  }
+  FIELDS(LldpElement, oui, subtype, value);
 };
 struct LldpElements {
   std::vector<LldpElement> elements;
@@ -64,7 +55,7 @@ struct LldpInterfaces {
 };
 struct LldpDocument {
   std::vector<LldpInterfaces> lldp;
-  static void fields(auto&& field) { field("lldp", &LldpDocument::lldp); }
+  FIELDS(LldpDocument, lldp);
 };
 
 std::string first_value(const std::vector<LldpValue>& values) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/reading.h"
 #include "host/gpu_answers.h"
 
@@ -23,22 +24,14 @@ struct PortLoad {
   int number = 1;
   CounterMoves counters;     // P/counters
   CounterMoves hw_counters;  // P/hw_counters
-  static void fields(auto&& field) {
-    field("device", &PortLoad::device);
-    field("number", &PortLoad::number);
-    field("counters", &PortLoad::counters);
-    field("hw_counters", &PortLoad::hw_counters);
-  }
+  FIELDS(PortLoad, device, number, counters, hw_counters);
 };
 
 // The transceiver or cable in a port. `ethtool -m IF`
 struct Optics {
   std::optional<double> celsius;    // "Module temperature"
   std::vector<std::string> alarms;  // flags of the module that are on: "Laser rx power low alarm"
-  static void fields(auto&& field) {
-    field("celsius", &Optics::celsius);
-    field("alarms", &Optics::alarms);
-  }
+  FIELDS(Optics, celsius, alarms);
 };
 Optics parse_optics(std::string_view text);
 
@@ -47,21 +40,13 @@ struct InterfaceLoad {
   CounterMoves statistics;  // N/statistics, and N/carrier_changes
   CounterMoves driver;      // `ethtool -S`, without those of single queues
   Reading<Optics> optics;   // at the end of the window, of interfaces with an RDMA adapter
-  static void fields(auto&& field) {
-    field("name", &InterfaceLoad::name);
-    field("statistics", &InterfaceLoad::statistics);
-    field("driver", &InterfaceLoad::driver);
-    field("optics", &InterfaceLoad::optics);
-  }
+  FIELDS(InterfaceLoad, name, statistics, driver, optics);
 };
 
 struct PciLoad {
   std::string address;
   CounterMoves errors;  // D/aer_dev_*: correctable, nonfatal, fatal
-  static void fields(auto&& field) {
-    field("address", &PciLoad::address);
-    field("errors", &PciLoad::errors);
-  }
+  FIELDS(PciLoad, address, errors);
 };
 
 // Host call "load SECONDS"
@@ -71,13 +56,7 @@ struct Load {
   std::vector<InterfaceLoad> interfaces;  // those on PCI
   std::vector<PciLoad> pci;
   Reading<GpuLoads> gpus;  // Host call "gpu-load SECONDS"
-  static void fields(auto&& field) {
-    field("seconds", &Load::seconds);
-    field("ports", &Load::ports);
-    field("interfaces", &Load::interfaces);
-    field("pci", &Load::pci);
-    field("gpus", &Load::gpus);
-  }
+  FIELDS(Load, seconds, ports, interfaces, pci, gpus);
 };
 
 // The window of `verify --load` when it is given no number, and the one that captured trees replay.

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/reading.h"
 
 namespace railbed {
@@ -18,11 +19,7 @@ struct NcclVariable {
   std::string name;   // NCCL_IB_HCA
   std::string value;  // as NCCL gets it: its own files keep quotes and spaces, shells and systemd do not
   std::string from;   // "/etc/nccl.conf:3", "environment", "slurmd.service"
-  static void fields(auto&& field) {
-    field("name", &NcclVariable::name);
-    field("value", &NcclVariable::value);
-    field("from", &NcclVariable::from);
-  }
+  FIELDS(NcclVariable, name, value, from);
   bool operator==(const NcclVariable&) const = default;
 };
 
@@ -31,19 +28,13 @@ struct NcclService {
   std::string name;  // slurmd
   // Environment= and the files of EnvironmentFile= (`systemctl show`), in the order in which they apply.
   Reading<std::vector<NcclVariable>> variables;
-  static void fields(auto&& field) {
-    field("name", &NcclService::name);
-    field("variables", &NcclService::variables);
-  }
+  FIELDS(NcclService, name, variables);
 };
 
 struct NcclFile {
   std::string path;     // /usr/lib/x86_64-linux-gnu/libnccl.so.2.28.9
   std::string version;  // 2.28.9, from the file's name
-  static void fields(auto&& field) {
-    field("path", &NcclFile::path);
-    field("version", &NcclFile::version);
-  }
+  FIELDS(NcclFile, path, version);
 };
 
 // A network plugin that a variable names: "ofi", or a file.
@@ -51,10 +42,7 @@ struct NcclPlugin {
   std::string name;
   // By `ldconfig -p`, else by its path. Absent: it would have to come by LD_LIBRARY_PATH.
   Reading<std::string> file;
-  static void fields(auto&& field) {
-    field("name", &NcclPlugin::name);
-    field("file", &NcclPlugin::file);
-  }
+  FIELDS(NcclPlugin, name, file);
 };
 
 // In NCCL's own files the first line with a name wins and nothing overrides the environment (setenv without
@@ -70,16 +58,7 @@ struct Nccl {
   // Where distributions and NVIDIA's packages put libnccl.so.2; a program may bring another (PyTorch does).
   Reading<NcclFile> library;
   std::vector<NcclPlugin> net_plugins;  // of NCCL_NET_PLUGIN, wherever it is set
-  static void fields(auto&& field) {
-    field("system_file", &Nccl::system_file);
-    field("user_file", &Nccl::user_file);
-    field("root_file", &Nccl::root_file);
-    field("profile", &Nccl::profile);
-    field("environment", &Nccl::environment);
-    field("services", &Nccl::services);
-    field("library", &Nccl::library);
-    field("net_plugins", &Nccl::net_plugins);
-  }
+  FIELDS(Nccl, system_file, user_file, root_file, profile, environment, services, library, net_plugins);
 };
 
 // True for names whose values are kept: NCCL_*, UCX_*, CUDA_VISIBLE_DEVICES.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "facts/pcie.h"
 #include "facts/readings.h"
@@ -15,26 +16,22 @@ using Addresses = std::map<std::string, std::vector<InterfaceAddress>, std::less
 // iproute2's JSON, as far as it is used here.
 struct IpRoute {
   std::string dev;
-  static void fields(auto&& field) { field("dev", &IpRoute::dev); }
+  FIELDS(IpRoute, dev);
 };
 
 struct IpVlanData {
   int id = 0;
-  static void fields(auto&& field) { field("id", &IpVlanData::id); }
+  FIELDS(IpVlanData, id);
 };
 struct IpVlanInfo {
   IpVlanData info_data;
-  static void fields(auto&& field) { field("info_data", &IpVlanInfo::info_data); }
+  FIELDS(IpVlanInfo, info_data);
 };
 struct IpVlan {
   std::string ifname;
   std::string link;
   IpVlanInfo linkinfo;
-  static void fields(auto&& field) {
-    field("ifname", &IpVlan::ifname);
-    field("link", &IpVlan::link);
-    field("linkinfo", &IpVlan::linkinfo);
-  }
+  FIELDS(IpVlan, ifname, link, linkinfo);
 };
 
 // iproute2 prints nothing at all where a list is empty.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/ip.h"
 #include "base/reading.h"
 
@@ -20,41 +21,26 @@ struct LinkModes {
   int supported_mbps = 0;   // by port, firmware and transceiver
   int advertised_mbps = 0;  // 0, as the next: it is not stated
   int peer_mbps = 0;        // what the other end advertises
-  static void fields(auto&& field) {
-    field("autonegotiates", &LinkModes::autonegotiates);
-    field("supported_mbps", &LinkModes::supported_mbps);
-    field("advertised_mbps", &LinkModes::advertised_mbps);
-    field("peer_mbps", &LinkModes::peer_mbps);
-  }
+  FIELDS(LinkModes, autonegotiates, supported_mbps, advertised_mbps, peer_mbps);
 };
 // Pause frames that stop the whole port. ETHTOOL_GPAUSEPARAM, as `ethtool -a`
 struct Pause {
   bool receive = false;
   bool transmit = false;
-  static void fields(auto&& field) {
-    field("receive", &Pause::receive);
-    field("transmit", &Pause::transmit);
-  }
+  FIELDS(Pause, receive, transmit);
 };
 // Priorities of a port. DCB netlink, as `dcb pfc show` and `dcb app show`
 struct Priorities {
   std::vector<int> lossless;        // those with PFC
   std::map<std::string, int> dscp;  // DSCP → priority; empty: the port trusts the VLAN tag, not DSCP
-  static void fields(auto&& field) {
-    field("lossless", &Priorities::lossless);
-    field("dscp", &Priorities::dscp);
-  }
+  FIELDS(Priorities, lossless, dscp);
 };
 // Congestion control of RoCE. NVIDIA's OFED driver only: N/ecn
 struct RoceCongestion {
   std::vector<int> notifies;       // priorities: N/ecn/roce_np/enable/PRIORITY
   std::vector<int> reacts;         // N/ecn/roce_rp/enable/PRIORITY
   Reading<int> notification_dscp;  // N/ecn/roce_np/cnp_dscp
-  static void fields(auto&& field) {
-    field("notifies", &RoceCongestion::notifies);
-    field("reacts", &RoceCongestion::reacts);
-    field("notification_dscp", &RoceCongestion::notification_dscp);
-  }
+  FIELDS(RoceCongestion, notifies, reacts, notification_dscp);
 };
 
 // N = /sys/class/net/NAME
@@ -84,33 +70,10 @@ struct NetInterface {
   Reading<Pause> pause;
   Reading<Priorities> priorities;
   Reading<RoceCongestion> congestion;
-  static void fields(auto&& field) {
-    field("name", &NetInterface::name);
-    field("mtu", &NetInterface::mtu);
-    field("speed_mbps", &NetInterface::speed_mbps);
-    field("operational_state", &NetInterface::operational_state);
-    field("carrier", &NetInterface::carrier);
-    field("carrier_changes", &NetInterface::carrier_changes);
-    field("administratively_up", &NetInterface::administratively_up);
-    field("link_type", &NetInterface::link_type);
-    field("mac", &NetInterface::mac);
-    field("driver", &NetInterface::driver);
-    field("pci_address", &NetInterface::pci_address);
-    field("device_port", &NetInterface::device_port);
-    field("master", &NetInterface::master);
-    field("bond_mode", &NetInterface::bond_mode);
-    field("bond_members", &NetInterface::bond_members);
-    field("ipoib_mode", &NetInterface::ipoib_mode);
-    field("ipoib_pkey", &NetInterface::ipoib_pkey);
-    field("addresses", &NetInterface::addresses);
-    field("receive_errors", &NetInterface::receive_errors);
-    field("receive_dropped", &NetInterface::receive_dropped);
-    field("received_packets", &NetInterface::received_packets);
-    field("modes", &NetInterface::modes);
-    field("pause", &NetInterface::pause);
-    field("priorities", &NetInterface::priorities);
-    field("congestion", &NetInterface::congestion);
-  }
+  FIELDS(NetInterface, name, mtu, speed_mbps, operational_state, carrier, carrier_changes,
+         administratively_up, link_type, mac, driver, pci_address, device_port, master, bond_mode,
+         bond_members, ipoib_mode, ipoib_pkey, addresses, receive_errors, receive_dropped, received_packets,
+         modes, pause, priorities, congestion);
 };
 
 // An interface whose frames carry a VLAN's tag on another one. `ip -d -j link show type vlan`
@@ -118,11 +81,7 @@ struct Vlan {
   std::string interface;
   std::string parent;  // empty: in another network namespace
   int id = 0;
-  static void fields(auto&& field) {
-    field("interface", &Vlan::interface);
-    field("parent", &Vlan::parent);
-    field("id", &Vlan::id);
-  }
+  FIELDS(Vlan, interface, parent, id);
 };
 
 // What the other end of a cable says of itself, as lldpd heard it. `lldpcli -f json0 show neighbors details`
@@ -133,14 +92,7 @@ struct LldpNeighbour {
   std::string port;              // of the switch, as it calls it
   std::optional<int> max_frame;  // bytes, header and checksum included (IEEE 802.3, Maximum Frame Size)
   std::optional<std::vector<int>> lossless;  // priorities with PFC (IEEE 802.1Qaz, PFC Configuration)
-  static void fields(auto&& field) {
-    field("interface", &LldpNeighbour::interface);
-    field("chassis", &LldpNeighbour::chassis);
-    field("name", &LldpNeighbour::name);
-    field("port", &LldpNeighbour::port);
-    field("max_frame", &LldpNeighbour::max_frame);
-    field("lossless", &LldpNeighbour::lossless);
-  }
+  FIELDS(LldpNeighbour, interface, chassis, name, port, max_frame, lossless);
 };
 
 // A queue discipline that holds back what an interface sends. `tc -j qdisc show`
@@ -150,13 +102,7 @@ struct Shaper {
   double bits_per_second = 0;  // 0: it does not limit, or does not say
   double delay_ms = 0;
   double loss = 0;  // the share of packets that it drops on purpose
-  static void fields(auto&& field) {
-    field("interface", &Shaper::interface);
-    field("kind", &Shaper::kind);
-    field("bits_per_second", &Shaper::bits_per_second);
-    field("delay_ms", &Shaper::delay_ms);
-    field("loss", &Shaper::loss);
-  }
+  FIELDS(Shaper, interface, kind, bits_per_second, delay_ms, loss);
 };
 
 // What one file says of an interface for the next boot; two files of netplan that are merged are one.
@@ -170,17 +116,7 @@ struct BootProfile {
   int mtu = 0;          // 0: it sets none
   std::vector<InterfaceAddress> addresses;
   bool dhcp = false;  // IPv4
-  static void fields(auto&& field) {
-    field("interface", &BootProfile::interface);
-    field("manager", &BootProfile::manager);
-    field("file", &BootProfile::file);
-    field("id", &BootProfile::id);
-    field("kept", &BootProfile::kept);
-    field("certain", &BootProfile::certain);
-    field("mtu", &BootProfile::mtu);
-    field("addresses", &BootProfile::addresses);
-    field("dhcp", &BootProfile::dhcp);
-  }
+  FIELDS(BootProfile, interface, manager, file, id, kept, certain, mtu, addresses, dhcp);
 };
 
 struct Net {
@@ -192,14 +128,7 @@ struct Net {
   // Of interfaces on PCI, IPoIB, bonds and VLANs. netplan, NetworkManager, systemd-networkd and ifupdown;
   // absent where none of their folders is there.
   Reading<std::vector<BootProfile>> at_boot;
-  static void fields(auto&& field) {
-    field("interfaces", &Net::interfaces);
-    field("default_routes", &Net::default_routes);
-    field("vlans", &Net::vlans);
-    field("shapers", &Net::shapers);
-    field("lldp", &Net::lldp);
-    field("at_boot", &Net::at_boot);
-  }
+  FIELDS(Net, interfaces, default_routes, vlans, shapers, lldp, at_boot);
 };
 
 Net collect_net(Host& host);

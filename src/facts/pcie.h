@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/reading.h"
 
 namespace railbed {
@@ -17,10 +18,7 @@ std::string sysfs_pci_address(std::string_view text);
 struct PcieLink {
   double gigatransfers = 0;  // 8.0 is Gen3, 16 Gen4, 32 Gen5
   int width = 0;             // lanes
-  static void fields(auto&& field) {
-    field("gigatransfers", &PcieLink::gigatransfers);
-    field("width", &PcieLink::width);
-  }
+  FIELDS(PcieLink, gigatransfers, width);
   bool operator==(const PcieLink&) const = default;
 };
 
@@ -44,24 +42,9 @@ struct PciDevice {
   // Numbers of the base address registers, 0 to 5, for which the firmware and the kernel found no room;
   // D/resource
   Reading<std::vector<int>> unassigned_bars;
-  static void fields(auto&& field) {
-    field("address", &PciDevice::address);
-    field("parent", &PciDevice::parent);
-    field("vendor", &PciDevice::vendor);
-    field("device", &PciDevice::device);
-    field("class_code", &PciDevice::class_code);
-    field("driver", &PciDevice::driver);
-    field("numa_node", &PciDevice::numa_node);
-    field("link_now", &PciDevice::link_now);
-    field("link_max", &PciDevice::link_max);
-    field("virtual_function", &PciDevice::virtual_function);
-    field("iommu_type", &PciDevice::iommu_type);
-    field("acs_control", &PciDevice::acs_control);
-    field("max_read_request", &PciDevice::max_read_request);
-    field("relaxed_ordering", &PciDevice::relaxed_ordering);
-    field("max_payload", &PciDevice::max_payload);
-    field("unassigned_bars", &PciDevice::unassigned_bars);
-  }
+  FIELDS(PciDevice, address, parent, vendor, device, class_code, driver, numa_node, link_now, link_max,
+         virtual_function, iommu_type, acs_control, max_read_request, relaxed_ordering, max_payload,
+         unassigned_bars);
 };
 
 Reading<std::vector<PciDevice>> collect_pcie(Host& host);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "facts/nccl_file.h"
@@ -19,13 +20,7 @@ struct QueuePairLine {
   std::string type;
   std::string state;
   int pid = 0;
-  static void fields(auto&& field) {
-    field("ifname", &QueuePairLine::ifname);
-    field("port", &QueuePairLine::port);
-    field("type", &QueuePairLine::type);
-    field("state", &QueuePairLine::state);
-    field("pid", &QueuePairLine::pid);
-  }
+  FIELDS(QueuePairLine, ifname, port, type, state, pid);
 };
 
 // What every process is held against, asked once.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/reading.h"
 #include "base/result.h"
 #include "facts/nccl.h"
@@ -21,13 +22,7 @@ struct QueuePairs {
   std::string type;   // RC, UD
   std::string state;  // RTS: connected and sending
   int count = 0;
-  static void fields(auto&& field) {
-    field("device", &QueuePairs::device);
-    field("port", &QueuePairs::port);
-    field("type", &QueuePairs::type);
-    field("state", &QueuePairs::state);
-    field("count", &QueuePairs::count);
-  }
+  FIELDS(QueuePairs, device, port, type, state, count);
   bool operator==(const QueuePairs&) const = default;
 };
 
@@ -37,21 +32,13 @@ struct Process {
   Reading<std::vector<std::string>> rdma_devices;  // those whose uverbs node it has and may use
   // What NCCL reads in this process: its environment and the files in its root; the library that is mapped.
   Nccl nccl;
-  static void fields(auto&& field) {
-    field("seen", &Process::seen);
-    field("queue_pairs", &Process::queue_pairs);
-    field("rdma_devices", &Process::rdma_devices);
-    field("nccl", &Process::nccl);
-  }
+  FIELDS(Process, seen, queue_pairs, rdma_devices, nccl);
 };
 
 struct Processes {
   std::vector<Process> found;
   std::vector<std::string> left_out;  // "3 forked helpers of 4242", "12 of other users"
-  static void fields(auto&& field) {
-    field("found", &Processes::found);
-    field("left_out", &Processes::left_out);
-  }
+  FIELDS(Processes, found, left_out);
 };
 
 inline constexpr std::size_t kMostLookedAt = 64;

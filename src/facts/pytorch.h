@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 
+#include "base/fields.h"
 #include "base/reading.h"
 
 namespace railbed {
@@ -23,17 +24,7 @@ struct PyTorch {
   std::string operation = {};
   std::string all_reduce = {};
   std::string error = {};  // why it could not be imported; then nothing else is set
-  static void fields(auto&& field) {
-    field("version", &PyTorch::version);
-    field("cuda", &PyTorch::cuda);
-    field("cuda_available", &PyTorch::cuda_available);
-    field("devices", &PyTorch::devices);
-    field("nccl", &PyTorch::nccl);
-    field("nccl_version", &PyTorch::nccl_version);
-    field("operation", &PyTorch::operation);
-    field("all_reduce", &PyTorch::all_reduce);
-    field("error", &PyTorch::error);
-  }
+  FIELDS(PyTorch, version, cuda, cuda_available, devices, nccl, nccl_version, operation, all_reduce, error);
 };
 
 // Runs VENV/bin/python in a child with a deadline. Nothing is written, not even Python's own cache. Absent

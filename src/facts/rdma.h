@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/ip.h"
 #include "base/reading.h"
 #include "base/units.h"
@@ -20,12 +21,7 @@ struct Gid {
   Reading<IpAddress> gid;       // P/gids/i
   Reading<std::string> type;    // P/gid_attrs/types/i: "RoCE v2", "IB/RoCE v1"
   Reading<std::string> netdev;  // P/gid_attrs/ndevs/i
-  static void fields(auto&& field) {
-    field("index", &Gid::index);
-    field("gid", &Gid::gid);
-    field("type", &Gid::type);
-    field("netdev", &Gid::netdev);
-  }
+  FIELDS(Gid, index, gid, type, netdev);
 };
 
 struct RdmaPort {
@@ -45,24 +41,8 @@ struct RdmaPort {
   Reading<int> roce_tos;                                      // configfs rdma_cm/DEV/ports/N/default_roce_tos
   Reading<std::string> roce_mode;                             // .../default_roce_mode: "RoCE v2"
   Reading<std::vector<std::uint16_t>> pkeys;                  // P/pkeys/i, those that are not zero
-  static void fields(auto&& field) {
-    field("number", &RdmaPort::number);
-    field("state", &RdmaPort::state);
-    field("physical_state", &RdmaPort::physical_state);
-    field("link_layer", &RdmaPort::link_layer);
-    field("rate", &RdmaPort::rate);
-    field("rate_text", &RdmaPort::rate_text);
-    field("lid", &RdmaPort::lid);
-    field("sm_lid", &RdmaPort::sm_lid);
-    field("active_mtu", &RdmaPort::active_mtu);
-    field("max_mtu", &RdmaPort::max_mtu);
-    field("gids", &RdmaPort::gids);
-    field("counters", &RdmaPort::counters);
-    field("hw_counters", &RdmaPort::hw_counters);
-    field("roce_tos", &RdmaPort::roce_tos);
-    field("roce_mode", &RdmaPort::roce_mode);
-    field("pkeys", &RdmaPort::pkeys);
-  }
+  FIELDS(RdmaPort, number, state, physical_state, link_layer, rate, rate_text, lid, sm_lid, active_mtu,
+         max_mtu, gids, counters, hw_counters, roce_tos, roce_mode, pkeys);
 };
 
 // D = /sys/class/infiniband/NAME
@@ -81,22 +61,8 @@ struct RdmaDevice {
   Reading<bool> management;  // "SW_MNG" in D/device/vpd: manages NVSwitches; its counters are not read
   Reading<bool> dma_buf;     // its driver takes DMA-BUF: ibv_reg_dmabuf_mr of no file answers EBADF
   Reading<std::vector<RdmaPort>> ports;  // D/ports
-  static void fields(auto&& field) {
-    field("name", &RdmaDevice::name);
-    field("firmware", &RdmaDevice::firmware);
-    field("board_id", &RdmaDevice::board_id);
-    field("hca_type", &RdmaDevice::hca_type);
-    field("node_guid", &RdmaDevice::node_guid);
-    field("image_guid", &RdmaDevice::image_guid);
-    field("driver", &RdmaDevice::driver);
-    field("pci_address", &RdmaDevice::pci_address);
-    field("numa_node", &RdmaDevice::numa_node);
-    field("parent", &RdmaDevice::parent);
-    field("user_access", &RdmaDevice::user_access);
-    field("management", &RdmaDevice::management);
-    field("dma_buf", &RdmaDevice::dma_buf);
-    field("ports", &RdmaDevice::ports);
-  }
+  FIELDS(RdmaDevice, name, firmware, board_id, hca_type, node_guid, image_guid, driver, pci_address,
+         numa_node, parent, user_access, management, dma_buf, ports);
 };
 
 struct Rdma {
@@ -111,15 +77,8 @@ struct Rdma {
   // Who registered memory of other devices with the RDMA core: names in /sys/kernel/mm/memory_peers. The
   // folder is there with MLNX_OFED and with kernels that carry its patch.
   Reading<std::vector<std::string>> peer_memory_clients;
-  static void fields(auto&& field) {
-    field("devices", &Rdma::devices);
-    field("verbs_library", &Rdma::verbs_library);
-    field("verbs_devices", &Rdma::verbs_devices);
-    field("device_modes", &Rdma::device_modes);
-    field("shared_netns", &Rdma::shared_netns);
-    field("driver_version", &Rdma::driver_version);
-    field("peer_memory_clients", &Rdma::peer_memory_clients);
-  }
+  FIELDS(Rdma, devices, verbs_library, verbs_devices, device_modes, shared_netns, driver_version,
+         peer_memory_clients);
 };
 
 Rdma collect_rdma(Host& host);

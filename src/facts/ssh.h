@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/public_key.h"
 #include "base/reading.h"
 
@@ -17,11 +18,7 @@ struct HostKey {
   std::string file;         // /etc/ssh/ssh_host_ed25519_key.pub
   PublicKey key;            // the first line of it
   std::string fingerprint;  // "SHA256:…", of the key
-  static void fields(auto&& field) {
-    field("file", &HostKey::file);
-    field("key", &HostKey::key);
-    field("fingerprint", &HostKey::fingerprint);
-  }
+  FIELDS(HostKey, file, key, fingerprint);
 };
 
 // A line of known_hosts, sshd(8): names, and a key that they may have.
@@ -29,11 +26,7 @@ struct KnownHost {
   std::vector<std::string> names;  // as they are written: "gpu1", "[10.0.0.1]:2222"
   PublicKey key;
   bool railbed = false;  // between the marks of railbed's block
-  static void fields(auto&& field) {
-    field("names", &KnownHost::names);
-    field("key", &KnownHost::key);
-    field("railbed", &KnownHost::railbed);
-  }
+  FIELDS(KnownHost, names, key, railbed);
 };
 
 struct Ssh {
@@ -42,10 +35,7 @@ struct Ssh {
   Reading<std::vector<HostKey>> host_keys;
   // /etc/ssh/ssh_known_hosts, without hashed names and lines with a marker (@revoked, @cert-authority).
   Reading<std::vector<KnownHost>> known_hosts;
-  static void fields(auto&& field) {
-    field("host_keys", &Ssh::host_keys);
-    field("known_hosts", &Ssh::known_hosts);
-  }
+  FIELDS(Ssh, host_keys, known_hosts);
 };
 
 Ssh collect_ssh(Host& host);

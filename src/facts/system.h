@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/ip.h"
 #include "base/reading.h"
 #include "base/units.h"
@@ -23,23 +24,14 @@ struct Os {
   Reading<std::string> version;       // VERSION_ID: "12", "22.04", "10.1"
   Reading<std::string> name;          // PRETTY_NAME
   Reading<std::string> architecture;  // uname -m: x86_64, aarch64
-  static void fields(auto&& field) {
-    field("hostname", &Os::hostname);
-    field("id", &Os::id);
-    field("version", &Os::version);
-    field("name", &Os::name);
-    field("architecture", &Os::architecture);
-  }
+  FIELDS(Os, hostname, id, version, name, architecture);
 };
 
 // A module that DKMS rebuilds for each kernel. M = /var/lib/dkms/NAME
 struct DkmsModule {
   std::string name;                  // nvidia, mlnx-ofed-kernel
   std::vector<std::string> kernels;  // releases it was built for: M/kernel-RELEASE-ARCHITECTURE
-  static void fields(auto&& field) {
-    field("name", &DkmsModule::name);
-    field("kernels", &DkmsModule::kernels);
-  }
+  FIELDS(DkmsModule, name, kernels);
 };
 
 // A module that the configuration keeps out.
@@ -48,11 +40,7 @@ struct BlockedModule {
   std::string how;   // blacklist: not by itself, only by name; install: a program runs instead;
                      // modprobe.blacklist, module_blacklist: kernel parameters
   std::string file;  // where that is written
-  static void fields(auto&& field) {
-    field("name", &BlockedModule::name);
-    field("how", &BlockedModule::how);
-    field("file", &BlockedModule::file);
-  }
+  FIELDS(BlockedModule, name, how, file);
 };
 
 // What the maker's firmware says of the machine; serial numbers are not read. I = /sys/class/dmi/id
@@ -61,12 +49,7 @@ struct Firmware {
   Reading<std::string> product;  // I/product_name
   Reading<std::string> version;  // I/bios_version
   Reading<std::string> date;     // I/bios_date
-  static void fields(auto&& field) {
-    field("maker", &Firmware::maker);
-    field("product", &Firmware::product);
-    field("version", &Firmware::version);
-    field("date", &Firmware::date);
-  }
+  FIELDS(Firmware, maker, product, version, date);
 };
 
 // A process that cannot be interrupted, for longer than a disk takes. Host call "stuck"
@@ -74,21 +57,14 @@ struct StuckProcess {
   int pid = 0;
   std::string name;
   std::string waits;  // the kernel's function; "0" when it may not be seen
-  static void fields(auto&& field) {
-    field("pid", &StuckProcess::pid);
-    field("name", &StuckProcess::name);
-    field("waits", &StuckProcess::waits);
-  }
+  FIELDS(StuckProcess, pid, name, waits);
 };
 
 // A line of /etc/hosts.
 struct HostsEntry {
   IpAddress address;
   std::vector<std::string> names;
-  static void fields(auto&& field) {
-    field("address", &HostsEntry::address);
-    field("names", &HostsEntry::names);
-  }
+  FIELDS(HostsEntry, address, names);
 };
 
 struct Kernel {
@@ -111,31 +87,15 @@ struct Kernel {
   // The kernel loads no module without a signature that it trusts, as under Secure Boot:
   // /sys/module/module/parameters/sig_enforce, /sys/kernel/security/lockdown
   Reading<bool> signatures_required;
-  static void fields(auto&& field) {
-    field("release", &Kernel::release);
-    field("command_line", &Kernel::command_line);
-    field("loaded_modules", &Kernel::loaded_modules);
-    field("present_modules", &Kernel::present_modules);
-    field("uptime_seconds", &Kernel::uptime_seconds);
-    field("boot_id", &Kernel::boot_id);
-    field("clock_synchronised", &Kernel::clock_synchronised);
-    field("config", &Kernel::config);
-    field("installed", &Kernel::installed);
-    field("headers", &Kernel::headers);
-    field("dkms", &Kernel::dkms);
-    field("reboot_required", &Kernel::reboot_required);
-    field("blocked_modules", &Kernel::blocked_modules);
-    field("signatures_required", &Kernel::signatures_required);
-  }
+  FIELDS(Kernel, release, command_line, loaded_modules, present_modules, uptime_seconds, boot_id,
+         clock_synchronised, config, installed, headers, dkms, reboot_required, blocked_modules,
+         signatures_required);
 };
 
 struct NumaNode {
   int id = 0;
   Reading<std::string> cpus;  // /sys/devices/system/node/nodeN/cpulist
-  static void fields(auto&& field) {
-    field("id", &NumaNode::id);
-    field("cpus", &NumaNode::cpus);
-  }
+  FIELDS(NumaNode, id, cpus);
 };
 
 struct Cpu {
@@ -149,18 +109,8 @@ struct Cpu {
   Reading<std::string> frequency_driver;          // cpufreq/policy0/scaling_driver
   Reading<std::string> clocksource;               // clocksource0/current_clocksource
   std::vector<NumaNode> numa_nodes;
-  static void fields(auto&& field) {
-    field("model", &Cpu::model);
-    field("x86_level", &Cpu::x86_level);
-    field("online", &Cpu::online);
-    field("possible", &Cpu::possible);
-    field("present", &Cpu::present);
-    field("sockets", &Cpu::sockets);
-    field("governors", &Cpu::governors);
-    field("frequency_driver", &Cpu::frequency_driver);
-    field("clocksource", &Cpu::clocksource);
-    field("numa_nodes", &Cpu::numa_nodes);
-  }
+  FIELDS(Cpu, model, x86_level, online, possible, present, sockets, governors, frequency_driver, clocksource,
+         numa_nodes);
 };
 
 // A limit in bytes; unlimited is the largest value.
@@ -169,10 +119,7 @@ inline constexpr std::uint64_t kUnlimited = UINT64_MAX;
 struct ServiceLimit {
   std::string service;               // slurmd, containerd
   Reading<std::uint64_t> max_bytes;  // "Max locked memory", soft, of /proc/PID/limits
-  static void fields(auto&& field) {
-    field("service", &ServiceLimit::service);
-    field("max_bytes", &ServiceLimit::max_bytes);
-  }
+  FIELDS(ServiceLimit, service, max_bytes);
 };
 
 struct Memory {
@@ -187,19 +134,8 @@ struct Memory {
   std::vector<ServiceLimit> service_memlock;
   Reading<std::uint64_t> edac_uncorrectable;  // sum of /sys/devices/system/edac/mc/mc*/ue_count
   Reading<std::uint64_t> edac_correctable;    // sum of .../ce_count
-  static void fields(auto&& field) {
-    field("total", &Memory::total);
-    field("available", &Memory::available);
-    field("swap_total", &Memory::swap_total);
-    field("hugepage_size", &Memory::hugepage_size);
-    field("hugepages_total", &Memory::hugepages_total);
-    field("hugepages_free", &Memory::hugepages_free);
-    field("memlock_soft", &Memory::memlock_soft);
-    field("memlock_hard", &Memory::memlock_hard);
-    field("service_memlock", &Memory::service_memlock);
-    field("edac_uncorrectable", &Memory::edac_uncorrectable);
-    field("edac_correctable", &Memory::edac_correctable);
-  }
+  FIELDS(Memory, total, available, swap_total, hugepage_size, hugepages_total, hugepages_free, memlock_soft,
+         memlock_hard, service_memlock, edac_uncorrectable, edac_correctable);
 };
 
 struct Service {
@@ -208,13 +144,7 @@ struct Service {
   std::string active_state;     // active, inactive, failed
   std::string unit_file_state;  // enabled, disabled, static, ""
   int main_pid = 0;             // MainPID; 0 while nothing runs
-  static void fields(auto&& field) {
-    field("name", &Service::name);
-    field("load_state", &Service::load_state);
-    field("active_state", &Service::active_state);
-    field("unit_file_state", &Service::unit_file_state);
-    field("main_pid", &Service::main_pid);
-  }
+  FIELDS(Service, name, load_state, active_state, unit_file_state, main_pid);
 };
 
 struct BlockDevice {
@@ -223,13 +153,7 @@ struct BlockDevice {
   Reading<ByteCount> size;           // /sys/block/X/size × 512
   Reading<bool> rotational;          // /sys/block/X/queue/rotational
   Reading<std::string> pci_address;  // of the controller, from the resolved path
-  static void fields(auto&& field) {
-    field("name", &BlockDevice::name);
-    field("model", &BlockDevice::model);
-    field("size", &BlockDevice::size);
-    field("rotational", &BlockDevice::rotational);
-    field("pci_address", &BlockDevice::pci_address);
-  }
+  FIELDS(BlockDevice, name, model, size, rotational, pci_address);
 };
 
 // Host call "nvme"
@@ -240,14 +164,8 @@ struct NvmeHealth {
   int used_percent = 0;  // of the rated endurance
   std::uint64_t media_errors = 0;
   int celsius = 0;
-  static void fields(auto&& field) {
-    field("critical_warning", &NvmeHealth::critical_warning);
-    field("spare_percent", &NvmeHealth::spare_percent);
-    field("spare_threshold_percent", &NvmeHealth::spare_threshold_percent);
-    field("used_percent", &NvmeHealth::used_percent);
-    field("media_errors", &NvmeHealth::media_errors);
-    field("celsius", &NvmeHealth::celsius);
-  }
+  FIELDS(NvmeHealth, critical_warning, spare_percent, spare_threshold_percent, used_percent, media_errors,
+         celsius);
 };
 struct NvmeController {
   std::string name;                  // nvme0
@@ -256,14 +174,7 @@ struct NvmeController {
   Reading<std::string> state;        // /sys/class/nvme/NAME/state: live
   Reading<std::string> pci_address;  // from /sys/class/nvme/NAME, resolved; absent over a fabric
   Reading<NvmeHealth> health;        // SMART / Health log; needs root
-  static void fields(auto&& field) {
-    field("name", &NvmeController::name);
-    field("model", &NvmeController::model);
-    field("firmware", &NvmeController::firmware);
-    field("state", &NvmeController::state);
-    field("pci_address", &NvmeController::pci_address);
-    field("health", &NvmeController::health);
-  }
+  FIELDS(NvmeController, name, model, firmware, state, pci_address, health);
 };
 
 // Why a file system cannot be written: this mount of it, what it is (squashfs), or the file system itself,
@@ -281,26 +192,14 @@ struct FileSystem {
   Reading<std::uint64_t> inodes_available;
   Reading<bool> read_only;  // statvfs ST_RDONLY
   Reading<ReadOnlyBy> read_only_by;
-  static void fields(auto&& field) {
-    field("path", &FileSystem::path);
-    field("size", &FileSystem::size);
-    field("available", &FileSystem::available);
-    field("inodes", &FileSystem::inodes);
-    field("inodes_available", &FileSystem::inodes_available);
-    field("read_only", &FileSystem::read_only);
-    field("read_only_by", &FileSystem::read_only_by);
-  }
+  FIELDS(FileSystem, path, size, available, inodes, inodes_available, read_only, read_only_by);
 };
 
 struct Storage {
   Reading<std::vector<BlockDevice>> block_devices;  // /sys/block, without loop, ram and zram devices
   Reading<std::vector<NvmeController>> nvme;        // /sys/class/nvme
   std::vector<FileSystem> file_systems;             // "/", "/tmp", "/dev/shm", and CollectOptions::paths
-  static void fields(auto&& field) {
-    field("block_devices", &Storage::block_devices);
-    field("nvme", &Storage::nvme);
-    field("file_systems", &Storage::file_systems);
-  }
+  FIELDS(Storage, block_devices, nvme, file_systems);
 };
 
 // What the next boot sets, and the file that decides it: sysctl.d(5).
@@ -308,11 +207,7 @@ struct BootSetting {
   std::string key;    // "net.core.rmem_max"
   std::string value;  // "268435456"
   std::string file;   // "/etc/sysctl.d/90-rdma.conf"
-  static void fields(auto&& field) {
-    field("key", &BootSetting::key);
-    field("value", &BootSetting::value);
-    field("file", &BootSetting::file);
-  }
+  FIELDS(BootSetting, key, value, file);
 };
 
 // A graphics controller that can be the machine's screen (class 0x0300), a BMC's as well as a GPU's.
@@ -322,12 +217,7 @@ struct Display {
   Reading<std::uint16_t> vendor;  // D/vendor
   Reading<std::uint16_t> device;  // D/device
   Reading<bool> boot_vga;         // D/boot_vga: the firmware drew on this one
-  static void fields(auto&& field) {
-    field("address", &Display::address);
-    field("vendor", &Display::vendor);
-    field("device", &Display::device);
-    field("boot_vga", &Display::boot_vga);
-  }
+  FIELDS(Display, address, vendor, device, boot_vga);
 };
 
 // What a person without network sees of this machine, from the boot menu to the login.
@@ -342,13 +232,7 @@ struct ConsoleFacts {
   // wins: /etc/default/grub, /etc/default/grub.d/*.cfg
   Reading<std::vector<BootSetting>> boot_menu;
   Reading<std::vector<Display>> displays;  // /sys/bus/pci/devices
-  static void fields(auto&& field) {
-    field("active", &ConsoleFacts::active);
-    field("ports", &ConsoleFacts::ports);
-    field("logins", &ConsoleFacts::logins);
-    field("boot_menu", &ConsoleFacts::boot_menu);
-    field("displays", &ConsoleFacts::displays);
-  }
+  FIELDS(ConsoleFacts, active, ports, logins, boot_menu, displays);
 };
 
 struct System {
@@ -370,23 +254,8 @@ struct System {
   Ssh ssh;
   Reading<std::vector<AdapterInterrupts>> interrupts;
   ConsoleFacts console;
-  static void fields(auto&& field) {
-    field("os", &System::os);
-    field("kernel", &System::kernel);
-    field("cpu", &System::cpu);
-    field("memory", &System::memory);
-    field("storage", &System::storage);
-    field("sysctl", &System::sysctl);
-    field("sysctl_at_boot", &System::sysctl_at_boot);
-    field("services", &System::services);
-    field("firmware", &System::firmware);
-    field("stuck", &System::stuck);
-    field("firewall", &System::firewall);
-    field("hosts", &System::hosts);
-    field("ssh", &System::ssh);
-    field("interrupts", &System::interrupts);
-    field("console", &System::console);
-  }
+  FIELDS(System, os, kernel, cpu, memory, storage, sysctl, sysctl_at_boot, services, firmware, stuck,
+         firewall, hosts, ssh, interrupts, console);
 };
 
 System collect_system(Host& host);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "facts/readings.h"
@@ -22,11 +23,11 @@ bool is_version(std::string_view text) {
 
 struct CudaPart {
   std::string version = {};
-  static void fields(auto&& field) { field("version", &CudaPart::version); }
+  FIELDS(CudaPart, version);
 };
 struct CudaVersions {
   CudaPart cuda = {};
-  static void fields(auto&& field) { field("cuda", &CudaVersions::cuda); }
+  FIELDS(CudaVersions, cuda);
 };
 
 // "CUDA Version 10.2.89": toolkits before 11.1, and Debian's.

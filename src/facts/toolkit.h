@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/reading.h"
 
 namespace railbed {
@@ -17,32 +18,21 @@ struct CudaToolkit {
   std::string path;         // /usr/local/cuda-12.8
   std::string version;      // "12.8.1", of version.json, else version.txt, else of the path; empty: not known
   bool is_default = false;  // /usr/local/cuda leads there
-  static void fields(auto&& field) {
-    field("path", &CudaToolkit::path);
-    field("version", &CudaToolkit::version);
-    field("is_default", &CudaToolkit::is_default);
-  }
+  FIELDS(CudaToolkit, path, version, is_default);
   bool operator==(const CudaToolkit&) const = default;
 };
 
 struct NcclHeader {
   std::string path;     // /usr/include/nccl.h
   std::string version;  // NCCL_MAJOR.NCCL_MINOR.NCCL_PATCH
-  static void fields(auto&& field) {
-    field("path", &NcclHeader::path);
-    field("version", &NcclHeader::version);
-  }
+  FIELDS(NcclHeader, path, version);
 };
 
 struct Toolkit {
   Reading<std::vector<CudaToolkit>> cuda;           // those with nvcc; /usr/local/cuda*, /usr/lib/cuda
   Reading<NcclHeader> nccl_header;                  // the first that a compiler finds
   Reading<std::vector<std::string>> mpi_compilers;  // mpicc of packages, MLNX_OFED, HPC-X and oneAPI
-  static void fields(auto&& field) {
-    field("cuda", &Toolkit::cuda);
-    field("nccl_header", &Toolkit::nccl_header);
-    field("mpi_compilers", &Toolkit::mpi_compilers);
-  }
+  FIELDS(Toolkit, cuda, nccl_header, mpi_compilers);
 };
 
 Toolkit collect_toolkit(Host& host);

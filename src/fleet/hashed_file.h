@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 
+#include "base/fields.h"
 #include "base/result.h"
 
 namespace railbed::fleet {
@@ -24,15 +25,7 @@ struct HashedFile {
   std::string hash;  // SHA-256, 64 hexadecimal digits
 
   bool operator==(const HashedFile&) const = default;
-  template <class Visitor>
-  static void fields(Visitor&& field) {
-    field("device", &HashedFile::device);
-    field("inode", &HashedFile::inode);
-    field("size", &HashedFile::size);
-    field("modified_ns", &HashedFile::modified_ns);
-    field("changed_ns", &HashedFile::changed_ns);
-    field("hash", &HashedFile::hash);
-  }
+  FIELDS(HashedFile, device, inode, size, modified_ns, changed_ns, hash);
 };
 
 // Path → what it was when it was hashed.

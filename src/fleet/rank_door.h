@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/result.h"
 #include "fleet/rendezvous.h"
 
@@ -28,12 +29,7 @@ struct RankHello {
   RankIntroduction introduction;
   std::string nonce;
   std::string proof;
-  static void fields(auto&& field) {
-    using H = RankHello;
-    field("introduction", &H::introduction);
-    field("nonce", &H::nonce);
-    field("proof", &H::proof);
-  }
+  FIELDS(RankHello, introduction, nonce, proof);
 };
 
 // Only who knows the secret can say it, and only for these two nonces: nobody can play back what he heard.

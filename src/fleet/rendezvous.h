@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/fields.h"
 #include "base/peer.h"
 #include "base/result.h"
 #include "fleet/launcher.h"
@@ -35,13 +36,7 @@ struct RankIntroduction {
   int ranks = 0;
   std::string host;
   std::vector<int> gpus;  // ordinals
-  static void fields(auto&& field) {
-    using R = RankIntroduction;
-    field("rank", &R::rank);
-    field("ranks", &R::ranks);
-    field("host", &R::host);
-    field("gpus", &R::gpus);
-  }
+  FIELDS(RankIntroduction, rank, ranks, host, gpus);
 };
 
 struct ArrivedRank {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/random.h"
 #include "base/text.h"
@@ -18,11 +19,7 @@ struct PeerHello {
   PeerIntroduction introduction;
   std::string nonce;
   std::string proof;
-  static void fields(auto&& field) {
-    field("introduction", &PeerHello::introduction);
-    field("nonce", &PeerHello::nonce);
-    field("proof", &PeerHello::proof);
-  }
+  FIELDS(PeerHello, introduction, nonce, proof);
 };
 
 std::string peer_proof(const SecretPurpose& purpose, Prover prover, const Nonces& nonces,

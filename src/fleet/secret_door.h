@@ -15,6 +15,7 @@
 #include <string>
 
 #include "base/fd.h"
+#include "base/fields.h"
 #include "base/result.h"
 #include "host/door.h"
 
@@ -31,11 +32,7 @@ struct PeerIntroduction {
   std::string from;   // the guest's name
   std::string to;     // whom it takes the door for
   std::string place;  // what at: a rail
-  static void fields(auto&& field) {
-    field("from", &PeerIntroduction::from);
-    field("to", &PeerIntroduction::to);
-    field("place", &PeerIntroduction::place);
-  }
+  FIELDS(PeerIntroduction, from, to, place);
   bool operator==(const PeerIntroduction&) const = default;
 };
 

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
+
 namespace railbed {
 
 struct Facts;
@@ -25,14 +27,7 @@ struct TechnologyStack {
   std::string processor = {};              // "Intel(R) Xeon(R) CPU E5-2697 v2 @ 2.70GHz"
   std::optional<bool> nvme = {};
   std::optional<int> gpus = {};  // in one node
-  static void fields(auto&& field) {
-    field("gpu", &TechnologyStack::gpu);
-    field("adapters", &TechnologyStack::adapters);
-    field("os", &TechnologyStack::os);
-    field("processor", &TechnologyStack::processor);
-    field("nvme", &TechnologyStack::nvme);
-    field("gpus", &TechnologyStack::gpus);
-  }
+  FIELDS(TechnologyStack, gpu, adapters, os, processor, nvme, gpus);
   bool operator==(const TechnologyStack&) const = default;
 };
 
@@ -45,13 +40,7 @@ struct TechnologyCell {
   std::string reason;   // one sentence
   std::string to_tell;  // what would tell; empty where it is known
   std::string source;   // a page or document; "general knowledge, to check" where there is none
-  static void fields(auto&& field) {
-    field("technology", &TechnologyCell::technology);
-    field("support", &TechnologyCell::support);
-    field("reason", &TechnologyCell::reason);
-    field("to_tell", &TechnologyCell::to_tell);
-    field("source", &TechnologyCell::source);
-  }
+  FIELDS(TechnologyCell, technology, support, reason, to_tell, source);
 };
 
 inline constexpr std::string_view kToCheck = "general knowledge, to check";
@@ -66,11 +55,7 @@ struct TechnologyColumn {
   TechnologyStack stack;
   std::vector<std::string> nodes;  // empty: named on the command line
   std::vector<TechnologyCell> cells;
-  static void fields(auto&& field) {
-    field("stack", &TechnologyColumn::stack);
-    field("nodes", &TechnologyColumn::nodes);
-    field("cells", &TechnologyColumn::cells);
-  }
+  FIELDS(TechnologyColumn, stack, nodes, cells);
 };
 
 }  // namespace railbed

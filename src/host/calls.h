@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/reading.h"
 
 namespace railbed {
@@ -16,17 +17,14 @@ namespace railbed {
 // "uname"
 struct UnameAnswer {
   std::string machine;  // x86_64, aarch64
-  static void fields(auto&& field) { field("machine", &UnameAnswer::machine); }
+  FIELDS(UnameAnswer, machine);
 };
 
 // "clock"
 struct ClockAnswer {
   std::string utc;            // RFC 3339
   bool synchronised = false;  // adjtimex: STA_UNSYNC is not set
-  static void fields(auto&& field) {
-    field("utc", &ClockAnswer::utc);
-    field("synchronised", &ClockAnswer::synchronised);
-  }
+  FIELDS(ClockAnswer, utc, synchronised);
 };
 
 // "statvfs PATH"; bytes
@@ -36,13 +34,7 @@ struct StatvfsAnswer {
   std::uint64_t inodes = 0;     // 0 where the file system makes them as needed
   std::uint64_t inodes_available = 0;
   bool read_only = false;
-  static void fields(auto&& field) {
-    field("size", &StatvfsAnswer::size);
-    field("available", &StatvfsAnswer::available);
-    field("inodes", &StatvfsAnswer::inodes);
-    field("inodes_available", &StatvfsAnswer::inodes_available);
-    field("read_only", &StatvfsAnswer::read_only);
-  }
+  FIELDS(StatvfsAnswer, size, available, inodes, inodes_available, read_only);
 };
 
 // "environment PREFIX" answers an object of strings: the variables whose name starts with PREFIX, never
@@ -56,36 +48,20 @@ struct VerbsPort {
   int max_mtu = 0;
   int gid_table_length = 0;
   std::string link_layer;  // Ethernet, InfiniBand
-  static void fields(auto&& field) {
-    field("number", &VerbsPort::number);
-    field("error", &VerbsPort::error);
-    field("active_mtu", &VerbsPort::active_mtu);
-    field("max_mtu", &VerbsPort::max_mtu);
-    field("gid_table_length", &VerbsPort::gid_table_length);
-    field("link_layer", &VerbsPort::link_layer);
-  }
+  FIELDS(VerbsPort, number, error, active_mtu, max_mtu, gid_table_length, link_layer);
 };
 struct VerbsDevice {
   std::string name;
   std::string error;    // why it could not be opened; empty otherwise
   std::string dma_buf;  // "yes" or "no": its driver takes DMA-BUF; empty: not known
   std::vector<VerbsPort> ports;
-  static void fields(auto&& field) {
-    field("name", &VerbsDevice::name);
-    field("error", &VerbsDevice::error);
-    field("dma_buf", &VerbsDevice::dma_buf);
-    field("ports", &VerbsDevice::ports);
-  }
+  FIELDS(VerbsDevice, name, error, dma_buf, ports);
 };
 struct VerbsAnswer {
   std::string library;  // "libibverbs.so.1"; empty when it could not be opened
   std::string error;    // the loader's words then
   std::vector<VerbsDevice> devices;
-  static void fields(auto&& field) {
-    field("library", &VerbsAnswer::library);
-    field("error", &VerbsAnswer::error);
-    field("devices", &VerbsAnswer::devices);
-  }
+  FIELDS(VerbsAnswer, library, error, devices);
 };
 
 // "changeable PATH": an array of what others than root and this user may change, of what is on the way to
@@ -99,42 +75,25 @@ struct PortMoved {
   int number = 1;
   Moved counters;     // /sys/class/infiniband/DEV/ports/N/counters
   Moved hw_counters;  // .../hw_counters
-  static void fields(auto&& field) {
-    field("device", &PortMoved::device);
-    field("number", &PortMoved::number);
-    field("counters", &PortMoved::counters);
-    field("hw_counters", &PortMoved::hw_counters);
-  }
+  FIELDS(PortMoved, device, number, counters, hw_counters);
 };
 struct InterfaceMoved {
   std::string name;
   Moved statistics;  // /sys/class/net/IF/statistics, and carrier_changes
   Moved driver;      // ETHTOOL_GSTATS, those that are not of a single queue
-  static void fields(auto&& field) {
-    field("name", &InterfaceMoved::name);
-    field("statistics", &InterfaceMoved::statistics);
-    field("driver", &InterfaceMoved::driver);
-  }
+  FIELDS(InterfaceMoved, name, statistics, driver);
 };
 struct PciMoved {
   std::string address;
   Moved errors;  // /sys/bus/pci/devices/ADDRESS/aer_dev_*: correctable, nonfatal, fatal
-  static void fields(auto&& field) {
-    field("address", &PciMoved::address);
-    field("errors", &PciMoved::errors);
-  }
+  FIELDS(PciMoved, address, errors);
 };
 struct LoadAnswer {
   double seconds = 0;  // that really passed
   std::vector<PortMoved> ports;
   std::vector<InterfaceMoved> interfaces;  // those on PCI
   std::vector<PciMoved> pci;
-  static void fields(auto&& field) {
-    field("seconds", &LoadAnswer::seconds);
-    field("ports", &LoadAnswer::ports);
-    field("interfaces", &LoadAnswer::interfaces);
-    field("pci", &LoadAnswer::pci);
-  }
+  FIELDS(LoadAnswer, seconds, ports, interfaces, pci);
 };
 // How far a counter went. Nothing when it was reset: it went back, and not round the end of 32 bits.
 std::optional<std::uint64_t> moved(std::uint64_t before, std::uint64_t after);

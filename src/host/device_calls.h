@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/reading.h"
 
 namespace railbed {
@@ -27,20 +28,8 @@ struct EthernetAnswer {
   int supported_mbps = 0;   // of the fastest mode of port, firmware and transceiver; 0: none is stated
   int advertised_mbps = 0;  // of the fastest that is offered to the other end
   int peer_mbps = 0;        // of the fastest that the other end offered; many drivers do not say
-  static void fields(auto&& field) {
-    field("modes_error", &EthernetAnswer::modes_error);
-    field("autonegotiates", &EthernetAnswer::autonegotiates);
-    field("supported_mbps", &EthernetAnswer::supported_mbps);
-    field("advertised_mbps", &EthernetAnswer::advertised_mbps);
-    field("peer_mbps", &EthernetAnswer::peer_mbps);
-    field("pause_error", &EthernetAnswer::pause_error);
-    field("pause_receive", &EthernetAnswer::pause_receive);
-    field("pause_transmit", &EthernetAnswer::pause_transmit);
-    field("dcb_error", &EthernetAnswer::dcb_error);
-    field("pfc_capability", &EthernetAnswer::pfc_capability);
-    field("pfc_priorities", &EthernetAnswer::pfc_priorities);
-    field("dscp", &EthernetAnswer::dscp);
-  }
+  FIELDS(EthernetAnswer, modes_error, autonegotiates, supported_mbps, advertised_mbps, peer_mbps, pause_error,
+         pause_receive, pause_transmit, dcb_error, pfc_capability, pfc_priorities, dscp);
 };
 
 // "nvme": page 2 of each controller's log, SMART / Health (NVM Express Base Specification, "Get Log Page").
@@ -54,16 +43,8 @@ struct NvmeAnswer {
   int used_percent = 0;  // of the rated endurance; may exceed 100
   std::uint64_t media_errors = 0;
   int celsius = 0;
-  static void fields(auto&& field) {
-    field("name", &NvmeAnswer::name);
-    field("error", &NvmeAnswer::error);
-    field("critical_warning", &NvmeAnswer::critical_warning);
-    field("spare_percent", &NvmeAnswer::spare_percent);
-    field("spare_threshold_percent", &NvmeAnswer::spare_threshold_percent);
-    field("used_percent", &NvmeAnswer::used_percent);
-    field("media_errors", &NvmeAnswer::media_errors);
-    field("celsius", &NvmeAnswer::celsius);
-  }
+  FIELDS(NvmeAnswer, name, error, critical_warning, spare_percent, spare_threshold_percent, used_percent,
+         media_errors, celsius);
 };
 // The 512 bytes of that page.
 NvmeAnswer parse_health_page(std::string_view page);
@@ -75,11 +56,7 @@ struct StuckAnswer {
   int pid = 0;
   std::string name;   // /proc/PID/comm
   std::string waits;  // /proc/PID/wchan: the kernel's function; "0" to users who are not root
-  static void fields(auto&& field) {
-    field("pid", &StuckAnswer::pid);
-    field("name", &StuckAnswer::name);
-    field("waits", &StuckAnswer::waits);
-  }
+  FIELDS(StuckAnswer, pid, name, waits);
 };
 
 // "addresses": IPv4 and IPv6 addresses, interface by interface, in the form of iproute2's `ip -j address
@@ -87,18 +64,12 @@ struct StuckAnswer {
 struct InterfaceAddressInfo {
   std::string local;
   int prefixlen = 0;
-  static void fields(auto&& field) {
-    field("local", &InterfaceAddressInfo::local);
-    field("prefixlen", &InterfaceAddressInfo::prefixlen);
-  }
+  FIELDS(InterfaceAddressInfo, local, prefixlen);
 };
 struct InterfaceAddresses {
   std::string ifname;
   std::vector<InterfaceAddressInfo> addr_info;
-  static void fields(auto&& field) {
-    field("ifname", &InterfaceAddresses::ifname);
-    field("addr_info", &InterfaceAddresses::addr_info);
-  }
+  FIELDS(InterfaceAddresses, ifname, addr_info);
 };
 
 // "default-routes" answers an array: the interfaces by which IPv4's default routes leave, the preferred
@@ -109,10 +80,7 @@ std::vector<std::string> default_routes_in(std::string_view table);
 struct QueueAnswer {
   std::string dev;   // the interface
   std::string kind;  // fq_codel, noqueue, tbf
-  static void fields(auto&& field) {
-    field("dev", &QueueAnswer::dev);
-    field("kind", &QueueAnswer::kind);
-  }
+  FIELDS(QueueAnswer, dev, kind);
 };
 
 // "nf-tables" answers an array: the names of nftables' tables, those of iptables-nft among them. Root only.

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/reading.h"
 
 namespace railbed {
@@ -21,13 +22,7 @@ struct NvmlSystem {
   Reading<std::string> nvml_version;    // of the library: "13.580.95.05" ends in its driver's version
   Reading<int> cuda_version;            // 13000 is 13.0: the newest CUDA this driver serves
   Reading<int> gpus;                    // nvmlDeviceGetCount_v2
-  static void fields(auto&& field) {
-    field("library", &NvmlSystem::library);
-    field("driver_version", &NvmlSystem::driver_version);
-    field("nvml_version", &NvmlSystem::nvml_version);
-    field("cuda_version", &NvmlSystem::cuda_version);
-    field("gpus", &NvmlSystem::gpus);
-  }
+  FIELDS(NvmlSystem, library, driver_version, nvml_version, cuda_version, gpus);
 };
 
 // "nvml list": an array of the PCI addresses of the GPUs that NVML can attach
@@ -36,10 +31,7 @@ struct NvmlSystem {
 struct NvmlPeer {
   std::string read;    // "ok", "gpu not supported", …: nvmlDeviceGetP2PStatus, NVML_P2P_CAPS_INDEX_READ
   std::string nvlink;  // likewise, NVML_P2P_CAPS_INDEX_NVLINK
-  static void fields(auto&& field) {
-    field("read", &NvmlPeer::read);
-    field("nvlink", &NvmlPeer::nvlink);
-  }
+  FIELDS(NvmlPeer, read, nvlink);
 };
 using NvmlPeers = std::map<std::string, std::map<std::string, NvmlPeer>>;
 
@@ -49,33 +41,20 @@ struct NvmlHistogram {  // banks by how many spare rows they have left
   std::uint32_t partial = 0;
   std::uint32_t low = 0;
   std::uint32_t none = 0;
-  static void fields(auto&& field) {
-    field("max", &NvmlHistogram::max);
-    field("high", &NvmlHistogram::high);
-    field("partial", &NvmlHistogram::partial);
-    field("low", &NvmlHistogram::low);
-    field("none", &NvmlHistogram::none);
-  }
+  FIELDS(NvmlHistogram, max, high, partial, low, none);
 };
 
 struct NvmlProcess {
   std::uint32_t pid = 0;
   std::optional<std::uint64_t> memory;  // bytes; nothing when the driver does not say
-  static void fields(auto&& field) {
-    field("pid", &NvmlProcess::pid);
-    field("memory", &NvmlProcess::memory);
-  }
+  FIELDS(NvmlProcess, pid, memory);
 };
 
 struct NvmlLink {
   bool active = false;                          // nvmlDeviceGetNvLinkState
   std::optional<int> speed_mbps;                // megabytes a second; field NVLINK_GET_SPEED
   std::map<std::string, std::uint64_t> errors;  // those counters that this generation has
-  static void fields(auto&& field) {
-    field("active", &NvmlLink::active);
-    field("speed_mbps", &NvmlLink::speed_mbps);
-    field("errors", &NvmlLink::errors);
-  }
+  FIELDS(NvmlLink, active, speed_mbps, errors);
 };
 using NvmlLinks = std::map<std::string, NvmlLink>;  // by number: "00", "01", …
 
@@ -83,11 +62,7 @@ struct NvmlFabric {
   std::string state;   // "not supported", "not started", "in progress", "completed"
   std::string status;  // "NVML_SUCCESS", or the error with which the probe ended
   std::string health;  // "healthy", "unhealthy", "limited capacity"; empty: this driver does not say
-  static void fields(auto&& field) {
-    field("state", &NvmlFabric::state);
-    field("status", &NvmlFabric::status);
-    field("health", &NvmlFabric::health);
-  }
+  FIELDS(NvmlFabric, state, status, health);
 };
 
 // "nvml ADDRESS": one GPU. MHz, watts, degrees Celsius, bytes.
@@ -139,56 +114,14 @@ struct NvmlGpu {
   Reading<std::string> gsp_firmware;
   Reading<NvmlLinks> nvlinks;
   Reading<NvmlFabric> fabric;
-  static void fields(auto&& field) {
-    using G = NvmlGpu;
-    field("name", &G::name);
-    field("uuid", &G::uuid);
-    field("vbios", &G::vbios);
-    field("inforom_valid", &G::inforom_valid);
-    field("persistence", &G::persistence);
-    field("compute_mode", &G::compute_mode);
-    field("mig", &G::mig);
-    field("ecc", &G::ecc);
-    field("ecc_pending", &G::ecc_pending);
-    field("ecc_volatile_uncorrectable", &G::ecc_volatile_uncorrectable);
-    field("ecc_volatile_corrected", &G::ecc_volatile_corrected);
-    field("ecc_aggregate_uncorrectable", &G::ecc_aggregate_uncorrectable);
-    field("sram_aggregate_uncorrectable", &G::sram_aggregate_uncorrectable);
-    field("sram_threshold_exceeded", &G::sram_threshold_exceeded);
-    field("remapped_correctable", &G::remapped_correctable);
-    field("remapped_uncorrectable", &G::remapped_uncorrectable);
-    field("remap_pending", &G::remap_pending);
-    field("remap_failed", &G::remap_failed);
-    field("remap_banks", &G::remap_banks);
-    field("retired_pages", &G::retired_pages);
-    field("retired_pending", &G::retired_pending);
-    field("recovery_action", &G::recovery_action);
-    field("sm_clock", &G::sm_clock);
-    field("sm_clock_max", &G::sm_clock_max);
-    field("memory_clock", &G::memory_clock);
-    field("memory_clock_max", &G::memory_clock_max);
-    field("event_reasons", &G::event_reasons);
-    field("power", &G::power);
-    field("power_limit", &G::power_limit);
-    field("power_limit_default", &G::power_limit_default);
-    field("temperature", &G::temperature);
-    field("temperature_margin", &G::temperature_margin);
-    field("memory_temperature", &G::memory_temperature);
-    field("pcie_generation", &G::pcie_generation);
-    field("pcie_generation_max", &G::pcie_generation_max);
-    field("pcie_generation_gpu", &G::pcie_generation_gpu);
-    field("pcie_width", &G::pcie_width);
-    field("pcie_width_max", &G::pcie_width_max);
-    field("pcie_replays", &G::pcie_replays);
-    field("bar1", &G::bar1);
-    field("memory", &G::memory);
-    field("memory_used", &G::memory_used);
-    field("processes", &G::processes);
-    field("utilisation", &G::utilisation);
-    field("gsp_firmware", &G::gsp_firmware);
-    field("nvlinks", &G::nvlinks);
-    field("fabric", &G::fabric);
-  }
+  FIELDS(NvmlGpu, name, uuid, vbios, inforom_valid, persistence, compute_mode, mig, ecc, ecc_pending,
+         ecc_volatile_uncorrectable, ecc_volatile_corrected, ecc_aggregate_uncorrectable,
+         sram_aggregate_uncorrectable, sram_threshold_exceeded, remapped_correctable, remapped_uncorrectable,
+         remap_pending, remap_failed, remap_banks, retired_pages, retired_pending, recovery_action, sm_clock,
+         sm_clock_max, memory_clock, memory_clock_max, event_reasons, power, power_limit, power_limit_default,
+         temperature, temperature_margin, memory_temperature, pcie_generation, pcie_generation_max,
+         pcie_generation_gpu, pcie_width, pcie_width_max, pcie_replays, bar1, memory, memory_used, processes,
+         utilisation, gsp_firmware, nvlinks, fabric);
 };
 
 // "cuda ADDRESS": a context, an allocation, a copy in, a kernel, a copy back, compared
@@ -201,17 +134,7 @@ struct CudaAnswer {
   std::optional<bool> gpudirect_rdma;  // CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED
   double init_ms = 0;                  // cuInit alone
   double total_ms = 0;
-  static void fields(auto&& field) {
-    using C = CudaAnswer;
-    field("version", &C::version);
-    field("error", &C::error);
-    field("wrong_words", &C::wrong_words);
-    field("memory", &C::memory);
-    field("dma_buf", &C::dma_buf);
-    field("gpudirect_rdma", &C::gpudirect_rdma);
-    field("init_ms", &C::init_ms);
-    field("total_ms", &C::total_ms);
-  }
+  FIELDS(CudaAnswer, version, error, wrong_words, memory, dma_buf, gpudirect_rdma, init_ms, total_ms);
 };
 
 // What one GPU did under load; changes are from just before to just after.
@@ -233,26 +156,9 @@ struct GpuLoad {
   std::map<std::string, std::uint64_t> nvlink_errors;  // new ones, summed over the links
   std::optional<double> to_gpu;                        // GB/s, best of the copies
   std::optional<double> from_gpu;
-  static void fields(auto&& field) {
-    using L = GpuLoad;
-    field("error", &L::error);
-    field("seconds", &L::seconds);
-    field("event_reasons", &L::event_reasons);
-    field("sm_clock_min", &L::sm_clock_min);
-    field("sm_clock_median", &L::sm_clock_median);
-    field("power_max", &L::power_max);
-    field("temperature_max", &L::temperature_max);
-    field("temperature_margin_min", &L::temperature_margin_min);
-    field("memory_temperature_max", &L::memory_temperature_max);
-    field("pcie_generation_max", &L::pcie_generation_max);
-    field("pcie_width_max", &L::pcie_width_max);
-    field("pcie_replays", &L::pcie_replays);
-    field("ecc_uncorrectable", &L::ecc_uncorrectable);
-    field("ecc_corrected", &L::ecc_corrected);
-    field("nvlink_errors", &L::nvlink_errors);
-    field("to_gpu", &L::to_gpu);
-    field("from_gpu", &L::from_gpu);
-  }
+  FIELDS(GpuLoad, error, seconds, event_reasons, sm_clock_min, sm_clock_median, power_max, temperature_max,
+         temperature_margin_min, memory_temperature_max, pcie_generation_max, pcie_width_max, pcie_replays,
+         ecc_uncorrectable, ecc_corrected, nvlink_errors, to_gpu, from_gpu);
 };
 
 // "gpu-load SECONDS": by PCI address

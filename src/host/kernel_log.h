@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/reading.h"
 
 namespace railbed {
@@ -19,12 +20,7 @@ struct KernelLogLine {
   double last = 0;
   std::uint64_t count = 1;  // lines that begin alike
   std::string text;         // of the last one: printable, at most 400 bytes
-  static void fields(auto&& field) {
-    field("first", &KernelLogLine::first);
-    field("last", &KernelLogLine::last);
-    field("count", &KernelLogLine::count);
-    field("text", &KernelLogLine::text);
-  }
+  FIELDS(KernelLogLine, first, last, count, text);
 };
 struct KernelLogAnswer {
   std::string source;           // /dev/kmsg, or "journalctl -k -b"
@@ -33,14 +29,7 @@ struct KernelLogAnswer {
   bool beginning_lost = false;  // the oldest lines are overwritten: what is told begins later
   std::uint64_t dropped = 0;    // lines beyond the bounds below
   std::vector<KernelLogLine> lines;
-  static void fields(auto&& field) {
-    field("source", &KernelLogAnswer::source);
-    field("begins", &KernelLogAnswer::begins);
-    field("ends", &KernelLogAnswer::ends);
-    field("beginning_lost", &KernelLogAnswer::beginning_lost);
-    field("dropped", &KernelLogAnswer::dropped);
-    field("lines", &KernelLogAnswer::lines);
-  }
+  FIELDS(KernelLogAnswer, source, begins, ends, beginning_lost, dropped, lines);
 };
 
 // Whether a line can be one of the events that railbed knows; all others never leave the machine.

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/fd.h"
+#include "base/fields.h"
 #include "base/ip.h"
 #include "base/result.h"
 
@@ -35,10 +36,7 @@ constexpr auto enum_names(Reach) {
 struct Knocked {
   Reach reach = Reach::kNotAsked;
   std::string why;  // the system's words, where it is not plain
-  static void fields(auto&& field) {
-    field("reach", &Knocked::reach);
-    field("why", &Knocked::why);
-  }
+  FIELDS(Knocked, reach, why);
 };
 
 struct KnockAt {

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "base/fields.h"
 #include "base/ip.h"
 
 namespace railbed {
@@ -13,11 +14,7 @@ struct RouteAnswer {
   std::string error;      // why there is none: "Network is unreachable"
   std::string interface;  // that it leaves by
   std::string gateway;    // empty: straight to the other
-  static void fields(auto&& field) {
-    field("error", &RouteAnswer::error);
-    field("interface", &RouteAnswer::interface);
-    field("gateway", &RouteAnswer::gateway);
-  }
+  FIELDS(RouteAnswer, error, interface, gateway);
 };
 // As a socket that is bound to `from` is routed (RTM_GETROUTE, `ip route get TO from FROM`).
 RouteAnswer route_to(const IpAddress& to, const IpAddress& from);
@@ -26,11 +23,7 @@ struct NeighbourAnswer {
   std::string error;
   std::string state;  // reachable, stale, delay, probe, permanent, noarp, failed, incomplete; empty: no entry
   std::string mac;    // "0a:1b:…", as /sys/class/net/IF/address
-  static void fields(auto&& field) {
-    field("error", &NeighbourAnswer::error);
-    field("state", &NeighbourAnswer::state);
-    field("mac", &NeighbourAnswer::mac);
-  }
+  FIELDS(NeighbourAnswer, error, state, mac);
 };
 // As `ip neigh show OF dev INTERFACE` (RTM_GETNEIGH).
 NeighbourAnswer neighbour_on(const std::string& interface, const IpAddress& of);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/reading.h"
 
 namespace railbed {
@@ -21,24 +22,13 @@ struct ProcessBrief {
   std::string container;     // 64 hexadecimal digits, from the cgroup's path; empty: none
   std::string nccl;          // the mapped libnccl; empty: none
   std::string nccl_at = {};  // where it is mapped: the same in a forked child
-  static void fields(auto&& field) {
-    field("pid", &ProcessBrief::pid);
-    field("parent", &ProcessBrief::parent);
-    field("name", &ProcessBrief::name);
-    field("container", &ProcessBrief::container);
-    field("nccl", &ProcessBrief::nccl);
-    field("nccl_at", &ProcessBrief::nccl_at);
-  }
+  FIELDS(ProcessBrief, pid, parent, name, container, nccl, nccl_at);
 };
 struct ProcessList {
   std::vector<ProcessBrief> found;
   int not_allowed = 0;  // processes whose mapped files others may not see
   int too_many = 0;     // what was beyond kMostProcesses
-  static void fields(auto&& field) {
-    field("found", &ProcessList::found);
-    field("not_allowed", &ProcessList::not_allowed);
-    field("too_many", &ProcessList::too_many);
-  }
+  FIELDS(ProcessList, found, not_allowed, too_many);
 };
 inline constexpr std::size_t kMostProcesses = 512;  // of a list
 inline constexpr std::size_t kMostSockets = 4096;   // of a flow
@@ -47,10 +37,7 @@ inline constexpr std::size_t kLongestPath = 4096;
 struct DeviceNode {
   std::string name;     // uverbs0
   bool usable = false;  // owner, group and mode let the process read and write it
-  static void fields(auto&& field) {
-    field("name", &DeviceNode::name);
-    field("usable", &DeviceNode::usable);
-  }
+  FIELDS(DeviceNode, name, usable);
   bool operator==(const DeviceNode&) const = default;
 };
 
@@ -59,12 +46,7 @@ struct MappedLibrary {
   std::string path;     // as the process sees it
   std::string version;  // of libnccl from its text, else from the file's name; empty: not known
   std::string built_for = {};  // "cuda12.9", of libnccl's text
-  static void fields(auto&& field) {
-    field("name", &MappedLibrary::name);
-    field("path", &MappedLibrary::path);
-    field("version", &MappedLibrary::version);
-    field("built_for", &MappedLibrary::built_for);
-  }
+  FIELDS(MappedLibrary, name, path, version, built_for);
   bool operator==(const MappedLibrary&) const = default;
 };
 
@@ -75,23 +57,14 @@ struct TcpFlow {
   std::string interface;  // that carries it, by name in the process's network namespace; empty: not known
   int connections = 0;
   std::vector<std::uint64_t> sockets = {};  // their inodes, kMostSockets at most
-  static void fields(auto&& field) {
-    field("sockets", &TcpFlow::sockets);
-    field("local", &TcpFlow::local);
-    field("remote", &TcpFlow::remote);
-    field("interface", &TcpFlow::interface);
-    field("connections", &TcpFlow::connections);
-  }
+  FIELDS(TcpFlow, sockets, local, remote, interface, connections);
   bool operator==(const TcpFlow&) const = default;
 };
 
 struct SeenInterface {
   std::string name;
   std::vector<std::string> addresses;  // "10.0.0.1/24"
-  static void fields(auto&& field) {
-    field("name", &SeenInterface::name);
-    field("addresses", &SeenInterface::addresses);
-  }
+  FIELDS(SeenInterface, name, addresses);
   bool operator==(const SeenInterface&) const = default;
 };
 
@@ -123,32 +96,9 @@ struct ProcessAnswer {
   Reading<std::vector<std::string>> hostname_addresses;  // of the lines of R/etc/hosts that name it
   Reading<std::string> system_conf;                      // R/etc/nccl.conf: lines with NCCL_
   Reading<std::string> user_conf;                        // $NCCL_CONF_FILE or ~/.nccl.conf, likewise
-  static void fields(auto&& field) {
-    field("pid", &ProcessAnswer::pid);
-    field("parent", &ProcessAnswer::parent);
-    field("started", &ProcessAnswer::started);
-    field("name", &ProcessAnswer::name);
-    field("user", &ProcessAnswer::user);
-    field("container", &ProcessAnswer::container);
-    field("runtime", &ProcessAnswer::runtime);
-    field("environment", &ProcessAnswer::environment);
-    field("locked_memory", &ProcessAnswer::locked_memory);
-    field("file_limit", &ProcessAnswer::file_limit);
-    field("files", &ProcessAnswer::files);
-    field("may_lock_memory", &ProcessAnswer::may_lock_memory);
-    field("shares", &ProcessAnswer::shares);
-    field("rdma_nodes", &ProcessAnswer::rdma_nodes);
-    field("gpu_nodes", &ProcessAnswer::gpu_nodes);
-    field("shared_memory", &ProcessAnswer::shared_memory);
-    field("libraries", &ProcessAnswer::libraries);
-    field("open_devices", &ProcessAnswer::open_devices);
-    field("flows", &ProcessAnswer::flows);
-    field("interfaces", &ProcessAnswer::interfaces);
-    field("hostname", &ProcessAnswer::hostname);
-    field("hostname_addresses", &ProcessAnswer::hostname_addresses);
-    field("system_conf", &ProcessAnswer::system_conf);
-    field("user_conf", &ProcessAnswer::user_conf);
-  }
+  FIELDS(ProcessAnswer, pid, parent, started, name, user, container, runtime, environment, locked_memory,
+         file_limit, files, may_lock_memory, shares, rdma_nodes, gpu_nodes, shared_memory, libraries,
+         open_devices, flows, interfaces, hostname, hostname_addresses, system_conf, user_conf);
 };
 
 // Variables of NCCL, UCX, Gloo and of what starts ranks; no other is kept.

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/ip.h"
 #include "base/result.h"
 #include "base/units.h"
@@ -49,30 +50,9 @@ struct Expectations {
   std::optional<std::string> cuda_toolkit;  // its version or its beginning: "12.8"
   std::optional<bool> mpi;                  // programs with MPI are built here
   double fraction_of_ceiling = 0.9;         // measured bandwidth below it fails
-  static void fields(auto&& field) {
-    field("gpus", &Expectations::gpus);
-    field("gpu_model", &Expectations::gpu_model);
-    field("driver", &Expectations::driver);
-    field("cuda", &Expectations::cuda);
-    field("mig", &Expectations::mig);
-    field("os", &Expectations::os);
-    field("kernel", &Expectations::kernel);
-    field("bios", &Expectations::bios);
-    field("firmware", &Expectations::firmware);
-    field("nccl", &Expectations::nccl);
-    field("memory", &Expectations::memory);
-    field("traffic_class", &Expectations::traffic_class);
-    field("governor", &Expectations::governor);
-    field("socket_buffer", &Expectations::socket_buffer);
-    field("subnet_manager", &Expectations::subnet_manager);
-    field("checkpoint_path", &Expectations::checkpoint_path);
-    field("venv", &Expectations::venv);
-    field("container", &Expectations::container);
-    field("container_runtime", &Expectations::container_runtime);
-    field("cuda_toolkit", &Expectations::cuda_toolkit);
-    field("mpi", &Expectations::mpi);
-    field("fraction_of_ceiling", &Expectations::fraction_of_ceiling);
-  }
+  FIELDS(Expectations, gpus, gpu_model, driver, cuda, mig, os, kernel, bios, firmware, nccl, memory,
+         traffic_class, governor, socket_buffer, subnet_manager, checkpoint_path, venv, container,
+         container_runtime, cuda_toolkit, mpi, fraction_of_ceiling);
 };
 
 // Who keeps the network's settings for the next boot.
@@ -101,24 +81,9 @@ struct Configuration {
   std::optional<bool> exporters;           // node_exporter, dcgm-exporter where GPUs are, railbed's own timer
   std::optional<bool> packages;            // drivers, CUDA, NCCL, MPI as `expect` says them
   std::optional<std::string> driver_kind;  // NVIDIA's kernel modules: open or proprietary
-  static void fields(auto&& field) {
-    field("network", &Configuration::network);
-    field("management_interface", &Configuration::management_interface);
-    field("management_address", &Configuration::management_address);
-    field("management_dhcp", &Configuration::management_dhcp);
-    field("management_gateway", &Configuration::management_gateway);
-    field("management_dns", &Configuration::management_dns);
-    field("unused_interfaces", &Configuration::unused_interfaces);
-    field("pfc_priority", &Configuration::pfc_priority);
-    field("console", &Configuration::console);
-    field("console_rate", &Configuration::console_rate);
-    field("nccl_profile", &Configuration::nccl_profile);
-    field("user", &Configuration::user);
-    field("authorized_keys", &Configuration::authorized_keys);
-    field("exporters", &Configuration::exporters);
-    field("packages", &Configuration::packages);
-    field("driver_kind", &Configuration::driver_kind);
-  }
+  FIELDS(Configuration, network, management_interface, management_address, management_dhcp,
+         management_gateway, management_dns, unused_interfaces, pfc_priority, console, console_rate,
+         nccl_profile, user, authorized_keys, exporters, packages, driver_kind);
   bool operator==(const Configuration&) const = default;
 };
 
@@ -133,13 +98,7 @@ struct BmcAccess {
   std::string password_file;            // absolute, or relative to where railbed runs; empty: none
   std::optional<int> cipher;            // suite of IPMI; 17 and then 3 when nothing is said
   std::string certificates;  // a file that says which certificates Redfish trusts; empty: the system's
-  static void fields(auto&& field) {
-    field("protocol", &BmcAccess::protocol);
-    field("user", &BmcAccess::user);
-    field("password_file", &BmcAccess::password_file);
-    field("cipher", &BmcAccess::cipher);
-    field("certificates", &BmcAccess::certificates);
-  }
+  FIELDS(BmcAccess, protocol, user, password_file, cipher, certificates);
   bool operator==(const BmcAccess&) const = default;
 };
 
@@ -150,25 +109,14 @@ struct Node {
   std::optional<std::string> bmc;  // address of the BMC
   Expectations expect;             // the cluster's, with the node's own laid over
   Configuration configure;         // likewise
-  static void fields(auto&& field) {
-    field("name", &Node::name);
-    field("ssh", &Node::ssh);
-    field("local", &Node::local);
-    field("bmc", &Node::bmc);
-    field("expect", &Node::expect);
-    field("configure", &Node::configure);
-  }
+  FIELDS(Node, name, ssh, local, bmc, expect, configure);
 };
 
 struct RailPort {
   std::string node;
   std::string interface;
   std::optional<IpAddress> address;  // absent on InfiniBand without IPoIB
-  static void fields(auto&& field) {
-    field("node", &RailPort::node);
-    field("interface", &RailPort::interface);
-    field("address", &RailPort::address);
-  }
+  FIELDS(RailPort, node, interface, address);
 };
 
 // A rail: the set of ports, one a node, that reach each other over one subnet.
@@ -182,17 +130,7 @@ struct Rail {
   std::optional<int> vlan;       // then each interface is named PARENT.VLAN
   std::string rdma_driver;       // "rxe", "siw" for software RDMA; empty: whatever the adapter has
   std::vector<RailPort> ports;
-  static void fields(auto&& field) {
-    field("name", &Rail::name);
-    field("fabric", &Rail::fabric);
-    field("topology", &Rail::topology);
-    field("subnet", &Rail::subnet);
-    field("mtu", &Rail::mtu);
-    field("speed", &Rail::speed);
-    field("vlan", &Rail::vlan);
-    field("rdma_driver", &Rail::rdma_driver);
-    field("ports", &Rail::ports);
-  }
+  FIELDS(Rail, name, fabric, topology, subnet, mtu, speed, vlan, rdma_driver, ports);
 };
 
 // What was bought: a bill of materials, as far as it decides what fits.
@@ -221,22 +159,8 @@ struct ClusterPart {
   std::vector<std::string> rails;  // empty: all
   std::vector<std::string> nodes;  // empty: all
   int line = 0;                    // of the file; for complaints alone
-  static void fields(auto&& field) {
-    field("kind", &ClusterPart::kind);
-    field("name", &ClusterPart::name);
-    field("model", &ClusterPart::model);
-    field("quantity", &ClusterPart::quantity);
-    field("ports", &ClusterPart::ports);
-    field("speed", &ClusterPart::speed);
-    field("metres", &ClusterPart::metres);
-    field("medium", &ClusterPart::medium);
-    field("processor", &ClusterPart::processor);
-    field("pcie", &ClusterPart::pcie);
-    field("lanes", &ClusterPart::lanes);
-    field("slot_watts", &ClusterPart::slot_watts);
-    field("rails", &ClusterPart::rails);
-    field("nodes", &ClusterPart::nodes);
-  }
+  FIELDS(ClusterPart, kind, name, model, quantity, ports, speed, metres, medium, processor, pcie, lanes,
+         slot_watts, rails, nodes);
 };
 
 struct Cluster {
@@ -247,15 +171,7 @@ struct Cluster {
   std::vector<Node> nodes;
   std::vector<Rail> rails;
   std::vector<ClusterPart> parts;
-  static void fields(auto&& field) {
-    field("name", &Cluster::name);
-    field("file", &Cluster::file);
-    field("ssh_config", &Cluster::ssh_config);
-    field("bmc", &Cluster::bmc);
-    field("nodes", &Cluster::nodes);
-    field("rails", &Cluster::rails);
-    field("parts", &Cluster::parts);
-  }
+  FIELDS(Cluster, name, file, ssh_config, bmc, nodes, rails, parts);
 };
 
 const Node* find_node(const Cluster& cluster, std::string_view name);

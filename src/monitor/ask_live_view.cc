@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "base/bounded.h"
+#include "base/fields.h"
 #include "base/json.h"
 #include "host/curl.h"
 
@@ -18,7 +19,7 @@ constexpr std::size_t kLongestText = 16 << 10;  // of a message or a remedy; mos
 // What of /live.json is read (live_feed.h).
 struct ShownAnswer {
   LiveView view;
-  static void fields(auto&& field) { field("view", &ShownAnswer::view); }
+  FIELDS(ShownAnswer, view);
 };
 
 }  // namespace

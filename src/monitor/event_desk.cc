@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/moment.h"
 #include "base/text.h"
@@ -27,12 +28,7 @@ struct DeskState {
   WatchState watch;
   std::vector<WatchState> nodes;
   std::vector<Alert> unsent;
-  static void fields(auto&& field) {
-    field("version", &DeskState::version);
-    field("watch", &DeskState::watch);
-    field("nodes", &DeskState::nodes);
-    field("unsent", &DeskState::unsent);
-  }
+  FIELDS(DeskState, version, watch, nodes, unsent);
 };
 
 Result<DeskState> parse_state(std::string_view text) {

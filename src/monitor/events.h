@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "verify/finding.h"
 
 namespace railbed {
@@ -51,22 +52,8 @@ struct NodeEvent {
   std::uint64_t times_before = 0;           // how often it had appeared before
   std::vector<std::string> changes_before;  // of its device or the whole node, the newest first
   std::optional<double> gap_seconds;        // of a start: since the look before it
-  static void fields(auto&& field) {
-    field("time", &NodeEvent::time);
-    field("kind", &NodeEvent::kind);
-    field("node", &NodeEvent::node);
-    field("rule", &NodeEvent::rule);
-    field("subject", &NodeEvent::subject);
-    field("status", &NodeEvent::status);
-    field("was", &NodeEvent::was);
-    field("present", &NodeEvent::present);
-    field("message", &NodeEvent::message);
-    field("remedy", &NodeEvent::remedy);
-    field("since", &NodeEvent::since);
-    field("times_before", &NodeEvent::times_before);
-    field("changes_before", &NodeEvent::changes_before);
-    field("gap_seconds", &NodeEvent::gap_seconds);
-  }
+  FIELDS(NodeEvent, time, kind, node, rule, subject, status, was, present, message, remedy, since,
+         times_before, changes_before, gap_seconds);
 };
 
 // One line of JSON with its line break. What is read is untrusted; nothing: it is no event.

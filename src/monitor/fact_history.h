@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "monitor/events.h"
 
 namespace railbed {
@@ -20,20 +21,13 @@ struct ComparedFact {
   std::string kind;  // "RDMA device": the fact is that this device is there; else empty
   std::vector<std::string>
       things;  // names of its device, the interface on it, its PCI address; none: the node
-  static void fields(auto&& field) {
-    field("value", &ComparedFact::value);
-    field("kind", &ComparedFact::kind);
-    field("things", &ComparedFact::things);
-  }
+  FIELDS(ComparedFact, value, kind, things);
 };
 
 struct FactTable {
   std::map<std::string, ComparedFact> facts;  // by what people call them
   std::vector<std::string> kinds;             // of which all devices that there are could be listed
-  static void fields(auto&& field) {
-    field("facts", &FactTable::facts);
-    field("kinds", &FactTable::kinds);
-  }
+  FIELDS(FactTable, facts, kinds);
 };
 
 struct FactChange {
@@ -44,14 +38,7 @@ struct FactChange {
   std::string after;  // empty, as `before`: `what` says it all
   std::vector<std::string> things;
   std::string text() const;  // "firmware of mlx5_3 20.39 → 20.43"
-  static void fields(auto&& field) {
-    field("time", &FactChange::time);
-    field("age", &FactChange::age);
-    field("what", &FactChange::what);
-    field("before", &FactChange::before);
-    field("after", &FactChange::after);
-    field("things", &FactChange::things);
-  }
+  FIELDS(FactChange, time, age, what, before, after, things);
 };
 
 FactTable compared_facts(const Facts& facts);

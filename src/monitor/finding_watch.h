@@ -24,6 +24,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "monitor/events.h"
@@ -71,23 +72,8 @@ struct TrackedFinding {
   std::uint64_t times = 0;                  // it appeared
   double seen = 0;                          // last, on the watch's own clock
   std::vector<std::string> changes_before;  // facts that had changed when it appeared, the newest first
-  static void fields(auto&& field) {
-    field("rule", &TrackedFinding::rule);
-    field("node", &TrackedFinding::node);
-    field("subject", &TrackedFinding::subject);
-    field("status", &TrackedFinding::status);
-    field("told", &TrackedFinding::told);
-    field("message", &TrackedFinding::message);
-    field("remedy", &TrackedFinding::remedy);
-    field("since", &TrackedFinding::since);
-    field("present", &TrackedFinding::present);
-    field("unknown_looks", &TrackedFinding::unknown_looks);
-    field("turns", &TrackedFinding::turns);
-    field("flapping", &TrackedFinding::flapping);
-    field("times", &TrackedFinding::times);
-    field("seen", &TrackedFinding::seen);
-    field("changes_before", &TrackedFinding::changes_before);
-  }
+  FIELDS(TrackedFinding, rule, node, subject, status, told, message, remedy, since, present, unknown_looks,
+         turns, flapping, times, seen, changes_before);
 };
 
 struct WatchState {
@@ -98,15 +84,7 @@ struct WatchState {
   std::vector<TrackedFinding> findings;
   std::vector<FactChange> changes;  // the oldest first
   FactTable facts;
-  static void fields(auto&& field) {
-    field("node", &WatchState::node);
-    field("boot_id", &WatchState::boot_id);
-    field("last_look", &WatchState::last_look);
-    field("age", &WatchState::age);
-    field("findings", &WatchState::findings);
-    field("changes", &WatchState::changes);
-    field("facts", &WatchState::facts);
-  }
+  FIELDS(WatchState, node, boot_id, last_look, age, findings, changes, facts);
 };
 
 class FindingWatch {

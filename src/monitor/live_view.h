@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "monitor/events.h"
 #include "report/scene.h"
 #include "verify/verify.h"
@@ -30,10 +31,7 @@ using LiveSamples = std::vector<std::optional<double>>;
 struct LiveError {
   std::string counter;  // "symbol_error", "rx_errors": as the kernel or the driver calls it
   double a_second = 0;
-  static void fields(auto&& field) {
-    field("counter", &LiveError::counter);
-    field("a_second", &LiveError::a_second);
-  }
+  FIELDS(LiveError, counter, a_second);
 };
 
 // One node's end of a rail.
@@ -54,24 +52,8 @@ struct LiveEnd {
   LiveSamples receive_samples;
   LiveSamples transmit_samples;
   LiveSamples error_samples;  // all counters together, a second
-  static void fields(auto&& field) {
-    field("node", &LiveEnd::node);
-    field("interface", &LiveEnd::interface);
-    field("device", &LiveEnd::device);
-    field("health", &LiveEnd::health);
-    field("trouble", &LiveEnd::trouble);
-    field("state", &LiveEnd::state);
-    field("rate", &LiveEnd::rate);
-    field("expected_rate", &LiveEnd::expected_rate);
-    field("mtu", &LiveEnd::mtu);
-    field("expected_mtu", &LiveEnd::expected_mtu);
-    field("receive", &LiveEnd::receive);
-    field("transmit", &LiveEnd::transmit);
-    field("errors", &LiveEnd::errors);
-    field("receive_samples", &LiveEnd::receive_samples);
-    field("transmit_samples", &LiveEnd::transmit_samples);
-    field("error_samples", &LiveEnd::error_samples);
-  }
+  FIELDS(LiveEnd, node, interface, device, health, trouble, state, rate, expected_rate, mtu, expected_mtu,
+         receive, transmit, errors, receive_samples, transmit_samples, error_samples);
 };
 
 struct LiveRail {
@@ -79,12 +61,7 @@ struct LiveRail {
   std::string kind;  // "RoCE", "InfiniBand", "Ethernet"; empty with the name
   Health health = Health::kGood;  // the worst of its ends and of what is found about the rail
   std::vector<LiveEnd> ends;
-  static void fields(auto&& field) {
-    field("name", &LiveRail::name);
-    field("kind", &LiveRail::kind);
-    field("health", &LiveRail::health);
-    field("ends", &LiveRail::ends);
-  }
+  FIELDS(LiveRail, name, kind, health, ends);
 };
 
 struct LiveGpu {
@@ -99,19 +76,8 @@ struct LiveGpu {
   std::optional<double> memory_used;  // bytes
   std::optional<double> memory;
   LiveSamples utilisation_samples;
-  static void fields(auto&& field) {
-    field("pci_address", &LiveGpu::pci_address);
-    field("model", &LiveGpu::model);
-    field("health", &LiveGpu::health);
-    field("trouble", &LiveGpu::trouble);
-    field("utilisation", &LiveGpu::utilisation);
-    field("temperature", &LiveGpu::temperature);
-    field("power", &LiveGpu::power);
-    field("power_limit", &LiveGpu::power_limit);
-    field("memory_used", &LiveGpu::memory_used);
-    field("memory", &LiveGpu::memory);
-    field("utilisation_samples", &LiveGpu::utilisation_samples);
-  }
+  FIELDS(LiveGpu, pci_address, model, health, trouble, utilisation, temperature, power, power_limit,
+         memory_used, memory, utilisation_samples);
 };
 
 struct LiveNode {
@@ -127,20 +93,8 @@ struct LiveNode {
   std::optional<double> look_age;   // of its facts, and so of its findings; nothing: never looked at
   std::optional<double> count_age;  // of its rates and link states
   std::vector<LiveGpu> gpus;
-  static void fields(auto&& field) {
-    field("name", &LiveNode::name);
-    field("system", &LiveNode::system);
-    field("reachable", &LiveNode::reachable);
-    field("why", &LiveNode::why);
-    field("asked_again", &LiveNode::asked_again);
-    field("health", &LiveNode::health);
-    field("failures", &LiveNode::failures);
-    field("warnings", &LiveNode::warnings);
-    field("unknown", &LiveNode::unknown);
-    field("look_age", &LiveNode::look_age);
-    field("count_age", &LiveNode::count_age);
-    field("gpus", &LiveNode::gpus);
-  }
+  FIELDS(LiveNode, name, system, reachable, why, asked_again, health, failures, warnings, unknown, look_age,
+         count_age, gpus);
 };
 
 // What is wrong and no other finding explains; the same on several nodes is one.
@@ -159,22 +113,8 @@ struct LiveFinding {
   std::uint64_t times_before = 0;           // it had appeared before
   bool flapping = false;                    // it comes and goes
   std::vector<std::string> changes_before;  // facts that changed before it, the newest first
-  static void fields(auto&& field) {
-    field("rule", &LiveFinding::rule);
-    field("node", &LiveFinding::node);
-    field("nodes", &LiveFinding::nodes);
-    field("subject", &LiveFinding::subject);
-    field("status", &LiveFinding::status);
-    field("headline", &LiveFinding::headline);
-    field("message", &LiveFinding::message);
-    field("remedy", &LiveFinding::remedy);
-    field("commands", &LiveFinding::commands);
-    field("explains", &LiveFinding::explains);
-    field("since", &LiveFinding::since);
-    field("times_before", &LiveFinding::times_before);
-    field("flapping", &LiveFinding::flapping);
-    field("changes_before", &LiveFinding::changes_before);
-  }
+  FIELDS(LiveFinding, rule, node, nodes, subject, status, headline, message, remedy, commands, explains,
+         since, times_before, flapping, changes_before);
 };
 
 struct LiveView {
@@ -191,21 +131,8 @@ struct LiveView {
   std::vector<LiveFinding> findings;  // the worst first
   std::size_t findings_left_out = 0;
   std::vector<NodeEvent> events;  // the newest first
-  static void fields(auto&& field) {
-    field("made_at", &LiveView::made_at);
-    field("title", &LiveView::title);
-    field("sentence", &LiveView::sentence);
-    field("health", &LiveView::health);
-    field("failures", &LiveView::failures);
-    field("warnings", &LiveView::warnings);
-    field("unknown", &LiveView::unknown);
-    field("passed", &LiveView::passed);
-    field("nodes", &LiveView::nodes);
-    field("rails", &LiveView::rails);
-    field("findings", &LiveView::findings);
-    field("findings_left_out", &LiveView::findings_left_out);
-    field("events", &LiveView::events);
-  }
+  FIELDS(LiveView, made_at, title, sentence, health, failures, warnings, unknown, passed, nodes, rails,
+         findings, findings_left_out, events);
 };
 
 // Of these nodes, what the evidence and the verdict on it show. One of them that gave no facts is shown with

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "host/host.h"
 
 namespace railbed {
@@ -16,10 +17,7 @@ namespace railbed {
 struct PriorityCounts {
   std::map<std::string, std::uint64_t> sent = {};
   std::map<std::string, std::uint64_t> received = {};
-  static void fields(auto&& field) {
-    field("sent", &PriorityCounts::sent);
-    field("received", &PriorityCounts::received);
-  }
+  FIELDS(PriorityCounts, sent, received);
   bool operator==(const PriorityCounts&) const = default;
 };
 

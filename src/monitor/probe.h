@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/ip.h"
 #include "base/result.h"
 #include "inventory/cluster.h"
@@ -96,10 +97,7 @@ struct ProbePause {
   std::string reason = {};
   std::string why = {};
   explicit operator bool() const { return !reason.empty(); }
-  static void fields(auto&& field) {
-    field("reason", &ProbePause::reason);
-    field("why", &ProbePause::why);
-  }
+  FIELDS(ProbePause, reason, why);
 };
 
 struct ProbeRound {

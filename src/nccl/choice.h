@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/units.h"
 #include "facts/facts.h"
 #include "nccl/version.h"
@@ -23,17 +24,7 @@ struct PortChoice {
   std::optional<int> gid_index = {};  // RoCE only
   std::string gid = {};
   std::string gid_why = {};
-  static void fields(auto&& field) {
-    field("device", &PortChoice::device);
-    field("port", &PortChoice::port);
-    field("link", &PortChoice::link);
-    field("rate", &PortChoice::rate);
-    field("used", &PortChoice::used);
-    field("why", &PortChoice::why);
-    field("gid_index", &PortChoice::gid_index);
-    field("gid", &PortChoice::gid);
-    field("gid_why", &PortChoice::gid_why);
-  }
+  FIELDS(PortChoice, device, port, link, rate, used, why, gid_index, gid, gid_why);
 };
 
 // A network device as NCCL's graph sees it: one port, or several fused.
@@ -42,12 +33,7 @@ struct NicChoice {
   BitRate rate;
   std::string pci_address;  // of the first
   std::string why;          // why it is fused; empty when it is one port
-  static void fields(auto&& field) {
-    field("name", &NicChoice::name);
-    field("rate", &NicChoice::rate);
-    field("pci_address", &NicChoice::pci_address);
-    field("why", &NicChoice::why);
-  }
+  FIELDS(NicChoice, name, rate, pci_address, why);
 };
 
 struct PairChoice {
@@ -58,15 +44,7 @@ struct PairChoice {
   bool gpudirect = false;
   std::string why;
   std::string blocked_by = {};  // the variable that keeps GPUDirect off where the hardware would do it
-  static void fields(auto&& field) {
-    field("gpu", &PairChoice::gpu);
-    field("nic", &PairChoice::nic);
-    field("path", &PairChoice::path);
-    field("nearest", &PairChoice::nearest);
-    field("gpudirect", &PairChoice::gpudirect);
-    field("why", &PairChoice::why);
-    field("blocked_by", &PairChoice::blocked_by);
-  }
+  FIELDS(PairChoice, gpu, nic, path, nearest, gpudirect, why, blocked_by);
 };
 
 struct Choices {
@@ -80,17 +58,8 @@ struct Choices {
   std::string gpudirect_route;  // peermem, DMA-BUF; empty: none
   std::string gpudirect_why;
   std::vector<PairChoice> pairs;
-  static void fields(auto&& field) {
-    field("network", &Choices::network);
-    field("network_why", &Choices::network_why);
-    field("ports", &Choices::ports);
-    field("nics", &Choices::nics);
-    field("interfaces", &Choices::interfaces);
-    field("interfaces_why", &Choices::interfaces_why);
-    field("gpudirect_route", &Choices::gpudirect_route);
-    field("gpudirect_why", &Choices::gpudirect_why);
-    field("pairs", &Choices::pairs);
-  }
+  FIELDS(Choices, network, network_why, ports, nics, interfaces, interfaces_why, gpudirect_route,
+         gpudirect_why, pairs);
 };
 
 // Without a version: the installed one, else the newest known.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "facts/facts.h"
 #include "nccl/severity.h"
 #include "nccl/version.h"
@@ -29,17 +30,7 @@ struct Complaint {
   std::string remedy;
   std::optional<std::string> better;  // the value to write instead; empty: the line should go
   std::string source;
-  static void fields(auto&& field) {
-    field("id", &Complaint::id);
-    field("severity", &Complaint::severity);
-    field("variable", &Complaint::variable);
-    field("value", &Complaint::value);
-    field("from", &Complaint::from);
-    field("message", &Complaint::message);
-    field("remedy", &Complaint::remedy);
-    field("better", &Complaint::better);
-    field("source", &Complaint::source);
-  }
+  FIELDS(Complaint, id, severity, variable, value, from, message, remedy, better, source);
 };
 
 // Every id a complaint may have.

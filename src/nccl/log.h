@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "nccl/log_communicator.h"
 #include "nccl/severity.h"
 
@@ -22,11 +23,7 @@ struct LogVariable {
   std::string name;
   std::string value;
   std::uint64_t processes = 0;
-  static void fields(auto&& field) {
-    field("name", &LogVariable::name);
-    field("value", &LogVariable::value);
-    field("processes", &LogVariable::processes);
-  }
+  FIELDS(LogVariable, name, value, processes);
 };
 
 struct LogNic {
@@ -37,15 +34,7 @@ struct LogNic {
   std::string link;       // RoCE, IB; empty when not said
   double gigabits = 0;    // 0: not said (needs NCCL_DEBUG_SUBSYS=NET)
   std::string gpudirect;  // "enabled", "disabled"; empty when not said
-  static void fields(auto&& field) {
-    field("host", &LogNic::host);
-    field("index", &LogNic::index);
-    field("device", &LogNic::device);
-    field("port", &LogNic::port);
-    field("link", &LogNic::link);
-    field("gigabits", &LogNic::gigabits);
-    field("gpudirect", &LogNic::gpudirect);
-  }
+  FIELDS(LogNic, host, index, device, port, link, gigabits, gpudirect);
 };
 
 // An interface that carries NCCL's TCP connections: all of them on a Socket network, else the first contact.
@@ -54,23 +43,14 @@ struct LogInterface {
   std::string name;
   std::string address;
   bool data = false;  // true: NET/Socket carries the data over it
-  static void fields(auto&& field) {
-    field("host", &LogInterface::host);
-    field("name", &LogInterface::name);
-    field("address", &LogInterface::address);
-    field("data", &LogInterface::data);
-  }
+  FIELDS(LogInterface, host, name, address, data);
 };
 
 struct LogNetwork {
   std::string name;             // IB, Socket, or a plugin's own: AWS Libfabric, IBext_v8
   std::uint64_t processes = 0;  // how many chose it
   std::string why = {};
-  static void fields(auto&& field) {
-    field("name", &LogNetwork::name);
-    field("processes", &LogNetwork::processes);
-    field("why", &LogNetwork::why);
-  }
+  FIELDS(LogNetwork, name, processes, why);
 };
 
 // A cell of the table by which NCCL chooses (NCCL_DEBUG_SUBSYS=TUNING); rank 0 prints it. Cells without
@@ -81,13 +61,7 @@ struct LogTuning {
   std::string protocol = {};   // LL128
   double latency = 0;          // microseconds
   double bandwidth = 0;        // GB/s, of the algorithm
-  static void fields(auto&& field) {
-    field("function", &LogTuning::function);
-    field("algorithm", &LogTuning::algorithm);
-    field("protocol", &LogTuning::protocol);
-    field("latency", &LogTuning::latency);
-    field("bandwidth", &LogTuning::bandwidth);
-  }
+  FIELDS(LogTuning, function, algorithm, protocol, latency, bandwidth);
 };
 
 // Between two sizes, what NCCL chose (NCCL_DEBUG_SUBSYS=TUNING).
@@ -99,15 +73,7 @@ struct LogChoice {
   std::string protocol = {};   // LL, LL128, SIMPLE
   int channels = 0;            // the most
   std::uint64_t count = 0;
-  static void fields(auto&& field) {
-    field("function", &LogChoice::function);
-    field("from_bytes", &LogChoice::from_bytes);
-    field("to_bytes", &LogChoice::to_bytes);
-    field("algorithm", &LogChoice::algorithm);
-    field("protocol", &LogChoice::protocol);
-    field("channels", &LogChoice::channels);
-    field("count", &LogChoice::count);
-  }
+  FIELDS(LogChoice, function, from_bytes, to_bytes, algorithm, protocol, channels, count);
 };
 
 struct LogProblem {
@@ -123,20 +89,8 @@ struct LogProblem {
   std::string cause;
   std::string remedy;
   std::string source;
-  static void fields(auto&& field) {
-    field("id", &LogProblem::id);
-    field("severity", &LogProblem::severity);
-    field("consequence", &LogProblem::consequence);
-    field("title", &LogProblem::title);
-    field("message", &LogProblem::message);
-    field("line", &LogProblem::line);
-    field("count", &LogProblem::count);
-    field("ranks", &LogProblem::ranks);
-    field("hosts", &LogProblem::hosts);
-    field("cause", &LogProblem::cause);
-    field("remedy", &LogProblem::remedy);
-    field("source", &LogProblem::source);
-  }
+  FIELDS(LogProblem, id, severity, consequence, title, message, line, count, ranks, hosts, cause, remedy,
+         source);
 };
 
 // PyTorch's own count of one rank's work.
@@ -146,13 +100,7 @@ struct TorchRank {
   std::int64_t completed = -1;
   std::int64_t timed_out = -1;  // sequence number of the operation its watchdog gave up on
   std::string operation;        // ALLREDUCE
-  static void fields(auto&& field) {
-    field("rank", &TorchRank::rank);
-    field("enqueued", &TorchRank::enqueued);
-    field("completed", &TorchRank::completed);
-    field("timed_out", &TorchRank::timed_out);
-    field("operation", &TorchRank::operation);
-  }
+  FIELDS(TorchRank, rank, enqueued, completed, timed_out, operation);
 };
 
 struct Hang {
@@ -160,12 +108,7 @@ struct Hang {
   std::string text = {};             // "rank 1 did not join AllReduce number 5; rank 0 waits in it"
   std::vector<int> behind = {};      // ranks that the others wait for
   std::vector<int> never_came = {};  // ranks of which there is no line
-  static void fields(auto&& field) {
-    field("communicator", &Hang::communicator);
-    field("text", &Hang::text);
-    field("behind", &Hang::behind);
-    field("never_came", &Hang::never_came);
-  }
+  FIELDS(Hang, communicator, text, behind, never_came);
 };
 
 struct LogVerdict {
@@ -174,13 +117,7 @@ struct LogVerdict {
   std::vector<std::string> why = {};  // what in the log says so
   std::string cause = {};
   std::string remedy = {};
-  static void fields(auto&& field) {
-    field("severity", &LogVerdict::severity);
-    field("text", &LogVerdict::text);
-    field("why", &LogVerdict::why);
-    field("cause", &LogVerdict::cause);
-    field("remedy", &LogVerdict::remedy);
-  }
+  FIELDS(LogVerdict, severity, text, why, cause, remedy);
 };
 
 struct Log {
@@ -205,29 +142,9 @@ struct Log {
   std::vector<TorchRank> torch;
   std::optional<Hang> hang;
   std::vector<LogCommunicator> communicators;  // largest first
-  static void fields(auto&& field) {
-    field("verdict", &Log::verdict);
-    field("lines", &Log::lines);
-    field("nccl_lines", &Log::nccl_lines);
-    field("versions", &Log::versions);
-    field("builds", &Log::builds);
-    field("drivers", &Log::drivers);
-    field("hosts", &Log::hosts);
-    field("processes", &Log::processes);
-    field("networks", &Log::networks);
-    field("nics", &Log::nics);
-    field("interfaces", &Log::interfaces);
-    field("gpudirect", &Log::gpudirect);
-    field("gpudirect_route", &Log::gpudirect_route);
-    field("gpudirect_why", &Log::gpudirect_why);
-    field("variables", &Log::variables);
-    field("choices", &Log::choices);
-    field("tuning", &Log::tuning);
-    field("problems", &Log::problems);
-    field("torch", &Log::torch);
-    field("hang", &Log::hang);
-    field("communicators", &Log::communicators);
-  }
+  FIELDS(Log, verdict, lines, nccl_lines, versions, builds, drivers, hosts, processes, networks, nics,
+         interfaces, gpudirect, gpudirect_route, gpudirect_why, variables, choices, tuning, problems, torch,
+         hang, communicators);
 };
 
 // Reads a log piece by piece, so that a file of any size needs little memory and a pipe can be followed.

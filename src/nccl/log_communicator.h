@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
+
 namespace railbed::nccl {
 
 // How far a rank came. NCCL 2.22 and newer connect at the first operation, so after initialisation.
@@ -48,21 +50,8 @@ struct LogRank {
   bool network_used = false;  // at least one connection through the network
   // Those it is connected through: "mlx5_0", or "NIC 0" without a name.
   std::vector<std::string> nics = {};
-  static void fields(auto&& field) {
-    field("rank", &LogRank::rank);
-    field("host", &LogRank::host);
-    field("process", &LogRank::process);
-    field("device", &LogRank::device);
-    field("bus_id", &LogRank::bus_id);
-    field("step", &LogRank::step);
-    field("last_line", &LogRank::last_line);
-    field("operations", &LogRank::operations);
-    field("last_operation", &LogRank::last_operation);
-    field("gpudirect_send", &LogRank::gpudirect_send);
-    field("gpudirect_receive", &LogRank::gpudirect_receive);
-    field("network_used", &LogRank::network_used);
-    field("nics", &LogRank::nics);
-  }
+  FIELDS(LogRank, rank, host, process, device, bus_id, step, last_line, operations, last_operation,
+         gpudirect_send, gpudirect_receive, network_used, nics);
 };
 
 // A group of connections of one kind: "NET/IB", "P2P/CUMEM", "SHM/direct".
@@ -70,11 +59,7 @@ struct LogConnections {
   std::string via = {};
   std::uint64_t count = 0;
   std::uint64_t gpudirect = 0;  // of them, how many through GPUDirect RDMA
-  static void fields(auto&& field) {
-    field("via", &LogConnections::via);
-    field("count", &LogConnections::count);
-    field("gpudirect", &LogConnections::gpudirect);
-  }
+  FIELDS(LogConnections, via, count, gpudirect);
 };
 
 struct LogCommunicator {
@@ -94,24 +79,9 @@ struct LogCommunicator {
   double slowest_init_seconds = 0;
   std::string slowest_init = {};  // "rank 3: kernels 0.43, bootstrap 0.01, …"
   std::vector<LogRank> ranks = {};
-  static void fields(auto&& field) {
-    field("id", &LogCommunicator::id);
-    field("size", &LogCommunicator::size);
-    field("nodes", &LogCommunicator::nodes);
-    field("completed", &LogCommunicator::completed);
-    field("collective_channels", &LogCommunicator::collective_channels);
-    field("nvls_channels", &LogCommunicator::nvls_channels);
-    field("p2p_channels", &LogCommunicator::p2p_channels);
-    field("collnet", &LogCommunicator::collnet);
-    field("local_path", &LogCommunicator::local_path);
-    field("rings", &LogCommunicator::rings);
-    field("ring_count", &LogCommunicator::ring_count);
-    field("trees", &LogCommunicator::trees);
-    field("connections", &LogCommunicator::connections);
-    field("slowest_init_seconds", &LogCommunicator::slowest_init_seconds);
-    field("slowest_init", &LogCommunicator::slowest_init);
-    field("ranks", &LogCommunicator::ranks);
-  }
+  FIELDS(LogCommunicator, id, size, nodes, completed, collective_channels, nvls_channels, p2p_channels,
+         collnet, local_path, rings, ring_count, trees, connections, slowest_init_seconds, slowest_init,
+         ranks);
 };
 
 }  // namespace railbed::nccl

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "facts/facts.h"
 #include "facts/process.h"
 #include "nccl/choice.h"
@@ -19,24 +20,14 @@ struct ProcessComplaint {
   std::string remedy;      // on a host, or flags of docker and podman
   std::string kubernetes;  // the same in a pod's terms; empty outside of containers
   std::string source;
-  static void fields(auto&& field) {
-    field("id", &ProcessComplaint::id);
-    field("severity", &ProcessComplaint::severity);
-    field("message", &ProcessComplaint::message);
-    field("remedy", &ProcessComplaint::remedy);
-    field("kubernetes", &ProcessComplaint::kubernetes);
-    field("source", &ProcessComplaint::source);
-  }
+  FIELDS(ProcessComplaint, id, severity, message, remedy, kubernetes, source);
 };
 
 // What carries its data between nodes now, by its queue pairs, open devices and connections.
 struct NetworkUse {
   std::string network;  // RDMA, TCP; empty: cannot be told
   std::string why;
-  static void fields(auto&& field) {
-    field("network", &NetworkUse::network);
-    field("why", &NetworkUse::why);
-  }
+  FIELDS(NetworkUse, network, why);
 };
 
 // Everything that is said of one process.
@@ -49,14 +40,7 @@ struct ProcessVerdict {
   std::string version;  // the NCCL that is judged: of the mapped library, else what was expected
   Severity worst() const;
   bool clean() const { return complaints.empty() && variables.empty(); }
-  static void fields(auto&& field) {
-    field("process", &ProcessVerdict::process);
-    field("uses", &ProcessVerdict::uses);
-    field("complaints", &ProcessVerdict::complaints);
-    field("variables", &ProcessVerdict::variables);
-    field("choices", &ProcessVerdict::choices);
-    field("version", &ProcessVerdict::version);
-  }
+  FIELDS(ProcessVerdict, process, uses, complaints, variables, choices, version);
 };
 
 // The node as this process sees it: its variables, its interfaces, the RDMA devices that it may open.

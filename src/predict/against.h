@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "predict/collective_forecast.h"
 #include "results/run.h"
 
@@ -32,19 +33,7 @@ struct ForecastCheck {
   ForecastFit fit = ForecastFit::kFits;
   bool network = false;  // it passes adapters
   std::string source;    // of the prediction
-  static void fields(auto&& field) {
-    using C = ForecastCheck;
-    field("subject", &C::subject);
-    field("bytes", &C::bytes);
-    field("measured", &C::measured);
-    field("predicted", &C::predicted);
-    field("low", &C::low);
-    field("high", &C::high);
-    field("ratio", &C::ratio);
-    field("fit", &C::fit);
-    field("network", &C::network);
-    field("source", &C::source);
-  }
+  FIELDS(ForecastCheck, subject, bytes, measured, predicted, low, high, ratio, fit, network, source);
 };
 
 // Below the band it is doubtful, below three quarters of its lower end it falls short.

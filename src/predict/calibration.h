@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/result.h"
 #include "predict/measured_curve.h"
 
@@ -46,16 +47,7 @@ struct PathConstants {
   std::vector<double> spread{.5, .4, .25};
   int rows = 0;      // that it was fitted to; 0: assumed
   std::string from;  // "published measurements", "run 12", "assumed"
-  static void fields(auto&& field) {
-    using C = PathConstants;
-    field("path", &C::path);
-    field("efficiency", &C::efficiency);
-    field("start", &C::start);
-    field("ramp", &C::ramp);
-    field("spread", &C::spread);
-    field("rows", &C::rows);
-    field("from", &C::from);
-  }
+  FIELDS(PathConstants, path, efficiency, start, ramp, spread, rows, from);
 };
 
 // What the constants mean; a file of another model is refused. 2: over NVLink they belong to nvlink_time.h.
@@ -66,11 +58,7 @@ struct Calibration {
   std::vector<PathConstants> paths;   // one for each kind, in their order
   std::vector<MeasuredCurve> curves;  // of the clusters that the constants were fitted on here; may be empty
   const PathConstants& of(PathKind kind) const { return paths[static_cast<std::size_t>(kind)]; }
-  static void fields(auto&& field) {
-    field("model", &Calibration::model);
-    field("paths", &Calibration::paths);
-    field("curves", &Calibration::curves);
-  }
+  FIELDS(Calibration, model, paths, curves);
 };
 
 // Before any measurement: what data sheets and NCCL's sources suggest.

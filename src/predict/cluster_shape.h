@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "hardware/gpu_product.h"
@@ -34,11 +35,7 @@ struct ShapeSaying {
   std::string what;
   std::string value;
   std::string from;
-  static void fields(auto&& field) {
-    field("what", &ShapeSaying::what);
-    field("value", &ShapeSaying::value);
-    field("from", &ShapeSaying::from);
-  }
+  FIELDS(ShapeSaying, what, value, from);
 };
 inline constexpr std::string_view kAssumed = "assumed";
 
@@ -68,28 +65,8 @@ struct ClusterShape {
   int ranks() const { return nodes * gpus; }
   // NVLink networks that the nodes make: what NCCL counts as nodes.
   int domains() const { return domain_nodes > 1 ? (nodes + domain_nodes - 1) / domain_nodes : nodes; }
-  static void fields(auto&& field) {
-    using S = ClusterShape;
-    field("gpu", &S::gpu);
-    field("architecture", &S::architecture);
-    field("nodes", &S::nodes);
-    field("gpus", &S::gpus);
-    field("link", &S::link);
-    field("nvlinks", &S::nvlinks);
-    field("link_rate", &S::link_rate);
-    field("nvls", &S::nvls);
-    field("domain_nodes", &S::domain_nodes);
-    field("nic", &S::nic);
-    field("nics", &S::nics);
-    field("nic_rate", &S::nic_rate);
-    field("mtu", &S::mtu);
-    field("nic_pcie", &S::nic_pcie);
-    field("gpudirect", &S::gpudirect);
-    field("unified", &S::unified);
-    field("amd", &S::amd);
-    field("nccl", &S::nccl);
-    field("said", &S::said);
-  }
+  FIELDS(ClusterShape, gpu, architecture, nodes, gpus, link, nvlinks, link_rate, nvls, domain_nodes, nic,
+         nics, nic_rate, mtu, nic_pcie, gpudirect, unified, amd, nccl, said);
 };
 
 // What a person types: all of it may be left out. `gpu` "H100", "RTX 5090"; `nic` "8x400ib", "2x100roce",

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/units.h"
 #include "predict/calibration.h"
 #include "predict/cluster_shape.h"
@@ -21,11 +22,7 @@ struct ForecastPart {
   std::string name;
   Nanoseconds time{};
   std::string source;
-  static void fields(auto&& field) {
-    field("name", &ForecastPart::name);
-    field("time", &ForecastPart::time);
-    field("source", &ForecastPart::source);
-  }
+  FIELDS(ForecastPart, name, time, source);
 };
 
 // Times are nanoseconds, rates bits per second, as in CollectiveRow. The band holds the middle 80 % of what
@@ -42,24 +39,8 @@ struct Forecast {
   PathKind bound = PathKind::kNvlink;  // whose efficiency the limit has
   std::string basis;                   // "published measurements", "assumed", "run 12"
   std::vector<ForecastPart> parts;
-  static void fields(auto&& field) {
-    using F = Forecast;
-    field("bytes", &F::bytes);
-    field("time", &F::time);
-    field("time_low", &F::time_low);
-    field("time_high", &F::time_high);
-    field("algbw", &F::algbw);
-    field("busbw", &F::busbw);
-    field("busbw_low", &F::busbw_low);
-    field("busbw_high", &F::busbw_high);
-    field("algorithm", &F::algorithm);
-    field("protocol", &F::protocol);
-    field("limit", &F::limit);
-    field("path", &F::path);
-    field("bound", &F::bound);
-    field("basis", &F::basis);
-    field("parts", &F::parts);
-  }
+  FIELDS(Forecast, bytes, time, time_low, time_high, algbw, busbw, busbw_low, busbw_high, algorithm, protocol,
+         limit, path, bound, basis, parts);
 };
 
 struct ForecastChoice {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "predict/topology.h"
 
 namespace railbed {
@@ -37,19 +38,8 @@ struct TrafficForecast {
   std::string bottleneck;     // the link that binds the slowest
   std::uint64_t sharing = 0;  // flows on it
   int most_switches = 0;      // that a flow passes
-  static void fields(auto&& field) {
-    using T = TrafficForecast;
-    field("pairs", &T::pairs);
-    field("cut", &T::cut);
-    field("alone", &T::alone);
-    field("slowest", &T::slowest);
-    field("median", &T::median);
-    field("fastest", &T::fastest);
-    field("slowed", &T::slowed);
-    field("bottleneck", &T::bottleneck);
-    field("sharing", &T::sharing);
-    field("most_switches", &T::most_switches);
-  }
+  FIELDS(TrafficForecast, pairs, cut, alone, slowest, median, fastest, slowed, bottleneck, sharing,
+         most_switches);
 };
 
 // All flows of the pattern at once. A ring goes as fast as its slowest pair.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "hardware/ceilings.h"
 #include "predict/switch_class.h"
 #include "results/measurement.h"
@@ -28,12 +29,7 @@ struct BudgetRow {
   Nanoseconds low{};
   Nanoseconds high{};
   std::string source;
-  static void fields(auto&& field) {
-    field("name", &BudgetRow::name);
-    field("low", &BudgetRow::low);
-    field("high", &BudgetRow::high);
-    field("source", &BudgetRow::source);
-  }
+  FIELDS(BudgetRow, name, low, high, source);
 };
 
 struct LatencyBudget {
@@ -44,15 +40,7 @@ struct LatencyBudget {
   std::optional<Nanoseconds> measured;
   std::string measured_from;
   std::string verdict;  // how the measured one compares; empty without one
-  static void fields(auto&& field) {
-    field("transport", &LatencyBudget::transport);
-    field("rows", &LatencyBudget::rows);
-    field("low", &LatencyBudget::low);
-    field("high", &LatencyBudget::high);
-    field("measured", &LatencyBudget::measured);
-    field("measured_from", &LatencyBudget::measured_from);
-    field("verdict", &LatencyBudget::verdict);
-  }
+  FIELDS(LatencyBudget, transport, rows, low, high, measured, measured_from, verdict);
 };
 
 struct MeasuredLatency {
@@ -70,11 +58,7 @@ struct SyncRow {
   int per_second = 0;
   Nanoseconds tcp{};  // of each second
   Nanoseconds rdma{};
-  static void fields(auto&& field) {
-    field("per_second", &SyncRow::per_second);
-    field("tcp", &SyncRow::tcp);
-    field("rdma", &SyncRow::rdma);
-  }
+  FIELDS(SyncRow, per_second, tcp, rdma);
 };
 // 100, 1,000 and 10,000, as the guide has them.
 std::vector<SyncRow> sync_table(Nanoseconds tcp, Nanoseconds rdma);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "results/collective.h"
 
 namespace railbed {
@@ -14,10 +15,7 @@ namespace railbed {
 struct CurvePoint {
   std::uint64_t bytes = 0;
   double ratio = 1;  // measured ÷ forecast time
-  static void fields(auto&& field) {
-    field("bytes", &CurvePoint::bytes);
-    field("ratio", &CurvePoint::ratio);
-  }
+  FIELDS(CurvePoint, bytes, ratio);
 };
 
 // What was measured, and on what: a curve tells of nothing else.
@@ -29,24 +27,13 @@ struct CurveSubject {
   DataType type = DataType::kFloat32;
   bool from_graph = false;
   auto operator<=>(const CurveSubject&) const = default;
-  static void fields(auto&& field) {
-    using S = CurveSubject;
-    field("gpu", &S::gpu);
-    field("nodes", &S::nodes);
-    field("gpus", &S::gpus);
-    field("operation", &S::operation);
-    field("type", &S::type);
-    field("from_graph", &S::from_graph);
-  }
+  FIELDS(CurveSubject, gpu, nodes, gpus, operation, type, from_graph);
 };
 
 struct MeasuredCurve {
   CurveSubject of;
   std::vector<CurvePoint> points;  // by size
-  static void fields(auto&& field) {
-    field("of", &MeasuredCurve::of);
-    field("points", &MeasuredCurve::points);
-  }
+  FIELDS(MeasuredCurve, of, points);
 };
 
 // Sizes that rise, ratios that a machine could give.

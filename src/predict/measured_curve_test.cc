@@ -1,6 +1,7 @@
 // Curves learnt from a cluster's own runs: on two H200 that were measured four times in a row
 // (tests/predict/h200-pair-runs.json), one run foretells the others.
 #include "predict/measured_curve.h"
+#include "base/fields.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -18,19 +19,12 @@ struct CapturedRun {
   int run = 0;
   Collective operation = Collective::kAllReduce;
   std::vector<std::vector<std::uint64_t>> rows;  // bytes, nanoseconds
-  static void fields(auto&& field) {
-    field("run", &CapturedRun::run);
-    field("operation", &CapturedRun::operation);
-    field("rows", &CapturedRun::rows);
-  }
+  FIELDS(CapturedRun, run, operation, rows);
 };
 struct CapturedRuns {
   std::string about;
   std::vector<CapturedRun> runs;
-  static void fields(auto&& field) {
-    field("about", &CapturedRuns::about);
-    field("runs", &CapturedRuns::runs);
-  }
+  FIELDS(CapturedRuns, about, runs);
 };
 
 ClusterShape h200_pair() {

@@ -1,5 +1,6 @@
 // Against what two, three and four H100 took with each protocol forced (tests/predict/h100-protocols.json).
 #include "predict/nvlink_time.h"
+#include "base/fields.h"
 
 #include <gtest/gtest.h>
 
@@ -18,20 +19,12 @@ struct Series {
   int ranks = 0;
   NcclProtocol protocol = NcclProtocol::kLl;
   std::vector<std::vector<std::uint64_t>> rows;
-  static void fields(auto&& field) {
-    field("operation", &Series::operation);
-    field("ranks", &Series::ranks);
-    field("protocol", &Series::protocol);
-    field("rows", &Series::rows);
-  }
+  FIELDS(Series, operation, ranks, protocol, rows);
 };
 struct SeriesFile {
   std::string about;
   std::vector<Series> series;
-  static void fields(auto&& field) {
-    field("about", &SeriesFile::about);
-    field("series", &SeriesFile::series);
-  }
+  FIELDS(SeriesFile, about, series);
 };
 
 ClusterShape h100s(int gpus) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "inventory/cluster.h"
@@ -43,37 +44,20 @@ struct SwitchFit {
   int spare = 0;  // ports that are left on leaves for nodes
   std::string source;
   int count() const { return leaves + spines; }
-  static void fields(auto&& field) {
-    field("model", &SwitchFit::model);
-    field("ports", &SwitchFit::ports);
-    field("speed", &SwitchFit::speed);
-    field("layout", &SwitchFit::layout);
-    field("leaves", &SwitchFit::leaves);
-    field("spines", &SwitchFit::spines);
-    field("spare", &SwitchFit::spare);
-    field("source", &SwitchFit::source);
-  }
+  FIELDS(SwitchFit, model, ports, speed, layout, leaves, spines, spare, source);
 };
 
 struct CableEnd {
   std::string device;  // gpu01, rail0-leaf1
   std::string port;    // eth100, 17
-  static void fields(auto&& field) {
-    field("device", &CableEnd::device);
-    field("port", &CableEnd::port);
-  }
+  FIELDS(CableEnd, device, port);
 };
 struct CableRun {
   std::string label;  // R0-01
   int rail = 0;
   CableEnd from;
   CableEnd to;
-  static void fields(auto&& field) {
-    field("label", &CableRun::label);
-    field("rail", &CableRun::rail);
-    field("from", &CableRun::from);
-    field("to", &CableRun::to);
-  }
+  FIELDS(CableRun, label, rail, from, to);
 };
 
 struct RailPlan {
@@ -84,15 +68,7 @@ struct RailPlan {
   std::vector<CableRun> cables;     // in the order in which they are best laid: rail by rail
   double metres = 0;
   Cluster cluster;
-  static void fields(auto&& field) {
-    field("layout", &RailPlan::layout);
-    field("switch_ports", &RailPlan::switch_ports);
-    field("chosen", &RailPlan::chosen);
-    field("fits", &RailPlan::fits);
-    field("cables", &RailPlan::cables);
-    field("metres", &RailPlan::metres);
-    field("cluster", &RailPlan::cluster);
-  }
+  FIELDS(RailPlan, layout, switch_ports, chosen, fits, cables, metres, cluster);
 };
 
 // Switches of the table that serve so many nodes by so many rails: the fewest switches first, then the

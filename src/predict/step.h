@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/units.h"
 #include "predict/model.h"
 
@@ -18,10 +19,7 @@ struct Bucket {
                      // gradient is computed
   std::uint64_t bytes = 0;
   std::size_t layer = 0;  // of the model, whose backward pass completes it
-  static void fields(auto&& field) {
-    field("ready", &Bucket::ready);
-    field("bytes", &Bucket::bytes);
-  }
+  FIELDS(Bucket, ready, bytes);
 };
 
 struct Step {
@@ -29,10 +27,7 @@ struct Step {
   std::vector<Bucket> buckets;  // in the order in which they become ready: the
                                 // last layers' first
   std::uint64_t bytes() const;
-  static void fields(auto&& field) {
-    field("compute", &Step::compute);
-    field("buckets", &Step::buckets);
-  }
+  FIELDS(Step, compute, buckets);
 };
 
 struct StepPlan {
@@ -43,14 +38,7 @@ struct StepPlan {
   // kDefaultFirstBucketBytes of PyTorch's reducer.hpp.
   std::uint64_t first_bucket_bytes = std::uint64_t{1} << 20;
   double flops_per_second = 0;
-  static void fields(auto&& field) {
-    using P = StepPlan;
-    field("batch", &P::batch);
-    field("word_bytes", &P::word_bytes);
-    field("bucket_bytes", &P::bucket_bytes);
-    field("first_bucket_bytes", &P::first_bucket_bytes);
-    field("flops_per_second", &P::flops_per_second);
-  }
+  FIELDS(StepPlan, batch, word_bytes, bucket_bytes, first_bucket_bytes, flops_per_second);
 };
 
 // One rank's step. A layer larger than a bucket is exchanged in pieces, so that

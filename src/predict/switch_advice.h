@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/units.h"
 #include "inventory/cluster.h"
 #include "predict/switch_class.h"
@@ -32,31 +33,15 @@ struct WiringChoice {
   Nanoseconds latency_low{};  // of a message to the farthest node
   Nanoseconds latency_high{};
   bool any_to_any = false;  // every node reaches every other
-  static void fields(auto&& field) {
-    using W = WiringChoice;
-    field("name", &W::name);
-    field("possible", &W::possible);
-    field("why", &W::why);
-    field("cables", &W::cables);
-    field("switches", &W::switches);
-    field("model", &W::model);
-    field("pair", &W::pair);
-    field("ring", &W::ring);
-    field("latency_low", &W::latency_low);
-    field("latency_high", &W::latency_high);
-    field("any_to_any", &W::any_to_any);
-  }
+  FIELDS(WiringChoice, name, possible, why, cables, switches, model, pair, ring, latency_low, latency_high,
+         any_to_any);
 };
 
 struct SwitchAdvice {
   std::vector<WiringChoice> choices;
   std::string advised;  // the name of one
   std::string why;
-  static void fields(auto&& field) {
-    field("choices", &SwitchAdvice::choices);
-    field("advised", &SwitchAdvice::advised);
-    field("why", &SwitchAdvice::why);
-  }
+  FIELDS(SwitchAdvice, choices, advised, why);
 };
 SwitchAdvice advise_switch(const SwitchQuestion& question);
 

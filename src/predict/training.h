@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "predict/exchange.h"
@@ -45,15 +46,7 @@ struct TrainingExchange {
   double seconds = 0;        // by itself
   double exposed = 0;        // while nothing is computed
   double disturbed = 0;      // that computing takes longer, for what is hidden
-  static void fields(auto&& field) {
-    using T = TrainingExchange;
-    field("name", &T::name);
-    field("why", &T::why);
-    field("adapter_bytes", &T::adapter_bytes);
-    field("seconds", &T::seconds);
-    field("exposed", &T::exposed);
-    field("disturbed", &T::disturbed);
-  }
+  FIELDS(TrainingExchange, name, why, adapter_bytes, seconds, exposed, disturbed);
 };
 
 struct TrainingForecast {
@@ -73,25 +66,8 @@ struct TrainingForecast {
   double tokens_per_second = 0;
   double gradient_bytes = 0;  // of a GPU
   BitRate least_adapter;      // that hides the replicas' exchange but for its ends
-  static void fields(auto&& field) {
-    using T = TrainingForecast;
-    field("model", &T::model);
-    field("gpus", &T::gpus);
-    field("replicas", &T::replicas);
-    field("parameters", &T::parameters);
-    field("compute", &T::compute);
-    field("backward", &T::backward);
-    field("bubble", &T::bubble);
-    field("exchanges", &T::exchanges);
-    field("exposed", &T::exposed);
-    field("disturbed", &T::disturbed);
-    field("step", &T::step);
-    field("efficiency", &T::efficiency);
-    field("samples_per_second", &T::samples_per_second);
-    field("tokens_per_second", &T::tokens_per_second);
-    field("gradient_bytes", &T::gradient_bytes);
-    field("least_adapter", &T::least_adapter);
-  }
+  FIELDS(TrainingForecast, model, gpus, replicas, parameters, compute, backward, bubble, exchanges, exposed,
+         disturbed, step, efficiency, samples_per_second, tokens_per_second, gradient_bytes, least_adapter);
 };
 // Refuses degrees that do not divide the GPUs, or that the model has no blocks for.
 Result<TrainingForecast> forecast_training(const TrainingPlan& plan);
@@ -105,16 +81,7 @@ struct NetworkNeed {
   double exposed_share = 0;  // of the step, with the network that there is
   enum class Verdict { kHides, kBorderline, kTooSlow } verdict = Verdict::kHides;
   std::string why;
-  static void fields(auto&& field) {
-    using T = NetworkNeed;
-    field("model", &T::model);
-    field("gradient_bytes", &T::gradient_bytes);
-    field("backward", &T::backward);
-    field("least", &T::least);
-    field("exposed_share", &T::exposed_share);
-    field("verdict", &T::verdict);
-    field("why", &T::why);
-  }
+  FIELDS(NetworkNeed, model, gradient_bytes, backward, least, exposed_share, verdict, why);
 };
 constexpr auto enum_names(NetworkNeed::Verdict) {
   return std::array<std::string_view, 3>{"hides", "borderline", "too-slow"};
@@ -133,13 +100,7 @@ struct CheckpointForecast {
   double seconds = 0;  // to write one, while nothing is computed; 0: no storage was named
   double share = 0;    // of the time
   BitRate least;       // that keeps to the plan's share
-  static void fields(auto&& field) {
-    using T = CheckpointForecast;
-    field("bytes", &T::bytes);
-    field("seconds", &T::seconds);
-    field("share", &T::share);
-    field("least", &T::least);
-  }
+  FIELDS(CheckpointForecast, bytes, seconds, share, least);
 };
 CheckpointForecast forecast_checkpoint(double parameters, const CheckpointPlan& plan);
 
@@ -149,24 +110,13 @@ struct ScalingPoint {
   double step = 0;
   double speed_up = 0;  // over the fewest nodes that hold one replica
   double marginal = 0;  // what a node more brought, in nodes
-  static void fields(auto&& field) {
-    using T = ScalingPoint;
-    field("nodes", &T::nodes);
-    field("step", &T::step);
-    field("speed_up", &T::speed_up);
-    field("marginal", &T::marginal);
-  }
+  FIELDS(ScalingPoint, nodes, step, speed_up, marginal);
 };
 struct Scaling {
   std::vector<ScalingPoint> points;
   double least = 0.5;  // marginal that still pays
   int last = 0;        // nodes from which one more does not pay; 0: it paid up to the last point
-  static void fields(auto&& field) {
-    using T = Scaling;
-    field("points", &T::points);
-    field("least", &T::least);
-    field("last", &T::last);
-  }
+  FIELDS(Scaling, points, least, last);
 };
 Result<Scaling> forecast_scaling(const TrainingPlan& plan, double least, int most_nodes);
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/units.h"
 #include "facts/facts.h"
 #include "predict/prices.h"
@@ -37,14 +38,7 @@ struct UpgradePart {
   double watts = 0;             // of all of them
   std::string source;           // of the watts
   std::optional<double> price;  // of all of them, by the user's list
-  static void fields(auto&& field) {
-    field("kind", &UpgradePart::kind);
-    field("what", &UpgradePart::what);
-    field("quantity", &UpgradePart::quantity);
-    field("watts", &UpgradePart::watts);
-    field("source", &UpgradePart::source);
-    field("price", &UpgradePart::price);
-  }
+  FIELDS(UpgradePart, kind, what, quantity, watts, source, price);
 };
 
 struct Upgrade {
@@ -53,13 +47,7 @@ struct Upgrade {
   BitRate after;
   std::string binds;  // after it
   std::vector<UpgradePart> parts;
-  static void fields(auto&& field) {
-    field("name", &Upgrade::name);
-    field("why", &Upgrade::why);
-    field("after", &Upgrade::after);
-    field("binds", &Upgrade::binds);
-    field("parts", &Upgrade::parts);
-  }
+  FIELDS(Upgrade, name, why, after, binds, parts);
 };
 
 // Nodes whose way is alike.
@@ -68,12 +56,7 @@ struct NodeUpgrades {
   std::vector<Limit> limits;      // now
   std::string note;               // why there are none
   std::vector<Upgrade> upgrades;  // what buys most first
-  static void fields(auto&& field) {
-    field("nodes", &NodeUpgrades::nodes);
-    field("limits", &NodeUpgrades::limits);
-    field("note", &NodeUpgrades::note);
-    field("upgrades", &NodeUpgrades::upgrades);
-  }
+  FIELDS(NodeUpgrades, nodes, limits, note, upgrades);
 };
 std::vector<NodeUpgrades> advise_upgrades(const std::map<std::string, Facts>& nodes, const PriceList& prices);
 

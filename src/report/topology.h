@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "facts/facts.h"
 
 namespace railbed {
@@ -14,34 +15,21 @@ struct TopologyDevice {
   std::string pci_address;
   int numa_node = -1;
   bool gpu = false;
-  static void fields(auto&& field) {
-    field("name", &TopologyDevice::name);
-    field("pci_address", &TopologyDevice::pci_address);
-    field("numa_node", &TopologyDevice::numa_node);
-    field("gpu", &TopologyDevice::gpu);
-  }
+  FIELDS(TopologyDevice, name, pci_address, numa_node, gpu);
 };
 
 struct NearestAdapter {
   std::string gpu;
   std::vector<std::string> adapters;  // all that are equally near
   std::string path;                   // PIX, PXB, PHB, NODE, SYS
-  static void fields(auto&& field) {
-    field("gpu", &NearestAdapter::gpu);
-    field("adapters", &NearestAdapter::adapters);
-    field("path", &NearestAdapter::path);
-  }
+  FIELDS(NearestAdapter, gpu, adapters, path);
 };
 
 struct TopologyMatrix {
   std::vector<TopologyDevice> devices;          // GPUs first
   std::vector<std::vector<std::string>> paths;  // [row][column]: "X" on the diagonal, PIX … SYS, NV18
   std::vector<NearestAdapter> nearest;          // for each GPU
-  static void fields(auto&& field) {
-    field("devices", &TopologyMatrix::devices);
-    field("paths", &TopologyMatrix::paths);
-    field("nearest", &TopologyMatrix::nearest);
-  }
+  FIELDS(TopologyMatrix, devices, paths, nearest);
 };
 
 TopologyMatrix topology_of(const Facts& facts);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "results/measurement.h"
 
 namespace railbed {
@@ -73,22 +74,13 @@ struct VisibleGpu {
   std::string name;      // NVIDIA H200
   int memory_clock = 0;  // kHz; CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE; 0: not said
   int memory_bits = 0;   // CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH
-  static void fields(auto&& field) {
-    field("ordinal", &VisibleGpu::ordinal);
-    field("address", &VisibleGpu::address);
-    field("name", &VisibleGpu::name);
-    field("memory_clock", &VisibleGpu::memory_clock);
-    field("memory_bits", &VisibleGpu::memory_bits);
-  }
+  FIELDS(VisibleGpu, ordinal, address, name, memory_clock, memory_bits);
 };
 
 struct VisibleGpus {
   std::vector<VisibleGpu> gpus;
   std::string error;  // why there are none
-  static void fields(auto&& field) {
-    field("gpus", &VisibleGpus::gpus);
-    field("error", &VisibleGpus::error);
-  }
+  FIELDS(VisibleGpus, gpus, error);
 };
 
 struct CollectiveRank {
@@ -96,12 +88,7 @@ struct CollectiveRank {
   std::string node;
   int process = 0;
   VisibleGpu gpu;
-  static void fields(auto&& field) {
-    field("rank", &CollectiveRank::rank);
-    field("node", &CollectiveRank::node);
-    field("process", &CollectiveRank::process);
-    field("gpu", &CollectiveRank::gpu);
-  }
+  FIELDS(CollectiveRank, rank, node, process, gpu);
 };
 
 // Times are nanoseconds of one operation on the slowest rank, by CUDA events.
@@ -117,20 +104,8 @@ struct CollectiveRow {
   bool checked = false;
   std::uint64_t wrong = 0;  // elements, over all ranks
   std::uint64_t in_place_wrong = 0;
-  static void fields(auto&& field) {
-    using R = CollectiveRow;
-    field("bytes", &R::bytes);
-    field("elements", &R::elements);
-    field("launched", &R::launched);
-    field("single", &R::single);
-    field("graph", &R::graph);
-    field("in_place", &R::in_place);
-    field("algbw", &R::algbw);
-    field("busbw", &R::busbw);
-    field("checked", &R::checked);
-    field("wrong", &R::wrong);
-    field("in_place_wrong", &R::in_place_wrong);
-  }
+  FIELDS(CollectiveRow, bytes, elements, launched, single, graph, in_place, algbw, busbw, checked, wrong,
+         in_place_wrong);
 };
 
 struct CollectiveReport {
@@ -146,21 +121,8 @@ struct CollectiveReport {
   std::string cut;  // why larger sizes were left out: "cut to 14 GiB: the machine has 112 GiB available"
   Ceiling ceiling;  // of busbw
   std::optional<Failure> failure;
-  static void fields(auto&& field) {
-    using R = CollectiveReport;
-    field("operation", &R::operation);
-    field("type", &R::type);
-    field("root", &R::root);
-    field("iterations", &R::iterations);
-    field("library", &R::library);
-    field("version", &R::version);
-    field("ranks", &R::ranks);
-    field("first_result", &R::first_result);
-    field("rows", &R::rows);
-    field("cut", &R::cut);
-    field("ceiling", &R::ceiling);
-    field("failure", &R::failure);
-  }
+  FIELDS(CollectiveReport, operation, type, root, iterations, library, version, ranks, first_result, rows,
+         cut, ceiling, failure);
 };
 
 }  // namespace railbed

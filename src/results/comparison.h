@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "results/measurement.h"
 
 namespace railbed {
@@ -32,20 +33,8 @@ struct Comparison {
   Outcome outcome = Outcome::kInconclusive;
   int more_repeats = 0;  // on each side, to decide an INCONCLUSIVE; 0: no number of them is likely to
   std::string note;      // why it is inconclusive, or how B failed
-  static void fields(auto&& field) {
-    field("what", &Comparison::what);
-    field("repeats_a", &Comparison::repeats_a);
-    field("repeats_b", &Comparison::repeats_b);
-    field("a", &Comparison::a);
-    field("b", &Comparison::b);
-    field("ratio", &Comparison::ratio);
-    field("low", &Comparison::low);
-    field("high", &Comparison::high);
-    field("probability", &Comparison::probability);
-    field("outcome", &Comparison::outcome);
-    field("more_repeats", &Comparison::more_repeats);
-    field("note", &Comparison::note);
-  }
+  FIELDS(Comparison, what, repeats_a, repeats_b, a, b, ratio, low, high, probability, outcome, more_repeats,
+         note);
 };
 
 // Something of a node, or of what was asked for ("asked: traffic-class"), that was not the same in both runs;
@@ -54,11 +43,7 @@ struct Change {
   std::string what;  // "gpu01 kernel"
   std::string a;
   std::string b;
-  static void fields(auto&& field) {
-    field("what", &Change::what);
-    field("a", &Change::a);
-    field("b", &Change::b);
-  }
+  FIELDS(Change, what, a, b);
 };
 
 struct CompareResult {
@@ -69,15 +54,7 @@ struct CompareResult {
   std::vector<Measurement> only_in_b;
   bool comparable = true;  // false: they were not asked for the same, and every row is INCONCLUSIVE
   std::string note;        // in what they were not, or that it is not known
-  static void fields(auto&& field) {
-    field("outcome", &CompareResult::outcome);
-    field("rows", &CompareResult::rows);
-    field("changes", &CompareResult::changes);
-    field("only_in_a", &CompareResult::only_in_a);
-    field("only_in_b", &CompareResult::only_in_b);
-    field("comparable", &CompareResult::comparable);
-    field("note", &CompareResult::note);
-  }
+  FIELDS(CompareResult, outcome, rows, changes, only_in_a, only_in_b, comparable, note);
 };
 
 }  // namespace railbed

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "results/measurement.h"
 
 namespace railbed {
@@ -28,13 +29,7 @@ struct NcclWay {
   std::vector<std::string> through_a;  // adapters (mlx5_0), or interfaces where the network is Socket
   std::vector<std::string> through_b;
   std::vector<std::string> why;  // why it is sockets, or without GPUDirect
-  static void fields(auto&& field) {
-    field("network", &NcclWay::network);
-    field("gpudirect", &NcclWay::gpudirect);
-    field("through_a", &NcclWay::through_a);
-    field("through_b", &NcclWay::through_b);
-    field("why", &NcclWay::why);
-  }
+  FIELDS(NcclWay, network, gpudirect, through_a, through_b, why);
 };
 
 struct Rung {
@@ -47,15 +42,7 @@ struct Rung {
   std::optional<double> share = {};
   std::optional<double> of_wire = {};
   std::vector<std::string> causes = {};  // of what is missing, the likeliest first; empty: nothing is
-  static void fields(auto&& field) {
-    field("kind", &Rung::kind);
-    field("measurement", &Rung::measurement);
-    field("not_climbed", &Rung::not_climbed);
-    field("nccl", &Rung::nccl);
-    field("share", &Rung::share);
-    field("of_wire", &Rung::of_wire);
-    field("causes", &Rung::causes);
-  }
+  FIELDS(Rung, kind, measurement, not_climbed, nccl, share, of_wire, causes);
   bool has_number() const { return measurement && !measurement->failure && measurement->summary.samples > 0; }
   double rate() const { return has_number() ? measurement->summary.median : 0; }  // bits per second
 };
@@ -66,13 +53,7 @@ struct Ladder {
   std::string rail;
   std::vector<Rung> rungs;
   int loser = -1;  // of `rungs`: where most is lost against the rungs below it; -1: nowhere
-  static void fields(auto&& field) {
-    field("a", &Ladder::a);
-    field("b", &Ladder::b);
-    field("rail", &Ladder::rail);
-    field("rungs", &Ladder::rungs);
-    field("loser", &Ladder::loser);
-  }
+  FIELDS(Ladder, a, b, rail, rungs, loser);
 };
 
 }  // namespace railbed

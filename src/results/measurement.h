@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "results/engine.h"
@@ -35,19 +36,7 @@ struct Summary {
   double p99 = 0;
   double p999 = 0;
   double p9999 = 0;
-  static void fields(auto&& field) {
-    field("samples", &Summary::samples);
-    field("median", &Summary::median);
-    field("low", &Summary::low);
-    field("high", &Summary::high);
-    field("mean", &Summary::mean);
-    field("minimum", &Summary::minimum);
-    field("maximum", &Summary::maximum);
-    field("deviation", &Summary::deviation);
-    field("p99", &Summary::p99);
-    field("p999", &Summary::p999);
-    field("p9999", &Summary::p9999);
-  }
+  FIELDS(Summary, samples, median, low, high, mean, minimum, maximum, deviation, p99, p999, p9999);
 };
 
 // One limit on the path: "wire at MTU 4096", "PCIe Gen3 x8 at 0000:02:00.0 of gpu01".
@@ -55,11 +44,7 @@ struct Limit {
   std::string name;
   BitRate rate;
   std::string source;  // where the figure comes from: a file, a table, arithmetic
-  static void fields(auto&& field) {
-    field("name", &Limit::name);
-    field("rate", &Limit::rate);
-    field("source", &Limit::source);
-  }
+  FIELDS(Limit, name, rate, source);
 };
 
 // All limits that could be computed, the binding (lowest) one first. Empty: the link states no speed.
@@ -67,11 +52,7 @@ struct Ceiling {
   std::vector<Limit> limits;
   std::string note;      // why there is none, or what makes it nominal (virtual interface)
   bool nominal = false;  // the speed is a virtual device's claim: shown, never judged
-  static void fields(auto&& field) {
-    field("limits", &Ceiling::limits);
-    field("note", &Ceiling::note);
-    field("nominal", &Ceiling::nominal);
-  }
+  FIELDS(Ceiling, limits, note, nominal);
 };
 
 // A part of the time that a message takes at least: "wire", "a switch", "PCIe of gpu01".
@@ -79,11 +60,7 @@ struct FloorPart {
   std::string name;
   Nanoseconds time{};
   std::string source;  // arithmetic, or where the figure is published
-  static void fields(auto&& field) {
-    field("name", &FloorPart::name);
-    field("time", &FloorPart::time);
-    field("source", &FloorPart::source);
-  }
+  FIELDS(FloorPart, name, time, source);
 };
 
 // The least that a message can take from one node to the other. Its parts follow each other, so they add up.
@@ -92,10 +69,7 @@ struct Floor {
   std::vector<FloorPart> parts;
   std::string note;  // why there is none, or what is not in it
   Nanoseconds time() const;
-  static void fields(auto&& field) {
-    field("parts", &Floor::parts);
-    field("note", &Floor::note);
-  }
+  FIELDS(Floor, parts, note);
 };
 
 // What a node's processors did besides while it was measured: programs that are not railbed's. What the
@@ -104,11 +78,7 @@ struct OtherWork {
   int processors = 0;   // that the node has
   double busy = 0;      // of them
   std::string busiest;  // the program that took most: "python3 (pid 4711)"
-  static void fields(auto&& field) {
-    field("processors", &OtherWork::processors);
-    field("busy", &OtherWork::busy);
-    field("busiest", &OtherWork::busiest);
-  }
+  FIELDS(OtherWork, processors, busy, busiest);
 };
 // From this share of its processors on a node is busy. Ours: a sound path reaches 90 % of its ceiling, and
 // other work may cost the tenth that is left.
@@ -123,16 +93,7 @@ struct Endpoint {
   std::string memory = {};  // of a GPU, and by which route: "GPU 0000:1b:00.0, DMA-BUF"; empty: host memory
   std::string memory_why = {};               // why not by a better route
   std::optional<OtherWork> other_work = {};  // nothing: it was not looked at, or could not be seen
-  static void fields(auto&& field) {
-    field("node", &Endpoint::node);
-    field("interface", &Endpoint::interface);
-    field("device", &Endpoint::device);
-    field("address", &Endpoint::address);
-    field("gid_index", &Endpoint::gid_index);
-    field("memory", &Endpoint::memory);
-    field("memory_why", &Endpoint::memory_why);
-    field("other_work", &Endpoint::other_work);
-  }
+  FIELDS(Endpoint, node, interface, device, address, gid_index, memory, memory_why, other_work);
 };
 
 bool is_busy(const Endpoint& end);
@@ -175,12 +136,7 @@ struct FailureRoot {
   std::string node;               // whose side it is on; empty: between the two, or it cannot be told
   std::string cause;              // "b: rail is down"; empty where the layer is none
   std::vector<std::string> seen;  // what was asked, and what answered, a line each
-  static void fields(auto&& field) {
-    field("layer", &FailureRoot::layer);
-    field("node", &FailureRoot::node);
-    field("cause", &FailureRoot::cause);
-    field("seen", &FailureRoot::seen);
-  }
+  FIELDS(FailureRoot, layer, node, cause, seen);
 };
 
 // RDMA packets of a run, one way: what the one end's port counted as sent, the other's as received.
@@ -200,12 +156,7 @@ struct Failure {
   FailureKind kind = FailureKind::kOther;
   std::vector<PacketWay> packets = {};   // of RDMA, both ways; no part of what is shown or kept, either
   std::optional<FailureRoot> root = {};  // of failures between two nodes, once the path was looked at
-  static void fields(auto&& field) {
-    field("stage", &Failure::stage);
-    field("cause", &Failure::cause);
-    field("remedy", &Failure::remedy);
-    field("root", &Failure::root);
-  }
+  FIELDS(Failure, stage, cause, remedy, root);
 };
 
 inline Failure stopped_failure() { return {"run", "stopped on request", "", FailureKind::kStopped}; }
@@ -237,29 +188,9 @@ struct Measurement {
   std::map<std::string, std::int64_t>
       counter_deltas;  // "vm1 rxe0/1 completer_retry_err": what moved meanwhile
   std::optional<Failure> failure;
-  static void fields(auto&& field) {
-    field("engine", &Measurement::engine);
-    field("metric", &Measurement::metric);
-    field("operation", &Measurement::operation);
-    field("rail", &Measurement::rail);
-    field("from", &Measurement::from);
-    field("to", &Measurement::to);
-    field("message_bytes", &Measurement::message_bytes);
-    field("streams", &Measurement::streams);
-    field("mtu", &Measurement::mtu);
-    field("seconds", &Measurement::seconds);
-    field("summary", &Measurement::summary);
-    field("ceiling", &Measurement::ceiling);
-    field("floor", &Measurement::floor);
-    field("packets", &Measurement::packets);
-    field("lost", &Measurement::lost);
-    field("checked_bytes", &Measurement::checked_bytes);
-    field("wrong_bytes", &Measurement::wrong_bytes);
-    field("cpu_seconds_per_gigabyte", &Measurement::cpu_seconds_per_gigabyte);
-    field("intervals", &Measurement::intervals);
-    field("counter_deltas", &Measurement::counter_deltas);
-    field("failure", &Measurement::failure);
-  }
+  FIELDS(Measurement, engine, metric, operation, rail, from, to, message_bytes, streams, mtu, seconds,
+         summary, ceiling, floor, packets, lost, checked_bytes, wrong_bytes, cpu_seconds_per_gigabyte,
+         intervals, counter_deltas, failure);
 };
 
 // The root that explains this measurement's failure; null where it has none, or none was found.

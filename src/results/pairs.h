@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "results/measurement.h"
 
 namespace railbed {
@@ -17,12 +18,7 @@ struct PairSpeed {
   int to = 0;
   std::optional<double> together;  // while the round's other pairs ran; the mean where a pair met twice
   std::optional<double> alone;     // retested by itself
-  static void fields(auto&& field) {
-    field("from", &PairSpeed::from);
-    field("to", &PairSpeed::to);
-    field("together", &PairSpeed::together);
-    field("alone", &PairSpeed::alone);
-  }
+  FIELDS(PairSpeed, from, to, together, alone);
 };
 
 enum class SlowKind { kNode, kSending, kReceiving, kLink, kSilent };
@@ -36,13 +32,7 @@ struct Slow {
   int other = -1;          // of a link: the other end
   double share = 0;        // of what the others reach: 0.26
   bool confirmed = false;  // slow alone, too; kSilent is not retested
-  static void fields(auto&& field) {
-    field("kind", &Slow::kind);
-    field("node", &Slow::node);
-    field("other", &Slow::other);
-    field("share", &Slow::share);
-    field("confirmed", &Slow::confirmed);
-  }
+  FIELDS(Slow, kind, node, other, share, confirmed);
 };
 
 struct SlowReport {
@@ -55,16 +45,7 @@ struct SlowReport {
   std::vector<Slow> slow;        // the worst first
   bool too_many =
       false;  // so many differ that "the others" have no meaning; nothing is retested, nobody confirmed
-  static void fields(auto&& field) {
-    field("nodes", &SlowReport::nodes);
-    field("rounds", &SlowReport::rounds);
-    field("retests", &SlowReport::retests);
-    field("together", &SlowReport::together);
-    field("alone", &SlowReport::alone);
-    field("pairs", &SlowReport::pairs);
-    field("slow", &SlowReport::slow);
-    field("too_many", &SlowReport::too_many);
-  }
+  FIELDS(SlowReport, nodes, rounds, retests, together, alone, pairs, slow, too_many);
 };
 
 struct RailReport {
@@ -72,14 +53,9 @@ struct RailReport {
   Engine engine = Engine::kTcp;
   std::vector<std::string> nodes;  // the report's numbers count these
   SlowReport report;
-  std::vector<std::string> failures;  // "gpu03 → gpu07: cause", one a direction without a number; or "gpu03 – gpu07: root", one for both
-  static void fields(auto&& field) {
-    field("rail", &RailReport::rail);
-    field("engine", &RailReport::engine);
-    field("nodes", &RailReport::nodes);
-    field("report", &RailReport::report);
-    field("failures", &RailReport::failures);
-  }
+  std::vector<std::string> failures;  // "gpu03 → gpu07: cause", one a direction without a number; or "gpu03 –
+                                      // gpu07: root", one for both
+  FIELDS(RailReport, rail, engine, nodes, report, failures);
 };
 
 }  // namespace railbed

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "results/collective.h"
 #include "results/ladder.h"
 #include "results/measurement.h"
@@ -40,22 +41,8 @@ struct BenchRun {
   std::vector<RailReport> pairs;
   std::vector<StoragePlace> storage;
   std::vector<TrainReport> trains;
-  static void fields(auto&& field) {
-    field("version", &BenchRun::version);
-    field("id", &BenchRun::id);
-    field("started_at", &BenchRun::started_at);
-    field("label", &BenchRun::label);
-    field("command", &BenchRun::command);
-    field("railbed", &BenchRun::railbed);
-    field("asked", &BenchRun::asked);
-    field("fingerprint", &BenchRun::fingerprint);
-    field("measurements", &BenchRun::measurements);
-    field("ladders", &BenchRun::ladders);
-    field("collectives", &BenchRun::collectives);
-    field("pairs", &BenchRun::pairs);
-    field("storage", &BenchRun::storage);
-    field("trains", &BenchRun::trains);
-  }
+  FIELDS(BenchRun, version, id, started_at, label, command, railbed, asked, fingerprint, measurements,
+         ladders, collectives, pairs, storage, trains);
 };
 
 }  // namespace railbed

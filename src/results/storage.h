@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/mount.h"
 #include "results/measurement.h"
 
@@ -21,22 +22,8 @@ struct FioResult {
   std::uint64_t bytes = 0;
   double minimum = 0, mean = 0, deviation = 0, maximum = 0;
   double median = 0, p99 = 0, p999 = 0, p9999 = 0;
-  static void fields(auto&& field) {
-    field("version", &FioResult::version);
-    field("bytes_per_second", &FioResult::bytes_per_second);
-    field("requests_per_second", &FioResult::requests_per_second);
-    field("seconds", &FioResult::seconds);
-    field("requests", &FioResult::requests);
-    field("bytes", &FioResult::bytes);
-    field("minimum", &FioResult::minimum);
-    field("mean", &FioResult::mean);
-    field("deviation", &FioResult::deviation);
-    field("maximum", &FioResult::maximum);
-    field("median", &FioResult::median);
-    field("p99", &FioResult::p99);
-    field("p999", &FioResult::p999);
-    field("p9999", &FioResult::p9999);
-  }
+  FIELDS(FioResult, version, bytes_per_second, requests_per_second, seconds, requests, bytes, minimum, mean,
+         deviation, maximum, median, p99, p999, p9999);
 };
 
 struct StorageRun {
@@ -47,15 +34,7 @@ struct StorageRun {
   bool threaded = false;  // each request had a thread of its own: this fio has no libaio
   std::optional<FioResult> result;
   std::optional<Failure> failure;
-  static void fields(auto&& field) {
-    field("operation", &StorageRun::operation);
-    field("block_bytes", &StorageRun::block_bytes);
-    field("depth", &StorageRun::depth);
-    field("threads", &StorageRun::threads);
-    field("threaded", &StorageRun::threaded);
-    field("result", &StorageRun::result);
-    field("failure", &StorageRun::failure);
-  }
+  FIELDS(StorageRun, operation, block_bytes, depth, threads, threaded, result, failure);
 };
 
 struct StorageAnswer {
@@ -68,28 +47,14 @@ struct StorageAnswer {
   std::vector<std::string> swept;  // left by processes that were killed, removed now
   std::vector<StorageRun> runs;
   std::optional<Failure> failure;  // before the first run
-  static void fields(auto&& field) {
-    field("folder", &StorageAnswer::folder);
-    field("mount", &StorageAnswer::mount);
-    field("bytes", &StorageAnswer::bytes);
-    field("free", &StorageAnswer::free);
-    field("memory", &StorageAnswer::memory);
-    field("not_direct", &StorageAnswer::not_direct);
-    field("swept", &StorageAnswer::swept);
-    field("runs", &StorageAnswer::runs);
-    field("failure", &StorageAnswer::failure);
-  }
+  FIELDS(StorageAnswer, folder, mount, bytes, free, memory, not_direct, swept, runs, failure);
 };
 
 struct StoragePlace {
   std::string node;
   StorageAnswer answer;                   // the last repeat's
   std::vector<Measurement> measurements;  // of all repeats
-  static void fields(auto&& field) {
-    field("node", &StoragePlace::node);
-    field("answer", &StoragePlace::answer);
-    field("measurements", &StoragePlace::measurements);
-  }
+  FIELDS(StoragePlace, node, answer, measurements);
 };
 
 }  // namespace railbed

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/units.h"
 #include "results/measurement.h"
 
@@ -47,40 +48,10 @@ struct TrainReport {
   std::uint64_t checked_bytes = 0;
   std::uint64_t wrong_bytes = 0;
   std::optional<Failure> failure;
-  static void fields(auto&& field) {
-    field("model", &TrainReport::model);
-    field("sample", &TrainReport::sample);
-    field("nodes", &TrainReport::nodes);
-    field("parameters", &TrainReport::parameters);
-    field("gradient_bytes", &TrainReport::gradient_bytes);
-    field("buckets", &TrainReport::buckets);
-    field("batch", &TrainReport::batch);
-    field("tokens", &TrainReport::tokens);
-    field("word_bytes", &TrainReport::word_bytes);
-    field("flops_per_second", &TrainReport::flops_per_second);
-    field("transport", &TrainReport::transport);
-    field("on_gpus", &TrainReport::on_gpus);
-    field("compute_kind", &TrainReport::compute_kind);
-    field("libraries", &TrainReport::libraries);
-    field("peak_flops", &TrainReport::peak_flops);
-    field("memory_bytes", &TrainReport::memory_bytes);
-    field("rounds", &TrainReport::rounds);
-    field("step", &TrainReport::step);
-    field("exchange", &TrainReport::exchange);
-    field("compute", &TrainReport::compute);
-    field("exposed", &TrainReport::exposed);
-    field("efficiency", &TrainReport::efficiency);
-    field("overlap", &TrainReport::overlap);
-    field("samples_per_second", &TrainReport::samples_per_second);
-    field("tokens_per_second", &TrainReport::tokens_per_second);
-    field("exchange_rate", &TrainReport::exchange_rate);
-    field("hiding_rate", &TrainReport::hiding_rate);
-    field("predicted_exposed", &TrainReport::predicted_exposed);
-    field("ceiling", &TrainReport::ceiling);
-    field("checked_bytes", &TrainReport::checked_bytes);
-    field("wrong_bytes", &TrainReport::wrong_bytes);
-    field("failure", &TrainReport::failure);
-  }
+  FIELDS(TrainReport, model, sample, nodes, parameters, gradient_bytes, buckets, batch, tokens, word_bytes,
+         flops_per_second, transport, on_gpus, compute_kind, libraries, peak_flops, memory_bytes, rounds,
+         step, exchange, compute, exposed, efficiency, overlap, samples_per_second, tokens_per_second,
+         exchange_rate, hiding_rate, predicted_exposed, ceiling, checked_bytes, wrong_bytes, failure);
 };
 
 // Ours: less than 5 % of a step is hardly worth a faster network.

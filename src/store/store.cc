@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <span>
 
+#include "base/fields.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -59,13 +60,7 @@ struct Details {
   std::vector<RailReport> pairs;
   std::vector<StoragePlace> storage;
   std::vector<TrainReport> trains;
-  static void fields(auto&& field) {
-    field("ladders", &Details::ladders);
-    field("collectives", &Details::collectives);
-    field("pairs", &Details::pairs);
-    field("storage", &Details::storage);
-    field("trains", &Details::trains);
-  }
+  FIELDS(Details, ladders, collectives, pairs, storage, trains);
 };
 
 // Why what was read cannot be shown: rungs and nodes are named by number, and a file may hold any number.

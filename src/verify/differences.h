@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "verify/survey.h"
 
 namespace railbed {
@@ -12,20 +13,14 @@ namespace railbed {
 struct SameValue {
   std::string value;
   std::vector<std::string> nodes;
-  static void fields(auto&& field) {
-    field("value", &SameValue::value);
-    field("nodes", &SameValue::nodes);
-  }
+  FIELDS(SameValue, value, nodes);
 };
 
 // A property in which nodes differ.
 struct Difference {
   std::string property;           // "driver", "MTU of rail0"
   std::vector<SameValue> values;  // what most have first
-  static void fields(auto&& field) {
-    field("property", &Difference::property);
-    field("values", &Difference::values);
-  }
+  FIELDS(Difference, property, values);
 };
 
 // What a node has of one property: {"driver", "580.95.05"}. The names are for people and stand in the JSON.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/shell.h"
 #include "verify/things.h"
 
@@ -38,12 +39,7 @@ struct Remedy {
   std::vector<ShellCommand> commands = {};  // to run on the node, in order; may be empty
   bool needs_reboot = false;
   bool reversible = true;
-  static void fields(auto&& field) {
-    field("text", &Remedy::text);
-    field("commands", &Remedy::commands);
-    field("needs_reboot", &Remedy::needs_reboot);
-    field("reversible", &Remedy::reversible);
-  }
+  FIELDS(Remedy, text, commands, needs_reboot, reversible);
 };
 
 struct Finding {
@@ -58,19 +54,8 @@ struct Finding {
   Remedy remedy;
   Things touches;
   std::optional<std::size_t> caused_by;  // index of the finding in the same list that explains this one
-  static void fields(auto&& field) {
-    field("rule", &Finding::rule);
-    field("node", &Finding::node);
-    field("subject", &Finding::subject);
-    field("status", &Finding::status);
-    field("message", &Finding::message);
-    field("expected", &Finding::expected);
-    field("observed", &Finding::observed);
-    field("evidence", &Finding::evidence);
-    field("remedy", &Finding::remedy);
-    field("touches", &Finding::touches);
-    field("caused_by", &Finding::caused_by);
-  }
+  FIELDS(Finding, rule, node, subject, status, message, expected, observed, evidence, remedy, touches,
+         caused_by);
 };
 
 }  // namespace railbed

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "inventory/cluster.h"
 
 namespace railbed {
@@ -17,12 +18,7 @@ struct FitFinding {
   int line = 0;  // of cluster.yaml: the part that does not fit
   std::string message;
   std::string source;
-  static void fields(auto&& field) {
-    field("severity", &FitFinding::severity);
-    field("line", &FitFinding::line);
-    field("message", &FitFinding::message);
-    field("source", &FitFinding::source);
-  }
+  FIELDS(FitFinding, severity, line, message, source);
 };
 
 // In the order of the file.

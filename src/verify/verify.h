@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/result.h"
 #include "facts/bmc.h"
 #include "facts/facts.h"
@@ -26,10 +27,7 @@ struct Unreachable {
 struct ClockReading {
   double offset_seconds = 0;       // ahead of the clock of who asked
   double uncertainty_seconds = 0;  // half of what the quickest answer took: it lies within ± that
-  static void fields(auto&& field) {
-    field("offset_seconds", &ClockReading::offset_seconds);
-    field("uncertainty_seconds", &ClockReading::uncertainty_seconds);
-  }
+  FIELDS(ClockReading, offset_seconds, uncertainty_seconds);
 };
 
 // What a node shows of the applies that changed it.
@@ -38,12 +36,7 @@ struct AfterReboot {
   std::string apply = {};              // the last that was kept; empty: none
   bool this_boot = false;              // the node has not started anew since
   std::vector<std::string> lost = {};  // what is not as cluster.yaml says
-  static void fields(auto&& field) {
-    field("error", &AfterReboot::error);
-    field("apply", &AfterReboot::apply);
-    field("this_boot", &AfterReboot::this_boot);
-    field("lost", &AfterReboot::lost);
-  }
+  FIELDS(AfterReboot, error, apply, this_boot, lost);
 };
 
 struct Evidence {

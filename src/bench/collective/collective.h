@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "bench/gpu/gpu_pattern.h"
 #include "bench/gpu/node_place.h"
 #include "results/collective.h"
@@ -60,20 +61,8 @@ struct CollectivePlan {
   bool choices = false;  // NCCL logs what it chose for each launch, which makes small ones slower
   double patience = 60;  // seconds for one step
   NodePlace place;
-  static void fields(auto&& field) {
-    using P = CollectivePlan;
-    field("operation", &P::operation);
-    field("type", &P::type);
-    field("sizes", &P::sizes);
-    field("iterations", &P::iterations);
-    field("root", &P::root);
-    field("check", &P::check);
-    field("graph", &P::graph);
-    field("in_place", &P::in_place);
-    field("choices", &P::choices);
-    field("patience", &P::patience);
-    field("place", &P::place);
-  }
+  FIELDS(CollectivePlan, operation, type, sizes, iterations, root, check, graph, in_place, choices, patience,
+         place);
 };
 // What an agent accepts.
 Result<void> check_plan(const CollectivePlan& plan);
@@ -88,17 +77,7 @@ struct CollectiveSeries {
   std::vector<double> in_place;
   std::uint64_t wrong = 0;
   std::uint64_t in_place_wrong = 0;
-  static void fields(auto&& field) {
-    using S = CollectiveSeries;
-    field("bytes", &S::bytes);
-    field("elements", &S::elements);
-    field("launched", &S::launched);
-    field("single", &S::single);
-    field("graph", &S::graph);
-    field("in_place", &S::in_place);
-    field("wrong", &S::wrong);
-    field("in_place_wrong", &S::in_place_wrong);
-  }
+  FIELDS(CollectiveSeries, bytes, elements, launched, single, graph, in_place, wrong, in_place_wrong);
 };
 // Takes the slower time of each sample and adds up what is wrong. Both are of the same size.
 void merge(CollectiveSeries& into, const CollectiveSeries& from);
@@ -111,13 +90,7 @@ struct CollectiveNews {
   std::optional<std::uint64_t> verified = {};  // elements wrong in the first operation
   std::optional<CollectiveSeries> series = {};
   std::optional<std::string> cut = {};  // why larger sizes are left out
-  static void fields(auto&& field) {
-    using N = CollectiveNews;
-    field("node", &N::node);
-    field("verified", &N::verified);
-    field("series", &N::series);
-    field("cut", &N::cut);
-  }
+  FIELDS(CollectiveNews, node, verified, series, cut);
 };
 
 }  // namespace railbed

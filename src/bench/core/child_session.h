@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/peer.h"
 #include "bench/core/agent_side.h"
@@ -30,14 +31,7 @@ struct ChildNews {
   bool ended = false;
   std::string trouble;  // why it ended before its work did
   bool killed = false;
-  static void fields(auto&& field) {
-    field("results", &ChildNews::results);
-    field("step", &ChildNews::step);
-    field("printed", &ChildNews::printed);
-    field("ended", &ChildNews::ended);
-    field("trouble", &ChildNews::trouble);
-    field("killed", &ChildNews::killed);
-  }
+  FIELDS(ChildNews, results, step, printed, ended, trouble, killed);
 };
 
 class ChildSession {
@@ -67,7 +61,7 @@ inline constexpr std::string_view kChildEnd = "bench.child.end";    // ChildName
 
 struct ChildName {
   std::string session;
-  static void fields(auto&& field) { field("session", &ChildName::session); }
+  FIELDS(ChildName, session);
 };
 
 using ChildSessions = Sessions<ChildSession>;

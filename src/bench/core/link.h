@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "bench/core/pair.h"
 #include "host/host.h"
 
@@ -18,20 +19,13 @@ inline constexpr std::string_view kLink = "bench.link";  // LinkQuestion → Lin
 struct LinkQuestion {
   std::string interface;
   std::optional<IpAddress> address;  // that it should have
-  static void fields(auto&& field) {
-    field("interface", &LinkQuestion::interface);
-    field("address", &LinkQuestion::address);
-  }
+  FIELDS(LinkQuestion, interface, address);
 };
 struct LinkState {
   std::string trouble;  // "eth1 is down", "eth1 has no carrier"; empty: none seen
   std::string remedy;
   bool remote = false;  // what happens at the other end of the link may be the cause
-  static void fields(auto&& field) {
-    field("trouble", &LinkState::trouble);
-    field("remedy", &LinkState::remedy);
-    field("remote", &LinkState::remote);
-  }
+  FIELDS(LinkState, trouble, remedy, remote);
 };
 
 // The agent's side.

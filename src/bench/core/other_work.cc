@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/fields.h"
 #include "bench/core/clock.h"
 #include "bench/core/sessions.h"
 #include "bench/core/typed.h"
@@ -19,7 +20,7 @@ constexpr std::size_t kLongestName = 64;
 
 struct WorkName {
   std::string session;
-  static void fields(auto&& field) { field("session", &WorkName::session); }
+  FIELDS(WorkName, session);
 };
 
 struct WorkLook {

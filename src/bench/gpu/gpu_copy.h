@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/peer.h"
 #include "host/calls.h"
 #include "host/process.h"
@@ -36,12 +37,7 @@ struct GpuCopyPlan {
   std::uint64_t bytes = std::uint64_t{128} << 20;  // of one copy
   int samples = 24;                                // of each number
   double patience = 60;                            // seconds for one step
-  static void fields(auto&& field) {
-    field("gpus", &GpuCopyPlan::gpus);
-    field("bytes", &GpuCopyPlan::bytes);
-    field("samples", &GpuCopyPlan::samples);
-    field("patience", &GpuCopyPlan::patience);
-  }
+  FIELDS(GpuCopyPlan, gpus, bytes, samples, patience);
 };
 
 struct GpuCopyResult {
@@ -53,17 +49,7 @@ struct GpuCopyResult {
   std::uint64_t checked = 0;  // bytes
   std::uint64_t wrong = 0;
   bool peer_access = false;  // of peers: directly, not through host memory
-  static void fields(auto&& field) {
-    using R = GpuCopyResult;
-    field("copy", &R::copy);
-    field("from", &R::from);
-    field("to", &R::to);
-    field("samples", &R::samples);
-    field("seconds", &R::seconds);
-    field("checked", &R::checked);
-    field("wrong", &R::wrong);
-    field("peer_access", &R::peer_access);
-  }
+  FIELDS(GpuCopyResult, copy, from, to, samples, seconds, checked, wrong, peer_access);
 };
 
 // One line of what the child tells; one of the members is there.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "results/collective.h"
 
 namespace railbed {
@@ -16,13 +17,7 @@ struct NodePlace {
   int first_rank = 0;
   int ranks = 0;
   std::string id;  // hex of ncclUniqueId; empty: make one, and say it
-  static void fields(auto&& field) {
-    field("gpus", &NodePlace::gpus);
-    field("library", &NodePlace::library);
-    field("first_rank", &NodePlace::first_rank);
-    field("ranks", &NodePlace::ranks);
-    field("id", &NodePlace::id);
-  }
+  FIELDS(NodePlace, gpus, library, first_rank, ranks, id);
 };
 
 inline constexpr int kMostNcclRanks = 1 << 16;  // ours
@@ -41,14 +36,7 @@ struct NodeNews {
   std::optional<std::vector<CollectiveRank>> ranks = {};
   std::optional<std::string> failure = {};
   FailureKind kind = FailureKind::kOther;  // of the failure
-  static void fields(auto&& field) {
-    field("id", &NodeNews::id);
-    field("version", &NodeNews::version);
-    field("library", &NodeNews::library);
-    field("ranks", &NodeNews::ranks);
-    field("failure", &NodeNews::failure);
-    field("kind", &NodeNews::kind);
-  }
+  FIELDS(NodeNews, id, version, library, ranks, failure, kind);
 };
 
 }  // namespace railbed

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/ip.h"
 #include "host/knock.h"
 #include "host/neighbours.h"
@@ -22,11 +23,7 @@ struct PathOpen {
   std::string interface;
   std::optional<IpAddress> address;
   bool rdma = false;  // RDMA failed: look at its device, too
-  static void fields(auto&& field) {
-    field("interface", &PathOpen::interface);
-    field("address", &PathOpen::address);
-    field("rdma", &PathOpen::rdma);
-  }
+  FIELDS(PathOpen, interface, address, rdma);
 };
 
 // The rail's interface now.
@@ -39,16 +36,7 @@ struct PathInterface {
   int prefix = 0;          // of the address
   int mtu = 0;
   std::map<std::string, std::string> macs;  // of every interface of the node
-  static void fields(auto&& field) {
-    field("there", &PathInterface::there);
-    field("up", &PathInterface::up);
-    field("carrier", &PathInterface::carrier);
-    field("has_address", &PathInterface::has_address);
-    field("address_on", &PathInterface::address_on);
-    field("prefix", &PathInterface::prefix);
-    field("mtu", &PathInterface::mtu);
-    field("macs", &PathInterface::macs);
-  }
+  FIELDS(PathInterface, there, up, carrier, has_address, address_on, prefix, mtu, macs);
 };
 
 // The rail's RDMA device now.
@@ -61,16 +49,7 @@ struct PathRdma {
   std::string node_error;       // why it cannot be opened; empty: it can
   std::string verbs_error;      // why libibverbs does not open the device; empty: it does
   std::optional<bool> has_gid;  // of the address
-  static void fields(auto&& field) {
-    field("device", &PathRdma::device);
-    field("driver", &PathRdma::driver);
-    field("link_layer", &PathRdma::link_layer);
-    field("state", &PathRdma::state);
-    field("node", &PathRdma::node);
-    field("node_error", &PathRdma::node_error);
-    field("verbs_error", &PathRdma::verbs_error);
-    field("has_gid", &PathRdma::has_gid);
-  }
+  FIELDS(PathRdma, device, driver, link_layer, state, node, node_error, verbs_error, has_gid);
   bool is_software() const { return driver == "rxe" || driver == "siw"; }
 };
 
@@ -83,16 +62,7 @@ struct PathOpened {
   std::string token;
   PathInterface interface;
   std::optional<PathRdma> rdma;
-  static void fields(auto&& field) {
-    field("session", &PathOpened::session);
-    field("door_error", &PathOpened::door_error);
-    field("tcp_port", &PathOpened::tcp_port);
-    field("udp_port", &PathOpened::udp_port);
-    field("roce_port", &PathOpened::roce_port);
-    field("token", &PathOpened::token);
-    field("interface", &PathOpened::interface);
-    field("rdma", &PathOpened::rdma);
-  }
+  FIELDS(PathOpened, session, door_error, tcp_port, udp_port, roce_port, token, interface, rdma);
 };
 
 struct PathLook {
@@ -104,16 +74,7 @@ struct PathLook {
   std::string token;
   bool roce = false;       // ask UDP 4791, too
   std::vector<int> sizes;  // of IP packets, beside a small one; each asked by ping and by UDP
-  static void fields(auto&& field) {
-    field("interface", &PathLook::interface);
-    field("from", &PathLook::from);
-    field("to", &PathLook::to);
-    field("tcp_port", &PathLook::tcp_port);
-    field("udp_port", &PathLook::udp_port);
-    field("token", &PathLook::token);
-    field("roce", &PathLook::roce);
-    field("sizes", &PathLook::sizes);
-  }
+  FIELDS(PathLook, interface, from, to, tcp_port, udp_port, token, roce, sizes);
 };
 
 // An IP packet of so many bytes, never fragmented.
@@ -121,11 +82,7 @@ struct SizedKnock {
   int bytes = 0;
   Knocked ping;
   Knocked udp;
-  static void fields(auto&& field) {
-    field("bytes", &SizedKnock::bytes);
-    field("ping", &SizedKnock::ping);
-    field("udp", &SizedKnock::udp);
-  }
+  FIELDS(SizedKnock, bytes, ping, udp);
   bool answered() const { return ping.reach == Reach::kAnswered || udp.reach == Reach::kAnswered; }
 };
 
@@ -137,24 +94,16 @@ struct PathLooked {
   Knocked roce;  // UDP 4791
   SizedKnock small;
   std::vector<SizedKnock> large;
-  static void fields(auto&& field) {
-    field("route", &PathLooked::route);
-    field("neighbour", &PathLooked::neighbour);
-    field("tcp", &PathLooked::tcp);
-    field("ssh", &PathLooked::ssh);
-    field("roce", &PathLooked::roce);
-    field("small", &PathLooked::small);
-    field("large", &PathLooked::large);
-  }
+  FIELDS(PathLooked, route, neighbour, tcp, ssh, roce, small, large);
 };
 
 struct PathClose {
   std::string session;
-  static void fields(auto&& field) { field("session", &PathClose::session); }
+  FIELDS(PathClose, session);
 };
 struct PathHeard {
   std::vector<int> sizes;  // of the other's UDP packets that arrived
-  static void fields(auto&& field) { field("sizes", &PathHeard::sizes); }
+  FIELDS(PathHeard, sizes);
 };
 
 inline constexpr int kSmallPacket = 128;  // bytes

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/fields.h"
 #include "base/random.h"
 #include "bench/core/clock.h"
 #include "bench/core/pattern.h"
@@ -31,13 +32,7 @@ struct PingOrder {
   std::uint64_t bytes = 0;
   double warmup = 0;
   double seconds = 0;
-  static void fields(auto&& field) {
-    field("from", &PingOrder::from);
-    field("to", &PingOrder::to);
-    field("bytes", &PingOrder::bytes);
-    field("warmup", &PingOrder::warmup);
-    field("seconds", &PingOrder::seconds);
-  }
+  FIELDS(PingOrder, from, to, bytes, warmup, seconds);
 };
 struct PingAnswer {
   Summary summary;
@@ -45,13 +40,7 @@ struct PingAnswer {
   std::uint64_t sent = 0;
   std::uint64_t lost = 0;
   std::optional<Failure> failure;
-  static void fields(auto&& field) {
-    field("summary", &PingAnswer::summary);
-    field("seconds", &PingAnswer::seconds);
-    field("sent", &PingAnswer::sent);
-    field("lost", &PingAnswer::lost);
-    field("failure", &PingAnswer::failure);
-  }
+  FIELDS(PingAnswer, summary, seconds, sent, lost, failure);
 };
 
 Failure unanswered(const PingOrder& order, std::string cause) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/text.h"
 
@@ -18,13 +19,7 @@ namespace {
 struct Latency {
   double min = 0, max = 0, mean = 0, stddev = 0;
   std::map<std::string, double> percentile;
-  static void fields(auto&& field) {
-    field("min", &Latency::min);
-    field("max", &Latency::max);
-    field("mean", &Latency::mean);
-    field("stddev", &Latency::stddev);
-    field("percentile", &Latency::percentile);
-  }
+  FIELDS(Latency, min, max, mean, stddev, percentile);
 };
 struct Direction {
   std::uint64_t io_bytes = 0;
@@ -33,24 +28,13 @@ struct Direction {
   double runtime = 0;  // milliseconds
   std::uint64_t total_ios = 0;
   Latency lat_ns;
-  static void fields(auto&& field) {
-    field("io_bytes", &Direction::io_bytes);
-    field("bw_bytes", &Direction::bw_bytes);
-    field("iops", &Direction::iops);
-    field("runtime", &Direction::runtime);
-    field("total_ios", &Direction::total_ios);
-    field("lat_ns", &Direction::lat_ns);
-  }
+  FIELDS(Direction, io_bytes, bw_bytes, iops, runtime, total_ios, lat_ns);
 };
 struct FioReportJob {
   int error = 0;
   Direction read;
   Direction write;
-  static void fields(auto&& field) {
-    field("error", &FioReportJob::error);
-    field("read", &FioReportJob::read);
-    field("write", &FioReportJob::write);
-  }
+  FIELDS(FioReportJob, error, read, write);
 };
 struct Document {
   std::string version;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/result.h"
 #include "results/storage.h"
 
@@ -23,18 +24,8 @@ struct FioJob {
   bool direct = true;            // past the page cache
   bool sync_at_end = false;      // fsync, within the measured time
   bool native = true;            // several under way by libaio; else by one thread each
-  static void fields(auto&& field) {
-    field("folder", &FioJob::folder);
-    field("pattern", &FioJob::pattern);
-    field("block_bytes", &FioJob::block_bytes);
-    field("file_bytes", &FioJob::file_bytes);
-    field("depth", &FioJob::depth);
-    field("threads", &FioJob::threads);
-    field("seconds", &FioJob::seconds);
-    field("direct", &FioJob::direct);
-    field("sync_at_end", &FioJob::sync_at_end);
-    field("native", &FioJob::native);
-  }
+  FIELDS(FioJob, folder, pattern, block_bytes, file_bytes, depth, threads, seconds, direct, sync_at_end,
+         native);
 };
 
 // The file of thread `index`: jobs of one thread share the first.

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "bench/storage/fio.h"
 #include "facts/mount.h"
 #include "results/measurement.h"
@@ -27,11 +28,7 @@ struct StorageRequest {
   std::string folder;       // absolute
   std::uint64_t bytes = 0;  // at most, at any moment; 0: kDefaultBytes, or what there is room for
   double seconds = 3;       // of each run but the checkpoint
-  static void fields(auto&& field) {
-    field("folder", &StorageRequest::folder);
-    field("bytes", &StorageRequest::bytes);
-    field("seconds", &StorageRequest::seconds);
-  }
+  FIELDS(StorageRequest, folder, bytes, seconds);
 };
 inline constexpr std::uint64_t kDefaultBytes = std::uint64_t{1} << 30;
 inline constexpr std::uint64_t kFewestBytes = std::uint64_t{64} << 20;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "base/fields.h"
 #include "base/ip.h"
 #include "bench/tcp/tcp.h"
 
@@ -18,36 +19,25 @@ inline constexpr std::string_view kTcpPing = "bench.tcp.ping";        // TcpCall
 
 struct TcpListen {
   IpAddress address;
-  static void fields(auto&& field) { field("address", &TcpListen::address); }
+  FIELDS(TcpListen, address);
 };
 struct TcpListening {
   std::string session;
   int port = 0;
   std::string token;
-  static void fields(auto&& field) {
-    field("session", &TcpListening::session);
-    field("port", &TcpListening::port);
-    field("token", &TcpListening::token);
-  }
+  FIELDS(TcpListening, session, port, token);
 };
 // The session ends with this request.
 struct TcpServe {
   std::string session;
   std::string peer;  // the other node's name
   TcpPlan plan;
-  static void fields(auto&& field) {
-    field("session", &TcpServe::session);
-    field("peer", &TcpServe::peer);
-    field("plan", &TcpServe::plan);
-  }
+  FIELDS(TcpServe, session, peer, plan);
 };
 struct TcpCall {
   TcpTarget target;
   TcpPlan plan;
-  static void fields(auto&& field) {
-    field("target", &TcpCall::target);
-    field("plan", &TcpCall::plan);
-  }
+  FIELDS(TcpCall, target, plan);
 };
 
 }  // namespace railbed

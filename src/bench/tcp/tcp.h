@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/ip.h"
 #include "base/result.h"
 #include "bench/tcp/socket.h"
@@ -23,15 +24,7 @@ struct TcpPlan {
   std::uint64_t seed = 0;  // of the pattern
   bool busy_poll = false;  // ping-pong: never sleep
   bool zero_copy = false;  // throughput: send without a copy
-  static void fields(auto&& field) {
-    field("streams", &TcpPlan::streams);
-    field("message_bytes", &TcpPlan::message_bytes);
-    field("warmup", &TcpPlan::warmup);
-    field("seconds", &TcpPlan::seconds);
-    field("seed", &TcpPlan::seed);
-    field("busy_poll", &TcpPlan::busy_poll);
-    field("zero_copy", &TcpPlan::zero_copy);
-  }
+  FIELDS(TcpPlan, streams, message_bytes, warmup, seconds, seed, busy_poll, zero_copy);
 };
 
 // Where the connecting side connects to, and from which of its own addresses.
@@ -41,13 +34,7 @@ struct TcpTarget {
   int port = 0;
   std::string token;
   std::string peer;  // the other node's name, for complaints
-  static void fields(auto&& field) {
-    field("from", &TcpTarget::from);
-    field("to", &TcpTarget::to);
-    field("port", &TcpTarget::port);
-    field("token", &TcpTarget::token);
-    field("peer", &TcpTarget::peer);
-  }
+  FIELDS(TcpTarget, from, to, port, token, peer);
 };
 
 // What the listening side keeps between "listen" and the run.
@@ -64,15 +51,7 @@ struct TcpSent {
   int mtu = 0;
   std::uint64_t copied = 0;  // zero-copy calls that the kernel copied all the same
   std::optional<Failure> failure;
-  static void fields(auto&& field) {
-    field("packets", &TcpSent::packets);
-    field("lost", &TcpSent::lost);
-    field("cpu_seconds", &TcpSent::cpu_seconds);
-    field("round_trip_us", &TcpSent::round_trip_us);
-    field("mtu", &TcpSent::mtu);
-    field("copied", &TcpSent::copied);
-    field("failure", &TcpSent::failure);
-  }
+  FIELDS(TcpSent, packets, lost, cpu_seconds, round_trip_us, mtu, copied, failure);
 };
 
 struct TcpReceived {
@@ -83,15 +62,7 @@ struct TcpReceived {
   std::uint64_t checked_bytes = 0;
   std::uint64_t wrong_bytes = 0;
   std::optional<Failure> failure;
-  static void fields(auto&& field) {
-    field("intervals", &TcpReceived::intervals);
-    field("bytes", &TcpReceived::bytes);
-    field("seconds", &TcpReceived::seconds);
-    field("cpu_seconds", &TcpReceived::cpu_seconds);
-    field("checked_bytes", &TcpReceived::checked_bytes);
-    field("wrong_bytes", &TcpReceived::wrong_bytes);
-    field("failure", &TcpReceived::failure);
-  }
+  FIELDS(TcpReceived, intervals, bytes, seconds, cpu_seconds, checked_bytes, wrong_bytes, failure);
 };
 
 struct TcpPinged {
@@ -103,25 +74,13 @@ struct TcpPinged {
   std::uint64_t lost = 0;
   int mtu = 0;
   std::optional<Failure> failure;
-  static void fields(auto&& field) {
-    field("summary", &TcpPinged::summary);
-    field("seconds", &TcpPinged::seconds);
-    field("checked_bytes", &TcpPinged::checked_bytes);
-    field("wrong_bytes", &TcpPinged::wrong_bytes);
-    field("packets", &TcpPinged::packets);
-    field("lost", &TcpPinged::lost);
-    field("mtu", &TcpPinged::mtu);
-    field("failure", &TcpPinged::failure);
-  }
+  FIELDS(TcpPinged, summary, seconds, checked_bytes, wrong_bytes, packets, lost, mtu, failure);
 };
 
 struct TcpEchoed {
   std::uint64_t messages = 0;
   std::optional<Failure> failure;
-  static void fields(auto&& field) {
-    field("messages", &TcpEchoed::messages);
-    field("failure", &TcpEchoed::failure);
-  }
+  FIELDS(TcpEchoed, messages, failure);
 };
 
 // How long no progress at all is borne. The sender's limit is the shorter one: it knows more of the cause.

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/result.h"
 #include "bench/gpu/node_place.h"
 #include "predict/step.h"
@@ -24,16 +25,7 @@ struct GpuTrainPlan {
   double stretch_to = 0;  // seconds that computing takes with other work between the products; 0: these alone
   std::string cublas;     // its file; empty: where it usually lies
   NodePlace place;
-  static void fields(auto&& field) {
-    using P = GpuTrainPlan;
-    field("model", &P::model);
-    field("step", &P::step);
-    field("seconds", &P::seconds);
-    field("patience", &P::patience);
-    field("stretch_to", &P::stretch_to);
-    field("cublas", &P::cublas);
-    field("place", &P::place);
-  }
+  FIELDS(GpuTrainPlan, model, step, seconds, patience, stretch_to, cublas, place);
 };
 // What an agent accepts.
 Result<void> check_gpu_train(const GpuTrainPlan& plan);
@@ -43,11 +35,7 @@ struct GpuTrainRound {
   double step = 0;
   double exchange = 0;  // alone
   double compute = 0;   // alone
-  static void fields(auto&& field) {
-    field("step", &GpuTrainRound::step);
-    field("exchange", &GpuTrainRound::exchange);
-    field("compute", &GpuTrainRound::compute);
-  }
+  FIELDS(GpuTrainRound, step, exchange, compute);
 };
 void keep_slower(GpuTrainRound& into, const GpuTrainRound& from);
 
@@ -55,20 +43,13 @@ struct GpuTrainMeans {
   std::string cublas;              // its version: "13.1.0"
   std::string type;                // of what is multiplied: "bf16"
   std::uint64_t memory_bytes = 0;  // that the rehearsal takes of each GPU, without what the libraries take
-  static void fields(auto&& field) {
-    field("cublas", &GpuTrainMeans::cublas);
-    field("type", &GpuTrainMeans::type);
-    field("memory_bytes", &GpuTrainMeans::memory_bytes);
-  }
+  FIELDS(GpuTrainMeans, cublas, type, memory_bytes);
 };
 
 struct GpuTrainChecked {
   std::uint64_t bytes = 0;  // of all ranks of the node
   std::uint64_t wrong_bytes = 0;
-  static void fields(auto&& field) {
-    field("bytes", &GpuTrainChecked::bytes);
-    field("wrong_bytes", &GpuTrainChecked::wrong_bytes);
-  }
+  FIELDS(GpuTrainChecked, bytes, wrong_bytes);
 };
 
 // One line of what the process on a node tells; one of the members is there.
@@ -78,14 +59,7 @@ struct GpuTrainNews {
   std::optional<GpuTrainRound> round = {};        // rounds come in order, the same number on every node
   std::optional<std::vector<double>> ready = {};  // of each bucket: after which part of the computing, 0 to 1
   std::optional<GpuTrainChecked> checked = {};    // the last, at the end
-  static void fields(auto&& field) {
-    using N = GpuTrainNews;
-    field("node", &N::node);
-    field("means", &N::means);
-    field("round", &N::round);
-    field("ready", &N::ready);
-    field("checked", &N::checked);
-  }
+  FIELDS(GpuTrainNews, node, means, round, ready, checked);
 };
 
 }  // namespace railbed

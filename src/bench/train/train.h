@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "bench/tcp/tcp.h"
 #include "bench/train/ring_links.h"
 #include "bench/verbs/rdma.h"
@@ -36,18 +37,7 @@ struct TrainRun {
   int word_bytes = 4;
   double seconds = 0;  // rounds go on as long; at least kFewestRounds
   std::uint64_t seed = 0;
-  static void fields(auto&& field) {
-    field("session", &TrainRun::session);
-    field("incoming", &TrainRun::incoming);
-    field("rank", &TrainRun::rank);
-    field("ranks", &TrainRun::ranks);
-    field("next", &TrainRun::next);
-    field("previous", &TrainRun::previous);
-    field("step", &TrainRun::step);
-    field("word_bytes", &TrainRun::word_bytes);
-    field("seconds", &TrainRun::seconds);
-    field("seed", &TrainRun::seed);
-  }
+  FIELDS(TrainRun, session, incoming, rank, ranks, next, previous, step, word_bytes, seconds, seed);
 };
 
 // Seconds of every round, one entry each. A round is a whole step, then the
@@ -61,15 +51,7 @@ struct TrainRan {
   std::uint64_t wrong_bytes = 0;
   std::optional<Failure> failure;
   FailureKind kind = FailureKind::kOther;  // of the failure
-  static void fields(auto&& field) {
-    field("step", &TrainRan::step);
-    field("exchange", &TrainRan::exchange);
-    field("compute", &TrainRan::compute);
-    field("checked_bytes", &TrainRan::checked_bytes);
-    field("wrong_bytes", &TrainRan::wrong_bytes);
-    field("failure", &TrainRan::failure);
-    field("kind", &TrainRan::kind);
-  }
+  FIELDS(TrainRan, step, exchange, compute, checked_bytes, wrong_bytes, failure, kind);
 };
 
 inline constexpr int kMostRanks = 256;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/ip.h"
 #include "base/result.h"
 
@@ -18,13 +19,7 @@ struct GidOffer {
   std::string type;    // as the kernel words it: "RoCE v2", "IB/RoCE v1"
   std::string netdev;  // the interface it belongs to; empty when the kernel does not say
   int prefix = -1;     // of this address on that interface; -1 when the interface does not have it
-  static void fields(auto&& field) {
-    field("index", &GidOffer::index);
-    field("gid", &GidOffer::gid);
-    field("type", &GidOffer::type);
-    field("netdev", &GidOffer::netdev);
-    field("prefix", &GidOffer::prefix);
-  }
+  FIELDS(GidOffer, index, gid, type, netdev, prefix);
 };
 
 struct GidSide {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fields.h"
 #include "bench/core/pair.h"
 #include "bench/verbs/gid_choice.h"
 #include "results/measurement.h"
@@ -55,26 +56,13 @@ struct RdmaOpen {
   int threads = 1;         // that move data, queue pairs shared out among them
   std::string gpu;         // PCI address of the one whose memory it is; empty: host memory
   bool here = false;       // open it in this very process, although CUDA may hang
-  static void fields(auto&& field) {
-    field("interface", &RdmaOpen::interface);
-    field("half_bytes", &RdmaOpen::half_bytes);
-    field("queue_pairs", &RdmaOpen::queue_pairs);
-    field("depth", &RdmaOpen::depth);
-    field("slots", &RdmaOpen::slots);
-    field("datagrams", &RdmaOpen::datagrams);
-    field("threads", &RdmaOpen::threads);
-    field("gpu", &RdmaOpen::gpu);
-    field("here", &RdmaOpen::here);
-  }
+  FIELDS(RdmaOpen, interface, half_bytes, queue_pairs, depth, slots, datagrams, threads, gpu, here);
 };
 
 struct QueuePairName {
   std::uint32_t number = 0;
   std::uint32_t psn = 0;  // packet sequence number it starts to send with
-  static void fields(auto&& field) {
-    field("number", &QueuePairName::number);
-    field("psn", &QueuePairName::psn);
-  }
+  FIELDS(QueuePairName, number, psn);
 };
 
 // One end, as the other has to know it.
@@ -85,14 +73,7 @@ struct RdmaEnd {
   std::uint32_t key = 0;
   int reads = 1;  // that it answers at once, on each queue pair
   int lid = 0;
-  static void fields(auto&& field) {
-    field("queue_pairs", &RdmaEnd::queue_pairs);
-    field("address", &RdmaEnd::address);
-    field("source", &RdmaEnd::source);
-    field("key", &RdmaEnd::key);
-    field("reads", &RdmaEnd::reads);
-    field("lid", &RdmaEnd::lid);
-  }
+  FIELDS(RdmaEnd, queue_pairs, address, source, key, reads, lid);
 };
 
 struct RdmaOpened {
@@ -108,20 +89,8 @@ struct RdmaOpened {
   RdmaEnd end;
   std::vector<GidOffer> gids;
   std::optional<Failure> failure;
-  static void fields(auto&& field) {
-    field("session", &RdmaOpened::session);
-    field("device", &RdmaOpened::device);
-    field("port", &RdmaOpened::port);
-    field("link_layer", &RdmaOpened::link_layer);
-    field("active_mtu", &RdmaOpened::active_mtu);
-    field("inline_bytes", &RdmaOpened::inline_bytes);
-    field("huge_pages", &RdmaOpened::huge_pages);
-    field("route", &RdmaOpened::route);
-    field("refusals", &RdmaOpened::refusals);
-    field("end", &RdmaOpened::end);
-    field("gids", &RdmaOpened::gids);
-    field("failure", &RdmaOpened::failure);
-  }
+  FIELDS(RdmaOpened, session, device, port, link_layer, active_mtu, inline_bytes, huge_pages, route, refusals,
+         end, gids, failure);
 };
 
 struct RdmaConnect {
@@ -134,16 +103,7 @@ struct RdmaConnect {
   // Queue pairs take these in turn. No flow labels: each gets one of its own.
   std::vector<int> traffic_classes;
   std::vector<int> flow_labels;
-  static void fields(auto&& field) {
-    field("session", &RdmaConnect::session);
-    field("peer", &RdmaConnect::peer);
-    field("end", &RdmaConnect::end);
-    field("mtu", &RdmaConnect::mtu);
-    field("gid_index", &RdmaConnect::gid_index);
-    field("gid", &RdmaConnect::gid);
-    field("traffic_classes", &RdmaConnect::traffic_classes);
-    field("flow_labels", &RdmaConnect::flow_labels);
-  }
+  FIELDS(RdmaConnect, session, peer, end, mtu, gid_index, gid, traffic_classes, flow_labels);
 };
 
 struct RdmaRun {
@@ -154,15 +114,7 @@ struct RdmaRun {
   double seconds = 0;
   std::uint64_t seed = 0;
   std::uint64_t pings = 0;  // of a ping: so many at most, each of them told; 0: as many as fit in the time
-  static void fields(auto&& field) {
-    field("session", &RdmaRun::session);
-    field("operation", &RdmaRun::operation);
-    field("message_bytes", &RdmaRun::message_bytes);
-    field("warmup", &RdmaRun::warmup);
-    field("seconds", &RdmaRun::seconds);
-    field("seed", &RdmaRun::seed);
-    field("pings", &RdmaRun::pings);
-  }
+  FIELDS(RdmaRun, session, operation, message_bytes, warmup, seconds, seed, pings);
 };
 
 // What one end moved: it wrote, read, sent or received.
@@ -175,46 +127,28 @@ struct RdmaTransferred {
   std::uint64_t checked_bytes = 0;      // of datagrams, as they arrived
   std::uint64_t wrong_bytes = 0;
   std::optional<Failure> failure;
-  static void fields(auto&& field) {
-    field("intervals", &RdmaTransferred::intervals);
-    field("seconds", &RdmaTransferred::seconds);
-    field("bytes", &RdmaTransferred::bytes);
-    field("cpu_seconds", &RdmaTransferred::cpu_seconds);
-    field("messages", &RdmaTransferred::messages);
-    field("checked_bytes", &RdmaTransferred::checked_bytes);
-    field("wrong_bytes", &RdmaTransferred::wrong_bytes);
-    field("failure", &RdmaTransferred::failure);
-  }
+  FIELDS(RdmaTransferred, intervals, seconds, bytes, cpu_seconds, messages, checked_bytes, wrong_bytes,
+         failure);
 };
 
 // The active end is through: what the other may still wait for. Ends its receive or echo.
 struct RdmaFinish {
   std::string session;
   std::vector<std::uint64_t> messages;  // as RdmaTransferred says; empty: wait for nothing
-  static void fields(auto&& field) {
-    field("session", &RdmaFinish::session);
-    field("messages", &RdmaFinish::messages);
-  }
+  FIELDS(RdmaFinish, session, messages);
 };
 
 struct RdmaCheck {
   std::string session;
   RdmaRun run;
   std::vector<std::uint64_t> messages;  // as RdmaTransferred says
-  static void fields(auto&& field) {
-    field("session", &RdmaCheck::session);
-    field("run", &RdmaCheck::run);
-    field("messages", &RdmaCheck::messages);
-  }
+  FIELDS(RdmaCheck, session, run, messages);
 };
 
 struct RdmaChecked {
   std::uint64_t checked_bytes = 0;
   std::uint64_t wrong_bytes = 0;
-  static void fields(auto&& field) {
-    field("checked_bytes", &RdmaChecked::checked_bytes);
-    field("wrong_bytes", &RdmaChecked::wrong_bytes);
-  }
+  FIELDS(RdmaChecked, checked_bytes, wrong_bytes);
 };
 
 inline constexpr std::uint64_t kMostRoundTrips = 4096;
@@ -227,25 +161,17 @@ struct RdmaPinged {
   std::uint64_t wrong_bytes = 0;
   std::vector<std::uint64_t> round_trips;  // ns, where the run says how many; at most kMostRoundTrips
   std::optional<Failure> failure;
-  static void fields(auto&& field) {
-    field("summary", &RdmaPinged::summary);
-    field("seconds", &RdmaPinged::seconds);
-    field("lost", &RdmaPinged::lost);
-    field("checked_bytes", &RdmaPinged::checked_bytes);
-    field("wrong_bytes", &RdmaPinged::wrong_bytes);
-    field("round_trips", &RdmaPinged::round_trips);
-    field("failure", &RdmaPinged::failure);
-  }
+  FIELDS(RdmaPinged, summary, seconds, lost, checked_bytes, wrong_bytes, round_trips, failure);
 };
 
 struct RdmaSessionName {
   std::string session;
-  static void fields(auto&& field) { field("session", &RdmaSessionName::session); }
+  FIELDS(RdmaSessionName, session);
 };
 
 struct RdmaDone {
   std::optional<Failure> failure;
-  static void fields(auto&& field) { field("failure", &RdmaDone::failure); }
+  FIELDS(RdmaDone, failure);
 };
 
 // What the port counts: packets, and every event that tells of trouble.
@@ -254,12 +180,7 @@ struct RdmaCounters {
   std::uint64_t received = 0;  // packets
   std::uint64_t lost = 0;      // packets that this end noticed to be lost
   std::map<std::string, std::uint64_t> troubles;
-  static void fields(auto&& field) {
-    field("packets", &RdmaCounters::packets);
-    field("received", &RdmaCounters::received);
-    field("lost", &RdmaCounters::lost);
-    field("troubles", &RdmaCounters::troubles);
-  }
+  FIELDS(RdmaCounters, packets, received, lost, troubles);
 };
 
 }  // namespace railbed

@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "host/device_calls.h"
@@ -22,18 +23,12 @@ constexpr std::size_t kMostSentInterfaces = 4096;
 struct IpInfoData {
   int id = 0;
   std::string mode;  // of a bond
-  static void fields(auto&& field) {
-    field("id", &IpInfoData::id);
-    field("mode", &IpInfoData::mode);
-  }
+  FIELDS(IpInfoData, id, mode);
 };
 struct IpInfo {
   std::string info_kind;
   IpInfoData info_data;
-  static void fields(auto&& field) {
-    field("info_kind", &IpInfo::info_kind);
-    field("info_data", &IpInfo::info_data);
-  }
+  FIELDS(IpInfo, info_kind, info_data);
 };
 // One interface with the names of `ip -j -d address`, which its text is turned into.
 struct IpLink {
@@ -49,25 +44,13 @@ struct IpLink {
   std::string parentdev;
   IpInfo linkinfo;
   std::vector<InterfaceAddressInfo> addr_info;
-  static void fields(auto&& field) {
-    field("ifname", &IpLink::ifname);
-    field("link", &IpLink::link);
-    field("flags", &IpLink::flags);
-    field("mtu", &IpLink::mtu);
-    field("operstate", &IpLink::operstate);
-    field("link_type", &IpLink::link_type);
-    field("address", &IpLink::address);
-    field("master", &IpLink::master);
-    field("parentbus", &IpLink::parentbus);
-    field("parentdev", &IpLink::parentdev);
-    field("linkinfo", &IpLink::linkinfo);
-    field("addr_info", &IpLink::addr_info);
-  }
+  FIELDS(IpLink, ifname, link, flags, mtu, operstate, link_type, address, master, parentbus, parentdev,
+         linkinfo, addr_info);
 };
 
 struct IpDefaultRoute {
   std::string dev;
-  static void fields(auto&& field) { field("dev", &IpDefaultRoute::dev); }
+  FIELDS(IpDefaultRoute, dev);
 };
 
 bool is_interface(std::string_view name) { return is_plain_word(name, 15) && name.find('/') == name.npos; }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/fields.h"
 #include "predict/calibration_fit.h"
 #include "predict/testing/json_file.h"
 
@@ -30,37 +31,15 @@ struct PublishedMeasurement {
   bool launched_apart = false;
   bool no_size = false;
   std::vector<std::vector<double>> rows;  // bytes, busbw in GB/s, time in µs
-  static void fields(auto&& field) {
-    using P = PublishedMeasurement;
-    field("id", &P::id);
-    field("source", &P::source);
-    field("half", &P::half);
-    field("gpu", &P::gpu);
-    field("gpus", &P::gpus);
-    field("nodes", &P::nodes);
-    field("op", &P::op);
-    field("nic", &P::nic);
-    field("algorithm", &P::algorithm);
-    field("nccl", &P::nccl);
-    field("note", &P::note);
-    field("domain_nodes", &P::domain_nodes);
-    field("nic_pcie", &P::nic_pcie);
-    field("nic_lanes", &P::nic_lanes);
-    field("no_nvls", &P::no_nvls);
-    field("peers", &P::peers);
-    field("staged", &P::staged);
-    field("graph", &P::graph);
-    field("launched_apart", &P::launched_apart);
-    field("no_size", &P::no_size);
-    field("rows", &P::rows);
-  }
+  FIELDS(PublishedMeasurement, id, source, half, gpu, gpus, nodes, op, nic, algorithm, nccl, note,
+         domain_nodes, nic_pcie, nic_lanes, no_nvls, peers, staged, graph, launched_apart, no_size, rows);
   // Of one source, whatever part of it.
   std::string source_id() const { return id.substr(0, id.find(' ')); }
 };
 
 struct PublishedFile {
   std::vector<PublishedMeasurement> measurements;
-  static void fields(auto&& field) { field("measurements", &PublishedFile::measurements); }
+  FIELDS(PublishedFile, measurements);
 };
 
 inline std::vector<PublishedMeasurement> read_published() {
