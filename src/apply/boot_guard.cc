@@ -66,21 +66,18 @@ Result<std::string> program_for_root(WritableHost& host) {
   std::string path = own_program();
   if (!host.is_this_machine() || is_safe_program(path)) return path;
   const Fd running(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-  const auto bytes = read_file(fmt::format("/proc/self/fd/{}", running.get()), kMostProgram);
-  if (!bytes) return fail(bytes.error());
+  ASSIGN_OR_RETURN(const auto bytes, read_file(fmt::format("/proc/self/fd/{}", running.get()), kMostProgram));
   const std::string folder(kOwnPrograms);
-  path = fmt::format("{}/railbed-{}", folder, sha256_hex(*bytes));
-  if (auto made = host.make_folder(folder); !made) return fail(made.error());
-  if (auto written = host.write(path, {{*bytes}, 0755, geteuid(), getegid(), ""}); !written)
-    return fail(written.error());
+  path = fmt::format("{}/railbed-{}", folder, sha256_hex(bytes));
+  RETURN_IF_ERROR(host.make_folder(folder));
+  RETURN_IF_ERROR(host.write(path, {{bytes}, 0755, geteuid(), getegid(), ""}));
   return path;
 }
 
 Result<void> arm_boot_guard(WritableHost& host) {
   if (!host.is_folder(std::string(kUnits))) return {};
-  const auto program = program_for_root(host);
-  if (!program) return fail(program.error());
-  const KeptFile unit{{guard_unit(*program)}, 0644, geteuid(), getegid(), ""};
+  ASSIGN_OR_RETURN(const auto program, program_for_root(host));
+  const KeptFile unit{{guard_unit(program)}, 0644, geteuid(), getegid(), ""};
   if (auto written = host.write(std::string(kBootGuard), unit); !written) return written;
   if (auto made = host.make_folder(std::string(kWants)); !made) return made;
   return host.link_to("../railbed-recover.service", guard_link());

@@ -27,9 +27,8 @@ std::string content_of(const std::optional<KeptFile>& file) { return file ? file
 Result<std::string> keep_edited(WritableHost& host, const std::string& from, const std::string& path) {
   for (int i = 1; i <= kMostEdited; ++i) {
     const std::string name = fmt::format("{}.{}railbed-edited~", path, i == 1 ? "" : fmt::format("{}.", i));
-    const auto moved = host.rename_new(from, name);
-    if (!moved) return fail(moved.error());
-    if (*moved) return fmt::format("{} was edited after the change; that version is now {}", path, name);
+    ASSIGN_OR_RETURN(const auto moved, host.rename_new(from, name));
+    if (moved) return fmt::format("{} was edited after the change; that version is now {}", path, name);
   }
   return fail(ErrorKind::kUnavailable,
               fmt::format("{} has {} edited versions beside it: remove those that are not needed", path,
@@ -41,41 +40,38 @@ Result<std::string> keep_edited(WritableHost& host, const std::string& from, con
 Result<std::string> drop_side(WritableHost& host, const KeptEdit& edit,
                               const std::optional<KeptFile>& expected) {
   const std::string side = side_name(edit.path);
-  const auto there = host.read(side);
-  if (!there) return fail(there.error());
-  if (!*there) return std::string();
-  if (!is_same_file(*there, expected)) return keep_edited(host, side, edit.path);
-  if (auto removed = host.remove(side); !removed) return fail(removed.error());
+  ASSIGN_OR_RETURN(const auto there, host.read(side));
+  if (!there) return std::string();
+  if (!is_same_file(there, expected)) return keep_edited(host, side, edit.path);
+  RETURN_IF_ERROR(host.remove(side));
   return std::string();
 }
 
 Result<std::string> remove_side(WritableHost& host, const KeptEdit& edit) {
-  if (auto removed = host.remove(side_name(edit.path)); !removed) return fail(removed.error());
+  RETURN_IF_ERROR(host.remove(side_name(edit.path)));
   return std::string();
 }
 
 Result<void> put_back(WritableHost& host, const KeptEdit& edit, bool side_is_old) {
   if (!edit.before) return {};
   if (!side_is_old) return host.write(edit.path, *edit.before);
-  const auto moved = host.rename_new(side_name(edit.path), edit.path);
-  if (!moved) return fail(moved.error());
-  return *moved ? Result<void>()
-                : Result<void>(fail(ErrorKind::kUnavailable, edit.path + " was made again meanwhile"));
+  ASSIGN_OR_RETURN(const auto moved, host.rename_new(side_name(edit.path), edit.path));
+  return moved ? Result<void>()
+               : Result<void>(fail(ErrorKind::kUnavailable, edit.path + " was made again meanwhile"));
 }
 
 // Swaps back a file that is as the change left it.
 Result<std::string> swap_unedited(WritableHost& host, const KeptEdit& edit, bool side_is_old) {
   const std::string side = side_name(edit.path);
   if (!edit.after) {
-    if (auto back = put_back(host, edit, side_is_old); !back) return fail(back.error());
+    RETURN_IF_ERROR(put_back(host, edit, side_is_old));
     return std::string();
   }
   if (edit.before && !side_is_old) {
-    if (auto written = host.write(edit.path, *edit.before); !written) return fail(written.error());
+    RETURN_IF_ERROR(host.write(edit.path, *edit.before));
     return remove_side(host, edit);
   }
-  auto swapped = edit.before ? host.exchange(edit.path, side) : host.rename_over(edit.path, side);
-  if (!swapped) return fail(swapped.error());
+  RETURN_IF_ERROR(edit.before ? host.exchange(edit.path, side) : host.rename_over(edit.path, side));
   return drop_side(host, edit, edit.after);
 }
 
@@ -93,7 +89,7 @@ Result<std::string> swap_edited(WritableHost& host, const KeptEdit& edit, const 
     if (!kept) return kept;
     note = *std::move(kept);
   }
-  if (auto back = put_back(host, edit, side_is_old); !back) return fail(back.error());
+  RETURN_IF_ERROR(put_back(host, edit, side_is_old));
   if (auto removed = remove_side(host, edit); !removed) return removed;
   return note;
 }
@@ -117,15 +113,13 @@ Result<void> swap_in(WritableHost& host, const KeptEdit& edit) {
   if (is_same_file(edit.before, edit.after)) return {};
   const std::string side = side_name(edit.path);
   if (!edit.before) {
-    const auto moved = host.rename_new(side, edit.path);
-    if (!moved) return fail(moved.error());
-    return *moved ? Result<void>() : Result<void>(changed(edit.path));
+    ASSIGN_OR_RETURN(const auto moved, host.rename_new(side, edit.path));
+    return moved ? Result<void>() : Result<void>(changed(edit.path));
   }
   const auto swap = [&]() -> Result<void> {
     if (edit.after) return host.exchange(edit.path, side);
-    const auto moved = host.rename_new(edit.path, side);
-    if (!moved) return fail(moved.error());
-    return *moved ? Result<void>() : Result<void>(changed(edit.path));
+    ASSIGN_OR_RETURN(const auto moved, host.rename_new(edit.path, side));
+    return moved ? Result<void>() : Result<void>(changed(edit.path));
   };
   if (auto swapped = swap(); !swapped) return swapped;
   const auto old = host.read(side);
@@ -147,12 +141,11 @@ Result<std::string> swap_back(WritableHost& host, const KeptEdit& edit) {
     auto back = swap_back(host, edit);
     return back ? std::move(kept) : std::move(back);
   }
-  const auto side = host.read(side_name(edit.path));
-  if (!side) return fail(side.error());
-  const bool side_is_old = edit.before && is_same_file(*side, edit.before);
+  ASSIGN_OR_RETURN(const auto side, host.read(side_name(edit.path)));
+  const bool side_is_old = edit.before && is_same_file(side, edit.before);
   if (is_same_file(*now, edit.before)) return remove_side(host, edit);
   if (is_same_file(*now, edit.after)) return swap_unedited(host, edit, side_is_old);
-  const bool was_swapped = edit.before ? side_is_old : !is_same_file(*side, edit.after);
+  const bool was_swapped = edit.before ? side_is_old : !is_same_file(side, edit.after);
   if (was_swapped) return swap_edited(host, edit, *now, side_is_old);
   if (auto removed = remove_side(host, edit); !removed) return removed;
   return edit.path + " was changed by somebody else meanwhile, and stays so";

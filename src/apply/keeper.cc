@@ -98,9 +98,8 @@ void end_keeper(WritableHost& host, const std::string& id) {
 }
 
 Result<bool> recover(WritableHost& host, const std::string& id, const Recovery& how) {
-  auto transaction = Transaction::open(host, id);
-  if (!transaction) return fail(transaction.error());
-  if (!is_open(transaction->state())) return false;
+  ASSIGN_OR_RETURN(auto transaction, Transaction::open(host, id));
+  if (!is_open(transaction.state())) return false;
   auto lock = ApplyLock::take(host, id, std::chrono::seconds(how.overdue ? 5 : 0));
   if (!lock && how.overdue) {
     end_keeper(host, id);
@@ -110,9 +109,8 @@ Result<bool> recover(WritableHost& host, const std::string& id, const Recovery& 
   const auto patience = how.booting   ? kWhileBooting
                         : how.overdue ? std::chrono::seconds(kUntilThereIsRoom)
                                       : std::chrono::seconds(0);
-  if (auto finished = transaction->finish_within(patience, how.booting); !finished)
-    return fail(finished.error());
-  return transaction->state() == ApplyState::kReverted;
+  RETURN_IF_ERROR(transaction.finish_within(patience, how.booting));
+  return transaction.state() == ApplyState::kReverted;
 }
 
 }  // namespace
@@ -131,30 +129,28 @@ std::optional<ApplyLock> ApplyLock::take(const WritableHost& host, const std::st
 }
 
 Result<void> keep_apply(WritableHost& host, const std::string& id, std::chrono::milliseconds look_every) {
-  auto transaction = Transaction::open(host, id);
-  if (!transaction) return fail(transaction.error());
+  ASSIGN_OR_RETURN(auto transaction, Transaction::open(host, id));
   const auto lock = ApplyLock::take(host, id, std::chrono::seconds(5));
   if (!lock) return fail(ErrorKind::kUnavailable, "somebody works on apply " + id + " already");
-  if (transaction->state() != ApplyState::kStaged || transaction->decided())
-    return transaction->finish_within(kUntilThereIsRoom, false);
-  if (transaction->switch_over()) wait_for_decision(*transaction, look_every);
-  auto finished = transaction->finish_within(kUntilThereIsRoom, false);
+  if (transaction.state() != ApplyState::kStaged || transaction.decided())
+    return transaction.finish_within(kUntilThereIsRoom, false);
+  if (transaction.switch_over()) wait_for_decision(transaction, look_every);
+  auto finished = transaction.finish_within(kUntilThereIsRoom, false);
   if (has_systemd(host) && finished) (void)host.run({"systemctl", "stop", timer_unit(id) + ".timer"});
   return finished;
 }
 
 Result<void> start_keeper(WritableHost& host, const Transaction& transaction) {
   const ApplyRequest& request = transaction.journal().request;
-  const auto program = program_for_root(host);
-  if (!program) return fail(program.error());
-  const std::vector<std::string> keep = {*program, "agent", "--keep", request.id};
+  ASSIGN_OR_RETURN(const auto program, program_for_root(host));
+  const std::vector<std::string> keep = {program, "agent", "--keep", request.id};
   if (!has_systemd(host)) return start_detached(keep);
   // Its own steps, and as long again for those of others.
   const auto after = std::chrono::seconds(request.seconds) + 2 * longest_steps(request) + kGrace;
   auto timer =
       started(host.run({"systemd-run", "--quiet", "--collect", "--unit=" + timer_unit(request.id),
                         fmt::format("--on-active={}s", after.count()), "--timer-property=AccuracySec=1s",
-                        *program, "agent", "--recover", request.id}),
+                        program, "agent", "--recover", request.id}),
               "cannot start the timer that would take the change back");
   if (!timer) return timer;
   std::vector<std::string> words = {"systemd-run", "--quiet", "--collect",
@@ -167,9 +163,8 @@ Result<std::vector<std::string>> recover_applies(WritableHost& host, const std::
                                                  const Recovery& how) {
   std::vector<std::string> back;
   std::optional<Error> problem;
-  const auto ids = apply_ids(host);
-  if (!ids) return fail(ids.error());
-  for (const std::string& one : *ids) {
+  ASSIGN_OR_RETURN(const auto ids, apply_ids(host));
+  for (const std::string& one : ids) {
     if (id != "all" && one != id) continue;
     // Cut off before its journal was kept: nothing was changed.
     if (!host.is_there(fmt::format("{}/{}/journal", kApplyFolder, one))) continue;

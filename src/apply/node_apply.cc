@@ -52,12 +52,11 @@ Error already_changed_by(const Transaction& open) {
 
 // An error while somebody changes this node; what nobody works on any more is taken back first.
 Result<void> want_no_other(WritableHost& host) {
-  const auto all = past_applies(host);
-  if (!all) return fail(all.error());
-  for (const Transaction& one : *all) {
+  ASSIGN_OR_RETURN(const auto all, past_applies(host));
+  for (const Transaction& one : all) {
     if (!is_open(one.state())) continue;
     if (one.state() != ApplyState::kStaged || is_forgotten(host, one)) {
-      if (auto back = recover_applies(host, one.journal().request.id, {}); !back) return fail(back.error());
+      RETURN_IF_ERROR(recover_applies(host, one.journal().request.id, {}));
       if (!is_open(one.state())) continue;
     }
     return fail(already_changed_by(one));
@@ -67,9 +66,8 @@ Result<void> want_no_other(WritableHost& host) {
 
 // The same, by a look alone.
 Result<void> want_free(WritableHost& host) {
-  const auto all = past_applies(host);
-  if (!all) return fail(all.error());
-  for (const Transaction& one : *all)
+  ASSIGN_OR_RETURN(const auto all, past_applies(host));
+  for (const Transaction& one : all)
     if (is_open(one.state()) && !is_forgotten(host, one)) return fail(already_changed_by(one));
   return {};
 }
@@ -110,15 +108,14 @@ class StageLock {
 };
 
 Result<ApplyStatus> stage_alone(WritableHost& host, const std::function<Result<Transaction>()>& stage) {
-  if (auto folder = host.make_folder(std::string(kApplyFolder), 0700); !folder) return fail(folder.error());
+  RETURN_IF_ERROR(host.make_folder(std::string(kApplyFolder), 0700));
   const StageLock alone(host);
   if (!alone.is_taken())
     return fail(ErrorKind::kTimeout, "another controller is still preparing this node: try again");
-  if (auto free = want_no_other(host); !free) return fail(free.error());
+  RETURN_IF_ERROR(want_no_other(host));
   forget_old(host);
-  auto staged = stage();
-  if (!staged) return fail(staged.error());
-  return status_of(*staged);
+  ASSIGN_OR_RETURN(auto staged, stage());
+  return status_of(staged);
 }
 
 Result<std::string> told(const Result<ApplyStatus>& status) {
@@ -130,7 +127,7 @@ Result<std::string> told(const Result<ApplyStatus>& status) {
 template <class Asked>
 Handler answers(Result<ApplyStatus> (*handle)(WritableHost& host, const Asked& asked)) {
   return [handle](std::string_view payload, std::stop_token) -> Result<std::string> {
-    if (auto root = want_root(); !root) return fail(root.error());
+    RETURN_IF_ERROR(want_root());
     const auto asked = json::read<Asked>(payload);
     if (!asked) return fail(asked.error(), "apply");
     WritableHost host;
@@ -139,45 +136,39 @@ Handler answers(Result<ApplyStatus> (*handle)(WritableHost& host, const Asked& a
 }
 
 Result<ApplyStatus> look(WritableHost& host, const ApplyAsked& asked) {
-  auto transaction = Transaction::open(host, asked.id);
-  if (!transaction) return fail(transaction.error());
-  return status_of(*transaction);
+  ASSIGN_OR_RETURN(auto transaction, Transaction::open(host, asked.id));
+  return status_of(transaction);
 }
 
 Result<ApplyStatus> wait_longer(WritableHost& host, const ApplyAsked& asked) {
-  auto transaction = Transaction::open(host, asked.id);
-  if (!transaction) return fail(transaction.error());
-  if (transaction->state() == ApplyState::kSwitched) transaction->hear();
-  return status_of(*transaction);
+  ASSIGN_OR_RETURN(auto transaction, Transaction::open(host, asked.id));
+  if (transaction.state() == ApplyState::kSwitched) transaction.hear();
+  return status_of(transaction);
 }
 
 Result<ApplyStatus> switch_node(WritableHost& host, const ApplyAsked& asked) {
-  auto transaction = Transaction::open(host, asked.id);
-  if (!transaction) return fail(transaction.error());
-  if (auto kept = start_keeper(host, *transaction); !kept) return fail(kept.error());
+  ASSIGN_OR_RETURN(auto transaction, Transaction::open(host, asked.id));
+  RETURN_IF_ERROR(start_keeper(host, transaction));
   const auto until = std::chrono::steady_clock::now() + kKeeperStarts;
-  while (transaction->state() == ApplyState::kStaged && std::chrono::steady_clock::now() < until)
+  while (transaction.state() == ApplyState::kStaged && std::chrono::steady_clock::now() < until)
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  if (transaction->state() == ApplyState::kStaged)
+  if (transaction.state() == ApplyState::kStaged)
     return fail(ErrorKind::kTimeout, "the process that makes the change has not begun");
-  return status_of(*transaction);
+  return status_of(transaction);
 }
 
 // Of an apply that never switched nobody but us will carry the decision out.
 Result<ApplyStatus> decide(WritableHost& host, const ApplyDecided& asked) {
-  auto transaction = Transaction::open(host, asked.id);
-  if (!transaction) return fail(transaction.error());
-  const auto decided = transaction->decide(asked.commit ? Decision::kCommit : Decision::kRevert);
-  if (!decided) return fail(decided.error());
-  if (transaction->state() == ApplyState::kStaged)
-    if (auto finished = transaction->finish(false); !finished) return fail(finished.error());
-  return status_of(*transaction);
+  ASSIGN_OR_RETURN(auto transaction, Transaction::open(host, asked.id));
+  RETURN_IF_ERROR(transaction.decide(asked.commit ? Decision::kCommit : Decision::kRevert));
+  if (transaction.state() == ApplyState::kStaged) RETURN_IF_ERROR(transaction.finish(false));
+  return status_of(transaction);
 }
 
 Result<std::string> free(std::string_view, std::stop_token) {
-  if (auto root = want_root(); !root) return fail(root.error());
+  RETURN_IF_ERROR(want_root());
   WritableHost host;
-  if (auto free = want_free(host); !free) return fail(free.error());
+  RETURN_IF_ERROR(want_free(host));
   return "{}";
 }
 
@@ -187,11 +178,11 @@ Result<std::string> boot(std::string_view, std::stop_token) {
 
 // Answers before the node goes down, as far as the network still carries it.
 Result<std::string> reboot(std::string_view payload, std::stop_token) {
-  if (auto root = want_root(); !root) return fail(root.error());
+  RETURN_IF_ERROR(want_root());
   const auto asked = json::read<RebootAsked>(payload);
   if (!asked) return fail(asked.error(), "reboot");
   WritableHost host;
-  if (auto free = want_no_other(host); !free) return fail(free.error());
+  RETURN_IF_ERROR(want_no_other(host));
   BootAnswer answer{boot_now(host)};
   if (asked->boot == answer.boot) {
     const auto told = host.run({"systemctl", "--no-block", "reboot"});
@@ -203,11 +194,10 @@ Result<std::string> reboot(std::string_view payload, std::stop_token) {
 }
 
 Result<std::string> history(std::string_view, std::stop_token) {
-  if (auto root = want_root(); !root) return fail(root.error());
+  RETURN_IF_ERROR(want_root());
   WritableHost host;
-  const auto all = apply_history(host);
-  if (!all) return fail(all.error());
-  return json::dump(json::encode(*all));
+  ASSIGN_OR_RETURN(const auto all, apply_history(host));
+  return json::dump(json::encode(all));
 }
 
 }  // namespace
@@ -222,16 +212,15 @@ Result<ApplyStatus> stage_rollback(WritableHost& host, const RollbackRequest& as
                              .cluster = asked.cluster,
                              .seconds = asked.seconds,
                              .titles = {"back to before " + asked.target}};
-  if (auto checked = check_request(request); !checked) return fail(checked.error());
+  RETURN_IF_ERROR(check_request(request));
   return stage_alone(host,
                      [&] { return Transaction::stage_rollback(host, request, asked.target, asked.discard); });
 }
 
 Result<ApplyHistory> apply_history(WritableHost& host) {
-  auto past = past_applies(host);
-  if (!past) return fail(past.error());
+  ASSIGN_OR_RETURN(auto past, past_applies(host));
   ApplyHistory all;
-  for (const Transaction& apply : reversed(*std::move(past))) {
+  for (const Transaction& apply : reversed(std::move(past))) {
     const Journal& journal = apply.journal();
     PastApply one{journal.request.id,
                   journal.request.who,

@@ -48,22 +48,20 @@ KeptFile file_after(const FileEdit& edit, const std::optional<KeptFile>& before)
 }
 
 Result<void> add_edit(const WritableHost& host, const FileEdit& edit, std::vector<KeptEdit>& files) {
-  auto before = host.read(edit.path);
-  if (!before) return fail(before.error());
+  ASSIGN_OR_RETURN(auto before, host.read(edit.path));
   if (edit.aside) {
-    if (!*before) return {};  // somebody was faster
+    if (!before) return {};  // somebody was faster
     const std::string aside = aside_name(edit.path);
-    auto there = host.read(aside);
-    if (!there) return fail(there.error());
-    files.push_back({aside, std::move(*there), **before});
-    files.push_back({edit.path, std::move(*before), std::nullopt});
+    ASSIGN_OR_RETURN(auto there, host.read(aside));
+    files.push_back({aside, std::move(there), *before});
+    files.push_back({edit.path, std::move(before), std::nullopt});
     return {};
   }
   const bool same =
-      before->has_value() == edit.before.has_value() && (!edit.before || (*before)->content == *edit.before);
+      before.has_value() == edit.before.has_value() && (!edit.before || (before)->content == *edit.before);
   if (!same)
     return fail(ErrorKind::kUnavailable, edit.path + " has changed since the plan was made: plan again");
-  KeptEdit kept{edit.path, std::move(*before), std::nullopt};
+  KeptEdit kept{edit.path, std::move(before), std::nullopt};
   if (edit.after) kept.after = file_after(edit, kept.before);
   files.push_back(std::move(kept));
   return {};
@@ -164,10 +162,9 @@ std::string last_lines(std::string_view text) {
 }  // namespace
 
 Result<Transaction> Transaction::stage(WritableHost& host, const ApplyRequest& request) {
-  if (auto checked = check_request(request); !checked) return fail(checked.error());
+  RETURN_IF_ERROR(check_request(request));
   Journal journal{.request = request};
-  for (const FileEdit& edit : request.files)
-    if (auto added = add_edit(host, edit, journal.files); !added) return fail(added.error());
+  for (const FileEdit& edit : request.files) RETURN_IF_ERROR(add_edit(host, edit, journal.files));
   for (const NodeStep& step : request.steps) {
     // A unit is stopped by the file that it was started from.
     auto& commands = step.kind == StepKind::kDisableUnit ? journal.first : journal.then;
@@ -190,9 +187,8 @@ Result<std::vector<Transaction>> Transaction::committed_since(WritableHost& host
 
 Result<Transaction> Transaction::stage_rollback(WritableHost& host, ApplyRequest request,
                                                 const std::string& target, bool discard) {
-  const auto found = committed_since(host, target);
-  if (!found) return fail(found.error());
-  const std::vector<Transaction>& since = *found;
+  ASSIGN_OR_RETURN(const auto found, committed_since(host, target));
+  const std::vector<Transaction>& since = found;
   if (since.empty())
     return fail(ErrorKind::kUnavailable,
                 fmt::format("this node has no committed apply {}: `railbed history` lists them", target));
@@ -218,10 +214,9 @@ Result<Transaction> Transaction::stage_rollback(WritableHost& host, ApplyRequest
   add_values(journal.then, host, journal.undo);
   std::string edited;
   for (const auto& [path, whole] : files) {
-    auto now = host.read(path);
-    if (!now) return fail(now.error());
-    if (is_same_file(*now, whole.before)) continue;
-    KeptEdit back{path, std::move(*now), whole.before};
+    ASSIGN_OR_RETURN(auto now, host.read(path));
+    if (is_same_file(now, whole.before)) continue;
+    KeptEdit back{path, std::move(now), whole.before};
     if (!discard && !is_same_file(back.before, whole.after)) {
       auto merged = back.before ? without_change(whole, *back.before) : std::nullopt;
       if (!merged) edited += fmt::format("\n{}:\n{}", path, difference(whole.after, back.before));
@@ -239,34 +234,29 @@ Result<Transaction> Transaction::stage_rollback(WritableHost& host, ApplyRequest
 }
 
 Result<Transaction> Transaction::keep(WritableHost& host, Journal journal) {
-  const auto past = past_applies(host);
-  if (!past) return fail(past.error());
-  journal.number = past->empty() ? 1 : past->back().journal().number + 1;
+  ASSIGN_OR_RETURN(const auto past, past_applies(host));
+  journal.number = past.empty() ? 1 : past.back().journal().number + 1;
   journal.begun = utc_now();
   journal.boot = boot_now(host);
   journal.uptime = uptime_now();
   journal.network = network_state(host);
   for (const KeptEdit& edit : journal.files)
     if (edit.after) add_missing_folders(host, edit.path, journal.folders);
-  if (auto room = check_space(host, journal); !room) return fail(room.error());
+  RETURN_IF_ERROR(check_space(host, journal));
   Transaction made(host, std::move(journal));
-  if (auto folder = host.make_folder(std::string(kApplyFolder), 0700); !folder) return fail(folder.error());
-  if (auto folder = host.make_folder(made.at(""), 0700); !folder) return fail(folder.error());
-  if (auto kept = made.put("journal", json::dump(json::encode(made.journal_))); !kept)
-    return fail(kept.error());
-  for (int i = 0; i < kSpares; ++i)
-    if (auto spare = made.put(spare_name(i), std::string(kSpareBytes, ' ')); !spare)
-      return fail(spare.error());
-  if (auto entered = made.enter(ApplyState::kStaged); !entered) return fail(entered.error());
+  RETURN_IF_ERROR(host.make_folder(std::string(kApplyFolder), 0700));
+  RETURN_IF_ERROR(host.make_folder(made.at(""), 0700));
+  RETURN_IF_ERROR(made.put("journal", json::dump(json::encode(made.journal_))));
+  for (int i = 0; i < kSpares; ++i) RETURN_IF_ERROR(made.put(spare_name(i), std::string(kSpareBytes, ' ')));
+  RETURN_IF_ERROR(made.enter(ApplyState::kStaged));
   return made;
 }
 
 Result<Transaction> Transaction::open(WritableHost& host, const std::string& id) {
   if (!is_apply_id(id)) return fail(ErrorKind::kBadInput, "\"" + printable(id) + "\" is no apply's name");
-  auto file = host.read_own(fmt::format("{}/{}/journal", kApplyFolder, id));
-  if (!file) return fail(file.error());
-  if (!*file) return fail(ErrorKind::kUnavailable, "this node knows no apply " + id);
-  auto journal = json::read<Journal>((*file)->content.bytes);
+  ASSIGN_OR_RETURN(auto file, host.read_own(fmt::format("{}/{}/journal", kApplyFolder, id)));
+  if (!file) return fail(ErrorKind::kUnavailable, "this node knows no apply " + id);
+  auto journal = json::read<Journal>((file)->content.bytes);
   if (!journal) return fail(journal.error(), "the journal of apply " + id);
   if (journal->request.id != id)
     return fail(ErrorKind::kBadInput, "the journal of apply " + id + " is of another");
@@ -448,9 +438,8 @@ Result<void> Transaction::finish_within(std::chrono::seconds patience, bool boot
 
 Result<void> Transaction::end_files() {
   for (const KeptEdit& edit : journal_.files) {
-    const auto ended = end_swap(*host_, edit);
-    if (!ended) return fail(ended.error());
-    if (!ended->empty()) say(*ended);
+    ASSIGN_OR_RETURN(const auto ended, end_swap(*host_, edit));
+    if (!ended.empty()) say(ended);
   }
   for (const std::string& folder : journal_.emptied) host_->remove_folder(folder);
   return put("network", json::dump(json::encode(network_state(*host_))));
@@ -526,10 +515,9 @@ Result<std::vector<std::string>> apply_ids(const WritableHost& host) {
 }
 
 Result<std::vector<Transaction>> past_applies(WritableHost& host) {
-  const auto ids = apply_ids(host);
-  if (!ids) return fail(ids.error());
+  ASSIGN_OR_RETURN(const auto ids, apply_ids(host));
   std::vector<Transaction> all;
-  for (const std::string& id : *ids)
+  for (const std::string& id : ids)
     if (auto past = Transaction::open(host, id)) all.push_back(*std::move(past));
   std::ranges::stable_sort(all, {}, [](const Transaction& one) { return one.journal().number; });
   return all;

@@ -58,12 +58,11 @@ void prepare(const ToyMachine& toy) {
 }
 
 Result<Decision> make_whole(WritableHost& host, const std::string& id) {
-  auto transaction = Transaction::open(host, id);
-  if (!transaction) return fail(transaction.error());
-  const auto switched = transaction->switch_over();
-  auto decided = transaction->decide(switched ? Decision::kCommit : Decision::kRevert);
+  ASSIGN_OR_RETURN(auto transaction, Transaction::open(host, id));
+  const auto switched = transaction.switch_over();
+  auto decided = transaction.decide(switched ? Decision::kCommit : Decision::kRevert);
   if (!decided) return decided;
-  if (auto finished = transaction->finish(false); !finished) return fail(finished.error());
+  RETURN_IF_ERROR(transaction.finish(false));
   return decided;
 }
 

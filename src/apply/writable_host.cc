@@ -180,8 +180,7 @@ bool WritableHost::is_folder(const std::string& path) const {
 
 Result<bool> WritableHost::publish(const std::string& path, std::string_view text) {
   const std::string temporary = fmt::format("{}.{}", path, getpid());
-  if (auto written = write(temporary, {{std::string(text)}, 0600, geteuid(), getegid(), ""}); !written)
-    return fail(written.error());
+  RETURN_IF_ERROR(write(temporary, {{std::string(text)}, 0600, geteuid(), getegid(), ""}));
   auto first = rename_new(temporary, path);
   if (!first || !*first)
     if (const FoundEntry place = place_of(temporary)) unlinkat(place->folder.get(), place->name.c_str(), 0);
@@ -202,7 +201,7 @@ Result<bool> WritableHost::rename_new(const std::string& from, const std::string
       return errno == EEXIST ? Result<bool>(false) : Result<bool>(cannot("write", to));
     unlinkat(folder, name.c_str(), 0);
   }
-  if (auto synced = sync_folder(*place, to); !synced) return fail(synced.error());
+  RETURN_IF_ERROR(sync_folder(*place, to));
   return true;
 }
 

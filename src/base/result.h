@@ -50,6 +50,25 @@ inline tl::unexpected<Error> fail(Error error, std::string_view doing) {
   return tl::unexpected<Error>(std::move(error));
 }
 
+// Returns the error of `expression`, a Result, from the function that this stands in; goes on where there is
+// none.
+#define RETURN_IF_ERROR(...)                                     \
+  do {                                                           \
+    if (auto railbed_result = (__VA_ARGS__); !railbed_result)    \
+      return ::railbed::fail(std::move(railbed_result).error()); \
+  } while (false)
+
+// Declares a variable with the value of `expression`, a Result, or returns its error:
+//   ASSIGN_OR_RETURN(const std::string text, read_file(path));
+#define ASSIGN_OR_RETURN(declaration, ...) \
+  RAILBED_ASSIGN_OR_RETURN(RAILBED_JOINED(railbed_result_, __LINE__), declaration, __VA_ARGS__)
+#define RAILBED_ASSIGN_OR_RETURN(result, declaration, ...)        \
+  auto result = (__VA_ARGS__);                                    \
+  if (!result) return ::railbed::fail(std::move(result).error()); \
+  declaration = *std::move(result)
+#define RAILBED_JOINED(left, right) RAILBED_JOINED_NOW(left, right)
+#define RAILBED_JOINED_NOW(left, right) left##right
+
 // Says which node an error is of, unless it says so already: "gpu01: no such device".
 Error at_node(std::string_view node, Error error);
 

@@ -90,11 +90,9 @@ std::string Console::read() {
 
 Result<Console> attach_console(const BmcTarget& target, const BmcOptions& options, bool steal) {
   const auto bmc = open_ipmi(target, options);  // whatever else is spoken with it
-  if (const auto power = required(bmc->power()); !power) return fail(power.error());
+  RETURN_IF_ERROR(required(bmc->power()));
   const int cipher = bmc->cipher().value_or(17);
-  if (steal)
-    if (auto ended = end_console(target, cipher, options.deadline, options.stop); !ended)
-      return fail(ended.error());
+  if (steal) RETURN_IF_ERROR(end_console(target, cipher, options.deadline, options.stop));
   return Console::open(target, cipher);
 }
 

@@ -114,9 +114,8 @@ class RedfishBmc final : public Bmc {
     begin();
     const auto system = system_now();
     if (!system.ok()) return refused(system.miss());
-    const auto patch = redfish::boot_patch(system->value, order);
-    if (!patch) return fail(patch.error());
-    return tell(HttpMethod::kPatch, system->path, *patch, system->etag);
+    ASSIGN_OR_RETURN(const auto patch, redfish::boot_patch(system->value, order));
+    return tell(HttpMethod::kPatch, system->path, patch, system->etag);
   }
   Result<void> set_identify(int seconds) override {
     begin();

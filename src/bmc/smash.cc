@@ -501,7 +501,7 @@ class SmashBmc final : public Bmc {
       }
       return {std::move(miss), from()};
     });
-    if (const auto taken = required(done); !taken) return fail(taken.error());
+    RETURN_IF_ERROR(required(done));
     return {};
   }
 

@@ -33,9 +33,8 @@ Result<void> add_after_reboot(const std::string& cluster_file, ReachOptions reac
   }
   PlanRequest request;
   request.sources.cluster = cluster_file;
-  const auto plan = plan_nodes(request, std::move(reach), caller);
-  if (!plan) return fail(plan.error());
-  for (const NodePlan& node : plan->nodes) {
+  ASSIGN_OR_RETURN(const auto plan, plan_nodes(request, std::move(reach), caller));
+  for (const NodePlan& node : plan.nodes) {
     AfterReboot& asked = evidence.after_reboot[node.node];
     if (asked.error.empty()) asked.error = node.error;
     for (const NodeChange& change : node.changes) asked.lost.push_back(told(change));

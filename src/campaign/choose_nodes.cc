@@ -50,20 +50,18 @@ Result<NodeNames> listed(const std::string& nodelist) {
 Result<std::optional<NodeNames>> ask_which(const ReachOptions& reach, const Caller& caller) {
   if (reach.launcher == fleet::Launcher::kSlurm)
     return fleet::slurm_nodes(reach.slurm, fleet::environment_here(), caller.stop);
-  auto names = fleet::kubernetes_nodes(reach.kubernetes, caller.stop);
-  if (!names) return fail(names.error());
-  return std::optional(std::move(*names));
+  ASSIGN_OR_RETURN(auto names, fleet::kubernetes_nodes(reach.kubernetes, caller.stop));
+  return std::optional(std::move(names));
 }
 
 Result<Cluster> choose_by_scheduler(Cluster cluster, const ReachOptions& reach, const Caller& caller) {
-  const auto names = ask_which(reach, caller);
-  if (!names) return fail(names.error());
-  if (cluster.nodes.empty() && !*names)
+  ASSIGN_OR_RETURN(const auto names, ask_which(reach, caller));
+  if (cluster.nodes.empty() && !names)
     return fail(
         ErrorKind::kBadInput,
         "which nodes? Name a cluster.yaml, or nodes of Slurm's: --nodelist, --partition or --slurm-job");
-  if (cluster.nodes.empty()) return cluster_of(name_of(reach.launcher), **names);
-  const auto both = common(cluster, **names);
+  if (cluster.nodes.empty()) return cluster_of(name_of(reach.launcher), *names);
+  const auto both = common(cluster, *names);
   if (both.empty())
     return fail(ErrorKind::kBadInput, cluster.file + " names no node that is there, as Slurm has it");
   return narrowed(std::move(cluster), both);
@@ -93,13 +91,12 @@ Result<Cluster> narrowed(Cluster cluster, const std::vector<std::string>& names)
 }
 
 Result<Cluster> choose_nodes(Cluster cluster, const ReachOptions& reach, const Caller& caller) {
-  if (const auto sound = check_words(reach); !sound) return fail(sound.error());
+  RETURN_IF_ERROR(check_words(reach));
   if (reach.launcher == fleet::Launcher::kSsh) return cluster;
   if (!reach.nodelist.empty()) {
-    const auto names = listed(reach.nodelist);
-    if (!names) return fail(names.error());
-    return cluster.nodes.empty() ? cluster_of(name_of(reach.launcher), *names)
-                                 : narrowed(std::move(cluster), *names);
+    ASSIGN_OR_RETURN(const auto names, listed(reach.nodelist));
+    return cluster.nodes.empty() ? cluster_of(name_of(reach.launcher), names)
+                                 : narrowed(std::move(cluster), names);
   }
   const bool narrower = !reach.slurm.job.empty() || !reach.slurm.partition.empty();
   if (!cluster.nodes.empty() && !narrower) return cluster;

@@ -29,9 +29,8 @@ template <class Said>
 Result<void> add_file_of_nodes(const fs::path& file, std::map<std::string, Said>& nodes) {
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return {};
-  const auto text = read_file(file);
-  if (!text) return fail(text.error());
-  auto said = json::read<std::map<std::string, Said>>(*text);
+  ASSIGN_OR_RETURN(const auto text, read_file(file));
+  auto said = json::read<std::map<std::string, Said>>(text);
   if (!said) return fail(std::move(said.error()), file.string());
   nodes = std::move(*said);
   return {};
@@ -61,9 +60,8 @@ Result<void> add_root(const std::string& root, Evidence& evidence) {
   const bool fixture = fs::is_directory(folder, ignored) && is_fixture(folder);
   // A cluster.yaml that was named is the one that was meant.
   if (fixture && evidence.cluster.nodes.empty() && fs::exists(folder / "cluster.yaml", ignored)) {
-    auto cluster = load_cluster(folder / "cluster.yaml");
-    if (!cluster) return fail(cluster.error());
-    evidence.cluster = std::move(*cluster);
+    ASSIGN_OR_RETURN(auto cluster, load_cluster(folder / "cluster.yaml"));
+    evidence.cluster = std::move(cluster);
   }
   CollectOptions options;
   options.load_seconds = kLoadSeconds;  // a window that was recorded costs nothing to look at
@@ -86,9 +84,8 @@ Result<void> add_root(const std::string& root, Evidence& evidence) {
 }
 
 Result<void> add_facts_file(const std::string& file, Evidence& evidence) {
-  const auto text = read_file(file);
-  if (!text) return fail(text.error());
-  auto facts = facts_from_json(*text);
+  ASSIGN_OR_RETURN(const auto text, read_file(file));
+  auto facts = facts_from_json(text);
   if (!facts) return fail(std::move(facts.error()), file);
   const std::string name = facts->system.os.hostname.value_or(fs::path(file).stem());
   if (!evidence.nodes.emplace(name, std::move(*facts)).second)
@@ -97,16 +94,14 @@ Result<void> add_facts_file(const std::string& file, Evidence& evidence) {
 }
 
 Result<std::vector<Measurement>> measurements_from_json(std::string_view text) {
-  auto document = json::parse(text);
-  if (!document) return fail(std::move(document.error()));
-  const bool wrapped = document->is_object() && document->contains("measurements");
-  return json::decode<std::vector<Measurement>>(wrapped ? (*document)["measurements"] : *document);
+  ASSIGN_OR_RETURN(auto document, json::parse(text));
+  const bool wrapped = document.is_object() && document.contains("measurements");
+  return json::decode<std::vector<Measurement>>(wrapped ? (document)["measurements"] : document);
 }
 
 Result<void> add_measurements_file(const std::string& file, Evidence& evidence) {
-  const auto text = read_file(file);
-  if (!text) return fail(text.error());
-  auto measurements = measurements_from_json(*text);
+  ASSIGN_OR_RETURN(const auto text, read_file(file));
+  auto measurements = measurements_from_json(text);
   if (!measurements) return fail(std::move(measurements.error()), file);
   for (Measurement& one : *measurements) evidence.measurements.push_back(std::move(one));
   evidence.measured = true;

@@ -50,16 +50,12 @@ CollectOptions health_options(const Sources& sources, const Cluster& cluster) {
 Result<Evidence> read_sources(const Sources& sources) {
   Evidence evidence;
   if (!sources.cluster.empty()) {
-    auto cluster = load_cluster(sources.cluster);
-    if (!cluster) return fail(cluster.error());
-    evidence.cluster = std::move(*cluster);
+    ASSIGN_OR_RETURN(auto cluster, load_cluster(sources.cluster));
+    evidence.cluster = std::move(cluster);
   }
-  if (!sources.root.empty())
-    if (auto added = add_root(sources.root, evidence); !added) return fail(added.error());
-  for (const std::string& file : sources.facts)
-    if (auto added = add_facts_file(file, evidence); !added) return fail(added.error());
-  for (const std::string& file : sources.measurements)
-    if (auto added = add_measurements_file(file, evidence); !added) return fail(added.error());
+  if (!sources.root.empty()) RETURN_IF_ERROR(add_root(sources.root, evidence));
+  for (const std::string& file : sources.facts) RETURN_IF_ERROR(add_facts_file(file, evidence));
+  for (const std::string& file : sources.measurements) RETURN_IF_ERROR(add_measurements_file(file, evidence));
   return evidence;
 }
 
@@ -92,8 +88,8 @@ Result<Facts> look_within(std::chrono::milliseconds deadline, const CollectOptio
   const auto answer = ask_in_child(
       "verify",
       [&](const Say&) {
-        return json::dump(json::encode(
-            collect_facts(*without_devices(open_this_machine(), options.left_alone), options)));
+        return json::dump(
+            json::encode(collect_facts(*without_devices(open_this_machine(), options.left_alone), options)));
       },
       deadline);
   if (!answer.ok()) return fail(ErrorKind::kTimeout, "this machine: " + describe(answer.miss(), ""));

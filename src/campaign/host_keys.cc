@@ -65,25 +65,22 @@ class Asking {
  private:
   Result<void> ask(const Node& node, NodeHostKeys& asked) const {
     if (stop_.stop_requested()) return fail(ErrorKind::kCancelled, "interrupted");
-    const auto way = ssh_way(reach_, node.ssh, stop_);
-    if (!way) return fail(way.error());
-    asked.name = way->known_name();
-    asked.files = way->user_files;
-    asked.hashed = way->hashed;
-    if (way->unchecked)
+    ASSIGN_OR_RETURN(const auto way, ssh_way(reach_, node.ssh, stop_));
+    asked.name = way.known_name();
+    asked.files = way.user_files;
+    asked.hashed = way.hashed;
+    if (way.unchecked)
       asked.note =
           "your configuration of ssh switches the check of host keys off for it (StrictHostKeyChecking): anybody "
           "on the way may be this node";
-    if (!way->proxy.empty())
+    if (!way.proxy.empty())
       return fail(ErrorKind::kUnavailable,
                   fmt::format("it is reached by {}, through which nobody can ask for keys: run `{}` once and "
                               "compare what it shows, or run this on the jump host",
-                              fleet::quotable(way->proxy), command("ssh {}", node.ssh).text()));
-    const auto offered = scan(*way);
-    if (!offered) return fail(offered.error());
-    const auto known = look_up(*way);
-    if (!known) return fail(known.error());
-    asked.keys = judge_keys(*offered, *known, expected_of(node.name));
+                              fleet::quotable(way.proxy), command("ssh {}", node.ssh).text()));
+    ASSIGN_OR_RETURN(const auto offered, scan(way));
+    ASSIGN_OR_RETURN(const auto known, look_up(way));
+    asked.keys = judge_keys(offered, known, expected_of(node.name));
     return {};
   }
 
@@ -194,7 +191,7 @@ Result<std::string> hashed_lines(const std::string& plain) {
   const ScratchFolder folder;
   if (folder.path().empty()) return fail(ErrorKind::kUnavailable, "there is no room for a file in /tmp");
   const std::string file = folder.path() + "/known_hosts";
-  if (const auto written = write_file(file, plain, 0600); !written) return fail(written.error());
+  RETURN_IF_ERROR(write_file(file, plain, 0600));
   const auto done =
       ended_with(run_program({"ssh-keygen", "-q", "-H", "-f", file}, kLocalDeadline), 0, "ssh-keygen -H");
   if (!done) return fail(done.error());
@@ -209,9 +206,8 @@ Result<void> append_to(const std::string& file, const std::string& more) {
   std::string text;
   unsigned mode = 0600;
   if (std::filesystem::exists(std::filesystem::symlink_status(file, error))) {
-    auto read = read_file(file);
-    if (!read) return fail(read.error());
-    text = *std::move(read);
+    ASSIGN_OR_RETURN(auto read, read_file(file));
+    text = std::move(read);
     struct stat about = {};
     if (stat(file.c_str(), &about) == 0) mode = about.st_mode & 0777;
     if (!text.empty() && text.back() != '\n') text += '\n';
@@ -229,9 +225,8 @@ struct NewLines {
 Result<void> write_lines(const std::string& file, const NewLines& lines) {
   std::string text = lines.plain;
   if (!lines.to_hash.empty()) {
-    const auto hashed = hashed_lines(lines.to_hash);
-    if (!hashed) return fail(hashed.error());
-    text += *hashed;
+    ASSIGN_OR_RETURN(const auto hashed, hashed_lines(lines.to_hash));
+    text += hashed;
   }
   return append_to(file, text);
 }

@@ -53,15 +53,13 @@ Result<SupervisedJob> job_of(const JobRequest& request) {
 class AgentJob {
  public:
   Result<JobNote> start(const JobRequest& request) {
-    const auto job = job_of(request);
-    if (!job) return fail(job.error());
-    if (auto good = check_job(*job); !good) return fail(good.error());
+    ASSIGN_OR_RETURN(const auto job, job_of(request));
+    RETURN_IF_ERROR(check_job(job));
     const std::lock_guard lock(mutex_);
     if (stopped_) return fail(ErrorKind::kCancelled, "it was stopped before it was started");
     if (program_) return fail(ErrorKind::kBadInput, "this agent has started a program already");
-    auto program = start_supervised(*job);
-    if (!program) return fail(program.error());
-    program_.emplace(std::move(*program));
+    ASSIGN_OR_RETURN(auto program, start_supervised(job));
+    program_.emplace(std::move(program));
     return JobNote{};
   }
 
@@ -158,9 +156,8 @@ Handlers job_handlers() {
   Handlers handlers;
   handlers.emplace(kLaunchFind,
                    typed_handler<JobRequest>([](const JobRequest& request, auto) -> Result<JobNote> {
-                     const auto wanted = job_of(request);
-                     if (!wanted) return fail(wanted.error());
-                     if (auto good = check_job(*wanted); !good) return fail(good.error());
+                     ASSIGN_OR_RETURN(const auto wanted, job_of(request));
+                     RETURN_IF_ERROR(check_job(wanted));
                      return JobNote{};
                    }));
   handlers.emplace(kLaunchStart, typed_handler<JobRequest>(

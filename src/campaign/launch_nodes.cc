@@ -201,7 +201,7 @@ Result<LaunchEnd> launch_nodes(const Cluster& cluster, const Launch& launch, con
   }
   reach.ssh_config = cluster.ssh_config;
   fleet::Fleet fleet(std::move(targets), std::move(reach));
-  if (auto found = find_everywhere(fleet, requests, caller); !found) return fail(found.error());
+  RETURN_IF_ERROR(find_everywhere(fleet, requests, caller));
   return Launching(fleet, requests, choice, hear).run(caller.stop);
 }
 

@@ -15,15 +15,14 @@ Result<std::optional<LaunchedCommand>> find_launched(const fleet::Environment& e
                                                      const std::string& rendezvous,
                                                      const std::vector<int>& gpus,
                                                      std::chrono::milliseconds patience) {
-  const auto launched = fleet::find_launcher(environment);
-  if (!launched) return fail(launched.error());
-  if (!*launched && !rendezvous.empty())
+  ASSIGN_OR_RETURN(const auto launched, fleet::find_launcher(environment));
+  if (!launched && !rendezvous.empty())
     return fail(
         ErrorKind::kBadInput,
         "--rendezvous is for several ranks that srun or mpirun starts: this process was started alone");
-  if (!*launched) return std::nullopt;
+  if (!launched) return std::nullopt;
   LaunchedCommand command;
-  command.launched = **launched;
+  command.launched = *launched;
   auto at = fleet::plan_rendezvous(command.launched, environment, rendezvous);
   const std::string who = fmt::format("rank {}", command.launched.rank);
   if (!at) return fail(at.error(), who);

@@ -82,10 +82,9 @@ void add(LookedAt& seen, std::string name, Facts facts) {
 
 Result<LookedAt> look_at_hosts(const std::vector<std::string>& hosts, ReachOptions reach,
                                const Caller& caller) {
-  auto nodes = nodes_of(hosts);
-  if (!nodes) return fail(nodes.error());
+  ASSIGN_OR_RETURN(auto nodes, nodes_of(hosts));
   Cluster cluster;
-  cluster.nodes = std::move(*nodes);
+  cluster.nodes = std::move(nodes);
   const ReachOptions way = reach;
   fleet::Fleet fleet(fleet::targets_of(cluster), std::move(reach));
   Surveyed surveyed = survey_nodes(fleet, caller);
@@ -124,9 +123,8 @@ Result<LookedAt> look_at_facts_files(const std::vector<std::string>& files) {
 
 Result<LookedAt> look_at_tree(const std::string& root) {
   LookedAt seen;
-  auto hosts = open_nodes(root);
-  if (!hosts) return fail(hosts.error());
-  for (NamedHost& host : *hosts) add(seen, host.node, collect_facts(*host.host));
+  ASSIGN_OR_RETURN(auto hosts, open_nodes(root));
+  for (NamedHost& host : hosts) add(seen, host.node, collect_facts(*host.host));
   return seen;
 }
 

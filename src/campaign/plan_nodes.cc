@@ -168,29 +168,25 @@ Result<Names> chosen_nodes(const std::vector<std::string>& patterns, const Clust
 }
 
 Result<std::vector<NodeSettings>> render_nodes(const PlanRequest& request) {
-  auto evidence = read_with_cluster(request.sources);
-  if (!evidence) return fail(evidence.error());
-  const auto names = chosen_nodes(request.nodes, evidence->cluster);
-  if (!names) return fail(names.error());
-  for (const Node& node : evidence->cluster.nodes) evidence->nodes.try_emplace(node.name);
-  const Survey survey(*evidence);
+  ASSIGN_OR_RETURN(auto evidence, read_with_cluster(request.sources));
+  ASSIGN_OR_RETURN(const auto names, chosen_nodes(request.nodes, evidence.cluster));
+  for (const Node& node : evidence.cluster.nodes) evidence.nodes.try_emplace(node.name);
+  const Survey survey(evidence);
   const ClusterWide wide(survey);
   std::vector<NodeSettings> all;
-  for (const Node& node : evidence->cluster.nodes)
-    if (names->contains(node.name))
+  for (const Node& node : evidence.cluster.nodes)
+    if (names.contains(node.name))
       all.push_back(settings_of_node(wide, *survey.find(node.name), request.only));
   return all;
 }
 
 Result<ClusterPlan> plan_nodes(const PlanRequest& request, ReachOptions reach, const Caller& caller) {
-  auto evidence = read_with_cluster(request.sources);
-  if (!evidence) return fail(evidence.error());
-  const auto names = chosen_nodes(request.nodes, evidence->cluster);
-  if (!names) return fail(names.error());
+  ASSIGN_OR_RETURN(auto evidence, read_with_cluster(request.sources));
+  ASSIGN_OR_RETURN(const auto names, chosen_nodes(request.nodes, evidence.cluster));
   std::optional<LiveNodes> live;
   if (request.sources.live())
-    live.emplace(evidence->cluster, *names, std::move(reach), caller).add_facts(*evidence);
-  const Evidence own = without_others(*std::move(evidence), *names);
+    live.emplace(evidence.cluster, names, std::move(reach), caller).add_facts(evidence);
+  const Evidence own = without_others(std::move(evidence), names);
   const Survey survey(own);
   const ClusterWide wide(survey);
   std::vector<NodeSettings> settings;
@@ -205,7 +201,7 @@ Result<ClusterPlan> plan_nodes(const PlanRequest& request, ReachOptions reach, c
   for (const NodeSettings& made : settings)
     plans.emplace(made.node, Planner{wide, request}.plan(made, states));
   if (live) live->name_changing(plans);
-  ClusterPlan plan = assemble(own, *names, std::move(plans));
+  ClusterPlan plan = assemble(own, names, std::move(plans));
   return request.fix ? answers_to(verify(own).findings, std::move(plan), request.rules) : std::move(plan);
 }
 

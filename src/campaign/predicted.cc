@@ -15,9 +15,8 @@ namespace railbed {
 namespace {
 
 Result<BenchRun> run_of_document(const std::string& file) {
-  const auto text = read_file(file);
-  if (!text) return fail(text.error());
-  auto document = json::parse(*text);
+  ASSIGN_OR_RETURN(const auto text, read_file(file));
+  auto document = json::parse(text);
   if (!document) return fail(std::move(document.error()), file);
   if (document->is_object() && document->contains("runs")) {
     auto reports = json::decode<std::vector<CollectiveReport>>((*document)["runs"]);
@@ -26,8 +25,8 @@ Result<BenchRun> run_of_document(const std::string& file) {
     run.collectives = std::move(*reports);
     return run;
   }
-  if (document->is_object() && document->contains("started_at")) return run_from_json(*text);
-  auto measurements = measurements_from_json(*text);
+  if (document->is_object() && document->contains("started_at")) return run_from_json(text);
+  auto measurements = measurements_from_json(text);
   if (!measurements) return fail(std::move(measurements.error()), file);
   BenchRun run;
   run.measurements = std::move(*measurements);
@@ -61,9 +60,8 @@ std::vector<Finding> explaining(const Findings& findings, bool network) {
 }
 
 Result<Calibration> read_calibration(const std::string& file) {
-  const auto text = read_file(file);
-  if (!text) return fail(text.error());
-  return calibration_from_json(*text, file);
+  ASSIGN_OR_RETURN(const auto text, read_file(file));
+  return calibration_from_json(text, file);
 }
 
 std::vector<MeasuredTime> times_to_fit(const std::vector<BenchRun>& runs, const ClusterShape& shape) {

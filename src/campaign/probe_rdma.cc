@@ -96,9 +96,8 @@ Handlers served_rdma_handlers(std::shared_ptr<Host> host, std::set<std::string> 
   served.emplace(kRdmaOpen,
                  [open = std::move(open), interfaces = std::move(interfaces), opened](
                      std::string_view params, std::stop_token stop) -> Result<std::string> {
-                   const auto request = json::read<RdmaOpen>(params);
-                   if (!request) return fail(request.error());
-                   if (!is_modest(*request, interfaces) || opened->fetch_add(1) >= kMostServed)
+                   ASSIGN_OR_RETURN(const auto request, json::read<RdmaOpen>(params));
+                   if (!is_modest(request, interfaces) || opened->fetch_add(1) >= kMostServed)
                      return fail(ErrorKind::kBadInput,
                                  "no session for more than a probe of a rail is opened here");
                    return open(params, std::move(stop));

@@ -39,9 +39,8 @@ Reading<CommandOutput> run_here(const std::vector<std::string>& words, std::chro
 Result<SlurmAnswer> look_at_slurm() {
   const auto running = run_here({"pgrep", "-x", "slurmd"}, kAnswerDeadline);
   if (!running.ok() || running->exit_code != 0) return SlurmAnswer{};
-  const auto now = ask_slurm(slurm_host_name(), run_here);
-  if (!now) return fail(now.error());
-  return SlurmAnswer{true, now->drained, now->drained && now->reason.starts_with(kRebootMark), now->busy};
+  ASSIGN_OR_RETURN(const auto now, ask_slurm(slurm_host_name(), run_here));
+  return SlurmAnswer{true, now.drained, now.drained && now.reason.starts_with(kRebootMark), now.busy};
 }
 
 // As root, since slurmctld lets nobody else change a node's state.
@@ -50,7 +49,7 @@ Handler slurm_answer(Result<void> (*change)(std::string_view payload, const Slur
     if (geteuid() != 0) return fail(ErrorKind::kUnavailable, "telling Slurm takes root");
     auto now = look_at_slurm();
     if (now && now->member && change != nullptr) {
-      if (auto changed = change(payload, *now); !changed) return fail(changed.error());
+      RETURN_IF_ERROR(change(payload, *now));
       now = look_at_slurm();
     }
     if (!now) return fail(now.error());
@@ -86,18 +85,16 @@ class Turn {
 
   // An error: the node is not as it shall be, or was not rebooted.
   Result<void> take() {
-    const auto before = boot_name();
-    if (!before) return fail(before.error());
-    const auto failures = failures_now();
-    if (!failures) return fail(failures.error());
-    if (auto emptied = wait_for_jobs(); !emptied) return fail(emptied.error());
-    if (auto told = tell_reboot(*before); !told) {
+    ASSIGN_OR_RETURN(const auto before, boot_name());
+    ASSIGN_OR_RETURN(const auto failures, failures_now());
+    RETURN_IF_ERROR(wait_for_jobs());
+    if (auto told = tell_reboot(before); !told) {
       give_back();
       return fail(told.error());
     }
     rebooted_ = true;
-    if (auto back = wait_for_boot(*before); !back) return fail(back.error());
-    if (auto well = wait_until_well(*failures); !well) return fail(well.error());
+    RETURN_IF_ERROR(wait_for_boot(before));
+    RETURN_IF_ERROR(wait_until_well(failures));
     return resume_node();
   }
   bool was_rebooted() const { return rebooted_; }
@@ -116,12 +113,11 @@ class Turn {
   }
 
   Result<std::string> boot_name() const {
-    auto answer = ask<BootAnswer>(kApplyBoot);
-    if (!answer) return fail(answer.error());
-    if (answer->boot.empty())
+    ASSIGN_OR_RETURN(auto answer, ask<BootAnswer>(kApplyBoot));
+    if (answer.boot.empty())
       return fail(ErrorKind::kUnavailable,
                   "its kernel does not name its boot: that it rebooted could not be told");
-    return answer->boot;
+    return answer.boot;
   }
 
   std::chrono::seconds settling() const { return std::min(kSettles, std::chrono::seconds(choice_.seconds)); }

@@ -131,9 +131,8 @@ Result<bool> record_consoles(const Cluster& cluster, const Names& names, const C
   for (const std::string& name : names) {
     auto target = target_of(cluster, *find_node(cluster, name), reach);
     if (!target) return fail(at_node(name, target.error()));
-    auto log = open_console_log(wanted.folder + "/" + name + ".log");
-    if (!log) return fail(log.error());
-    all.emplace_back(std::move(*target), std::move(*log), wanted, reach, caller, hear);
+    ASSIGN_OR_RETURN(auto log, open_console_log(wanted.folder + "/" + name + ".log"));
+    all.emplace_back(std::move(*target), std::move(log), wanted, reach, caller, hear);
   }
   const auto end = Clock::now() + wanted.length;
   while (!caller.stop.stop_requested() && (wanted.length.count() == 0 || Clock::now() < end)) {

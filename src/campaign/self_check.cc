@@ -74,7 +74,8 @@ constexpr KnownProgram kPrograms[] = {
     {"ssh-keyscan", "`railbed hostkeys` sees no keys",
      "Debian, Ubuntu: openssh-client; RHEL: openssh-clients"},
     {"zstd", "agents are packed by gzip, which takes longer", "zstd"},
-    {"ip", "VLANs are not known, and `railbed apply` changes no addresses", "Debian, Ubuntu: iproute2; RHEL: iproute"},
+    {"ip", "VLANs are not known, and `railbed apply` changes no addresses",
+     "Debian, Ubuntu: iproute2; RHEL: iproute"},
     {"tc", "shapers of traffic are not seen", "Debian, Ubuntu: iproute2; RHEL: iproute-tc"},
     {"rdma", "queue pairs of running jobs are not seen", "Debian, Ubuntu: iproute2; RHEL: iproute"},
     {"ethtool", "optics are not read", "ethtool"},
@@ -93,9 +94,8 @@ constexpr KnownProgram kPrograms[] = {
 };
 
 Result<Binary> read_binary(const std::string& path) {
-  const auto bytes = read_file(path, kMostBinary);
-  if (!bytes) return fail(bytes.error());
-  return Binary{fleet::elf_architecture(*bytes), path, bytes->size(), sha256_hex(*bytes), ""};
+  ASSIGN_OR_RETURN(const auto bytes, read_file(path, kMostBinary));
+  return Binary{fleet::elf_architecture(bytes), path, bytes.size(), sha256_hex(bytes), ""};
 }
 
 Binary read_agent(const std::string& architecture, const std::string& path) {
@@ -141,9 +141,8 @@ std::vector<Part> look_for_programs(const PartFinder& finder) {
 PartFinder part_finder() { return {find_library, find_program}; }
 
 Result<SelfCheck> check_self(Host& host, const std::string& program, const PartFinder& finder) {
-  auto self = read_binary(program);
-  if (!self) return fail(self.error());
-  SelfCheck check{railbed_version(), gnu_get_libc_version(), std::move(*self), {}, {}, {}};
+  ASSIGN_OR_RETURN(auto self, read_binary(program));
+  SelfCheck check{railbed_version(), gnu_get_libc_version(), std::move(self), {}, {}, {}};
   if (auto carried = read_carried_agent(check.self)) check.agents.push_back(std::move(*carried));
   for (const auto& [architecture, path] : fleet::installed_agents(program, check.self.architecture))
     check.agents.push_back(read_agent(architecture, path));

@@ -98,9 +98,8 @@ Result<SlurmNode> ask_slurm(const std::string& node, const RunProgram& run) {
 Result<bool> job_has_node(const std::string& node, const RunProgram& run) {
   const auto done = run_scontrol(run, {"show", "node", node});
   if (!done.ok() && done.absent()) return false;
-  const auto now = node_in(output_of(done), node);
-  if (!now) return fail(now.error());
-  return now->busy;
+  ASSIGN_OR_RETURN(const auto now, node_in(output_of(done), node));
+  return now.busy;
 }
 
 Result<void> drain(const std::string& node, std::string_view reason, const RunProgram& run) {
@@ -146,9 +145,8 @@ SlurmStep slurm_step(const Verdict& verdict, const std::string& line, const Slur
 
 Result<SlurmStep> tell_slurm(const std::string& node, const Verdict& verdict, const std::string& line,
                              const RunProgram& run) {
-  const auto now = ask_slurm(node, run);
-  if (!now) return fail(now.error());
-  SlurmStep step = slurm_step(verdict, line, *now);
+  ASSIGN_OR_RETURN(const auto now, ask_slurm(node, run));
+  SlurmStep step = slurm_step(verdict, line, now);
   std::vector<std::string> update = {"update", "NodeName=" + node};
   if (step.outcome == SlurmOutcome::kDrained) {
     update.push_back("State=DRAIN");

@@ -162,9 +162,8 @@ PairEnd end_on(const Rail& rail, fleet::Fleet& fleet, const Surveyed& surveyed, 
 }
 
 Result<Facts> facts_of(Peer& peer, const Caller& caller) {
-  auto text = peer.call("facts", "{}", kGpuFactsDeadline, caller.stop);
-  if (!text) return fail(text.error());
-  return facts_from_json(*text);
+  ASSIGN_OR_RETURN(auto text, peer.call("facts", "{}", kGpuFactsDeadline, caller.stop));
+  return facts_from_json(text);
 }
 
 }  // namespace railbed

@@ -56,12 +56,12 @@ Result<std::vector<TechnologyColumn>> matrix_columns(const MatrixOptions& option
   if (options.named()) return columns_named(options);
   if (options.planned && options.sources.cluster.empty())
     return fail(ErrorKind::kBadInput, "--planned goes by a cluster.yaml: name it");
-  const auto evidence = options.planned ? read_sources(options.sources)
-                                        : gather_evidence(options.sources, options.reach, terminal_caller());
-  if (!evidence) return fail(evidence.error());
-  for (const Unreachable& node : evidence->unreachable)
+  ASSIGN_OR_RETURN(const auto evidence,
+                   options.planned ? read_sources(options.sources)
+                                   : gather_evidence(options.sources, options.reach, terminal_caller()));
+  for (const Unreachable& node : evidence.unreachable)
     print_to_stderr("railbed: {} was not reached; what cluster.yaml says of it counts\n", node.node);
-  return technology_columns(*evidence);
+  return technology_columns(evidence);
 }
 
 int run_matrix(const MatrixOptions& options) {

@@ -39,9 +39,8 @@ struct RailsOutput {
 
 Result<RailPlan> plan_of(const RailsOptions& options) {
   RailPlanRequest request = options.request;
-  const auto speed = rate_option("--speed", options.speed);
-  if (!speed) return fail(speed.error());
-  request.speed = *speed;
+  ASSIGN_OR_RETURN(const auto speed, rate_option("--speed", options.speed));
+  request.speed = speed;
   request.fabric = enum_of<Fabric>(options.fabric);
   const auto network = IpAddress::parse(options.network);
   if (!network)
@@ -56,8 +55,7 @@ Result<std::string> description_of(const RailPlan& plan) {
   std::string text = write_cluster(
       plan.cluster,
       {"Written by `railbed advise rails`: interfaces and ssh are as planned, correct what differs."});
-  const auto read = parse_cluster(text, "the plan");
-  if (!read) return fail(read.error());
+  RETURN_IF_ERROR(parse_cluster(text, "the plan"));
   return text;
 }
 
@@ -68,9 +66,8 @@ struct PlannedFile {
 
 Result<std::vector<PlannedFile>> files_of(const RailsOptions& options, const RailPlan& plan) {
   std::vector<PlannedFile> files;
-  const auto description = description_of(plan);
-  if (!description) return fail(description.error());
-  if (!options.output.empty()) files.push_back({options.output, *description});
+  ASSIGN_OR_RETURN(const auto description, description_of(plan));
+  if (!options.output.empty()) files.push_back({options.output, description});
   if (!options.labels.empty()) files.push_back({options.labels, cable_labels_text(plan)});
   if (!options.page.empty()) files.push_back({options.page, rail_plan_page(plan)});
   for (const PlannedFile& file : files)

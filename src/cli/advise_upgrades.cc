@@ -35,9 +35,8 @@ struct UpgradesOutput {
 
 Result<PriceList> prices_of(const std::string& path) {
   if (path.empty()) return PriceList{};
-  const auto text = read_file(path, kMostPriceBytes);
-  if (!text) return fail(text.error());
-  return parse_prices(*text, path);
+  ASSIGN_OR_RETURN(const auto text, read_file(path, kMostPriceBytes));
+  return parse_prices(text, path);
 }
 
 int run_upgrades(const UpgradesOptions& options) {

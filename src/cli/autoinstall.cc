@@ -32,7 +32,7 @@ Result<void> write_install_files(const std::vector<InstallFile>& files, const st
   if (const auto made = make_folder(folder); !made) return fail(ErrorKind::kBadInput, made.error().text);
   for (const InstallFile& one : files) {
     const std::string path = (std::filesystem::path(folder) / one.name).string();
-    if (const auto written = write_file(path, one.content); !written) return fail(written.error());
+    RETURN_IF_ERROR(write_file(path, one.content));
     fmt::print("{}\n", path);
   }
   return {};

@@ -54,9 +54,8 @@ Result<PairSearch> search_of(const BenchPairsOptions& options) {
   search.streams = options.streams;
   search.every_pair = options.every_pair;
   if (options.size.empty()) return search;
-  const auto sizes = parse_sizes(options.size);
-  if (!sizes) return fail(sizes.error());
-  search.bytes = sizes->front();
+  ASSIGN_OR_RETURN(const auto sizes, parse_sizes(options.size));
+  search.bytes = sizes.front();
   return search;
 }
 

@@ -36,10 +36,9 @@ std::string take_from_environment() {
 }
 
 Result<BmcLogins> logins_from_file(const std::string& path, const Cluster& cluster) {
-  auto text = read_secret_file(path);
-  if (!text) return fail(text.error());
-  auto logins = BmcLogins::parse(*text, path, cluster);
-  wipe(*text);
+  ASSIGN_OR_RETURN(auto text, read_secret_file(path));
+  auto logins = BmcLogins::parse(text, path, cluster);
+  wipe(text);
   return logins;
 }
 
@@ -124,16 +123,13 @@ void add_bmc_options(CLI::App& app, BmcCommand& command) {
 
 Result<BmcPlaces> open_places_unknown(const BmcCommand& command) {
   BmcPlaces places;
-  auto cluster = load_cluster(command.cluster);
-  if (!cluster) return fail(cluster.error());
-  places.cluster = std::move(*cluster);
+  ASSIGN_OR_RETURN(auto cluster, load_cluster(command.cluster));
+  places.cluster = std::move(cluster);
   if (!command.user.empty()) places.cluster.bmc.user = command.user;
-  auto names = chosen_bmcs(command, places.cluster);
-  if (!names) return fail(names.error());
-  places.names = std::move(*names);
-  auto certificates = certificates_of(places.cluster);
-  if (!certificates) return fail(certificates.error());
-  places.reach.certificates = std::move(*certificates);
+  ASSIGN_OR_RETURN(auto names, chosen_bmcs(command, places.cluster));
+  places.names = std::move(names);
+  ASSIGN_OR_RETURN(auto certificates, certificates_of(places.cluster));
+  places.reach.certificates = std::move(certificates);
   places.reach.parallelism = command.parallelism;
   places.reach.options.silence = std::chrono::seconds(command.silence_seconds);
   places.reach.options.cache = sensor_cache();
@@ -144,9 +140,8 @@ Result<BmcPlaces> open_places_unknown(const BmcCommand& command) {
 Result<BmcPlaces> open_places(const BmcCommand& command) {
   auto places = open_places_unknown(command);
   if (!places) return places;
-  auto logins = find_logins(command, places->cluster);
-  if (!logins) return fail(logins.error());
-  places->reach.logins = std::move(*logins);
+  ASSIGN_OR_RETURN(auto logins, find_logins(command, places->cluster));
+  places->reach.logins = std::move(logins);
   return places;
 }
 

@@ -71,27 +71,24 @@ int discover(const FabricOptions& options) {
 Result<FabricEvidence> gather(const FabricOptions& options) {
   FabricEvidence evidence;
   if (!options.cluster.empty()) {
-    const auto cluster = load_cluster(options.cluster);
-    if (!cluster) return fail(cluster.error());
-    evidence.hosts = infiniband_hosts(*cluster);
+    ASSIGN_OR_RETURN(const auto cluster, load_cluster(options.cluster));
+    evidence.hosts = infiniband_hosts(cluster);
     if (evidence.hosts.empty())
       return fail(ErrorKind::kBadInput, options.cluster + ": no rail is infiniband");
   }
   if (!options.plan.empty()) {
-    auto plan = fabric_of_file(options.plan);
-    if (!plan) return fail(plan.error());
-    evidence.plan = std::move(*plan);
+    ASSIGN_OR_RETURN(auto plan, fabric_of_file(options.plan));
+    evidence.plan = std::move(plan);
   }
-  auto looked = look(options);
-  if (!looked) return fail(looked.error());
-  evidence.fabric = std::move(looked->fabric);
-  evidence.from = looked->from;
+  ASSIGN_OR_RETURN(auto looked, look(options));
+  evidence.fabric = std::move(looked.fabric);
+  evidence.from = looked.from;
   evidence.oversubscription = options.oversubscription;
-  if (!looked->door) return evidence;
+  if (!looked.door) return evidence;
   progress(options.window > 0 ? fmt::format("counting errors for {:g} s", options.window)
                               : "reading error counters");
   auto counters =
-      read_ib_counters(*looked->door, evidence.fabric, options.window, wait_for, limits_of_terminal());
+      read_ib_counters(*looked.door, evidence.fabric, options.window, wait_for, limits_of_terminal());
   clear_progress();
   if (!counters) return fail(counters.error());
   evidence.counters = std::move(*counters);

@@ -15,25 +15,22 @@ DiscoveryLimits limits_of_terminal() {
 }
 
 Result<IbFabric> fabric_of_file(const std::string& path) {
-  const auto text = read_file(path);
-  if (!text) return fail(text.error());
-  return parse_topology(*text, path);
+  ASSIGN_OR_RETURN(const auto text, read_file(path));
+  return parse_topology(text, path);
 }
 
 Result<FabricLook> look_at_fabric(const std::string& file, const std::string& device, int port) {
   if (!file.empty()) {
-    auto fabric = fabric_of_file(file);
-    if (!fabric) return fail(fabric.error());
-    return FabricLook{std::move(*fabric), nullptr, file};
+    ASSIGN_OR_RETURN(auto fabric, fabric_of_file(file));
+    return FabricLook{std::move(fabric), nullptr, file};
   }
-  auto door = open_umad(device, port);
-  if (!door) return fail(door.error());
+  ASSIGN_OR_RETURN(auto door, open_umad(device, port));
   progress("asking the subnet");
-  auto fabric = discover_fabric(**door, limits_of_terminal());
+  auto fabric = discover_fabric(*door, limits_of_terminal());
   clear_progress();
   if (!fabric) return fail(fabric.error());
-  std::string from = "management datagrams through " + (*door)->name();
-  return FabricLook{std::move(*fabric), std::move(*door), std::move(from)};
+  std::string from = "management datagrams through " + (door)->name();
+  return FabricLook{std::move(*fabric), std::move(door), std::move(from)};
 }
 
 }  // namespace railbed

@@ -51,7 +51,7 @@ Result<std::string> write_description(const InitOptions& options, const std::str
     fmt::print("{}", text);
     return std::string("standard output");
   }
-  if (const auto written = write_file(options.output, text); !written) return fail(written.error());
+  RETURN_IF_ERROR(write_file(options.output, text));
   return options.output;
 }
 

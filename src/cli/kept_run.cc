@@ -60,10 +60,9 @@ void add_keep_options(CLI::App& app, KeepOptions& options) {
 }
 
 Result<void> check_keeping(const KeepOptions& options) {
-  if (!options.baseline.empty())
-    if (auto found = find_run(options.store, options.baseline); !found) return fail(found.error());
+  if (!options.baseline.empty()) RETURN_IF_ERROR(find_run(options.store, options.baseline));
   if (options.forget || options.store.empty()) return {};
-  if (auto opened = open_history(options.store); !opened) return fail(opened.error());
+  RETURN_IF_ERROR(open_history(options.store));
   return {};
 }
 

@@ -52,19 +52,17 @@ Result<void> check_reached(const LaunchRequest& request, const Evidence& evidenc
 
 // Before any node is asked.
 Result<void> check_names(const LaunchOptions& options) {
-  const auto cluster = load_cluster(options.sources.cluster);
-  if (!cluster) return fail(cluster.error());
+  ASSIGN_OR_RETURN(const auto cluster, load_cluster(options.sources.cluster));
   for (const std::string& node : options.request.nodes)
-    if (find_node(*cluster, node) == nullptr) return fail(no_such_node(*cluster, node));
+    if (find_node(cluster, node) == nullptr) return fail(no_such_node(cluster, node));
   return {};
 }
 
 Result<Evidence> look_at_nodes(const LaunchOptions& options, const LaunchRequest& request) {
   Evidence evidence;
   if (options.no_look) {
-    auto cluster = load_cluster(options.sources.cluster);
-    if (!cluster) return fail(cluster.error());
-    evidence.cluster = *std::move(cluster);
+    ASSIGN_OR_RETURN(auto cluster, load_cluster(options.sources.cluster));
+    evidence.cluster = std::move(cluster);
   } else {
     Sources sources = options.sources;
     sources.containers = false;
@@ -72,8 +70,7 @@ Result<Evidence> look_at_nodes(const LaunchOptions& options, const LaunchRequest
     if (!gathered) return gathered;
     evidence = *std::move(gathered);
   }
-  if (options.exec)
-    if (auto reached = check_reached(request, evidence); !reached) return fail(reached.error());
+  if (options.exec) RETURN_IF_ERROR(check_reached(request, evidence));
   for (const Unreachable& one : evidence.unreachable)
     print_to_stderr("railbed: {} did not answer, so only what cluster.yaml says of it is used: {}\n",
                     one.node, printable(one.error.text));

@@ -21,10 +21,9 @@ Result<std::string> read_secret(const std::string& path) {
     return fail(
         ErrorKind::kBadInput,
         "--probe lets in who knows a secret: --probe-secret-file FILE names it, the same on all nodes");
-  auto text = read_secret_file(path);
-  if (!text) return fail(text.error());
-  std::string secret(trim(*text));
-  wipe(*text);
+  ASSIGN_OR_RETURN(auto text, read_secret_file(path));
+  std::string secret(trim(text));
+  wipe(text);
   if (secret.size() < kLeastProbeSecret)
     return fail(ErrorKind::kBadInput,
                 fmt::format("{}: at least {} characters that nobody can guess: openssl rand -hex 32", path,
@@ -36,11 +35,10 @@ Result<ProbeOptions> probe_options(const ProbeCommand& command, const WatchOptio
   if (!watch.root.empty())
     return fail(ErrorKind::kBadInput,
                 "--probe is about this machine: a captured one (--root) has no network");
-  auto secret = read_secret(command.secret_file);
-  if (!secret) return fail(secret.error());
+  ASSIGN_OR_RETURN(auto secret, read_secret(command.secret_file));
   return ProbeOptions{.cluster = watch.cluster,
                       .node = watch.node,
-                      .secret = std::move(*secret),
+                      .secret = std::move(secret),
                       .port = command.port,
                       .every = std::chrono::seconds(command.every),
                       .beside_jobs = command.beside_jobs};
@@ -48,9 +46,8 @@ Result<ProbeOptions> probe_options(const ProbeCommand& command, const WatchOptio
 
 // Its address and login by cluster.yaml.
 Result<std::function<BmcFacts(std::stop_token)>> ask_named_bmc(const WatchOptions& watch) {
-  auto opened = open_places({.cluster = watch.cluster, .nodes = {watch.node}});
-  if (!opened) return fail(opened.error());
-  const auto places = std::make_shared<BmcPlaces>(std::move(*opened));
+  ASSIGN_OR_RETURN(auto opened, open_places({.cluster = watch.cluster, .nodes = {watch.node}}));
+  const auto places = std::make_shared<BmcPlaces>(std::move(opened));
   return [places, node = watch.node](std::stop_token stop) {
     auto looks = look_at_bmcs(places->cluster, places->names, kWatchedBmcQuestions, places->reach,
                               {.stop = std::move(stop)});
@@ -91,12 +88,10 @@ Result<void> add_bmc(const ProbeCommand& command, WatchOptions& watch) {
   if (!watch.root.empty())
     return fail(ErrorKind::kBadInput, "--bmc is about this machine: a captured one (--root) has no BMC");
   if (!watch.cluster.empty()) {
-    const auto cluster = load_cluster(watch.cluster);
-    if (!cluster) return fail(cluster.error());
-    if (const Node* node = find_node(*cluster, watch.node); node != nullptr && node->bmc) {
-      auto ask = ask_named_bmc(watch);
-      if (!ask) return fail(ask.error());
-      watch.ask_bmc = std::move(*ask);
+    ASSIGN_OR_RETURN(const auto cluster, load_cluster(watch.cluster));
+    if (const Node* node = find_node(cluster, watch.node); node != nullptr && node->bmc) {
+      ASSIGN_OR_RETURN(auto ask, ask_named_bmc(watch));
+      watch.ask_bmc = std::move(ask);
       return {};
     }
   }
@@ -111,10 +106,9 @@ Result<void> add_bmc(const ProbeCommand& command, WatchOptions& watch) {
 Result<std::unique_ptr<ProbeWatch>> open_probes(const ProbeCommand& command, const WatchOptions& watch,
                                                 NodeWatch& node, const Hear& note) {
   if (!command.probe) return std::unique_ptr<ProbeWatch>();
-  const auto options = probe_options(command, watch);
-  if (!options) return fail(options.error());
+  ASSIGN_OR_RETURN(const auto options, probe_options(command, watch));
   return ProbeWatch::open(
-      *options, [&node] { return node.latest_look(); }, note);
+      options, [&node] { return node.latest_look(); }, note);
 }
 
 int print_probes(const ProbeCommand& command, const WatchOptions& watch) {

@@ -44,10 +44,9 @@ struct LatencyOutput {
 };
 
 Result<std::vector<LatencyBudget>> budgets_of_run(const LatencyOptions& options, const LatencyPath& path) {
-  const auto run = find_run(options.store, options.run);
-  if (!run) return fail(run.error());
+  ASSIGN_OR_RETURN(const auto run, find_run(options.store, options.run));
   std::vector<LatencyBudget> budgets;
-  for (const Measurement& one : run->measurements)
+  for (const Measurement& one : run.measurements)
     if (one.metric == Metric::kLatency && (one.engine == Engine::kTcp || one.engine == Engine::kRdma) &&
         !one.failure)
       budgets.push_back(budget_of(one, path));

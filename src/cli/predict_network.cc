@@ -67,15 +67,13 @@ Result<BrokenPart> part_of(const std::string& text) {
 Result<NetworkPlan> plan_of(const NetworkOptions& options) {
   NetworkPlan plan = options.plan;
   plan.shape = enum_of<NetworkShape>(options.shape);
-  const auto port = rate_option("--speed", options.speed);
-  if (!port) return fail(port.error());
-  plan.port = *port;
+  ASSIGN_OR_RETURN(const auto port, rate_option("--speed", options.speed));
+  plan.port = port;
   for (const auto& [name, text, to] : {std::tuple{"--uplink", &options.uplink, &plan.uplink},
                                        std::tuple{"--inside", &options.inside, &plan.inside}}) {
     if (text->empty()) continue;
-    const auto rate = rate_option(name, *text);
-    if (!rate) return fail(rate.error());
-    *to = *rate;
+    ASSIGN_OR_RETURN(const auto rate, rate_option(name, *text));
+    *to = rate;
   }
   return plan;
 }

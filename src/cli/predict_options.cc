@@ -75,16 +75,13 @@ void declare_shape_options(CLI::App& app, ShapeOptions& options) {
 }
 
 Result<Subject> find_subject(const ShapeOptions& options) {
-  const auto words = words_with_slot(options);
-  if (!words) return fail(words.error());
-  const bool named = !words->gpu.empty();
+  ASSIGN_OR_RETURN(const auto words, words_with_slot(options));
+  const bool named = !words.gpu.empty();
   const bool somewhere = !options.sources.cluster.empty() || !options.sources.live();
-  auto evidence = evidence_for(options, somewhere || named);
-  if (!evidence) return fail(evidence.error());
-  auto shape = somewhere || !named ? shape_from_nodes(evidence->cluster, evidence->nodes, *words)
-                                   : shape_from_words(*words);
-  if (!shape) return fail(shape.error());
-  return Subject{std::move(*shape), std::move(*evidence)};
+  ASSIGN_OR_RETURN(auto evidence, evidence_for(options, somewhere || named));
+  ASSIGN_OR_RETURN(auto shape, somewhere || !named ? shape_from_nodes(evidence.cluster, evidence.nodes, words)
+                                                   : shape_from_words(words));
+  return Subject{std::move(shape), std::move(evidence)};
 }
 
 Result<Calibration> find_calibration(const ShapeOptions& options) {
@@ -104,13 +101,11 @@ Result<std::vector<std::uint64_t>> predicted_sizes(const PredictOptions& options
 Result<ForecastChoice> predicted_choice(const PredictOptions& options) {
   ForecastChoice choice;
   choice.from_graph = options.graph;
-  const auto type = parse_word<DataType>(options.type, "--type");
-  if (!type) return fail(type.error());
-  choice.type = *type;
+  ASSIGN_OR_RETURN(const auto type, parse_word<DataType>(options.type, "--type"));
+  choice.type = type;
   if (options.algorithm.empty()) return choice;
-  const auto algorithm = parse_word<NcclAlgorithm>(options.algorithm, "--algorithm");
-  if (!algorithm) return fail(algorithm.error());
-  choice.algorithm = *algorithm;
+  ASSIGN_OR_RETURN(const auto algorithm, parse_word<NcclAlgorithm>(options.algorithm, "--algorithm"));
+  choice.algorithm = algorithm;
   return choice;
 }
 

@@ -87,29 +87,24 @@ Result<TrainingPlan> plan_of(const TrainForecastOptions& options) {
   size.parameters = options.billions * 1e9;
   plan.model = options.billions > 0 ? model_of(size) : *find_model(options.model);
   plan.batch = options.batch > 0 ? options.batch : static_cast<double>(plan.model.batch);
-  const auto subject = find_subject(options.cluster);
-  if (!subject) return fail(subject.error());
-  const auto calibration = find_calibration(options.cluster);
-  if (!calibration) return fail(calibration.error());
-  plan.cluster = {subject->shape, *calibration};
-  const auto flops = flops_of(options, subject->shape);
-  if (!flops) return fail(flops.error());
-  plan.flops_per_second = *flops;
+  ASSIGN_OR_RETURN(const auto subject, find_subject(options.cluster));
+  ASSIGN_OR_RETURN(const auto calibration, find_calibration(options.cluster));
+  plan.cluster = {subject.shape, calibration};
+  ASSIGN_OR_RETURN(const auto flops, flops_of(options, subject.shape));
+  plan.flops_per_second = flops;
   return plan;
 }
 
 Result<TrainForecastOutput> output_of(const TrainForecastOptions& options, const TrainingPlan& plan,
                                       const CheckpointPlan& checkpoint) {
   TrainForecastOutput output;
-  const auto forecast = forecast_training(plan);
-  if (!forecast) return fail(forecast.error());
-  output.forecast = *forecast;
-  output.checkpoint = forecast_checkpoint(forecast->parameters, checkpoint);
+  ASSIGN_OR_RETURN(const auto forecast, forecast_training(plan));
+  output.forecast = forecast;
+  output.checkpoint = forecast_checkpoint(forecast.parameters, checkpoint);
   if (options.needs) output.needs = network_needs(plan);
   if (!options.scaling) return output;
-  const auto scaling = forecast_scaling(plan, options.least, options.most_nodes);
-  if (!scaling) return fail(scaling.error());
-  output.scaling = *scaling;
+  ASSIGN_OR_RETURN(const auto scaling, forecast_scaling(plan, options.least, options.most_nodes));
+  output.scaling = scaling;
   return output;
 }
 

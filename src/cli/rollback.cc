@@ -37,13 +37,10 @@ struct Remembered {
 };
 
 Result<Remembered> remember(const PastCommand& command) {
-  auto cluster = load_cluster(command.cluster);
-  if (!cluster) return fail(cluster.error());
-  const auto names = chosen_nodes(command.nodes, *cluster);
-  if (!names) return fail(names.error());
-  Remembered all{*std::move(cluster), {}};
-  all.histories =
-      read_histories(all.cluster, {names->begin(), names->end()}, command.reach, terminal_caller());
+  ASSIGN_OR_RETURN(auto cluster, load_cluster(command.cluster));
+  ASSIGN_OR_RETURN(const auto names, chosen_nodes(command.nodes, cluster));
+  Remembered all{std::move(cluster), {}};
+  all.histories = read_histories(all.cluster, {names.begin(), names.end()}, command.reach, terminal_caller());
   return all;
 }
 

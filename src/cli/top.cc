@@ -55,24 +55,21 @@ Result<std::shared_ptr<EventDesk>> open_desk(const TopCommand& command, const st
   options.folder = command.state.empty() ? fmt::format("{}/top-{}", store.substr(0, store.rfind('/')), name)
                                          : command.state;
   options.note = [](const std::string&) {};
-  auto desk = EventDesk::open(std::move(options));
-  if (!desk) return fail(desk.error());
-  return std::shared_ptr<EventDesk>(std::move(*desk));
+  ASSIGN_OR_RETURN(auto desk, EventDesk::open(std::move(options)));
+  return std::shared_ptr<EventDesk>(std::move(desk));
 }
 
 Result<Source> watch_fleet(const TopCommand& command) {
-  auto cluster = load_cluster(command.file);
-  if (!cluster) return fail(cluster.error());
-  const std::string name = cluster->name.empty() ? "cluster" : cluster->name;
+  ASSIGN_OR_RETURN(auto cluster, load_cluster(command.file));
+  const std::string name = cluster.name.empty() ? "cluster" : cluster.name;
   std::vector<std::string> nodes;
-  for (const Node& node : cluster->nodes) nodes.push_back(node.name);
-  auto desk = open_desk(command, name, std::move(nodes));
-  if (!desk) return fail(desk.error());
-  FleetWatchOptions options{std::move(*cluster), command.root, command.reach,
+  for (const Node& node : cluster.nodes) nodes.push_back(node.name);
+  ASSIGN_OR_RETURN(auto desk, open_desk(command, name, std::move(nodes)));
+  FleetWatchOptions options{std::move(cluster), command.root, command.reach,
                             std::chrono::seconds(command.every)};
-  const auto watch = std::make_shared<FleetWatch>(std::move(options), **desk, kNobody);
+  const auto watch = std::make_shared<FleetWatch>(std::move(options), *desk, kNobody);
   // The desk outlives the watch: members of a closure go in no order that is promised.
-  return Source([kept = std::pair(*desk, watch)]() -> Result<LiveView> { return kept.second->shown().view; });
+  return Source([kept = std::pair(desk, watch)]() -> Result<LiveView> { return kept.second->shown().view; });
 }
 
 Result<Source> watch_this_node(const TopCommand& command) {
@@ -87,9 +84,8 @@ Result<Source> watch_this_node(const TopCommand& command) {
     desk->look({look.findings}, look.facts, look.when);
   };
   listener.missed = [desk = *desk](const std::string& why, double now) { desk->failed_look(why, now); };
-  auto opened = NodeWatch::open(std::move(options), std::move(listener), kNobody);
-  if (!opened) return fail(opened.error());
-  const std::shared_ptr<NodeWatch> watch = std::move(*opened);
+  ASSIGN_OR_RETURN(auto opened, NodeWatch::open(std::move(options), std::move(listener), kNobody));
+  const std::shared_ptr<NodeWatch> watch = std::move(opened);
   const auto view = std::make_shared<LiveNodeView>(*watch, **desk);
   return Source([desk = *desk, watch, view]() -> Result<LiveView> { return (*view)().view; });
 }

@@ -24,13 +24,12 @@ void add_web_options(CLI::App& app, WebServiceOptions& options) {
 }
 
 Result<WebOptions> web_options(const WebServiceOptions& given) {
-  if (auto good = check_listen(given.listen); !good) return fail(good.error());
+  RETURN_IF_ERROR(check_listen(given.listen));
   WebOptions options{.listen = given.listen};
   options.note = say_to_person;
   if (!given.web_config.empty()) {
-    auto config = read_web_config(given.web_config);
-    if (!config) return fail(config.error());
-    options.config = std::move(*config);
+    ASSIGN_OR_RETURN(auto config, read_web_config(given.web_config));
+    options.config = std::move(config);
   } else if (!is_loopback(given.listen) && !given.plain) {
     return fail(
         ErrorKind::kBadInput,

@@ -183,11 +183,10 @@ Result<void> check_access(const Node& node) {
 }  // namespace
 
 Result<std::vector<InstallFile>> install_files(const Node& node) {
-  const auto platform = platform_of(node, Facts{});
-  if (!platform) return fail(platform.error());
-  if (const auto allowed = check_access(node); !allowed) return fail(allowed.error());
-  if (platform->family == OsFamily::kRhel) return std::vector<InstallFile>{{"ks.cfg", kickstart_of(node)}};
-  if (platform->os != "ubuntu")
+  ASSIGN_OR_RETURN(const auto platform, platform_of(node, Facts{}));
+  RETURN_IF_ERROR(check_access(node));
+  if (platform.family == OsFamily::kRhel) return std::vector<InstallFile>{{"ks.cfg", kickstart_of(node)}};
+  if (platform.os != "ubuntu")
     return fail(
         ErrorKind::kBadInput,
         fmt::format("{}: railbed writes autoinstall for Ubuntu and kickstart for RHEL; Debian's installer "

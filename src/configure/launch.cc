@@ -99,14 +99,12 @@ void add_environment(const ClusterWide& wide, LaunchJob& job, std::size_t i) {
 
 Result<LaunchJob> make_job(const Survey& survey, const LaunchRequest& request) {
   LaunchJob job{request};
-  const auto views = nodes_of(survey, request.nodes);
-  if (!views) return fail(views.error());
-  for (const NodeView* const view : *views) {
-    const auto gpus = gpus_of(*view, job.notes);
-    if (!gpus) return fail(gpus.error());
-    job.nodes.push_back({view, *gpus, std::ranges::any_of(view->ends, &RailEnd::rdma_rail)});
+  ASSIGN_OR_RETURN(const auto views, nodes_of(survey, request.nodes));
+  for (const NodeView* const view : views) {
+    ASSIGN_OR_RETURN(const auto gpus, gpus_of(*view, job.notes));
+    job.nodes.push_back({view, gpus, std::ranges::any_of(view->ends, &RailEnd::rdma_rail)});
   }
-  if (auto found = find_network(job); !found) return fail(found.error());
+  RETURN_IF_ERROR(find_network(job));
   const ClusterWide wide(survey);
   for (std::size_t i = 0; i < job.nodes.size(); ++i) add_environment(wide, job, i);
   return job;
@@ -183,9 +181,8 @@ Result<void> check_request(const LaunchJob& job) {
 Result<void> add_commands(LaunchJob& job, Launch& launch) {
   const Launcher launcher = job.request.launcher;
   if (!is_pytorch(launcher)) {
-    auto command = launcher == Launcher::kSrun ? srun_command(job) : mpirun_command(job);
-    if (!command) return fail(command.error());
-    launch.commands.push_back(*std::move(command));
+    ASSIGN_OR_RETURN(auto command, launcher == Launcher::kSrun ? srun_command(job) : mpirun_command(job));
+    launch.commands.push_back(std::move(command));
     return {};
   }
   for (std::size_t i = 0; i < job.nodes.size(); ++i) {
@@ -210,12 +207,11 @@ int LaunchJob::all_gpus() const {
 }
 
 Result<Launch> plan_launch(const Survey& survey, const LaunchRequest& request) {
-  auto job = make_job(survey, request);
-  if (!job) return fail(job.error());
-  if (auto good = check_request(*job); !good) return fail(good.error());
-  Launch launch{job->contact ? job->contact->where : ""};
-  if (auto added = add_commands(*job, launch); !added) return fail(added.error());
-  launch.notes = std::move(job->notes);
+  ASSIGN_OR_RETURN(auto job, make_job(survey, request));
+  RETURN_IF_ERROR(check_request(job));
+  Launch launch{job.contact ? job.contact->where : ""};
+  RETURN_IF_ERROR(add_commands(job, launch));
+  launch.notes = std::move(job.notes);
   return launch;
 }
 

@@ -3,9 +3,8 @@
 namespace railbed {
 
 Result<Target> target_of(const ClusterWide& wide, const NodeView& view) {
-  auto platform = platform_of(*view.wanted, *view.facts);
-  if (!platform) return fail(platform.error());
-  return Target{wide, view, *std::move(platform)};
+  ASSIGN_OR_RETURN(auto platform, platform_of(*view.wanted, *view.facts));
+  return Target{wide, view, std::move(platform)};
 }
 
 }  // namespace railbed

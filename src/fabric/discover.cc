@@ -164,7 +164,7 @@ Result<Extended> ask_extended(MadDoor& door, const IbFabric& fabric, const IbCou
                     if (answer != nullptr) has = extended_counters(*answer);
                   });
   }
-  if (auto done = questions.run(); !done) return fail(done.error());
+  RETURN_IF_ERROR(questions.run());
   return extended;
 }
 

@@ -209,30 +209,26 @@ bool is_forked_helper(const SeenProcess& child, const SeenProcess& parent) {
 }
 
 Result<Processes> collect_process(Host& host, int pid) {
-  auto process = look_at_process(look_at_node(host), pid);
-  if (!process) return fail(process.error());
+  ASSIGN_OR_RETURN(auto process, look_at_process(look_at_node(host), pid));
   Processes all;
-  all.found.push_back(without_sockets(std::move(*process)));
+  all.found.push_back(without_sockets(std::move(process)));
   return all;
 }
 
 Result<Processes> collect_running(Host& host) {
-  const auto list = list_processes(host, "nccl");
-  if (!list) return fail(list.error());
-  return look_at_each(host, *list, list->found);
+  ASSIGN_OR_RETURN(const auto list, list_processes(host, "nccl"));
+  return look_at_each(host, list, list.found);
 }
 
 Result<Processes> collect_container(Host& host, const std::string& name) {
-  const auto id = container_id(host, name);
-  if (!id) return fail(id.error());
-  const auto list = list_processes(host, *id);
-  if (!list) return fail(list.error());
-  if (list->found.empty())
+  ASSIGN_OR_RETURN(const auto id, container_id(host, name));
+  ASSIGN_OR_RETURN(const auto list, list_processes(host, id));
+  if (list.found.empty())
     return fail(ErrorKind::kUnavailable, fmt::format("no process runs in container {}", name));
-  auto wanted = list->found;
+  auto wanted = list.found;
   std::erase_if(wanted, [](const ProcessBrief& one) { return one.nccl.empty(); });
-  if (wanted.empty()) wanted.push_back(*std::ranges::min_element(list->found, {}, &ProcessBrief::pid));
-  return look_at_each(host, *list, wanted);
+  if (wanted.empty()) wanted.push_back(*std::ranges::min_element(list.found, {}, &ProcessBrief::pid));
+  return look_at_each(host, list, wanted);
 }
 
 }  // namespace railbed

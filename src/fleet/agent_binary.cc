@@ -96,16 +96,14 @@ Result<std::vector<AgentBinaries::Known>> AgentBinaries::known() {
   if (loaded_) return list();
   const HashedFiles before = read_hashed_files(hashes_);
   HashedFiles hashed = before;
-  const auto own = add(own_, hashed);
-  if (!own) return fail(own.error());
+  ASSIGN_OR_RETURN(const auto own, add(own_, hashed));
   auto others = others_;
-  others.merge(installed_agents(own_, *own));
+  others.merge(installed_agents(own_, own));
   for (const auto& [architecture, path] : others) {
-    const auto built_for = add(path, hashed);
-    if (!built_for) return fail(built_for.error());
-    if (*built_for != architecture)
+    ASSIGN_OR_RETURN(const auto built_for, add(path, hashed));
+    if (built_for != architecture)
       return fail(ErrorKind::kBadInput,
-                  fmt::format("agent binary {}: built for {}, not for {}", path, *built_for, architecture));
+                  fmt::format("agent binary {}: built for {}, not for {}", path, built_for, architecture));
   }
   if (hashed != before) keep_hashed_files(hashed, hashes_);
   loaded_ = true;

@@ -50,12 +50,12 @@ Result<std::string> ask_kubectl(const KubernetesChoice& choice, std::vector<std:
 
 Result<std::vector<KubernetesPod>> ask_pods(const KubernetesChoice& choice, const std::stop_token& stop) {
   const std::string nonce = make_nonce();
-  const auto text = ask_kubectl(choice,
-                                {"get", "pods", "--namespace=" + choice.name_space,
-                                 "--selector=" + choice.selector, "-o", kubernetes_pod_format(nonce)},
-                                stop);
-  if (!text) return fail(text.error());
-  auto pods = parse_kubernetes_pods(*text, nonce);
+  ASSIGN_OR_RETURN(const auto text,
+                   ask_kubectl(choice,
+                               {"get", "pods", "--namespace=" + choice.name_space,
+                                "--selector=" + choice.selector, "-o", kubernetes_pod_format(nonce)},
+                               stop));
+  auto pods = parse_kubernetes_pods(text, nonce);
   if (pods.empty())
     return fail(ErrorKind::kUnavailable,
                 fmt::format("no pod with {} is in the namespace {}: install deploy/kubernetes/agent "
@@ -88,16 +88,14 @@ class KubernetesLauncher final : public PreparedLauncher {
 
  private:
   Result<void> prepare(const Waker&, const std::stop_token& stop) override {
-    auto pods = ask_pods(choice_, stop);
-    if (!pods) return fail(pods.error());
-    const auto states = ask_node_states(choice_, stop);
-    if (!states) return fail(states.error());
-    for (KubernetesPod& pod : *pods) pods_.emplace(pod.node, std::move(pod));
+    ASSIGN_OR_RETURN(auto pods, ask_pods(choice_, stop));
+    ASSIGN_OR_RETURN(const auto states, ask_node_states(choice_, stop));
+    for (KubernetesPod& pod : pods) pods_.emplace(pod.node, std::move(pod));
     for (const std::string& node : nodes_) {
-      const auto state = states->find(node);
-      const bool known = states->empty() || state != states->end();
+      const auto state = states.find(node);
+      const bool known = states.empty() || state != states.end();
       std::string why = known ? "" : "Kubernetes knows no node of that name (kubectl get nodes)";
-      if (state != states->end()) why = trouble_of_node(state->second);
+      if (state != states.end()) why = trouble_of_node(state->second);
       if (why.empty()) why = trouble_with_pod(node);
       if (!why.empty()) refused_.emplace(node, std::move(why));
     }
@@ -142,10 +140,9 @@ std::unique_ptr<AgentLauncher> kubernetes_launcher(KubernetesChoice choice, bool
 
 Result<std::vector<std::string>> kubernetes_nodes(const KubernetesChoice& choice,
                                                   const std::stop_token& stop) {
-  const auto pods = ask_pods(choice, stop);
-  if (!pods) return fail(pods.error());
+  ASSIGN_OR_RETURN(const auto pods, ask_pods(choice, stop));
   std::vector<std::string> names;
-  for (const KubernetesPod& pod : *pods) names.push_back(pod.node);
+  for (const KubernetesPod& pod : pods) names.push_back(pod.node);
   return names;
 }
 

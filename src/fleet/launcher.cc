@@ -45,17 +45,14 @@ Result<int> number_of(const Environment& environment, const Names& names, std::s
 Result<LaunchedRank> read_numbers(const Environment& environment, const Names& names) {
   LaunchedRank found;
   found.launcher = names.launcher;
-  const auto ranks = number_of(environment, names, names.ranks, 1, kMostRanks);
-  if (!ranks) return fail(ranks.error());
-  const auto rank = number_of(environment, names, names.rank, 0, *ranks - 1);
-  if (!rank) return fail(rank.error());
-  const auto local = number_of(environment, names, names.local_rank, 0, *ranks - 1);
-  if (!local) return fail(local.error());
-  found.rank = *rank;
-  found.ranks = *ranks;
-  found.local_rank = *local;
-  found.one_host = has(environment, names.local_ranks) &&
-                   text_of(environment, names.local_ranks) == std::to_string(*ranks);
+  ASSIGN_OR_RETURN(const auto ranks, number_of(environment, names, names.ranks, 1, kMostRanks));
+  ASSIGN_OR_RETURN(const auto rank, number_of(environment, names, names.rank, 0, ranks - 1));
+  ASSIGN_OR_RETURN(const auto local, number_of(environment, names, names.local_rank, 0, ranks - 1));
+  found.rank = rank;
+  found.ranks = ranks;
+  found.local_rank = local;
+  found.one_host =
+      has(environment, names.local_ranks) && text_of(environment, names.local_ranks) == std::to_string(ranks);
   return found;
 }
 
@@ -126,18 +123,17 @@ Result<std::optional<LaunchedRank>> find_launcher(const Environment& environment
                         alone));
     return std::nullopt;
   }
-  auto found = read_numbers(environment, *names);
-  if (!found) return fail(found.error());
-  if (found->ranks == 1) return std::nullopt;
-  found->gpu = gpu_of(environment, found->local_rank);
+  ASSIGN_OR_RETURN(auto found, read_numbers(environment, *names));
+  if (found.ranks == 1) return std::nullopt;
+  found.gpu = gpu_of(environment, found.local_rank);
   if (names == &kSlurm) {
-    read_slurm(environment, *found);
-    return std::optional(std::move(*found));
+    read_slurm(environment, found);
+    return std::optional(std::move(found));
   }
-  if (names == &kOpenMpi) found->job = text_of(environment, "PMIX_NAMESPACE");
+  if (names == &kOpenMpi) found.job = text_of(environment, "PMIX_NAMESPACE");
   // Within an allocation of Slurm's, mpirun puts its first ranks on its first host.
-  found->first_host = first_of(text_of(environment, "SLURM_JOB_NODELIST"));
-  return std::optional(std::move(*found));
+  found.first_host = first_of(text_of(environment, "SLURM_JOB_NODELIST"));
+  return std::optional(std::move(found));
 }
 
 }  // namespace railbed::fleet

@@ -41,9 +41,8 @@ void Waker::wait_until(Clock::time_point time, const std::stop_token& stop) cons
 }
 
 Result<Link> Link::start(const std::vector<std::string>& words) {
-  auto program = start_program(words);
-  if (!program) return fail(program.error());
-  return Link(std::move(*program));
+  ASSIGN_OR_RETURN(auto program, start_program(words));
+  return Link(std::move(program));
 }
 
 Link::Event Link::pump(Clock::time_point deadline, const Waker& waker) {

@@ -58,10 +58,9 @@ Result<void> RankPeer::receive(Time until, const std::stop_token& stop) {
 
 Result<std::string> RankPeer::wait_for(std::uint32_t id, Time until, const std::stop_token& stop) {
   for (;;) {
-    auto answer = answer_to(id);
-    if (!answer) return fail(answer.error());
-    if (*answer) return std::move(**answer);
-    if (auto more = receive(until, stop); !more) return fail(more.error());
+    ASSIGN_OR_RETURN(auto answer, answer_to(id));
+    if (answer) return std::move(*answer);
+    RETURN_IF_ERROR(receive(until, stop));
   }
 }
 
@@ -75,8 +74,7 @@ Result<std::string> RankPeer::call(std::string_view method, std::string params,
   const std::lock_guard lock(mutex_);
   if (lost_) return fail(*lost_);
   const std::uint32_t id = ++last_id_;
-  if (auto sent = send(encode_frame({FrameKind::kRequest, id, request}), until, stop); !sent)
-    return fail(sent.error());
+  RETURN_IF_ERROR(send(encode_frame({FrameKind::kRequest, id, request}), until, stop));
   auto answer = wait_for(id, until, stop);
   const bool waited_in_vain =
       !answer && !lost_ &&

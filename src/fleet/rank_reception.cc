@@ -100,9 +100,8 @@ std::string RankReception::let_in(Guest& guest) {
 
 Result<std::vector<ArrivedRank>> receive_ranks(const Rendezvous& at, int ranks, const std::stop_token& stop) {
   constexpr int kMostBacklog = 4096;
-  const auto listener = listen_at(at, std::min(ranks, kMostBacklog));
-  if (!listener) return fail(listener.error());
-  RankReception reception(at, ranks, listener->get());
+  ASSIGN_OR_RETURN(const auto listener, listen_at(at, std::min(ranks, kMostBacklog)));
+  RankReception reception(at, ranks, listener.get());
   const Time end = std::chrono::steady_clock::now() + at.patience;
   while (!reception.complete()) {
     if (stop.stop_requested()) return fail(ErrorKind::kCancelled, "stopped while ranks were awaited");

@@ -89,8 +89,7 @@ Result<std::string> find_rank_secret(const Environment& environment) {
   }
   const std::string path = secret_path(environment);
   if (path.empty()) return complain("HOME", "not set");
-  if (access(path.c_str(), F_OK) != 0)
-    if (auto made = make_secret(path); !made) return fail(made.error());
+  if (access(path.c_str(), F_OK) != 0) RETURN_IF_ERROR(make_secret(path));
   return read_secret(path);
 }
 

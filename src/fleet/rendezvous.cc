@@ -77,11 +77,10 @@ class Knock {
         Waited::kReady)
       return std::nullopt;
     // The greeting comes when rank 0 gets to it, which may be long after the kernel has taken the connection.
-    const auto greeting = read_line(fd.get(), until_, stop_);
-    if (!greeting) return fail(greeting.error());
-    if (!*greeting) return std::nullopt;
-    if (!(*greeting)->starts_with(kGreeting)) return stranger("says \"" + quotable(**greeting, 60) + '"');
-    return introduce(std::move(fd), (*greeting)->substr(kGreeting.size()));
+    ASSIGN_OR_RETURN(const auto greeting, read_line(fd.get(), until_, stop_));
+    if (!greeting) return std::nullopt;
+    if (!(greeting)->starts_with(kGreeting)) return stranger("says \"" + quotable(*greeting, 60) + '"');
+    return introduce(std::move(fd), (greeting)->substr(kGreeting.size()));
   }
 
  private:
@@ -91,10 +90,9 @@ class Knock {
     const std::string line = json::dump(json::encode(hello)) + "\n";
     if (send(fd.get(), line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size()))
       return std::nullopt;
-    const auto answer = read_line(fd.get(), until_, stop_);
-    if (!answer) return fail(answer.error());
-    if (!*answer) return std::nullopt;
-    const std::string& text = **answer;
+    ASSIGN_OR_RETURN(const auto answer, read_line(fd.get(), until_, stop_));
+    if (!answer) return std::nullopt;
+    const std::string& text = *answer;
     if (text.starts_with(kRefusal))
       return fail(ErrorKind::kUnavailable, fmt::format("rank 0 at {} port {} refused: {}", at_.host, at_.port,
                                                        quotable(text.substr(kRefusal.size()))));
@@ -154,12 +152,10 @@ Result<std::optional<Fd>> knock_at_rank_zero(Fd socket, const Rendezvous& at, co
 Result<Fd> reach_rank_zero(const Rendezvous& at, const RankIntroduction& own, const std::stop_token& stop) {
   const Time until = std::chrono::steady_clock::now() + at.patience;
   do {
-    auto sockets = start_connecting(at);
-    if (!sockets) return fail(sockets.error());
-    for (Fd& socket : *sockets) {
-      auto attempt = knock_at_rank_zero(std::move(socket), at, own, until, stop);
-      if (!attempt) return fail(attempt.error());
-      if (*attempt) return std::move(**attempt);
+    ASSIGN_OR_RETURN(auto sockets, start_connecting(at));
+    for (Fd& socket : sockets) {
+      ASSIGN_OR_RETURN(auto attempt, knock_at_rank_zero(std::move(socket), at, own, until, stop));
+      if (attempt) return std::move(*attempt);
     }
     if (stop.stop_requested()) return fail(ErrorKind::kCancelled, "stopped while rank 0 was awaited");
     std::this_thread::sleep_for(kBetweenTries);

@@ -45,10 +45,9 @@ tl::unexpected<Error> stranger(std::string_view does) {
 // The door's next line. An error: none came.
 Result<std::string> hear_line(int fd, std::chrono::steady_clock::time_point until,
                               const std::stop_token& stop) {
-  auto line = read_line(fd, until, stop);
-  if (!line) return fail(line.error());
-  if (!*line) return stranger("closes the connection, or says nothing");
-  return std::move(**line);
+  ASSIGN_OR_RETURN(auto line, read_line(fd, until, stop));
+  if (!line) return stranger("closes the connection, or says nothing");
+  return std::move(*line);
 }
 
 }  // namespace
@@ -85,19 +84,17 @@ std::string SecretDoor::let_in(Guest& guest) {
 
 Result<Knocked> knock(Fd socket, const SecretPurpose& purpose, const PeerIntroduction& own,
                       std::chrono::steady_clock::time_point until, const std::stop_token& stop) {
-  const auto greeting = hear_line(socket.get(), until, stop);
-  if (!greeting) return fail(greeting.error());
-  if (!greeting->starts_with(kPeersGreeting))
-    return stranger("says \"" + quotable(*greeting, 60) + "\": it is no monitor with --probe");
+  ASSIGN_OR_RETURN(const auto greeting, hear_line(socket.get(), until, stop));
+  if (!greeting.starts_with(kPeersGreeting))
+    return stranger("says \"" + quotable(greeting, 60) + "\": it is no monitor with --probe");
   PeerHello hello{own, random_hex(kNonceBytes), ""};
-  const Nonces nonces{std::string_view(*greeting).substr(kPeersGreeting.size()), hello.nonce};
+  const Nonces nonces{std::string_view(greeting).substr(kPeersGreeting.size()), hello.nonce};
   hello.proof = peer_proof(purpose, Prover::kRank, nonces, own);
   if (!say(socket.get(), json::dump(json::encode(hello)) + "\n")) return stranger("takes no introduction");
-  const auto answer = hear_line(socket.get(), until, stop);
-  if (!answer) return fail(answer.error());
-  if (answer->starts_with(kRefusal)) return Knocked{Fd(), quotable(answer->substr(kRefusal.size()))};
+  ASSIGN_OR_RETURN(const auto answer, hear_line(socket.get(), until, stop));
+  if (answer.starts_with(kRefusal)) return Knocked{Fd(), quotable(answer.substr(kRefusal.size()))};
   const std::string right = peer_proof(purpose, Prover::kRankZero, nonces, own);
-  if (!answer->starts_with(kWelcome) || !same_secret(answer->substr(kWelcome.size()), right))
+  if (!answer.starts_with(kWelcome) || !same_secret(answer.substr(kWelcome.size()), right))
     return stranger("does not know the secret");
   keep_alive(socket.get());
   return Knocked{std::move(socket), ""};

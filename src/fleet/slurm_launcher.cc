@@ -46,28 +46,26 @@ Result<SlurmNodes> ask_nodes(const Environment& environment, const Words& which,
   const std::string nonce = make_nonce();
   Words question = {"sinfo", "--Node", "--noheader", "-o", slurm_node_format(nonce)};
   question.insert(question.end(), which.begin(), which.end());
-  const auto text = ask(environment, question, stop);
-  if (!text) return fail(text.error());
-  return parse_slurm_nodes(*text, nonce);
+  ASSIGN_OR_RETURN(const auto text, ask(environment, question, stop));
+  return parse_slurm_nodes(text, nonce);
 }
 
 Result<std::vector<SlurmJob>> ask_jobs(const Environment& environment, const std::string& option,
                                        const std::stop_token& stop) {
   const std::string nonce = make_nonce();
-  const auto text = ask(environment,
-                        {"squeue", "--all", "--noheader", "--states=running,suspended,completing", option,
-                         "-o", slurm_job_format(nonce)},
-                        stop);
-  if (!text) return fail(text.error());
-  return parse_slurm_jobs(*text, nonce);
+  ASSIGN_OR_RETURN(const auto text,
+                   ask(environment,
+                       {"squeue", "--all", "--noheader", "--states=running,suspended,completing", option,
+                        "-o", slurm_job_format(nonce)},
+                       stop));
+  return parse_slurm_jobs(text, nonce);
 }
 
 Result<SlurmJob> ask_job(const Environment& environment, const std::string& job,
                          const std::stop_token& stop) {
-  auto jobs = ask_jobs(environment, "--jobs=" + job, stop);
-  if (!jobs) return fail(jobs.error());
-  if (jobs->empty()) return fail(ErrorKind::kUnavailable, fmt::format("Slurm runs no job {}", job));
-  return std::move(jobs->front());
+  ASSIGN_OR_RETURN(auto jobs, ask_jobs(environment, "--jobs=" + job, stop));
+  if (jobs.empty()) return fail(ErrorKind::kUnavailable, fmt::format("Slurm runs no job {}", job));
+  return std::move(jobs.front());
 }
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
@@ -98,32 +96,30 @@ class SlurmLauncher final : public PreparedLauncher {
 
   Result<void> prepare(const Waker& waker, const std::stop_token& stop) override {
     job_ = choice_.job.empty() ? present_job(environment_, nodes_) : choice_.job;
-    auto usable = usable_nodes(stop);
-    if (!usable) return fail(usable.error());
-    if (usable->empty()) return {};
-    if (job_.empty()) return allocate(*usable, waker, stop);
-    return choice_.overlap ? Result<void>() : refuse_shared(*usable, stop);
+    ASSIGN_OR_RETURN(auto usable, usable_nodes(stop));
+    if (usable.empty()) return {};
+    if (job_.empty()) return allocate(usable, waker, stop);
+    return choice_.overlap ? Result<void>() : refuse_shared(usable, stop);
   }
 
   // Those that Slurm would start a step on; the others are refused.
   Result<std::vector<SlurmNodeState>> usable_nodes(const std::stop_token& stop) {
     std::vector<std::string> asked;
     std::ranges::copy_if(nodes_, std::back_inserter(asked), is_slurm_name);
-    auto known = ask_nodes(environment_, {"--all", "--nodes=" + slurm_hostlist(asked)}, stop);
-    if (!known) return fail(known.error());
-    standard_partition_ = known->standard_partition;
+    ASSIGN_OR_RETURN(auto known,
+                     ask_nodes(environment_, {"--all", "--nodes=" + slurm_hostlist(asked)}, stop));
+    standard_partition_ = known.standard_partition;
     for (const std::string& node : nodes_)
       refused_.emplace(node, "Slurm knows no node of that name (sinfo -N)");
     std::vector<SlurmNodeState> usable;
-    for (SlurmNodeState& node : known->nodes) {
+    for (SlurmNodeState& node : known.nodes) {
       const auto why = why_not(node, use(), environment_.contains("SALLOC_RESERVATION"));
       if (why)
         refused_.insert_or_assign(node.name, *why);
       else if (refused_.erase(node.name) > 0)
         usable.push_back(std::move(node));
     }
-    if (!choice_.job.empty())
-      if (const auto narrowed = keep_those_of_job(usable, stop); !narrowed) return fail(narrowed.error());
+    if (!choice_.job.empty()) RETURN_IF_ERROR(keep_those_of_job(usable, stop));
     return usable;
   }
 
@@ -133,19 +129,18 @@ class SlurmLauncher final : public PreparedLauncher {
   }
 
   Result<void> keep_those_of_job(std::vector<SlurmNodeState>& usable, const std::stop_token& stop) {
-    const auto job = ask_job(environment_, job_, stop);
-    if (!job) return fail(job.error());
+    ASSIGN_OR_RETURN(const auto job, ask_job(environment_, job_, stop));
     std::erase_if(usable, [&](const SlurmNodeState& node) {
-      if (contains(job->nodes, node.name)) return false;
+      if (contains(job.nodes, node.name)) return false;
       return refused_.emplace(node.name, fmt::format("job {} does not have it", job_)).second;
     });
     return {};
   }
 
   Result<void> refuse_shared(const std::vector<SlurmNodeState>& usable, const std::stop_token& stop) {
-    const auto jobs = ask_jobs(environment_, "--nodelist=" + slurm_hostlist(names_of_states(usable)), stop);
-    if (!jobs) return fail(jobs.error());
-    for (const SlurmJob& job : *jobs) {
+    ASSIGN_OR_RETURN(const auto jobs,
+                     ask_jobs(environment_, "--nodelist=" + slurm_hostlist(names_of_states(usable)), stop));
+    for (const SlurmJob& job : jobs) {
       if (fmt::to_string(job.number) == job_) continue;
       for (const std::string& node : job.nodes)
         refused_.emplace(node,
@@ -189,17 +184,15 @@ class SlurmLauncher final : public PreparedLauncher {
   Result<void> allocate(const std::vector<SlurmNodeState>& nodes, const Waker& waker,
                         const std::stop_token& stop) {
     const std::string nonce = make_nonce();
-    auto started = Link::start(allocation_words(nodes, nonce));
-    if (!started) return fail(started.error());
-    allocation_.emplace(std::move(*started));
+    ASSIGN_OR_RETURN(auto started, Link::start(allocation_words(nodes, nonce)));
+    allocation_.emplace(std::move(started));
     const auto deadline = Clock::now() + choice_.patience + kSchedulerDeadline;
     auto event = Link::Event::kProgress;
     while (event == Link::Event::kProgress && !stop.stop_requested()) {
       event = allocation_->pump(deadline, waker);
       if (!allocation_->next()) break;
       const auto line = bootstrap_line(allocation_->noise(), nonce);
-      if (line && line->word == "job" && is_digits(line->rest))
-        return job_ = line->rest, Result<void>();
+      if (line && line->word == "job" && is_digits(line->rest)) return job_ = line->rest, Result<void>();
     }
     if (stop.stop_requested()) return fail(ErrorKind::kCancelled, "cancelled");
     return no_allocation(nodes.size());
@@ -244,18 +237,16 @@ Result<std::optional<std::vector<std::string>>> slurm_nodes(const SlurmChoice& c
                                                             const std::stop_token& stop) {
   using Names = std::optional<std::vector<std::string>>;
   if (!choice.job.empty()) {
-    auto job = ask_job(environment, choice.job, stop);
-    if (!job) return fail(job.error());
-    return Names(std::move(job->nodes));
+    ASSIGN_OR_RETURN(auto job, ask_job(environment, choice.job, stop));
+    return Names(std::move(job.nodes));
   }
   if (!choice.partition.empty()) {
-    const auto known = ask_nodes(environment, {"--partition=" + choice.partition}, stop);
-    if (!known) return fail(known.error());
-    if (known->nodes.empty())
+    ASSIGN_OR_RETURN(const auto known, ask_nodes(environment, {"--partition=" + choice.partition}, stop));
+    if (known.nodes.empty())
       return fail(ErrorKind::kBadInput,
                   fmt::format("Slurm has no nodes in a partition {}", choice.partition));
     Names names(std::in_place);
-    for (const SlurmNodeState& node : known->nodes) names->push_back(node.name);
+    for (const SlurmNodeState& node : known.nodes) names->push_back(node.name);
     return names;
   }
   auto present = slurm_names(text_of(environment, "SLURM_JOB_NODELIST"));

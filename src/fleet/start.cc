@@ -81,12 +81,11 @@ class Start {
 
   Result<std::vector<std::string>> command() {
     if (target_.local && !options_.as_root) return std::vector<std::string>{options_.binary, "agent"};
-    const auto known = binaries_.known();
-    if (!known) return fail(known.error());
+    ASSIGN_OR_RETURN(const auto known, binaries_.known());
     const std::string start =
         options_.as_root ? root_start(!options_.sudo_password.empty()) : std::string(kStartAsUser);
     const std::string path = launcher_.path_on_node(options_.binary);
-    return launcher_.words(target_, bootstrap_command(*known, nonce_, start, path), waker_, stop_);
+    return launcher_.words(target_, bootstrap_command(known, nonce_, start, path), waker_, stop_);
   }
 
   void allow(std::chrono::milliseconds time) {

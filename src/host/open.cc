@@ -40,32 +40,29 @@ std::string name_of(const fs::path& path) {
 }
 
 Result<NamedHost> open_report(const fs::path& path) {
-  auto report = read_support_report(path.string());
-  if (!report) return fail(report.error());
-  Gaps gaps = report->tree.gaps();
-  return NamedHost{report->node.empty() ? name_of(path) : report->node,
-                   open_tree(std::move(report->tree).tree(), std::move(gaps))};
+  ASSIGN_OR_RETURN(auto report, read_support_report(path.string()));
+  Gaps gaps = report.tree.gaps();
+  return NamedHost{report.node.empty() ? name_of(path) : report.node,
+                   open_tree(std::move(report.tree).tree(), std::move(gaps))};
 }
 
 Result<NamedHost> open_file(const fs::path& file) {
   if (is_support_report(file.string())) return open_report(file);
-  auto tree = read_tree(file.string());
-  if (!tree) return fail(tree.error());
-  return NamedHost{file.stem().string(), open_tree(std::move(*tree))};
+  ASSIGN_OR_RETURN(auto tree, read_tree(file.string()));
+  return NamedHost{file.stem().string(), open_tree(std::move(tree))};
 }
 
 Result<std::vector<NamedHost>> open_files(const std::vector<fs::path>& files) {
   std::vector<NamedHost> nodes;
   std::map<std::string, fs::path> known;
   for (const auto& file : files) {
-    auto node = open_file(file);
-    if (!node) return fail(node.error());
-    const auto [of_node, is_new] = known.emplace(node->node, file);
+    ASSIGN_OR_RETURN(auto node, open_file(file));
+    const auto [of_node, is_new] = known.emplace(node.node, file);
     if (!is_new)
       return fail(ErrorKind::kBadInput,
                   fmt::format("{} and {} are both of {}: move one of them elsewhere and look at it alone",
-                              of_node->second.string(), file.string(), node->node));
-    nodes.push_back(std::move(*node));
+                              of_node->second.string(), file.string(), node.node));
+    nodes.push_back(std::move(node));
   }
   return nodes;
 }
@@ -80,28 +77,25 @@ Result<std::vector<NamedHost>> open_nodes(const std::string& path) {
     return fail(ErrorKind::kBadInput, path + ": no such file or folder");
   auto files = folder ? node_files(path) : std::vector<fs::path>{path};
   if (files.empty() && is_support_report(path)) {
-    auto node = open_report(fs::absolute(path, error).lexically_normal());
-    if (!node) return fail(node.error());
-    nodes.push_back(std::move(*node));
+    ASSIGN_OR_RETURN(auto node, open_report(fs::absolute(path, error).lexically_normal()));
+    nodes.push_back(std::move(node));
     return nodes;
   }
   if (files.empty()) {
-    auto host = open_folder(path);
-    if (!host) return fail(host.error());
+    ASSIGN_OR_RETURN(auto host, open_folder(path));
     const fs::path whole = fs::absolute(path, error).lexically_normal();
     const fs::path name = whole.has_filename() ? whole.filename() : whole.parent_path().filename();
-    nodes.push_back({name.empty() ? "localhost" : name.string(), std::move(*host)});
+    nodes.push_back({name.empty() ? "localhost" : name.string(), std::move(host)});
     return nodes;
   }
   return open_files(files);
 }
 
 Result<std::unique_ptr<Host>> open_root(const std::string& path) {
-  auto nodes = open_nodes(path);
-  if (!nodes) return fail(nodes.error());
-  if (nodes->size() == 1) return std::move(nodes->front().host);
+  ASSIGN_OR_RETURN(auto nodes, open_nodes(path));
+  if (nodes.size() == 1) return std::move(nodes.front().host);
   return fail(ErrorKind::kBadInput, path + ": holds several nodes; name one of its files, such as " + path +
-                                        "/" + nodes->front().node + ".tree");
+                                        "/" + nodes.front().node + ".tree");
 }
 
 }  // namespace railbed

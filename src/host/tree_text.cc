@@ -96,7 +96,7 @@ class Parser {
     for (at_ = 1; at_ < lines_.size(); ++at_) {
       const std::string_view line = lines_[at_];
       if (line.empty() || line.starts_with('#')) continue;
-      if (auto done = parse_line(line, first); !done) return fail(done.error());
+      RETURN_IF_ERROR(parse_line(line, first));
       first = false;
       if (tree_.size() + tree_.commands.size() + tree_.calls.size() > kMaxTreeEntries)
         return complain("too many entries");
@@ -150,9 +150,8 @@ class Parser {
           "expected \"PATH = text\", \"PATH -> target\", \"PATH ! ERRNO\", \"PATH <<END\" or \"PATH/\"");
     TreeEntry entry;
     if (!folder) {
-      auto parsed = parse_content(line.substr(space + 1));
-      if (!parsed) return fail(parsed.error());
-      entry = std::move(*parsed);
+      ASSIGN_OR_RETURN(auto parsed, parse_content(line.substr(space + 1)));
+      entry = std::move(parsed);
     }
     if (auto set = tree_.set(*path, std::move(entry)); !set) return complain(set.error().text);
     return {};
@@ -178,9 +177,8 @@ class Parser {
       if (!error) return complain("not the name of an errno value, such as EINVAL");
       return TreeEntry{Kind::kFailure, "", *error};
     }
-    auto block = parse_block(text);
-    if (!block) return fail(block.error());
-    return TreeEntry{Kind::kFile, std::move(*block), 0};
+    ASSIGN_OR_RETURN(auto block, parse_block(text));
+    return TreeEntry{Kind::kFile, std::move(block), 0};
   }
 
   // "<<WORD", then lines up to one that is just WORD.
@@ -213,9 +211,8 @@ class Parser {
       output.exit_code = *code;
     }
     if (block_at == std::string_view::npos) return complain("expected <<END after the command");
-    auto block = parse_block(line.substr(block_at + 1));
-    if (!block) return fail(block.error());
-    output.output = std::move(*block);
+    ASSIGN_OR_RETURN(auto block, parse_block(line.substr(block_at + 1)));
+    output.output = std::move(block);
     tree_.commands.insert_or_assign(words, Reading<CommandOutput>(std::move(output), words));
     return {};
   }
@@ -231,9 +228,8 @@ class Parser {
     }
     const std::string name(line.substr(0, block_at));
     if (!is_plain_name(name)) return complain("expected a call's name");
-    auto block = parse_block(line.substr(block_at + 1));
-    if (!block) return fail(block.error());
-    tree_.calls.insert_or_assign(name, Reading<std::string>(std::move(*block), name));
+    ASSIGN_OR_RETURN(auto block, parse_block(line.substr(block_at + 1)));
+    tree_.calls.insert_or_assign(name, Reading<std::string>(std::move(block), name));
     return {};
   }
 
@@ -244,13 +240,12 @@ class Parser {
     if (block_at == std::string_view::npos) return complain("expected <<END after the call's name");
     if (known == tree_.calls.end() || !known->second.ok())
       return complain("nothing to change: no answer to it yet");
-    auto block = parse_block(line.substr(block_at + 1));
-    if (!block) return fail(block.error());
-    const std::size_t bytes = known->second->size() + block->size();
+    ASSIGN_OR_RETURN(auto block, parse_block(line.substr(block_at + 1)));
+    const std::size_t bytes = known->second->size() + block.size();
     patched_ += bytes;
     if (++patches_ > kMaxPatches || bytes > kMaxPatched || patched_ > kMaxPatchedInAll)
       return complain("more than 256 changes, one of more than 256 KiB, or all of more than 2 MiB");
-    const auto patch = json::parse(*block);
+    const auto patch = json::parse(block);
     auto answer = json::parse(*known->second);
     if (!patch || !answer) return complain(patch ? "the call's answer is not JSON" : patch.error().text);
     answer->merge_patch(*patch);
@@ -278,9 +273,8 @@ class Parser {
 };
 
 Result<Tree> read_chain(const std::filesystem::path& file, int bases_left) {
-  const auto text = read_file(file.string(), kMaxTreeBytes);
-  if (!text) return fail(text.error());
-  return parse_tree(*text, file.string(), [&](const std::string& base) -> Result<Tree> {
+  ASSIGN_OR_RETURN(const auto text, read_file(file.string(), kMaxTreeBytes));
+  return parse_tree(text, file.string(), [&](const std::string& base) -> Result<Tree> {
     const std::filesystem::path relative(base);
     if (relative.is_absolute() || relative.extension() != ".tree")
       return fail(ErrorKind::kBadInput, "expected a path relative to this file that ends in .tree");

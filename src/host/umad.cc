@@ -103,17 +103,16 @@ class UmadDoor : public MadDoor {
 }  // namespace
 
 Result<std::unique_ptr<MadDoor>> open_umad(const std::string& device, int port) {
-  const auto umad = load();
-  if (!umad) return fail(umad.error());
+  ASSIGN_OR_RETURN(const auto umad, load());
   const std::string name = device.empty() ? "the first InfiniBand port"
                            : port == 0    ? device
                                           : fmt::format("{} port {}", device, port);
-  if (umad->init() < 0)
+  if (umad.init() < 0)
     return fail(ErrorKind::kUnavailable,
                 "this machine has no InfiniBand device, or lacks the module ib_umad: modprobe "
                 "ib_umad, or name a dump with --from");
   errno = 0;
-  const int id = umad->open_port(device.empty() ? nullptr : device.c_str(), port);
+  const int id = umad.open_port(device.empty() ? nullptr : device.c_str(), port);
   if (id < 0) {
     const int error = -id;
     return fail(
@@ -122,7 +121,7 @@ Result<std::unique_ptr<MadDoor>> open_umad(const std::string& device, int port) 
                     "/dev/infiniband/umad*, and the module ib_umad; or name a dump with --from",
                     name, std::strerror(error)));
   }
-  auto door = std::make_unique<UmadDoor>(*umad, id, name);
+  auto door = std::make_unique<UmadDoor>(umad, id, name);
   if (!door->enlist())
     return fail(ErrorKind::kUnavailable,
                 fmt::format("{} does not let management datagrams pass: is it an InfiniBand port?", name));

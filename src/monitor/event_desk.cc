@@ -32,11 +32,10 @@ struct DeskState {
 };
 
 Result<DeskState> parse_state(std::string_view text) {
-  auto state = json::read<DeskState>(text);
-  if (!state) return fail(state.error());
-  if (state->version != kDeskVersion)
-    return fail(ErrorKind::kBadInput, fmt::format("version {} is not known", state->version));
-  return std::move(*state);
+  ASSIGN_OR_RETURN(auto state, json::read<DeskState>(text));
+  if (state.version != kDeskVersion)
+    return fail(ErrorKind::kBadInput, fmt::format("version {} is not known", state.version));
+  return std::move(state);
 }
 
 // syslog(3)'s numbers.
@@ -79,16 +78,14 @@ EventDesk::EventDesk(EventDeskOptions options, EventLog log)
     : options_(std::move(options)), log_(std::move(log)), watch_(options_.node) {}
 
 Result<std::unique_ptr<EventDesk>> EventDesk::open(EventDeskOptions options) {
-  auto log = EventLog::open(options.folder);
-  if (!log) return fail(log.error());
-  std::unique_ptr<EventDesk> desk(new EventDesk(std::move(options), std::move(*log)));
+  ASSIGN_OR_RETURN(auto log, EventLog::open(options.folder));
+  std::unique_ptr<EventDesk> desk(new EventDesk(std::move(options), std::move(log)));
   if (desk->options_.journal) desk->journal_.emplace(desk->options_.journal_socket);
   if (desk->options_.webhook) {
     WebhookOptions webhook = *desk->options_.webhook;
     webhook.note = desk->options_.note;
-    auto opened = Webhook::open(std::move(webhook));
-    if (!opened) return fail(opened.error());
-    desk->webhook_ = std::move(*opened);
+    ASSIGN_OR_RETURN(auto opened, Webhook::open(std::move(webhook)));
+    desk->webhook_ = std::move(opened);
   }
   desk->restore();
   return desk;
@@ -129,17 +126,15 @@ void EventDesk::restore() {
 
 // Nothing of it is used unless all of it can be. Nodes that are no longer watched are forgotten.
 Result<void> EventDesk::go_on(WatchState state, std::vector<WatchState> nodes) {
-  auto watch = FindingWatch::go_on(options_.node, std::move(state));
-  if (!watch) return fail(watch.error());
+  ASSIGN_OR_RETURN(auto watch, FindingWatch::go_on(options_.node, std::move(state)));
   std::map<std::string, FindingWatch> watches;
   for (WatchState& one : nodes) {
     const std::string name = one.node;
     if (std::ranges::find(options_.nodes, name) == options_.nodes.end()) continue;
-    auto of_node = FindingWatch::go_on(name, std::move(one));
-    if (!of_node) return fail(of_node.error());
-    watches.insert_or_assign(name, std::move(*of_node));
+    ASSIGN_OR_RETURN(auto of_node, FindingWatch::go_on(name, std::move(one)));
+    watches.insert_or_assign(name, std::move(of_node));
   }
-  watch_ = std::move(*watch);
+  watch_ = std::move(watch);
   node_watches_ = std::move(watches);
   return {};
 }

@@ -97,15 +97,13 @@ std::string default_state_folder() {
 }
 
 Result<EventLog> EventLog::open(const std::string& folder, std::size_t most_bytes) {
-  auto opened = open_folder(folder);
-  if (!opened) return fail(opened.error());
+  ASSIGN_OR_RETURN(auto opened, open_folder(folder));
   EventLog log;
   log.folder_ = folder;
-  log.in_ = std::move(*opened);
+  log.in_ = std::move(opened);
   log.most_bytes_ = most_bytes;
-  auto lock = take_lock(log.in_, folder);
-  if (!lock) return fail(lock.error());
-  log.lock_ = std::move(*lock);
+  ASSIGN_OR_RETURN(auto lock, take_lock(log.in_, folder));
+  log.lock_ = std::move(lock);
   sweep(log.in_);
   return log;
 }
@@ -205,11 +203,10 @@ Result<LoggedEvents> read_events(const std::string& folder, double since, std::s
   for (const int generation : {0, 1, 2}) {
     const FolderEntry place = entry_in(newest->folder, event_file(generation), folder);
     if (generation > 0 && !place.look(status)) break;
-    auto text = read_file(place, name_of(folder, generation), 2 * kEventLogBytes);
-    if (!text) return fail(text.error());
-    const bool twice = !texts.empty() && !texts.back().empty() && text->starts_with(texts.back());
+    ASSIGN_OR_RETURN(auto text, read_file(place, name_of(folder, generation), 2 * kEventLogBytes));
+    const bool twice = !texts.empty() && !texts.back().empty() && text.starts_with(texts.back());
     if (twice) texts.pop_back();
-    texts.push_back(std::move(*text));
+    texts.push_back(std::move(text));
   }
   LoggedEvents all;
   for (auto text = texts.rbegin(); text != texts.rend(); ++text) {

@@ -111,17 +111,16 @@ Result<void> FleetWatch::Parts::look(FleetNode& node, std::stop_token stop) {
 
 Result<void> FleetWatch::Parts::count(FleetNode& node, std::stop_token stop) {
   const bool with_gpus = Steady::now() - node.gpus_asked >= kGpusEvery;
-  auto counts = node.source->counts(*node.known, with_gpus, stop);
-  if (!counts) return fail(counts.error());
+  ASSIGN_OR_RETURN(auto counts, node.source->counts(*node.known, with_gpus, stop));
   if (with_gpus) node.gpus_asked = Steady::now();
-  std::string signature = signature_of(counts->counts);
+  std::string signature = signature_of(counts.counts);
   const bool is_new = !node.signature.empty() && node.signature != signature;
   node.signature = std::move(signature);
   {
     const std::lock_guard lock(mutex);
     node.count.at = Steady::now();
-    node.count.counts = std::make_shared<const Counts>(std::move(counts->counts));
-    if (counts->gpus) node.count.gpus = std::make_shared<const GpuReadings>(std::move(*counts->gpus));
+    node.count.counts = std::make_shared<const Counts>(std::move(counts.counts));
+    if (counts.gpus) node.count.gpus = std::make_shared<const GpuReadings>(std::move(*counts.gpus));
     node.trouble.clear();
   }
   return is_new ? look(node, stop) : Result<void>{};

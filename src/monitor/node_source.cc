@@ -45,9 +45,8 @@ class AgentSource final : public NodeSource {
   }
 
   Result<Facts> facts(std::stop_token stop) override {
-    const auto text = session_->call("facts", options_, kFactsDeadline, stop);
-    if (!text) return fail(text.error());
-    auto facts = facts_from_json(*text);
+    ASSIGN_OR_RETURN(const auto text, session_->call("facts", options_, kFactsDeadline, stop));
+    auto facts = facts_from_json(text);
     if (!facts) return fail(facts.error(), "its facts make no sense");
     return facts;
   }
@@ -56,9 +55,9 @@ class AgentSource final : public NodeSource {
     CountsRequest request = counts_request(known.rdma, metered_driver_counters());
     if (with_gpus && known.gpus.driver_version.ok())
       for (const Gpu& gpu : items(known.gpus.devices)) request.gpus.push_back(gpu.pci_address);
-    const auto text = session_->call("counts", json::dump(json::encode(request)), kCountsDeadline, stop);
-    if (!text) return fail(text.error());
-    auto answer = json::read<CountsAnswer>(*text);
+    ASSIGN_OR_RETURN(const auto text,
+                     session_->call("counts", json::dump(json::encode(request)), kCountsDeadline, stop));
+    auto answer = json::read<CountsAnswer>(text);
     if (!answer) return fail(answer.error(), "its counts make no sense");
     NodeCounts found{counts_of(*answer)};
     if (with_gpus) found.gpus = std::move(answer->gpus);
@@ -83,12 +82,12 @@ class TreeSource final : public NodeSource {
   }
 
   Result<Facts> facts(std::stop_token) override {
-    if (const auto opened = open(); !opened) return fail(opened.error());
+    RETURN_IF_ERROR(open());
     return collect_facts(*host_, options_);
   }
 
   Result<NodeCounts> counts(const Facts& known, bool with_gpus, std::stop_token) override {
-    if (const auto opened = open(); !opened) return fail(opened.error());
+    RETURN_IF_ERROR(open());
     NodeCounts found{collect_counts(*host_, known.rdma)};
     if (!with_gpus || !known.gpus.driver_version.ok()) return found;
     found.gpus.emplace();
@@ -109,9 +108,8 @@ class TreeSource final : public NodeSource {
   Result<void> open() {
     const auto written_at = written();
     if (host_ && written_at == read_) return {};
-    auto host = open_root(path_.string());
-    if (!host) return fail(host.error());
-    host_ = std::move(*host);
+    ASSIGN_OR_RETURN(auto host, open_root(path_.string()));
+    host_ = std::move(host);
     read_ = written_at;
     return {};
   }

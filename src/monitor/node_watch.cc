@@ -134,14 +134,13 @@ Result<Evidence> gather(WatchedNode& shared, std::stop_token stop) {
   Sources sources;
   sources.cluster = options.cluster;
   if (!options.root.empty()) {
-    auto machine = shared.machine->made_anew();
-    if (!machine) return fail(machine.error());
+    ASSIGN_OR_RETURN(auto machine, shared.machine->made_anew());
     auto evidence = read_sources(sources);
     if (!evidence) return evidence;
     CollectOptions asked;
     asked.paths = asked_paths(evidence->cluster);
     ask_what_is_expected(find_node(evidence->cluster, options.node), asked);
-    evidence->nodes.emplace(options.node, collect_facts(**machine, asked));
+    evidence->nodes.emplace(options.node, collect_facts(*machine, asked));
     return evidence;
   }
   sources.only = options.node;
@@ -201,9 +200,8 @@ Result<void> count(WatchedNode& shared) {
     shared.counting = open_for_counting(shared.options);
     shared.counting_since = look;
   }
-  const auto machine = shared.machine->now();
-  if (!machine) return fail(machine.error());
-  Counts found = collect_counts(shared.counting ? *shared.counting : **machine, look->facts.rdma);
+  ASSIGN_OR_RETURN(const auto machine, shared.machine->now());
+  Counts found = collect_counts(shared.counting ? *shared.counting : *machine, look->facts.rdma);
   const bool changed = is_new(shared, found, look->facts.rdma);
   shared.put(shared.counts, std::move(found));
   if (changed) shared.get(shared.want_look)();
@@ -213,12 +211,11 @@ Result<void> count(WatchedNode& shared) {
 Result<void> collect_gpus_of(WatchedNode& shared) {
   const auto look = shared.get(shared.look);
   if (!look) return {};
-  const auto machine = shared.machine->now();
-  if (!machine) return fail(machine.error());
+  ASSIGN_OR_RETURN(const auto machine, shared.machine->now());
   GpuReadings readings;
   if (look->facts.gpus.driver_version.ok())
     for (const Gpu& gpu : items(look->facts.gpus.devices))
-      readings.emplace(gpu.pci_address, read_nvml(**machine, gpu.pci_address));
+      readings.emplace(gpu.pci_address, read_nvml(*machine, gpu.pci_address));
   const auto failed = std::ranges::find_if(readings, [](const auto& one) { return !one.second.ok(); });
   const std::string why = failed == readings.end() ? "" : failed->first + ": " + failed->second.miss().why;
   shared.put(shared.gpus, std::move(readings));
@@ -230,12 +227,11 @@ Result<void> collect_gpus_of(WatchedNode& shared) {
 Result<void> collect_optics_of(WatchedNode& shared) {
   const auto look = shared.get(shared.look);
   if (!look) return {};
-  const auto machine = shared.machine->now();
-  if (!machine) return fail(machine.error());
+  ASSIGN_OR_RETURN(const auto machine, shared.machine->now());
   std::map<std::string, Optics> found;
   for (const NetInterface& one : items(look->facts.net.interfaces))
     if (one.pci_address.ok() && rdma_port_of(look->facts.rdma, look->facts.net, one.name))
-      if (auto optics = read_optics(**machine, one.name)) found.emplace(one.name, std::move(*optics));
+      if (auto optics = read_optics(*machine, one.name)) found.emplace(one.name, std::move(*optics));
   shared.put(shared.optics, std::move(found));
   return {};
 }
@@ -260,9 +256,8 @@ Result<void> read_history(WatchedNode& shared) {
   const auto written = std::filesystem::last_write_time(shared.options.history, ignored);
   if (shared.get(shared.past) && written == shared.past_written) return {};
   shared.past_written = written;
-  auto store = open_history(shared.options.history);
-  if (!store) return fail(store.error());
-  shared.put(shared.past, past_of(*store, shared.options.node));
+  ASSIGN_OR_RETURN(auto store, open_history(shared.options.history));
+  shared.put(shared.past, past_of(store, shared.options.node));
   return {};
 }
 
@@ -300,16 +295,14 @@ NodeWatch::~NodeWatch() = default;
 
 Result<std::unique_ptr<NodeWatch>> NodeWatch::open(WatchOptions options, Listener listener, Hear note) {
   if (!options.cluster.empty()) {
-    const auto cluster = load_cluster(options.cluster);
-    if (!cluster) return fail(cluster.error());
-    if (find_node(*cluster, options.node) == nullptr)
+    ASSIGN_OR_RETURN(const auto cluster, load_cluster(options.cluster));
+    if (find_node(cluster, options.node) == nullptr)
       return fail(ErrorKind::kBadInput, fmt::format("{} knows no node \"{}\": name this machine by --node",
                                                     options.cluster, options.node));
   }
   auto shared = std::make_shared<WatchedNode>();
-  auto machine = WatchedMachine::open(options.root, options.left_alone);
-  if (!machine) return fail(machine.error());
-  shared->machine = std::move(*machine);
+  ASSIGN_OR_RETURN(auto machine, WatchedMachine::open(options.root, options.left_alone));
+  shared->machine = std::move(machine);
   shared->options = std::move(options);
   shared->listener = std::move(listener);
   shared->note = std::move(note);

@@ -135,13 +135,12 @@ class Visit {
                                           static_cast<ssize_t>(bytes.size());
   }
   Result<std::string> answer(std::string_view body) {
-    const auto request = fleet::decode_request(body);
-    if (!request) return fail(request.error());
-    if (request->method == kProbeBegin) return begin();
-    const auto handler = handlers_.find(request->method);
+    ASSIGN_OR_RETURN(const auto request, fleet::decode_request(body));
+    if (request.method == kProbeBegin) return begin();
+    const auto handler = handlers_.find(request.method);
     if (!begun_ || handler == handlers_.end())
       return fail(ErrorKind::kBadInput, "a monitor does not answer that");
-    return handler->second(request->params, stop_);
+    return handler->second(request.params, stop_);
   }
   Result<std::string> begin() {
     const ProbePause pause = shared_->gate->ask(kGateFresh);

@@ -117,12 +117,11 @@ struct ProbeWatch::Shared {
 Result<ProbePlan> plan_probes(const ProbeOptions& options) {
   if (options.cluster.empty())
     return fail(ErrorKind::kBadInput, "--probe pings the rails of a cluster.yaml: name it");
-  const auto cluster = load_cluster(options.cluster);
-  if (!cluster) return fail(cluster.error());
-  if (find_node(*cluster, options.node) == nullptr)
+  ASSIGN_OR_RETURN(const auto cluster, load_cluster(options.cluster));
+  if (find_node(cluster, options.node) == nullptr)
     return fail(ErrorKind::kBadInput, fmt::format("{} knows no node \"{}\": name this machine by --node",
                                                   options.cluster, options.node));
-  ProbePlan plan = plan_probes(*cluster, options.node);
+  ProbePlan plan = plan_probes(cluster, options.node);
   if (plan.rails.empty())
     return fail(
         ErrorKind::kBadInput,
@@ -145,12 +144,9 @@ ProbeWatch::ProbeWatch(std::shared_ptr<Shared> shared, const ProbeOptions& optio
           kRoundHangs) {}
 
 Result<std::unique_ptr<ProbeWatch>> ProbeWatch::open(const ProbeOptions& options, Look look, Hear note) {
-  auto plan = plan_probes(options);
-  if (!plan) return fail(plan.error());
-  auto cluster = load_cluster(options.cluster);
-  if (!cluster) return fail(cluster.error());
-  auto shared =
-      std::make_shared<Shared>(std::move(*cluster), std::move(*plan), options, std::move(look), note);
+  ASSIGN_OR_RETURN(auto plan, plan_probes(options));
+  ASSIGN_OR_RETURN(auto cluster, load_cluster(options.cluster));
+  auto shared = std::make_shared<Shared>(std::move(cluster), std::move(plan), options, std::move(look), note);
   return std::unique_ptr<ProbeWatch>(new ProbeWatch(std::move(shared), options, std::move(note)));
 }
 

@@ -58,9 +58,8 @@ Fd connect_on(const ProbeRail& rail, const ProbePeer& peer, int port, const std:
 template <class Answer>
 Result<Answer> ask(Peer& peer, std::string_view method, std::chrono::milliseconds deadline,
                    const std::stop_token& stop) {
-  const auto text = peer.call(method, "{}", deadline, stop);
-  if (!text) return fail(text.error());
-  return json::read<Answer>(*text);
+  ASSIGN_OR_RETURN(const auto text, peer.call(method, "{}", deadline, stop));
+  return json::read<Answer>(text);
 }
 
 // Pings one after the other; the first is not timed.

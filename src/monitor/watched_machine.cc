@@ -11,7 +11,7 @@ WatchedMachine::WatchedMachine(std::string root, std::vector<std::string> left_a
 Result<std::unique_ptr<WatchedMachine>> WatchedMachine::open(std::string root,
                                                              std::vector<std::string> left_alone) {
   std::unique_ptr<WatchedMachine> machine(new WatchedMachine(std::move(root), std::move(left_alone)));
-  if (const auto host = machine->made_anew(); !host) return fail(host.error());
+  RETURN_IF_ERROR(machine->made_anew());
   return machine;
 }
 

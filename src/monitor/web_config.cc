@@ -194,9 +194,8 @@ class WebConfigReader {
 }  // namespace
 
 Result<WebConfig> read_web_config(const std::string& path) {
-  auto text = read_file(path, kWebConfigBytes);
-  if (!text) return fail(text.error());
-  return parse_web_config(*text, path);
+  ASSIGN_OR_RETURN(auto text, read_file(path, kWebConfigBytes));
+  return parse_web_config(text, path);
 }
 
 Result<WebConfig> parse_web_config(std::string_view text, const std::string& path) {

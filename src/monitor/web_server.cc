@@ -345,13 +345,12 @@ bool is_loopback(std::string_view listen) {
 }
 
 Result<std::unique_ptr<WebServer>> WebServer::open(WebOptions options, WebHandler handler) {
-  if (auto good = check_listen(options.listen); !good) return fail(good.error());
+  RETURN_IF_ERROR(check_listen(options.listen));
   const auto place = parse_web_place(options.listen);
   std::optional<WebTls> tls;
   if (!options.config.certificate.empty()) {
-    auto opened = WebTls::open(options.config);
-    if (!opened) return fail(opened.error());
-    tls = std::move(*opened);
+    ASSIGN_OR_RETURN(auto opened, WebTls::open(options.config));
+    tls = std::move(opened);
   }
   IpAddress address = place->address;
   Fd listener = listening_socket(socket_address(address, place->port), kBacklog);

@@ -58,32 +58,29 @@ Result<void> keeps_to_itself(const std::string& key) {
 }
 
 Result<void> use_certificate(ssl::context& context, const std::string& path) {
-  auto text = read_file(path, kPemBytes);
-  if (!text) return fail(text.error());
+  ASSIGN_OR_RETURN(auto text, read_file(path, kPemBytes));
   boost::system::error_code error;
-  context.use_certificate_chain(boost::asio::buffer(*text), error);
+  context.use_certificate_chain(boost::asio::buffer(text), error);
   if (error) return unusable(path, "no certificate in PEM: " + tls_reason(error));
   return {};
 }
 
 Result<void> use_key(ssl::context& context, const std::string& path) {
   if (auto kept = keeps_to_itself(path); !kept) return kept;
-  auto text = read_file(path, kPemBytes);
-  if (!text) return fail(text.error());
+  ASSIGN_OR_RETURN(auto text, read_file(path, kPemBytes));
   boost::system::error_code error;
   // Without an answer of ours OpenSSL would ask the terminal for a passphrase.
   context.set_password_callback([](std::size_t, auto) { return std::string(); }, error);
-  context.use_private_key(boost::asio::buffer(*text), ssl::context::pem, error);
-  wipe(*text);
+  context.use_private_key(boost::asio::buffer(text), ssl::context::pem, error);
+  wipe(text);
   if (error) return unusable(path, "no key in PEM without a passphrase: " + tls_reason(error));
   return {};
 }
 
 Result<void> use_authority(ssl::context& context, const std::string& path) {
-  auto text = read_file(path, kPemBytes);
-  if (!text) return fail(text.error());
+  ASSIGN_OR_RETURN(auto text, read_file(path, kPemBytes));
   boost::system::error_code error;
-  context.add_certificate_authority(boost::asio::buffer(*text), error);
+  context.add_certificate_authority(boost::asio::buffer(text), error);
   if (error) return unusable(path, "no certificates in PEM: " + tls_reason(error));
   context.set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert, error);
   return {};
@@ -111,14 +108,14 @@ Result<TlsContext> tls_context(const WebConfig& config) {
   SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
   constexpr unsigned char kSession[] = "railbed";  // a session is taken up again by its own service only
   SSL_CTX_set_session_id_context(native, kSession, sizeof kSession - 1);
-  if (auto used = use_key(*context, config.key); !used) return fail(used.error());
-  if (auto used = use_certificate(*context, config.certificate); !used) return fail(used.error());
+  RETURN_IF_ERROR(use_key(*context, config.key));
+  RETURN_IF_ERROR(use_certificate(*context, config.certificate));
   if (SSL_CTX_check_private_key(native) != 1) {
     ERR_clear_error();
     return unusable(config.key, fmt::format("this is not the key of {}", config.certificate));
   }
   if (config.client_authority.empty()) return context;
-  if (auto used = use_authority(*context, config.client_authority); !used) return fail(used.error());
+  RETURN_IF_ERROR(use_authority(*context, config.client_authority));
   return context;
 }
 
@@ -127,9 +124,8 @@ Result<TlsContext> tls_context(const WebConfig& config) {
 Result<WebTls> WebTls::open(const WebConfig& config) {
   WebTls tls(config);
   tls.stamp_ = stamp_of(config);
-  auto context = tls_context(config);
-  if (!context) return fail(context.error());
-  tls.context_ = std::move(*context);
+  ASSIGN_OR_RETURN(auto context, tls_context(config));
+  tls.context_ = std::move(context);
   return tls;
 }
 

@@ -112,10 +112,9 @@ Result<std::string> read_token(const std::string& path) {
   if ((status.st_mode & 077) != 0)
     return fail(ErrorKind::kBadInput,
                 fmt::format("others may read {}: `{}`", path, command("chmod 600 {}", path).text()));
-  auto text = read_file(path, kLongestToken);
-  if (!text) return fail(text.error());
-  std::string token(trim(*text));
-  wipe(*text);
+  ASSIGN_OR_RETURN(auto text, read_file(path, kLongestToken));
+  std::string token(trim(text));
+  wipe(text);
   if (is_plain_word(token, kLongestToken)) return token;
   wipe(token);
   return fail(ErrorKind::kBadInput, fmt::format("{}: a token is one word of visible characters", path));
@@ -174,15 +173,13 @@ Webhook::Webhook(WebhookOptions options) : options_(std::move(options)) {}
 
 Result<std::unique_ptr<Webhook>> Webhook::open(WebhookOptions options) {
   if (!curl().error.empty()) return fail(ErrorKind::kUnavailable, curl().error);
-  auto place = webhook_place(options.url, !options.token_file.empty());
-  if (!place) return fail(place.error());
+  ASSIGN_OR_RETURN(auto place, webhook_place(options.url, !options.token_file.empty()));
   if (!options.token_file.empty()) {
-    auto token = read_token(options.token_file);
-    if (!token) return fail(token.error());
-    wipe(*token);
+    ASSIGN_OR_RETURN(auto token, read_token(options.token_file));
+    wipe(token);
   }
   std::unique_ptr<Webhook> webhook(new Webhook(std::move(options)));
-  webhook->place_ = std::move(*place);
+  webhook->place_ = std::move(place);
   webhook->thread_ = std::jthread([self = webhook.get()](const std::stop_token& stop) { self->run(stop); });
   return webhook;
 }

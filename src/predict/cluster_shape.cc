@@ -169,7 +169,7 @@ Result<ClusterShape> shape_from_words(const ShapeWords& words) {
                     shape.link_rate.gigabytes()),
         words.pcie_generation > 0 ? kSaid : "data sheet, NCCL's rates of links");
   shape.domain_nodes = std::max(1, words.domain_nodes);
-  if (auto added = add_nics(shape, words); !added) return fail(added.error());
+  RETURN_IF_ERROR(add_nics(shape, words));
   add_gpudirect(shape, words);
   shape.amd = words.amd;
   say(shape, "processor", words.amd ? "AMD" : "Intel", words.amd ? kSaid : kAssumed);

@@ -170,15 +170,14 @@ Result<std::vector<NetworkFlow>> traffic(TrafficPattern pattern, const NetworkPl
 }
 
 Result<TrafficForecast> forecast_traffic(const Network& network, TrafficPattern pattern, int queue_pairs) {
-  const auto flows = traffic(pattern, network.plan(), queue_pairs);
-  if (!flows) return fail(flows.error());
+  ASSIGN_OR_RETURN(const auto flows, traffic(pattern, network.plan(), queue_pairs));
   TrafficForecast forecast;
   std::vector<NetworkPath> paths;
   std::vector<std::size_t> pair_of;
   std::size_t pairs = 0;
-  for (std::size_t i = 0; i < flows->size(); ++i) {
-    const bool first = (*flows)[i].number == 0;
-    const auto path = network.path((*flows)[i]);
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    const bool first = (flows)[i].number == 0;
+    const auto path = network.path((flows)[i]);
     if (first) ++forecast.pairs;
     if (first && !path) ++forecast.cut;
     if (!path) continue;

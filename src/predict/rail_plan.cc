@@ -63,12 +63,11 @@ class Planner {
 
   Result<RailPlan> plan() {
     if (const std::string why = why_not(request_); !why.empty()) return fail(ErrorKind::kBadInput, why);
-    if (request_.nodes > 2 || request_.always_switch)
-      if (auto chosen = choose_switch(); !chosen) return fail(chosen.error());
+    if (request_.nodes > 2 || request_.always_switch) RETURN_IF_ERROR(choose_switch());
     plan_.metres = request_.metres;
     name_nodes();
     for (int rail = 0; rail < request_.rails; ++rail) {
-      if (auto made = add_rail(rail); !made) return fail(made.error());
+      RETURN_IF_ERROR(add_rail(rail));
       lay_cables(rail);
     }
     add_switches();

@@ -267,7 +267,7 @@ Result<Store> Store::open(const std::string& path) {
     return fail(ErrorKind::kBadInput,
                 "no place for the history of runs: set HOME or name a file with --store");
   if (const std::string folder = std::filesystem::path(path).parent_path(); !folder.empty())
-    if (auto made = make_folder(folder, 0700); !made) return fail(made.error());
+    RETURN_IF_ERROR(make_folder(folder, 0700));
   auto entry = find_entry(path, Strangers::kMayWrite, LastLink::kFollow);
   if (!entry) return cannot("open the history", path, entry.error());
   const std::string by_descriptor = entry->path_by_descriptor();
@@ -280,7 +280,7 @@ Result<Store> Store::open(const std::string& path) {
     return fail(store.not_ours(odd));
   sqlite3_busy_timeout(database, kBusyMilliseconds);
   if (!restrain(database)) return fail(store.failed("cannot open it safely"));
-  if (auto ready = store.prepare(); !ready) return fail(ready.error());
+  RETURN_IF_ERROR(store.prepare());
   return store;
 }
 

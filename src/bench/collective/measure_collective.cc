@@ -42,13 +42,12 @@ class Run {
   }
 
   Result<std::optional<NodeNews>> take(std::size_t i, std::string_view line) {
-    auto news = json::read<CollectiveNews>(line);
-    if (!news) return fail(news.error());
-    if (news->cut && report_.cut.empty())
-      report_.cut = nodes_.size() > 1 ? nodes_[i].peer->node() + ": " + *news->cut : *news->cut;
-    if (news->verified) add_verified(*news->verified);
-    if (news->series) add_series(*news->series);
-    return std::move(news->node);
+    ASSIGN_OR_RETURN(auto news, json::read<CollectiveNews>(line));
+    if (news.cut && report_.cut.empty())
+      report_.cut = nodes_.size() > 1 ? nodes_[i].peer->node() + ": " + *news.cut : *news.cut;
+    if (news.verified) add_verified(*news.verified);
+    if (news.series) add_series(*news.series);
+    return std::move(news.node);
   }
 
   void add_verified(std::uint64_t wrong) {

@@ -73,9 +73,8 @@ Handlers child_handlers(AgentSide& side) {
   handlers.emplace(kChildNext,
                    typed_handler<ChildName>(
                        [children](const ChildName& request, std::stop_token stop) -> Result<ChildNews> {
-                         auto session = children->find(request.session);
-                         if (!session) return fail(session.error());
-                         return (*session)->news(kNewsWait, std::move(stop));
+                         ASSIGN_OR_RETURN(auto session, children->find(request.session));
+                         return (session)->news(kNewsWait, std::move(stop));
                        }));
   handlers.emplace(kChildEnd, typed_handler<ChildName>(
                                   [children](const ChildName& request, std::stop_token) -> Result<ChildName> {

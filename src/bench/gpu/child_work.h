@@ -22,7 +22,7 @@ void add_child_work(Handlers& handlers, std::string_view method, AgentSide& side
   handlers.emplace(
       method, typed_handler<Plan>([children = side.shared<ChildSessions>(), from = side.nvidia, check, run](
                                       const Plan& plan, std::stop_token) -> Result<ChildName> {
-        if (auto sane = check(plan); !sane) return fail(sane.error());
+        RETURN_IF_ERROR(check(plan));
         const std::chrono::milliseconds patience(static_cast<std::int64_t>(plan.patience * 1000));
         return ChildName{children->add(std::make_shared<ChildSession>(
             [plan, from, run](const Tell& tell) { run(plan, from, tell); }, patience))};

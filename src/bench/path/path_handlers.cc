@@ -93,7 +93,7 @@ SizedKnock knock_sized(const KnockAt& knock, const PathLook& look, int bytes) {
 
 // Everything at once, each within the knock's deadline.
 Result<PathLooked> look_along(const PathLook& look, std::stop_token stop) {
-  if (auto sane = check_look(look); !sane) return fail(sane.error());
+  RETURN_IF_ERROR(check_look(look));
   const KnockAt knock{.from = look.from, .to = look.to, .stop = std::move(stop)};
   PathLooked looked;
   looked.route = route_to(look.to, look.from);
@@ -115,10 +115,9 @@ Result<PathLooked> look_along(const PathLook& look, std::stop_token stop) {
 
 // The door closes with its session.
 Result<PathHeard> close_path(EchoDoors& doors, const PathClose& request) {
-  const auto door = doors.find(request.session);
-  if (!door) return fail(door.error());
+  ASSIGN_OR_RETURN(const auto door, doors.find(request.session));
   doors.remove(request.session);
-  const auto heard = (*door)->heard();
+  const auto heard = (door)->heard();
   return PathHeard{{heard.begin(), heard.end()}};
 }
 

@@ -14,9 +14,8 @@ namespace {
 using Doors = Sessions<TcpDoor>;
 
 Result<TcpListening> listen(Doors& doors, const TcpListen& request) {
-  auto listener = listen_on(request.address, kBacklog);
-  if (!listener) return fail(listener.error());
-  auto door = std::make_shared<TcpDoor>(TcpDoor{std::move(*listener), random_hex(kTokenHex / 2)});
+  ASSIGN_OR_RETURN(auto listener, listen_on(request.address, kBacklog));
+  auto door = std::make_shared<TcpDoor>(TcpDoor{std::move(listener), random_hex(kTokenHex / 2)});
   TcpListening answer;
   answer.port = door->listener.port;
   answer.token = door->token;
@@ -28,17 +27,16 @@ Result<TcpListening> listen(Doors& doors, const TcpListen& request) {
 template <class Serve>
 auto serve(Doors& doors, const TcpServe& request, std::stop_token stop, std::uint64_t smallest, Serve run)
     -> Result<decltype(run(std::declval<const TcpDoor&>(), request.plan, request.peer, stop))> {
-  if (auto sane = check_plan(request.plan, smallest); !sane) return fail(sane.error());
-  auto door = doors.find(request.session);
-  if (!door) return fail(door.error());
+  RETURN_IF_ERROR(check_plan(request.plan, smallest));
+  ASSIGN_OR_RETURN(auto door, doors.find(request.session));
   doors.remove(request.session);
-  return run(**door, request.plan, request.peer, std::move(stop));
+  return run(*door, request.plan, request.peer, std::move(stop));
 }
 
 template <class Call>
 auto connect(const TcpCall& request, std::stop_token stop, std::uint64_t smallest, Call run)
     -> Result<decltype(run(request.target, request.plan, stop))> {
-  if (auto sane = check_plan(request.plan, smallest); !sane) return fail(sane.error());
+  RETURN_IF_ERROR(check_plan(request.plan, smallest));
   if (request.target.token.size() != kTokenHex) return fail(ErrorKind::kBadInput, "token: wrong length");
   return run(request.target, request.plan, std::move(stop));
 }

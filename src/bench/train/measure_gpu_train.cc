@@ -50,20 +50,19 @@ class GpuTrainRun {
   }
 
   Result<std::optional<NodeNews>> take(std::size_t i, std::string_view line) {
-    auto news = json::read<GpuTrainNews>(line);
-    if (!news) return fail(news.error());
-    if (news->means && (i == 0 || result_.means.cublas.empty())) result_.means = *news->means;
-    if (news->round && told_[i] < static_cast<std::size_t>(kMostRounds)) {
+    ASSIGN_OR_RETURN(auto news, json::read<GpuTrainNews>(line));
+    if (news.means && (i == 0 || result_.means.cublas.empty())) result_.means = *news.means;
+    if (news.round && told_[i] < static_cast<std::size_t>(kMostRounds)) {
       const std::size_t number = told_[i]++;
       if (number >= rounds_.size()) rounds_.emplace_back();
-      keep_slower(rounds_[number], *news->round);
+      keep_slower(rounds_[number], *news.round);
     }
-    if (news->ready && i == 0) result_.ready = std::move(*news->ready);
-    if (news->checked) {
-      result_.times.checked_bytes += news->checked->bytes;
-      result_.times.wrong_bytes += news->checked->wrong_bytes;
+    if (news.ready && i == 0) result_.ready = std::move(*news.ready);
+    if (news.checked) {
+      result_.times.checked_bytes += news.checked->bytes;
+      result_.times.wrong_bytes += news.checked->wrong_bytes;
     }
-    return std::move(news->node);
+    return std::move(news.node);
   }
 
   const std::vector<GpuNodeEnd>& nodes_;
@@ -97,7 +96,8 @@ double train_patience(const GpuTrainPlan& plan) {
   const auto model = find_model(plan.model);
   if (!model) return plan.patience;
   const double bits = static_cast<double>(model->parameters() * plan.step.word_bytes * 8);
-  return std::min(60 + 3 * plan.stretch_to + step_flops(*model, plan.step.batch) / 1e12 + 2 * bits / 1e9, 86'400.0);
+  return std::min(60 + 3 * plan.stretch_to + step_flops(*model, plan.step.batch) / 1e12 + 2 * bits / 1e9,
+                  86'400.0);
 }
 
 GpuTrainResult measure_gpu_train(const std::vector<GpuNodeEnd>& nodes, GpuTrainPlan plan, const OnNcclRun& on,

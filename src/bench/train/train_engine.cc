@@ -28,14 +28,13 @@ Result<void> check_here(Host* host, const TrainRun& run) {
 }
 
 Result<TrainRan> train_over_rdma(RdmaSessions& opens, Host* host, const TrainRun& run, std::stop_token stop) {
-  if (auto sane = check_here(host, run); !sane) return fail(sane.error());
+  RETURN_IF_ERROR(check_here(host, run));
   std::vector<std::shared_ptr<RdmaSession>> links;
   for (const std::string& name : {run.session, run.incoming}) {
-    const auto open = opens.find(name);
-    if (!open) return fail(open.error());
-    if (!(*open)->engine || !(*open)->engine->is_prepared_for(ring_run("")))
+    ASSIGN_OR_RETURN(const auto open, opens.find(name));
+    if (!(open)->engine || !(open)->engine->is_prepared_for(ring_run("")))
       return fail(ErrorKind::kBadInput, "the session was not prepared for a ring");
-    links.push_back((*open)->engine);
+    links.push_back((open)->engine);
   }
   return train_over(rdma_ring_links(links[0], links[1], ring_run(""), stop), run, stop);
 }
@@ -46,9 +45,8 @@ Handlers train_handlers(AgentSide& side) {
   handlers.emplace(
       kTrainListen,
       typed_handler<TcpListen>([doors](const TcpListen& request, std::stop_token) -> Result<TcpListening> {
-        auto listener = listen_on(request.address, kBacklog);
-        if (!listener) return fail(listener.error());
-        auto door = std::make_shared<TcpDoor>(TcpDoor{std::move(*listener), random_hex(kTokenHex / 2)});
+        ASSIGN_OR_RETURN(auto listener, listen_on(request.address, kBacklog));
+        auto door = std::make_shared<TcpDoor>(TcpDoor{std::move(listener), random_hex(kTokenHex / 2)});
         TcpListening answer{"", door->listener.port, door->token};
         answer.session = doors->add(std::move(door));
         return answer;
@@ -56,12 +54,11 @@ Handlers train_handlers(AgentSide& side) {
   handlers.emplace(
       kTrainRun, typed_handler<TrainRun>([doors, host = side.host](const TrainRun& request,
                                                                    std::stop_token stop) -> Result<TrainRan> {
-        if (auto sane = check_here(host.get(), request); !sane) return fail(sane.error());
+        RETURN_IF_ERROR(check_here(host.get(), request));
         if (request.next.token.size() != kTokenHex) return fail(ErrorKind::kBadInput, "token: wrong length");
-        auto door = doors->find(request.session);
-        if (!door) return fail(door.error());
+        ASSIGN_OR_RETURN(auto door, doors->find(request.session));
         doors->remove(request.session);
-        return train_over_tcp(**door, request, std::move(stop));
+        return train_over_tcp(*door, request, std::move(stop));
       }));
   handlers.emplace(kTrainRunRdma,
                    typed_handler<TrainRun>([opens = side.shared<RdmaSessions>(), host = side.host](

@@ -165,12 +165,11 @@ void add_step(Handlers& all, std::string_view method, const std::shared_ptr<Rdma
       decltype(function(std::declval<OpenRdma&>(), std::declval<const Request&>(), std::stop_token()));
   all.emplace(method, typed_handler<Request>(
                           [opens, function, method](const Request& request, std::stop_token stop) -> Answer {
-                            auto open = opens->find(request.session);
-                            if (!open) return fail(open.error());
-                            if (!(*open)->child_process) return function(**open, request, std::move(stop));
+                            ASSIGN_OR_RETURN(auto open, opens->find(request.session));
+                            if (!(open)->child_process) return function(*open, request, std::move(stop));
                             Request there = request;
-                            there.session = (*open)->name_in_child;
-                            return ask<typename Answer::value_type>(*(*open)->child_process, method, there,
+                            there.session = (open)->name_in_child;
+                            return ask<typename Answer::value_type>(*(open)->child_process, method, there,
                                                                     kLongestStep, std::move(stop));
                           }));
 }

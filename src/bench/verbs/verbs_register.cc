@@ -41,10 +41,10 @@ std::string register_by_peer_memory(RdmaSession::State& state) {
 }
 
 Result<void> register_gpu_memory(RdmaSession::State& state) {
-  auto gpu = GpuMemory::allocate(state.set_up.cuda_files, state.set_up.gpu, state.memory.bytes(),
-                                 static_cast<std::size_t>(state.set_up.threads));
-  if (!gpu) return fail(gpu.error());
-  state.gpu = std::move(*gpu);
+  ASSIGN_OR_RETURN(auto gpu,
+                   GpuMemory::allocate(state.set_up.cuda_files, state.set_up.gpu, state.memory.bytes(),
+                                       static_cast<std::size_t>(state.set_up.threads)));
+  state.gpu = std::move(gpu);
   for (const auto& [route, register_by] : {std::pair{MemoryRoute::kDmaBuf, &register_dma_buf},
                                            std::pair{MemoryRoute::kPeerMemory, &register_by_peer_memory}}) {
     const std::string why = register_by(state);
@@ -70,9 +70,8 @@ tl::unexpected<Error> failed(std::string_view what, int error) {
 }
 
 Result<void> register_memory(RdmaSession::State& state) {
-  auto memory = PinnedMemory::map(2 * state.set_up.half_bytes + kHeaderRoom);
-  if (!memory) return fail(memory.error());
-  state.memory = std::move(*memory);
+  ASSIGN_OR_RETURN(auto memory, PinnedMemory::map(2 * state.set_up.half_bytes + kHeaderRoom));
+  state.memory = std::move(memory);
   return state.set_up.gpu.empty() ? register_host_memory(state) : register_gpu_memory(state);
 }
 

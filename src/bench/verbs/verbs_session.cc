@@ -252,17 +252,16 @@ RdmaSession::RdmaSession(std::unique_ptr<State> state) : state_(std::move(state)
 RdmaSession::~RdmaSession() = default;
 
 Result<std::shared_ptr<RdmaSession>> RdmaSession::open(const RdmaSetUp& set_up) {
-  const auto verbs = verbs_library();
-  if (!verbs) return fail(verbs.error());
+  ASSIGN_OR_RETURN(const auto verbs, verbs_library());
   auto state = std::make_unique<State>();
-  state->verbs = *verbs;
+  state->verbs = verbs;
   state->set_up = set_up;
   pin_to(set_up.cpus);  // memory is touched here first
-  if (auto done = open_device(*state); !done) return fail(done.error());
+  RETURN_IF_ERROR(open_device(*state));
   state->pd = state->verbs->alloc_pd(state->context);
   if (state->pd == nullptr) return failed("ibv_alloc_pd", errno);
-  if (auto done = register_memory(*state); !done) return fail(done.error());
-  if (auto done = create_queues(*state); !done) return fail(done.error());
+  RETURN_IF_ERROR(register_memory(*state));
+  RETURN_IF_ERROR(create_queues(*state));
   return std::shared_ptr<RdmaSession>(new RdmaSession(std::move(state)));
 }
 
@@ -293,7 +292,7 @@ Result<void> RdmaSession::connect(const RdmaConnect& request) {
   if (beyond(request.traffic_classes, 0xff) || beyond(request.flow_labels, 0xfffff))
     return fail(ErrorKind::kBadInput, "traffic classes 0 to 255, flow labels 0 to 1048575");
   for (std::size_t i = 0; i < state_->queue_pairs.size(); ++i)
-    if (auto done = connect_one(*state_, i, request); !done) return fail(done.error());
+    RETURN_IF_ERROR(connect_one(*state_, i, request));
   state_->remote = request.end;
   state_->peer = request.peer;
   state_->mtu = request.mtu;

@@ -63,7 +63,7 @@ class Unpacking {
       return bad(file_, "it is packed twice; unpack it once");
     if (got == ARCHIVE_EOF) return nullptr;
     if (got < ARCHIVE_WARN) return broken();
-    if (auto within = check(); !within) return fail(within.error());
+    RETURN_IF_ERROR(check());
     return entry;
   }
 
@@ -90,7 +90,7 @@ class Unpacking {
       const la_ssize_t got = archive_read_data(archive_.get(), piece.data(), piece.size());
       if (got < 0) return broken();
       given_ += static_cast<std::size_t>(got);
-      if (auto within = check(); !within) return fail(within.error());
+      RETURN_IF_ERROR(check());
       if (got == 0) return std::optional(std::move(text));
       if (text.size() + static_cast<std::size_t>(got) > most) return std::optional<std::string>();
       text.append(piece.data(), static_cast<std::size_t>(got));
@@ -134,35 +134,30 @@ class Unpacking {
 Result<void> take(Unpacking& unpacking, archive_entry* entry, Intake& intake) {
   const char* name = archive_entry_pathname(entry);
   if (name == nullptr) return intake.refuse("an entry has no name that can be read");
-  const auto path = intake.path(name);
-  if (!path) return fail(path.error());
-  if (!is_part_of_a_report(*path)) return {};
+  ASSIGN_OR_RETURN(const auto path, intake.path(name));
+  if (!is_part_of_a_report(path)) return {};
   const char* target = archive_entry_symlink(entry);
   if (target == nullptr) target = archive_entry_hardlink(entry);
-  if (target != nullptr) return intake.link(*path, target);
+  if (target != nullptr) return intake.link(path, target);
   if (archive_entry_filetype(entry) != AE_IFREG) return {};
-  auto content = unpacking.content(intake.largest());
-  if (!content) return fail(content.error());
-  if (!*content) return {};
-  return intake.file(*path, {std::move(**content), static_cast<double>(archive_entry_mtime(entry))});
+  ASSIGN_OR_RETURN(auto content, unpacking.content(intake.largest()));
+  if (!content) return {};
+  return intake.file(path, {std::move(*content), static_cast<double>(archive_entry_mtime(entry))});
 }
 
 Result<void> take_single(Unpacking& unpacking, Intake& intake) {
-  auto content = unpacking.content(intake.largest_single());
-  if (!content) return fail(content.error());
-  if (!*content) return intake.refuse("holds a file too large for a support report");
-  return intake.file(std::string(kSingleFile), {std::move(**content), 0});
+  ASSIGN_OR_RETURN(auto content, unpacking.content(intake.largest_single()));
+  if (!content) return intake.refuse("holds a file too large for a support report");
+  return intake.file(std::string(kSingleFile), {std::move(*content), 0});
 }
 
 Result<Sent> take_all(Unpacking& unpacking, Intake& intake) {
   for (;;) {
-    auto entry = unpacking.next();
-    if (!entry) return fail(entry.error());
-    if (*entry == nullptr) return std::move(intake).sent();
+    ASSIGN_OR_RETURN(auto entry, unpacking.next());
+    if (entry == nullptr) return std::move(intake).sent();
     const bool single = unpacking.is_single_file();
-    if (auto taken = single ? take_single(unpacking, intake) : take(unpacking, *entry, intake); !taken)
-      return fail(taken.error());
-    if (auto skipped = unpacking.skip(); !skipped) return fail(skipped.error());
+    RETURN_IF_ERROR(single ? take_single(unpacking, intake) : take(unpacking, entry, intake));
+    RETURN_IF_ERROR(unpacking.skip());
   }
 }
 
@@ -170,14 +165,14 @@ Result<Sent> take_all(Unpacking& unpacking, Intake& intake) {
 
 Result<Sent> read_archive(const std::string& file, const SentLimits& limits) {
   Unpacking unpacking(file, limits);
-  if (auto opened = unpacking.open(); !opened) return fail(opened.error());
+  RETURN_IF_ERROR(unpacking.open());
   Intake intake(file, limits);
   return take_all(unpacking, intake);
 }
 
 Result<Sent> read_archive_bytes(std::string_view bytes, const std::string& name, const SentLimits& limits) {
   Unpacking unpacking(name, limits);
-  if (auto opened = unpacking.open(bytes); !opened) return fail(opened.error());
+  RETURN_IF_ERROR(unpacking.open(bytes));
   Intake intake(name, limits);
   return take_all(unpacking, intake);
 }

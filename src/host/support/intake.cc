@@ -50,11 +50,10 @@ Result<void> take_file(const fs::path& path, const std::string& kept, Intake& in
 
 Result<void> take_entry(const fs::directory_entry& entry, const fs::path& folder, Intake& intake) {
   std::error_code error;
-  auto path = intake.path(entry.path().lexically_relative(folder).string());
-  if (!path) return fail(path.error());
-  if (!is_part_of_a_report(*path)) return {};
-  if (entry.is_symlink(error)) return intake.link(*path, fs::read_symlink(entry.path(), error).string());
-  return take_file(entry.path(), *path, intake);
+  ASSIGN_OR_RETURN(auto path, intake.path(entry.path().lexically_relative(folder).string()));
+  if (!is_part_of_a_report(path)) return {};
+  if (entry.is_symlink(error)) return intake.link(path, fs::read_symlink(entry.path(), error).string());
+  return take_file(entry.path(), path, intake);
 }
 
 }  // namespace
@@ -118,7 +117,7 @@ Result<Sent> read_sent_folder(const std::string& folder, const SentLimits& limit
   std::error_code error;
   auto each = fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, error);
   for (; !error && each != fs::recursive_directory_iterator(); each.increment(error))
-    if (auto taken = take_entry(*each, folder, intake); !taken) return fail(taken.error());
+    RETURN_IF_ERROR(take_entry(*each, folder, intake));
   if (error) return fail(ErrorKind::kUnavailable, folder + ": " + error.message());
   return std::move(intake).sent();
 }

@@ -146,9 +146,9 @@ Result<SupportReport> report_of(Sent sent, std::string_view name, double written
 
 Result<SupportReport> read_support_report(const std::string& path, const SentLimits& limits) {
   std::error_code error;
-  auto sent = fs::is_directory(path, error) ? read_sent_folder(path, limits) : read_archive(path, limits);
-  if (!sent) return fail(sent.error());
-  return report_of(std::move(*sent), path, written(path));
+  ASSIGN_OR_RETURN(
+      auto sent, fs::is_directory(path, error) ? read_sent_folder(path, limits) : read_archive(path, limits));
+  return report_of(std::move(sent), path, written(path));
 }
 
 }  // namespace railbed
