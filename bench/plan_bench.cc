@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "composed_nodes.h"
-#include "configure/files.h"
+#include "settings/files.h"
 #include "configure/plan.h"
-#include "configure/render.h"
+#include "settings/render.h"
 #include "report/plan_text.h"
 
 namespace railbed {

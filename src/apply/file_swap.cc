@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "configure/files.h"
+#include "settings/files.h"
 
 namespace railbed {
 namespace {

@@ -10,7 +10,7 @@
 #include <filesystem>
 
 #include "apply/testing/toy_machine.h"
-#include "configure/files.h"
+#include "settings/files.h"
 
 namespace railbed {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
-#include "configure/step.h"
+#include "settings/step.h"
 
 namespace railbed {
 namespace {

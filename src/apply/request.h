@@ -10,8 +10,8 @@
 #include "base/fields.h"
 #include "base/result.h"
 #include "configure/plan.h"
-#include "configure/platform.h"
-#include "configure/setting.h"
+#include "settings/platform.h"
+#include "settings/setting.h"
 #include "facts/file_content.h"
 
 namespace railbed {

@@ -14,7 +14,7 @@
 #include "base/moment.h"
 #include "base/shell.h"
 #include "base/text.h"
-#include "configure/step.h"
+#include "settings/step.h"
 
 namespace railbed {
 namespace {

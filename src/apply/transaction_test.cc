@@ -17,8 +17,8 @@
 #include "apply/node_apply.h"
 #include "apply/testing/toy_machine.h"
 #include "base/json.h"
-#include "configure/files.h"
-#include "configure/step.h"
+#include "settings/files.h"
+#include "settings/step.h"
 
 namespace railbed {
 namespace {

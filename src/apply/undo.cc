@@ -21,14 +21,14 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "configure/step.h"
+#include "settings/step.h"
 
 namespace railbed {
 namespace {
 
 using UndoWords = std::vector<std::string>;
 
-// Programs and what they are asked to do, by steps (configure/step.cc), by what undoes them, and by a
+// Programs and what they are asked to do, by steps (settings/step.cc), by what undoes them, and by a
 // rollback of both.
 using Action = std::vector<std::string_view>;
 const std::vector<Action> kActions = {

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "campaign/survey.h"
 #include "configure/answers.h"
-#include "configure/render.h"
+#include "settings/render.h"
 #include "fleet/fleet.h"
 #include "host/open.h"
 #include "inventory/hostlist.h"

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "campaign/gather.h"
 #include "configure/plan.h"
-#include "configure/render.h"
+#include "settings/render.h"
 
 namespace railbed {
 

@@ -11,7 +11,7 @@
 #include "campaign/run.h"
 #include "facts/bmc.h"
 #include "facts/facts.h"
-#include "verify/differences.h"
+#include "model/differences.h"
 #include "verify/verify.h"
 
 namespace railbed {

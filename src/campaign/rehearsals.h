@@ -8,7 +8,7 @@
 #include "bench/train/measure_gpu_train.h"
 #include "campaign/rehearse.h"
 #include "campaign/survey.h"
-#include "predict/model.h"
+#include "model/trained_models.h"
 
 namespace railbed {
 

@@ -10,7 +10,7 @@
 #include "campaign/caller.h"
 #include "campaign/reach.h"
 #include "campaign/run.h"
-#include "predict/step.h"
+#include "model/training_step.h"
 #include "verify/verify.h"
 
 namespace railbed {

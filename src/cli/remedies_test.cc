@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "cli/testing/machines.h"
-#include "verify/tools.h"
+#include "model/tools.h"
 
 namespace railbed {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "base/ip.h"
 #include "base/yaml.h"
-#include "configure/files.h"
-#include "configure/platform.h"
-#include "configure/serial_console.h"
+#include "settings/files.h"
+#include "settings/platform.h"
+#include "settings/serial_console.h"
 
 namespace railbed {
 namespace {

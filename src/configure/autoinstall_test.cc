@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "base/yaml.h"
-#include "configure/files.h"
+#include "settings/files.h"
 #include "inventory/load.h"
 
 namespace railbed {

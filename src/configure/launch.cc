@@ -7,7 +7,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "configure/launch_job.h"
-#include "configure/nccl_wishes.h"
+#include "settings/nccl_wishes.h"
 
 namespace railbed {
 namespace {

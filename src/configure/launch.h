@@ -10,7 +10,7 @@
 
 #include "base/fields.h"
 #include "base/result.h"
-#include "verify/survey.h"
+#include "model/survey.h"
 
 namespace railbed {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "configure/contact.h"
+#include "settings/contact.h"
 #include "configure/launch.h"
-#include "configure/words.h"
+#include "settings/words.h"
 
 namespace railbed {
 

@@ -1,6 +1,6 @@
 #include "configure/launch.h"
 
-#include "configure/testing/sample.h"
+#include "settings/testing/sample.h"
 
 namespace railbed {
 namespace {

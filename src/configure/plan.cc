@@ -7,8 +7,8 @@
 
 #include "base/result.h"
 #include "base/text.h"
-#include "configure/files.h"
-#include "configure/step.h"
+#include "settings/files.h"
+#include "settings/step.h"
 
 namespace railbed {
 namespace {

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "base/fields.h"
-#include "configure/setting.h"
-#include "configure/target.h"
+#include "settings/setting.h"
+#include "settings/target.h"
 #include "facts/file_state.h"
 
 namespace railbed {

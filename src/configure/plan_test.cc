@@ -1,7 +1,7 @@
 #include "configure/plan.h"
 
-#include "configure/files.h"
-#include "configure/testing/sample.h"
+#include "settings/files.h"
+#include "settings/testing/sample.h"
 
 namespace railbed {
 namespace {

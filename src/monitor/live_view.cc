@@ -9,8 +9,8 @@
 #include "report/picture.h"
 #include "report/report.h"
 #include "report/troubles.h"
-#include "verify/expected_rate.h"
-#include "verify/survey.h"
+#include "model/expected_rate.h"
+#include "model/survey.h"
 
 namespace railbed {
 namespace {

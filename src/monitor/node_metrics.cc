@@ -1,8 +1,8 @@
 #include "monitor/node_metrics.h"
 
 #include "monitor/families.h"
-#include "verify/expected_rate.h"
-#include "verify/survey.h"
+#include "model/expected_rate.h"
+#include "model/survey.h"
 
 namespace railbed {
 namespace {

@@ -25,7 +25,7 @@
 
 #include <algorithm>
 
-#include "predict/step.h"
+#include "model/training_step.h"
 
 namespace railbed {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "predict/exchange.h"
-#include "predict/model.h"
+#include "model/trained_models.h"
 
 namespace railbed {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "predict/path_limits.h"
-#include "predict/step.h"
+#include "model/training_step.h"
 
 namespace railbed {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "verify/differences.h"
+#include "model/differences.h"
 #include "verify/verify.h"
 
 namespace railbed {

@@ -7,7 +7,7 @@
 
 #include "base/shell.h"
 #include "base/text.h"
-#include "configure/step.h"
+#include "settings/step.h"
 #include "report/diff.h"
 #include "report/hostlist.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "configure/plan.h"
-#include "configure/render.h"
+#include "settings/render.h"
 
 namespace railbed {
 

@@ -18,7 +18,7 @@ class Troubles {
  public:
   explicit Troubles(const Findings& findings);
   Trouble of_node(const std::string& node) const { return at({node, ""}); }
-  // The worst of these things; see verify/things.h.
+  // The worst of these things; see model/things.h.
   Trouble of(const std::string& node, std::initializer_list<std::string> things) const;
   // Of a node's end of a rail; `device` is "mlx5_0/1", empty where there is none.
   Trouble of_end(const std::string& node, const std::string& rail, const std::string& interface,

@@ -8,7 +8,7 @@
 
 #include "base/fields.h"
 #include "base/shell.h"
-#include "verify/things.h"
+#include "model/things.h"
 
 namespace railbed {
 

@@ -15,7 +15,7 @@
 #include "base/reading.h"
 #include "verify/findings.h"
 #include "verify/rule.h"
-#include "verify/survey.h"
+#include "model/survey.h"
 
 namespace railbed {
 

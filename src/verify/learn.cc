@@ -19,7 +19,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "verify/survey.h"
+#include "model/survey.h"
 
 namespace railbed {
 namespace {

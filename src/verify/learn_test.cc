@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "verify/differences.h"
+#include "model/differences.h"
 
 namespace railbed {
 namespace {

@@ -10,7 +10,7 @@
 namespace railbed {
 
 class Judge;    // verify/judge.h: what a rule function speaks to
-struct Survey;  // verify/survey.h: what it walks over
+struct Survey;  // model/survey.h: what it walks over
 
 struct Rule {
   std::string_view id;        // area.name: "rdma.port-down"

@@ -9,15 +9,15 @@
 // Findings stay in the blocks where the rules put them, and what follows moves pointers only: ten thousand
 // nodes have millions of findings.
 #include "verify/verify.h"
-#include "verify/tools.h"
+#include "model/tools.h"
 
 #include <algorithm>
 
 #include "verify/causes.h"
 #include "verify/judge.h"
-#include "verify/parallel.h"
+#include "base/parallel.h"
 #include "verify/rule.h"
-#include "verify/survey.h"
+#include "model/survey.h"
 
 namespace railbed {
 

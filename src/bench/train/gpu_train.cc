@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "predict/model.h"
+#include "model/trained_models.h"
 
 namespace railbed {
 

@@ -11,7 +11,7 @@
 #include "base/fields.h"
 #include "base/result.h"
 #include "bench/gpu/node_place.h"
-#include "predict/step.h"
+#include "model/training_step.h"
 
 namespace railbed {
 

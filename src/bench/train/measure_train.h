@@ -9,7 +9,7 @@
 
 #include "bench/core/pair.h"
 #include "bench/train/train.h"
-#include "predict/step.h"
+#include "model/training_step.h"
 #include "results/measurement.h"
 #include "results/train.h"
 

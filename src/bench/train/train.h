@@ -16,7 +16,7 @@
 #include "bench/tcp/tcp.h"
 #include "bench/train/ring_links.h"
 #include "bench/verbs/rdma.h"
-#include "predict/step.h"
+#include "model/training_step.h"
 #include "results/measurement.h"
 
 namespace railbed {

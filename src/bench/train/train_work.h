@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "bench/gpu/cublas_library.h"
-#include "predict/model.h"
-#include "predict/step.h"
+#include "model/trained_models.h"
+#include "model/training_step.h"
 
 namespace railbed {
 

@@ -6,7 +6,7 @@
 
 #include "hardware/spark.h"
 #include "verify/areas.h"
-#include "verify/link_remedy.h"
+#include "model/link_remedy.h"
 #include "verify/walk.h"
 
 namespace railbed {

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "verify/areas.h"
-#include "verify/kinds.h"
+#include "model/kinds.h"
 #include "verify/uniform.h"
 
 namespace railbed {

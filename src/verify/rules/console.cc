@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "facts/kernel_console.h"
 #include "verify/areas.h"
-#include "verify/tools.h"
+#include "model/tools.h"
 #include "verify/walk.h"
 
 namespace railbed {

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "verify/areas.h"
-#include "verify/tools.h"
+#include "model/tools.h"
 #include "verify/walk.h"
 
 namespace railbed {

@@ -7,7 +7,7 @@
 
 #include "verify/areas.h"
 #include "verify/error_rate.h"
-#include "verify/link_remedy.h"
+#include "model/link_remedy.h"
 #include "verify/walk.h"
 
 namespace railbed {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "verify/areas.h"
-#include "verify/tools.h"
+#include "model/tools.h"
 #include "verify/walk.h"
 
 namespace railbed {

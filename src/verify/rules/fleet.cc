@@ -3,9 +3,9 @@
 #include <map>
 
 #include "verify/areas.h"
-#include "verify/kinds.h"
+#include "model/kinds.h"
 #include "verify/nccl_topics.h"
-#include "verify/tools.h"
+#include "model/tools.h"
 #include "verify/uniform.h"
 
 namespace railbed {

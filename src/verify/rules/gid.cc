@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "verify/areas.h"
-#include "verify/link_remedy.h"
-#include "verify/tools.h"
+#include "model/link_remedy.h"
+#include "model/tools.h"
 #include "verify/walk.h"
 
 namespace railbed {

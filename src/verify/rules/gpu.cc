@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "verify/areas.h"
 #include "verify/gpu_view.h"
-#include "verify/tools.h"
+#include "model/tools.h"
 
 namespace railbed {
 namespace {

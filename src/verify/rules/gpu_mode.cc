@@ -3,7 +3,7 @@
 
 #include "verify/areas.h"
 #include "verify/gpu_view.h"
-#include "verify/tools.h"
+#include "model/tools.h"
 
 namespace railbed {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "verify/areas.h"
 #include "verify/log_events.h"
-#include "verify/tools.h"
+#include "model/tools.h"
 
 namespace railbed {
 namespace {

@@ -7,8 +7,8 @@
 #include "hardware/spark.h"
 #include "verify/areas.h"
 #include "verify/error_rate.h"
-#include "verify/expected_rate.h"
-#include "verify/link_remedy.h"
+#include "model/expected_rate.h"
+#include "model/link_remedy.h"
 #include "verify/walk.h"
 
 namespace railbed {

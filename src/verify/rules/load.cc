@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "verify/areas.h"
-#include "verify/link_remedy.h"
+#include "model/link_remedy.h"
 #include "verify/load_window.h"
-#include "verify/tools.h"
+#include "model/tools.h"
 
 namespace railbed {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "verify/areas.h"
 #include "verify/floor.h"
-#include "verify/link_remedy.h"
+#include "model/link_remedy.h"
 #include "verify/load_window.h"
 
 namespace railbed {

@@ -6,7 +6,7 @@
 #include "base/moment.h"
 #include "verify/areas.h"
 #include "verify/log_events.h"
-#include "verify/tools.h"
+#include "model/tools.h"
 
 namespace railbed {
 namespace {

@@ -7,7 +7,7 @@
 #include "hardware/spark.h"
 #include "verify/areas.h"
 #include "verify/nccl_topics.h"
-#include "verify/tools.h"
+#include "model/tools.h"
 #include "verify/walk.h"
 
 namespace railbed {

@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 #include "verify/areas.h"
-#include "verify/differences.h"
-#include "verify/tools.h"
+#include "model/differences.h"
+#include "model/tools.h"
 #include "verify/walk.h"
 
 namespace railbed {

@@ -8,7 +8,7 @@
 #include "hardware/spark.h"
 #include "verify/areas.h"
 #include "verify/pcie_link.h"
-#include "verify/tools.h"
+#include "model/tools.h"
 #include "verify/walk.h"
 
 namespace railbed {

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "verify/areas.h"
-#include "verify/boot_network.h"
-#include "verify/expected_rate.h"
-#include "verify/tools.h"
+#include "model/boot_network.h"
+#include "model/expected_rate.h"
+#include "model/tools.h"
 #include "verify/walk.h"
 
 namespace railbed {

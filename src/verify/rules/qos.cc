@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "verify/areas.h"
-#include "verify/tools.h"
+#include "model/tools.h"
 #include "verify/walk.h"
 
 namespace railbed {

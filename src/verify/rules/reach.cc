@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "facts/readings.h"
 #include "verify/areas.h"
-#include "verify/firewall_path.h"
+#include "model/firewall_path.h"
 #include "verify/walk.h"
 
 namespace railbed {

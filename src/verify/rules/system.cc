@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "verify/areas.h"
-#include "verify/boot_setting.h"
+#include "model/boot_setting.h"
 #include "verify/walk.h"
 
 namespace railbed {

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "verify/areas.h"
-#include "verify/differences.h"
-#include "verify/tools.h"
+#include "model/differences.h"
+#include "model/tools.h"
 #include "verify/walk.h"
 
 namespace railbed {

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "verify/areas.h"
-#include "verify/boot_network.h"
-#include "verify/boot_setting.h"
-#include "verify/tools.h"
+#include "model/boot_network.h"
+#include "model/boot_setting.h"
+#include "model/tools.h"
 #include "verify/walk.h"
 
 namespace railbed {

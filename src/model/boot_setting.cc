@@ -1,0 +1,139 @@
+#include "model/boot_setting.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::string_view kBalancing = "kernel.numa_balancing";
+
+// What the kernel itself starts with.
+enum class Start { kFits, kWrong, kUnknown };
+
+// Linux, net/core/sock.c: 212992 bytes until 6.17, 4 MiB since (commit a6d4f25888b8); distributions have
+// values between the two.
+constexpr std::uint64_t kLeastBuffer = 212'992;
+constexpr std::uint64_t kMostBuffer = std::uint64_t{4} << 20;
+
+Start default_buffer(const WantedSetting& wanted) {
+  if (wanted.value <= kLeastBuffer) return Start::kFits;
+  return wanted.value > kMostBuffer ? Start::kWrong : Start::kUnknown;
+}
+
+// Linux, mm/mempolicy.c: the kernel's parameter, else as it was built.
+Start default_balancing(const NodeView& node) {
+  const Kernel& kernel = node.facts->system.kernel;
+  Start found = Start::kUnknown;
+  if (kernel.config) {
+    const auto built = kernel.config->find("CONFIG_NUMA_BALANCING_DEFAULT_ENABLED");
+    if (built != kernel.config->end()) found = built->second == "y" ? Start::kWrong : Start::kFits;
+  }
+  for (const auto word : words(kernel.command_line ? std::string_view(*kernel.command_line) : "")) {
+    if (word == "numa_balancing=disable") found = Start::kFits;
+    if (word == "numa_balancing=enable") found = Start::kWrong;
+  }
+  return found;
+}
+
+// A unit of this node that may set it at boot; railbed does not read what such units do.
+std::string_view may_set(const NodeView& node) {
+  for (const std::string_view unit : {"tuned", "rdma-optimize"}) {
+    const Service* service = find_service(node, {unit});
+    if (service != nullptr && (service->active_state == "active" || service->unit_file_state == "enabled"))
+      return unit;
+  }
+  return {};
+}
+
+// Of a setting that no file sets.
+void without_file(const NodeView& node, const WantedSetting& one, std::string line, BootOutlook& outlook) {
+  const Start start = one.key == kBalancing ? default_balancing(node) : default_buffer(one);
+  const std::string_view unit = may_set(node);
+  if (start == Start::kFits)
+    outlook.kept.emplace_back(one.key);
+  else if (!unit.empty())
+    outlook.doubts.push_back(fmt::format(
+        "no file of sysctl.d sets {}; {}.service may, and what it does was not read", one.key, unit));
+  else if (start == Start::kUnknown)
+    outlook.doubts.push_back(
+        fmt::format("no file of sysctl.d sets {}, and what this kernel starts with is not known", one.key));
+  else
+    outlook.lost.push_back({std::move(line), "", ""});
+}
+
+}  // namespace
+
+bool WantedSetting::fits(std::string_view text) const {
+  const auto have = parse_number<std::uint64_t>(text);
+  return have && (or_more ? *have >= value : *have == value);
+}
+
+bool balancing_matters(const NodeView& node) {
+  return node.has_accelerators() && node.facts->system.cpu.numa_nodes.size() >= 2;
+}
+
+std::vector<WantedSetting> wanted_settings(const NodeView& node) {
+  std::vector<WantedSetting> wanted;
+  if (const auto& buffer = node.expect().socket_buffer)
+    for (const std::string_view key : {"net.core.rmem_max", "net.core.wmem_max"})
+      wanted.push_back({key, *buffer, true});
+  if (balancing_matters(node)) wanted.push_back({kBalancing, 0, false});
+  return wanted;
+}
+
+BootOutlook after_reboot(const NodeView& node, const std::vector<WantedSetting>& wanted,
+                         const std::vector<BootSetting>& files) {
+  BootOutlook outlook;
+  for (const WantedSetting& one : wanted) {
+    const auto now = node.facts->system.sysctl.find(std::string(one.key));
+    if (now == node.facts->system.sysctl.end() || !now->second || !one.fits(*now->second))
+      continue;  // what does not fit now has its own rule
+    std::string line = fmt::format("{} = {}", one.key, *parse_number<std::uint64_t>(*now->second));
+    const auto set = std::ranges::find(files, one.key, &BootSetting::key);
+    if (set == files.end())
+      without_file(node, one, std::move(line), outlook);
+    else if (one.fits(set->value))
+      outlook.kept.emplace_back(one.key);
+    else
+      outlook.lost.push_back({std::move(line), set->file, set->value});
+  }
+  return outlook;
+}
+
+std::string why_lost(const BootOutlook& outlook) {
+  std::vector<std::string> unset, reasons;
+  for (const auto& [line, file, to] : outlook.lost) {
+    const std::string key = line.substr(0, line.find(' '));
+    if (file.empty())
+      unset.push_back(key);
+    else
+      reasons.push_back(fmt::format("{} sets {} to {}", file, key, to.empty() ? "nothing" : to));
+  }
+  if (!unset.empty())
+    reasons.insert(reasons.begin(), fmt::format("no file of sysctl.d sets {}", fmt::join(unset, ", ")));
+  return fmt::format("{}", fmt::join(reasons, "; "));
+}
+
+// Files are read in the order of their names, whatever their folder, and the last one counts: sysctl.d(5).
+std::vector<ShellCommand> keep_at_boot(const BootOutlook& outlook) {
+  constexpr std::string_view kUsual = "90-rdma.conf", kLate = "zz-rdma.conf";
+  std::string deciding;
+  for (const auto& one : outlook.lost)
+    deciding = std::max(deciding, one.file.substr(one.file.rfind('/') + 1));
+  std::vector<ShellCommand> commands;
+  for (const auto& one : outlook.lost)
+    commands.push_back(
+        deciding > kLate
+            ? command("grep -rn {} /etc/sysctl.d /run/sysctl.d /usr/lib/sysctl.d  # the last one counts",
+                      one.line.substr(0, one.line.find(' ')))
+            : command("echo {} >> /etc/sysctl.d/{}", ShellQuoted{one.line},
+                      deciding > kUsual ? kLate : kUsual));
+  return commands;
+}
+
+}  // namespace railbed

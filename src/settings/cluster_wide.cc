@@ -1,0 +1,107 @@
+#include "settings/cluster_wide.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "settings/files.h"
+
+namespace railbed {
+namespace {
+
+std::optional<Meeting> meeting_of_all(const Survey& survey) {
+  std::vector<const NodeView*> all;
+  for (const NodeView& one : survey.nodes)
+    if (one.wanted != nullptr) all.push_back(&one);
+  return find_meeting(all);
+}
+
+std::set<const Rail*> shared_rails(const Cluster& cluster) {
+  std::set<const Rail*> rails;
+  for (const Rail& rail : cluster.rails) {
+    std::unordered_set<std::string_view> nodes;
+    for (const RailPort& port : rail.ports) nodes.insert(port.node);
+    if (nodes.size() == cluster.nodes.size()) rails.insert(&rail);
+  }
+  return rails;
+}
+
+// Each node by its management address, where cluster.yaml gives one, and each end of a rail by NODE-RAIL.
+std::vector<HostName> names_in(const Cluster& cluster) {
+  std::vector<HostName> names;
+  const auto add = [&](const IpAddress& address, std::string name) {
+    std::string need = fmt::format("{} is {}", name, address.to_text());
+    names.push_back({address, std::move(name), std::move(need)});
+  };
+  for (const Node& node : cluster.nodes)
+    if (const auto address = own_address(node)) add(*address, node.name);
+  for (const Rail& rail : cluster.rails)
+    for (const RailPort& port : rail.ports)
+      if (port.address) add(*port.address, fmt::format("{}-{}", port.node, rail.name));
+  return names;
+}
+
+std::string lines_of(const std::vector<HostName>& names) {
+  std::string lines;
+  for (const HostName& one : names) lines += fmt::format("{} {}\n", one.address.to_text(), one.name);
+  return lines;
+}
+
+// gpu1 → " gpu1-rail0 gpu1-rail1"
+std::unordered_map<std::string_view, std::string> rail_names(const Cluster& cluster) {
+  std::unordered_map<std::string_view, std::string> names;
+  for (const Rail& rail : cluster.rails) {
+    std::unordered_set<std::string_view> named;  // a rail may have two ports of one node
+    for (const RailPort& port : rail.ports)
+      if (named.insert(port.node).second) names[port.node] += fmt::format(" {}-{}", port.node, rail.name);
+  }
+  return names;
+}
+
+std::string aliases_in(const Cluster& cluster) {
+  auto names = rail_names(cluster);
+  std::string text(kFileMark);
+  for (const Node& node : cluster.nodes)
+    text += fmt::format("Host {0}{1}\n    HostKeyAlias {0}\n", node.name, names[node.name]);
+  return seal(text);
+}
+
+// Every node writes them: one that says it has more does not fill the others' files.
+constexpr std::size_t kMostHostKeysOfANode = 16;
+
+HostKeysOf keys_of_node(std::string_view node, const std::vector<HostKey>& own) {
+  HostKeysOf all{.node = node};
+  const std::size_t count_told = std::min(own.size(), kMostHostKeysOfANode);
+  for (std::size_t i = 0; i < count_told; ++i) all.keys.push_back(own[i].key);
+  const auto others = std::stable_partition(all.keys.begin(), all.keys.end(),
+                                            [](const PublicKey& one) { return one.type != "ssh-rsa"; });
+  const auto count = static_cast<std::size_t>(others - all.keys.begin());
+  all.worth_telling = count > 0 ? count : all.keys.size();
+  return all;
+}
+
+std::vector<HostKeysOf> host_keys_of(const Survey& survey) {
+  std::vector<HostKeysOf> all;
+  for (const Node& node : survey.evidence.cluster.nodes) {
+    const NodeView* view = survey.find(node.name);
+    all.push_back(view == nullptr ? HostKeysOf{.node = node.name}
+                                  : keys_of_node(node.name, items(view->facts->system.ssh.host_keys)));
+  }
+  return all;
+}
+
+}  // namespace
+
+ClusterWide::ClusterWide(const Survey& all)
+    : survey(all),
+      meeting(meeting_of_all(all)),
+      rails_of_all(shared_rails(cluster())),
+      host_names(names_in(cluster())),
+      host_lines(lines_of(host_names)),
+      host_key_aliases(aliases_in(cluster())),
+      host_keys(host_keys_of(all)) {}
+
+}  // namespace railbed

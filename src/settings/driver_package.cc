@@ -1,0 +1,176 @@
+#include "settings/driver_package.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/shell.h"
+#include "base/text.h"
+#include "settings/step.h"
+#include "hardware/gpu_model.h"
+
+namespace railbed {
+namespace {
+
+// NVIDIA, "Transitions Fully Towards Open-Source GPU Kernel Modules": before Turing only the proprietary
+// module works, Grace Hopper and Blackwell work with the open one alone, the open one is the usual one from
+// 560 on.
+constexpr int kFirstOpenByDefault = 560;
+// NVIDIA's Unix drivers' list of legacy GPUs: later branches know no Maxwell, Pascal and Volta.
+constexpr int kLastBeforeTuring = 580;
+// NVIDIA Driver Installation Guide, "Version locking packages for Ubuntu / Debian": names have no branch from
+// here on, a package that pins it comes first.
+constexpr int kFirstPinned = 590;
+
+bool takes_no_open(const GpuModel& model) { return model.before_ampere() && !model.turing; }
+bool takes_only_open(const GpuModel& model) {
+  return model.c2c || model.name == "B200" || model.name == "GB10";
+}
+
+std::vector<const GpuModel*> models_of(const Target& target) {
+  std::vector<const GpuModel*> models;
+  for (const GpuModel* model : target.view.gpu_models)
+    if (model != nullptr) models.push_back(model);
+  const auto& expected = target.node().expect.gpu_model;
+  if (models.empty() && expected)
+    if (const GpuModel* model = find_gpu_model(*expected)) models.push_back(model);
+  return models;
+}
+
+template <class Is>
+bool any_model(const Target& target, Is&& is) {
+  return std::ranges::any_of(models_of(target), [&](const GpuModel* model) { return is(*model); });
+}
+
+// Headers that DKMS builds the module with, where the running kernel has none.
+std::vector<std::string> headers_of(const Target& target) {
+  const Kernel& kernel = target.facts().system.kernel;
+  if (!kernel.release.ok() || kernel.headers.value_or(true)) return {};
+  const bool debian = target.platform.family == OsFamily::kDebian;
+  const std::string package =
+      fmt::format("{}-{}", debian ? "linux-headers" : "kernel-devel", *kernel.release);
+  if (!check_step({StepKind::kInstallPackages, {package}})) return {};
+  return {package};
+}
+
+// Canonical's own packages, of the branches for servers: packages.ubuntu.com, nvidia-driver-570-server-open
+PackagePlan of_ubuntu(const Target& target, int branch, ModuleKind kind) {
+  const std::string flavour = fmt::format("{}-server{}", branch, kind == ModuleKind::kOpen ? "-open" : "");
+  const std::string driver = "nvidia-driver-" + flavour;
+  std::vector<std::string> packages = headers_of(target);
+  packages.push_back(driver);
+  PackagePlan plan;
+  if (any_model(target, [](const GpuModel& model) { return model.nvswitch; })) {
+    packages.push_back(fmt::format("nvidia-fabricmanager-{}", branch));
+    plan.notes.push_back(
+        "NVSwitch needs nvidia-fabricmanager of exactly the driver's version: `systemctl enable "
+        "--now nvidia-fabricmanager` once the node runs the new driver.");
+  }
+  if (target.facts().system.kernel.signatures_required.value_or(false))
+    plan.notes.push_back(fmt::format(
+        "This kernel loads signed modules only: install Canonical's signed ones first, `{}` "
+        "shows them by kernel, or enroll the key of DKMS.",
+        command("apt list {}", ShellQuoted{fmt::format("linux-modules-nvidia-{}-*", flavour)}).text()));
+  plan.steps = {{StepKind::kRefreshPackages, {}},
+                {StepKind::kInstallPackages, packages},
+                {StepKind::kHoldPackages, packages}};
+  plan.notes.push_back(
+      fmt::format("Which {}.x Ubuntu has, and whether it has this branch for servers, `{}` tells.", branch,
+                  command("apt-cache policy {}", driver).text()));
+  return plan;
+}
+
+// NVIDIA's own packages.
+PackagePlan of_debian(const Target& target, int branch, ModuleKind kind) {
+  const bool pinned = branch >= kFirstPinned;
+  const std::string name = kind == ModuleKind::kOpen ? "nvidia-open" : "cuda-drivers";
+  const std::string driver = pinned ? name : fmt::format("{}-{}", name, branch);
+  std::vector<std::string> packages = headers_of(target);
+  packages.push_back(driver);
+  PackagePlan plan{.steps = {{StepKind::kRefreshPackages, {}}}};
+  if (pinned)
+    plan.steps.push_back({StepKind::kInstallPackages, {fmt::format("nvidia-driver-pinning-{}", branch)}});
+  plan.steps.push_back({StepKind::kInstallPackages, packages});
+  plan.steps.push_back({StepKind::kHoldPackages, {driver}});
+  plan.notes = {nvidia_repository(target, driver)};
+  return plan;
+}
+
+// RHEL 8 and 9 choose a branch by a module's stream, RHEL 10 by a lock (NVIDIA Driver Installation Guide,
+// "Kernel Modules" and "Version locking").
+PackagePlan of_rhel(const Target& target, int branch, ModuleKind kind) {
+  const auto release = target.platform.major_version();
+  if (!release) return {.notes = {"The release of this system is not known: say it in expect.os."}};
+  const bool open = kind == ModuleKind::kOpen;
+  std::vector<std::string> packages = headers_of(target);
+  packages.push_back(open ? "nvidia-open" : "cuda-drivers");
+  const NodeStep lock{StepKind::kHoldPackages, {fmt::format("*nvidia*{}*", branch)}};
+  const NodeStep install{StepKind::kInstallPackages, packages};
+  PackagePlan plan{.steps = {{StepKind::kRefreshPackages, {}},
+                             {StepKind::kInstallPackages, {"python3-dnf-plugin-versionlock"}}}};
+  if (*release >= 10) {
+    plan.steps.insert(plan.steps.end(), {lock, install});
+  } else {
+    const std::string stream = fmt::format("nvidia-driver:{}-{}", branch, open ? "open" : "dkms");
+    plan.steps.insert(plan.steps.end(), {{StepKind::kEnableStream, {stream}}, install, lock});
+    plan.notes.push_back(
+        fmt::format("Where another stream is enabled, dnf refuses {}: `dnf module reset "
+                    "nvidia-driver` first.",
+                    stream));
+  }
+  plan.notes.push_back(nvidia_repository(target, packages.back()));
+  plan.notes.push_back("The module is built by DKMS, which is in EPEL.");
+  return plan;
+}
+
+}  // namespace
+
+ModuleChoice module_choice(const Target& target, int branch) {
+  // The older GPU decides in a mixed node, as NVIDIA says there.
+  if (any_model(target, takes_no_open)) return {ModuleKind::kProprietary, true};
+  if (any_model(target, takes_only_open)) return {ModuleKind::kOpen, true};
+  const auto& said = target.configure().driver_kind;
+  if (said) return {*said == "open" ? ModuleKind::kOpen : ModuleKind::kProprietary, false};
+  if (models_of(target).empty() ||
+      any_model(target, [](const GpuModel& model) { return model.name == "GeForce"; }))
+    return {};
+  return {branch >= kFirstOpenByDefault ? ModuleKind::kOpen : ModuleKind::kProprietary, false};
+}
+
+std::optional<int> driver_branch(std::string_view version) {
+  const auto number = version.substr(0, version.find('.'));
+  return number.size() == 3 && version.find_first_not_of("0123456789.") == std::string_view::npos
+             ? parse_number<int>(number)
+             : std::nullopt;
+}
+
+std::optional<std::string> why_no_driver(const Target& target, int branch) {
+  if (branch > kLastBeforeTuring && any_model(target, takes_no_open))
+    return fmt::format("{} is the last branch of NVIDIA's driver that knows this GPU: expect one up to it.",
+                       kLastBeforeTuring);
+  if (any_model(target, [](const GpuModel& model) { return model.name == "GB10"; }))
+    return "DGX OS brings the driver that belongs to its kernel: update the system as a whole, with NVIDIA's "
+           "dashboard or `apt full-upgrade`, never the driver alone.";
+  return std::nullopt;
+}
+
+PackagePlan driver_packages(const Target& target, int branch, ModuleKind kind) {
+  if (target.platform.family == OsFamily::kRhel) return of_rhel(target, branch, kind);
+  return target.platform.os == "ubuntu" ? of_ubuntu(target, branch, kind) : of_debian(target, branch, kind);
+}
+
+std::string nvidia_repository(const Target& target, std::string_view package) {
+  const Platform& platform = target.platform;
+  const bool rhel = platform.family == OsFamily::kRhel;
+  std::string release = rhel ? platform.version.substr(0, platform.version.find('.')) : platform.version;
+  std::erase(release, '.');
+  const bool known = !release.empty() && std::ranges::all_of(release, is_digit);
+  const std::string folder = known ? fmt::format("{}{}/", rhel ? "rhel" : platform.os, release) : "";
+  return fmt::format(
+      "{0} is in NVIDIA's CUDA repository, https://developer.download.nvidia.com/compute/cuda/repos/{1}, which a "
+      "person has to add once; `{2}` tells whether this node has it.",
+      package, folder,
+      (rhel ? command("dnf list {}", package) : command("apt-cache policy {}", package)).text());
+}
+
+}  // namespace railbed

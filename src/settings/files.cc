@@ -1,0 +1,100 @@
+#include "settings/files.h"
+
+#include <fmt/format.h>
+
+#include "base/sha256.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::string_view kDigestLine = "# sha256 of the lines below: ";
+constexpr std::string_view kBlockBegin = "# railbed begin: written from cluster.yaml, sha256 ";
+constexpr std::string_view kBlockEnd = "# railbed end\n";
+
+// Offsets of the marked block: the first mark, the lines between, and what comes after.
+struct BlockPlace {
+  std::size_t outer = 0;
+  std::size_t inner = 0;
+  std::size_t inner_end = 0;
+  std::size_t outer_end = 0;
+  std::string_view digest;
+};
+
+// Offset of the first line that begins with `mark`.
+std::size_t find_line(std::string_view content, std::string_view mark, std::size_t from) {
+  std::size_t at = content.find(mark, from);
+  while (at != std::string_view::npos && at != 0 && content[at - 1] != '\n') at = content.find(mark, at + 1);
+  return at;
+}
+
+// A first mark without a second one is nobody's block: to guess its end would be to delete somebody's lines.
+std::optional<BlockPlace> find_block(std::string_view content) {
+  const std::size_t begin = find_line(content, kBlockBegin, 0);
+  if (begin == std::string_view::npos) return std::nullopt;
+  const std::size_t line_end = content.find('\n', begin);
+  if (line_end == std::string_view::npos) return std::nullopt;
+  const std::size_t end = find_line(content, kBlockEnd, line_end + 1);
+  if (end == std::string_view::npos) return std::nullopt;
+  const std::size_t digest = begin + kBlockBegin.size();
+  return BlockPlace{begin, line_end + 1, end, end + kBlockEnd.size(),
+                    content.substr(digest, line_end - digest)};
+}
+
+Author author_by(std::string_view digest, std::string_view lines) {
+  return digest == sha256_hex(lines) ? Author::kRailbed : Author::kEdited;
+}
+
+// The longest block, of /etc/hosts, is the same on every node of a plan: to compare it takes a fraction of
+// the time that its digest takes.
+std::string digest_of(std::string_view block) {
+  thread_local std::string last;
+  thread_local std::string digest = sha256_hex(last);
+  if (block != last) {
+    last = block;
+    digest = sha256_hex(last);
+  }
+  return digest;
+}
+
+}  // namespace
+
+std::string seal(std::string_view content) {
+  if (!content.starts_with(kFileMark)) return std::string(content);
+  const std::string_view below = content.substr(kFileMark.size());
+  if (below.starts_with(kDigestLine)) return std::string(content);  // sealed already
+  return fmt::format("{}{}{}\n{}", kFileMark, kDigestLine, sha256_hex(below), below);
+}
+
+Author author_of(std::string_view content, bool block) {
+  if (block) {
+    const auto place = find_block(content);
+    if (!place) return Author::kRailbed;
+    return author_by(place->digest, content.substr(place->inner, place->inner_end - place->inner));
+  }
+  if (!content.starts_with(kFileMark)) return Author::kOther;
+  const std::string_view rest = content.substr(kFileMark.size());
+  const std::size_t end = rest.find('\n');
+  if (!rest.starts_with(kDigestLine) || end == std::string_view::npos) return Author::kEdited;
+  return author_by(rest.substr(kDigestLine.size(), end - kDigestLine.size()), rest.substr(end + 1));
+}
+
+std::string with_block(std::string_view content, std::string_view block) {
+  std::string marked;
+  if (!block.empty()) marked = fmt::format("{}{}\n{}{}", kBlockBegin, digest_of(block), block, kBlockEnd);
+  if (const auto place = find_block(content))
+    return fmt::format("{}{}{}", content.substr(0, place->outer), marked, content.substr(place->outer_end));
+  const bool ends = content.empty() || content.back() == '\n' || marked.empty();
+  return fmt::format("{}{}{}", content, ends ? "" : "\n", marked);
+}
+
+std::optional<std::string> block_in(std::string_view content) {
+  const auto place = find_block(content);
+  if (!place) return std::nullopt;
+  return std::string(content.substr(place->inner, place->inner_end - place->inner));
+}
+
+std::string content_after(const DesiredFile& file, const std::optional<std::string>& now) {
+  return file.block ? with_block(now.value_or(""), file.content) : file.content;
+}
+
+}  // namespace railbed

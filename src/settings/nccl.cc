@@ -1,0 +1,127 @@
+// /etc/nccl.conf, which every NCCL reads whatever starts it: shells, services, ssh without a login. On
+// request a profile for login shells beside it.
+//
+// Lines that begin with "#" are skipped by NCCL (src/misc/param.cc); releases that know no comments skip
+// lines without "=".
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/shell.h"
+#include "settings/files.h"
+#include "settings/nccl_wishes.h"
+#include "settings/render.h"
+
+namespace railbed {
+namespace {
+
+constexpr std::string_view kConfPath = "/etc/nccl.conf";
+constexpr std::string_view kProfilePath = "/etc/profile.d/railbed-nccl.sh";
+
+DesiredFile conf_file(const std::vector<NcclWish>& wishes) {
+  DesiredFile file{.path = std::string(kConfPath), .content = std::string(kFileMark)};
+  for (const NcclWish& one : wishes)
+    file.content += fmt::format("# {}\n{}={}\n", one.why, one.name, one.value);
+  return file;
+}
+
+DesiredFile profile_file(const std::vector<NcclWish>& wishes) {
+  DesiredFile file{.path = std::string(kProfilePath), .content = std::string(kFileMark)};
+  for (const NcclWish& one : wishes)
+    file.content += fmt::format("export {}={}\n", one.name, shell_quote(one.value));
+  return file;
+}
+
+Need in_profile(const Target& target, const NcclWish& wish) {
+  Need need{.what = fmt::format("login shells have {}", wish.name)};
+  const auto& profile = target.facts().nccl.profile;
+  if (!target.looked() || (!profile.ok() && !profile.absent())) return need;
+  const NcclVariable* last = nullptr;
+  for (const NcclVariable& one : items(profile))
+    if (one.name == wish.name) last = &one;
+  need.now = last != nullptr && means_the_same(target.facts(), wish, last->value);
+  need.at_boot = need.now;
+  if (!*need.now) need.found = last == nullptr ? "not set" : fmt::format("{} in {}", last->value, last->from);
+  return need;
+}
+
+std::string file_of(const NcclVariable& variable) {
+  return variable.from.substr(0, variable.from.rfind(':'));
+}
+
+const NcclWish* wish_for(const std::vector<NcclWish>& wishes, std::string_view name) {
+  const auto found = std::ranges::find(wishes, name, &NcclWish::name);
+  return found == wishes.end() ? nullptr : &*found;
+}
+
+// A file of its own for NCCL may be moved aside; the environment of all logins is somebody else's to edit.
+bool is_for_nccl(const Nccl& nccl, const std::string& path) {
+  return path.starts_with("/etc/profile.d/") || (path.starts_with('/') && path == nccl.user_file.from());
+}
+
+std::string joined(const std::vector<const NcclVariable*>& variables) {
+  std::string text;
+  for (const NcclVariable* const one : variables)
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", one->name, one->value);
+  return text;
+}
+
+// What one file says of our variables in other words, and what else it says.
+struct Overriding {
+  std::vector<const NcclVariable*> against = {};
+  std::vector<const NcclVariable*> besides = {};
+};
+
+void name_overriding(const Target& target, const std::vector<NcclWish>& wishes, Setting& setting) {
+  const Nccl& nccl = target.facts().nccl;
+  std::map<std::string, Overriding> files;
+  for (const NcclVariable* const set : by_precedence(nccl)) {
+    const NcclWish* const wish = wish_for(wishes, set->name);
+    if (wish == nullptr)
+      files[file_of(*set)].besides.push_back(set);
+    else if (!means_the_same(target.facts(), *wish, set->value))
+      files[file_of(*set)].against.push_back(set);
+  }
+  for (const auto& [path, says] : files) {
+    if (says.against.empty() || path == kConfPath || path == kProfilePath) continue;
+    const std::string text = fmt::format("{}: wins over {}", joined(says.against), kConfPath);
+    if (!is_for_nccl(nccl, path))
+      setting.notes.push_back(fmt::format("{} has {}; take it out", path, text));
+    else
+      setting.contradictions.push_back(
+          {path,
+           says.besides.empty() ? text : fmt::format("{}; with it goes {}", text, joined(says.besides))});
+  }
+}
+
+void name_dropped(const Target& target, const std::vector<NcclWish>& wishes, Setting& setting) {
+  for (const NcclVariable& one : items(target.facts().nccl.system_file))
+    if (wish_for(wishes, one.name) == nullptr)
+      setting.notes.push_back(fmt::format("{}={} of {} is not kept: the file says what the rails need",
+                                          one.name, one.value, one.from));
+}
+
+}  // namespace
+
+void render_nccl(const Target& target, std::vector<Setting>& settings) {
+  NcclWishes wishes = nccl_wishes(target);
+  if (wishes.variables.empty()) return;
+  Setting setting{.section = Section::kNccl,
+                  .title = fmt::format("{} variables of NCCL in {}", wishes.variables.size(), kConfPath),
+                  .reason =
+                      "NCCL uses the rails and nothing else, whatever starts the job; a shell's profile is "
+                      "not read by services and by ssh with a command",
+                  .needs = std::move(wishes.needs)};
+  setting.files.push_back(conf_file(wishes.variables));
+  if (target.configure().nccl_profile.value_or(false)) {
+    setting.files.push_back(profile_file(wishes.variables));
+    for (const NcclWish& one : wishes.variables) setting.needs.push_back(in_profile(target, one));
+  }
+  name_overriding(target, wishes.variables, setting);
+  name_dropped(target, wishes.variables, setting);
+  std::ranges::move(wishes.notes, std::back_inserter(setting.notes));
+  settings.push_back(std::move(setting));
+}
+
+}  // namespace railbed

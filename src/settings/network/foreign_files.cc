@@ -1,0 +1,150 @@
+#include "settings/network/foreign_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "settings/network/network_files.h"
+#include "model/boot_network.h"
+
+namespace railbed {
+namespace {
+
+bool is_netplans_file(const BootProfile& profile) {
+  return profile.file.find("/netplan/") != std::string::npos;
+}
+// Written by NetworkManager itself, one a connection.
+bool is_of_networkmanager(const BootProfile& profile) { return profile.id.starts_with("NM-"); }
+
+const std::vector<BootProfile>& profiles_of(const Target& target) {
+  static const std::vector<BootProfile> kNone;
+  return target.facts().net.at_boot.ok() ? *target.facts().net.at_boot : kNone;
+}
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+bool says_all(const BootProfile& profile, const WantedInterface& wanted) {
+  const auto has = [&](const InterfaceAddress& one) {
+    return std::ranges::find(profile.addresses, one) != profile.addresses.end();
+  };
+  return profile.mtu == wanted.mtu.value_or(0) && profile.dhcp == wanted.dhcp &&
+         std::ranges::all_of(wanted.addresses, has);
+}
+
+// The first address of the file that cluster.yaml does not give the interface.
+const InterfaceAddress* other_address(const BootProfile& profile, const WantedInterface& wanted) {
+  const auto found = std::ranges::find_if(profile.addresses, [&](const InterfaceAddress& one) {
+    return std::ranges::find(wanted.addresses, one) == wanted.addresses.end();
+  });
+  return found == profile.addresses.end() ? nullptr : &*found;
+}
+
+std::string what_it_says(const BootProfile& profile, const WantedInterface& wanted) {
+  if (const InterfaceAddress* other = other_address(profile, wanted))
+    return fmt::format("it gives {} {}", wanted.name, to_text(*other));
+  if (profile.dhcp && !wanted.dhcp) return fmt::format("it has {} ask DHCP", wanted.name);
+  if (profile.mtu != wanted.mtu.value_or(0) && profile.mtu > 0)
+    return fmt::format("it sets MTU {} on {}", profile.mtu, wanted.name);
+  return fmt::format("it is for {} as well, and does not set all of it", wanted.name);
+}
+
+bool configures_others(const Target& target, const WantedNetwork& network, const WantedInterface& wanted,
+                       const BootProfile& profile) {
+  if (profile.file == "/etc/network/interfaces") return true;  // of the loopback interface at least
+  return std::ranges::any_of(profiles_of(target), [&](const BootProfile& one) {
+    return one.file == profile.file && one.interface != wanted.name &&
+           !(wanted.rail && network.is_rail(one.interface));
+  });
+}
+
+// Several interfaces by one entry, as `match: {driver: mlx5_core}` has them.
+bool is_shared_entry(const Target& target, const BootProfile& profile) {
+  return std::ranges::any_of(profiles_of(target), [&](const BootProfile& one) {
+    return is_netplans_file(one) && one.kept && one.id == profile.id && one.interface != profile.interface;
+  });
+}
+
+// What becomes of the interface where both files are there.
+enum class Precedence { kMerged, kSecond, kDefeated };
+
+Precedence precedence_of(const Target& target, const WantedInterface& wanted, const BootProfile& profile) {
+  const NetworkKeeper keeper = *target.platform.network;
+  if (keeper == NetworkKeeper::kNetplan && is_netplans_file(profile) && !is_of_networkmanager(profile)) {
+    if (is_shared_entry(target, profile)) return Precedence::kDefeated;
+    const bool later = base_name(profile.file) > base_name(std::string(kNetplanRails));
+    return later ? Precedence::kDefeated : Precedence::kMerged;
+  }
+  // systemd-networkd takes the first file that fits, by name.
+  if (profile.manager == "systemd-networkd" && !is_netplans_file(profile)) {
+    if (keeper == NetworkKeeper::kNetworkd && base_name(profile.file) > networkd_name(wanted.name))
+      return Precedence::kSecond;
+    const bool by_networkd = keeper == NetworkKeeper::kNetplan && !target.platform.netplan_by_networkmanager;
+    if (by_networkd && base_name(profile.file) > "10-netplan-") return Precedence::kSecond;
+  }
+  return Precedence::kDefeated;
+}
+
+void judge_file(const Target& target, const WantedNetwork& network, const WantedInterface& wanted,
+                const BootProfile& profile, ForeignFiles& found) {
+  const std::string says = what_it_says(profile, wanted);
+  switch (precedence_of(target, wanted, profile)) {
+    case Precedence::kSecond:
+      return;
+    case Precedence::kMerged:
+      if (other_address(profile, wanted) != nullptr)
+        found.notes.push_back(
+            fmt::format("{}: {}. netplan adds the lists of its files together, so that "
+                        "{} keeps that one too; take it out there",
+                        profile.file, says, wanted.name));
+      return;
+    case Precedence::kDefeated:
+      if (!profile.file.starts_with("/etc/") || configures_others(target, network, wanted, profile))
+        found.blocked = fmt::format(
+            "{}: {}. It configures other interfaces too, or belongs to a package: "
+            "railbed does not move it aside; take {} out of it",
+            profile.file, says, wanted.name);
+      else
+        found.contradictions.push_back({profile.file, says});
+  }
+}
+
+}  // namespace
+
+ForeignFiles foreign_files(const Target& target, const WantedNetwork& network,
+                           const WantedInterface& wanted) {
+  ForeignFiles found;
+  if (!target.platform.network) return found;
+  for (const BootProfile& one : profiles_of(target)) {
+    if (one.interface != wanted.name || !one.kept || !one.certain || !is_read_at_boot(target.view, one) ||
+        is_own_network_file(one.file))
+      continue;
+    if (one.manager == "udev") {
+      // Such a file may name the interface as well: it is left where it is.
+      if (wanted.mtu && one.mtu != *wanted.mtu)
+        found.notes.push_back(
+            fmt::format("{} sets MTU {} as {} appears; take it out there", one.file, one.mtu, wanted.name));
+    } else if (!says_all(one, wanted)) {
+      judge_file(target, network, wanted, one, found);
+    }
+  }
+  return found;
+}
+
+std::string netplan_id(const Target& target, const std::string& interface) {
+  for (const BootProfile& one : profiles_of(target))
+    if (one.interface == interface && one.kept && one.certain && is_netplans_file(one) && !one.id.empty() &&
+        !is_of_networkmanager(one) && !is_shared_entry(target, one))
+      return one.id;
+  return interface;
+}
+
+std::string who_keeps_network(const Target& target) {
+  if (!target.looked()) return "nobody has looked at the node";
+  for (const BootProfile& one : profiles_of(target))
+    if (one.manager == "ifupdown" && one.kept)
+      return fmt::format("{} configures {}, and railbed does not write for ifupdown", one.file,
+                         one.interface);
+  return "no file of netplan, NetworkManager or systemd-networkd was found";
+}
+
+}  // namespace railbed

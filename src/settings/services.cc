@@ -1,0 +1,115 @@
+// Services that verify wants running on every node of this kind, or not running: no file is written, and
+// cluster.yaml does not have to ask. A service that runs already and does not help is no matter of settings:
+// verify says what it is.
+#include <fmt/format.h>
+
+#include "settings/render.h"
+#include "model/survey.h"
+
+namespace railbed {
+namespace {
+
+bool runs(const Service& service) { return service.active_state == "active"; }
+bool is_enabled(const Service& service) { return service.unit_file_state == "enabled"; }
+
+// "static" units and their like belong to something else, which starts them.
+std::optional<bool> enabled_at_boot(const Service& service) {
+  if (is_enabled(service)) return true;
+  return service.unit_file_state == "disabled" ? std::optional<bool>(false) : std::nullopt;
+}
+
+Need runs_need(const Service& service) {
+  Need need{.what = fmt::format("{} runs", service.name),
+            .now = runs(service),
+            .at_boot = enabled_at_boot(service)};
+  if (!*need.now)
+    need.found = service.active_state;
+  else if (need.at_boot == false)
+    need.found = "no boot starts it";
+  return need;
+}
+
+Setting running(const Service& service, std::string reason) {
+  return {.section = Section::kServices,
+          .title = fmt::format("{} runs", service.name),
+          .reason = std::move(reason),
+          .asked = false,
+          .needs = {runs_need(service)},
+          .steps = {{StepKind::kEnableUnit, {service.name + ".service"}}}};
+}
+
+const Service* loaded(const Target& target, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    const Service* service = find_service(target.view, {name});
+    if (service != nullptr && service->load_state == "loaded") return service;
+  }
+  return nullptr;
+}
+
+// Of several that are installed, the one that runs.
+const Service* time_service(const Target& target) {
+  const std::initializer_list<std::string_view> names = {"chrony", "chronyd", "ntpsec", "systemd-timesyncd"};
+  for (const std::string_view name : names) {
+    const Service* service = loaded(target, {name});
+    if (service != nullptr && runs(*service)) return service;
+  }
+  return loaded(target, names);
+}
+
+void add_time(const Target& target, std::vector<Setting>& settings) {
+  const Service* service = time_service(target);
+  // Something keeps the time already, whatever it is: a host, another daemon.
+  if (service == nullptr ||
+      (!runs(*service) && target.facts().system.kernel.clock_synchronised.value_or(false)))
+    return;
+  settings.push_back(running(
+      *service, "logs of several nodes are laid side by side, and certificates are checked, by the clock"));
+}
+
+void add_persistence(const Target& target, std::vector<Setting>& settings) {
+  const Service* service = loaded(target, {"nvidia-persistenced"});
+  if (service == nullptr || target.view.gpus().empty()) return;
+  settings.push_back(
+      running(*service,
+              "without it the driver shuts a GPU down between two jobs: each waits for it, and settings "
+              "and error counts are lost"));
+}
+
+// One that refuses to start, since its version is not the driver's, would take the whole change back.
+void add_fabric_manager(const Target& target, std::vector<Setting>& settings) {
+  const Service* service = loaded(target, {"nvidia-fabricmanager"});
+  const Gpus& gpus = target.facts().gpus;
+  if (service == nullptr || !target.view.has_nvswitch() || !gpus.fabric_manager.ok() ||
+      !gpus.driver_version.ok() || *gpus.fabric_manager != *gpus.driver_version)
+    return;
+  settings.push_back(running(*service, "CUDA does not start on GPUs behind NVSwitch until it runs"));
+}
+
+void add_upgrades(const Target& target, std::vector<Setting>& settings) {
+  const Service* service = loaded(target, {"unattended-upgrades"});
+  if (service == nullptr || target.view.gpus().empty()) return;
+  Need need{
+      .what = "the node does not upgrade itself", .now = !runs(*service), .at_boot = !is_enabled(*service)};
+  if (!*need.now || !*need.at_boot) need.found = "unattended-upgrades is on";
+  settings.push_back(
+      {.section = Section::kServices,
+       .title = "no upgrade of this node alone",
+       .reason =
+           "a new kernel at night leaves a node without its GPU driver in the morning, or unlike others",
+       .asked = false,
+       .needs = {std::move(need)},
+       .steps = {{StepKind::kDisableUnit, {"apt-daily-upgrade.timer", "unattended-upgrades.service"}}},
+       .notes = {"Security updates come by hand from now on: upgrade all nodes together."}});
+}
+
+}  // namespace
+
+void render_services(const Target& target, std::vector<Setting>& settings) {
+  if (!target.view.has_accelerators()) return;
+  add_time(target, settings);
+  add_persistence(target, settings);
+  add_fabric_manager(target, settings);
+  add_upgrades(target, settings);
+}
+
+}  // namespace railbed
