@@ -19,7 +19,8 @@ inline constexpr std::size_t kMaxReadBytes = 64 << 20;
 // user: what it reads is shown to others. Anybody else reads what the kernel allows.
 Result<std::string> read_file(const std::string& path, std::size_t limit = kMaxReadBytes);
 
-// Opens for reading what a user names, of whatever kind, by the same rule; errno where it fails. `flags` beside O_RDONLY.
+// Opens for reading what a user names, of whatever kind, by the same rule; errno where it fails. `flags`
+// beside O_RDONLY.
 Fd open_named(const std::string& path, int flags = 0);
 
 // Writes a temporary file beside `path`, syncs it and renames it: the old file or the whole new one, never

@@ -49,7 +49,18 @@ std::string shell_line(const std::vector<std::string>& words) {
 
 std::string printf_text(std::string_view text) {
   std::string escaped;
-  for (const char c : text) escaped += c == '%' ? "%%" : c == '\\' ? "\\\\" : std::string(1, c);
+  for (const char c : text) {
+    if (c == '%')
+      escaped += "%%";
+    else if (c == '\\')
+      escaped += "\\\\";
+    else if (c == '\n')
+      escaped += "\\n";
+    else if (c == '\t')
+      escaped += "\\t";
+    else
+      escaped += c;
+  }
   return escaped;
 }
 
@@ -74,6 +85,10 @@ class ShellText {
     }
     for (std::size_t i = 0; i < part.names_.size(); ++i) {
       if (i > 0) line_ += ' ';
+      if (part.kind_ == ShellPart::Kind::kWords) {
+        line_ += shell_word(printable(part.names_[i]));
+        continue;
+      }
       add_name(printable(part.names_[i]), part.kind_ == ShellPart::Kind::kQuoted);
     }
   }

@@ -68,6 +68,11 @@ struct ShellQuoted {
   std::string text;
 };
 
+// A program with its options and arguments, where the arguments were checked: none of them is an option.
+struct ShellWords {
+  std::vector<std::string> words;
+};
+
 // What stands for one {} of command().
 class ShellPart {
  public:
@@ -77,20 +82,21 @@ class ShellPart {
   ShellPart(Number number) : kind_(Kind::kAsItIs), names_{std::to_string(number)} {}
   ShellPart(const std::vector<std::string>& names) : names_(names) {}
   ShellPart(const ShellQuoted& name) : kind_(Kind::kQuoted), names_{name.text} {}
+  ShellPart(const ShellWords& program) : kind_(Kind::kWords), names_(program.words) {}
   ShellPart(const ShellFixed& fixed) : kind_(Kind::kAsItIs), names_{std::string(fixed.text())} {}
   ShellPart(const ShellCommand& made)
       : kind_(Kind::kAsItIs), names_{made.text()}, has_names_(made.has_names()) {}
 
  private:
   friend class ShellText;
-  enum class Kind { kName, kQuoted, kAsItIs };
+  enum class Kind { kName, kQuoted, kWords, kAsItIs };
   Kind kind_ = Kind::kName;
   std::vector<std::string> names_;
   bool has_names_ = kind_ != Kind::kAsItIs;
 };
 
-// Text as the program reads it that gets it within a word: in the format of printf(1), in the pattern and in
-// the replacement of "s/…/…/" of sed(1).
+// Text as the program reads it that gets it within a word: in the format of printf(1), where it becomes one
+// line, in the pattern and in the replacement of "s/…/…/" of sed(1).
 std::string printf_text(std::string_view text);
 std::string sed_pattern(std::string_view text);
 std::string sed_replacement(std::string_view text);

@@ -47,8 +47,15 @@ TEST(Shell, CommandsKnowWhatTheyAreMadeOf) {
   EXPECT_FALSE(ShellCommand("reboot").after("x").has_value());
 }
 
+TEST(Shell, AProgramMayHaveOptionsOfItsOwn) {
+  EXPECT_EQ(command("{}", ShellWords{{"apt-get", "--yes", "install", "a b", "x;y"}}),
+            "apt-get --yes install 'a b' 'x;y'");
+  EXPECT_TRUE(command("{}", ShellWords{{"reboot"}}).has_names());
+}
+
 TEST(Shell, OtherProgramsReadTheirTextAsItIs) {
   EXPECT_EQ(printf_text("a%s\\n"), "a%%s\\\\n");
+  EXPECT_EQ(printf_text("[x]\n\ta = 1\n"), "[x]\\n\\ta = 1\\n") << "one line";
   EXPECT_EQ(sed_pattern("a.b/e id"), "a\\.b\\/e id");
   EXPECT_EQ(sed_replacement("a&b/\\1"), "a\\&b\\/\\\\1");
 }

@@ -49,8 +49,8 @@ struct FolderEntry {
   Fd open(int flags, mode_t mode = 0) const;
   // Owner, mode and kind, of a link itself where there is one; none: errno is set.
   bool look(struct stat& status) const;
-  // By the descriptor's number, for libraries that take paths: whatever is done to the folder's own path, it leads
-  // there while the folder is open.
+  // By the descriptor's number, for libraries that take paths: whatever is done to the folder's own path, it
+  // leads there while the folder is open.
   std::string path_by_descriptor() const;
   // Writes the folder's entries to the disk.
   bool sync() const;

@@ -71,7 +71,9 @@ std::size_t comment_at(std::string_view command) {
   char quote = 0;
   for (std::size_t i = 0; i < command.size(); ++i) {
     if (quote == 0 && command[i] == '#' && (i == 0 || command[i - 1] == ' ')) return i;
-    if (quote == 0 && (command[i] == '\'' || command[i] == '"'))
+    if (quote == 0 && command[i] == '\\')
+      ++i;  // what follows stands for itself
+    else if (quote == 0 && (command[i] == '\'' || command[i] == '"'))
       quote = command[i];
     else if (command[i] == quote)
       quote = 0;
@@ -183,12 +185,6 @@ std::vector<ShellCommand> show_temperature_with(const NodeView& node, const std:
   return {command("grep . /sys/bus/pci/devices/{}/hwmon/hwmon*/temp*_input", pci_address)};
 }
 
-Remedy lift_memlock() {
-  return {"Raise the limit for all users (root is not covered by *), then log in again.",
-          {"printf '* soft memlock unlimited\\n* hard memlock unlimited\\nroot soft memlock unlimited\\n"
-           "root hard memlock unlimited\\n' > /etc/security/limits.d/90-rdma.conf"}};
-}
-
 ShellCommand show_firmware_with(const std::string& pci_address) {
   return command("mstflint -d {} query", pci_address);
 }
@@ -228,6 +224,10 @@ std::vector<std::string> programs_of(std::string_view command) {
     const char before = i == 0 ? ' ' : command[i - 1];
     if (quote != 0) {
       if (c == quote) quote = 0;
+      continue;
+    }
+    if (c == '\\') {  // what follows stands for itself
+      if (++i < command.size()) word += command[i];
       continue;
     }
     const bool starts = c == '|' || c == ';' || (c == '&' && before != '>') || (c == '(' && before == '$');

@@ -84,6 +84,7 @@ TEST(Tools, ProgramsOfACommandLine) {
   EXPECT_THAT(programs_of("sudo LANG=C dmesg | grep -e 'a | b' 2>&1 && echo \"x; y\"; ls  # then | that"),
               ElementsAre("dmesg", "grep", "echo", "ls"));
   EXPECT_THAT(programs_of("chcpu -e $(cat /sys/devices/system/cpu/offline)"), ElementsAre("chcpu", "cat"));
+  EXPECT_THAT(programs_of("printf 'it'\\''s; rm\\n' > /etc/x; ls"), ElementsAre("printf", "ls"));
   EXPECT_THAT(programs_of(""), IsEmpty());
   EXPECT_THAT(programs_of("'"), IsEmpty());
 }
