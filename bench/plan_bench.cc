@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "composed_nodes.h"
-#include "settings/files.h"
 #include "configure/plan.h"
-#include "settings/render.h"
 #include "report/plan_text.h"
+#include "settings/files.h"
+#include "settings/render.h"
 
 namespace railbed {
 namespace {

@@ -1,5 +1,6 @@
-// Any bytes as what a root agent is asked to change, and as what iproute2 says of a network: nothing that is let
-// through leaves /etc, names a program's option or breaks out of its line; contents of files come back exactly.
+// Any bytes as what a root agent is asked to change, and as what iproute2 says of a network: nothing that is
+// let through leaves /etc, names a program's option or breaks out of its line; contents of files come back
+// exactly.
 //
 // Rooms: apply
 // Seeds: fuzz/corpus/apply

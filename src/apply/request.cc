@@ -47,8 +47,6 @@ bool is_apply_id(std::string_view text) {
          });
 }
 
-std::string aside_name(const std::string& path) { return path + ".railbed-aside~"; }
-
 ApplyRequest request_of(const std::vector<NodeChange>& changes) {
   ApplyRequest request;
   std::set<std::string> paths;

@@ -10,9 +10,9 @@
 #include "base/fields.h"
 #include "base/result.h"
 #include "configure/plan.h"
+#include "facts/file_content.h"
 #include "settings/platform.h"
 #include "settings/setting.h"
-#include "facts/file_content.h"
 
 namespace railbed {
 
@@ -41,9 +41,6 @@ struct ApplyRequest {
 // "20261123T101500Z-1f0c": names sort by time.
 std::string make_apply_id();
 bool is_apply_id(std::string_view text);
-
-// Where a file that says otherwise goes. Readers of folders leave out what ends with '~'.
-std::string aside_name(const std::string& path);
 
 // Of the node's changes; those that are held are left out. Equal steps are carried out once: all files lie
 // there before the first of them.

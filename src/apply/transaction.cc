@@ -14,6 +14,7 @@
 #include "base/moment.h"
 #include "base/shell.h"
 #include "base/text.h"
+#include "settings/files.h"
 #include "settings/step.h"
 
 namespace railbed {
@@ -58,7 +59,7 @@ Result<void> add_edit(const WritableHost& host, const FileEdit& edit, std::vecto
     return {};
   }
   const bool same =
-      before.has_value() == edit.before.has_value() && (!edit.before || (before)->content == *edit.before);
+      before.has_value() == edit.before.has_value() && (!edit.before || before->content == *edit.before);
   if (!same)
     return fail(ErrorKind::kUnavailable, edit.path + " has changed since the plan was made: plan again");
   KeptEdit kept{edit.path, std::move(before), std::nullopt};
@@ -256,7 +257,7 @@ Result<Transaction> Transaction::open(WritableHost& host, const std::string& id)
   if (!is_apply_id(id)) return fail(ErrorKind::kBadInput, "\"" + printable(id) + "\" is no apply's name");
   ASSIGN_OR_RETURN(auto file, host.read_own(fmt::format("{}/{}/journal", kApplyFolder, id)));
   if (!file) return fail(ErrorKind::kUnavailable, "this node knows no apply " + id);
-  auto journal = json::read<Journal>((file)->content.bytes);
+  auto journal = json::read<Journal>(file->content.bytes);
   if (!journal) return fail(journal.error(), "the journal of apply " + id);
   if (journal->request.id != id)
     return fail(ErrorKind::kBadInput, "the journal of apply " + id + " is of another");

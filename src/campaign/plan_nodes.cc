@@ -9,10 +9,10 @@
 #include "base/json.h"
 #include "campaign/survey.h"
 #include "configure/answers.h"
-#include "settings/render.h"
 #include "fleet/fleet.h"
 #include "host/open.h"
 #include "inventory/hostlist.h"
+#include "settings/render.h"
 
 namespace railbed {
 namespace {

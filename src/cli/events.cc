@@ -56,8 +56,9 @@ int events(const EventsOptions& options) {
 
 Action declare_events(CLI::App& app) {
   auto options = std::make_shared<EventsOptions>();
-  app.add_option("--state", options->folder,
-                 "the monitor's state folder (default: /var/lib/railbed-monitor, else $XDG_STATE_HOME/railbed)");
+  app.add_option(
+      "--state", options->folder,
+      "the monitor's state folder (default: /var/lib/railbed-monitor, else $XDG_STATE_HOME/railbed)");
   app.add_option("--since", options->since, "those since then: 90s, 30m, 1h, 7d, or 2026-01-19T10:00:00Z");
   auto* most = app.add_option("-n,--lines", options->most, "the latest so many (default: 100)")
                    ->check(between(1, 1'000'000));

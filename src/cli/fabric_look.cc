@@ -29,7 +29,7 @@ Result<FabricLook> look_at_fabric(const std::string& file, const std::string& de
   auto fabric = discover_fabric(*door, limits_of_terminal());
   clear_progress();
   if (!fabric) return fail(fabric.error());
-  std::string from = "management datagrams through " + (door)->name();
+  std::string from = "management datagrams through " + door->name();
   return FabricLook{std::move(*fabric), std::move(door), std::move(from)};
 }
 

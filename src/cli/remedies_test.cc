@@ -43,14 +43,15 @@ struct Tool {
 const std::vector<Tool>& tools() {
   static const std::vector<Tool> kTools = {
       {From::kAnywhere,
-       {"awk",     "cat",     "chcpu",   "cut",      "dmesg",  "dmidecode", "du",       "echo", "env",
-        "ethtool", "export",  "fuser",   "grep",     "head",   "ip",        "ldconfig", "ls",   "lscpu",
-        "lspci",   "mkdir",   "modinfo", "modprobe", "mount",  "multipath", "nfsstat",  "ping", "printf",
-        "ps",      "railbed", "rdma",    "reboot",   "sed",    "setpci",    "sort",     "ssh",  "swapoff",
-        "sysctl",  "tail",    "tee",     "udevadm",  "uname",  "uniq",      "unset",    "nft",  "chronyc",
-        "rmmod",   "true",    "sh",      "xargs",    "findmnt"}},
+       {"awk",  "cat",     "chcpu",   "chmod",   "mv",      "cut",      "dmesg",  "dmidecode", "du",
+        "echo", "env",     "ethtool", "export",  "fuser",   "grep",     "head",   "ip",        "ldconfig",
+        "ls",   "lscpu",   "lspci",   "mkdir",   "modinfo", "modprobe", "mount",  "multipath", "nfsstat",
+        "ping", "printf",  "ps",      "railbed", "rdma",    "reboot",   "sed",    "setpci",    "sort",
+        "ssh",  "swapoff", "sysctl",  "tail",    "tee",     "udevadm",  "uname",  "uniq",      "unset",
+        "nft",  "chronyc", "rmmod",   "true",    "sh",      "xargs",    "findmnt"}},
       {From::kSystemd, {"journalctl", "systemctl", "timedatectl"}},
-      {From::kApt, {"apt-cache", "apt-get", "apt-mark", "dpkg", "update-grub", "update-initramfs"}},
+      {From::kApt,
+       {"netplan", "apt-cache", "apt-get", "apt-mark", "dpkg", "update-grub", "update-initramfs"}},
       {From::kDnf, {"akmods", "dnf", "dracut", "grub2-mkconfig", "grubby"}},
       {From::kIproute511, {"dcb"}},
       {From::kVendorDriver,
@@ -154,7 +155,9 @@ std::string lacks(const Facts& facts, const std::string& command) {
 
 // What has to be replaced by hand, and guesses.
 std::string unfit(const std::string& command) {
-  if (command.find("||") != std::string::npos) return "tries one command and then another";
+  // What printf writes is a file, which its setting's own tests look at.
+  if (!command.starts_with("printf ") && command.find("||") != std::string::npos)
+    return "tries one command and then another";
   for (const std::string_view word : words(command))
     for (const std::string_view blank : {"ADDRESS", "IF", "DEV", "DEVICE"})
       if (word.find(blank) == 0 && word.size() == blank.size()) return "leaves a blank to fill in";
@@ -211,13 +214,17 @@ std::string wrong_unit(const Facts& facts, const std::string& command, const Rem
   if (call == all.begin() || call == all.end() || *(call - 1) != "systemctl") return {};
   const auto unit =
       std::find_if(call + 1, all.end(), [](std::string_view word) { return !word.starts_with('-'); });
-  if (unit == all.end() || service_of(facts, *unit) != nullptr) return {};
+  if (unit == all.end()) return {};
+  const std::string_view name = unit->ends_with(".service") ? unit->substr(0, unit->size() - 8) : *unit;
+  if (service_of(facts, name) != nullptr) return {};
+  // The file of "x@eth0" is "x@.service".
+  const std::string_view file = name.substr(0, name.find('@') == name.npos ? name.npos : name.find('@') + 1);
   const bool installed = std::ranges::any_of(remedy.commands, [&](const std::string& other) {
-    return &other < &command && other.find(*unit) != std::string::npos;
+    return &other < &command && other.find(file) != std::string::npos;
   });
   // Units of which the limits were read from a running process, and those that every systemd and apt have.
   const auto& limits = facts.system.memory.service_memlock;
-  const bool there = std::ranges::find(limits, *unit, &ServiceLimit::service) != limits.end() ||
+  const bool there = std::ranges::find(limits, name, &ServiceLimit::service) != limits.end() ||
                      unit->starts_with("systemd-") || unit->starts_with("apt-daily");
   return installed || there ? std::string() : fmt::format("the unit {} is not there", *unit);
 }

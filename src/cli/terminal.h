@@ -36,8 +36,8 @@ void progress(std::string_view message);
 // Removes the line, so that output can follow.
 void clear_progress();
 
-// Requested at the first SIGINT, SIGTERM, SIGHUP or SIGQUIT. The handlers are installed on the first call; a second
-// signal ends the process at once.
+// Requested at the first SIGINT, SIGTERM, SIGHUP or SIGQUIT. The handlers are installed on the first call; a
+// second signal ends the process at once.
 std::stop_token interrupted();
 
 // Asks a person, who has to say yes; false as well where standard input is no terminal.

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "verify/rule.h"
-
 namespace railbed {
 namespace {
 
@@ -22,8 +20,8 @@ Finding finding(std::string_view rule, std::string node, Status status = Status:
   return one;
 }
 
-NodeChange change(Section section, Risk risk = Risk::kNone) {
-  return {.section = section, .title = "a change", .risk = risk};
+NodeChange change(std::string setting, std::vector<std::string> subjects = {}, Risk risk = Risk::kNone) {
+  return {.setting = std::move(setting), .subjects = std::move(subjects), .title = "a change", .risk = risk};
 }
 
 ClusterPlan plan_of(std::vector<NodeChange> changes) {
@@ -42,16 +40,16 @@ TEST(Answers, KeepsWhatClearsARedFindingOfItsNode) {
   const auto plan =
       answers_to({finding("net.mtu", "gpu1"), finding("host.governor", "gpu2", Status::kWarn),
                   finding("rdma.memlock", "gpu1", Status::kPass)},
-                 plan_of({change(Section::kNetwork), change(Section::kGovernor), change(Section::kLimits)}));
+                 plan_of({change("network/rails"), change("governor/performance"), change("limits/logins")}));
   ASSERT_THAT(plan.nodes[0].changes, SizeIs(1));
-  EXPECT_EQ(plan.nodes[0].changes[0].section, Section::kNetwork);
+  EXPECT_EQ(plan.nodes[0].changes[0].setting, "network/rails");
   EXPECT_THAT(rules_of(plan.nodes[0].changes[0].answers), ElementsAre("net.mtu"));
   EXPECT_THAT(rules_of(plan.unanswered), ElementsAre("host.governor"));
 }
 
 TEST(Answers, NeverTouchTheManagementNetwork) {
   const auto plan =
-      answers_to({finding("net.mtu", "gpu1")}, plan_of({change(Section::kNetwork, Risk::kAccess)}));
+      answers_to({finding("net.mtu", "gpu1")}, plan_of({change("network/rails", {}, Risk::kAccess)}));
   EXPECT_THAT(plan.nodes[0].changes, IsEmpty());
   EXPECT_THAT(rules_of(plan.unanswered), ElementsAre("net.mtu"));
 }
@@ -66,16 +64,30 @@ TEST(Answers, LeaveAConsequenceToItsCause) {
 TEST(Answers, OfSomeRulesAlone) {
   const auto plan =
       answers_to({finding("net.mtu", "gpu1"), finding("rdma.memlock", "gpu1"), finding("gpu.count", "gpu1")},
-                 plan_of({change(Section::kNetwork), change(Section::kLimits)}), {"rdma.memlock"});
+                 plan_of({change("network/rails"), change("limits/logins")}), {"rdma.memlock"});
   ASSERT_THAT(plan.nodes[0].changes, SizeIs(1));
-  EXPECT_EQ(plan.nodes[0].changes[0].section, Section::kLimits);
+  EXPECT_EQ(plan.nodes[0].changes[0].setting, "limits/logins");
   EXPECT_THAT(plan.unanswered, IsEmpty());
 }
 
-TEST(Answers, NameRulesThatThereAre) {
-  for (std::size_t i = 0; i < enum_names(Section()).size(); ++i)
-    for (const std::string_view id : rules_answered_by(static_cast<Section>(i)))
-      EXPECT_NE(find_rule(id), nullptr) << id;
+TEST(Answers, CarryNothingElseOfASection) {
+  const auto plan = answers_to({finding("toolkit.mpi", "gpu1")},
+                               plan_of({change("packages/driver"), change("packages/mpi")}));
+  ASSERT_THAT(plan.nodes[0].changes, SizeIs(1));
+  EXPECT_EQ(plan.nodes[0].changes[0].setting, "packages/mpi");
+}
+
+TEST(Answers, OfOneInterfaceLeaveTheOthers) {
+  Finding rdma = finding("rdma.gid", "gpu1");
+  rdma.subject = "mlx5_1/1";
+  rdma.touches = {"rdma:mlx5_1/1", "netdev:ens7"};
+  const auto plan =
+      answers_to({finding("net.mtu", "gpu1"), std::move(rdma)},
+                 plan_of({change("network/rails", {"ens6"}), change("network/rails", {"ens7", "ens7.100"}),
+                          change("network/rails", {"ens8"})}));
+  ASSERT_THAT(plan.nodes[0].changes, SizeIs(2));
+  EXPECT_THAT(rules_of(plan.nodes[0].changes[0].answers), ElementsAre("net.mtu"));
+  EXPECT_THAT(rules_of(plan.nodes[0].changes[1].answers), ElementsAre("rdma.gid"));
 }
 
 }  // namespace

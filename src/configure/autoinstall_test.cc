@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "base/yaml.h"
-#include "settings/files.h"
 #include "inventory/load.h"
+#include "settings/files.h"
 
 namespace railbed {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "settings/contact.h"
 #include "configure/launch.h"
+#include "settings/contact.h"
 #include "settings/words.h"
 
 namespace railbed {

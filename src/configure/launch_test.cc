@@ -1,5 +1,7 @@
 #include "configure/launch.h"
 
+#include <gmock/gmock.h>
+
 #include "settings/testing/sample.h"
 
 namespace railbed {

@@ -94,8 +94,15 @@ bool add_files(const Setting& setting, const FileStates& states, const PlanOptio
 // What the setting still wants; nothing where it is met.
 std::optional<NodeChange> change_for(const Setting& setting, const FileStates& states,
                                      const Platform& platform, const PlanOptions& options) {
-  NodeChange change{setting.section, setting.title, setting.reason, setting.risk, setting.reboot};
+  NodeChange change{.section = setting.section,
+                    .setting = setting.name,
+                    .subjects = setting.subjects,
+                    .title = setting.title,
+                    .reason = setting.reason,
+                    .risk = setting.risk,
+                    .reboot = setting.reboot};
   change.notes = setting.notes;
+  change.needs = setting.needs;
   std::ranges::copy_if(setting.needs, std::back_inserter(change.unmet), is_unmet);
   const bool outdated = add_files(setting, states, options, change);
   if (!setting.doubt.empty() && options.take_over)

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "facts/file_state.h"
 #include "settings/setting.h"
 #include "settings/target.h"
-#include "facts/file_state.h"
 
 namespace railbed {
 
@@ -56,10 +56,13 @@ struct PlannedFinding {
 // What is to be done for one setting.
 struct NodeChange {
   Section section = Section::kNetwork;
+  std::string setting = {};                // Setting::name
+  std::vector<std::string> subjects = {};  // likewise
   std::string title = {};
   std::string reason = {};
   Risk risk = Risk::kNone;
   bool reboot = false;
+  std::vector<Need> needs = {};  // of the setting; not in JSON, where `unmet` has what a reader needs
   std::vector<Need> unmet = {};  // those that are known not to be met
   std::vector<FileChange> files = {};
   std::vector<NodeStep> steps = {};
@@ -69,8 +72,8 @@ struct NodeChange {
   // read. Empty: it can.
   std::string held = {};
   std::vector<PlannedFinding> answers = {};  // what it is to clear; of `railbed fix` only
-  FIELDS(NodeChange, section, title, reason, risk, reboot, unmet, files, steps, commands, notes, held,
-         answers);
+  FIELDS(NodeChange, section, setting, subjects, title, reason, risk, reboot, unmet, files, steps, commands,
+         notes, held, answers);
 };
 
 struct NodePlan {

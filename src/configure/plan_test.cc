@@ -92,6 +92,18 @@ TEST(Plan, HoldsWhatAPersonEdited) {
   EXPECT_NE(plan(setting(), foreign).changes.at(0).held.find("not railbed's"), std::string::npos);
 }
 
+// A host key that changed, for one: only a person knows whether the node was installed anew.
+TEST(Plan, HoldsWhatIsInDoubt) {
+  Setting wanted = setting();
+  wanted.doubt = "gpu2 has another host key";
+  const NodePlan held = plan(wanted, {{"/etc/x.conf", gone()}});
+  EXPECT_NE(held.changes.at(0).held.find("gpu2 has another host key"), std::string::npos);
+  EXPECT_NE(held.changes[0].held.find("--take-over"), std::string::npos);
+  const NodePlan taken = plan(wanted, {{"/etc/x.conf", gone()}}, {.take_over = true});
+  EXPECT_EQ(taken.changes.at(0).held, "");
+  EXPECT_EQ(taken.changes[0].notes.back(), "gpu2 has another host key");
+}
+
 TEST(Plan, HoldsWhatItCannotRead) {
   const FileStates denied = {{"/etc/x.conf", {Miss{Missing::kDenied, "Permission denied"}, ""}}};
   EXPECT_NE(plan(setting(), denied).changes.at(0).held.find("Permission denied"), std::string::npos);

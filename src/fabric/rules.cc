@@ -16,7 +16,7 @@ constexpr std::string_view kFromPlan = "the plan (--plan), as --learn wrote it o
 Rule row(std::string_view id, std::string_view title, std::string_view why, std::string_view source,
          std::string_view standard, std::string_view remedy,
          std::vector<std::string_view> explained_by = {}) {
-  return {id, title, why, source, standard, remedy, "", std::move(explained_by), nullptr};
+  return {id, title, why, source, standard, remedy, "", std::move(explained_by), {}, false, nullptr};
 }
 
 std::vector<Rule> make_rules() {

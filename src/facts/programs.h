@@ -20,8 +20,8 @@ struct ProgramTimes {
   std::uint64_t ticks = 0;    // of processors, in user and kernel mode, all of its threads
 };
 struct Programs {
-  int processors = 0;        // online: /sys/devices/system/cpu/online
-  std::string own_name;      // of the program that asks: /proc/self/stat
+  int processors = 0;             // online: /sys/devices/system/cpu/online
+  std::string own_name;           // of the program that asks: /proc/self/stat
   std::vector<ProgramTimes> all;  // by pid
 };
 

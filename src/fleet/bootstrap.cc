@@ -41,8 +41,8 @@ namespace railbed::fleet {
 namespace {
 
 // For any POSIX shell with coreutils or busybox. A directory is used only when it is ours, no symbolic link
-// (looked at before anything is made in it) and reached by no link of another user, has room, and may hold programs (no noexec); /dev/shm and /tmp
-// are open to all, hence the first two.
+// (looked at before anything is made in it) and reached by no link of another user, has room, and may hold
+// programs (no noexec); /dev/shm and /tmp are open to all, hence the first two.
 constexpr std::string_view kScript = R"sh(RAILBED_LOGIN_LOCALE=${LC_ALL-}; export RAILBED_LOGIN_LOCALE
 LC_ALL=C; export LC_ALL
 m=

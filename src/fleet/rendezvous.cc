@@ -79,8 +79,8 @@ class Knock {
     // The greeting comes when rank 0 gets to it, which may be long after the kernel has taken the connection.
     ASSIGN_OR_RETURN(const auto greeting, read_line(fd.get(), until_, stop_));
     if (!greeting) return std::nullopt;
-    if (!(greeting)->starts_with(kGreeting)) return stranger("says \"" + quotable(*greeting, 60) + '"');
-    return introduce(std::move(fd), (greeting)->substr(kGreeting.size()));
+    if (!greeting->starts_with(kGreeting)) return stranger("says \"" + quotable(*greeting, 60) + '"');
+    return introduce(std::move(fd), greeting->substr(kGreeting.size()));
   }
 
  private:

@@ -192,7 +192,8 @@ class SlurmLauncher final : public PreparedLauncher {
       event = allocation_->pump(deadline, waker);
       if (!allocation_->next()) break;
       const auto line = bootstrap_line(allocation_->noise(), nonce);
-      if (line && line->word == "job" && is_digits(line->rest)) return job_ = line->rest, Result<void>();
+      if (line && line->word == "job" && is_digits(line->rest))
+        return job_ = line->rest, Result<void>();
     }
     if (stop.stop_requested()) return fail(ErrorKind::kCancelled, "cancelled");
     return no_allocation(nodes.size());

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "model/remedy.h"
 #include "model/survey.h"
 
 namespace railbed {

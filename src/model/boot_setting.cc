@@ -11,6 +11,7 @@ namespace railbed {
 namespace {
 
 constexpr std::string_view kBalancing = "kernel.numa_balancing";
+constexpr std::string_view kReclaim = "vm.zone_reclaim_mode";
 
 // What the kernel itself starts with.
 enum class Start { kFits, kWrong, kUnknown };
@@ -40,6 +41,14 @@ Start default_balancing(const NodeView& node) {
   return found;
 }
 
+Start start_of(const NodeView& node, const WantedSetting& wanted) {
+  if (wanted.key == kBalancing) return default_balancing(node);
+  // Documentation/admin-guide/sysctl/vm.rst: "zone_reclaim_mode is disabled by default".
+  if (wanted.key == kReclaim) return wanted.value == 0 ? Start::kFits : Start::kWrong;
+  if (wanted.key == "net.core.rmem_max" || wanted.key == "net.core.wmem_max") return default_buffer(wanted);
+  return Start::kUnknown;
+}
+
 // A unit of this node that may set it at boot; railbed does not read what such units do.
 std::string_view may_set(const NodeView& node) {
   for (const std::string_view unit : {"tuned", "rdma-optimize"}) {
@@ -52,7 +61,7 @@ std::string_view may_set(const NodeView& node) {
 
 // Of a setting that no file sets.
 void without_file(const NodeView& node, const WantedSetting& one, std::string line, BootOutlook& outlook) {
-  const Start start = one.key == kBalancing ? default_balancing(node) : default_buffer(one);
+  const Start start = start_of(node, one);
   const std::string_view unit = may_set(node);
   if (start == Start::kFits)
     outlook.kept.emplace_back(one.key);
@@ -73,7 +82,7 @@ bool WantedSetting::fits(std::string_view text) const {
   return have && (or_more ? *have >= value : *have == value);
 }
 
-bool balancing_matters(const NodeView& node) {
+bool numa_matters(const NodeView& node) {
   return node.has_accelerators() && node.facts->system.cpu.numa_nodes.size() >= 2;
 }
 
@@ -82,7 +91,8 @@ std::vector<WantedSetting> wanted_settings(const NodeView& node) {
   if (const auto& buffer = node.expect().socket_buffer)
     for (const std::string_view key : {"net.core.rmem_max", "net.core.wmem_max"})
       wanted.push_back({key, *buffer, true});
-  if (balancing_matters(node)) wanted.push_back({kBalancing, 0, false});
+  if (numa_matters(node))
+    for (const std::string_view key : {kBalancing, kReclaim}) wanted.push_back({key, 0, false});
   return wanted;
 }
 
@@ -117,23 +127,6 @@ std::string why_lost(const BootOutlook& outlook) {
   if (!unset.empty())
     reasons.insert(reasons.begin(), fmt::format("no file of sysctl.d sets {}", fmt::join(unset, ", ")));
   return fmt::format("{}", fmt::join(reasons, "; "));
-}
-
-// Files are read in the order of their names, whatever their folder, and the last one counts: sysctl.d(5).
-std::vector<ShellCommand> keep_at_boot(const BootOutlook& outlook) {
-  constexpr std::string_view kUsual = "90-rdma.conf", kLate = "zz-rdma.conf";
-  std::string deciding;
-  for (const auto& one : outlook.lost)
-    deciding = std::max(deciding, one.file.substr(one.file.rfind('/') + 1));
-  std::vector<ShellCommand> commands;
-  for (const auto& one : outlook.lost)
-    commands.push_back(
-        deciding > kLate
-            ? command("grep -rn {} /etc/sysctl.d /run/sysctl.d /usr/lib/sysctl.d  # the last one counts",
-                      one.line.substr(0, one.line.find(' ')))
-            : command("echo {} >> /etc/sysctl.d/{}", ShellQuoted{one.line},
-                      deciding > kUsual ? kLate : kUsual));
-  return commands;
 }
 
 }  // namespace railbed

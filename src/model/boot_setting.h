@@ -18,8 +18,9 @@ struct WantedSetting {
   bool fits(std::string_view text) const;
 };
 
-// The kernel moves memory between NUMA nodes by itself, and there is a GPU or an RDMA adapter to suffer.
-bool balancing_matters(const NodeView& node);
+// Memory has several NUMA nodes, and there is a GPU or an RDMA adapter that suffers where the kernel moves it
+// between them or will not take it from the other one.
+bool numa_matters(const NodeView& node);
 std::vector<WantedSetting> wanted_settings(const NodeView& node);
 
 // What becomes of the wanted settings that fit now.
@@ -39,7 +40,5 @@ BootOutlook after_reboot(const NodeView& node, const std::vector<WantedSetting>&
                          const std::vector<BootSetting>& files);
 // "no file of sysctl.d sets net.core.rmem_max; /etc/sysctl.d/99-x.conf sets …"
 std::string why_lost(const BootOutlook& outlook);
-// The commands that keep what holds now.
-std::vector<ShellCommand> keep_at_boot(const BootOutlook& outlook);
 
 }  // namespace railbed

@@ -35,19 +35,13 @@ TEST(BootSetting, AFileThatFitsKeepsIt) {
   EXPECT_TRUE(now.after({"net.core.rmem_max", 32 << 20, true}).nothing_fits());
 }
 
-TEST(BootSetting, WhatDecidesIsWrittenOver) {
+TEST(BootSetting, NamesTheFileThatDecides) {
   const NodeNow now;
   const auto with = [&](const std::string& file) {
     return now.after(kBuffer, {{"net.core.rmem_max", "212992", file}});
   };
   EXPECT_EQ(why_lost(with("/etc/sysctl.d/99-sysctl.conf")),
             "/etc/sysctl.d/99-sysctl.conf sets net.core.rmem_max to 212992");
-  EXPECT_THAT(keep_at_boot(with("/usr/lib/sysctl.d/10-default.conf")),
-              ElementsAre("echo 'net.core.rmem_max = 16777216' >> /etc/sysctl.d/90-rdma.conf"));
-  EXPECT_THAT(keep_at_boot(with("/etc/sysctl.d/99-sysctl.conf")),
-              ElementsAre("echo 'net.core.rmem_max = 16777216' >> /etc/sysctl.d/zz-rdma.conf"));
-  EXPECT_THAT(keep_at_boot(with("/etc/sysctl.d/zzz.conf")),
-              ElementsAre(HasSubstr("grep -rn net.core.rmem_max")));
 }
 
 TEST(BootSetting, NobodyGuessesWhatAUnitOrAKernelDoes) {

@@ -63,17 +63,16 @@ std::optional<BitRate> ExpectedRates::usual(const Votes& votes) {
 }
 
 std::optional<ExpectedRate> ExpectedRates::of(const RailEnd& end) const {
-  if (end.rail != nullptr && end.rail->speed)
-    return ExpectedRate{*end.rail->speed, Status::kFail, "cluster.yaml"};
+  if (end.rail != nullptr && end.rail->speed) return ExpectedRate{*end.rail->speed, true, "cluster.yaml"};
   if (const auto rail = by_rail_.find(end.rail); rail != by_rail_.end())
     if (const auto rate = usual(rail->second))
-      return ExpectedRate{*rate, Status::kFail, "the other nodes of this rail"};
+      return ExpectedRate{*rate, true, "the other nodes of this rail"};
   if (const auto kind = by_kind_.find({end.model, end.infiniband()}); kind != by_kind_.end())
     if (const auto rate = usual(kind->second))
-      return ExpectedRate{*rate, Status::kWarn, fmt::format("most rails on a {}", end.model->name)};
+      return ExpectedRate{*rate, false, fmt::format("most rails on a {}", end.model->name)};
   const Offers offers = end.infiniband() ? Offers{} : offers_of(survey_, end);
   if (offers.own > 0 && offers.peer > 0)
-    return ExpectedRate{{std::min(offers.own, offers.peer) * 1e6}, Status::kWarn, "both ends offer it"};
+    return ExpectedRate{{std::min(offers.own, offers.peer) * 1e6}, false, "both ends offer it"};
   return std::nullopt;
 }
 

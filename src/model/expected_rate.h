@@ -8,14 +8,13 @@
 #include <utility>
 
 #include "base/units.h"
-#include "verify/finding.h"
 #include "model/survey.h"
 
 namespace railbed {
 
 struct ExpectedRate {
   BitRate rate;
-  Status status;     // of a finding, when the port does not run at it: how sure the source is
+  bool certain;      // somebody states it, or the other ends of the rail show it; else it is a guess
   std::string from;  // "cluster.yaml"
 };
 

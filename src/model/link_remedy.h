@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "verify/finding.h"
+#include "model/remedy.h"
 #include "model/survey.h"
 
 namespace railbed {

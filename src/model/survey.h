@@ -10,9 +10,10 @@
 #include "hardware/gpu_model.h"
 #include "hardware/nic.h"
 #include "inventory/cluster.h"
+#include "model/evidence.h"
+#include "model/things.h"
 #include "nccl/choice.h"
 #include "nccl/lint.h"
-#include "verify/verify.h"
 
 namespace railbed {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "verify/finding.h"
+#include "model/remedy.h"
 #include "model/survey.h"
 
 namespace railbed {
@@ -35,7 +35,6 @@ std::vector<ShellCommand> keep_time_with(const NodeView& node);
 std::vector<ShellCommand> keep_driver_with(const NodeView& node);  // loaded, while nothing uses a GPU
 std::vector<ShellCommand> show_temperature_with(const NodeView& node, const std::string& pci_address);
 
-Remedy lift_memlock();  // of every user's logins
 ShellCommand show_firmware_with(const std::string& pci_address);
 std::vector<ShellCommand> flash_with(const RdmaDevice& device);
 std::string subnet_manager_unit(const NodeView& node);  // opensm, or opensmd of MLNX_OFED

@@ -24,8 +24,8 @@ class Collector {
   using Work = std::function<Result<void>(std::stop_token)>;
   static constexpr Clock::duration kNever = Clock::duration::max();
 
-  // From here on a collector hangs: what it asks has deadlines of its own below that, or is a file that should
-  // be there at once.
+  // From here on a collector hangs: what it asks has deadlines of its own below that, or is a file that
+  // should be there at once.
   static constexpr Clock::duration kHangs = std::chrono::seconds(10);
 
   // Works when it is asked to, and each `period` where that is not kNever.

@@ -35,7 +35,7 @@ Result<DeskState> parse_state(std::string_view text) {
   ASSIGN_OR_RETURN(auto state, json::read<DeskState>(text));
   if (state.version != kDeskVersion)
     return fail(ErrorKind::kBadInput, fmt::format("version {} is not known", state.version));
-  return std::move(state);
+  return state;
 }
 
 // syslog(3)'s numbers.

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <ranges>
 
+#include "model/expected_rate.h"
+#include "model/survey.h"
 #include "report/causes.h"
 #include "report/picture.h"
 #include "report/report.h"
 #include "report/troubles.h"
-#include "model/expected_rate.h"
-#include "model/survey.h"
 
 namespace railbed {
 namespace {

@@ -1,8 +1,8 @@
 #include "monitor/node_metrics.h"
 
-#include "monitor/families.h"
 #include "model/expected_rate.h"
 #include "model/survey.h"
+#include "monitor/families.h"
 
 namespace railbed {
 namespace {

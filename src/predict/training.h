@@ -11,8 +11,8 @@
 #include "base/fields.h"
 #include "base/result.h"
 #include "base/units.h"
-#include "predict/exchange.h"
 #include "model/trained_models.h"
+#include "predict/exchange.h"
 
 namespace railbed {
 

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "predict/path_limits.h"
 #include "model/training_step.h"
+#include "predict/path_limits.h"
 
 namespace railbed {
 namespace {

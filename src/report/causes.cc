@@ -26,6 +26,8 @@ std::size_t root_of(const Findings& findings, std::size_t index) {
 
 void add(Folded& folded, const Finding& finding) {
   if (folded.example == nullptr) folded.example = &finding;
+  const Remedy& remedy = finding.remedy;
+  if (remedy.of_one_node && remedy.commands != folded.example->remedy.commands) folded.commands_differ = true;
   if (!finding.node.empty()) folded.nodes.push_back(finding.node);
   ++folded.count;
 }
@@ -51,7 +53,8 @@ std::string nameless(std::string text, const std::string& node) {
 
 Sameness sameness(const Finding& f) {
   std::vector<std::string> commands;
-  for (const std::string& one : f.remedy.commands) commands.push_back(nameless(one, f.node));
+  if (!f.remedy.of_one_node)
+    for (const std::string& one : f.remedy.commands) commands.push_back(nameless(one, f.node));
   return {f.status, f.rule, nameless(without_node(f.message, f.node), f.node),
           nameless(f.remedy.text, f.node), std::move(commands)};
 }

@@ -13,6 +13,7 @@ struct Folded {
   const Finding* example = nullptr;
   std::vector<std::string> nodes;  // empty: it concerns the cluster as a whole
   std::size_t count = 0;           // findings folded here
+  bool commands_differ = false;    // the remedy's commands are the example's node's; others have their own
 };
 
 // A finding that no other explains, and everything that follows from it.

@@ -121,6 +121,24 @@ std::string every_other_node_fails(int count, bool all) {
   return render_text(verdict, {}, {.all = all});
 }
 
+// Files with each node's own addresses do not keep the same fault of many nodes apart.
+TEST(FindingsText, CommandsOfOneNodeStandForThoseOfOthers) {
+  const auto mtu = [](std::string node, const char* address) {
+    Finding made = finding(Status::kFail, "net.mtu", std::move(node), "eth1", "eth1 has MTU 1500");
+    made.remedy = {"Set it.", {command("printf {} > /etc/x", std::string(200, 'x') + address)}};
+    made.remedy.of_one_node = true;
+    return made;
+  };
+  Finding gid = mtu("vm1", "10.0.0.1");
+  gid.rule = "rdma.gid";
+  gid.message = "eth1 has no GID";
+  const std::string text = render_text({{mtu("vm1", "10.0.0.1"), mtu("vm2", "10.0.0.2"), gid}}, {});
+  EXPECT_THAT(text, HasSubstr("FAIL  vm[1-2]: eth1 has MTU 1500"));
+  EXPECT_THAT(text, HasSubstr("note: these files are vm1's: `railbed fix` writes each node its own"));
+  EXPECT_THAT(text, HasSubstr("run: the commands of net.mtu above mend this as well"));
+  EXPECT_EQ(text.find("10.0.0.1"), text.rfind("10.0.0.1")) << "they are shown once";
+}
+
 TEST(FindingsText, ALongListOfNodesIsCountedAndThenNamed) {
   EXPECT_THAT(every_other_node_fails(40, false), HasSubstr("FAIL  40 nodes (n00000 first): MTU is 1500"));
   EXPECT_THAT(every_other_node_fails(40, false), HasSubstr("      on: n[00000,00002,"));
@@ -197,12 +215,13 @@ TEST(FindingsJson, CarriesEveryFieldOfAFinding) {
   EXPECT_EQ((*document)["format"], "railbed-findings");
   EXPECT_EQ((*document)["version"], 1);
   EXPECT_EQ(json::dump((*document)["counts"]), R"({"fail":4,"warn":1,"unknown":1,"pass":2,"n/a":1})");
-  EXPECT_EQ(json::dump((*document)["findings"][0]),
-            R"js({"rule":"net.down","node":"vm2","subject":"eth1","status":"fail",)js"
-            R"js("message":"eth1 is down (administratively)","expected":"up","observed":"down",)js"
-            R"js("evidence":"/sys/class/net/eth1/flags","remedy":{"text":"Bring the interface up.",)js"
-            R"js("commands":["ip link set eth1 up"],"needs_reboot":false,"reversible":true},)js"
-            R"js("touches":[],"caused_by":null})js");
+  EXPECT_EQ(
+      json::dump((*document)["findings"][0]),
+      R"js({"rule":"net.down","node":"vm2","subject":"eth1","status":"fail",)js"
+      R"js("message":"eth1 is down (administratively)","expected":"up","observed":"down",)js"
+      R"js("evidence":"/sys/class/net/eth1/flags","remedy":{"text":"Bring the interface up.",)js"
+      R"js("commands":["ip link set eth1 up"],"needs_reboot":false,"reversible":true,"of_one_node":false},)js"
+      R"js("touches":[],"caused_by":null})js");
   EXPECT_EQ((*document)["findings"][2]["caused_by"], 1);
 }
 

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -15,8 +16,9 @@ namespace {
 // Causes of one rule that are written out before the rest is summed up in one line.
 constexpr std::size_t kCausesPerRule = 3;
 constexpr std::size_t kConsequencesShown = 4;
-constexpr std::size_t kHostLines = 6;  // of the nodes of one cause
-constexpr std::size_t kMargin = 6;     // "FAIL  "
+constexpr std::size_t kHostLines = 6;       // of the nodes of one cause
+constexpr std::size_t kMargin = 6;          // "FAIL  "
+constexpr std::size_t kLongCommands = 200;  // bytes; those of a setting are not shown twice
 
 struct Style {
   std::string_view word;
@@ -107,12 +109,13 @@ class Writer {
     return options_.width - kMargin - columns(label) - 2;
   }
   void command(std::string_view command);
-  void remedy(const Remedy& remedy);
+  void remedy(std::string_view rule, const Remedy& remedy);
   void consequences(const Cause& cause);
   void hosts(const Folded& root);
 
   TextOptions options_;
   std::string text_;
+  std::map<std::string, std::string, std::less<>> shown_;  // long commands, and the rule that showed them
 };
 
 void Writer::first_lines(const Folded& root) {
@@ -151,9 +154,15 @@ void Writer::command(std::string_view command) {
   text_ += fmt::format("{:{}}  $ {}\n", "", kMargin, printable(command));
 }
 
-void Writer::remedy(const Remedy& remedy) {
+// One setting may mend many findings of a node; the files that it writes are long.
+void Writer::remedy(std::string_view rule, const Remedy& remedy) {
   if (!remedy.text.empty()) detail("do", remedy.text);
-  for (const std::string& one : remedy.commands) command(one);
+  const std::string all = fmt::format("{}", fmt::join(remedy.commands, "\n"));
+  const auto [first, is_new] = shown_.try_emplace(all.size() < kLongCommands ? "" : all, rule);
+  if (is_new || all.size() < kLongCommands)
+    for (const std::string& one : remedy.commands) command(one);
+  else
+    detail("run", fmt::format("the commands of {} above mend this as well", first->second));
   if (remedy.needs_reboot) detail("note", "takes effect after a reboot");
   if (!remedy.reversible) detail("note", "this cannot be undone");
 }
@@ -181,7 +190,9 @@ void Writer::cause(const Cause& cause) {
   const bool red = severity(finding.status) < severity(Status::kPass);
   if (finding.status == Status::kUnknown && !finding.evidence.empty()) detail("looked at", finding.evidence);
   if (red || options_.all) hosts(cause.root);
-  if (red) remedy(finding.remedy);
+  if (red) remedy(finding.rule, finding.remedy);
+  if (red && cause.root.commands_differ)
+    detail("note", fmt::format("these files are {}'s: `railbed fix` writes each node its own", finding.node));
   consequences(cause);
 }
 

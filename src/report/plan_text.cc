@@ -7,9 +7,9 @@
 
 #include "base/shell.h"
 #include "base/text.h"
-#include "settings/step.h"
 #include "report/diff.h"
 #include "report/hostlist.h"
+#include "settings/step.h"
 
 namespace railbed {
 namespace {

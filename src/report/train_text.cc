@@ -48,8 +48,7 @@ std::string row(std::string_view name, const Summary& seconds, const std::string
   std::string text = fmt::format("  {:<20}", name) + right_aligned(seconds_text(seconds.median), 11);
   text +=
       right_aligned(fmt::format("±{:.1f} %", (seconds.high - seconds.low) / 2 / seconds.median * 100), 10);
-  text +=
-      right_aligned(seconds_text(seconds.minimum), 11) + right_aligned(seconds_text(seconds.maximum), 11);
+  text += right_aligned(seconds_text(seconds.minimum), 11) + right_aligned(seconds_text(seconds.maximum), 11);
   return text + (remark.empty() ? "" : "  " + remark) + '\n';
 }
 

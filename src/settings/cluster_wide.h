@@ -11,8 +11,8 @@
 
 #include "base/public_key.h"
 
-#include "settings/contact.h"
 #include "model/survey.h"
+#include "settings/contact.h"
 
 namespace railbed {
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "facts/kernel_console.h"
 #include "settings/files.h"
 #include "settings/render.h"
 #include "settings/serial_console.h"
-#include "facts/kernel_console.h"
 
 namespace railbed {
 namespace {
@@ -42,6 +42,7 @@ Need kernel_writes(const Target& target, const SerialConsole& console) {
 void add_kernel(const Target& target, const SerialConsole& console, std::vector<Setting>& settings) {
   Setting setting{
       .section = Section::kConsole,
+      .name = "console/kernel",
       .title = fmt::format("kernel and boot menu on {}", console.kernel_text()),
       .reason =
           "a node whose network is gone is still reached through its BMC's serial-over-LAN, from the boot "
@@ -88,6 +89,7 @@ void add_login(const Target& target, const SerialConsole& console, std::vector<S
   const Need kernel = kernel_writes(target, console);
   if (kernel.now == true) need.now = need.at_boot = true;
   Setting setting{.section = Section::kConsole,
+                  .name = "console/login",
                   .title = fmt::format("login on {}", console.port),
                   .reason = "a console that only shows messages repairs nothing",
                   .needs = {std::move(need)}};

@@ -6,8 +6,8 @@
 
 #include "base/shell.h"
 #include "base/text.h"
-#include "settings/step.h"
 #include "hardware/gpu_model.h"
+#include "settings/step.h"
 
 namespace railbed {
 namespace {

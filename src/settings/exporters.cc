@@ -58,6 +58,7 @@ void note_loopback(const Target& target, Setting& setting) {
 void add_node_exporter(const Target& target, std::vector<Setting>& settings) {
   const std::string listen = listen_on(target, 9100);
   Setting setting{.section = Section::kExporters,
+                  .name = "exporters/node",
                   .title = "node_exporter on " + listen,
                   .reason =
                       "Prometheus sees the node's load, links and disks, and railbed's findings; by itself "
@@ -92,6 +93,7 @@ void add_verify_timer(std::vector<Setting>& settings) {
   const std::string folder = "/etc/systemd/system/";
   settings.push_back(
       {.section = Section::kExporters,
+       .name = "exporters/verify",
        .title = "railbed verify every five minutes, for node_exporter",
        .reason = "what is wrong with the node becomes a metric that an alert can ask for",
        .needs = {{.what = "railbed-verify.timer runs"}},
@@ -116,6 +118,7 @@ void add_dcgm_exporter(const Target& target, std::vector<Setting>& settings) {
   const std::string unit = "nvidia-dcgm-exporter";
   Setting setting{
       .section = Section::kExporters,
+      .name = "exporters/dcgm",
       .title = "dcgm-exporter on " + listen,
       .reason = "Prometheus sees the GPUs: temperature, power, clocks, memory errors, NVLink",
       .risk = Risk::kService,

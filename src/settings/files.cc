@@ -8,8 +8,6 @@ namespace railbed {
 namespace {
 
 constexpr std::string_view kDigestLine = "# sha256 of the lines below: ";
-constexpr std::string_view kBlockBegin = "# railbed begin: written from cluster.yaml, sha256 ";
-constexpr std::string_view kBlockEnd = "# railbed end\n";
 
 // Offsets of the marked block: the first mark, the lines between, and what comes after.
 struct BlockPlace {
@@ -92,6 +90,8 @@ std::optional<std::string> block_in(std::string_view content) {
   if (!place) return std::nullopt;
   return std::string(content.substr(place->inner, place->inner_end - place->inner));
 }
+
+std::string aside_name(const std::string& path) { return path + ".railbed-aside~"; }
 
 std::string content_after(const DesiredFile& file, const std::optional<std::string>& now) {
   return file.block ? with_block(now.value_or(""), file.content) : file.content;

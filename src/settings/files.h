@@ -29,11 +29,17 @@ enum class Author {
 // overwritten: its block is railbed's.
 Author author_of(std::string_view content, bool block);
 
+// The marks: a digest of the lines stands behind the first.
+inline constexpr std::string_view kBlockBegin = "# railbed begin: written from cluster.yaml, sha256 ";
+inline constexpr std::string_view kBlockEnd = "# railbed end\n";
 // A shared file with railbed's lines between their marks, put where they stand already, else at the end;
 // every other byte stays. An empty block takes the marks out as well.
 std::string with_block(std::string_view content, std::string_view block);
 // The lines between the marks; none: there are no marks.
 std::optional<std::string> block_in(std::string_view content);
+
+// Where a file goes that contradicts a setting. Readers of folders leave out what ends with '~'.
+std::string aside_name(const std::string& path);
 
 // What the whole file holds once `file` is as desired. `now`: what it holds; none: it is not there.
 std::string content_after(const DesiredFile& file, const std::optional<std::string>& now);

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "model/survey.h"
 #include "settings/files.h"
 #include "settings/render.h"
-#include "model/survey.h"
 
 namespace railbed {
 namespace {
@@ -76,6 +76,7 @@ void render_governor(const Target& target, std::vector<Setting>& settings) {
   if (target.looked() && target.facts().system.cpu.governors.absent()) return;
   Setting setting{
       .section = Section::kGovernor,
+      .name = "governor/performance",
       .title = fmt::format("frequency governor {}", *wanted),
       .reason =
           "a saving governor lowers the clock between messages, and latency rises; written by hand it "

@@ -59,6 +59,7 @@ void render_hosts(const Target& target, std::vector<Setting>& settings) {
   const std::vector<HostName>& names = target.wide.host_names;
   if (names.empty()) return;
   Setting setting{.section = Section::kHosts,
+                  .name = "hosts/names",
                   .title = fmt::format("{} names in /etc/hosts", names.size()),
                   .reason = "nodes find each other without a name server, by each rail",
                   .files = {{.path = "/etc/hosts", .content = target.wide.host_lines, .block = true}}};

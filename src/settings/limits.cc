@@ -41,6 +41,7 @@ void add_login_limits(const Target& target, std::vector<Setting>& settings) {
   const Memory& memory = target.facts().system.memory;
   settings.push_back(
       {.section = Section::kLimits,
+       .name = "limits/logins",
        .title = "locked memory without a limit, for logins",
        .reason =
            "RDMA registers its buffers by locking them; the usual limit refuses all but small ones, and "
@@ -74,6 +75,8 @@ constexpr JobStarter kJobStarters[] = {
 void add_service_limit(const ServiceLimit& limit, const JobStarter& starter, std::vector<Setting>& settings) {
   Setting setting{
       .section = Section::kLimits,
+      .name = "limits/service",
+      .subjects = {std::string(starter.name)},
       .title = fmt::format("locked memory without a limit, for {}", starter.name),
       .reason =
           "jobs inherit the limit of the service that starts them, and limits.conf does not reach services",

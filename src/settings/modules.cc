@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "settings/files.h"
-#include "settings/render.h"
-#include "settings/network/software_link.h"
 #include "hardware/gpudirect.h"
 #include "model/survey.h"
+#include "settings/files.h"
+#include "settings/network/software_link.h"
+#include "settings/render.h"
 
 namespace railbed {
 namespace {
@@ -65,8 +65,9 @@ void tell_blocked(const Target& target, const ModuleNames& names, Setting& setti
                                           one.name, one.how));
 }
 
-Setting modules_setting(const Target& target, std::string title, std::string path, const ModuleNames& names) {
-  Setting setting{.section = Section::kModules, .title = std::move(title)};
+Setting modules_setting(const Target& target, std::string name, std::string title, std::string path,
+                        const ModuleNames& names) {
+  Setting setting{.section = Section::kModules, .name = std::move(name), .title = std::move(title)};
   DesiredFile file{.path = std::move(path), .content = std::string(kFileMark)};
   for (const std::string& name : names) {
     setting.needs.push_back(module_loaded(target, name));
@@ -115,7 +116,7 @@ bool is_legacy_ofed(const Target& target) {
 
 void add_peermem(const Target& target, std::vector<Setting>& settings) {
   if (!needs_peermem(target)) return;
-  Setting setting = modules_setting(target, "GPUDirect RDMA by nvidia-peermem",
+  Setting setting = modules_setting(target, "modules/peermem", "GPUDirect RDMA by nvidia-peermem",
                                     "/etc/modules-load.d/nvidia-peermem.conf", {"nvidia_peermem"});
   setting.reason =
       "adapters reach GPU memory only by this module here; without it NCCL copies through host memory";
@@ -132,8 +133,8 @@ void add_peermem(const Target& target, std::vector<Setting>& settings) {
 void render_modules(const Target& target, std::vector<Setting>& settings) {
   const ModuleNames names = rdma_modules(target);
   if (names.empty()) return;
-  Setting setting =
-      modules_setting(target, "kernel modules of RDMA", "/etc/modules-load.d/railbed.conf", names);
+  Setting setting = modules_setting(target, "modules/rdma", "kernel modules of RDMA",
+                                    "/etc/modules-load.d/railbed.conf", names);
   setting.reason = "programs reach RDMA devices through modules that the network alone does not load";
   settings.push_back(std::move(setting));
   add_peermem(target, settings);

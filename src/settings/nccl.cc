@@ -108,6 +108,7 @@ void render_nccl(const Target& target, std::vector<Setting>& settings) {
   NcclWishes wishes = nccl_wishes(target);
   if (wishes.variables.empty()) return;
   Setting setting{.section = Section::kNccl,
+                  .name = "nccl/variables",
                   .title = fmt::format("{} variables of NCCL in {}", wishes.variables.size(), kConfPath),
                   .reason =
                       "NCCL uses the rails and nothing else, whatever starts the job; a shell's profile is "

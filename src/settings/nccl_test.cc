@@ -2,10 +2,10 @@
 #include <filesystem>
 
 #include "base/text.h"
-#include "settings/files.h"
-#include "settings/testing/sample.h"
 #include "nccl/lint.h"
 #include "nccl/settings.h"
+#include "settings/files.h"
+#include "settings/testing/sample.h"
 
 namespace railbed {
 namespace {

@@ -14,9 +14,9 @@
 #include <set>
 
 #include "base/text.h"
-#include "settings/contact.h"
 #include "nccl/settings.h"
 #include "nccl/variables.h"
+#include "settings/contact.h"
 
 namespace railbed {
 namespace {

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
+#include "model/tools.h"
 #include "settings/files.h"
 #include "settings/network/ipoib.h"
 #include "settings/render.h"
-#include "model/tools.h"
 
 namespace railbed {
 namespace {
@@ -86,6 +86,7 @@ void add_manager(const Target& target, const std::string& unit, std::vector<Sett
   const int priority = priority_of_manager(target);
   Setting setting{
       .section = Section::kOpensm,
+      .name = "opensm/manager",
       .title = fmt::format("OpenSM, priority {}", priority),
       .reason =
           "InfiniBand has no addresses and no routes until a subnet manager gives them, and an unmanaged "
@@ -130,6 +131,7 @@ void add_partition(const Target& target, const std::string& unit, std::vector<Se
   if (std::ranges::none_of(target.view.ends, wants_large_group)) return;
   settings.push_back(
       {.section = Section::kOpensm,
+       .name = "opensm/partition",
        .title = "OpenSM's partition for an IPoIB MTU of 4092",
        .reason = "the multicast group of the partition limits IPoIB to 2044, whatever the interface is told",
        .risk = Risk::kService,

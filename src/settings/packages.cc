@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "base/text.h"
+#include "model/differences.h"
 #include "settings/driver_package.h"
 #include "settings/files.h"
 #include "settings/render.h"
-#include "model/differences.h"
 
 namespace railbed {
 namespace {
@@ -38,8 +38,11 @@ bool is_version(std::string_view text) {
          text.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
-Setting package_setting(std::string title, std::string reason) {
-  return {.section = Section::kPackages, .title = std::move(title), .reason = std::move(reason)};
+Setting package_setting(std::string name, std::string title, std::string reason) {
+  return {.section = Section::kPackages,
+          .name = std::move(name),
+          .title = std::move(title),
+          .reason = std::move(reason)};
 }
 
 std::vector<NodeStep> install_steps(std::vector<std::string> packages) {
@@ -109,7 +112,7 @@ void add_driver(const Target& target, std::vector<Setting>& settings) {
   const auto& wanted = target.node().expect.driver;
   if (!wanted || (target.looked() && target.view.gpus().empty())) return;
   Setting setting = package_setting(
-      fmt::format("NVIDIA driver {}", *wanted),
+      "packages/driver", fmt::format("NVIDIA driver {}", *wanted),
       "GPUs work with one driver on all nodes; it is held, for an upgrade at night that exchanges the libraries "
       "under a running module leaves a node without CUDA in the morning");
   setting.risk = Risk::kService;
@@ -158,7 +161,7 @@ void add_toolkit(const Target& target, std::vector<Setting>& settings) {
   const auto& wanted = target.node().expect.cuda_toolkit;
   if (!wanted) return;
   Setting setting = package_setting(
-      fmt::format("CUDA toolkit {}", *wanted),
+      "packages/cuda-toolkit", fmt::format("CUDA toolkit {}", *wanted),
       "what is compiled here is compiled with it; its name holds the release, and it brings no driver, as "
       "the one that is called cuda would");
   setting.needs = {toolkit_need(target, *wanted)};
@@ -195,7 +198,7 @@ void add_nccl(const Target& target, std::vector<Setting>& settings) {
   const auto& wanted = target.node().expect.nccl;
   if (!wanted) return;
   Setting setting = package_setting(
-      fmt::format("NCCL {}", *wanted),
+      "packages/nccl", fmt::format("NCCL {}", *wanted),
       "all ranks of a job need one NCCL; it is held, for another one on a few nodes ends every job "
       "that has them");
   setting.needs = {has_version(target, fmt::format("libnccl.so.2 of {}", *wanted),
@@ -222,7 +225,8 @@ void add_nccl(const Target& target, std::vector<Setting>& settings) {
 
 void add_mpi(const Target& target, std::vector<Setting>& settings) {
   if (!target.node().expect.mpi.value_or(false)) return;
-  Setting setting = package_setting("Open MPI", "nccl-tests and MPI programs are built and started with it");
+  Setting setting = package_setting("packages/mpi", "Open MPI",
+                                    "nccl-tests and MPI programs are built and started with it");
   const auto& found = target.facts().toolkit.mpi_compilers;
   Need need{.what = "mpicc"};
   if (target.looked() && (found.ok() || found.absent()))
@@ -240,7 +244,7 @@ void add_mpi(const Target& target, std::vector<Setting>& settings) {
 void add_rdma(const Target& target, std::vector<Setting>& settings) {
   if (std::ranges::none_of(target.view.ends, &RailEnd::rdma_rail)) return;
   Setting setting =
-      package_setting("libibverbs and RDMA's programs",
+      package_setting("packages/rdma", "libibverbs and RDMA's programs",
                       "NCCL and MPI reach RDMA adapters by libibverbs and the adapter's provider; "
                       "without them they take TCP and say nothing");
   const auto& library = target.facts().rdma.verbs_library;
@@ -270,7 +274,8 @@ std::optional<bool> toolkit_hands_out(const Target& target) {
 // docs.nvidia.com, "Installing the NVIDIA Container Toolkit"
 void add_container_toolkit(const Target& target, std::vector<Setting>& settings) {
   if (!target.node().expect.container || (target.looked() && target.view.gpus().empty())) return;
-  Setting setting = package_setting("NVIDIA Container Toolkit", "without it a container sees no GPU");
+  Setting setting = package_setting("packages/container-toolkit", "NVIDIA Container Toolkit",
+                                    "without it a container sees no GPU");
   setting.needs = {
       installed("the container runtime hands out GPUs", toolkit_hands_out(target), "it does not")};
   setting.steps = install_steps({"nvidia-container-toolkit"});

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "model/tools.h"
 #include "settings/render.h"
 #include "settings/unit_instance.h"
-#include "model/tools.h"
 
 namespace railbed {
 namespace {
@@ -185,6 +185,7 @@ void render_qos(const Target& target, std::vector<Setting>& settings) {
   const LosslessClass wanted = lossless_class(target);
   Setting setting{
       .section = Section::kQos,
+      .name = "qos/lossless",
       .title = fmt::format("lossless RoCE: DSCP {} in priority {}", wanted.dscp, wanted.priority),
       .reason =
           "an adapter sorts by the VLAN tag until it is told DSCP, so RoCE lands in priority 0 and is "

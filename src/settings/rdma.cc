@@ -60,6 +60,7 @@ void add_tos(const Target& target, std::vector<Setting>& settings) {
   if (!tos || interfaces.empty()) return;
   Setting setting{
       .section = Section::kRdma,
+      .name = "rdma/traffic-class",
       .title = fmt::format("RDMA-CM's traffic class {} (DSCP {})", *tos, *tos >> 2),
       .reason =
           "connections that are not marked travel outside the lossless class; the mark is lost at every "
@@ -120,6 +121,7 @@ void add_read_request(const Target& target, std::vector<Setting>& settings) {
   if (interfaces.empty() || !may_set_read_request(target.facts().system.kernel)) return;
   Setting setting{
       .section = Section::kRdma,
+      .name = "rdma/read-request",
       .title = fmt::format("adapters read in pieces of {} bytes", kReadRequest),
       .reason = "at 512 bytes a read, as most firmware leaves it, a port of 100 Gb/s and more starves",
       .files = {{.path = "/etc/systemd/system/railbed-read-request@.service",

@@ -3,8 +3,8 @@
 // verify says what it is.
 #include <fmt/format.h>
 
-#include "settings/render.h"
 #include "model/survey.h"
+#include "settings/render.h"
 
 namespace railbed {
 namespace {
@@ -29,8 +29,9 @@ Need runs_need(const Service& service) {
   return need;
 }
 
-Setting running(const Service& service, std::string reason) {
+Setting running(std::string name, const Service& service, std::string reason) {
   return {.section = Section::kServices,
+          .name = std::move(name),
           .title = fmt::format("{} runs", service.name),
           .reason = std::move(reason),
           .asked = false,
@@ -62,15 +63,16 @@ void add_time(const Target& target, std::vector<Setting>& settings) {
   if (service == nullptr ||
       (!runs(*service) && target.facts().system.kernel.clock_synchronised.value_or(false)))
     return;
-  settings.push_back(running(
-      *service, "logs of several nodes are laid side by side, and certificates are checked, by the clock"));
+  settings.push_back(
+      running("services/time", *service,
+              "logs of several nodes are laid side by side, and certificates are checked, by the clock"));
 }
 
 void add_persistence(const Target& target, std::vector<Setting>& settings) {
   const Service* service = loaded(target, {"nvidia-persistenced"});
   if (service == nullptr || target.view.gpus().empty()) return;
   settings.push_back(
-      running(*service,
+      running("services/persistence", *service,
               "without it the driver shuts a GPU down between two jobs: each waits for it, and settings "
               "and error counts are lost"));
 }
@@ -82,7 +84,8 @@ void add_fabric_manager(const Target& target, std::vector<Setting>& settings) {
   if (service == nullptr || !target.view.has_nvswitch() || !gpus.fabric_manager.ok() ||
       !gpus.driver_version.ok() || *gpus.fabric_manager != *gpus.driver_version)
     return;
-  settings.push_back(running(*service, "CUDA does not start on GPUs behind NVSwitch until it runs"));
+  settings.push_back(running("services/fabric-manager", *service,
+                             "CUDA does not start on GPUs behind NVSwitch until it runs"));
 }
 
 void add_upgrades(const Target& target, std::vector<Setting>& settings) {
@@ -93,6 +96,7 @@ void add_upgrades(const Target& target, std::vector<Setting>& settings) {
   if (!*need.now || !*need.at_boot) need.found = "unattended-upgrades is on";
   settings.push_back(
       {.section = Section::kServices,
+       .name = "services/upgrades",
        .title = "no upgrade of this node alone",
        .reason =
            "a new kernel at night leaves a node without its GPU driver in the morning, or unlike others",

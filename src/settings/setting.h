@@ -119,8 +119,10 @@ struct Contradiction {
 // whoever saw to that.
 struct Setting {
   Section section = Section::kNetwork;
-  std::string title = {};   // "ens6 of rail0: 10.0.0.1/24, MTU 9000"
-  std::string reason = {};  // why one wants it, a sentence
+  std::string name = {};                   // "sysctl/socket-buffers", by which rules name it
+  std::vector<std::string> subjects = {};  // the interfaces or services that it is about; empty: the node
+  std::string title = {};                  // "ens6 of rail0: 10.0.0.1/24, MTU 9000"
+  std::string reason = {};                 // why one wants it, a sentence
   Risk risk = Risk::kNone;
   bool reboot = false;  // it is true after the next boot only
   // cluster.yaml asks for it. Else verify wants it of every such node, and it is made only where a need is
@@ -132,8 +134,8 @@ struct Setting {
   std::vector<NodeStep> steps = {};     // in order, once the files lie there
   std::vector<std::string> notes = {};  // what a person has to know or do besides
   std::string doubt = {};  // what a person has to look at first: it waits for `take_over`; empty: nothing
-  FIELDS(Setting, section, title, reason, risk, reboot, asked, needs, files, contradictions, steps, notes,
-         doubt);
+  FIELDS(Setting, section, name, subjects, title, reason, risk, reboot, asked, needs, files, contradictions,
+         steps, notes, doubt);
   bool operator==(const Setting&) const = default;
 };
 

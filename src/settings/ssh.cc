@@ -27,6 +27,7 @@ void add_keys(const Target& target, std::vector<Setting>& settings) {
   if (!user || !keys || keys->empty()) return;
   Setting setting{
       .section = Section::kSsh,
+      .name = "ssh/keys",
       .title = fmt::format("{} key{} may log in as {}", keys->size(), keys->size() == 1 ? "" : "s", *user),
       .reason =
           "one list of keys for all nodes, without a password on the way; keys that the user "
@@ -55,6 +56,7 @@ void add_client(const Target& target, std::vector<Setting>& settings) {
   DesiredFile file{.path = "/etc/ssh/ssh_config.d/90-railbed.conf", .content = target.wide.host_key_aliases};
   settings.push_back(
       {.section = Section::kSsh,
+       .name = "ssh/client",
        .title = fmt::format("one host key each for {} nodes", cluster.nodes.size()),
        .reason =
            "a node is the same one by each of its names: its host key is confirmed once, and then holds "
@@ -95,6 +97,7 @@ void add_known_hosts(const Target& target, std::vector<Setting>& settings) {
   if (wish.lines.empty()) return;
   Setting setting{
       .section = Section::kSsh,
+      .name = "ssh/known-hosts",
       .title = fmt::format("host keys of {} nodes in /etc/ssh/ssh_known_hosts", wish.known),
       .reason =
           "MPI and its kin ask no question on their way, and a machine that pretends to be a node "

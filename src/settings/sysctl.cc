@@ -1,19 +1,38 @@
-// The kernel's limits of socket buffers: NCCL's and MPI's sockets, and TCP over a fast rail with some delay,
-// need more than the 208 KiB that the kernel allows. And no moving of memory between NUMA nodes.
+// Kernel settings, a file below /etc/sysctl.d each. Socket buffers: NCCL's and MPI's sockets, and TCP over a
+// fast rail with some delay, need more than the 208 KiB that the kernel allows. Memory of several NUMA nodes:
+// the kernel neither moves it between them nor drops a node's page cache before it takes memory of the other
+// one.
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "model/boot_setting.h"
 #include "settings/files.h"
 #include "settings/render.h"
-#include "model/boot_setting.h"
 
 namespace railbed {
 namespace {
 
 // sysctl.d(5) reads in the order of names and the last one wins: this stands behind the usual 99-sysctl.conf.
 constexpr std::string_view kSysctlPath = "/etc/sysctl.d/99-zz-railbed.conf";
-constexpr std::string_view kBalancingPath = "/etc/sysctl.d/99-zz-railbed-numa.conf";
-constexpr const char* kBalancingKey = "kernel.numa_balancing";
+
+// A setting that has to be 0 on nodes with several NUMA nodes, as rules of verify want it.
+struct ZeroSetting {
+  const char* key;
+  const char* name;
+  const char* path;
+  const char* title;
+  const char* need;
+  const char* reason;
+};
+constexpr ZeroSetting kZeroSettings[] = {
+    {"kernel.numa_balancing", "sysctl/numa-balancing", "/etc/sysctl.d/99-zz-railbed-numa.conf",
+     "memory stays where it is", "the kernel moves no memory between processors by itself",
+     "balancing unmaps pages of running jobs to see who touches them: steps get uneven"},
+    {"vm.zone_reclaim_mode", "sysctl/zone-reclaim", "/etc/sysctl.d/99-zz-railbed-reclaim.conf",
+     "memory comes from the other processor before files are dropped",
+     "the kernel takes memory of another NUMA node before it drops cached files",
+     "reclaiming stalls the program that asks for memory, and drops the cache of its data"},
+};
 
 std::optional<std::uint64_t> value_now(const Facts& facts, const std::string& key) {
   const auto found = facts.system.sysctl.find(key);
@@ -44,34 +63,42 @@ Need at_least(const Target& target, const std::string& key, std::uint64_t wanted
   return need;
 }
 
-// As host.settings-at-boot of verify sees it.
-std::optional<bool> stays_off(const Target& target) {
+std::optional<bool> is_zero_at_boot(const Target& target, const char* key) {
   const auto& files = target.facts().system.sysctl_at_boot;
   if (!files.ok()) return std::nullopt;
-  const BootOutlook outlook = after_reboot(target.view, {{kBalancingKey, 0, false}}, *files);
+  const BootOutlook outlook = after_reboot(target.view, {{key, 0, false}}, *files);
   if (!outlook.kept.empty()) return true;
   return outlook.lost.empty() ? std::nullopt : std::optional<bool>(false);
 }
 
-// What host.numa-balancing of verify wants, too.
-void add_balancing(const Target& target, std::vector<Setting>& settings) {
-  const auto now = value_now(target.facts(), kBalancingKey);
-  if (!now || !balancing_matters(target.view)) return;
-  Need need{.what = "the kernel moves no memory between processors by itself", .now = *now == 0};
-  if (*need.now) need.at_boot = stays_off(target);
+// Files are read in the order of their names, whatever their folder, and the last one counts: sysctl.d(5).
+void name_later_file(const Target& target, std::string_view key, Setting& setting) {
+  const std::string& own = setting.files.front().path;
+  for (const BootSetting& one : items(target.facts().system.sysctl_at_boot))
+    if (one.key == key && one.file.substr(one.file.rfind('/') + 1) > own.substr(own.rfind('/') + 1))
+      setting.notes.push_back(
+          fmt::format("{} sets {} and is read later: take that line out.", one.file, key));
+}
+
+void add_zero(const Target& target, const ZeroSetting& zero, std::vector<Setting>& settings) {
+  const auto now = value_now(target.facts(), zero.key);
+  if (!now || !numa_matters(target.view)) return;
+  Need need{.what = zero.need, .now = *now == 0};
+  if (*need.now) need.at_boot = is_zero_at_boot(target, zero.key);
   if (!*need.now)
-    need.found = fmt::format("{} is {}", kBalancingKey, *now);
+    need.found = fmt::format("{} is {}", zero.key, *now);
   else if (need.at_boot == false)
     need.found = "it does after the next boot";
-  std::string path(kBalancingPath);
   settings.push_back(
       {.section = Section::kSysctl,
-       .title = "memory stays where it is",
-       .reason = "balancing unmaps pages of running jobs to see who touches them: steps get uneven",
+       .name = zero.name,
+       .title = zero.title,
+       .reason = zero.reason,
        .asked = false,
        .needs = {std::move(need)},
-       .files = {{.path = path, .content = fmt::format("{}{} = 0\n", kFileMark, kBalancingKey)}},
-       .steps = {{StepKind::kLoadSysctl, {path}}}});
+       .files = {{.path = zero.path, .content = fmt::format("{}{} = 0\n", kFileMark, zero.key)}},
+       .steps = {{StepKind::kLoadSysctl, {zero.path}}}});
+  name_later_file(target, zero.key, settings.back());
 }
 
 void add_buffers(const Target& target, std::vector<Setting>& settings) {
@@ -79,6 +106,7 @@ void add_buffers(const Target& target, std::vector<Setting>& settings) {
   if (!wanted) return;
   Setting setting{
       .section = Section::kSysctl,
+      .name = "sysctl/socket-buffers",
       .title = fmt::format("socket buffers up to {}", to_text(ByteCount{*wanted})),
       .reason =
           "a fast connection needs as much buffer as bytes are under way; the kernel's limit is 208 KiB"};
@@ -89,6 +117,7 @@ void add_buffers(const Target& target, std::vector<Setting>& settings) {
   }
   setting.steps = {{StepKind::kLoadSysctl, {file.path}}};
   setting.files.push_back(std::move(file));
+  for (const char* key : {"net.core.rmem_max", "net.core.wmem_max"}) name_later_file(target, key, setting);
   settings.push_back(std::move(setting));
 }
 
@@ -96,7 +125,7 @@ void add_buffers(const Target& target, std::vector<Setting>& settings) {
 
 void render_sysctl(const Target& target, std::vector<Setting>& settings) {
   add_buffers(target, settings);
-  add_balancing(target, settings);
+  for (const ZeroSetting& zero : kZeroSettings) add_zero(target, zero, settings);
 }
 
 }  // namespace railbed

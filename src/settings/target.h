@@ -3,9 +3,9 @@
 #pragma once
 
 #include "base/result.h"
+#include "model/survey.h"
 #include "settings/cluster_wide.h"
 #include "settings/platform.h"
-#include "model/survey.h"
 
 namespace railbed {
 
@@ -16,13 +16,14 @@ struct Target {
   Platform platform;
 
   const Cluster& cluster() const { return wide.cluster(); }
-  const Node& node() const { return *view.wanted; }
-  const Configuration& configure() const { return view.wanted->configure; }
+  // Of a node that cluster.yaml does not know: one of which nothing is said.
+  const Node& node() const;
+  const Configuration& configure() const { return node().configure; }
   const Facts& facts() const { return *view.facts; }
   bool looked() const { return !view.facts->railbed.empty(); }  // else every need is open
 };
 
-// `view` is of a node that cluster.yaml knows. An error where the platform cannot be told.
+// An error where the platform is not known.
 Result<Target> target_of(const ClusterWide& wide, const NodeView& view);
 
 }  // namespace railbed

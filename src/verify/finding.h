@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/fields.h"
-#include "base/shell.h"
+#include "model/remedy.h"
 #include "model/things.h"
 
 namespace railbed {
@@ -33,14 +33,6 @@ constexpr int severity(Status status) {
   }
   return 4;
 }
-
-struct Remedy {
-  std::string text;                         // one sentence
-  std::vector<ShellCommand> commands = {};  // to run on the node, in order; may be empty
-  bool needs_reboot = false;
-  bool reversible = true;
-  FIELDS(Remedy, text, commands, needs_reboot, reversible);
-};
 
 struct Finding {
   std::string_view rule;  // rdma.port-down: the id of a row of the table

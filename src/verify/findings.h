@@ -18,6 +18,10 @@ struct StatusCounts {
   void add(const StatusCounts& others);
 };
 
+// What of it is kept one by one. Of a thousand nodes a million findings say that something is sound, half a
+// gigabyte of them: who only says how many there were need not have them.
+enum class Keep { kAll, kUnsound };
+
 class Findings {
  public:
   using Blocks = std::vector<std::vector<Finding>>;

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "base/reading.h"
+#include "model/survey.h"
 #include "verify/findings.h"
 #include "verify/rule.h"
-#include "model/survey.h"
 
 namespace railbed {
 
@@ -30,7 +30,7 @@ struct Complaint {
   std::string message;
   std::string expected;
   std::string observed;
-  Remedy remedy;
+  Remedy remedy = {};
 };
 
 // Where cases put their findings.

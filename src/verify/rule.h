@@ -22,6 +22,8 @@ struct Rule {
   std::string_view fixture;   // folder under tests/machines in which this rule, and no unrelated one, is red
   // Rules whose red finding on the same thing explains this one, the likeliest first. The graph has no cycle.
   std::vector<std::string_view> explained_by;
+  std::vector<std::string_view> settings = {};  // that mend it: "sysctl/socket-buffers" (settings/setting.h)
+  bool of_next_boot = false;  // red while all is well now: it is about what a reboot leaves
   void (*check)(const Survey& survey, Judge& judge);
 };
 

@@ -13,11 +13,12 @@
 
 #include <algorithm>
 
+#include "base/parallel.h"
+#include "model/survey.h"
 #include "verify/causes.h"
 #include "verify/judge.h"
-#include "base/parallel.h"
+#include "verify/mend.h"
 #include "verify/rule.h"
-#include "model/survey.h"
 
 namespace railbed {
 
@@ -40,12 +41,20 @@ std::vector<Verdicts> judge_all(const Survey& survey, Keep keep) {
   return found;
 }
 
-// Rules say what mends; what runs on the node is said here, once for all of them.
-void fit_remedies(const Survey& survey, std::vector<Verdicts>& found) {
-  for (Verdicts& verdicts : found)
-    for (Finding& one : verdicts.list)
+bool is_red(const Finding& finding) {
+  return finding.status == Status::kFail || finding.status == Status::kWarn;
+}
+
+// Findings that a setting mends get its commands; what each node lacks a program for is made to fit it.
+void add_remedies(const Survey& survey, std::vector<Verdicts>& found) {
+  const auto rules = all_rules();
+  Mender mender(survey);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    for (Finding& one : found[i].list) {
+      if (is_red(one) && !rules[i].settings.empty()) mender.mend(rules[i], one);
       if (!one.remedy.commands.empty())
         fit_to_node(one.node.empty() ? nullptr : survey.find(one.node), one.remedy);
+    }
 }
 
 }  // namespace
@@ -53,7 +62,7 @@ void fit_remedies(const Survey& survey, std::vector<Verdicts>& found) {
 Verdict verify(const Evidence& evidence, Keep keep) {
   const Survey survey(evidence);
   auto found = judge_all(survey, keep);
-  fit_remedies(survey, found);
+  add_remedies(survey, found);
   Findings::Blocks blocks;
   StatusCounts left_out;
   for (Verdicts& verdicts : found) {

@@ -74,7 +74,7 @@ Handlers child_handlers(AgentSide& side) {
                    typed_handler<ChildName>(
                        [children](const ChildName& request, std::stop_token stop) -> Result<ChildNews> {
                          ASSIGN_OR_RETURN(auto session, children->find(request.session));
-                         return (session)->news(kNewsWait, std::move(stop));
+                         return session->news(kNewsWait, std::move(stop));
                        }));
   handlers.emplace(kChildEnd, typed_handler<ChildName>(
                                   [children](const ChildName& request, std::stop_token) -> Result<ChildName> {

@@ -38,11 +38,11 @@ Result<WorkName> begin_look(Host& host, WorkLooks& looks) {
 Result<OtherWork> end_look(Host& host, WorkLooks& looks, const WorkName& request) {
   ASSIGN_OR_RETURN(const auto before, looks.find(request.session));
   looks.remove(request.session);
-  const double seconds = static_cast<double>(now_ns() - (before)->at_ns) / 1e9;
+  const double seconds = static_cast<double>(now_ns() - before->at_ns) / 1e9;
   const auto after = read_programs(host);
   if (!after) return fail(ErrorKind::kUnavailable, describe(after.miss(), after.from()));
   if (seconds < kShortestLook) return fail(ErrorKind::kUnavailable, "too short to tell");
-  return other_work((before)->programs, *after, seconds, static_cast<double>(sysconf(_SC_CLK_TCK)));
+  return other_work(before->programs, *after, seconds, static_cast<double>(sysconf(_SC_CLK_TCK)));
 }
 
 // Ticks since the look before; all of them of a program that began since.

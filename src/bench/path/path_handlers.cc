@@ -117,7 +117,7 @@ Result<PathLooked> look_along(const PathLook& look, std::stop_token stop) {
 Result<PathHeard> close_path(EchoDoors& doors, const PathClose& request) {
   ASSIGN_OR_RETURN(const auto door, doors.find(request.session));
   doors.remove(request.session);
-  const auto heard = (door)->heard();
+  const auto heard = door->heard();
   return PathHeard{{heard.begin(), heard.end()}};
 }
 

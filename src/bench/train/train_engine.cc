@@ -32,9 +32,9 @@ Result<TrainRan> train_over_rdma(RdmaSessions& opens, Host* host, const TrainRun
   std::vector<std::shared_ptr<RdmaSession>> links;
   for (const std::string& name : {run.session, run.incoming}) {
     ASSIGN_OR_RETURN(const auto open, opens.find(name));
-    if (!(open)->engine || !(open)->engine->is_prepared_for(ring_run("")))
+    if (!open->engine || !open->engine->is_prepared_for(ring_run("")))
       return fail(ErrorKind::kBadInput, "the session was not prepared for a ring");
-    links.push_back((open)->engine);
+    links.push_back(open->engine);
   }
   return train_over(rdma_ring_links(links[0], links[1], ring_run(""), stop), run, stop);
 }

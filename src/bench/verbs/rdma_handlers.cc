@@ -166,10 +166,10 @@ void add_step(Handlers& all, std::string_view method, const std::shared_ptr<Rdma
   all.emplace(method, typed_handler<Request>(
                           [opens, function, method](const Request& request, std::stop_token stop) -> Answer {
                             ASSIGN_OR_RETURN(auto open, opens->find(request.session));
-                            if (!(open)->child_process) return function(*open, request, std::move(stop));
+                            if (!open->child_process) return function(*open, request, std::move(stop));
                             Request there = request;
-                            there.session = (open)->name_in_child;
-                            return ask<typename Answer::value_type>(*(open)->child_process, method, there,
+                            there.session = open->name_in_child;
+                            return ask<typename Answer::value_type>(*open->child_process, method, there,
                                                                     kLongestStep, std::move(stop));
                           }));
 }

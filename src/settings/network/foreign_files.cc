@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "settings/network/network_files.h"
 #include "model/boot_network.h"
+#include "settings/network/network_files.h"
 
 namespace railbed {
 namespace {

@@ -78,6 +78,8 @@ void render_ipoib(const Target& target, std::vector<Setting>& settings) {
     const auto wish = ipoib_of(end);
     if (!wish || (!wish->mode && !wish->mtu)) continue;
     Setting setting{.section = Section::kIpoib,
+                    .name = "ipoib/mode",
+                    .subjects = {end.name},
                     .title = fmt::format("IPoIB of {}", end.name),
                     .reason =
                         "guides for older adapters ask for connected mode and MTU 65520, which "

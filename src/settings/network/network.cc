@@ -60,10 +60,14 @@ void describe(const Target& target, const WantedInterface& wanted, Setting& sett
 Setting setting_of(const Target& target, const std::vector<WantedInterface>& all) {
   const bool rails = all.front().rail;
   Setting setting{.section = Section::kNetwork,
+                  .name = rails ? "network/rails" : "network/management",
                   .title = title_of(all),
                   .reason = std::string(rails ? kRailReason : kManagementReason),
                   .risk = rails ? Risk::kTraffic : Risk::kAccess};
-  for (const WantedInterface& one : all) describe(target, one, setting);
+  for (const WantedInterface& one : all) {
+    setting.subjects.push_back(one.name);
+    describe(target, one, setting);
+  }
   return setting;
 }
 
@@ -212,6 +216,8 @@ void keep_down(const Target& target, const std::vector<std::string>& interfaces,
 
 Setting down_setting(const Target& target, const std::vector<std::string>& interfaces) {
   Setting setting{.section = Section::kNetwork,
+                  .name = "network/unused",
+                  .subjects = interfaces,
                   .title = fmt::format("{} down", shortened(interfaces, kMostInTitle)),
                   .reason = std::string(kUnusedReason)};
   for (const std::string& one : interfaces) setting.needs.push_back(stays_down(target, one));

@@ -31,12 +31,14 @@ Setting links_of(const Target& target, const std::string& driver) {
   const std::string unit = "railbed-" + driver;
   Setting setting{
       .section = Section::kModules,
+      .name = "modules/software-links",
       .title = fmt::format("software RDMA devices ({})", driver),
       .reason = "a rail on software RDMA has a device only until the next boot, unless a unit makes it",
       .files = {{.path = fmt::format("/etc/systemd/system/{}@.service", unit), .content = link_unit(driver)}},
       .steps = {{StepKind::kReloadUnits, {}}}};
   for (const RailEnd& end : target.view.ends) {
     if (!end.software_rdma() || end.rail->rdma_driver != driver || !is_plain_interface(end.name)) continue;
+    setting.subjects.push_back(end.name);
     setting.needs.push_back(has_software_device(target, end));
     setting.steps.push_back({StepKind::kEnableUnit, {instance_of(unit, end.name)}});
   }

@@ -10,13 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "settings/files.h"
-#include "settings/render.h"
 #include "facts/facts.h"
 #include "host/open.h"
 #include "inventory/load.h"
 #include "model/survey.h"
-#include "verify/verify.h"
+#include "settings/files.h"
+#include "settings/render.h"
 
 namespace railbed {
 

@@ -5,8 +5,8 @@
 #include <map>
 
 #include "hardware/spark.h"
-#include "verify/areas.h"
 #include "model/link_remedy.h"
+#include "verify/areas.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -270,6 +270,7 @@ std::span<const Rule> address_rules() {
        .remedy = "ip link set mtu, and the network configuration.",
        .fixture = "v100-mtu-1500",
        .explained_by = {"net.vlan-mtu", "net.interface"},
+       .settings = {"network/rails"},
        .check = mtu},
       {.id = "net.mtu-equal",
        .title = "ends of a rail have the same MTU",
@@ -299,6 +300,7 @@ std::span<const Rule> address_rules() {
        .remedy = "ip address add, and the network configuration.",
        .fixture = "v100-address-missing",
        .explained_by = {"net.subnet", "net.interface", "net.admin-up"},
+       .settings = {"network/rails"},
        .check = address},
       {.id = "net.one-subnet",
        .title = "one interface a subnet",

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "verify/areas.h"
 #include "model/kinds.h"
+#include "verify/areas.h"
 #include "verify/uniform.h"
 
 namespace railbed {

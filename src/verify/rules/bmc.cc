@@ -46,7 +46,7 @@ bool was_asked(const Reading<T>& reading) {
   return reading.ok() || !reading.from().empty();
 }
 
-void reachable(const Survey& survey, Judge& judge) {
+void bmc_reachable(const Survey& survey, Judge& judge) {
   each_bmc(survey, judge, "BMC", {"bmc"}, [&](Case& one, const std::string& node, const BmcFacts& facts) {
     one.seen(facts.power);
     if (facts.power.ok()) return one.pass("answers");
@@ -337,7 +337,7 @@ std::span<const Rule> bmc_rules() {
        .remedy = "Check its cable and address; correct the login.",
        .fixture = "v100-bmc-dead",
        .explained_by = {},
-       .check = reachable},
+       .check = bmc_reachable},
       {.id = "bmc.power",
        .title = "node is switched on",
        .why = "A node that is off looks like one without network, and can be switched on without a visit.",

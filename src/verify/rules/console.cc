@@ -9,8 +9,8 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "facts/kernel_console.h"
-#include "verify/areas.h"
 #include "model/tools.h"
+#include "verify/areas.h"
 #include "verify/walk.h"
 
 namespace railbed {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
-#include "verify/areas.h"
 #include "model/tools.h"
+#include "verify/areas.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -137,7 +137,9 @@ void did_not_start(Case& one, const NodeView& node, const ContainerLook& look) {
               "{} on {} may not lift the limit of locked memory for a container: RDMA cannot register "
               "its buffers there",
               look.runtime, name),
-          lift_memlock());
+          {"Lift the limit of logins (rdma.memlock) and of the service that starts containers "
+           "(rdma.service-memlock).",
+           {}});
     default:
       return complain(
           fmt::format("{} does not start {} on {}: {}", look.runtime, look.image, name, look.said),

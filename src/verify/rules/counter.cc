@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "model/link_remedy.h"
 #include "verify/areas.h"
 #include "verify/error_rate.h"
-#include "model/link_remedy.h"
 #include "verify/walk.h"
 
 namespace railbed {

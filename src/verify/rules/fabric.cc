@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "verify/areas.h"
 #include "model/tools.h"
+#include "verify/areas.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -296,6 +296,7 @@ std::span<const Rule> fabric_rules() {
        .remedy = "Correct partitions.conf of the subnet manager.",
        .fixture = "r730-partition-limited",
        .explained_by = {"rdma.port-state", "rdma.subnet-manager", "rdma.physical-state"},
+       .settings = {"opensm/partition"},
        .check = partition_membership},
       {.id = "ib.partitions-equal",
        .title = "ports of a rail share their partitions",
@@ -325,6 +326,8 @@ std::span<const Rule> fabric_rules() {
        .remedy = "systemctl enable or disable opensm.",
        .fixture = "r730-opensm-by-hand",
        .explained_by = {},
+       .settings = {"opensm/manager"},
+       .of_next_boot = true,
        .check = subnet_manager_at_boot},
   };
   return kRules;

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <map>
 
-#include "verify/areas.h"
 #include "model/kinds.h"
-#include "verify/nccl_topics.h"
 #include "model/tools.h"
+#include "verify/areas.h"
+#include "verify/nccl_topics.h"
 #include "verify/uniform.h"
 
 namespace railbed {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "verify/areas.h"
 #include "model/link_remedy.h"
 #include "model/tools.h"
+#include "verify/areas.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -185,6 +185,7 @@ std::span<const Rule> gid_rules() {
        .remedy = "Bring the interface up with its address; the kernel then makes the GID.",
        .fixture = "v100-gid-missing",
        .explained_by = {"net.address", "net.subnet", "net.admin-up", "rdma.rail-device", "rdma.port-state"},
+       .settings = {"network/rails"},
        .check = gid_present},
       {.id = "rdma.gid-interface",
        .title = "GID belongs to the rail's interface",
@@ -206,6 +207,7 @@ std::span<const Rule> gid_rules() {
        .remedy = "Raise the interface's MTU and restart the link.",
        .fixture = "h100-active-mtu",
        .explained_by = {"net.mtu"},
+       .settings = {"network/rails"},
        .check = active_mtu},
   };
   return kRules;

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "base/text.h"
+#include "model/tools.h"
 #include "verify/areas.h"
 #include "verify/gpu_view.h"
-#include "model/tools.h"
 
 namespace railbed {
 namespace {
@@ -269,6 +269,7 @@ std::span<const Rule> gpu_rules() {
        .fixture = "v100-nvidia-missing",
        .explained_by = {"gpu.module-built", "gpu.module-signature", "gpu.module-blocked", "gpu.other-driver",
                         "host.module-rejected"},
+       .settings = {"packages/driver"},
        .check = driver_loaded},
       {.id = "gpu.device-nodes",
        .title = "driver serves every GPU",
@@ -296,6 +297,7 @@ std::span<const Rule> gpu_rules() {
        .remedy = "Install it, then reboot.",
        .fixture = "v100-driver-version",
        .explained_by = {"gpu.driver"},
+       .settings = {"packages/driver"},
        .check = driver_expected},
       {.id = "gpu.fabric-manager",
        .title = "fabric manager runs behind NVSwitch",
@@ -306,6 +308,7 @@ std::span<const Rule> gpu_rules() {
        .remedy = "Start it; its version must equal the driver's.",
        .fixture = "h100-fabric-manager-down",
        .explained_by = {"gpu.driver", "gpu.sxid", "gpu.fabric-manager-version"},
+       .settings = {"packages/driver", "services/fabric-manager"},
        .check = fabric_manager},
       {.id = "gpu.fabric-manager-version",
        .title = "fabric manager has the driver's version",
@@ -315,6 +318,7 @@ std::span<const Rule> gpu_rules() {
        .remedy = "Install the fabric manager of the driver's version.",
        .fixture = "h100-fabric-manager-version",
        .explained_by = {"gpu.driver"},
+       .settings = {"packages/driver"},
        .check = fabric_manager_version},
   };
   return kRules;

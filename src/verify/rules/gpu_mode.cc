@@ -1,9 +1,9 @@
 // How each GPU is set and what holds it back: modes, power, heat, what a job left behind.
 #include <fmt/format.h>
 
+#include "model/tools.h"
 #include "verify/areas.h"
 #include "verify/gpu_view.h"
-#include "model/tools.h"
 
 namespace railbed {
 namespace {
@@ -140,6 +140,7 @@ std::span<const Rule> gpu_mode_rules() {
        .remedy = "Run nvidia-persistenced.",
        .fixture = "h200-persistence-off",
        .explained_by = {"gpu.answers"},
+       .settings = {"services/persistence"},
        .check = persistence},
       {.id = "gpu.mig",
        .title = "MIG as expected",

@@ -266,6 +266,7 @@ std::span<const Rule> gpudirect_rules() {
            "Do what the finding says: the table of src/hardware/gpudirect.cc has one way for this GPU, driver, adapter and kernel.",
        .fixture = "h100-gpudirect-none",
        .explained_by = {"gpu.driver"},
+       .settings = {"modules/peermem"},
        .check = gpudirect_route},
       {.id = "gpu.gpudirect-path",
        .title = "each GPU has a rail close to it",

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "verify/areas.h"
 #include "model/tools.h"
+#include "verify/areas.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -24,8 +24,7 @@ void memlock(const Survey& survey, Judge& judge) {
                   "and large ones will be refused",
                   *node.name, limit_text(*limit)),
               .expected = "unlimited",
-              .observed = limit_text(*limit),
-              .remedy = lift_memlock()});
+              .observed = limit_text(*limit)});
   });
 }
 
@@ -33,25 +32,18 @@ void service_memlock(const Survey& survey, Judge& judge) {
   const auto limits_of = [](const NodeView& node) -> const auto& {
     return node.facts->system.memory.service_memlock;
   };
-  each_of(
-      survey, judge, limits_of, &ServiceLimit::service,
-      [](Case& one, const NodeView& node, const ServiceLimit& service) {
-        const std::uint64_t* limit = one.read(service.max_bytes);
-        if (limit == nullptr) return;
-        if (*limit == kUnlimited) return one.pass("unlimited");
-        one.warn(
-            {.message = fmt::format("{} on {} may lock only {} of memory, and so may every job it starts: "
-                                    "limits.conf does not reach services",
-                                    service.service, *node.name, limit_text(*limit)),
-             .expected = "unlimited",
-             .observed = limit_text(*limit),
-             .remedy = {"Give the unit LimitMEMLOCK=infinity and restart it when no job runs.",
-                        {command("mkdir -p /etc/systemd/system/{}.service.d && printf "
-                                 "'[Service]\\nLimitMEMLOCK=infinity\\n' > "
-                                 "/etc/systemd/system/{}.service.d/memlock.conf",
-                                 service.service, service.service),
-                         command("systemctl daemon-reload && systemctl restart {}", service.service)}}});
-      });
+  each_of(survey, judge, limits_of, &ServiceLimit::service,
+          [](Case& one, const NodeView& node, const ServiceLimit& service) {
+            const std::uint64_t* limit = one.read(service.max_bytes);
+            if (limit == nullptr) return;
+            if (*limit == kUnlimited) return one.pass("unlimited");
+            one.warn({.message =
+                          fmt::format("{} on {} may lock only {} of memory, and so may every job it starts: "
+                                      "limits.conf does not reach services",
+                                      service.service, *node.name, limit_text(*limit)),
+                      .expected = "unlimited",
+                      .observed = limit_text(*limit)});
+          });
 }
 
 void judge_socket_buffer(Case& one, const NodeView& node, const std::string& key) {
@@ -67,11 +59,7 @@ void judge_socket_buffer(Case& one, const NodeView& node, const std::string& key
       {.message = fmt::format("{} is {} on {}, expected at least {}: one TCP stream cannot fill a fast link",
                               key, *text, *node.name, want),
        .expected = fmt::format("at least {}", want),
-       .observed = *text,
-       .remedy = {
-           "Raise it now and for the next boot.",
-           {command("sysctl -w {}={}", key, want), command("echo {} >> /etc/sysctl.d/90-rdma.conf",
-                                                           ShellQuoted{fmt::format("{}={}", key, want)})}}});
+       .observed = *text});
 }
 
 void socket_buffers(const Survey& survey, Judge& judge) {
@@ -90,27 +78,30 @@ std::span<const Rule> limit_rules() {
        .why = "RDMA locks its buffers in memory. Under the usual 8 MiB limit registration fails with ENOMEM.",
        .source = "Max locked memory of /proc/self/limits",
        .standard = "unlimited",
-       .remedy = "Raise the limit in limits.d and log in again.",
+       .remedy = "Raise the limit of all users in limits.d (root is not covered by *).",
        .fixture = "v100-memlock-low",
        .explained_by = {},
+       .settings = {"limits/logins"},
        .check = memlock},
       {.id = "rdma.service-memlock",
        .title = "services that start jobs can lock memory",
        .why = "Jobs inherit the limit of slurmd or containerd, not of a login shell.",
        .source = "Max locked memory of /proc/PID/limits",
        .standard = "unlimited for slurmd, containerd and their like",
-       .remedy = "Set LimitMEMLOCK=infinity in a drop-in of the service.",
+       .remedy = "Give the unit LimitMEMLOCK=infinity and restart it when no job runs.",
        .fixture = "h100-slurmd-memlock",
        .explained_by = {},
+       .settings = {"limits/service"},
        .check = service_memlock},
       {.id = "host.socket-buffers",
        .title = "socket buffers may grow as asked",
        .why = "One TCP stream needs bandwidth × round trip of buffer; the default of 208 KiB chokes it.",
        .source = "/proc/sys/net/core/{rmem,wmem}_max",
        .standard = "expect.socket_buffer of cluster.yaml (the guides: 268435456); not judged without it",
-       .remedy = "Raise them with sysctl, now and in /etc/sysctl.d.",
+       .remedy = "Raise them now and for the next boot.",
        .fixture = "spark-socket-buffers",
        .explained_by = {},
+       .settings = {"sysctl/socket-buffers"},
        .check = socket_buffers},
   };
   return kRules;

@@ -5,10 +5,10 @@
 
 #include "hardware/ceilings.h"
 #include "hardware/spark.h"
-#include "verify/areas.h"
-#include "verify/error_rate.h"
 #include "model/expected_rate.h"
 #include "model/link_remedy.h"
+#include "verify/areas.h"
+#include "verify/error_rate.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -91,7 +91,7 @@ void judge_speed(Case& one, const Survey& survey, const RailEnd& end, const Expe
   const bool stated = end.rail != nullptr && end.rail->speed.has_value();
   if (mbps == want || (mbps > want && !stated)) return one.pass(speed_text(mbps));
   const bool slow = mbps < want;
-  one.red(expected.status,
+  one.red(expected.certain ? Status::kFail : Status::kWarn,
           {.message = fmt::format(
                "{} runs at {}, expected {} ({}): {}", end.where(), speed_text(mbps), to_text(expected.rate),
                expected.from, slow ? why_slow(survey, end, expected.rate) : "cluster.yaml is out of date"),
@@ -280,6 +280,7 @@ std::span<const Rule> link_rules() {
        .remedy = "ip link set up; check the network configuration.",
        .fixture = "v100-interface-off",
        .explained_by = {"net.interface"},
+       .settings = {"network/rails"},
        .check = admin_up},
       {.id = "net.carrier",
        .title = "rail interface has a link",
@@ -329,6 +330,7 @@ std::span<const Rule> link_rules() {
        .remedy = "ip link set down, now and at boot; on DGX Spark, make it a rail.",
        .fixture = "spark-unused-nic-up",
        .explained_by = {},
+       .settings = {"network/unused"},
        .check = unused_adapters},
       {.id = "net.bond-under-rdma",
        .title = "no bond under RDMA",

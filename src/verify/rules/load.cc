@@ -2,10 +2,10 @@
 // seconds says what a total since boot cannot, that it happens now.
 #include <fmt/format.h>
 
-#include "verify/areas.h"
 #include "model/link_remedy.h"
-#include "verify/load_window.h"
 #include "model/tools.h"
+#include "verify/areas.h"
+#include "verify/load_window.h"
 
 namespace railbed {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "model/link_remedy.h"
 #include "verify/areas.h"
 #include "verify/floor.h"
-#include "model/link_remedy.h"
 #include "verify/load_window.h"
 
 namespace railbed {

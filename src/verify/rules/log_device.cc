@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "base/moment.h"
+#include "model/tools.h"
 #include "verify/areas.h"
 #include "verify/log_events.h"
-#include "model/tools.h"
 
 namespace railbed {
 namespace {

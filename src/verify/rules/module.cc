@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "verify/areas.h"
 #include "model/tools.h"
+#include "verify/areas.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -305,6 +305,7 @@ std::span<const Rule> module_rules() {
        .remedy = "modprobe, and /etc/modules-load.d for the next boot.",
        .fixture = "v100-module-missing",
        .explained_by = {"rdma.os-supports-adapter", "host.module-rejected"},
+       .settings = {"modules/rdma"},
        .check = adapter_modules},
       {.id = "rdma.core-modules",
        .title = "RDMA core modules are loaded",
@@ -314,6 +315,7 @@ std::span<const Rule> module_rules() {
        .remedy = "modprobe, and /etc/modules-load.d for the next boot.",
        .fixture = "v100-core-module-missing",
        .explained_by = {},
+       .settings = {"modules/rdma"},
        .check = core_modules},
       {.id = "rdma.software-module",
        .title = "software RDMA module is loaded",
@@ -323,6 +325,7 @@ std::span<const Rule> module_rules() {
        .remedy = "modprobe rdma_rxe, then rdma link add.",
        .fixture = "rxe-module-missing",
        .explained_by = {},
+       .settings = {"modules/rdma", "modules/software-links"},
        .check = software_module},
       {.id = "rdma.infiniband-modules",
        .title = "InfiniBand modules are loaded",
@@ -332,6 +335,7 @@ std::span<const Rule> module_rules() {
        .remedy = "modprobe, and /etc/modules-load.d for the next boot.",
        .fixture = "r730-umad-missing",
        .explained_by = {"rdma.os-supports-adapter"},
+       .settings = {"modules/rdma"},
        .check = infiniband_modules},
       {.id = "rdma.pci-device",
        .title = "adapter on PCI has an RDMA device",
@@ -362,6 +366,7 @@ std::span<const Rule> module_rules() {
        .remedy = "Install the providers (ibverbs-providers, libibverbs); give containers /dev/infiniband.",
        .fixture = "v100-verbs-list-empty",
        .explained_by = {"rdma.core-modules", "rdma.user-access"},
+       .settings = {"modules/rdma"},
        .check = verbs_devices},
       {.id = "rdma.rail-device",
        .title = "rail interface has an RDMA device",
@@ -372,6 +377,7 @@ std::span<const Rule> module_rules() {
        .fixture = "rxe-device-missing",
        .explained_by = {"rdma.software-module", "rdma.pci-device", "rdma.adapter-modules",
                         "rdma.os-supports-adapter", "rdma.core-modules", "net.interface"},
+       .settings = {"network/rails", "modules/rdma", "modules/software-links"},
        .check = rail_device},
   };
   return kRules;

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "hardware/spark.h"
+#include "model/tools.h"
 #include "verify/areas.h"
 #include "verify/nccl_topics.h"
-#include "model/tools.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -184,6 +184,7 @@ std::span<const Rule> nccl_choice_rules() {
        .remedy = "Install that version.",
        .fixture = "v100-nccl-version",
        .explained_by = {},
+       .settings = {"packages/nccl"},
        .check = library_expected},
       {.id = "nccl.chooses-sockets",
        .title = "NCCL will use RDMA",
@@ -205,6 +206,7 @@ std::span<const Rule> nccl_choice_rules() {
        .remedy = "Add it to NCCL_IB_HCA.",
        .fixture = "v100-nccl-hca-one-port",
        .explained_by = {"nccl.hca", "nccl.chooses-sockets"},
+       .settings = {"nccl/variables"},
        .check = covers_rails},
       {.id = "nccl.gid-choice",
        .title = "NCCL will send from a RoCE v2 IPv4 address",
@@ -218,6 +220,7 @@ std::span<const Rule> nccl_choice_rules() {
        .explained_by = {"nccl.gid-index", "nccl.gid-entry", "nccl.gid-range", "net.address", "net.interface",
                         "net.admin-up", "rdma.gid", "rdma.gid-interface", "nccl.version",
                         "nccl.variable-version"},
+       .settings = {"nccl/variables"},
        .check = gid_choice},
       {.id = "nccl.gdr-reachable",
        .title = "NCCL will use GPUDirect RDMA where it can",

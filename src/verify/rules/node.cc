@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "verify/areas.h"
 #include "model/differences.h"
 #include "model/tools.h"
+#include "verify/areas.h"
 #include "verify/walk.h"
 
 namespace railbed {

@@ -6,9 +6,9 @@
 #include "base/text.h"
 #include "hardware/pci_path.h"
 #include "hardware/spark.h"
+#include "model/tools.h"
 #include "verify/areas.h"
 #include "verify/pcie_link.h"
-#include "model/tools.h"
 #include "verify/walk.h"
 
 namespace railbed {

@@ -104,6 +104,7 @@ std::span<const Rule> pcie_setting_rules() {
        .remedy = "Raise it with setpci, and with a unit at each boot.",
        .fixture = "h100-read-request-512",
        .explained_by = {},
+       .settings = {"rdma/read-request"},
        .check = read_request},
       {.id = "pcie.relaxed-ordering",
        .title = "adapter may relax the order of its writes",

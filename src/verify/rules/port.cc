@@ -5,10 +5,10 @@
 #include <cmath>
 #include <set>
 
-#include "verify/areas.h"
 #include "model/boot_network.h"
 #include "model/expected_rate.h"
 #include "model/tools.h"
+#include "verify/areas.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -159,7 +159,7 @@ void judge_rate(Case& one, const RailEnd& end, const ExpectedRate& expected) {
   if (std::abs(more) < 0.5 || (more > 0 && !stated)) return one.pass(to_text(*have));
   const std::string lanes = end.rdma.port->rate_text.value_or("?");
   one.red(
-      expected.status,
+      expected.certain ? Status::kFail : Status::kWarn,
       {.message = fmt::format("{} runs at {} ({}), expected {} ({}): the cable, a slower other end, or "
                               "their negotiation",
                               end.rdma_where(), to_text(*have), lanes, to_text(expected.rate), expected.from),
@@ -176,7 +176,7 @@ std::optional<ExpectedRate> expected_rate(const ExpectedRates& rates, const Rail
   const bool asked = end.rail != nullptr && end.rail->speed.has_value();
   if (asked || end.infiniband()) return rates.of(end);
   if (end.interface == nullptr || end.interface->speed_mbps.value_or(0) <= 0) return std::nullopt;
-  return ExpectedRate{{*end.interface->speed_mbps * 1e6}, Status::kWarn, "the speed of " + end.name};
+  return ExpectedRate{{*end.interface->speed_mbps * 1e6}, false, "the speed of " + end.name};
 }
 
 void rate(const Survey& survey, Judge& judge) {
@@ -452,6 +452,7 @@ std::span<const Rule> port_rules() {
        .remedy = "Start opensm on one node.",
        .fixture = "r730-no-subnet-manager",
        .explained_by = {"rdma.infiniband-modules"},
+       .settings = {"opensm/manager"},
        .check = subnet_manager},
       {.id = "rdma.port-state",
        .title = "RDMA port is active",
@@ -502,6 +503,7 @@ std::span<const Rule> port_rules() {
        .remedy = "echo datagram > mode.",
        .fixture = "r730-ipoib-connected",
        .explained_by = {},
+       .settings = {"network/rails", "ipoib/mode"},
        .check = ipoib_mode},
       {.id = "rdma.ipoib-mtu",
        .title = "IPoIB MTU is the largest of its mode",
@@ -512,6 +514,7 @@ std::span<const Rule> port_rules() {
        .remedy = "ip link set mtu on every node.",
        .fixture = "r730-ipoib-mtu",
        .explained_by = {"rdma.ipoib-mode", "rdma.ipoib-mode-equal", "net.mtu"},
+       .settings = {"network/rails", "ipoib/mode"},
        .check = ipoib_mtu},
       {.id = "rdma.ipoib-mode-equal",
        .title = "ends of a rail have the same IPoIB mode",
@@ -552,6 +555,7 @@ std::span<const Rule> port_rules() {
        .remedy = "Write default_roce_tos, now and at boot.",
        .fixture = "h100-traffic-class",
        .explained_by = {},
+       .settings = {"rdma/traffic-class"},
        .check = traffic_class},
       {.id = "rdma.traffic-class-service",
        .title = "a service restores the traffic class at boot",
@@ -562,6 +566,8 @@ std::span<const Rule> port_rules() {
        .remedy = "systemctl enable --now rdma-cm-tos.",
        .fixture = "h100-tos-service-disabled",
        .explained_by = {},
+       .settings = {"rdma/traffic-class"},
+       .of_next_boot = true,
        .check = traffic_class_service},
   };
   return kRules;

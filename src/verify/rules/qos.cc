@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "verify/areas.h"
 #include "model/tools.h"
+#include "verify/areas.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -212,6 +212,7 @@ std::span<const Rule> qos_rules() {
        .remedy = "Set it with dcb app, or with mlnx_qos --trust dscp.",
        .fixture = "h100-trust-pcp",
        .explained_by = {},
+       .settings = {"qos/lossless"},
        .check = trust_dscp},
       {.id = "rdma.pfc",
        .title = "PFC protects RoCE's priority, and only it",
@@ -221,6 +222,7 @@ std::span<const Rule> qos_rules() {
        .remedy = "Set it with dcb pfc, or with mlnx_qos --pfc.",
        .fixture = "h100-pfc-off",
        .explained_by = {"rdma.global-pause"},
+       .settings = {"qos/lossless"},
        .check = pfc},
       {.id = "rdma.global-pause",
        .title = "pause of the whole port is off",
@@ -230,6 +232,7 @@ std::span<const Rule> qos_rules() {
        .remedy = "ethtool -A IF rx off tx off.",
        .fixture = "h100-global-pause",
        .explained_by = {},
+       .settings = {"qos/lossless"},
        .check = global_pause},
       {.id = "rdma.ecn",
        .title = "adapter takes part in congestion control",
@@ -240,6 +243,7 @@ std::span<const Rule> qos_rules() {
        .remedy = "Enable roce_np and roce_rp.",
        .fixture = "h100-ecn-off",
        .explained_by = {},
+       .settings = {"qos/lossless"},
        .check = ecn},
       {.id = "rdma.cnp-dscp",
        .title = "congestion notifications have their class",
@@ -249,6 +253,7 @@ std::span<const Rule> qos_rules() {
        .remedy = "Set cnp_dscp.",
        .fixture = "h100-cnp-dscp",
        .explained_by = {},
+       .settings = {"qos/lossless"},
        .check = notification_dscp},
   };
   return kRules;

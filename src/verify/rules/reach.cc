@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 #include "facts/readings.h"
-#include "verify/areas.h"
 #include "model/firewall_path.h"
+#include "verify/areas.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -391,6 +391,7 @@ std::span<const Rule> reach_rules() {
        .remedy = "Give every node the same lines.",
        .fixture = "spark-rail-names",
        .explained_by = {},
+       .settings = {"hosts/names"},
        .check = rail_names},
   };
   return kRules;

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "verify/areas.h"
 #include "model/boot_setting.h"
+#include "verify/areas.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -41,25 +41,33 @@ void processors_online(const Survey& survey, Judge& judge) {
   });
 }
 
-void numa_balancing(const Survey& survey, Judge& judge) {
-  each_node(survey, judge, "kernel.numa_balancing", [](Case& one, const NodeView& node) {
-    if (!balancing_matters(node)) return one.not_applicable("one NUMA node, or no GPU and no RDMA adapter");
+// Judges a kernel setting that has to be 0 where memory has several NUMA nodes. `message`: what is wrong,
+// with {} for the node.
+void want_zero(const Survey& survey, Judge& judge, const std::string& key,
+               fmt::format_string<const std::string&> message) {
+  each_node(survey, judge, key, [&](Case& one, const NodeView& node) {
+    if (!numa_matters(node)) return one.not_applicable("one NUMA node, or no GPU and no RDMA adapter");
     const auto& sysctl = node.facts->system.sysctl;
-    const auto found = sysctl.find("kernel.numa_balancing");
+    const auto found = sysctl.find(key);
     if (found == sysctl.end()) return one.not_applicable("the kernel has no such setting");
     const std::string* value = one.read_if_there(found->second, "the kernel has no such setting");
     if (value == nullptr) return;
     if (*value == "0") return one.pass("off");
-    one.warn({.message = fmt::format(
-                  "the kernel of {} moves memory between processors by itself: "
-                  "pages of running jobs are unmapped to see who touches them, and steps get uneven",
-                  *node.name),
-              .expected = "0",
-              .observed = *value,
-              .remedy = {"Turn it off; launchers pin their processes.",
-                         {"sysctl -w kernel.numa_balancing=0",
-                          "echo kernel.numa_balancing=0 > /etc/sysctl.d/90-numa.conf"}}});
+    one.warn({.message = fmt::format(message, *node.name), .expected = "0", .observed = *value});
   });
+}
+
+void numa_balancing(const Survey& survey, Judge& judge) {
+  want_zero(survey, judge, "kernel.numa_balancing",
+            "the kernel of {} moves memory between processors by itself: "
+            "pages of running jobs are unmapped to see who touches them, and steps get uneven");
+}
+
+void zone_reclaim(const Survey& survey, Judge& judge) {
+  want_zero(
+      survey, judge, "vm.zone_reclaim_mode",
+      "the kernel of {} drops cached files before it takes memory of the other processor: programs stall while "
+      "it reclaims, and read their data from disk again");
 }
 
 bool is_of_drivers(const StuckProcess& process) {
@@ -230,10 +238,23 @@ std::span<const Rule> system_rules() {
        .why = "Balancing unmaps pages of running jobs to watch them: uneven steps, slow registration.",
        .source = "/proc/sys/kernel/numa_balancing",
        .standard = "0 on nodes with several NUMA nodes (NVIDIA's tuning guides)",
-       .remedy = "sysctl kernel.numa_balancing=0.",
+       .remedy = "Turn it off now and for the next boot; launchers pin their processes.",
        .fixture = "h100-numa-balancing",
        .explained_by = {},
+       .settings = {"sysctl/numa-balancing"},
        .check = numa_balancing},
+      {.id = "host.zone-reclaim",
+       .title = "memory comes from the other processor before files are dropped",
+       .why =
+           "Reclaiming stalls whoever asks for memory, and drops the page cache that data loaders read from.",
+       .source = "/proc/sys/vm/zone_reclaim_mode",
+       .standard =
+           "0 on nodes with several NUMA nodes, as the kernel starts (Documentation/admin-guide/sysctl/vm.rst)",
+       .remedy = "Turn it off now and for the next boot.",
+       .fixture = "h100-zone-reclaim",
+       .explained_by = {},
+       .settings = {"sysctl/zone-reclaim"},
+       .check = zone_reclaim},
   };
   return kRules;
 }

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "verify/areas.h"
 #include "model/differences.h"
 #include "model/tools.h"
+#include "verify/areas.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -145,6 +145,7 @@ std::span<const Rule> toolkit_rules() {
        .remedy = "Install the package cuda-toolkit of that version.",
        .fixture = "h100-toolkit-missing",
        .explained_by = {},
+       .settings = {"packages/cuda-toolkit"},
        .check = cuda_toolkit},
       {.id = "toolkit.nccl-header",
        .title = "nccl.h is of the library's version",
@@ -155,6 +156,7 @@ std::span<const Rule> toolkit_rules() {
        .remedy = "Install libnccl-dev or libnccl-devel of that version.",
        .fixture = "h100-nccl-header",
        .explained_by = {},
+       .settings = {"packages/nccl"},
        .check = nccl_header},
       {.id = "toolkit.mpi",
        .title = "MPI's compiler is there",
@@ -164,6 +166,7 @@ std::span<const Rule> toolkit_rules() {
        .remedy = "Install libopenmpi-dev or openmpi-devel.",
        .fixture = "r730-mpi-missing",
        .explained_by = {},
+       .settings = {"packages/mpi"},
        .check = mpi_compiler},
   };
   return kRules;

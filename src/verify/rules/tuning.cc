@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "verify/areas.h"
 #include "model/tools.h"
+#include "verify/areas.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -96,10 +96,7 @@ void governor(const Survey& survey, Judge& judge) {
                                      "clocks drop between messages and latency rises",
                                      *node.name, other->first, want),
               .expected = want,
-              .observed = other->first,
-              .remedy = {"Set the governor now, and by a boot unit for the next start.",
-                         {command("echo {} | tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor",
-                                  want)}}});
+              .observed = other->first});
   });
 }
 
@@ -243,6 +240,7 @@ std::span<const Rule> tuning_rules() {
        .remedy = "Set the performance governor now and at boot.",
        .fixture = "v100-governor-powersave",
        .explained_by = {},
+       .settings = {"governor/performance"},
        .check = governor},
       {.id = "host.clocksource",
        .title = "kernel trusts the processor's clock",
@@ -283,6 +281,7 @@ std::span<const Rule> tuning_rules() {
        .remedy = "Enable chrony or systemd-timesyncd.",
        .fixture = "v100-clock-unsynchronised",
        .explained_by = {},
+       .settings = {"services/time"},
        .check = clock_synchronised},
       {.id = "host.automatic-upgrades",
        .title = "node does not upgrade itself",
@@ -292,6 +291,7 @@ std::span<const Rule> tuning_rules() {
        .remedy = "Disable it; upgrade all nodes together.",
        .fixture = "h100-automatic-upgrades",
        .explained_by = {},
+       .settings = {"services/upgrades"},
        .check = automatic_upgrades},
   };
   return kRules;

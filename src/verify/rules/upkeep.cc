@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "verify/areas.h"
 #include "model/boot_network.h"
 #include "model/boot_setting.h"
 #include "model/tools.h"
+#include "verify/areas.h"
 #include "verify/walk.h"
 
 namespace railbed {
@@ -111,9 +111,7 @@ void settings_at_boot(const Survey& survey, Judge& judge) {
     one.warn({.message = fmt::format("{} has settings that are right now and gone after a reboot: {}",
                                      *node.name, why),
               .expected = "set by a file of sysctl.d, or by the kernel itself",
-              .observed = why,
-              .remedy = {"Write what holds now to a file that is read after all others that set it.",
-                         keep_at_boot(outlook)}});
+              .observed = why});
   });
 }
 
@@ -177,15 +175,19 @@ std::span<const Rule> upkeep_rules() {
        .remedy = "Install the headers of the running kernel.",
        .fixture = "h100-kernel-headers",
        .explained_by = {"gpu.module-built"},
+       .settings = {"packages/driver"},
        .check = kernel_headers},
       {.id = "host.settings-at-boot",
        .title = "next boot brings the same settings",
        .why = "What was set by hand passes every test and is gone after the next reboot, on this node only.",
        .source = "/proc/sys beside /etc/sysctl.d, /run/sysctl.d, /usr/lib/sysctl.d",
-       .standard = "what host.socket-buffers and host.numa-balancing ask for, by sysctl.d(5)",
+       .standard =
+           "what host.socket-buffers, host.numa-balancing and host.zone-reclaim ask for, by sysctl.d(5)",
        .remedy = "Write the settings into a file in /etc/sysctl.d.",
        .fixture = "h100-settings-unsaved",
        .explained_by = {},
+       .settings = {"sysctl/socket-buffers", "sysctl/numa-balancing", "sysctl/zone-reclaim"},
+       .of_next_boot = true,
        .check = settings_at_boot},
       {.id = "net.kept-at-boot",
        .title = "next boot brings the same rails",
@@ -201,6 +203,8 @@ std::span<const Rule> upkeep_rules() {
            "Write them with netplan set, with nmcli connection modify, or into a file of systemd-networkd.",
        .fixture = "spark-rails-in-run",
        .explained_by = {},
+       .settings = {"network/rails"},
+       .of_next_boot = true,
        .check = rails_at_boot},
   };
   return kRules;

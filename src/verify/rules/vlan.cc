@@ -94,6 +94,7 @@ std::span<const Rule> vlan_rules() {
        .remedy = "Give every end the same VLAN.",
        .fixture = "v100-vlan-differs",
        .explained_by = {"net.interface"},
+       .settings = {"network/rails"},
        .check = vlan_equal},
       {.id = "net.vlan-mtu",
        .title = "VLAN's parent has its MTU",
@@ -105,6 +106,7 @@ std::span<const Rule> vlan_rules() {
        .remedy = "ip link set PARENT mtu, then the VLAN's.",
        .fixture = "v100-vlan-mtu",
        .explained_by = {"net.interface"},
+       .settings = {"network/rails"},
        .check = vlan_parent_mtu},
   };
   return kRules;

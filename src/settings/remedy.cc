@@ -1,0 +1,58 @@
+#include "settings/remedy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "settings/files.h"
+#include "settings/step.h"
+
+namespace railbed {
+namespace {
+
+// Folders that packages make and that every system of the kind has.
+constexpr std::array<std::string_view, 7> kFoldersThere = {"/etc",
+                                                           "/etc/sysctl.d",
+                                                           "/etc/security/limits.d",
+                                                           "/etc/systemd/system",
+                                                           "/etc/tmpfiles.d",
+                                                           "/etc/modules-load.d",
+                                                           "/etc/modprobe.d"};
+
+// Takes railbed's lines out where they are, and puts those that shall be there at the end. A first mark
+// without a second one stays as it is: where its block ends is not known.
+void add_block(const DesiredFile& file, std::vector<ShellCommand>& commands) {
+  const std::string end = std::string(kBlockEnd.substr(0, kBlockEnd.size() - 1));
+  const std::string range = fmt::format("/^{}/,/^{}$/d", sed_pattern(kBlockBegin), sed_pattern(end));
+  commands.push_back(command("grep -q {} {} && sed -i {} {}", ShellQuoted{"^" + end + "$"}, file.path,
+                             ShellQuoted{range}, file.path));
+  commands.push_back(
+      command("printf {} >> {}", ShellQuoted{printf_text(with_block("", file.content))}, file.path));
+}
+
+void add_file(const DesiredFile& file, std::vector<ShellCommand>& commands) {
+  if (file.block) return add_block(file, commands);
+  const std::string folder = file.path.substr(0, file.path.rfind('/'));
+  if (std::ranges::find(kFoldersThere, folder) == kFoldersThere.end())
+    commands.push_back(command("mkdir -p {}", folder));
+  commands.push_back(command("printf {} > {}", ShellQuoted{printf_text(file.content)}, file.path));
+  if (file.mode != 0644)
+    commands.push_back(command("chmod {} {}", fmt::format("{:o}", file.mode), file.path));
+}
+
+}  // namespace
+
+std::vector<ShellCommand> commands_by_hand(const Setting& setting, const Platform& platform) {
+  std::vector<ShellCommand> commands;
+  for (const Contradiction& one : setting.contradictions)
+    commands.push_back(command("mv {} {}", one.path, aside_name(one.path)));
+  for (const DesiredFile& file : setting.files) add_file(file, commands);
+  for (const NodeStep& step : setting.steps)
+    if (check_step(step))
+      for (const auto& words : commands_of(step, platform))
+        commands.push_back(command("{}", ShellWords{words}));
+  return commands;
+}
+
+}  // namespace railbed

@@ -1,0 +1,49 @@
+#include "settings/remedy.h"
+
+#include <gmock/gmock.h>
+
+#include "settings/files.h"
+
+namespace railbed {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<std::string> by_hand(const Setting& setting) {
+  std::vector<std::string> lines;
+  for (const ShellCommand& one : commands_by_hand(setting, {})) lines.push_back(one.text());
+  return lines;
+}
+
+TEST(RemedyOfASetting, WritesItsFilesAndThenTakesItsSteps) {
+  EXPECT_THAT(
+      by_hand({.files = {{.path = "/etc/sysctl.d/x.conf", .content = "a = 50%\n"},
+                         {.path = "/etc/netplan/x.yaml", .content = "it's\n", .mode = 0600}},
+               .steps = {{StepKind::kLoadSysctl, {"/etc/sysctl.d/x.conf"}}, {StepKind::kApplyNetplan}}}),
+      ElementsAre("printf 'a = 50%%\\n' > /etc/sysctl.d/x.conf", "mkdir -p /etc/netplan",
+                  "printf 'it'\\''s\\n' > /etc/netplan/x.yaml", "chmod 600 /etc/netplan/x.yaml",
+                  "sysctl --load /etc/sysctl.d/x.conf", "netplan apply"));
+}
+
+TEST(RemedyOfASetting, MovesAsideWhatContradictsIt) {
+  EXPECT_THAT(by_hand({.contradictions = {{"/etc/profile.d/nccl.sh", "it sets another value"}}}),
+              ElementsAre("mv /etc/profile.d/nccl.sh '/etc/profile.d/nccl.sh.railbed-aside~'"));
+}
+
+TEST(RemedyOfASetting, LeavesTheLinesOfOthers) {
+  const auto lines = by_hand({.files = {{.path = "/etc/hosts", .content = "10.0.0.1 a\n", .block = true}}});
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0].substr(0, 62), "grep -q '^# railbed end$' /etc/hosts && sed -i '/^# railbed be");
+  EXPECT_EQ(lines[1], "printf '" + printf_text(with_block("", "10.0.0.1 a\n")) + "' >> /etc/hosts");
+}
+
+// A name that is none of a unit's, an interface's or a package's is left out, not quoted: nobody means it.
+TEST(RemedyOfASetting, TakesNoStepWithAHostileName) {
+  EXPECT_THAT(by_hand({.steps = {{StepKind::kEnableUnit, {"x.service;reboot"}},
+                                 {StepKind::kInstallPackages, {"--allow-downgrades"}}}}),
+              IsEmpty());
+}
+
+}  // namespace
+}  // namespace railbed
