@@ -72,6 +72,28 @@ endif()
 # Every room's library, and no program: what the preset `alone` checks, file by file.
 add_custom_target(rooms)
 
+# railbed_embed(TARGET FOLDER): makes each style sheet, script, page and rule file below src/FOLDER a string literal that its
+# sources may include as "FOLDER/NAME.text". It begins with a newline and then has the file as it is.
+function(railbed_embed target folder)
+  set(source ${CMAKE_SOURCE_DIR}/src)
+  file(GLOB_RECURSE assets CONFIGURE_DEPENDS ${source}/${folder}/*.css ${source}/${folder}/*.html ${source}/${folder}/*.js)
+  foreach(asset ${assets})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${asset})
+    file(READ ${asset} text)
+    file(RELATIVE_PATH name ${source} ${asset})
+    set(literal ${CMAKE_BINARY_DIR}/embedded/${name}.text)
+    set(text "R\"embedded(\n${text})embedded\"\n")
+    set(before "")
+    if(EXISTS ${literal})
+      file(READ ${literal} before)
+    endif()
+    if(NOT text STREQUAL before)
+      file(WRITE ${literal} "${text}")
+    endif()
+  endforeach()
+  target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/embedded)
+endfunction()
+
 # railbed_room(NAME [COLD] USES room... LIBRARIES target...): every .cc below the folder that is not a test becomes one
 # static library; every x_test.cc goes into one GoogleTest binary NAME_test. A COLD room runs once a command, on little
 # data: it is compiled with -Os, which takes a quarter less time than -O2 and makes a third less code. Every node gets a
@@ -86,6 +108,7 @@ function(railbed_room name)
   list(TRANSFORM ROOM_USES PREPEND railbed_)
   target_link_libraries(railbed_${name} PUBLIC railbed_options ${ROOM_USES} PRIVATE ${ROOM_LIBRARIES})
   add_dependencies(rooms railbed_${name})
+  railbed_embed(railbed_${name} ${name})
   if(TARGET third_party_parsed)
     add_dependencies(railbed_${name} third_party_parsed)
   endif()

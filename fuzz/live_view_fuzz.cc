@@ -46,7 +46,7 @@ void take_view(std::string_view text) {
   draw(shown->view);
 }
 
-// As live_script.cc applies it.
+// As live.js applies it.
 json::Value applied(json::Value value, const json::Value& change) {
   if (change.contains("=")) return change["="];
   if (change.contains("+")) {

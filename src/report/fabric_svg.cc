@@ -21,14 +21,9 @@ constexpr double kHcaHeight = 19;
 constexpr double kEdge = 20;
 constexpr std::size_t kHcasShown = 48;
 
-constexpr std::string_view kStyle = R"css(
-svg{background:#fbfbf9;font:13px system-ui,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
-text{fill:#1c1e21}.label{font-size:13px;font-weight:550}.tiny{font-size:10px}.quiet{fill:#5c6168}
-.switch{fill:#f3f3ef;stroke:#8a9097;stroke-width:1.5}.hca{fill:#fbfbf9;stroke:#c4c5be}
-.wire{stroke:#8a9097;fill:none}.slow{stroke:#b42318;fill:none;stroke-dasharray:7 4}
-@media (prefers-color-scheme:dark){svg{background:#15171a}text{fill:#e8e9ea}.quiet{fill:#a3a8af}
-.switch{fill:#1d2024;stroke:#747a82}.hca{fill:#15171a;stroke:#464b52}.wire{stroke:#747a82}.slow{stroke:#ff8f83}}
-)css";
+constexpr std::string_view kStyle =
+#include "report/fabric.css.text"
+    ;
 
 // Every cable between two switches, drawn as one line.
 struct Bundle {

@@ -25,15 +25,9 @@ constexpr std::size_t kLabelsDown = 8;
 constexpr double kLabelWidth = 70;  // mm
 constexpr double kLabelHeight = 37;
 
-constexpr std::string_view kPlanStyle = R"css(
-body{font:14px system-ui,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;margin:24px;color:#1c1e21;background:#fff}
-table{border-collapse:collapse}td,th{padding:3px 12px 3px 0;text-align:left;border-bottom:1px solid #dcdcd6}
-svg text{fill:#1c1e21}.name{font-size:16px;font-weight:620}.label{font-size:13px;font-weight:550}.tiny{font-size:10px}
-.box{fill:#f3f3ef;stroke:#8a9097}.wire{stroke:#8a9097;fill:none;stroke-width:1.5}
-.sheet{display:block;width:210mm;height:297mm;page-break-before:always}.cut{fill:none;stroke:#dcdcd6;stroke-width:.2}
-.sheet .id{font-size:6px;font-weight:650}.sheet .end{font-size:3.6px}
-@media print{body{margin:0}h1,h2,table,figure{margin:10mm}}
-)css";
+constexpr std::string_view kPlanStyle =
+#include "report/rail_plan.css.text"
+    ;
 
 class PlanDrawing {
  public:

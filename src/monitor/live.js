@@ -1,11 +1,6 @@
-// Whatever came from a node goes in by textContent and by class names out of a fixed list. Tables of ends and
-// of GPUs are made when somebody opens them: a fleet has thousands of rows and a screen shows forty.
-#include "monitor/live_script.h"
-
-namespace railbed {
-
-std::string_view live_script() {
-  return R"js(
+// Asks the monitor for the view, applies changes to it, and shows what changed. Text of a node is only ever set as
+// textContent or as a class name of a fixed list. Tables of ends and of GPUs are made when somebody opens them: a fleet
+// has thousands of rows and a screen shows forty.
 "use strict";
 const $ = id => document.getElementById(id);
 const signs = {good: "✓", unknown: "?", warn: "!", bad: "✕", gone: "–"};
@@ -176,7 +171,7 @@ function table(heads) {
 }
 
 // Rails.
-function endRow(end) {
+function endRow() {
   const row = make("tr"), cells = {};
   for (const name of ["node", "port", "state", "health", "rate", "mtu", "receive", "transmit", "errors"]) row.append(cells[name] = make("td"));
   for (const name of ["receive", "transmit", "errors"]) {
@@ -220,7 +215,7 @@ function makeRail(index) {
     const {scroll, body} = table(["Node", "Port", "State", "Health", "Rate", "MTU", "In", "Out", "Errors"]);
     const ends = view.rails[index].ends;
     box.append(scroll);
-    later(ends.length, i => { const made = endRow(ends[i]); rows.push(made); showEnd(made, view.rails[index].ends[i]); body.append(made.row); });
+    later(ends.length, i => { const made = endRow(); rows.push(made); showEnd(made, view.rails[index].ends[i]); body.append(made.row); });
   }
   return {box, cells, rows, forget() { rows.length = 0; while (box.children.length > 1) box.lastChild.remove(); if (box.open) fill(); }};
 }
@@ -442,7 +437,3 @@ setInterval(() => { if (heard && performance.now() - heard > lostAfter) lost("No
 setInterval(refreshSince, 20000);
 addEventListener("beforeprint", () => { for (const one of [...rails, ...nodes]) one.box.open = true; });
 askWhole().then(listen);
-)js";
-}
-
-}  // namespace railbed
