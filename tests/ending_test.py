@@ -96,7 +96,7 @@ def programs(place):
         Program("ranks_test", [python, tests / "ranks_test.py", fake_gpu], 5, ("mpirun.openmpi", fake_gpu)),
         Program("running_test", [python, tests / "running_test.py"], 5, ("gcc",)),
         *[Program(name, [scripts / name, *more], 3, environment=standing_in)
-          for name, *more in (("quickstart",), ("check",), (".ci/run",), ("fuzz/run", scripts / "build/fuzz", MINUTE),
+          for name, *more in (("quickstart",), ("check", "--all"), (".ci/run",), ("fuzz/run", scripts / "build/fuzz", MINUTE),
                               ("scripts/capture-running-job", place / "job"))],
         *[Program(f"railbed {' '.join(word for word in words[:2] if isinstance(word, str))}", [RAILBED, *words], life, needs, asked_or_killed, peers)
           for words, life, needs in (
