@@ -64,4 +64,9 @@ const GpuModel* find_gpu_model(std::string_view model) {
   return best;
 }
 
+bool has_own_fan(std::string_view product) {
+  const auto has = [&](std::string_view word) { return product.find(word) != std::string_view::npos; };
+  return (has("GeForce") || has("TITAN")) && !has("Laptop") && !has("Max-Q") && !has("Mobile");
+}
+
 }  // namespace railbed

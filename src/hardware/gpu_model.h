@@ -32,5 +32,8 @@ struct GpuModel {
 std::span<const GpuModel> gpu_models();
 // The longest table name that is a piece of `model`.
 const GpuModel* find_gpu_model(std::string_view model);
+// Returns whether boards of this product are sold with a fan only: GeForce and TITAN for desktops. Boards for servers
+// (A2, A10, A16, L4, T4) have none and may report a fan at 0 %; RTX and Quadro are sold with and without one.
+bool has_own_fan(std::string_view product);
 
 }  // namespace railbed

@@ -30,6 +30,15 @@ TEST(NicTable, FindsByDeviceId) {
   EXPECT_EQ(find_nic(0xffff), nullptr);
 }
 
+TEST(GpuTable, OnlyDesktopBoardsSurelyHaveAFan) {
+  for (const char* product : {"NVIDIA GeForce RTX 4090", "GeForce GTX 1080 Ti", "NVIDIA TITAN RTX"})
+    EXPECT_TRUE(has_own_fan(product)) << product;
+  for (const char* product :
+       {"", "NVIDIA A10", "NVIDIA A2", "Tesla T4", "NVIDIA RTX A6000", "Quadro RTX 8000",
+        "NVIDIA GeForce RTX 4060 Laptop GPU", "NVIDIA GeForce RTX 2080 Super with Max-Q Design"})
+    EXPECT_FALSE(has_own_fan(product)) << product;
+}
+
 TEST(GpuTable, TheLongestNameWins) {
   ASSERT_NE(find_gpu_model("NVIDIA H100 80GB HBM3"), nullptr);
   EXPECT_TRUE(find_gpu_model("NVIDIA H100 80GB HBM3")->nvswitch);

@@ -100,6 +100,8 @@ struct NvmlGpu {
   Reading<int> temperature;
   Reading<int> temperature_margin;  // to the nearest slowdown
   Reading<int> memory_temperature;
+  // Percent that the driver asks of the fan; a blocked fan turns slower, and boards without a fan may report 0.
+  Reading<int> fan_speed;
   Reading<int> pcie_generation;
   Reading<int> pcie_generation_max;  // of GPU and slot together
   Reading<int> pcie_generation_gpu;  // of the GPU alone
@@ -119,7 +121,7 @@ struct NvmlGpu {
          sram_aggregate_uncorrectable, sram_threshold_exceeded, remapped_correctable, remapped_uncorrectable,
          remap_pending, remap_failed, remap_banks, retired_pages, retired_pending, recovery_action, sm_clock,
          sm_clock_max, memory_clock, memory_clock_max, event_reasons, power, power_limit, power_limit_default,
-         temperature, temperature_margin, memory_temperature, pcie_generation, pcie_generation_max,
+         temperature, temperature_margin, memory_temperature, fan_speed, pcie_generation, pcie_generation_max,
          pcie_generation_gpu, pcie_width, pcie_width_max, pcie_replays, bar1, memory, memory_used, processes,
          utilisation, gsp_firmware, nvlinks, fabric);
 };

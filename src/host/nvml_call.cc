@@ -121,6 +121,7 @@ void ask_state(Nvml& nvml, Device device, NvmlGpu& gpu) {
   gpu.temperature = nvml.number<int, unsigned>("nvmlDeviceGetTemperature", device, kDie);
   gpu.temperature_margin = nvml_margin(nvml, device);
   gpu.memory_temperature = nvml_memory_temperature(nvml, device);
+  gpu.fan_speed = nvml.number<int, unsigned>("nvmlDeviceGetFanSpeed", device);
 }
 
 void ask_bus(Nvml& nvml, Device device, NvmlGpu& gpu) {

@@ -600,6 +600,8 @@ std::vector<DashboardPanel> gpu_panels() {
               "DCGM_FI_DEV_GPU_TEMP"),
       of_gpus("Temperature of the memory", "High bandwidth memory is specified up to about 95 °C.", "celsius",
               "DCGM_FI_DEV_MEMORY_TEMP"),
+      of_gpus("Fan", "What the driver asks of the GPU's own fan. Boards without one report nothing, or 0.",
+              "percent", "DCGM_FI_DEV_FAN_SPEED"),
       of_gpus("Clock of the processors",
               "One that is lower than its neighbours' under the same load is held down.", "rotmhz",
               "DCGM_FI_DEV_SM_CLOCK"),

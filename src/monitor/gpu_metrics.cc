@@ -44,6 +44,8 @@ constexpr std::array kGpuFields = {
              [](const NvmlGpu& gpu) { return number(gpu.temperature); }},
     GpuField{"DCGM_FI_DEV_MEMORY_TEMP", "gauge", "Temperature of the memory, degrees Celsius.",
              [](const NvmlGpu& gpu) { return number(gpu.memory_temperature); }},
+    GpuField{"DCGM_FI_DEV_FAN_SPEED", "gauge", "Speed that the driver asks of the fan, percent.",
+             [](const NvmlGpu& gpu) { return number(gpu.fan_speed); }},
     GpuField{"DCGM_FI_DEV_POWER_USAGE", "gauge", "Power, W.",
              [](const NvmlGpu& gpu) { return number(gpu.power); }},
     GpuField{"DCGM_FI_DEV_GPU_UTIL", "gauge", "Share of the time in which a kernel ran, percent.",

@@ -205,6 +205,7 @@ void read_clocks_and_power(const Said& said, NvmlGpu& gpu) {
   gpu.temperature = said.degrees({"Temperature/GPU Current Temp"});
   gpu.temperature_margin = said.degrees({"Temperature/GPU T.Limit Temp"});
   gpu.memory_temperature = said.degrees({"Temperature/Memory Current Temp"});
+  gpu.fan_speed = said.number<int>({"Fan Speed"});
 }
 
 void read_link_and_memory(const Said& said, NvmlGpu& gpu) {

@@ -1,6 +1,7 @@
 // How each GPU is set and what holds it back: modes, power, heat, what a job left behind.
 #include <fmt/format.h>
 
+#include "hardware/gpu_model.h"
 #include "model/tools.h"
 #include "verify/areas.h"
 #include "verify/gpu_view.h"
@@ -102,6 +103,33 @@ void temperature(const Survey& survey, Judge& judge) {
   });
 }
 
+// Ours. Fans that stand still on a cool GPU start between 50 and 60 °C.
+constexpr int kHotForAFanAtRest = 75;
+
+void fan(const Survey& survey, Judge& judge) {
+  each_answering_gpu(survey, judge, [](Case& one, const GpuView& gpu) {
+    const int* speed = said(one, gpu.nvml.fan_speed);
+    if (speed == nullptr) return;
+    if (*speed > 0) return one.pass(fmt::format("{} %", *speed));
+    if (!has_own_fan(gpu.nvml.name.value_or("")))
+      return one.not_applicable("it reports 0 %, as boards without a fan of their own do");
+    const int* celsius = said(one, gpu.nvml.temperature);
+    if (celsius == nullptr) return;
+    if (*celsius < kHotForAFanAtRest)
+      return one.pass(fmt::format("0 % at {} °C: it rests while the GPU is cool", *celsius));
+    one.fail(
+        {.message = fmt::format(
+             "the fan of {} is at 0 % while the GPU is at {} °C: it slows down next, then shuts down",
+             gpu.where(), *celsius),
+         .expected = fmt::format("above 0 % from {} °C on", kHotForAFanAtRest),
+         .observed = fmt::format("0 % at {} °C", *celsius),
+         .remedy = {
+             "End the jobs on it. A program that took over the fan's control (nvidia-settings, coolgpus) gives it back "
+             "when the driver is loaded again; a fan that stays at 0 % after that is broken: replace the board.",
+             {gpu.smi("-q -d TEMPERATURE,PERFORMANCE"), "fuser -v /dev/nvidia*"}}});
+  });
+}
+
 // Ours: contexts that the driver keeps for itself stay far below it.
 constexpr std::uint64_t kUsedByNobody = 512 << 20;
 
@@ -187,6 +215,15 @@ std::span<const Rule> gpu_mode_rules() {
        .fixture = "h200-temperature",
        .explained_by = {"gpu.answers"},
        .check = temperature},
+      {.id = "gpu.fan",
+       .title = "fan turns while the GPU is hot",
+       .why = "Without it the GPU slows down within a minute, and shuts itself down.",
+       .source = "nvmlDeviceGetFanSpeed: what the driver asks of the fan; a fan that is blocked is not seen",
+       .standard = "above 0 % from 75 °C on, on boards that are sold with a fan; the limit is ours",
+       .remedy = "Give the fan back to the driver, else replace the board.",
+       .fixture = "h200-fan-stopped",
+       .explained_by = {"gpu.answers"},
+       .check = fan},
       {.id = "gpu.leftover-memory",
        .title = "idle GPU has its memory free",
        .why =
