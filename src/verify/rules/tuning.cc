@@ -194,9 +194,7 @@ void automatic_upgrades(const Survey& survey, Judge& judge) {
                   "{} upgrades itself: a new kernel at night may leave it without GPU driver in the morning",
                   *node.name),
               .expected = "not active",
-              .observed = "active",
-              .remedy = {"Switch it off and upgrade all nodes together.",
-                         {"systemctl disable --now apt-daily-upgrade.timer unattended-upgrades"}}});
+              .observed = "active"});
   });
 }
 
@@ -288,7 +286,7 @@ std::span<const Rule> tuning_rules() {
        .why = "An upgrade of one node's kernel drops its GPU driver or makes it unlike the others.",
        .source = "systemctl show unattended-upgrades",
        .standard = "not active on nodes with GPUs",
-       .remedy = "Disable it; upgrade all nodes together.",
+       .remedy = "Switch it off; upgrade all nodes together.",
        .fixture = "h100-automatic-upgrades",
        .explained_by = {},
        .settings = {"services/upgrades"},
