@@ -9,7 +9,8 @@ std::string cut_to(std::string_view text, std::size_t bytes) {
   const auto continues = [&](std::size_t at) {
     return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
   };
-  // A character has four bytes at most; more are no UTF-8, and cut anywhere.
+  // A UTF-8 character has at most four bytes. A longer run of continuation bytes is not UTF-8; cut it
+  // anywhere.
   for (int back = 0; back < 3 && bytes > 0 && continues(bytes); ++back) --bytes;
   return std::string(text.substr(0, bytes)) + "…";
 }

@@ -1,11 +1,12 @@
-// Where this user's caches are (XDG Base Directory Specification).
+// The user's cache folder (XDG Base Directory Specification).
 #pragma once
 
 #include <filesystem>
 
 namespace railbed {
 
-// $XDG_CACHE_HOME/railbed, else ~/.cache/railbed; not made here. Empty: neither names a place.
+// Returns $XDG_CACHE_HOME/railbed, else ~/.cache/railbed; empty if neither variable holds an absolute path.
+// Does not create the folder.
 std::filesystem::path cache_folder();
 
 }  // namespace railbed

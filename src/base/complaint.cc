@@ -9,7 +9,7 @@
 namespace railbed {
 namespace {
 
-// A line longer than this is shown as the part around the caret.
+// Longer lines are cut to this many bytes around the caret.
 constexpr std::size_t kWindow = 100;
 
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
@@ -19,7 +19,7 @@ std::size_t characters(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return !continues_character(c); }));
 }
 
-// What is shown must not steer the terminal. Tabs stay: the caret's line has the same.
+// Replaces characters that could control the terminal. Tabs stay, because the caret's line repeats them.
 std::string shown(std::string_view text) {
   std::string result;
   const auto pieces = split(text, '\t');
@@ -40,7 +40,8 @@ Line line_around(std::string_view text, std::size_t offset) {
   return line;
 }
 
-// The part of a long line that is shown: it begins a little before the caret, on a whole character.
+// Returns the part of a long line to show: it begins at most kWindow / 2 before the caret, on a whole
+// character.
 Line window(std::string_view text, Line line, std::size_t offset) {
   if (line.end - line.begin <= kWindow) return line;
   Line part = line;

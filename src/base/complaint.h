@@ -1,4 +1,5 @@
-// Complaints about a text that a person wrote: each with its place, the line and a caret; all in one go.
+// Errors in a text that a person wrote. All are collected and reported at once, each as FILE:LINE:COLUMN, the
+// line itself and a caret under the spot.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,7 @@
 
 namespace railbed {
 
-// A stretch of the text, in bytes.
+// A range of the text, in bytes.
 struct Spot {
   std::size_t offset = 0;
   std::size_t length = 1;
@@ -18,20 +19,22 @@ struct Spot {
 
 class Complaints {
  public:
-  // More than this are counted, not shown.
+  // At most this many are rendered; the others are only counted.
   static constexpr std::size_t kShown = 20;
 
-  // Both must outlive this. `file` is only the name to show.
+  // Keeps views: both must outlive this object. `file` is only the name to show; no file is opened.
   Complaints(std::string_view text, std::string_view file) : text_(text), file_(file) {}
 
   void add(Spot spot, std::string message) { found_.push_back({spot, std::move(message)}); }
   bool empty() const { return found_.empty(); }
   std::size_t count() const { return found_.size(); }
-  // The number of the line that holds the spot, from 1: "first named on line 6".
+  // Returns the number of the line that holds the spot, from 1: "first named on line 6".
   std::size_t line_of(Spot spot) const;
-  // What stands there, for a message: what the text given here hides, stays hidden.
+  // Returns the text at `spot` in quotes, made printable, for a message. It is taken from the text given to
+  // the constructor, so whatever that text masks stays masked.
   std::string quoted(Spot spot) const;
-  // kBadInput with every complaint, in the order of the text.
+  // Returns a kBadInput error, with `placed` set: the first kShown complaints in the order of the text, and
+  // how many others there are.
   Error to_error() const;
 
  private:

@@ -9,7 +9,7 @@
 
 namespace railbed {
 
-// A file descriptor that closes itself; keeps errno, so that a failed open can still be explained.
+// Owns a file descriptor and closes it. Closing keeps errno, so that a failed open can still be explained.
 class Fd {
  public:
   Fd() = default;
@@ -35,7 +35,7 @@ class Fd {
   int fd_ = -1;
 };
 
-// What is read or written at once where nothing asks for another size: as much as a pipe holds.
+// Default size of one read or write: the capacity of a pipe.
 inline constexpr std::size_t kChunkBytes = 64 << 10;
 
 inline void set_blocking(int fd, bool blocking) {
@@ -43,7 +43,8 @@ inline void set_blocking(int fd, bool blocking) {
   fcntl(fd, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
 }
 
-// To a descriptor that blocks. False: `errno` says why; what was written until then is.
+// Writes all of `text` to a blocking descriptor. On failure returns false and leaves the reason in errno; a
+// part of the text may have been written.
 inline bool write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t put = write(fd, text.data(), text.size());

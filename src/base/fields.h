@@ -1,4 +1,4 @@
-// The fields of a struct, listed once for everything that walks over them: JSON both ways (base/json.h),
+// Lists the fields of a struct once, for all code that iterates over them: JSON both ways (base/json.h),
 // comparison, columns of a table.
 //
 //   struct Port {
@@ -8,16 +8,17 @@
 //   };
 //
 // gives Port a static template fields(visitor), which calls visitor("number", &Port::number) and then
-// visitor("state", &Port::state). A field has its member's name. Where a document of somebody else's has
-// another one ("startsAt"), write fields() by hand. At most 64 fields.
+// visitor("state", &Port::state). Each field is named after its member. For a foreign format with other names
+// ("startsAt"), write fields() by hand. At most 64 fields.
 #pragma once
 
 #define FIELDS(Type, ...)                                                                     \
   static void fields(auto&& field) { RAILBED_RESCAN(RAILBED_VISIT_FIELD(Type, __VA_ARGS__)) } \
   static_assert(true) /* takes the semicolon */
 
-// A macro that expands to its own name is not expanded again in the same scan. RAILBED_VISIT_FIELD therefore
-// hides its name behind one that is a scan late, and RAILBED_RESCAN scans 64 times.
+// The preprocessor does not expand a macro again within its own expansion. RAILBED_VISIT_FIELD therefore
+// hides its name behind RAILBED_VISIT_NEXT, which expands one scan later, and RAILBED_RESCAN scans 64 times:
+// one field per scan.
 #define RAILBED_VISIT_FIELD(Type, name, ...) \
   field(#name, &Type::name);                 \
   __VA_OPT__(RAILBED_VISIT_NEXT RAILBED_PARENTHESES(Type, __VA_ARGS__))

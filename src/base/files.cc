@@ -33,7 +33,7 @@ std::string_view kind_of(mode_t mode) {
   return S_ISREG(mode) ? "a file" : "a device";
 }
 
-// A path that is a name of one of our own open descriptors (proc(5), /proc/PID/fd).
+// Returns the descriptor's number if `path` names one of our own open descriptors (proc(5), /proc/PID/fd).
 std::optional<int> own_descriptor(std::string_view path) {
   if (path == "/dev/stdin") return STDIN_FILENO;
   if (path == "/dev/stdout") return STDOUT_FILENO;
@@ -45,9 +45,9 @@ std::optional<int> own_descriptor(std::string_view path) {
 
 bool takes_text(mode_t mode) { return S_ISCHR(mode) || S_ISFIFO(mode); }
 
-// Into what is there already and takes text as it comes.
+// Writes into an existing pipe or character device.
 Result<void> write_through(const FolderEntry& place, const std::string& path, std::string_view text) {
-  // O_NONBLOCK: a pipe that nobody reads from is an error, not a wait.
+  // O_NONBLOCK: opening a pipe without a reader fails instead of blocking.
   const Fd fd = place.open(O_WRONLY | O_NONBLOCK | O_NOCTTY);
   struct stat status = {};
   if (!fd || fstat(fd.get(), &status) != 0) return failed("write", path);
@@ -73,10 +73,10 @@ Result<void> replace_file(const FolderEntry& place, const std::string& path, std
 
 constexpr int kToRead = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 
-// Without a descriptor errno has the reason.
+// Reads from `fd` to its end. If `fd` is empty, errno holds the reason.
 Result<std::string> read_open(const Fd& fd, const std::string& path, std::size_t limit) {
   struct stat status = {};
-  // Whoever named a file that is not there has mistyped it: bad input, as what is wrong within a file.
+  // A missing file is most likely a typing error in its name: bad input, like an error within a file.
   if (!fd && (errno == ENOENT || errno == ENOTDIR))
     return fail(ErrorKind::kBadInput, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
   if (!fd || fstat(fd.get(), &status) != 0) return failed("read", path);
@@ -105,7 +105,7 @@ Result<void> write_file(const std::string& path, std::string_view text, unsigned
   if (!place) return cannot("write", path, place.error());
   struct stat status = {};
   if (!place->look(status) && errno == ENOENT)
-    // A link that leads nowhere: what its target would be is not ours to guess.
+    // A dangling link. Where it leads is not ours to create.
     if (const FoundEntry itself = find_entry(path, Strangers::kMayWrite); itself && itself->look(status))
       return refused("write", path, "it is a link to nothing");
   return write_file(*place, path, text, mode);
@@ -146,7 +146,7 @@ Result<void> check_writable(const std::string& path) {
 }
 
 Fd open_named(const std::string& path, int flags) {
-  // As the kernel finds it for us, but for root, who could read what another user's link leads to.
+  // The kernel resolves the path, except for root, who could read what another user's link leads to.
   if (geteuid() != 0 || own_descriptor(path)) return Fd(open(path.c_str(), O_RDONLY | flags | O_CLOEXEC));
   const FoundEntry entry = find_entry(path, Strangers::kMayWrite, LastLink::kFollow);
   if (entry) return entry->open(O_RDONLY | flags);

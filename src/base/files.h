@@ -1,6 +1,6 @@
-// Files that a user names, to be read or written whole. Their content may be anybody's, and so may what is at
-// a path: nothing here waits for a pipe, fills the memory from an endless file, replaces a device, or goes
-// through a link that another user made (base/trusted_path.h).
+// Reads and writes whole files that a user names. Neither the content nor what the path leads to is trusted:
+// nothing here blocks on a pipe, fills the memory from an endless file, replaces a device, or follows a link
+// that another user made (base/trusted_path.h).
 #pragma once
 
 #include <cstddef>
@@ -15,30 +15,31 @@ namespace railbed {
 
 inline constexpr std::size_t kMaxReadBytes = 64 << 20;
 
-// Reads a regular file of at most `limit` bytes; a longer one is an error. Root follows no link of another
-// user: what it reads is shown to others. Anybody else reads what the kernel allows.
+// Reads a regular file of at most `limit` bytes; a longer file is an error. A missing file is kBadInput, any
+// other failure kUnavailable. For root, links of other users are not followed, because what root reads is
+// shown to others. For other users the kernel's permissions decide.
 Result<std::string> read_file(const std::string& path, std::size_t limit = kMaxReadBytes);
 
-// Opens for reading what a user names, of whatever kind, by the same rule; errno where it fails. `flags`
-// beside O_RDONLY.
+// Opens the named file of any type for reading, with the link rule of read_file(). Returns an empty Fd on
+// failure, with the reason in errno. `flags` are added to O_RDONLY.
 Fd open_named(const std::string& path, int flags = 0);
 
-// Writes a temporary file beside `path`, syncs it and renames it: the old file or the whole new one, never
-// half. Through a link of root's or ours the file at its end is replaced. What is there and is no regular
-// file stays what it is: a pipe or a character device (/dev/null) takes the text, as our own descriptors do
-// (/dev/stdout, /dev/fd/3); anything else is an error.
+// Replaces the file atomically: writes a temporary file in the same folder, syncs it and renames it over
+// `path`. After a failure the old file is intact. A link made by root or the caller is followed, and its
+// target is replaced. Other file types are never replaced: a pipe, a character device (/dev/null) or one of
+// our own descriptors (/dev/stdout, /dev/fd/3) receives the text; anything else is an error.
 Result<void> write_file(const std::string& path, std::string_view text, unsigned mode = 0644);
 
-// The same at a place that was found already; errors name `path`.
+// The same for a place found earlier with find_entry(). `path` only appears in errors.
 Result<std::string> read_file(const FolderEntry& place, const std::string& path, std::size_t limit);
 Result<void> write_file(const FolderEntry& place, const std::string& path, std::string_view text,
                         unsigned mode);
 
-// Makes a folder and those on its way that are not there; `mode` is the last one's.
+// Makes a folder and its missing parents. `mode` applies to the last folder; the parents get 0755.
 Result<void> make_folder(const std::string& path, unsigned mode = 0755);
 
-// Whether write_file() could, as far as that can be known without writing: for before minutes are spent on
-// the text.
+// Checks, without writing, whether write_file() could succeed. Meant for use before minutes are spent on
+// producing the text. Success is no guarantee: the disk may be full, for example.
 Result<void> check_writable(const std::string& path);
 
 }  // namespace railbed

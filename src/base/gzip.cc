@@ -7,10 +7,10 @@
 namespace railbed {
 namespace {
 
-constexpr std::size_t kUsualRatio = 6;  // of text; what is better packed makes the room grow
+constexpr std::size_t kUsualRatio = 6;  // for text; with a better ratio the buffer grows
 constexpr std::size_t kLeastRoom = 4096;
 
-// Fills the whole of `bytes` or ends before.
+// Inflates until `bytes` has `room` bytes or the input ends. Returns inflate()'s status.
 int inflate_into(z_stream& stream, std::string& bytes, std::size_t room) {
   const std::size_t had = bytes.size();
   bytes.resize(room);
@@ -29,7 +29,7 @@ std::optional<std::string> gunzip(std::string_view packed, std::size_t most) {
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
   stream.avail_in = static_cast<uInt>(packed.size());
   std::string bytes;
-  // One byte more than may be: only a stream that is too long fills it.
+  // One byte more than allowed: only a stream that is too long fills it.
   std::size_t room = std::min(most + 1, std::max(kLeastRoom, packed.size() * kUsualRatio));
   int ended = inflate_into(stream, bytes, room);
   while (ended == Z_OK && bytes.size() == room && room <= most) {

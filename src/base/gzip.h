@@ -1,4 +1,4 @@
-// What gzip packed (RFC 1952).
+// Reads gzip streams (RFC 1952).
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@
 
 namespace railbed {
 
-// Unpacked; nothing where it is not whole, or larger than `most` bytes.
+// Returns the unpacked bytes of the first gzip member and ignores what follows it. Returns nullopt if the
+// member is incomplete or corrupt, or if the bytes would exceed `most`.
 std::optional<std::string> gunzip(std::string_view packed, std::size_t most);
 
 }  // namespace railbed

@@ -13,7 +13,7 @@ constexpr std::size_t kLongestTag = 128;
 bool is_small(char c) { return is_digit(c) || (c >= 'a' && c <= 'z'); }
 bool is_letter(char c) { return is_small(c) || (c >= 'A' && c <= 'Z'); }
 
-// Small letters and digits; between two of them ".", "_", "__" or dashes.
+// Lower-case letters and digits, separated by ".", "_", "__" or dashes.
 bool is_path_part(std::string_view part) {
   if (part.empty() || !is_small(part.front()) || !is_small(part.back())) return false;
   std::string_view between;
@@ -56,7 +56,7 @@ bool is_tag(std::string_view tag) {
          std::ranges::all_of(tag, [](char c) { return is_letter(c) || c == '_' || c == '.' || c == '-'; });
 }
 
-// OCI images are named by these two (image-spec, descriptor.md).
+// The two digest algorithms of OCI images (image-spec, descriptor.md).
 bool is_digest(std::string_view digest) {
   const auto colon = digest.find(':');
   const auto sum = colon == std::string_view::npos ? std::string_view() : digest.substr(colon + 1);

@@ -5,8 +5,9 @@
 
 namespace railbed {
 
-// [HOST[:PORT]/]PATH[:TAG][@DIGEST] as docker and podman take it (github.com/distribution/reference,
-// reference.go). It begins with a letter or digit, so no program can take it for an option.
+// Returns whether `text` is [HOST[:PORT]/]PATH[:TAG][@DIGEST] as docker and podman accept it
+// (github.com/distribution/reference, reference.go). Such a name begins with a letter or digit, so no program
+// can mistake it for an option.
 bool is_image_reference(std::string_view text);
 
 }  // namespace railbed

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<std::uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
-// Keeps the first `bits` bits of the sixteen bytes.
+// Clears all but the first `bits` bits of the sixteen bytes.
 IpAddress masked(const IpAddress& address, int bits) {
   auto bytes = address.bytes();
   for (int i = 0; i < 16; ++i) {

@@ -12,18 +12,18 @@
 
 namespace railbed {
 
-// IPv4 addresses are held in IPv4-mapped form (::ffff:a.b.c.d), as RoCE v2 GIDs are.
+// An IPv4 or IPv6 address. IPv4 is stored in IPv4-mapped form (::ffff:a.b.c.d), as in RoCE v2 GIDs.
 class IpAddress {
  public:
   IpAddress() = default;
   explicit IpAddress(const std::array<std::uint8_t, 16>& bytes) : bytes_(bytes) {}
-  // "10.0.0.1", "fe80::1" or the sixteen-byte colon form of /sys/class/infiniband/*/ports/*/gids/*.
+  // Parses "10.0.0.1", "fe80::1" or the sixteen-byte colon form of /sys/class/infiniband/*/ports/*/gids/*.
   static std::optional<IpAddress> parse(std::string_view text);
 
   bool is_v4() const;
   bool is_link_local() const;
   bool is_zero() const;  // :: and 0.0.0.0
-  // The address `count` further on; nothing past the end of its family.
+  // Returns the address `count` higher; nullopt past the end of its family.
   std::optional<IpAddress> plus(std::uint32_t count) const;
   const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }
   std::string to_text() const;
@@ -35,7 +35,8 @@ class IpAddress {
 
 class Subnet {
  public:
-  // prefix counts from the address family's own start: 24 in 10.0.0.0/24.
+  // Returns the subnet that contains `address`. `prefix` counts from the start of the address family: 24 in
+  // 10.0.0.0/24. Returns nullopt if it is out of range.
   static std::optional<Subnet> of(const IpAddress& address, int prefix);
   static std::optional<Subnet> parse(std::string_view text);  // "10.0.0.0/24"; host bits must be zero
 
@@ -51,7 +52,7 @@ class Subnet {
   int prefix_ = 0;
 };
 
-// An address as an interface has it, with its subnet's prefix: 10.0.0.1/24.
+// An interface's address with the prefix length of its subnet: 10.0.0.1/24.
 struct InterfaceAddress {
   IpAddress address;
   int prefix = 0;

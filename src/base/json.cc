@@ -12,24 +12,24 @@ namespace {
 
 constexpr std::size_t kMaxDepth = 64;
 constexpr std::size_t kMaxMembers = 4096;
-constexpr std::size_t kMaxValues = 1'000'000;  // each takes some fifty bytes once it is parsed
+constexpr std::size_t kMaxValues = 1'000'000;  // each takes some fifty bytes in memory
 
-constexpr std::size_t kMostDecoded = 32 << 20;  // bytes of structs: an empty object may become a large one
+constexpr std::size_t kMostDecoded = 32 << 20;  // bytes of structs: an empty object may become a large struct
 constexpr std::size_t kLongestReason = 300;
 
-// nlohmann prefixes "[json.exception.parse_error.101] " and quotes all of what it could not read; the rest is
-// written for people.
+// Strips nlohmann's prefix "[json.exception.parse_error.101] " and limits the length, because nlohmann quotes
+// all of the text that it could not read. The remaining text is written for people.
 std::string place_of(std::string_view what) {
   const auto end = what.find("] ");
   if (end != std::string_view::npos) what.remove_prefix(end + 2);
   return printable(cut_to(what, kLongestReason));
 }
 
-// The library escapes the control characters of ASCII alone. A terminal obeys others, too, and JSON can name
-// each by its number (RFC 8259, section 7).
+// Writes as \u escapes (RFC 8259, section 7) the characters that printable() would replace. The library
+// escapes only the control characters of ASCII, but terminals obey others, too.
 std::string escaped(std::string text) {
   std::string result;
-  std::size_t kept = 0;  // of `text` in `result`
+  std::size_t kept = 0;  // bytes of `text` that are handled, in `result`
   for (std::size_t at = text.find_first_of("\x7F\xC2\xE2"); at != std::string::npos;) {
     const CodePoint next = first_code_point(std::string_view(text).substr(at));
     const std::size_t bytes = std::max<std::size_t>(next.bytes, 1);
@@ -46,12 +46,15 @@ std::string escaped(std::string text) {
   return result.append(text, kept);
 }
 
-// The library's map is a vector of pairs.
+// The library's ordered map is a vector of pairs.
 using Members = std::vector<std::pair<const std::string, Value>>;
 Members& members_of(Value& object) { return object.get_ref<Value::object_t&>(); }
 
-// Makes the value as the library reads the text. The library's own way looks through all members of an object
-// for each new one, and builds whatever a hostile document holds before anybody could refuse it.
+// Builds the value from the parser's events (the library's SAX interface) and stops at the first exceeded
+// limit. The library's own builder searches all members of an object for each new one, which is quadratic,
+// and builds a whole hostile document before it could be refused. This one appends members unchecked; at the
+// end of an object it sorts their names once to find repeated ones. `open_` is the stack of unfinished
+// objects and arrays.
 class Builder {
  public:
   explicit Builder(Value& root) : root_(root) {}
@@ -93,7 +96,7 @@ class Builder {
     return false;
   }
 
-  // Where the next value belongs: behind the latest key, or at the array's end.
+  // Stores a value behind the latest key, or at the end of the innermost array.
   bool add(Value&& value) {
     if (++values_ > kMaxValues) return refuse("JSON of more than a million values");
     last_ = &root_;
@@ -113,7 +116,8 @@ class Builder {
     return true;
   }
 
-  // Of members with one name the last counts, at the place of the first: so says ECMA-262, and the library.
+  // If several members have one name, keeps the last value at the first one's position, as ECMA-262 and the
+  // library do.
   void drop_repeated(Members& members) {
     order_.resize(members.size());
     std::iota(order_.begin(), order_.end(), 0);
@@ -140,8 +144,8 @@ class Builder {
   }
 
   Value& root_;
-  std::vector<Value*> open_;  // those that are not read to their end, from the outermost
-  Value* last_ = nullptr;     // that was added
+  std::vector<Value*> open_;  // unfinished objects and arrays, from the outermost
+  Value* last_ = nullptr;     // the value added last
   std::vector<std::size_t> order_;
   std::size_t values_ = 0;
   std::string why_;
@@ -202,7 +206,7 @@ Value new_object(std::size_t members) {
 Value new_array() { return Value::array(); }
 
 void append_member(Value& object, std::string_view key, Value&& member) {
-  // The library's own emplace() looks for the key first.
+  // The library's own emplace() would search for the key first.
   members_of(object).emplace_back(std::string(key), std::move(member));
 }
 

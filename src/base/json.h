@@ -6,16 +6,16 @@
 //     FIELDS(Port, number, state);
 //   };
 //
-// and encode()/decode() do the rest. Decoding takes untrusted text: a wrong type is an Error that names the
-// place ("rdma.devices[2].ports[0].number: expected an integer"), unknown fields are ignored, fields that are
-// not there keep their default. Every string passes through printable() (base/text.h) as it is decoded:
-// whoever wrote the document, no member holds a control character, a line break or a change of direction.
-// This is the only file that includes nlohmann/json.
+// and encode()/decode() do the rest. Decoding accepts untrusted text: a wrong type is an Error that names the
+// place ("rdma.devices[2].ports[0].number: expected an integer"), unknown fields are ignored, and missing
+// fields keep their default. Every decoded string passes through printable() (base/text.h): no member holds a
+// control character, a line break or a change of text direction, whatever the document holds. This is the
+// only file that includes nlohmann/json.
 //
-// Hundreds of structs pass through these templates, in dozens of files, so they are written to compile fast:
-// `fields` is a template, which costs the files that only include a struct nothing; whatever touches the JSON
-// library is a plain function in json.cc; and decoding fills a value in place, so that no Result<T> of every
-// member's type is made on the way (docs/decisions/0008-files-in-batches.md).
+// Hundreds of structs pass through these templates, in dozens of files, so they are written to compile fast.
+// `fields` is a template, which costs nothing in files that only include a struct. All code that uses the
+// JSON library is in plain functions in json.cc. Decoding fills a value in place, so that no Result<T> of
+// every member's type is instantiated (docs/decisions/0008-files-in-batches.md).
 #pragma once
 
 #include <concepts>
@@ -38,14 +38,16 @@ namespace railbed::json {
 
 using Value = nlohmann::ordered_json;
 
-// Text → value. Bad UTF-8, trailing text, nesting deeper than 64, objects of more than 4096 members and more
-// than a million values are errors.
+// Parses JSON text. Invalid UTF-8, trailing text, nesting deeper than 64 levels, objects with more than 4096
+// members and documents with more than a million values are kBadInput errors. If an object repeats a name,
+// the last value counts.
 Result<Value> parse(std::string_view text);
-// Value → text. Bytes that are not UTF-8 become U+FFFD: /sys may hold anything.
+// Both return JSON text. Bytes that are not UTF-8 become U+FFFD, because /sys may hold anything. Characters
+// that printable() would replace are written as \u escapes.
 std::string dump(const Value& value);         // one line
 std::string dump_pretty(const Value& value);  // two-space indent, ends with a newline
 
-// A member that may have several lines: they stay lines when it is decoded.
+// A string that may have several lines: decoding keeps its line breaks.
 struct Lines {
   std::string text;
 };
@@ -79,44 +81,45 @@ template <class T>
 concept NamedEnum = std::is_enum_v<T> && requires(T value) {
   enum_names(value);
 };
-// Other types (addresses, subnets) convert through text.
+// Other types (addresses, subnets) are converted from and to text.
 template <class T>
 concept Textual = requires(const T value, std::string_view text) {
   { value.to_text() } -> std::convertible_to<std::string>;
   { T::parse(text) } -> std::same_as<std::optional<T>>;
 };
 
-// Where in the document decoding stands, kept as a linked list on the stack so that success costs nothing.
+// The current place in the document, as a linked list on the stack, so that success costs nothing.
 struct Place {
   const Place* parent = nullptr;
   std::string_view key = {};
   std::size_t index = 0;
-  mutable std::size_t held = 0;  // at the root: bytes of what was decoded into lists and maps
+  mutable std::size_t held = 0;  // at the root only: bytes decoded into lists and maps up to now
   std::string to_text() const;
 };
 
-// What a wrong type says: "rdma.devices[2].name: expected a string".
+// Returns the error for a wrong type: "rdma.devices[2].name: expected a string".
 Error expected(const Place& place, std::string_view what);
 
-// Counts what a list or a map is about to hold; false, with an error, where it is more than a document of
-// ours comes near.
+// Adds the bytes of a list or a map to the document's total before it is filled. Returns false and sets
+// `error` if the total would exceed 32 MiB, far more than any document of railbed needs.
 bool may_hold(const Place& place, std::size_t bytes, Error& error);
 
-// The library's part of encoding. Members are appended, not looked for: their names differ.
+// The library's part of encoding. Members are appended without a search for the name: names in a struct
+// differ.
 Value from_text(std::string_view text);
 Value from_bool(bool value);
 Value from_signed(std::int64_t number);
 Value from_unsigned(std::uint64_t number);
 Value from_double(double number);
-Value new_object(std::size_t members = 0);  // with room for so many
+Value new_object(std::size_t members = 0);  // reserves room for `members` members
 Value new_array();
 void append_member(Value& object, std::string_view key, Value&& member);
 void append(Value& array, Value&& element);
 
-// The library's part of decoding: the value if it is of this type, else null.
+// The library's part of decoding. as_…() return null, and take_…() false, if the value has another type.
 const bool* as_bool(const Value& value);
 const std::string* as_text(const Value& value);
-std::string cleaned(const std::string& text);  // see the head of this file
+std::string cleaned(const std::string& text);  // printable(): see the head of this file
 bool take_text(const Value& value, std::string& out);
 bool take_lines(const Value& value, std::string& out);
 bool is_array(const Value& value);
@@ -125,19 +128,21 @@ bool is_null(const Value& value);
 std::size_t size_of(const Value& value);
 const Value& element_of(const Value& array, std::size_t index);
 const Value* member_of(const Value& object, std::string_view key);
-// Calls visit(key, member) of an object's members in order, until it says false.
+// Calls visit(key, member) for the members of an object in order, until a call returns false. Returns whether
+// all calls returned true.
 bool each_member(const Value& object,
                  bool (*visit)(void* context, const std::string& key, const Value& member), void* context);
 bool take_number(const Value& value, double& out);
-// Whether the value is an integer from `low` to `high`; its two's complement goes into `bits`.
+// Stores the two's complement of an integer in `bits`. Returns false unless the value is an integer from
+// `low` to `high`.
 bool take_integer(const Value& value, std::int64_t low, std::uint64_t high, std::uint64_t& bits);
-// An enumerator's position among its names, or nothing.
+// Returns the index of an enumerator's name in `names`; nullopt if the value is not one of them.
 std::optional<std::size_t> position_of(const Value& value, const std::string_view* names, std::size_t count);
 bool take_miss(const Value& reading, const Place& place, Miss& out, Error& error);
-// A reading's "from", "" where it says none.
+// Stores a reading's "from" in `out`, which stays unchanged if the reading has none.
 bool take_from(const Value& reading, const Place& place, std::string& out, Error& error);
 
-// Takes a struct apart member by member; after the first that is wrong, no more are looked at.
+// Decodes a struct member by member. After the first error the remaining members are skipped.
 struct RecordReader {
   const Value& object;
   const Place& place;
@@ -151,7 +156,7 @@ struct RecordWriter {
   void member(std::string_view name, const void* item, Value (*encode)(const void* item));
 };
 
-// Each fills `out` and answers true, or says in `error` what is wrong, and where.
+// Fills `out` and returns true, or sets `error` to the mistake and its place and returns false.
 template <class T>
 bool take(const Value& value, const Place& place, T& out, Error& error);
 
@@ -200,7 +205,7 @@ bool take_map(const Value& value, const Place& place, std::map<std::string, T>& 
       &context);
 }
 
-// One function a type, whichever structs have members of it.
+// One instantiation per type, shared by all structs that have a member of it.
 template <class T>
 bool take_any(const Value& value, const Place& place, void* out, Error& error) {
   return take(value, place, *static_cast<T*>(out), error);
@@ -296,6 +301,8 @@ bool take(const Value& value, const Place& place, T& out, Error& error) {
 
 }  // namespace detail
 
+// Returns the JSON value of `item`: a struct becomes an object with its fields in order, an enumerator its
+// name, an empty optional null, and a Reading either {"value", "from"} or {"missing", "why", "from"}.
 template <class T>
 Value encode(const T& item);
 
@@ -366,6 +373,7 @@ Value encode(const T& item) {
   }
 }
 
+// Returns the T that `value` describes; kBadInput, with the place in the document, if a type does not match.
 template <class T>
 Result<T> decode(const Value& value) {
   T item{};
@@ -374,7 +382,7 @@ Result<T> decode(const Value& value) {
   return item;
 }
 
-// parse() and decode() in one.
+// Parses and decodes JSON text.
 template <class T>
 Result<T> read(std::string_view text) {
   auto value = parse(text);

@@ -177,7 +177,7 @@ TEST(Json, NamesThePlaceWithinNestedValues) {
   EXPECT_EQ(why(R"({"map":{"a":1,"b":"x"}})"), "map.b: expected a number");
   EXPECT_EQ(why(R"({"address":"10.0.0"})"), "address: expected an address");
   EXPECT_EQ(why(R"({"address":null})"), "no error");
-  // After the first that is wrong no more are looked at.
+  // After the first wrong member the others are skipped.
   EXPECT_EQ(why(R"({"color":1,"name":1})"), "name: expected a string");
 }
 
@@ -196,7 +196,7 @@ TEST(Json, DumpsNothingThatATerminalObeys) {
   EXPECT_EQ(json::parse(dumped)->get<std::string>(), text);
 }
 
-// What is quoted of a document in an error is shown on terminals.
+// Errors quote the document and are shown on terminals.
 TEST(Json, ErrorsQuoteNothingThatATerminalObeys) {
   for (const std::string_view text : {"{\"a\xf3\x9b\": 1}", "{\"\x1b[2J", "[1] \x1b]0;x\x07"}) {
     const auto parsed = json::parse(text);

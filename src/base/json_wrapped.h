@@ -4,7 +4,8 @@
 
 namespace railbed::json {
 
-// For people who compare: what fits on a line of 110 characters stands on one, the rest has a line a member.
+// Returns JSON text that is easy to compare by eye: a value that fits into 110 columns takes one line; any
+// other object or array has one line per member. Ends with a newline.
 std::string dump_wrapped(const Value& value);
 
 }  // namespace railbed::json

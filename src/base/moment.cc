@@ -15,7 +15,7 @@ namespace chrono = std::chrono;
 
 constexpr double kFarthest = 253402300800.0;  // the year 10000
 
-// "2026-01-19" or "10:00:00": three numbers of these widths.
+// The three numbers of "2026-01-19" or "10:00:00".
 struct Three {
   int a, b, c;
 };
@@ -29,7 +29,7 @@ std::optional<Three> three(std::string_view text, std::size_t first_width, char 
   return Three{static_cast<int>(*a), static_cast<int>(*b), static_cast<int>(*c)};
 }
 
-// "Z" is 0, "+01:00" is 3600.
+// Returns the offset from UTC in seconds: 0 for "Z", 3600 for "+01:00".
 std::optional<int> offset_seconds(std::string_view text) {
   if (text == "Z" || text == "z") return 0;
   if (text.size() != 6 || (text[0] != '+' && text[0] != '-') || text[3] != ':') return std::nullopt;

@@ -1,4 +1,4 @@
-// What a folder lies on, as facts/mount.h collects it and results/storage.h keeps it.
+// The file system that holds a folder. facts/mount.h collects it and results/storage.h keeps it.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct Mount {
   std::string point;                 // "/scratch"
   std::string type;                  // "ext4", "xfs", "tmpfs", "nfs4", "overlay"
   std::string source;                // "/dev/nvme0n1p2", "server:/export", "tank/home"
-  std::vector<std::string> devices;  // whole drives: "nvme0n1"; empty where no local drive is known
+  std::vector<std::string> devices;  // whole drives: "nvme0n1"; empty if no local drive is known
   FIELDS(Mount, point, type, source, devices);
 };
 

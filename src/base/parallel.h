@@ -1,4 +1,4 @@
-// The same pure work for many items, on as many threads as there are processors.
+// Runs the same pure work for many items on several threads: one per processor, at most 16.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,12 @@
 
 namespace railbed {
 
-// Below this many nodes the work takes less time than starting threads.
+// For fewer nodes than this the work takes less time than starting threads.
 inline constexpr std::size_t kNodesWorthThreads = 64;
 
-// Calls work(i) for every i below `count`, each once, in no order; returns when all are done. One thread does
-// it all where there are few nodes.
+// Calls work(i) once for every i below `count`, in any order, and returns when all calls are done. `work`
+// must be safe to call from several threads at once, and must not throw. With fewer than kNodesWorthThreads
+// nodes the calling thread does all the work.
 template <class Work>
 void in_parallel(std::size_t count, std::size_t nodes, Work&& work) {
   constexpr std::size_t kMostThreads = 16;

@@ -10,12 +10,12 @@
 namespace railbed {
 namespace {
 
-constexpr std::size_t kLongestBase64 = 8192;  // RSA of 16384 bits, the longest that ssh makes, has 2800
+constexpr std::size_t kLongestBase64 = 8192;  // RSA with 16384 bits, the longest that ssh makes, has 2800
 constexpr std::string_view kFingerprintMark = "SHA256:";
 constexpr std::size_t kFingerprintDigits = 43;  // 256 bits
 
-// How many parts its bytes have, the kind itself among them: RFC 4253 (RSA), 5656 (ECDSA), 8709 (Ed25519),
-// OpenSSH's PROTOCOL.u2f (keys in hardware). DSA is left out, which OpenSSH has not made since 2015.
+// The number of parts in a key's bytes, its type included: RFC 4253 (RSA), 5656 (ECDSA), 8709 (Ed25519),
+// OpenSSH's PROTOCOL.u2f (keys in hardware). DSA is left out; OpenSSH has not made such keys since 2015.
 struct KeyKind {
   std::string_view type;
   int parts;
@@ -35,7 +35,8 @@ std::optional<std::string> decoded(std::string_view text) {
   return base64_decoded(text);
 }
 
-// A part is its length in four bytes and then itself; nothing where there is no whole one.
+// Removes the next part from `bytes` and returns it. A part is a big-endian length of four bytes and then
+// that many bytes; nullopt if `bytes` holds no complete part.
 std::optional<std::string_view> take_part(std::string_view& bytes) {
   if (bytes.size() < 4) return std::nullopt;
   std::uint32_t size = 0;

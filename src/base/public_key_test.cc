@@ -33,11 +33,11 @@ TEST(PublicKey, OfAnythingElseIsNone) {
            good + "=",
            good.substr(0, good.size() - 1),
            good.substr(0, good.size() - 4),                                // cut off
-           good + "AAAA",                                                  // something behind it
+           good + "AAAA",                                                  // trailing bytes
            good.substr(0, good.size() - 1) + "\n",                         //
-           "ssh-rsa" + good.substr(good.find(' ')),                        // of another kind than its bytes
-           "ssh-dss" + good.substr(good.find(' ')),                        // of a kind that nobody has
-           std::string(kEcdsaKey.substr(0, kEcdsaKey.size() - 2)) + "J=",  // bits that no byte holds
+           "ssh-rsa" + good.substr(good.find(' ')),                        // type differs from the bytes
+           "ssh-dss" + good.substr(good.find(' ')),                        // unsupported type
+           std::string(kEcdsaKey.substr(0, kEcdsaKey.size() - 2)) + "J=",  // bits beyond the last byte
            "ssh-ed25519 " + std::string(9000, 'A'),
        })
     EXPECT_FALSE(PublicKey::parse(text)) << text;

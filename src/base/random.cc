@@ -11,7 +11,7 @@ namespace railbed {
 namespace {
 
 void fill_random(std::span<std::byte> bytes) {
-  // Up to 256 bytes are never cut short once the kernel's pool is ready: getrandom(2).
+  // Once the kernel's pool is ready, requests of up to 256 bytes are never cut short: getrandom(2).
   while (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
   }
 }

@@ -1,4 +1,4 @@
-// Random numbers of the kernel (getrandom).
+// Random numbers from the kernel (getrandom).
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace railbed {
 
-// At most 256 bytes, as hexadecimal text: tokens, secrets and session names.
+// Returns `bytes` random bytes, at most 256, as hexadecimal text: for tokens, secrets and session names.
 std::string random_hex(std::size_t bytes);
 std::uint64_t random_seed();
 

@@ -11,7 +11,7 @@ namespace {
 
 thread_local OriginPool* pool = nullptr;
 
-// Whoever answers may say anything: what is long or too many is not shared.
+// Sources are untrusted text, so the pool is bounded: long texts, and any beyond this number, are not shared.
 constexpr std::size_t kMostShared = 16'384;
 constexpr std::size_t kLongestShared = 512;
 

@@ -1,5 +1,5 @@
-// A Reading is one fact: its value and where it was read, or why there is none and where we looked.
-// "Could not look" is never mistaken for "fine": a rule has to ask before it can use the value.
+// A Reading is one fact: its value and source, or the reason why there is no value and where we looked.
+// "Could not look" is never mistaken for "fine": a rule must check ok() before it can use the value.
 #pragma once
 
 #include <array>
@@ -16,11 +16,11 @@ namespace railbed {
 
 enum class Missing {
   kAbsent,       // there is no such file, device or library
-  kDenied,       // it is there, and we may not read it
-  kUnsupported,  // it answered that it does not have this (EINVAL, EOPNOTSUPP, "N/A")
-  kGarbled,      // it answered something that we could not understand
-  kTimeout,      // it did not answer in time
-  kUnknown,      // what we read from does not tell: a support report that lacks it
+  kDenied,       // it exists, but we may not read it
+  kUnsupported,  // the source does not provide this (EINVAL, EOPNOTSUPP, "N/A")
+  kGarbled,      // the source returned something that we could not parse
+  kTimeout,      // the source did not respond in time
+  kUnknown,      // the source does not cover this: a support report that lacks it
 };
 constexpr auto enum_names(Missing) {
   return std::array<std::string_view, 6>{"absent", "denied", "unsupported", "garbled", "timeout", "unknown"};
@@ -28,13 +28,13 @@ constexpr auto enum_names(Missing) {
 
 struct Miss {
   Missing missing = Missing::kAbsent;
-  std::string why;  // the system's own words, e.g. "Permission denied"
+  std::string why;  // the system's own message, e.g. "Permission denied"
   bool operator==(const Miss&) const = default;
 };
 
-const Miss& not_collected();  // what a reading is before anybody looked
+const Miss& not_collected();  // the state of a reading before collection
 
-// Where a reading is from, and why it has no value. Nobody changes one, so equal ones can be the same.
+// The source of a reading and, if it has no value, the reason. Immutable, so equal origins can be shared.
 struct Origin {
   std::string from;
   std::optional<Miss> miss;
@@ -42,8 +42,9 @@ struct Origin {
 using SharedOrigin = std::shared_ptr<const Origin>;
 SharedOrigin make_origin(std::string from, std::optional<Miss> miss);
 
-// While one lives, readings that its thread makes share equal origins: the nodes of a fleet are read at the
-// same few thousand places, whose names would be most of what is kept of them.
+// While a pool exists, the readings that its thread makes share equal origins. The nodes of a fleet are read
+// from the same few thousand sources, whose names would otherwise take most of the memory of their facts.
+// Pools nest: the latest one on a thread is used. Not thread-safe; destroy it on the thread that made it.
 class OriginPool {
  public:
   OriginPool();
@@ -81,16 +82,17 @@ class Reading {
     return origin_ && origin_->miss ? *origin_->miss : not_collected();
   }
   bool absent() const { return !ok() && miss().missing == Missing::kAbsent; }
-  // Nobody looked, so that it may be there or not: no verdict rests on it.
+  // True if the source does not cover this fact: it may be there or not, so no verdict may rest on it.
   bool unknown() const { return !ok() && miss().missing == Missing::kUnknown; }
 
-  // The path, command or library call: "/sys/class/net/ens6/mtu", "ip -j address show", "ibv_query_port".
+  // Returns the source: a path, command or library call ("/sys/class/net/ens6/mtu", "ip -j address show",
+  // "ibv_query_port").
   const std::string& from() const {
     static const std::string kNowhere;
     return origin_ ? origin_->from : kNowhere;
   }
 
-  // Turns Reading<T> into Reading<U>. `parse` answers std::optional<U>; nothing means garbled.
+  // Turns Reading<T> into Reading<U>. `parse` returns std::optional<U>; nullopt becomes a kGarbled miss.
   template <class Parse>
   auto parsed(Parse&& parse) const -> Reading<typename decltype(parse(std::declval<T>()))::value_type> {
     using U = typename decltype(parse(std::declval<T>()))::value_type;
@@ -110,7 +112,7 @@ class Reading {
   SharedOrigin origin_;
 };
 
-// What was read, or nothing to walk over. (value_or() would copy.)
+// Returns the elements of a reading, or an empty list if it has no value. (value_or() would copy.)
 template <class T>
 const std::vector<T>& items(const Reading<std::vector<T>>& reading) {
   static const std::vector<T> kNone;
@@ -119,7 +121,7 @@ const std::vector<T>& items(const Reading<std::vector<T>>& reading) {
 template <class T>
 const std::vector<T>& items(const Reading<std::vector<T>>&& gone_when_walked) = delete;
 
-// "absent: No such file or directory (/sys/class/net/ens6/mtu)", for people.
+// Formats a miss for people: "absent: No such file or directory (/sys/class/net/ens6/mtu)".
 std::string describe(const Miss& miss, std::string_view from);
 
 }  // namespace railbed

@@ -21,6 +21,7 @@ constexpr std::array<std::uint32_t, 64> kRound = {
 using State = std::array<std::uint32_t, 8>;
 constexpr std::size_t kBlock = 64;
 
+// The compression function: mixes one block of 64 bytes into the state (FIPS 180-4, 6.2.2).
 void take_block(State& state, const char* block) {
   std::uint32_t w[64];
   for (int i = 0; i < 16; ++i) {
@@ -44,6 +45,8 @@ void take_block(State& state, const char* block) {
   for (std::size_t i = 0; i < state.size(); ++i) state[i] += added[i];
 }
 
+// Hashes whole blocks, then the rest with its padding: the byte 0x80, zeros, and the length in bits as a
+// big-endian number of eight bytes (FIPS 180-4, 5.1.1).
 State digest(std::string_view bytes) {
   State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                  0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};

@@ -1,5 +1,5 @@
-// SHA-256 (FIPS 180-4), to name an agent by its content, and HMAC (RFC 2104), to prove that one knows a
-// secret.
+// SHA-256 (FIPS 180-4), which identifies an agent by its content, and HMAC-SHA-256 (RFC 2104), which proves
+// knowledge of a secret. Both return 64 lower-case hexadecimal digits.
 #pragma once
 
 #include <string>

@@ -7,7 +7,7 @@
 namespace railbed {
 namespace {
 
-// Neither "~" nor "#" nor "{": some shells make something of each at a word's beginning.
+// Excludes "~", "#" and "{", which some shells interpret at the start of a word.
 bool is_plain(char c) {
   constexpr std::string_view kOthers = "_@%+=:,./-";
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -64,11 +64,11 @@ std::string printf_text(std::string_view text) {
   return escaped;
 }
 
-// A basic regular expression's special characters (POSIX, 9.3), and what ends the pattern.
+// Escapes the special characters of a basic regular expression (POSIX, 9.3) and the pattern's delimiter.
 std::string sed_pattern(std::string_view text) { return with_backslashes(text, "\\.[*^$/"); }
 std::string sed_replacement(std::string_view text) { return with_backslashes(text, "\\&/"); }
 
-// Builds one line of fixed text and parts.
+// Builds one line from fixed text and parts; see command().
 class ShellText {
  public:
   explicit ShellText(std::string_view format) : rest_(format) {}
@@ -102,7 +102,7 @@ class ShellText {
  private:
   void add_name(std::string_view name, bool quoted) {
     const bool begins = line_.empty() || line_.back() == ' ';
-    // zsh reads "=ls" as the path of ls.
+    // zsh expands "=ls" to the path of ls.
     quoted = quoted || (begins && name.starts_with('='));
     const std::string word = quoted ? shell_quote(name) : shell_word(name);
     if (begins && name.starts_with('-') && line_.find(" -- ") == std::string::npos)
@@ -120,7 +120,7 @@ class ShellText {
   std::string_view rest_;
   std::string why_not_;
   bool has_names_ = false;
-  bool made_comment_ = false;  // a part is a comment because of its names
+  bool made_comment_ = false;  // a part is a comment, because its names were refused
 };
 
 ShellCommand fill_command(std::string_view format, std::initializer_list<ShellPart> parts) {

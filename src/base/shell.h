@@ -1,6 +1,6 @@
-// Words as a POSIX shell has to read them, and the command lines that railbed prints for people: they paste
-// them into a root shell, while the names within come from nodes, logs and files that anybody may have
-// written.
+// Quoting for a POSIX shell, and the command lines that railbed prints. People paste these lines into a root
+// shell, while the names in them come from nodes, logs and files with untrusted content. So a ShellCommand
+// can only be built from fixed text and parts that are quoted for their place.
 #pragma once
 
 #include <concepts>
@@ -15,17 +15,17 @@
 
 namespace railbed {
 
-// One word for a POSIX shell, between single quotes.
+// Returns `text` as one word of a POSIX shell, always between single quotes.
 std::string shell_quote(std::string_view text);
 
-// Likewise, without quotes where no shell needs them: for people to read.
+// Returns `text` as one word of a POSIX shell, quoted only if a shell needs it: easier to read.
 std::string shell_word(std::string_view text);
 
-// A command as a person would type it.
+// Returns a command line that consists of these words, as a person would type it.
 std::string shell_line(const std::vector<std::string>& words);
 
-// A command line to print. It is fixed text of this program, or made by command() below: no other text
-// becomes one.
+// A command line to print: either fixed text of this program, or the result of command() below. No other text
+// can become one.
 class ShellCommand {
  public:
   template <std::size_t kSize>
@@ -34,9 +34,9 @@ class ShellCommand {
   const std::string& text() const { return text_; }
   operator const std::string&() const { return text_; }
   operator std::string_view() const { return text_; }
-  // Something stands in it that is no fixed text and no number.
+  // Returns whether the text holds anything other than fixed text and numbers.
   bool has_names() const { return has_names_; }
-  // The rest of a command that begins so, else nothing.
+  // Returns the rest of a command that begins with `start`; nullopt if it begins otherwise.
   std::optional<ShellCommand> after(std::string_view start) const {
     if (!text_.starts_with(start)) return std::nullopt;
     return ShellCommand(text_.substr(start.size()), has_names_);
@@ -53,7 +53,7 @@ class ShellCommand {
   bool has_names_ = false;
 };
 
-// Text of this program, for tables.
+// A string literal of this program as a part of a command, for tables.
 class ShellFixed {
  public:
   consteval ShellFixed(const char* text) : text_(text) {}
@@ -63,17 +63,18 @@ class ShellFixed {
   std::string_view text_;
 };
 
-// One word, between quotes even where no shell needs them.
+// One word, always in quotes, even if no shell needs them.
 struct ShellQuoted {
   std::string text;
 };
 
-// A program with its options and arguments, where the arguments were checked: none of them is an option.
+// A program with its options and arguments. A word that begins with "-" is not refused here, so the caller
+// must check that none of the arguments acts as an option.
 struct ShellWords {
   std::vector<std::string> words;
 };
 
-// What stands for one {} of command().
+// The value for one {} of command().
 class ShellPart {
  public:
   template <std::convertible_to<std::string_view> Text>
@@ -95,14 +96,14 @@ class ShellPart {
   bool has_names_ = kind_ != Kind::kAsItIs;
 };
 
-// Text as the program reads it that gets it within a word: in the format of printf(1), where it becomes one
-// line, in the pattern and in the replacement of "s/…/…/" of sed(1).
+// Escape `text` for the program that reads it inside a word: as the format of printf(1), where it becomes one
+// line, and as the pattern and the replacement of "s/…/…/" of sed(1).
 std::string printf_text(std::string_view text);
 std::string sed_pattern(std::string_view text);
 std::string sed_replacement(std::string_view text);
 
-// The fixed text of a command with so many {}: none of them between quotes, where a quoted name would end
-// them. Checked when it is compiled.
+// The fixed text of a command with `kParts` placeholders {}. None may be inside quotes, because a quoted name
+// would end them. Checked at compile time.
 template <std::size_t kParts>
 class ShellFormat {
  public:
@@ -128,17 +129,19 @@ class ShellFormat {
   std::string_view text_;
 };
 
+// Replaces each {} of `format` with the next part. Use command() below, which checks their number.
 ShellCommand fill_command(std::string_view format, std::initializer_list<ShellPart> parts);
 
-// The command of that text, with a part for each {}:
+// Builds a command from fixed text with one part for each {}:
 //
 //   command("ip link set {} mtu {}", interface, 9000)
 //   command("echo {} > /sys/class/net/{}/mode", mode, interface)
 //
-// A name is one word of the shell, or part of one, whatever it holds; a list of names is one word each, with
-// spaces between; a number and a command that was made before stand as they are. A name that would be an
-// option because it begins with "-" where a word begins, or that would leave its folder by "..", makes the
-// whole line a comment which says so.
+// A name, whatever it holds, stays one word of the shell or a part of one, and is made printable. A list of
+// names becomes one word per name, separated by spaces. Numbers and commands made earlier are inserted
+// unchanged. Two kinds of names are refused: those that begin with "-" at the start of a word without an
+// earlier " -- ", which would be options, and those with a ".." component after a "/", which would leave
+// their folder. The whole line then becomes a comment that gives the reason.
 template <class... Parts>
 ShellCommand command(std::type_identity_t<ShellFormat<sizeof...(Parts)>> format, const Parts&... parts) {
   return fill_command(format.text(), {ShellPart(parts)...});

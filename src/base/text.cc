@@ -8,8 +8,8 @@ namespace {
 
 bool is_line_break_or_tab(char32_t c) { return c == '\n' || c == '\r' || c == '\t'; }
 
-// Terminals obey C0 and C1 controls; direction overrides make text read as something else; U+FFFE and U+FFFF
-// are not allowed in XML.
+// Terminals obey C0 and C1 control characters. Direction overrides make text look like other text. U+FFFE and
+// U+FFFF are not allowed in XML.
 bool is_dangerous(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c <= 0x9F) || (c >= 0x200E && c <= 0x200F) ||
          (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0xFFFE || c == 0xFFFF;

@@ -17,7 +17,7 @@
 namespace railbed {
 namespace {
 
-constexpr int kMostLinks = 40;  // as the kernel has it: path_resolution(7)
+constexpr int kMostLinks = 40;  // the kernel's limit: path_resolution(7)
 
 using Pieces = std::deque<std::string>;
 
@@ -54,18 +54,19 @@ bool is_sticky_folder(const struct stat& status) {
   return S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0;
 }
 
-// A link stays what root or we made it where others cannot move another link of ours into its folder. In a
-// folder with the sticky bit they could only make a hard link, where fs.protected_hardlinks allows that.
+// A link made by root or by us is trusted if other users cannot move another link of ours into its folder. In
+// a folder with the sticky bit they could only make a hard link, where fs.protected_hardlinks allows that.
 bool may_follow(const struct stat& folder, const struct stat& link) {
   const bool of_ours = link.st_uid == 0 || link.st_uid == geteuid();
   return of_ours && is_ours(folder) && (!is_sticky_folder(folder) || link.st_nlink == 1);
 }
 
-// The folder that was reached, and the pieces of the path that are left.
+// The state of a walk: the folder reached so far and the pieces of the path that remain. Following a link
+// puts the pieces of its target in front of the remaining ones; an absolute target starts again at "/".
 class Walk {
  public:
   using Report = std::function<void(const std::string&)>;
-  // With a report what is not ours is reported, and the walk goes on.
+  // If there is a report, components that are not ours are reported instead of refused.
   Walk(const std::string& path, Strangers strangers, const Report* report = nullptr)
       : strangers_(strangers), report_(report) {
     put_in_front(pieces_, path);

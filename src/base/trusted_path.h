@@ -1,16 +1,16 @@
-// The door to paths that other users may have prepared.
+// Opens paths that other users may have prepared as a trap.
 //
-// A path is only as safe as each folder on it and each link that is followed: whoever can change one of them
-// decides what lies at the end. So a path is walked component by component. Each component is opened relative
-// to its parent and never through a link; owner and mode are read from that descriptor; and the caller goes
-// on with the descriptor of the last folder and a name in it. What was checked is what is used, whatever
-// others do to the path meanwhile.
+// A path is only as safe as each folder on it and each link that is followed: a user who can change one of
+// them decides where the path ends. So a path is walked component by component. Each component is opened
+// relative to its parent and never through a link; owner and mode are read from that descriptor; and the
+// caller continues with the descriptor of the last folder and a name in it. The checked object is the used
+// object, whatever others do to the path in the meantime.
 //
-// A link is followed only where root or the caller made it and nobody else can put another one in its place:
-// then it is as safe as the folder that holds it.
+// A link is followed only if root or the caller made it and no other user can replace it: then it is as safe
+// as the folder that holds it.
 //
-// "Ours" is what belongs to root or to the caller and what nobody else may write. In a folder with the sticky
-// bit (/tmp) others make files of their own and change none of ours.
+// "Ours" means: owned by root or by the caller, and not writable by other users; is_ours() has the exact
+// rule. In a folder with the sticky bit (/tmp) others can make files of their own but cannot change ours.
 #pragma once
 
 #include <sys/stat.h>
@@ -24,56 +24,60 @@
 
 namespace railbed {
 
-// What users other than root and the caller may be able to do to a path.
+// The rights that users other than root and the caller may have on a path.
 enum class Strangers {
-  kNothing,   // every folder on the way is ours: what lies there is believed, carried out or run
-  kMayWrite,  // a folder may be another user's, but none of its links is followed
+  kNothing,   // every folder on the way is ours: the content may be trusted, obeyed or run
+  kMayWrite,  // a folder may belong to another user, but none of its links is followed
 };
 
 struct PathProblem {
-  int code = 0;            // errno's; EPERM: a folder that others can change; ELOOP: a link of another user's
+  // An errno value. EPERM: others can change a folder. ELOOP: another user's link, or too many links.
+  int code = 0;
   std::string where = {};  // the component
   std::string why = {};    // "user 117 can change it"
 };
 
-// "cannot write /var/lib/x/y: user 117 can change /var/lib/x"
+// Returns the Error for a user: "cannot write /var/lib/x/y: /var/lib/x: user 117 can change it".
 tl::unexpected<Error> cannot(std::string_view doing, const std::string& path, const PathProblem& problem);
 
-// A name in an open folder. Nothing need be there.
+// A name in an open folder. An object of that name need not exist.
 struct FolderEntry {
   Fd folder = {};              // opened with O_PATH
-  std::string name = {};       // "." where the path is a folder's that has no name, such as "/"
-  std::string directory = {};  // the folder's path, of which no component is a link
+  std::string name = {};       // "." if the path is a folder without a name, such as "/"
+  std::string directory = {};  // the folder's path, without links
 
-  // openat(2), never through a link; errno where it fails.
+  // Opens the entry with openat(2), never through a link. Returns an empty Fd on failure, with errno set.
   Fd open(int flags, mode_t mode = 0) const;
-  // Owner, mode and kind, of a link itself where there is one; none: errno is set.
+  // Reads owner, mode and type; of a link itself if the entry is one. On failure returns false and sets
+  // errno.
   bool look(struct stat& status) const;
-  // By the descriptor's number, for libraries that take paths: whatever is done to the folder's own path, it
-  // leads there while the folder is open.
+  // Returns a path through the descriptor's number, for libraries that need a path. It leads to this folder
+  // as long as the folder is open, whatever happens to the folder's own path.
   std::string path_by_descriptor() const;
-  // Writes the folder's entries to the disk.
+  // Flushes the folder's entries to the disk (fsync(2)). Returns false with errno set on failure.
   bool sync() const;
 };
 using FoundEntry = tl::expected<FolderEntry, PathProblem>;
 
 enum class LastLink { kStay, kFollow };
-// Walks to the folder of `path`. With kFollow a link at the end of the path is followed like the others.
+// Walks to the folder that holds `path`. With kFollow a link at the end of the path is followed, too.
 FoundEntry find_entry(const std::string& path, Strangers strangers, LastLink last = LastLink::kStay);
 
-// A name in a folder that is open already, whose path is `directory`.
+// Returns a name in a folder that is already open. `directory` is its path. Duplicates the descriptor.
 FolderEntry entry_in(const Fd& folder, std::string name, std::string directory);
 
-// Opens the folder `path` itself, with O_PATH; `missing_mode`: what is not there is made, 0755 and the last
-// folder with this mode; negative: nothing is made.
+// Opens the folder `path` itself, with O_PATH. If `missing_mode` is not negative, makes missing folders: the
+// last with this mode, the others with 0755.
 tl::expected<Fd, PathProblem> open_folder_at(const std::string& path, Strangers strangers,
                                              int missing_mode = -1);
 
-// Whether nobody but root and the caller can change what this is of.
+// Returns whether root or the caller owns the object and no other user can write it. Members of root's group
+// and, unless the caller is root, of the caller's group may write. In a folder with the sticky bit, and for a
+// link, only the owner counts.
 bool is_ours(const struct stat& status);
 
-// Calls `report` with each component on the way to `path`, and with its end, that is not ours; follows every
-// link. Returns the end of the path without links; empty: there is none.
+// Resolves every link of `path` and calls `report` with each component, the end included, that is not ours.
+// Returns the path of the end without links; empty if it does not exist or cannot be reached.
 std::string walk_to_end(const std::string& path,
                         const std::function<void(const std::string& component)>& report);
 

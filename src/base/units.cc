@@ -16,7 +16,7 @@ struct Scale {
   const char* unit;
 };
 
-// Three significant digits: 0.85, 21.9, 512.
+// Formats with three significant digits: 0.85, 21.9, 512.
 std::string significant(double value) {
   const double size = std::fabs(value);
   if (size >= 99.95 || size == 0) return fmt::format("{:.0f}", value);
@@ -35,7 +35,7 @@ struct Quantity {
   std::string_view unit;
 };
 
-// "1.5 TiB" → 1.5 and "TiB"; nothing unless it begins with a positive number.
+// Splits "1.5 TiB" into 1.5 and "TiB"; nullopt unless the text begins with a positive number.
 std::optional<Quantity> cut_quantity(std::string_view text) {
   text = trim(text);
   const auto end = std::min(text.find_first_not_of("0123456789."), text.size());
@@ -54,7 +54,7 @@ std::string to_text(BitRate rate) {
 
 std::string to_text(Nanoseconds duration) {
   static constexpr Scale kScales[] = {{1, "ns"}, {1e3, "µs"}, {1e6, "ms"}, {1e9, "s"}};
-  // The field's custom below a microsecond is still microseconds: 0.85 µs.
+  // Engineers use microseconds here even below one: 0.85 µs.
   const double ns = duration.count();
   if (std::fabs(ns) >= 100 && std::fabs(ns) < 1e3) return significant(ns / 1e3) + " µs";
   return scaled(ns, kScales);

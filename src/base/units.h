@@ -1,4 +1,4 @@
-// Quantities that carry their unit in their type, so that bits are never compared with bytes.
+// Quantities with their unit in the type, so that bits are never compared with bytes.
 #pragma once
 
 #include <chrono>
@@ -29,16 +29,19 @@ struct BitRate {
 inline double operator/(BitRate a, BitRate b) { return a.bits_per_second / b.bits_per_second; }
 inline BitRate operator*(BitRate a, double factor) { return {a.bits_per_second * factor}; }
 
-// Three significant digits and the unit that fits: "38.5 Gb/s", "512 Mb/s".
+// Formats with three significant digits and a fitting unit: "38.5 Gb/s", "512 Mb/s".
 std::string to_text(BitRate rate);
-// "0.85 µs", "21.9 µs", "1.20 ms".
+// Formats with three significant digits, below 100 ns in ns: "0.85 µs", "21.9 µs", "1.20 ms".
 std::string to_text(Nanoseconds duration);
-// Binary prefixes: "64 KiB", "1 MiB", "16.0 GiB".
+// Formats with binary prefixes, exactly if the unit divides the size, else with one decimal: "64 KiB", "1
+// MiB", "16.5 GiB".
 std::string to_text(ByteCount size);
 
-// What people write: "40 Gb/s", "40Gbit/s", "400G", "2.5 Gbps". The unit must be there.
+// Parses a positive rate as people write it: "40 Gb/s", "40Gbit/s", "400G", "2.5 Gbps". The prefix k, M, G or
+// T is required; all are decimal.
 std::optional<BitRate> parse_bit_rate(std::string_view text);
-// "64 GiB", "64GB" (decimal), "64K" (binary, as dd and perftest read it), "4096" (bytes).
+// Parses a positive size below 2^63 bytes: "64 GiB", "64GB" (decimal), "64K" (binary, as in dd and perftest),
+// "4096" (bytes).
 std::optional<ByteCount> parse_byte_count(std::string_view text);
 
 }  // namespace railbed

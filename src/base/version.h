@@ -1,9 +1,9 @@
-// Which railbed this is.
+// The version of this railbed.
 #pragma once
 
 namespace railbed {
 
-// "1.2.0": of the project, in CMakeLists.txt.
+// Returns the project's version from CMakeLists.txt: "1.2.0".
 const char* railbed_version();
 
 }  // namespace railbed

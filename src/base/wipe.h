@@ -1,4 +1,4 @@
-// Secrets leave memory when they are done with: a core dump or a swapped page then holds none.
+// Removes secrets from memory after use, so that core dumps and swapped pages do not hold them.
 #pragma once
 
 #include <string.h>
@@ -7,8 +7,8 @@
 
 namespace railbed {
 
-// Overwrites it in a way that no optimizer removes (explicit_bzero(3)), with what it held before; it is empty
-// then.
+// Overwrites the string's whole capacity in a way that no optimizer removes (explicit_bzero(3)), and leaves
+// it empty.
 inline void wipe(std::string& secret) {
   secret.resize(secret.capacity());
   explicit_bzero(secret.data(), secret.size());

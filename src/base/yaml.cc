@@ -1,4 +1,4 @@
-// The one file that includes yaml-cpp, which throws: what it throws becomes complaints here.
+// The only file that includes yaml-cpp. Its exceptions become complaints here.
 #include "base/yaml.h"
 
 #include <yaml-cpp/emitter.h>
@@ -24,8 +24,10 @@ std::size_t offset_of(const YAML::Mark& mark) {
   return mark.pos < 0 ? 0 : static_cast<std::size_t>(mark.pos);
 }
 
-// Receives what yaml-cpp finds and builds the tree. It cannot stop the parser, so once something is beyond
-// bounds it complains once and lets the rest pass by.
+// Builds the tree from yaml-cpp's events. `open_` is the stack of unfinished lists and mappings; a finished
+// value is added to the innermost one, in a mapping alternately as a key and as the value for it. A handler
+// cannot stop the parser, so after the first exceeded limit it records one complaint and ignores all further
+// events.
 class TreeBuilder : public YAML::EventHandler {
  public:
   TreeBuilder(std::string_view text, Complaints& complaints) : text_(text), complaints_(complaints) {}
@@ -62,7 +64,7 @@ class TreeBuilder : public YAML::EventHandler {
  private:
   struct Open {
     YamlValue value;
-    std::optional<YamlKey> key;  // of a mapping: read, its value still to come
+    std::optional<YamlKey> key;  // for a mapping: a key whose value is still to come
   };
 
   void refuse(Spot spot, std::string why) {
@@ -70,7 +72,7 @@ class TreeBuilder : public YAML::EventHandler {
     refused_ = true;
   }
 
-  // yaml-cpp reports an item that is not there where the next one begins; the dash before it says more.
+  // yaml-cpp reports a missing item at the beginning of the next one. The dash before it is a better place.
   std::size_t nothing_at(std::size_t offset) const {
     if (open_.empty() || open_.back().value.kind != YamlValue::Kind::kList) return offset;
     const auto dash = offset == 0 ? std::string_view::npos : text_.rfind('-', offset - 1);
@@ -82,7 +84,7 @@ class TreeBuilder : public YAML::EventHandler {
     return std::max<std::size_t>(end > offset ? end - offset : 0, 1);
   }
 
-  // Where the value stands as it was typed, so that a caret can point into it.
+  // Records where the value is in the file as it was typed, so that a caret can point into it.
   YamlValue scalar(std::size_t offset, const std::string& text) const {
     YamlValue value{.kind = YamlValue::Kind::kText, .spot = {offset, 1}, .text = text};
     if (offset >= text_.size()) return value;
@@ -138,7 +140,7 @@ class TreeBuilder : public YAML::EventHandler {
   bool refused_ = false;
 };
 
-// Bytes that no text editor writes: yaml-cpp would shift every place after them.
+// Rejects bytes that no text editor writes: yaml-cpp would shift the position of everything after them.
 bool is_plain_text(std::string_view text, Complaints& complaints) {
   for (std::size_t i = 0; i < text.size();) {
     const auto byte = static_cast<unsigned char>(text[i]);
@@ -152,8 +154,8 @@ bool is_plain_text(std::string_view text, Complaints& complaints) {
   return true;
 }
 
-// yaml-cpp keeps a token for every bracket that is open. Brackets within quotes are counted, too: no text has
-// so many.
+// Limits open brackets, because yaml-cpp keeps a token for each. Brackets within quotes are counted, too; no
+// real file has more than the limit.
 bool nests_too_deep(std::string_view text, Complaints& complaints) {
   constexpr std::size_t kMaxOpen = 64;
   std::size_t open = 0;
@@ -167,7 +169,7 @@ bool nests_too_deep(std::string_view text, Complaints& complaints) {
   return false;
 }
 
-// The first line up to `end` that is indented with a tab.
+// Returns the offset of the first tab that indents a line, up to the line at `end`.
 std::optional<std::size_t> tab_in_indent(std::string_view text, std::size_t end) {
   std::size_t begin = 0;
   while (begin <= end && begin < text.size()) {
@@ -180,7 +182,7 @@ std::optional<std::size_t> tab_in_indent(std::string_view text, std::size_t end)
   return std::nullopt;
 }
 
-// `{name: gpu[01-64]}`: YAML takes the bracket for a list when it stands between braces without quotes.
+// Finds a range without quotes, `{name: gpu[01-64]}`, near `near`: YAML parses its bracket as a list.
 std::optional<Spot> unquoted_range(std::string_view text, std::size_t near) {
   const auto newline = near == 0 ? std::string_view::npos : text.rfind('\n', near - 1);
   std::size_t begin = newline == std::string_view::npos ? 0 : newline + 1;
@@ -199,7 +201,7 @@ std::optional<Spot> unquoted_range(std::string_view text, std::size_t near) {
   return std::nullopt;
 }
 
-// What yaml-cpp says, in words that help.
+// Returns a more helpful wording of yaml-cpp's message.
 std::string syntax_message(const std::string& message) {
   static constexpr std::pair<std::string_view, std::string_view> kWords[] = {
       {"bad file", "nested deeper than any cluster needs"},  // its DepthGuard, after 500 levels

@@ -1,6 +1,6 @@
-// YAML text → a tree of values that know where they stand. Only what a cluster.yaml and netplan need: text,
-// lists and mappings; no anchors, no second document, bounded in size and depth. And text → what stands in
-// YAML for it.
+// Parses YAML text into a tree of values that know their position, and writes text as YAML. Supports what
+// cluster.yaml and netplan need: text, lists and mappings. Anchors and a second document are errors; size and
+// depth are bounded.
 #pragma once
 
 #include <optional>
@@ -21,20 +21,21 @@ struct YamlValue {
   enum class Kind { kNothing, kText, kList, kMapping };
   Kind kind = Kind::kNothing;
   Spot spot = {};
-  std::string text = {};              // of kText
-  bool literal = false;               // the text stands in the file as it is, from spot.offset + quote
-  std::size_t quote = 0;              // 1 when the text is quoted
-  std::vector<YamlValue> items = {};  // of kList and kMapping
-  std::vector<YamlKey> keys = {};     // of kMapping: one an item
+  std::string text = {};              // for kText
+  bool literal = false;               // the file holds the text unchanged, from spot.offset + quote
+  std::size_t quote = 0;              // 1 if the text is quoted, else 0
+  std::vector<YamlValue> items = {};  // for kList and kMapping
+  std::vector<YamlKey> keys = {};     // for kMapping: one per item
 };
 
 inline constexpr std::size_t kMaxFileBytes = 4 << 20;  // 20,000 nodes on a line each; ranges take less
 
-// Nothing when the text could not be read at all; the complaints then say why.
+// Returns the value of the document; nullopt, with the reasons added to `complaints`, if the text is not
+// valid.
 std::optional<YamlValue> parse_yaml(std::string_view text, Complaints& complaints);
 
-// Any text as a scalar between double quotes, and as a comment of one line, without its newline. Neither can
-// say anything else, whatever the text.
+// Write any text as a scalar between double quotes, and as a comment of one line without a newline. No text
+// can end the scalar or the comment early.
 std::string yaml_quoted(std::string_view text);
 std::string yaml_comment(std::string_view text);
 

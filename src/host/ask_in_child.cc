@@ -1,16 +1,16 @@
-// How a device library is asked that may hang in the kernel, crash, or print what it likes.
+// Calls device libraries that may hang in the kernel, crash, or print anything.
 //
-// Each question forks a child; the library is opened there and nowhere else. The child keeps two descriptors
-// of ours: one for the answer, one for the step that it is about to take, written before each call. When it
-// does not come back in time, the last step names the call that hangs, which is what a person needs to know.
-// Everything else is closed, for a hung child would otherwise hold the pipes of its siblings open for ever.
-// What the library prints goes to /dev/null, or to who follows it.
+// Each call forks a child; the library is opened there and nowhere else. The child keeps two of our
+// descriptors: one for the result, and one for the step that it is about to take, which it writes before each
+// call. If it does not finish in time, the last step names the call that hangs, which is what a person needs
+// to know. All other descriptors are closed, because a hung child would otherwise keep the pipes of its
+// siblings open. The library's own output goes to /dev/null, or to the listener of follow_child().
 //
-// A child that hangs is killed. One that hangs in a driver cannot be: SIGKILL waits until the kernel call
-// returns. So nobody waits for it longer than half a second (child.cc); it is left behind as a process that
-// ends when the driver lets go. None outlives us for another reason: the kernel kills the child when the
-// thread that forked it ends. follow_child() is the same for work that lasts: its patience starts anew with
-// each step and each result, so that it limits a single call and not the whole.
+// A child that hangs is killed. If it hangs in a driver that has no effect: SIGKILL waits until the kernel
+// call returns. So the parent waits at most half a second (child.cc) and then abandons the child, which ends
+// when the driver returns. No child outlives its parent for another reason: the kernel kills it when the
+// thread that forked it ends. follow_child() does the same for long work: its patience restarts with each
+// step and each result, so that it limits a single call and not the whole.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -31,12 +31,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Where the child's ends lie after keep_only().
+// The child's descriptors after keep_only().
 constexpr int kAnswer = 3;
 constexpr int kSteps = 4;
 
-// Nothing of other threads' children may live on in one that may hang. What a library prints goes to
-// `printed`, or nowhere without one. Ctrl-C ends the child as it would end any program.
+// Keeps only these descriptors: a child that may hang must not hold those of other threads' children. The
+// library's output goes to `printed`, or to /dev/null if that is empty. Ctrl-C ends the child like any
+// program.
 void keep_only(const Fd& answer, const Fd& steps, const Fd& printed) {
   constexpr int kOutOfTheWay = 16;
   const int answer_copy = fcntl(answer.get(), F_DUPFD, kOutOfTheWay);
@@ -61,7 +62,7 @@ struct Ends {
   Pipe printed;
 };
 
-// Forks; in the child, `work` is run and its return value is whether all went well.
+// Forks and runs `work` in the child; its return value decides the exit code. Returns the child's pid.
 pid_t fork_child(const Ends& ends, const std::function<bool()>& work) {
   const pid_t parent = getpid();
   std::fflush(stdout);  // or the child would print it again
@@ -94,7 +95,7 @@ ChildMiss miss_of_child(End end, Child& child, const std::string& step) {
   return {{Missing::kGarbled, fmt::format("the library ended the process that asked it ({}){}", code, in)}};
 }
 
-// Gives each whole line to `listener` and leaves the rest.
+// Passes each complete line to `listener` and keeps the rest in `text`. Returns whether there was one.
 bool hand_on(std::string& text, const Say& listener) {
   const auto end = text.rfind('\n');
   if (end == std::string::npos) return false;

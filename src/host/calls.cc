@@ -35,7 +35,7 @@ Reading<std::string> call_clock(std::string_view name) {
   const std::time_t now = std::time(nullptr);
   std::tm utc = {};
   gmtime_r(&now, &utc);
-  timex state = {};  // modes 0: only asks
+  timex state = {};  // modes 0: read only
   const bool known = adjtimex(&state) >= 0;
   const std::string text = fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", utc.tm_year + 1900,
                                        utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);

@@ -1,4 +1,5 @@
-// What a machine says in process, as JSON text: the answers behind Host::call on the live machine.
+// The in-process calls behind Host::call on the live machine, and the JSON that each returns (one struct per
+// call). More of them are in device_calls.h, gpu_answers.h, process_answer.h and kernel_log.h.
 #pragma once
 
 #include <chrono>
@@ -27,23 +28,23 @@ struct ClockAnswer {
   FIELDS(ClockAnswer, utc, synchronised);
 };
 
-// "statvfs PATH"; bytes
+// "statvfs PATH"; sizes in bytes
 struct StatvfsAnswer {
   std::uint64_t size = 0;
-  std::uint64_t available = 0;  // to users who are not root
-  std::uint64_t inodes = 0;     // 0 where the file system makes them as needed
+  std::uint64_t available = 0;  // to users other than root
+  std::uint64_t inodes = 0;     // 0 if the file system makes them on demand
   std::uint64_t inodes_available = 0;
   bool read_only = false;
   FIELDS(StatvfsAnswer, size, available, inodes, inodes_available, read_only);
 };
 
-// "environment PREFIX" answers an object of strings: the variables whose name starts with PREFIX, never
+// "environment PREFIX" returns an object of strings: the variables whose name starts with PREFIX, and no
 // others.
 
-// "verbs", or "verbs except DEVICE,DEVICE": what libibverbs says of each device's ports (ibv_query_port)
+// "verbs", or "verbs except DEVICE,DEVICE": the state of each device's ports from libibverbs (ibv_query_port)
 struct VerbsPort {
   int number = 1;
-  std::string error;   // why this port has no answer; empty otherwise
+  std::string error;   // why the query of this port failed; empty otherwise
   int active_mtu = 0;  // bytes
   int max_mtu = 0;
   int gid_table_length = 0;
@@ -53,22 +54,22 @@ struct VerbsPort {
 struct VerbsDevice {
   std::string name;
   std::string error;    // why it could not be opened; empty otherwise
-  std::string dma_buf;  // "yes" or "no": its driver takes DMA-BUF; empty: not known
+  std::string dma_buf;  // "yes" or "no": the driver accepts DMA-BUF; empty if unknown
   std::vector<VerbsPort> ports;
   FIELDS(VerbsDevice, name, error, dma_buf, ports);
 };
 struct VerbsAnswer {
-  std::string library;  // "libibverbs.so.1"; empty when it could not be opened
-  std::string error;    // the loader's words then
+  std::string library;  // "libibverbs.so.1"; empty if it could not be opened
+  std::string error;    // the loader's message in that case
   std::vector<VerbsDevice> devices;
   FIELDS(VerbsAnswer, library, error, devices);
 };
 
-// "changeable PATH": an array of what others than root and this user may change, of what is on the way to
-// PATH, of itself and, where it is a folder, of what lies in it; eight at most.
+// "changeable PATH" returns an array of paths that users other than root and this user may change: components
+// on the way to PATH, its end, and, if that is a folder, the entries in it; at most eight.
 
-// "load SECONDS": how counters moved while so many seconds passed. A counter that cannot be read, or that was
-// reset meanwhile, is left out and costs no other.
+// "load SECONDS": the increase of each counter over that many seconds. A counter that cannot be read, or that
+// was reset in between, is left out; the others are not affected.
 using Moved = std::map<std::string, std::uint64_t>;
 struct PortMoved {
   std::string device;
@@ -80,7 +81,7 @@ struct PortMoved {
 struct InterfaceMoved {
   std::string name;
   Moved statistics;  // /sys/class/net/IF/statistics, and carrier_changes
-  Moved driver;      // ETHTOOL_GSTATS, those that are not of a single queue
+  Moved driver;      // ETHTOOL_GSTATS, without the counters of single queues
   FIELDS(InterfaceMoved, name, statistics, driver);
 };
 struct PciMoved {
@@ -89,16 +90,17 @@ struct PciMoved {
   FIELDS(PciMoved, address, errors);
 };
 struct LoadAnswer {
-  double seconds = 0;  // that really passed
+  double seconds = 0;  // time that really passed
   std::vector<PortMoved> ports;
-  std::vector<InterfaceMoved> interfaces;  // those on PCI
+  std::vector<InterfaceMoved> interfaces;  // with a device, such as a PCI function
   std::vector<PciMoved> pci;
   FIELDS(LoadAnswer, seconds, ports, interfaces, pci);
 };
-// How far a counter went. Nothing when it was reset: it went back, and not round the end of 32 bits.
+// Returns the increase of a counter; a 32-bit counter may have wrapped around. Returns nullopt if the counter
+// was reset: it fell without wrapping.
 std::optional<std::uint64_t> moved(std::uint64_t before, std::uint64_t after);
-// "nvml", "nvml p2p", "nvml ADDRESS", "cuda ADDRESS", "gpu-load SECONDS": host/gpu_answers.h. Where the
-// NVIDIA driver's libraries may lie, and how long a call may take before it is given up.
+// "nvml", "nvml list", "nvml p2p", "nvml ADDRESS", "cuda ADDRESS", "gpu-load SECONDS": see
+// host/gpu_answers.h. The candidate paths of the NVIDIA driver's libraries, and the time limit of one call.
 struct NvidiaLibraries {
   std::vector<std::string> nvml;
   std::vector<std::string> cuda;
@@ -109,14 +111,16 @@ Reading<std::string> call_nvml(std::string_view name, const NvidiaLibraries& fro
 Reading<std::string> call_cuda(std::string_view name, const NvidiaLibraries& from = nvidia_libraries());
 Reading<std::string> call_gpu_load(int seconds, const NvidiaLibraries& from = nvidia_libraries());
 
+// Runs the call `name` on this machine; kUnsupported if there is no call of that name.
 Reading<std::string> call_system(std::string_view name);
-// `except`: devices that must not even be opened.
+// `except` names devices that must not even be opened.
 Reading<std::string> call_verbs(const std::vector<std::string>& except);
-// `seconds` from 1 to kMaxLoadSeconds.
+// Takes `seconds`, from 1 to kMaxLoadSeconds, and blocks for that time.
 Reading<std::string> call_load(int seconds);
 inline constexpr int kMaxLoadSeconds = 600;
 
-// What the driver counts for an interface (ETHTOOL_GSTATS); empty where it counts nothing.
+// Returns the driver's counters of an interface (ETHTOOL_GSTATS), without those of single queues; empty if
+// the driver has none.
 std::map<std::string, std::uint64_t> ethtool_statistics(const std::string& interface);
 
 }  // namespace railbed

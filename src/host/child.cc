@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kFirstSecret = 3;  // in the child
 
-// Moves what is there; false at the end of the stream or when `into` has grown beyond kMaxOutput.
+// Reads the available bytes. Returns false at the end of the stream or once `into` exceeds kMaxOutput.
 bool drain(const Fd& fd, std::string& into) {
   std::array<char, 16384> piece;
   while (into.size() <= kMaxOutput) {
@@ -79,7 +79,7 @@ Child::Child(Child&& other) noexcept
 Child::~Child() {
   if (pid_ < 0 || reaped_ || outlives_) return;
   stop();
-  // A process stuck in a driver survives SIGKILL; it must not take us along.
+  // A process that hangs in a driver survives SIGKILL; do not hang with it.
   wait_exit(Clock::now() + std::chrono::milliseconds(500));
   reap(WNOHANG);
 }
@@ -120,7 +120,7 @@ std::optional<int> Child::ended() {
 }
 
 int Child::exit_code() {
-  if (!reaped_ && group_) stop();  // while the zombie still holds the number
+  if (!reaped_ && group_) stop();  // before the zombie's number can be reused
   if (!reaped_) reap(0);
   return status();
 }
@@ -140,7 +140,7 @@ void Child::reap(int flags) {
 SecretFiles::SecretFiles(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
     const Fd made(memfd_create("railbed", MFD_CLOEXEC));
-    // Above those that the child finds them at: none is overwritten by another on the way there.
+    // Above the numbers that the child uses, so that no dup2() there overwrites another text.
     Fd file(fcntl(made.get(), F_DUPFD_CLOEXEC, kFirstSecret + 16));
     if (!file || !write_all(file.get(), text)) error_ = errno;
     files_.push_back(std::move(file));
@@ -159,7 +159,8 @@ int spawn(const std::string& program, const std::vector<std::string>& words, con
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  // What the leader of a new session opens first becomes its terminal, and stays so without being open.
+  // The first terminal that the leader of a new session opens becomes its controlling terminal, even once
+  // closed.
   if (streams.terminal != nullptr)
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, streams.terminal, O_RDWR, 0);
   if (streams.in < 0)
@@ -174,7 +175,7 @@ int spawn(const std::string& program, const std::vector<std::string>& words, con
   posix_spawnattr_init(&attributes);
   fresh_signals(attributes);
   posix_spawnattr_setpgroup(&attributes, 0);
-  // The leader of a session leads its group as well, and may not ask to.
+  // The leader of a session leads its group as well; asking for both is an error.
   const short leads = streams.terminal != nullptr ? POSIX_SPAWN_SETSID : POSIX_SPAWN_SETPGROUP;
   posix_spawnattr_setflags(&attributes,
                            static_cast<short>(leads | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));

@@ -1,4 +1,4 @@
-// A running child process and the pipes to it: forked ones and programs.
+// Running child processes, forked or started as programs, and the pipes to them.
 #pragma once
 
 #include <sys/types.h>
@@ -20,35 +20,40 @@ struct Pipe {
   Fd write_end;
 };
 std::optional<Pipe> make_pipe();
-// Two ends of a socket; ours is first and does not block. Written with send(MSG_NOSIGNAL) it never kills us.
+// Makes a connected pair of sockets. The first is our end and does not block. Write to it with
+// send(MSG_NOSIGNAL): write() could kill this process with SIGPIPE.
 std::optional<std::pair<Fd, Fd>> make_sockets();
 
+// The end of collecting a child's output; kTooMuch means more than kMaxOutput bytes on one stream.
 enum class End { kExited, kTimeout, kTooMuch };
 Miss miss_of_end(End end);
 
-// Killed when this object goes, where it still runs and is not to outlive it.
+// A child process. The destructor kills it if it still runs, unless let_outlive() was called, and waits at
+// most half a second for its end: a process that hangs in a driver survives SIGKILL.
 class Child {
  public:
   using Clock = std::chrono::steady_clock;
   using Streams = std::vector<std::pair<Fd, std::string*>>;
 
-  // `group`: it leads a process group of its own, which is signalled as a whole.
+  // `group`: the child leads a process group of its own, which is signalled as a whole.
   Child(pid_t pid, bool group);
   Child(Child&& other) noexcept;
   Child& operator=(Child&& other) = delete;
   ~Child();
 
-  // What it says is collected until it exits, or says too much.
+  // Appends the child's output to the strings in `streams` until it exits, writes too much, or the deadline
+  // passes.
   End collect(Streams& streams, Clock::time_point deadline);
-  // Waits for more until then; nothing while it neither ended nor said too much.
+  // Waits once, until `until` at the latest, and collects the output that came. Returns nullopt if the child
+  // neither exited nor wrote too much; then call it again.
   std::optional<End> collect_some(Streams& streams, Clock::time_point until);
   void signal(int number) const;
   void stop() const;
-  // It ends by itself, whatever becomes of this object.
+  // The destructor then leaves the child running.
   void let_outlive() { outlives_ = true; }
-  // The status as in a shell: the exit code, or 128 + signal; nothing while it runs.
+  // Returns the status as in a shell: the exit code, or 128 + signal; nullopt while the child runs.
   std::optional<int> ended();
-  // The same after kExited; nothing of the group is left running.
+  // Returns the same status after kExited. Kills the rest of the child's group.
   int exit_code();
 
  private:
@@ -64,14 +69,14 @@ class Child {
   bool outlives_ = false;
 };
 
-// Texts that a child reads as files: they lie in memory alone, and neither the list of processes nor a folder
-// shows them. The first is at path(0), as the child sees it.
+// Texts that a child reads as files. They exist in memory only (memfd_create(2)), so neither the list of
+// processes nor a folder shows them. In the child the first text is at path(0).
 class SecretFiles {
  public:
   SecretFiles() = default;
   explicit SecretFiles(const std::vector<std::string>& texts);
   static std::string path(std::size_t index);
-  // Where they could not be made, the errno.
+  // Returns the errno of a failure to make them; 0 on success.
   int error() const { return error_; }
   const std::vector<Fd>& files() const { return files_; }
 
@@ -80,23 +85,24 @@ class SecretFiles {
   int error_ = 0;
 };
 
-// Starts a program that is found by PATH unless it is a path, and answers 0 or the errno. It leads a process
-// group of its own, so that Ctrl-C in the terminal reaches only us and we end it in order, and gets its
-// signals as a fresh program expects them. `in` -1: it reads nothing. `terminal`: the path of one that is to
-// be its own, where it asks a person (/dev/tty); it then leads a session, too.
+// Descriptors of a child's standard streams; see spawn().
 struct StandardStreams {
   int in;
   int out;
   int err;
   const char* terminal = nullptr;
 };
+// Starts a program, found by PATH unless it is a path, and returns 0 or an errno. The program leads a process
+// group of its own: Ctrl-C in the terminal then reaches only us, and we end the program in order. Its signals
+// have their default actions. With `in` -1 it reads /dev/null. `terminal` is the path of a terminal that
+// becomes the program's own, where it can ask a person (/dev/tty); the program then leads a session, too.
 int spawn(const std::string& program, const std::vector<std::string>& words, const StandardStreams& streams,
           char* const* environment, pid_t& pid, const SecretFiles& secrets = {});
 
-// A program and our ends of its standard streams, which do not block.
+// A running program and our ends of its standard streams. They do not block.
 struct Program {
   Child child;
-  Fd in;  // a socket: written with send(MSG_NOSIGNAL), for the program may be gone
+  Fd in;  // a socket: write with send(MSG_NOSIGNAL), because the program may have ended
   Fd out;
   Fd err;
 };

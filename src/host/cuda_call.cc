@@ -1,4 +1,6 @@
-// Does CUDA work on this GPU? nvidia-smi may be green while no program can start.
+// Tests whether CUDA works on one GPU: nvidia-smi may look fine while no program can start. The test fills an
+// array of a million words on the host, copies it to the GPU, runs a kernel that triples each word and adds
+// one, copies it back and compares.
 #include <cstdint>
 #include <cstdlib>
 #include <vector>
@@ -43,7 +45,7 @@ double since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// How many words came back other than they should.
+// Runs the test and returns the number of wrong words; 0 if a call failed.
 std::uint64_t count_wrong(cuda::Cuda& cuda) {
   constexpr std::size_t kBytes = kWords * sizeof(std::uint32_t);
   constexpr unsigned kThreads = 256;

@@ -11,7 +11,7 @@
 namespace railbed::cuda {
 namespace {
 
-// "GPU UUID: GPU-…" of the driver's own file about this GPU; empty without one.
+// Returns the UUID in the driver's own file about this GPU, "GPU UUID: GPU-…"; empty without such a file.
 std::string uuid_of(const std::string& address) {
   const Fd file(
       open(fmt::format("/proc/driver/nvidia/gpus/{}/information", address).c_str(), O_RDONLY | O_CLOEXEC));
@@ -42,8 +42,8 @@ bool Cuda::judge(const char* function, int code) {
 
 bool Cuda::open(const std::string& address) {
   of_ = " of GPU " + address;
-  // This GPU alone is started, whatever the user hides from their programs; compiled kernels are not kept on
-  // disk.
+  // Starts this GPU alone, whatever the user hides from their own programs, and keeps compiled kernels off
+  // the disk.
   if (const std::string uuid = uuid_of(address); !uuid.empty())
     setenv("CUDA_VISIBLE_DEVICES", uuid.c_str(), 1);
   else
@@ -74,7 +74,7 @@ std::optional<int> Cuda::attribute(int which, int device) {
   void* address = library_.find("cuDeviceGetAttribute");
   int value = 0;
   if (address == nullptr || !error_.empty()) return std::nullopt;
-  // A driver that does not know the attribute is no failure.
+  // A driver that does not know the attribute is not an error.
   if (reinterpret_cast<int (*)(int*, int, int)>(address)(&value, which, device) != 0) return std::nullopt;
   return value;
 }

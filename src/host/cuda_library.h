@@ -1,6 +1,6 @@
-// The CUDA driver as far as railbed calls it: our own declarations of what its public reference documents
-// (cuda.h; "CUDA Driver API"). Used in a child process only. What fails is kept by name, and everything after
-// it is skipped. One object serves one GPU and one thread at a time.
+// The part of the CUDA driver API that railbed calls: our own declarations of what its public reference
+// documents (cuda.h; "CUDA Driver API"). For use in a child process only. The first failure is kept by name,
+// and all later calls are skipped. One object serves one GPU and one thread at a time.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ using Graph = void*;
 using GraphExec = void*;
 using DevicePointer = unsigned long long;
 
-// As libraries of the runtime API take it.
+// A device pointer as libraries of the runtime API expect it.
 inline void* pointer(DevicePointer address) { return reinterpret_cast<void*>(address); }
 
 inline constexpr int kOutOfMemory = 2;       // CUDA_ERROR_OUT_OF_MEMORY
@@ -38,31 +38,36 @@ inline constexpr int kDmaBuf = 124;
 
 class Cuda {
  public:
+  // Opens the first library of `files`. `about_to` receives each step before it is made and must outlive
+  // this.
   Cuda(const std::vector<std::string>& files, const Say& about_to);
 
-  // Why the first call that failed did: "cuInit: CUDA_ERROR_NO_DEVICE (100)"; empty while all is well.
+  // Returns the first failed call and its error: "cuInit: CUDA_ERROR_NO_DEVICE (100)"; empty if none failed.
   const std::string& error() const { return error_; }
-  // What that call answered; 0 where none was made, or none failed.
+  // Returns the CUresult of the first failed call; 0 if none failed or no call was made.
   int code() const { return code_; }
   bool opened() const { return bool(library_); }
-  // The GPU at this PCI address, with a context of its own: 0 when that fails.
+  // Starts the driver for the GPU at this PCI address alone and retains its primary context. False on
+  // failure.
   bool open(const std::string& address);
-  // For several GPUs in one process: the driver, the GPU of this number in PCI order with its context, and
-  // that context made the calling thread's.
+  // For several GPUs in one process: start() starts the driver; use() takes the GPU of this number in PCI
+  // order and its context; enter() makes that context current on the calling thread.
   bool start();
   bool use(int ordinal);
   bool enter() { return quick("cuCtxSetCurrent", context_); }
   int device() const { return device_; }
   Context context() const { return context_; }
-  // Why something that is not CUDA's failed; empty: it did not. The first failure stays. False after one.
+  // Records a failure outside CUDA as the error, unless there is one already. An empty text records nothing.
+  // Returns false once there is an error.
   bool note(std::string why);
   std::optional<int> attribute(int which) { return attribute(which, device_); }
   std::optional<int> attribute(int which, int device);
-  // A kernel of that name in PTX text.
+  // Returns the kernel of that name from PTX text.
   Function load(const char* ptx, const char* kernel);
   void launch(Function kernel, unsigned blocks, unsigned threads, Stream stream, void** arguments);
 
-  // False when it, or anything before it, failed. The arguments' types are the function's own.
+  // Calls a function of the driver by name. False if it, or any call before it, failed. The arguments must
+  // have exactly the types of the function's parameters.
   template <class... Args>
   bool call(const char* function, Args... arguments) {
     if (!error_.empty()) return false;
@@ -74,7 +79,7 @@ class Cuda {
     about_to_(function + of_);
     return judge(function, reinterpret_cast<int (*)(Args...)>(address)(arguments...));
   }
-  // As call(), where one error is as good as success.
+  // Like call(), but the result `error` counts as success, too.
   template <class... Args>
   bool allow(int error, const char* function, Args... arguments) {
     if (!error_.empty()) return false;
@@ -83,14 +88,14 @@ class Cuda {
     const int code = reinterpret_cast<int (*)(Args...)>(address)(arguments...);
     return code == error || judge(function, code);
   }
-  // As call(), without saying so first: for what is asked many times in a loop.
+  // Like call(), without a report of the step: for calls that a loop makes often.
   template <class... Args>
   bool quick(const char* function, Args... arguments) {
     if (!error_.empty()) return false;
     void* address = library_.find(function);
     return address != nullptr && judge(function, reinterpret_cast<int (*)(Args...)>(address)(arguments...));
   }
-  // To give something back, whatever has failed before: that it cannot be given back either is not noted.
+  // Frees a resource even after a failure. A failure to free it is ignored.
   template <class... Args>
   void release(const char* function, Args... arguments) {
     if (void* address = library_.find(function)) reinterpret_cast<int (*)(Args...)>(address)(arguments...);

@@ -79,7 +79,7 @@ CURLcode HttpHandle::perform(const std::string& url, const std::vector<std::stri
   (void)curl().set(handle_, CURLOPT_WRITEDATA, &body);
   (void)curl().set(handle_, CURLOPT_TIMEOUT_MS, static_cast<long>(most.count()));
   const CURLcode code = curl().perform(handle_);
-  // One of them may carry a secret.
+  // A header may hold a secret.
   for (curl_slist* one = list; one != nullptr; one = one->next)
     explicit_bzero(one->data, std::string_view(one->data).size());
   curl().free_all(list);

@@ -1,6 +1,6 @@
-// HTTP through libcurl, opened when it is first needed: what holds for every question that railbed asks of a
-// web service, whoever it is. Redirections are not followed, proxies and .netrc not used, TLS is 1.2 at
-// least, an answer has a size and a time, and what waits for it can be stopped.
+// HTTP through libcurl, which is opened on first use. The rules for all requests of railbed to web services
+// are here: redirections are not followed, proxies and .netrc are not used, TLS is at least 1.2, a response
+// is limited in size and time, and a waiting transfer can be stopped.
 #pragma once
 
 #define CURL_DISABLE_DEPRECATION  // CURLOPT_PROTOCOLS: its successor is younger than Ubuntu 22.04
@@ -14,8 +14,8 @@
 
 namespace railbed {
 
-// The functions of libcurl that are used. Debian's package of the library that OpenSSL carries, and the one
-// that GnuTLS carries, have the same.
+// The functions of libcurl that are used. Debian packages the library with OpenSSL and with GnuTLS; both have
+// them.
 struct Curl {
   decltype(&curl_global_init) global_init = nullptr;
   decltype(&curl_easy_init) init = nullptr;
@@ -26,19 +26,19 @@ struct Curl {
   decltype(&curl_easy_strerror) words = nullptr;
   decltype(&curl_slist_append) append = nullptr;
   decltype(&curl_slist_free_all) free_all = nullptr;
-  std::string error;  // why it cannot be used; empty: it can
+  std::string error;  // why libcurl cannot be used; empty if it can
 
   Curl();
 };
 const Curl& curl();
 
-// The body of an answer, as far as there is room for it: a longer one ends the transfer.
+// The body of a response. A body of more than `most` bytes ends the transfer with an error.
 struct HttpBody {
   std::size_t most = 0;
   std::string text = {};
 };
 
-// A connection and its options. What could not be set as it must be is remembered, and nothing is asked then.
+// A connection and its options. If an option could not be set, the handle tests false and must not be used.
 class HttpHandle {
  public:
   HttpHandle() = default;
@@ -49,17 +49,19 @@ class HttpHandle {
   explicit operator bool() const { return handle_ != nullptr && sound_; }
   CURL* get() const { return handle_; }
 
-  // `protocols`: CURLPROTO_HTTPS, or with CURLPROTO_HTTP. `stop` must live as long as this.
+  // Makes a new handle with the rules above. `protocols` is CURLPROTO_HTTPS, or that with CURLPROTO_HTTP.
+  // `stop` must outlive this object.
   bool begin(long protocols, std::chrono::milliseconds connect, const std::stop_token& stop);
   void end();
   template <class Value>
   void set(CURLoption option, Value value) {
     sound_ = curl().set(handle_, option, value) == CURLE_OK && sound_;
   }
-  // One question with these headers. `body` and the headers are lent until it is answered.
+  // Makes one request with these headers within `most`. `body` and the headers are used until it returns; the
+  // copies of the headers are wiped, because one of them may hold a secret.
   CURLcode perform(const std::string& url, const std::vector<std::string>& headers, HttpBody& body,
                    std::chrono::milliseconds most);
-  int status() const;  // of the latest answer
+  int status() const;  // HTTP status of the latest response
 
  private:
   CURL* handle_ = nullptr;

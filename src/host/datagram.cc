@@ -16,7 +16,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// PROBE, not DO: a path MTU that the kernel learned before must not answer in the path's place (ip(7)).
+// PROBE instead of DO: a path MTU that the kernel learned earlier must not decide in place of the path
+// (ip(7)).
 void forbid_fragments(int fd, int family) {
   const int probe = family == AF_INET ? IP_PMTUDISC_PROBE : IPV6_PMTUDISC_PROBE;
   if (family == AF_INET)
@@ -25,7 +26,7 @@ void forbid_fragments(int fd, int family) {
     setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &probe, sizeof probe);
 }
 
-// Nothing: the answer did not come by then.
+// Waits for a datagram that `is_answer` accepts; nullopt if none came by `until`.
 std::optional<Knocked> hear_until(int fd, Clock::time_point until, const std::stop_token& stop,
                                   const std::function<bool(std::string_view)>& is_answer) {
   std::array<char, 65536> buffer;
@@ -53,7 +54,7 @@ Knocked knocked_by(int error) {
     case EHOSTUNREACH:
     case ENETUNREACH:
     case ENETDOWN:
-    case EACCES:  // a route that prohibits, ip-route(8)
+    case EACCES:  // a route of type prohibit, ip-route(8)
       return {Reach::kUnreachable, why};
     case ETIMEDOUT:
       return {Reach::kSilent, ""};

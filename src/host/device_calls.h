@@ -1,4 +1,4 @@
-// What adapters, drives and the kernel say in process, as JSON text: more answers behind Host::call.
+// More in-process calls behind Host::call: adapters, drives and the kernel. Results are JSON text.
 #pragma once
 
 #include <cstdint>
@@ -13,30 +13,31 @@
 
 namespace railbed {
 
-// "ethernet IF": link modes and flow control of a port. Modes by ETHTOOL_GLINKSETTINGS, global pause by
-// ETHTOOL_GPAUSEPARAM, priorities by the netlink message that `dcb` uses (DCB_CMD_IEEE_GET); none needs root.
+// "ethernet IF": link modes and flow control of a port. Modes come from ETHTOOL_GLINKSETTINGS, global pause
+// from ETHTOOL_GPAUSEPARAM, priorities from the netlink message that `dcb` uses (DCB_CMD_IEEE_GET); none
+// needs root.
 struct EthernetAnswer {
-  std::string pause_error;  // why there is no answer about pause; empty otherwise
+  std::string pause_error;  // why the pause settings are unknown; empty otherwise
   bool pause_receive = false;
   bool pause_transmit = false;
-  std::string dcb_error;            // likewise; inbox drivers without DCB say "Operation not supported"
+  std::string dcb_error;            // same; inbox drivers without DCB report "Operation not supported"
   int pfc_capability = 0;           // how many priorities may be lossless
-  std::vector<int> pfc_priorities;  // those that are
-  std::map<std::string, int> dscp;  // DSCP → priority; empty: the port does not trust DSCP
-  std::string modes_error;          // why there is no answer about link modes; empty otherwise
+  std::vector<int> pfc_priorities;  // the lossless priorities
+  std::map<std::string, int> dscp;  // DSCP → priority; empty if the port does not trust DSCP
+  std::string modes_error;          // why the link modes are unknown; empty otherwise
   bool autonegotiates = false;
-  int supported_mbps = 0;   // of the fastest mode of port, firmware and transceiver; 0: none is stated
-  int advertised_mbps = 0;  // of the fastest that is offered to the other end
-  int peer_mbps = 0;        // of the fastest that the other end offered; many drivers do not say
+  int supported_mbps = 0;   // fastest mode of port, firmware and transceiver; 0 if none is stated
+  int advertised_mbps = 0;  // fastest mode that is offered to the other end
+  int peer_mbps = 0;        // fastest mode that the other end offered; many drivers do not report it
   FIELDS(EthernetAnswer, modes_error, autonegotiates, supported_mbps, advertised_mbps, peer_mbps, pause_error,
          pause_receive, pause_transmit, dcb_error, pfc_capability, pfc_priorities, dscp);
 };
 
 // "nvme": page 2 of each controller's log, SMART / Health (NVM Express Base Specification, "Get Log Page").
-// Asking needs root.
+// Needs root.
 struct NvmeAnswer {
   std::string name;          // nvme0
-  std::string error;         // why it gave no page; empty otherwise
+  std::string error;         // why the page could not be read; empty otherwise
   int critical_warning = 0;  // bits: 1 spare, 2 temperature, 4 reliability, 8 read only, 16 backup
   int spare_percent = 0;
   int spare_threshold_percent = 0;
@@ -46,12 +47,12 @@ struct NvmeAnswer {
   FIELDS(NvmeAnswer, name, error, critical_warning, spare_percent, spare_threshold_percent, used_percent,
          media_errors, celsius);
 };
-// The 512 bytes of that page.
+// Parses the 512 bytes of that page. A shorter page sets `error`.
 NvmeAnswer parse_health_page(std::string_view page);
 
-// "modes FOLDER" answers an object: name → permission bits, for what is not a folder.
+// "modes FOLDER" returns an object of permission bits by name, for entries that are not folders.
 
-// "stuck": processes that cannot be interrupted (state D), the same ones in three looks over 100 ms.
+// "stuck": processes in uninterruptible sleep (state D) in three looks over 100 ms.
 struct StuckAnswer {
   int pid = 0;
   std::string name;   // /proc/PID/comm
@@ -72,21 +73,21 @@ struct InterfaceAddresses {
   FIELDS(InterfaceAddresses, ifname, addr_info);
 };
 
-// "default-routes" answers an array: the interfaces by which IPv4's default routes leave, the preferred
-// first. Of the text of /proc/net/route:
+// "default-routes" returns an array: the interfaces of IPv4's default routes, the preferred one first. This
+// parses the text of /proc/net/route:
 std::vector<std::string> default_routes_in(std::string_view table);
 
-// "queues": the queue disciplines that `tc -j qdisc show` prints, by kind alone.
+// "queues": the queue disciplines that `tc -j qdisc show` prints, kind only.
 struct QueueAnswer {
   std::string dev;   // the interface
   std::string kind;  // fq_codel, noqueue, tbf
   FIELDS(QueueAnswer, dev, kind);
 };
 
-// "nf-tables" answers an array: the names of nftables' tables, those of iptables-nft among them. Root only.
+// "nf-tables" returns an array: the names of nftables' tables, those of iptables-nft included. Root only.
 
-// "kernel-options NAME,NAME" answers an object: those of these options that the running kernel was built
-// with, as /proc/config.gz has them: name → y, m or a value. Of the text of such a file:
+// "kernel-options NAME,NAME" returns an object: the value (y, m or other) of each of these options that the
+// running kernel was built with, from /proc/config.gz. This parses the text of such a file:
 std::map<std::string, std::string> kernel_options_in(std::string_view config,
                                                      std::span<const std::string_view> names);
 

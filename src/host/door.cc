@@ -34,7 +34,8 @@ void Door::open() {
   guests_.push_back(std::move(guest));
 }
 
-// Whoever knocks still waits: at once again in vain, this would go round and round.
+// Makes a descriptor free. The new connection stays in the queue. If there is nothing to close, pauses,
+// because the listener would be readable again at once.
 void Door::give_up_a_file() {
   if (guests_.empty())
     std::this_thread::sleep_for(kNoFilePause);

@@ -1,4 +1,5 @@
-// A listening socket at which anybody may knock, and some may come in.
+// A listener for untrusted clients: it accepts connections, reads their first bytes, and hands over those
+// that the owner admits.
 #pragma once
 
 #include <chrono>
@@ -12,29 +13,32 @@
 
 namespace railbed {
 
-// A connection that has not been let in yet.
+// A connection that has not been admitted yet.
 struct Guest {
   Fd socket;         // does not block
-  std::string said;  // so far
-  std::string told;  // by whoever greeted it
+  std::string said;  // bytes received so far
+  std::string told;  // kept by `greet`, such as its nonce
   std::chrono::steady_clock::time_point since;
 };
 
-// Nobody holds it up: each guest has two seconds for its next words and a limit on their length, and of those
-// who wait there are so many at most. When one more comes, or no file is left to open for it, the one that
-// has been silent for longest leaves: whoever has something to say says it at once.
+// Limits what untrusted clients can take up. A connection that is not readable two seconds after it was
+// accepted is closed; its input is limited in length; and at most 256 connections wait. If one more comes, or
+// no file descriptor is left to accept it, the oldest one is closed: an honest client sends at once. Not
+// thread-safe.
 class Door {
  public:
   struct Keeper {
-    std::size_t longest = 0;  // bytes that a guest may say; what follows them stays in the socket
-    // Each answers whether to wait for what the guest says next. One that was let in has lost its socket to
-    // whoever let it in; every other is closed.
+    std::size_t longest = 0;  // bytes to read from a connection; what follows them stays in the socket
+    // Both return whether to wait for more input from this connection; otherwise it is closed. A callback
+    // admits a connection by moving the socket out of the Guest and returning false. `hear` is called after
+    // each read.
     std::function<bool(Guest&)> greet;
     std::function<bool(Guest&)> hear;
   };
   Door(int listener, Keeper keeper) : listener_(listener), keeper_(std::move(keeper)) {}
 
-  // Whatever happens within one slice of waiting. With a long one, whoever says nothing stays as much longer.
+  // Waits up to `slice` for new connections and input, and handles what came. Timeouts are checked once per
+  // call, so a silent connection may last longer by one slice.
   void serve_slice(std::chrono::milliseconds slice = std::chrono::milliseconds(kPollSliceMs));
 
  private:

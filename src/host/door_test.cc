@@ -34,7 +34,7 @@ TEST(Door, LetsTheNextOneInWhereNoFileIsLeftToOpen) {
   getrlimit(RLIMIT_NOFILE, &before);
   rlimit tight = before;
   tight.rlim_cur = 0;
-  while (fcntl(static_cast<int>(tight.rlim_cur), F_GETFD) >= 0) ++tight.rlim_cur;  // the first that is free
+  while (fcntl(static_cast<int>(tight.rlim_cur), F_GETFD) >= 0) ++tight.rlim_cur;  // the first free one
   setrlimit(RLIMIT_NOFILE, &tight);
   for (int i = 0; i < 2; ++i) door.serve_slice();
   setrlimit(RLIMIT_NOFILE, &before);

@@ -11,7 +11,7 @@ constexpr int kLastError = 133;  // EHWPOISON, include/uapi/asm-generic/errno.h
 }  // namespace
 
 Miss miss_of(int error) {
-  const char* words = strerrordesc_np(error);  // unlike strerror, safe in threads and never translated
+  const char* words = strerrordesc_np(error);  // unlike strerror, thread-safe and never translated
   const std::string why = words != nullptr ? words : "error " + std::to_string(error);
   switch (error) {
     case ENOENT:

@@ -1,4 +1,4 @@
-// errno values as the rest of railbed sees them: a Miss with the system's own words, or a name in a tree
+// Converts errno values for the rest of railbed: to a Miss with the system's message, and to a name in a tree
 // file.
 #pragma once
 
@@ -10,10 +10,10 @@
 namespace railbed {
 
 Miss miss_of(int error);
-// The errno that miss_of() made this from; EINVAL when it came from elsewhere.
+// Returns the errno from which miss_of() made `miss`; EINVAL if it was made otherwise.
 int error_of(const Miss& miss);
 
-std::string_view error_name(int error);  // "EINVAL"; empty for a number that has no name
+std::string_view error_name(int error);  // "EINVAL"; empty for a number without a name
 std::optional<int> error_by_name(std::string_view name);
 
 }  // namespace railbed

@@ -36,9 +36,9 @@ void ask_pause(const std::string& interface, EthernetAnswer& answer) {
   answer.pause_transmit = pause.tx_pause != 0;
 }
 
-// What ETHTOOL_GLINKSETTINGS answers. Three masks follow its struct: supported, advertised, by the peer.
+// The result of ETHTOOL_GLINKSETTINGS. Three masks follow its struct: supported, advertised, by the peer.
 struct LinkSettings {
-  int words = 0;  // of each mask; below zero: the kernel wants to be asked for that many
+  int words = 0;  // of each mask; negative: the kernel expects a request for that many
   bool autonegotiates = false;
   std::array<std::uint32_t, std::size_t{3}* SCHAR_MAX> masks = {};
 
@@ -62,7 +62,8 @@ bool ask_settings(const std::string& interface, int words, LinkSettings& setting
   return true;
 }
 
-// Asked for no words, the kernel answers with the number that each mask has, below zero.
+// A request with no words returns the size of the masks as a negative number. The second request uses that
+// size.
 void ask_modes(const std::string& interface, EthernetAnswer& answer) {
   LinkSettings settings;
   const bool answered =
@@ -105,7 +106,7 @@ struct Request {
   char name[IFNAMSIZ];
 };
 
-// The kernel's answer to DCB_CMD_IEEE_GET, or errno.
+// Stores the kernel's reply to DCB_CMD_IEEE_GET in `reply`. Returns false with errno set on failure.
 bool exchange(const std::string& interface, std::string& reply) {
   const Fd fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   const timeval second = {1, 0};

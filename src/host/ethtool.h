@@ -8,7 +8,8 @@
 namespace railbed {
 
 Fd ethtool_socket();
-// `request` is one of ethtool.h's structs with its cmd set. False, and errno, when the driver refuses.
+// Sends a request to an interface's driver. `request` is one of ethtool.h's structs with its cmd set; the
+// driver fills it. Returns false with errno set if the driver refuses.
 bool ethtool(const Fd& socket, const std::string& interface, void* request);
 
 }  // namespace railbed

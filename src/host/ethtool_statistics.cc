@@ -1,4 +1,4 @@
-// Driver statistics of an interface, as `ethtool -S` asks for them.
+// Driver statistics of an interface, as `ethtool -S` reads them.
 #include <linux/ethtool.h>
 
 #include <cstring>
@@ -12,10 +12,10 @@
 namespace railbed {
 namespace {
 
-// A driver says how many counters it has; more than this is nonsense.
+// A driver reports how many counters it has; more than this is nonsense.
 constexpr std::uint32_t kMaxStatistics = 65536;
 
-// "rx0_packets", "tx12_xmit_more", "ch3_poll": one queue's share of what the whole interface counts as well.
+// Matches "rx0_packets", "tx12_xmit_more", "ch3_poll": one queue's share of a counter of the whole interface.
 bool is_of_one_queue(std::string_view name) {
   const auto digit = name.find_first_of("0123456789");
   if (digit == std::string_view::npos) return false;
@@ -42,7 +42,8 @@ std::map<std::string, std::uint64_t> ethtool_statistics(const std::string& inter
   if (!fd) return {};
   const std::uint32_t count = count_of(fd, interface);
   if (count == 0) return {};
-  // Drivers may write what they count now, not what they said before: room for twice as many.
+  // Drivers may write their current number of counters, not the number reported before: room for twice the
+  // number.
   std::vector<std::uint64_t> names(1 + 2 * std::size_t{count} * ETH_GSTRING_LEN / sizeof(std::uint64_t) + 2);
   auto* strings = reinterpret_cast<ethtool_gstrings*>(names.data());
   strings->cmd = ETHTOOL_GSTRINGS;

@@ -1,4 +1,4 @@
-// A Host over a folder: `/` itself or one that looks like it, with the same code.
+// A Host over a folder: `/` itself or one that looks like it.
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -31,12 +31,13 @@ std::string target_of(const Fd& fd) {
   return length < 0 ? "" : std::string(buffer.data(), static_cast<std::size_t>(length));
 }
 
-// File systems in which the kernel makes all links, for which thousands of walks would take their time.
+// File systems in which only the kernel makes links: checking thousands of paths in them would be a waste of
+// time.
 bool is_of_kernel(std::string_view path) {
   return path.starts_with("/sys/") || path.starts_with("/proc/") || path.starts_with("/dev/");
 }
 
-// What root reads is shown to others, so it goes through no link of another user's.
+// For root: what it reads is shown to others, so no link of another user is followed.
 Fd open_trusted(const std::string& path, int flags) {
   const FoundEntry place = find_entry(path, Strangers::kMayWrite, LastLink::kFollow);
   if (place) return place->open(flags);
@@ -101,9 +102,9 @@ class FolderHost : public Host {
   }
 
  protected:
-  // A regular file; without one errno says why.
+  // Opens a regular file. Returns an empty Fd with errno set on failure.
   Fd open_file(std::string_view path) const {
-    // O_NONBLOCK: a FIFO in the way must not hold us up.
+    // O_NONBLOCK: opening a FIFO must not block.
     Fd fd = open_inside(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     struct stat status = {};
     if (!fd || fstat(fd.get(), &status) != 0) return Fd();
@@ -114,7 +115,7 @@ class FolderHost : public Host {
   }
 
  private:
-  // openat2 (Linux 5.6) makes the kernel itself keep every link inside the root.
+  // openat2 (Linux 5.6): the kernel itself keeps every link inside the root.
   Fd open_inside(std::string_view path, int flags) const {
     const std::string terminated(path);
     if (live_ && geteuid() == 0 && !is_of_kernel(path)) return open_trusted(terminated, flags);
@@ -130,9 +131,9 @@ class FolderHost : public Host {
   bool live_;
 };
 
-// A file of sysfs is made anew by each read from its beginning, so opening it again is four fifths of the
-// work, and looking for one that is not there costs as much. What a folder holds is asked once, but for those
-// in which devices come and go.
+// sysfs generates a file again for each read from its beginning, so opening it again is four fifths of the
+// work, and looking for a missing file costs as much. So files stay open, and the entries of a folder are
+// read once, except in class folders, where devices come and go.
 class FolderKeptOpen final : public FolderHost {
  public:
   using FolderHost::FolderHost;
@@ -153,7 +154,7 @@ class FolderKeptOpen final : public FolderHost {
     const ssize_t got = pread(found->second.get(), page.data(), page.size(), 0);
     const bool is_whole = got >= 0 && static_cast<std::size_t>(got) < std::min(page.size(), limit);
     if (is_whole) return {std::string(page.data(), static_cast<std::size_t>(got)), std::string(path)};
-    files_.erase(found);  // its device has gone, or it is no file of sysfs
+    files_.erase(found);  // its device is gone, or it is not a file of sysfs
     return FolderHost::read(path, limit);
   }
 
@@ -173,7 +174,7 @@ class FolderKeptOpen final : public FolderHost {
  private:
   static constexpr std::size_t kMostFiles = 8192;
   std::map<std::string, Fd, std::less<>> files_;
-  std::set<std::string, std::less<>> absent_;  // a driver does not begin to count what it did not
+  std::set<std::string, std::less<>> absent_;  // a driver does not add counters later
   std::map<std::string, Reading<std::vector<std::string>>, std::less<>> folders_;
   std::map<std::string, Reading<std::string>, std::less<>> links_;
 };

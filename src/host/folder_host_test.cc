@@ -136,7 +136,7 @@ TEST(Process, EndsOnRequest) {
 TEST(Process, KillsTheWholeGroup) {
   const auto out = run_program({"sh", "-c", "sleep 1000 & echo $!"}, std::chrono::seconds(20));
   ASSERT_TRUE(out) << out.miss().why;
-  // A zombie of init's may remain for a moment: what matters is that nothing sleeps on.
+  // A zombie child of init may remain for a moment: the test is that nothing sleeps on.
   const std::string pid = out->output.substr(0, out->output.find('\n'));
   for (int i = 0; i < 1000; ++i) {
     std::ifstream status("/proc/" + pid + "/stat");

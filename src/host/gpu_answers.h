@@ -1,7 +1,7 @@
-// What the NVIDIA driver's libraries answer, as JSON in a capture and as facts (facts/gpu.h): one struct a
-// call. Each value is a Reading whose source is the library's function; what a driver or GPU does not offer
-// is unsupported, never zero. Names and meanings are those of NVML's reference (nvml.h) and of CUDA's
-// (cuda.h).
+// The results of the NVIDIA driver's libraries, as JSON in a capture and as facts (facts/gpu.h): one struct
+// per call. Each value is a Reading whose source is the library's function. A value that a driver or GPU does
+// not offer is kUnsupported, never zero. Names and meanings are those of NVML's reference (nvml.h) and of
+// CUDA's (cuda.h).
 #pragma once
 
 #include <cstdint>
@@ -18,24 +18,24 @@ namespace railbed {
 // "nvml": the library itself
 struct NvmlSystem {
   std::string library;                  // the file that was opened
-  Reading<std::string> driver_version;  // of the kernel module that answers
+  Reading<std::string> driver_version;  // of the loaded kernel module
   Reading<std::string> nvml_version;    // of the library: "13.580.95.05" ends in its driver's version
-  Reading<int> cuda_version;            // 13000 is 13.0: the newest CUDA this driver serves
+  Reading<int> cuda_version;            // 13000 is 13.0: the newest CUDA that this driver supports
   Reading<int> gpus;                    // nvmlDeviceGetCount_v2
   FIELDS(NvmlSystem, library, driver_version, nvml_version, cuda_version, gpus);
 };
 
-// "nvml list": an array of the PCI addresses of the GPUs that NVML can attach
+// "nvml list": an array of the PCI addresses of the GPUs that NVML can attach to
 
-// "nvml p2p": from GPU → to GPU → what stands in the way of reading its memory; by PCI address
+// "nvml p2p": from GPU → to GPU → the obstacle to reading its memory; by PCI address
 struct NvmlPeer {
   std::string read;    // "ok", "gpu not supported", …: nvmlDeviceGetP2PStatus, NVML_P2P_CAPS_INDEX_READ
-  std::string nvlink;  // likewise, NVML_P2P_CAPS_INDEX_NVLINK
+  std::string nvlink;  // same, NVML_P2P_CAPS_INDEX_NVLINK
   FIELDS(NvmlPeer, read, nvlink);
 };
 using NvmlPeers = std::map<std::string, std::map<std::string, NvmlPeer>>;
 
-struct NvmlHistogram {  // banks by how many spare rows they have left
+struct NvmlHistogram {  // number of memory banks by how many spare rows they have left
   std::uint32_t max = 0;
   std::uint32_t high = 0;
   std::uint32_t partial = 0;
@@ -46,14 +46,14 @@ struct NvmlHistogram {  // banks by how many spare rows they have left
 
 struct NvmlProcess {
   std::uint32_t pid = 0;
-  std::optional<std::uint64_t> memory;  // bytes; nothing when the driver does not say
+  std::optional<std::uint64_t> memory;  // bytes; nullopt if the driver does not report it
   FIELDS(NvmlProcess, pid, memory);
 };
 
 struct NvmlLink {
   bool active = false;                          // nvmlDeviceGetNvLinkState
   std::optional<int> speed_mbps;                // megabytes a second; field NVLINK_GET_SPEED
-  std::map<std::string, std::uint64_t> errors;  // those counters that this generation has
+  std::map<std::string, std::uint64_t> errors;  // the counters that this NVLink generation has
   FIELDS(NvmlLink, active, speed_mbps, errors);
 };
 using NvmlLinks = std::map<std::string, NvmlLink>;  // by number: "00", "01", …
@@ -61,7 +61,7 @@ using NvmlLinks = std::map<std::string, NvmlLink>;  // by number: "00", "01", �
 struct NvmlFabric {
   std::string state;   // "not supported", "not started", "in progress", "completed"
   std::string status;  // "NVML_SUCCESS", or the error with which the probe ended
-  std::string health;  // "healthy", "unhealthy", "limited capacity"; empty: this driver does not say
+  std::string health;  // "healthy", "unhealthy", "limited capacity"; empty if this driver does not report it
   FIELDS(NvmlFabric, state, status, health);
 };
 
@@ -77,10 +77,10 @@ struct NvmlGpu {
   Reading<bool> ecc;
   Reading<bool> ecc_pending;                            // after the next reset
   Reading<std::uint64_t> ecc_volatile_uncorrectable;    // since the driver was loaded
-  Reading<std::uint64_t> ecc_volatile_corrected;        // likewise
+  Reading<std::uint64_t> ecc_volatile_corrected;        // same
   Reading<std::uint64_t> ecc_aggregate_uncorrectable;   // in the GPU's life
   Reading<std::uint64_t> sram_aggregate_uncorrectable;  // parity and SEC-DED together
-  Reading<bool> sram_threshold_exceeded;                // the driver's own limit for them
+  Reading<bool> sram_threshold_exceeded;                // the driver's own limit for these errors
   Reading<std::uint32_t> remapped_correctable;          // rows
   Reading<std::uint32_t> remapped_uncorrectable;        // rows
   Reading<bool> remap_pending;
@@ -126,23 +126,23 @@ struct NvmlGpu {
          utilisation, gsp_firmware, nvlinks, fabric);
 };
 
-// "cuda ADDRESS": a context, an allocation, a copy in, a kernel, a copy back, compared
+// "cuda ADDRESS": makes a context and an allocation, copies data in, runs a kernel, copies back and compares
 struct CudaAnswer {
   int version = 0;                // cuDriverGetVersion: 13000
   std::string error;              // "cuInit: CUDA_ERROR_… (N)" of the first call that failed; else empty
-  std::uint64_t wrong_words = 0;  // of those that came back
+  std::uint64_t wrong_words = 0;  // words that came back with a wrong value
   std::uint64_t memory = 0;       // cuDeviceTotalMem
   std::optional<bool> dma_buf;    // CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED
   std::optional<bool> gpudirect_rdma;  // CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED
-  double init_ms = 0;                  // cuInit alone
+  double init_ms = 0;                  // cuInit and the making of the context
   double total_ms = 0;
   FIELDS(CudaAnswer, version, error, wrong_words, memory, dma_buf, gpudirect_rdma, init_ms, total_ms);
 };
 
-// What one GPU did under load; changes are from just before to just after.
+// The behavior of one GPU under load. Changes are from just before to just after the load.
 struct GpuLoad {
   std::string error;                // why there was no load, or what ended it; else empty
-  double seconds = 0;               // that it lasted
+  double seconds = 0;               // duration of the load
   std::uint64_t event_reasons = 0;  // every bit that was set while kernels ran
   Reading<int> sm_clock_min;        // MHz
   Reading<int> sm_clock_median;
@@ -152,10 +152,10 @@ struct GpuLoad {
   Reading<int> memory_temperature_max;
   Reading<int> pcie_generation_max;  // of the link, while data was copied
   Reading<int> pcie_width_max;
-  Reading<std::uint32_t> pcie_replays;  // new ones
+  Reading<std::uint32_t> pcie_replays;  // increase
   Reading<std::uint64_t> ecc_uncorrectable;
   Reading<std::uint64_t> ecc_corrected;
-  std::map<std::string, std::uint64_t> nvlink_errors;  // new ones, summed over the links
+  std::map<std::string, std::uint64_t> nvlink_errors;  // increase, summed over the links
   std::optional<double> to_gpu;                        // GB/s, best of the copies
   std::optional<double> from_gpu;
   FIELDS(GpuLoad, error, seconds, event_reasons, sm_clock_min, sm_clock_median, power_max, temperature_max,

@@ -1,4 +1,4 @@
-// The fault paths of asking NVIDIA's libraries, against libraries made for it (testing/).
+// Tests the fault paths of the calls to NVIDIA's libraries, with fake libraries (testing/).
 #include <gtest/gtest.h>
 
 #include "base/json.h"
@@ -8,7 +8,7 @@
 namespace railbed {
 namespace {
 
-// The deadline is long for what answers; what hangs is given its own.
+// The deadline is long for calls that return; a call that hangs gets a deadline of its own.
 const NvidiaLibraries kFakes{{RAILBED_FAKE_NVML}, {RAILBED_FAKE_CUDA}, std::chrono::seconds(60)};
 const NvidiaLibraries kImpatient{{RAILBED_FAKE_NVML}, {RAILBED_FAKE_CUDA}, std::chrono::milliseconds(500)};
 
@@ -102,7 +102,7 @@ TEST(Cuda, NamesTheFunctionAndTheGpuThatHung) {
   EXPECT_EQ(answer.miss().why, "cuDevicePrimaryCtxRetain of GPU 0000:02:00.0");
 }
 
-// The double copies but does not compute: the comparison must see it.
+// The fake copies but does not compute: the comparison must detect it.
 TEST(Cuda, SeesDataThatIsNotWhatItShouldBe) {
   const auto answer = parsed<CudaAnswer>(call_cuda("cuda 0000:03:00.0", kFakes));
   EXPECT_EQ(answer.error, "");

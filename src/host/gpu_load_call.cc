@@ -1,6 +1,11 @@
-// Every GPU under load at once, each in a child process of its own: kernels on all multiprocessors, copies to
-// and from the host, and NVML sampled meanwhile. When a child ends, however it ends, the driver frees what it
-// held.
+// Loads all GPUs at once, each in a child process of its own, and samples NVML during the load. The load is
+// kernels on all multiprocessors and copies to and from the host. When a child ends, however it ends, the
+// driver frees what it held.
+//
+// A loop queues two kernels, whose length prepare() has set to about 60 ms, copies data if it is this GPU's
+// turn, takes a sample and waits for the kernels. Samples begin after a warm-up, when the clocks have risen.
+// Counters (PCIe replays, ECC, NVLink errors) are read before and after. A GPU on which a process runs is
+// left alone.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,10 +26,11 @@ using std::chrono::milliseconds;
 constexpr std::size_t kCopyBytes = 64 << 20;
 constexpr unsigned kThreads = 256;
 constexpr double kKernelMs = 60;              // between two samples
-constexpr milliseconds kWarmUp{300};          // clocks rise
-constexpr milliseconds kStartAndEnd{20'000};  // allowed beside the load itself
+constexpr milliseconds kWarmUp{300};          // for clocks to rise
+constexpr milliseconds kStartAndEnd{20'000};  // allowed in addition to the load itself
 
-// Eight chains of fused multiply-adds a thread, `loops` times four; the sum is kept so that none is left out.
+// Eight chains of fused multiply-adds per thread, two steps of each per loop. The sum is stored so that the
+// compiler keeps them all.
 constexpr const char* kLoadPtx = R"(
 .version 6.0
 .target sm_50
@@ -84,7 +90,7 @@ AGAIN:
 }
 )";
 
-// Whose turn it is to copy: one GPU at a time, so that the host's memory is not what is measured.
+// The turns to copy: one GPU at a time, so that the host's memory is not the bottleneck.
 struct Turns {
   Clock::time_point begin;
   milliseconds length;
@@ -161,7 +167,7 @@ class CudaLoad {
   cuda::Event after_ = nullptr;
 };
 
-// Counters that only rise.
+// Counters that never fall.
 struct Counters {
   Reading<std::uint32_t> replays;
   Reading<std::uint64_t> uncorrectable;
@@ -200,7 +206,7 @@ void compare(const Counters& before, const Counters& after, GpuLoad& load) {
   }
 }
 
-// Keeps the more telling of two readings.
+// Keeps `now` if it is better than `best`.
 template <class T, class Better>
 void keep(Reading<T>& best, const Reading<T>& now, Better better) {
   if (!best || (now && better(*now, *best))) best = now;
@@ -268,7 +274,7 @@ void run_load(CudaLoad& work, Sampler& sampler, const cuda::Cuda& cuda, millisec
   sampler.finish();
 }
 
-// Somebody's job is not to be disturbed.
+// Returns why a GPU must not be loaded: a user's process must not be disturbed. Empty if it may be.
 std::string why_busy(nvml::Nvml& nvml, nvml::Device device) {
   const auto processes = nvml_processes(nvml, device);
   if (!processes || processes->empty()) return "";

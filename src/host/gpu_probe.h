@@ -1,4 +1,4 @@
-// Steps that the calls to the NVIDIA driver share. All run in the child process.
+// Steps shared by the calls to the NVIDIA driver. All run in the child process.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,9 @@
 
 namespace railbed {
 
-// Why NVML cannot be asked; nothing when it can.
+// Initializes NVML; returns the reason if NVML cannot be used.
 std::optional<Miss> start_nvml(nvml::Nvml& nvml);
-// The GPU at a PCI address of sysfs; everything said from then on is of it.
+// Returns the GPU at a PCI address of sysfs. From then on, reported steps name this GPU.
 Result<nvml::Device> find_gpu(nvml::Nvml& nvml, const std::string& address);
 
 Reading<std::uint64_t> nvml_event_reasons(nvml::Nvml& nvml, nvml::Device device);

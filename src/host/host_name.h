@@ -1,11 +1,11 @@
-// What this machine calls itself: gethostname(2).
+// The name of this machine: gethostname(2).
 #pragma once
 
 #include <string>
 
 namespace railbed {
 
-// Empty when the kernel does not say.
+// Returns the name; empty if the kernel has none.
 std::string host_name();
 
 }  // namespace railbed

@@ -11,11 +11,11 @@
 namespace railbed {
 namespace {
 
-// A field of ours is a line or a few; what is longer is somebody's attempt at filling the journal.
+// Fields of railbed have one or a few lines; a longer one is an attempt to fill the journal.
 constexpr std::size_t kLongestField = 8 << 10;
 constexpr std::size_t kShortestCut = 64;
 
-// Where a character begins, so that none is cut in two.
+// Cuts a value to at most `most` bytes at the beginning of a UTF-8 character.
 void cut(std::string& value, std::size_t most) {
   if (value.size() <= most) return;
   while (most > 0 && (static_cast<unsigned char>(value[most]) & 0xc0) == 0x80) --most;
@@ -49,7 +49,7 @@ Result<void> SystemJournal::send(std::vector<JournalField> fields) {
   for (std::size_t most = kLongestField; most >= kShortestCut; most /= 2) {
     for (JournalField& field : fields) cut(field.value, most);
     const std::string entry = journal_entry(fields);
-    // Named each time: journald may have been restarted since.
+    // The address is given each time: journald may have been restarted since.
     const ssize_t sent = sendto(socket_.get(), entry.data(), entry.size(), MSG_DONTWAIT | MSG_NOSIGNAL,
                                 reinterpret_cast<const sockaddr*>(&name), sizeof name);
     if (sent >= 0) return {};

@@ -1,6 +1,6 @@
-// Entries for systemd's journal, by its native protocol (systemd.io/JOURNAL_NATIVE_PROTOCOL): one datagram an
-// entry. Nothing waits: where nobody listens, or too much waits there already, the entry is not sent and the
-// caller is told.
+// Entries for systemd's journal, by its native protocol (systemd.io/JOURNAL_NATIVE_PROTOCOL): one datagram
+// per entry. Sending never blocks: if journald does not run, or its queue is full, the entry is not sent and
+// the caller receives an error.
 #pragma once
 
 #include <string>
@@ -16,15 +16,15 @@ struct JournalField {
   std::string value;
 };
 
-// What is sent. A value with line breaks goes with its length, for the text form would end it there and take
-// what follows for fields of their own.
+// Returns the datagram. A value with line breaks is sent in the binary form with its length; in the text form
+// the value would end at the first break, and its other lines would become fields.
 std::string journal_entry(const std::vector<JournalField>& fields);
 
 class SystemJournal {
  public:
   explicit SystemJournal(std::string path = "/run/systemd/journal/socket") : path_(std::move(path)) {}
 
-  // Values that are too long for a datagram are cut.
+  // Sends one entry. Values too long for a datagram are cut at 8 KiB, then shorter until the datagram fits.
   Result<void> send(std::vector<JournalField> fields);
 
  private:

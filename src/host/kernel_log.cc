@@ -9,8 +9,8 @@
 namespace railbed {
 namespace {
 
-// Cheap to look for, and precise enough that a capture holds next to nothing else. facts/kernel_log_test.cc
-// holds every event against it.
+// Cheap to find, and precise enough that a capture holds almost nothing else. facts/kernel_log_test.cc checks
+// every event against this list.
 constexpr std::string_view kWorth[] = {
     // NVIDIA
     "NVRM: Xid", "SXid (PCI", "fallen off the bus", "RmInitAdapter failed", "rm_init_adapter failed",
@@ -44,12 +44,13 @@ constexpr std::string_view kWorth[] = {
     "Disk failure on", "Failing path", "nfs: server "};
 
 constexpr std::size_t kMaxText = 400;
-constexpr std::size_t kAlike = 96;  // holds address and code of every line above, not its numbers
+constexpr std::size_t kAlike = 96;  // covers address and code in every line above, not its numbers
 constexpr std::size_t kMaxLines = 2000;
 constexpr std::size_t kMaxOfMark = 200;
 constexpr std::size_t kMaxTaskName = 15;
 
-// Looks for all marks in one walk over a line: at most places not even two bytes fit.
+// Finds all marks in one pass over a line. A table of 65,536 bits has the first two bytes of each mark: at
+// most positions of a line no mark can begin, and only the others are compared with the marks.
 class Marks {
  public:
   Marks() {
@@ -59,7 +60,7 @@ class Marks {
     }
   }
 
-  // The first of the list that stands in the text; null: none.
+  // Returns the mark in the text that is the first in kWorth; null if there is none.
   const std::string_view* in(std::string_view text) const {
     const std::string_view* found = nullptr;
     for (std::size_t at = 0; at + 1 < text.size(); ++at) {
@@ -81,14 +82,14 @@ class Marks {
   std::multimap<std::size_t, const std::string_view*> by_pair_;
 };
 
-// What a line is kept for; null: for nothing.
+// Returns the mark for which a line is kept; null if it is not kept.
 const std::string_view* mark_of(std::string_view text) {
   static const Marks marks;
   const std::string_view* const mark = marks.in(text);
   return mark == nullptr || begins_with_a_task(text) ? nullptr : mark;
 }
 
-// "[7]", "(7)", " (7)", "/7:", as the kernel writes a task's number behind its name.
+// Matches a task's number in the kernel's forms: "[7]", "(7)", " (7)", "/7:".
 bool begins_with_number(std::string_view text) {
   if (text.starts_with(" (")) text.remove_prefix(1);
   const std::string_view ends = text.starts_with('[') ? "]" : text.starts_with('(') ? ")" : ":";
@@ -98,7 +99,7 @@ bool begins_with_number(std::string_view text) {
   return digits > 0 && text.substr(static_cast<std::size_t>(digits)).starts_with(ends);
 }
 
-// The number up to the next comma, which is taken, too.
+// Removes the text up to the next comma, and the comma, and returns it as a number.
 std::optional<std::uint64_t> take_number(std::string_view& head) {
   const auto comma = std::min(head.find(','), head.size());
   const auto number = parse_number<std::uint64_t>(head.substr(0, comma));
@@ -113,7 +114,7 @@ bool worth_keeping(std::string_view text) { return mark_of(text) != nullptr; }
 bool begins_with_a_task(std::string_view text) {
   for (std::size_t bytes = 0; bytes <= kMaxTaskName && !text.empty(); ++bytes) {
     if (begins_with_number(text) || text.starts_with(" invoked oom-killer")) return true;
-    // /dev/kmsg writes a byte that is not plain as "\x1b".
+    // /dev/kmsg writes an unprintable byte as "\x1b".
     text.remove_prefix(text.starts_with("\\x") ? std::min<std::size_t>(4, text.size()) : 1);
   }
   return false;

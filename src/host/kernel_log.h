@@ -1,5 +1,5 @@
-// The kernel's log: which of its lines are worth keeping, repeats folded as they are read. What they mean is
-// said by facts/kernel_log.h. All of it is untrusted text: users' processes have their names in it.
+// The kernel's log: selects the lines worth keeping and folds repeats as it reads. facts/kernel_log.h
+// interprets them. All of it is untrusted text: it holds names that users chose for their processes.
 #pragma once
 
 #include <cstdint>
@@ -14,33 +14,33 @@
 
 namespace railbed {
 
-// "kernel-log", or "kernel-log SINCE" with SINCE as base/moment.h reads it.
+// "kernel-log", or "kernel-log SINCE" with SINCE in the form of parse_since() (base/moment.h).
 struct KernelLogLine {
   double first = 0;  // Unix seconds
   double last = 0;
-  std::uint64_t count = 1;  // lines that begin alike
-  std::string text;         // of the last one: printable, at most 400 bytes
+  std::uint64_t count = 1;  // number of lines with the same beginning
+  std::string text;         // text of the last one: printable, at most 400 bytes
   FIELDS(KernelLogLine, first, last, count, text);
 };
 struct KernelLogAnswer {
   std::string source;           // /dev/kmsg, or "journalctl -k -b"
-  double begins = 0;            // Unix seconds: the boot, or the time asked for
-  double ends = 0;              // when it was read
-  bool beginning_lost = false;  // the oldest lines are overwritten: what is told begins later
-  std::uint64_t dropped = 0;    // lines beyond the bounds below
+  double begins = 0;            // Unix seconds: the boot, or the requested time
+  double ends = 0;              // time of reading
+  bool beginning_lost = false;  // the oldest lines are overwritten, so the lines begin later than `begins`
+  std::uint64_t dropped = 0;    // number of lines beyond the limits below
   std::vector<KernelLogLine> lines;
   FIELDS(KernelLogAnswer, source, begins, ends, beginning_lost, dropped, lines);
 };
 
-// Whether a line can be one of the events that railbed knows; all others never leave the machine.
+// Returns whether a line can be one of the events that railbed knows. All others never leave the machine.
 bool worth_keeping(std::string_view text);
 
-// Whether a line begins with a task's name and number, as in "a.out[7]: segfault at …": whoever started the
-// task chose how such a line begins, with up to 15 bytes (TASK_COMM_LEN).
+// Returns whether a line begins with a task's name and number, as in "a.out[7]: segfault at …". The user who
+// started the task chose the beginning of such a line, up to 15 bytes (TASK_COMM_LEN).
 bool begins_with_a_task(std::string_view text);
 
-// Folds lines that begin alike into one, with a bound on how many are kept, and on how many of one sort: a
-// user who lets the kernel kill his processes by the thousand hides nothing else.
+// Folds lines with the same beginning into one. Limits the number of lines, in all and for each mark that
+// selected them: a user who makes the kernel kill processes by the thousand cannot crowd out other events.
 class KernelLogFold {
  public:
   explicit KernelLogFold(double since) : since_(since) {}
@@ -49,8 +49,8 @@ class KernelLogFold {
 
  private:
   double since_;
-  std::map<std::string_view, std::size_t> of_mark_;        // what it was kept for → lines
-  std::map<std::string, std::size_t, std::less<>> known_;  // how it begins → its place
+  std::map<std::string_view, std::size_t> of_mark_;        // mark that selected it → number of lines
+  std::map<std::string, std::size_t, std::less<>> known_;  // beginning of a line → index in lines_
   std::vector<KernelLogLine> lines_;
   std::uint64_t dropped_ = 0;
 };
@@ -64,16 +64,16 @@ struct KmsgRecord {
 };
 std::optional<KmsgRecord> parse_kmsg(std::string_view record);
 
-// One line of `journalctl -o short-unix`: "1795252201.123456 HOST kernel: text"; nothing when another
-// program wrote it.
+// One line of `journalctl -o short-unix`: "1795252201.123456 HOST kernel: text"; nullopt if another program
+// wrote it.
 struct JournalLine {
   double when = 0;
   std::string_view text;
 };
 std::optional<JournalLine> parse_journal(std::string_view line);
 
-// What journalctl prints, message by message. One of several lines goes on under its own text, behind spaces;
-// it becomes one line as in /dev/kmsg, with "\x0a" for each break.
+// Parses the kernel's messages from journalctl's output. A message of several lines continues, indented with
+// spaces, below its first line; here it becomes one line as in /dev/kmsg, with "\x0a" for each break.
 struct JournalMessage {
   double when = 0;
   std::string text;

@@ -1,5 +1,5 @@
-// Reads the kernel's log from the live machine: /dev/kmsg, and the journal where that is closed to us or no
-// longer reaches back to the boot.
+// Reads the kernel's log from the live machine: from /dev/kmsg, or from the journal if /dev/kmsg cannot be
+// read or no longer reaches back to the boot.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ constexpr std::string_view kJournal = "journalctl -k -b";
 constexpr std::chrono::seconds kDeadline{5};
 constexpr std::size_t kMaxJournalLines = 20000;
 
-// What the kernel's stamps count from; /proc/stat's btime in finer steps.
+// The origin of the kernel's timestamps: /proc/stat's btime with a finer resolution.
 double boot_time() {
   timespec since_boot = {};
   clock_gettime(CLOCK_BOOTTIME, &since_boot);
@@ -56,7 +56,7 @@ Reading<KernelLogAnswer> read_kmsg(const Asked& asked) {
   bool first = true;
   while (std::chrono::steady_clock::now() < deadline) {
     const ssize_t got = read(fd.get(), record.data(), record.size());
-    if (got < 0 && errno == EPIPE) {  // the oldest were overwritten while we read
+    if (got < 0 && errno == EPIPE) {  // the oldest records were overwritten during the read
       answer.beginning_lost = true;
       continue;
     }
@@ -80,10 +80,10 @@ bool is_first_line(std::string_view text) {
   return text.find("Linux version") != text.npos || text.find("Booting Linux") != text.npos;
 }
 
-// journald(8): the files of a machine lie in folders that have its id as their name.
+// Returns whether this machine has a journal. journald(8): a machine's files are in folders named by its id.
 bool has_journal() {
   const auto id = read_file("/etc/machine-id");
-  if (!id) return true;  // journalctl finds another way, or says what it misses
+  if (!id) return true;  // journalctl finds another way, or reports what is missing
   const std::string name(trim(*id));
   return std::ranges::any_of(std::array{"/run/log/journal/", "/var/log/journal/"},
                              [&](const char* folder) { return access((folder + name).c_str(), F_OK) == 0; });
@@ -93,7 +93,7 @@ Reading<KernelLogAnswer> read_journal(const Asked& asked) {
   if (!has_journal()) return {Miss{Missing::kAbsent, "this machine keeps no journal"}, std::string(kJournal)};
   const auto output = run_program({"journalctl", "--dmesg", "--boot", "--output=short-unix", "--no-pager",
                                    "--quiet", "--lines=" + std::to_string(kMaxJournalLines),
-                                   "SYSLOG_FACILITY=0"},  // the kernel itself, not who writes to /dev/kmsg
+                                   "SYSLOG_FACILITY=0"},  // the kernel, not processes that write to /dev/kmsg
                                   kDeadline);
   if (!output) return {output.miss(), std::string(kJournal)};
   KernelLogAnswer answer = answer_for(kJournal, asked);
@@ -106,14 +106,15 @@ Reading<KernelLogAnswer> read_journal(const Asked& asked) {
     if (is_first_line(message.text)) answer.beginning_lost = false;
     fold.add(message.when, message.text);
   }
-  // journalctl(1) says nothing and ends well where the journal may not be read.
+  // journalctl(1) prints nothing and succeeds if the journal may not be read.
   if (!any)
     return {Miss{Missing::kDenied, "the journal shows this user no kernel messages"}, std::string(kJournal)};
   fold.finish(answer);
   return {std::move(answer), std::string(kJournal)};
 }
 
-// The one that reaches back farther; the kernel's own where both do.
+// Returns the log of /dev/kmsg if it is complete; else the journal's, if that is complete or the only one;
+// else the log of /dev/kmsg.
 Reading<KernelLogAnswer> read_best(const Asked& asked) {
   auto kmsg = read_kmsg(asked);
   if (kmsg && !kmsg->beginning_lost) return kmsg;

@@ -1,4 +1,4 @@
-// How the running kernel was built: /proc/config.gz, where it was built to have one.
+// The options of the running kernel: /proc/config.gz, if the kernel has one.
 #include <algorithm>
 #include <map>
 

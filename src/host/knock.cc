@@ -16,7 +16,7 @@
 namespace railbed {
 namespace {
 
-constexpr std::size_t kMostSizes = 16;  // that a door keeps
+constexpr std::size_t kMostSizes = 16;  // kept by an EchoDoor
 
 int headers_of(const IpAddress& address) { return (address.is_v4() ? 20 : 40) + 8; }
 
@@ -76,7 +76,7 @@ std::set<int> EchoDoor::heard() const {
   return heard_;
 }
 
-// Connections stay in the kernel's queue: being there is the answer.
+// TCP connections stay in the kernel's queue: being accepted by the kernel is the reply.
 void EchoDoor::serve(const std::stop_token& stop) {
   const auto until = std::chrono::steady_clock::now() + kEchoLife;
   constexpr std::chrono::milliseconds kTurn{20};  // two sockets take turns
@@ -88,7 +88,7 @@ void EchoDoor::serve(const std::stop_token& stop) {
     }
 }
 
-// Says back its beginning, token and length, so that what is sent is never less than what is answered.
+// Sends back the datagram's beginning, token and length, so that a reply is never longer than its request.
 void EchoDoor::answer(int fd) {
   std::array<char, 65536> buffer;
   SocketAddress guest;

@@ -1,5 +1,5 @@
-// Whether another node answers: ping, a TCP port, UDP. Each asks from one of this node's own addresses,
-// changes nothing, and ends by its deadline.
+// Probes whether another node can be reached: ping, a TCP port, UDP. Each probe uses one of this node's own
+// addresses as its source, changes nothing, and ends by its deadline or when a stop is requested.
 #pragma once
 
 #include <array>
@@ -22,12 +22,12 @@ namespace railbed {
 enum class Reach {
   kNotAsked,
   kAnswered,
-  kRefused,      // something there says no: a TCP reset, an ICMP "port unreachable"
+  kRefused,      // a TCP reset, or an ICMP "port unreachable"
   kSilent,       // nothing came back in time
-  kUnreachable,  // no route, or nobody answers ARP; or a router says so
-  kForbidden,    // this node's own firewall does not let it go (EPERM)
+  kUnreachable,  // no route, no ARP reply, or an ICMP error from a router
+  kForbidden,    // this node's own firewall blocks it (EPERM)
   kTooLong,      // longer than the interface's MTU
-  kUnable        // it could not be asked here, `why` says it
+  kUnable        // the probe could not be made here; `why` has the reason
 };
 constexpr auto enum_names(Reach) {
   return std::array<std::string_view, 8>{"not asked",   "answered",  "refused",  "silent",
@@ -35,10 +35,11 @@ constexpr auto enum_names(Reach) {
 }
 struct Knocked {
   Reach reach = Reach::kNotAsked;
-  std::string why;  // the system's words, where it is not plain
+  std::string why;  // the system's message, if `reach` alone does not explain it
   FIELDS(Knocked, reach, why);
 };
 
+// Source, target and limits of a probe.
 struct KnockAt {
   IpAddress from;
   IpAddress to;
@@ -46,25 +47,26 @@ struct KnockAt {
   std::stop_token stop = {};
 };
 
-// A connection that is closed at once.
+// Opens a TCP connection and closes it at once.
 Knocked knock_tcp(const KnockAt& knock, int port);
 
-// An ICMP echo in an IP packet of `bytes`, never fragmented. By a socket for pings
-// (net.ipv4.ping_group_range), else a raw one, which needs CAP_NET_RAW; where neither may be opened it says
-// so.
+// Sends an ICMP echo request in an IP packet of `bytes`, never fragmented. Uses a ping socket
+// (net.ipv4.ping_group_range), else a raw socket, which needs CAP_NET_RAW. If neither may be opened, returns
+// kUnable with the reason.
 Knocked ping(const KnockAt& knock, int bytes);
 
-// A datagram in an IP packet of `bytes`, never fragmented, to an EchoDoor, whose answer is short.
+// Sends a datagram in an IP packet of `bytes`, never fragmented, to an EchoDoor, which returns a short reply.
 Knocked ask_echo(const KnockAt& knock, int port, std::string_view token, int bytes);
 
-// Where the datagrams of RoCE v2 go: IANA's registry of ports.
+// The UDP port of RoCE v2: IANA's registry of ports.
 inline constexpr int kRocePort = 4791;
 
-// Answers such datagrams and takes TCP connections, without a word, on one address, for kEchoLife at most.
+// Replies to such datagrams and accepts TCP connections, silently, on one address, for kEchoLife at most.
+// Runs a thread of its own, which the destructor stops. Thread-safe.
 class EchoDoor {
  public:
   static constexpr std::chrono::seconds kEchoLife{20};
-  // `with_roce`: on kRocePort as well, where nobody has it.
+  // `with_roce`: also listens on kRocePort, if that port is free; has_roce_port() returns whether it was.
   static Result<std::shared_ptr<EchoDoor>> open(const IpAddress& address, std::string token, bool with_roce);
   EchoDoor(const EchoDoor&) = delete;
   EchoDoor& operator=(const EchoDoor&) = delete;
@@ -73,7 +75,7 @@ class EchoDoor {
   int udp_port() const { return udp_port_; }
   bool has_roce_port() const { return bool(roce_); }
   const std::string& token() const { return token_; }
-  std::set<int> heard() const;  // IP packets of these bytes came
+  std::set<int> heard() const;  // sizes of the IP packets that came; at most 16 are kept
 
  private:
   EchoDoor() = default;
@@ -88,7 +90,7 @@ class EchoDoor {
   int udp_port_ = 0;
   mutable std::mutex mutex_;
   std::set<int> heard_;  // guarded by mutex_
-  std::jthread thread_;  // last: it ends before what it uses
+  std::jthread thread_;  // last: it ends before the members that it uses
 };
 
 }  // namespace railbed

@@ -1,4 +1,4 @@
-// A vendor's library, opened at run time in the child process that asks it.
+// A vendor's library, opened at run time, mostly in a child process.
 #pragma once
 
 #include <dlfcn.h>
@@ -10,7 +10,8 @@ namespace railbed {
 
 class Library {
  public:
-  // The first of the files that can be opened. It stays open: driver libraries do not like to be closed.
+  // Opens the first file that can be opened. It is never closed: driver libraries may misbehave when they
+  // are.
   explicit Library(const std::vector<std::string>& files) {
     for (const auto& file : files) {
       handle_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -25,9 +26,9 @@ class Library {
   explicit operator bool() const { return handle_ != nullptr; }
   void* handle() const { return handle_; }
   const std::string& file() const { return file_; }
-  const std::string& error() const { return error_; }  // the loader's words about the first file
+  const std::string& error() const { return error_; }  // the loader's message about the first file
   void* find(const char* function) const { return handle_ == nullptr ? nullptr : dlsym(handle_, function); }
-  // The same, typed. The first function that is missing stays in `error`.
+  // The same, typed. The first missing function is reported in `error`.
   template <class Function>
   void bind(Function& function, const char* name, std::string& error) const {
     function = reinterpret_cast<Function>(find(name));

@@ -7,8 +7,8 @@
 
 namespace railbed {
 
-// The path of the first of `files` that the loader opens, in a child process: what a library does while it is
-// opened harms nobody else. Absent, in the loader's words, where it opens none.
+// Returns the path of the first of `files` that the loader can open. Opens it in a child process, so that the
+// library's initialization cannot harm this one. Absent, with the loader's message, if none can be opened.
 Reading<std::string> find_library(const std::vector<std::string>& files);
 
 }  // namespace railbed

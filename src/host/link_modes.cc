@@ -6,8 +6,8 @@
 namespace railbed {
 namespace {
 
-// Bits of enum ethtool_link_mode_bit_indices, include/uapi/linux/ethtool.h up to Linux 6.18. Bits that state
-// no speed (Autoneg, FEC_RS) are in none of these.
+// Bits of enum ethtool_link_mode_bit_indices, include/uapi/linux/ethtool.h up to Linux 6.18. Bits without a
+// speed (Autoneg, FEC_RS) are in no range.
 struct Modes {
   std::size_t first;
   std::size_t last;

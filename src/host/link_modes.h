@@ -1,4 +1,4 @@
-// What the bits of ETHTOOL_GLINKSETTINGS stand for.
+// Speeds of the link mode bits in ETHTOOL_GLINKSETTINGS.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace railbed {
 
-// Mb/s of the fastest mode that a mask of link modes holds; 0 where it holds none that is known.
+// Returns the speed in Mb/s of the fastest mode in a mask of link modes; 0 if the mask has no known mode.
 int fastest_link_mode(std::span<const std::uint32_t> mask);
 
 }  // namespace railbed

@@ -32,7 +32,7 @@ TEST(LinkModes, NoSpeedInBitsThatStateNone) {
   EXPECT_EQ(fastest_link_mode(mask_of({ETHTOOL_LINK_MODE_Autoneg_BIT, ETHTOOL_LINK_MODE_FEC_RS_BIT,
                                        ETHTOOL_LINK_MODE_FEC_LLRS_BIT, ETHTOOL_LINK_MODE_Pause_BIT})),
             0);
-  // ConnectX-3 supports 56 Gb/s and runs at 40 unless somebody asks for it.
+  // ConnectX-3 supports 56 Gb/s and runs at 40 unless configured otherwise.
   EXPECT_EQ(fastest_link_mode(
                 mask_of({ETHTOOL_LINK_MODE_56000baseCR4_Full_BIT, ETHTOOL_LINK_MODE_40000baseCR4_Full_BIT})),
             40000);

@@ -1,4 +1,4 @@
-// The load window: counters before and after. Who puts the machine under load meanwhile is not asked here.
+// The load window: counters before and after. The load itself comes from elsewhere.
 #include <algorithm>
 #include <thread>
 
@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A counter that says "N/A (no PMA)" (mlx4) or fails alone is simply not in the snapshot.
+// A counter that reads "N/A (no PMA)" (mlx4) or fails is left out of the snapshot.
 void read_folder(Host& machine, const std::string& folder, Moved& into) {
   for (const auto& name : machine.list(folder).value_or({}))
     if (name != "lifespan")
@@ -53,7 +53,7 @@ std::vector<InterfaceMoved> read_interfaces(Host& machine) {
   return interfaces;
 }
 
-// "RxErr 0\n…\nTOTAL_ERR_COR 0"; Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats.
+// Reads totals such as "TOTAL_ERR_COR 0"; Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats.
 std::vector<PciMoved> read_pci(Host& machine) {
   const std::string kDevices = "/sys/bus/pci/devices";
   std::vector<PciMoved> devices;
@@ -84,7 +84,7 @@ Moved differences(const Moved& before, const Moved& after) {
   return found;
 }
 
-// What both snapshots hold: a device that came or went meanwhile has no difference.
+// Compares the devices in both snapshots: one that came or went in between has no difference.
 LoadAnswer differences(const LoadAnswer& before, const LoadAnswer& after) {
   LoadAnswer found;
   for (const auto& one : before.ports)
@@ -119,7 +119,7 @@ Reading<std::string> call_load(int seconds) {
   const auto start = Clock::now();
   std::this_thread::sleep_until(start + std::chrono::seconds(seconds));
   const double passed = std::chrono::duration<double>(Clock::now() - start).count();
-  // hw_counters are read from the adapter at most every `lifespan` (10 ms unless someone set it higher).
+  // The adapter's hw_counters are refreshed at most every `lifespan` (10 ms unless someone set it higher).
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   LoadAnswer answer = differences(before, read_all(*machine));
   answer.seconds = passed;

@@ -8,9 +8,10 @@
 
 namespace railbed {
 
-// ConnectX functions that only manage NVSwitches say SW_MNG in their VPD; each read of their counters makes
-// the firmware log an error (NVIDIA Fabric Manager user guide, "NVLink 5"). VPD is slow, so only InfiniBand
-// asks. `device` is a name in /sys/class/infiniband.
+// Returns whether `device`, a name in /sys/class/infiniband, is a ConnectX function that only manages
+// NVSwitches: its VPD contains SW_MNG. Each read of such a function's counters makes its firmware log an
+// error (NVIDIA Fabric Manager user guide, "NVLink 5"). Reading VPD is slow, so only InfiniBand ports are
+// checked.
 Reading<bool> manages_nvswitches(Host& host, const std::string& device);
 
 }  // namespace railbed

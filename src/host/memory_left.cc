@@ -11,10 +11,10 @@
 namespace railbed {
 namespace {
 
-constexpr unsigned kIpcLock = 14;  // CAP_IPC_LOCK, capabilities(7): RLIMIT_MEMLOCK does not hold
+constexpr unsigned kIpcLock = 14;  // CAP_IPC_LOCK, capabilities(7): RLIMIT_MEMLOCK does not apply
 
-// What stands after the key at the start of a line: "MemAvailable:  16384 kB" of /proc/meminfo, "VmPin: …" of
-// proc_pid_status(5), "inactive_file 4096" of memory.stat.
+// Returns the word after a key at the start of a line: "MemAvailable:  16384 kB" of /proc/meminfo, "VmPin: …"
+// of proc_pid_status(5), "inactive_file 4096" of memory.stat.
 std::string_view word_after(std::string_view text, std::string_view key) {
   for (const auto line : lines(text)) {
     if (!line.starts_with(key)) continue;
@@ -33,8 +33,9 @@ std::optional<std::uint64_t> number_in(Host& host, const std::string& path) {
   return text ? parse_number<std::uint64_t>(*text) : std::nullopt;
 }
 
-// What one control group still allows: memory.max less memory.current, in which files that were read count
-// although the kernel drops them first (kernel, Documentation/admin-guide/cgroup-v2.rst). None: no limit.
+// Returns what one control group still allows: memory.max minus memory.current. Pages of files that were read
+// are not counted as used, because the kernel drops them first (kernel,
+// Documentation/admin-guide/cgroup-v2.rst). Returns nullopt without a limit.
 std::optional<std::uint64_t> left_in(Host& host, const std::string& group) {
   const auto most = number_in(host, group + "/memory.max");
   const auto now = number_in(host, group + "/memory.current");
@@ -46,7 +47,7 @@ std::optional<std::uint64_t> left_in(Host& host, const std::string& group) {
   return *most - std::min(*most, used);
 }
 
-// The least that this process's control group and those above it allow.
+// Returns the least that this process's control group and its ancestors allow.
 std::optional<std::uint64_t> left_in_groups(Host& host) {
   const std::string root = "/sys/fs/cgroup";
   const auto group = host.read("/proc/self/cgroup").value_or("");

@@ -1,4 +1,4 @@
-// How much memory is left to a process, as the kernel tells.
+// The memory that a process may still use, as the kernel reports it.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@ namespace railbed {
 
 class Host;
 
-// What is left at this moment, in bytes; none: not known, or without limit.
+// Free memory at this moment, in bytes; nullopt if unknown or unlimited.
 struct MemoryLeft {
-  std::optional<std::uint64_t> host = {};      // MemAvailable, or less where a control group allows less
-  std::optional<std::uint64_t> lockable = {};  // RLIMIT_MEMLOCK less what this process has pinned already
+  std::optional<std::uint64_t> host = {};      // MemAvailable, or less if a control group allows less
+  std::optional<std::uint64_t> lockable = {};  // RLIMIT_MEMLOCK minus what this process has pinned
   std::optional<std::uint64_t> gpu = {};       // free on one GPU: cuMemGetInfo
-  bool unified = false;                        // the GPU's memory is the host's
+  bool unified = false;                        // the GPU uses the host's memory
 };
-// Of the host; the GPU's share is filled in by whoever has asked it.
+// Returns the host's values. The caller fills in those of a GPU.
 MemoryLeft memory_left(Host& host);
 
 }  // namespace railbed

@@ -1,4 +1,4 @@
-// Threads beside the device they serve.
+// Runs threads close to the device that they serve.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 namespace railbed {
 
 // Binds the calling thread to the processors of the device's NUMA node (/sys/bus/pci/devices/ADDRESS/
-// local_cpulist), as far as it may use them. Where that is not known nothing changes.
+// local_cpulist), as far as its affinity allows them. Changes nothing if these processors are unknown.
 void run_near(const std::string& pci_address);
 
 }  // namespace railbed

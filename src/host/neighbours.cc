@@ -15,7 +15,7 @@
 namespace railbed {
 namespace {
 
-// As the kernel holds it: 4 or 16 bytes.
+// Returns the kernel's form: 4 or 16 bytes.
 std::string_view raw_address(const IpAddress& address) {
   const auto& bytes = address.bytes();
   const std::size_t skipped = address.is_v4() ? 12 : 0;

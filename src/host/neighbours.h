@@ -1,6 +1,6 @@
-// What the kernel would do with a packet for another node: its route, and whose MAC address it would carry.
-// Asked over netlink, not of /proc/net/arp and `ip`: it needs no program, says the state of an entry (failed,
-// permanent), and knows IPv6.
+// The kernel's decision for a packet to another node: its route, and the MAC address it would carry.
+// Uses netlink instead of /proc/net/arp and `ip`: it needs no program, reports the state of an entry (failed,
+// permanent), and covers IPv6.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 namespace railbed {
 
 struct RouteAnswer {
-  std::string error;      // why there is none: "Network is unreachable"
-  std::string interface;  // that it leaves by
-  std::string gateway;    // empty: straight to the other
+  std::string error;      // why there is no route: "Network is unreachable"
+  std::string interface;  // outgoing interface
+  std::string gateway;    // empty if the other node is on the link
   FIELDS(RouteAnswer, error, interface, gateway);
 };
-// As a socket that is bound to `from` is routed (RTM_GETROUTE, `ip route get TO from FROM`).
+// Returns the route of a socket that is bound to `from` (RTM_GETROUTE, `ip route get TO from FROM`).
 RouteAnswer route_to(const IpAddress& to, const IpAddress& from);
 
 struct NeighbourAnswer {
@@ -25,7 +25,7 @@ struct NeighbourAnswer {
   std::string mac;    // "0a:1b:…", as /sys/class/net/IF/address
   FIELDS(NeighbourAnswer, error, state, mac);
 };
-// As `ip neigh show OF dev INTERFACE` (RTM_GETNEIGH).
+// Returns the entry that `ip neigh show OF dev INTERFACE` prints (RTM_GETNEIGH).
 NeighbourAnswer neighbour_on(const std::string& interface, const IpAddress& of);
 
 }  // namespace railbed

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kMostPackets = 256;  // of up to 64 KiB each
 
-// Takes the messages of one packet. True: the answer is complete.
+// Adds the messages of one packet to `answer`. Returns true if the reply is complete.
 bool take_packet(std::string_view packet, NetlinkAnswer& answer) {
   while (packet.size() >= NLMSG_HDRLEN) {
     nlmsghdr head = {};

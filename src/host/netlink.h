@@ -1,5 +1,5 @@
-// Questions to the kernel over netlink. Anybody may ask the route family; netfilter answers who administers
-// the network.
+// Requests to the kernel over netlink. Any user may use the route family; netfilter needs the right to
+// administer the network (CAP_NET_ADMIN).
 #pragma once
 
 #include <linux/netlink.h>
@@ -16,21 +16,23 @@ namespace railbed {
 
 struct NetlinkAnswer {
   int error = 0;                    // errno
-  std::vector<std::string> bodies;  // of the messages, without their heads
+  std::vector<std::string> bodies;  // of the messages, without their headers
 };
-// `flags` beside NLM_F_REQUEST. Within a second, and so many messages as a node's tables may well have.
-// `family`: NETLINK_ROUTE, NETLINK_NETFILTER.
+// Sends one request and collects the reply. `flags` are added to NLM_F_REQUEST. `family` is NETLINK_ROUTE or
+// NETLINK_NETFILTER. Waits at most one second for each packet and reads at most 256 packets, enough for the
+// tables of any node.
 NetlinkAnswer ask_netlink(std::uint16_t type, std::uint16_t flags, std::string_view body,
                           int family = NETLINK_ROUTE);
 
-// The head that a family puts before a message's attributes, as a body that asks.
+// Returns the header that a family puts before a message's attributes, as the start of a request's body.
 template <class Head>
 std::string body_of(const Head& head) {
   static_assert(sizeof head % NLMSG_ALIGNTO == 0);
   return {reinterpret_cast<const char*>(&head), sizeof head};
 }
 
-// The head of an answer's body; its attributes stay in `body`.
+// Removes the header from a reply's body and returns it; the attributes stay in `body`. Returns nullopt if
+// the body is too short.
 template <class Head>
 std::optional<Head> take_head(std::string_view& body) {
   Head head = {};
@@ -40,18 +42,19 @@ std::optional<Head> take_head(std::string_view& body) {
   return head;
 }
 
-// What the kernel's numbers stand for; empty where they stand for nothing.
+// Return text for the kernel's numbers; empty if they are not valid.
 std::string interface_name(unsigned index);
 std::string address_text(std::string_view raw);  // IPv4: 4 bytes, IPv6: 16
 
-// The text of an attribute that ends in a zero byte.
+// Returns the text of an attribute up to its zero byte.
 inline std::string attribute_text(std::string_view payload) {
   return std::string(payload.substr(0, payload.find('\0')));
 }
 
+// Appends an attribute to a request's body, with padding.
 void append_attribute(std::string& body, std::uint16_t type, std::string_view payload);
 
-// Calls `visit(type, payload)` for each attribute of a run of them; stops at one that does not fit.
+// Calls `visit(type, payload)` for each attribute in a sequence of them; stops at one that does not fit.
 template <class Visit>
 void each_attribute(std::string_view run, const Visit& visit) {
   while (run.size() >= NLA_HDRLEN) {

@@ -1,5 +1,5 @@
-// What the kernel says of its network without a program being started: on a busy node each program costs more
-// than the question.
+// The kernel's view of its network, read without starting a program: on a busy node each program costs more
+// than the query.
 #include <ifaddrs.h>
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
@@ -22,7 +22,7 @@
 namespace railbed {
 namespace {
 
-// IPv4: 4 bytes, IPv6: 16; nothing of other families.
+// Returns 4 bytes for IPv4 and 16 for IPv6; empty for other families.
 std::string raw_bytes(const sockaddr* address) {
   if (address != nullptr && address->sa_family == AF_INET) {
     sockaddr_in v4 = {};
@@ -43,14 +43,14 @@ int prefix_of(std::string_view mask) {
   return bits;
 }
 
-// A virtual interface's address may carry a label, "eth0:1", where its name is asked for.
+// Returns the interface's name without the label that an address may have: "eth0" for "eth0:1".
 std::string interface_of(const ifaddrs& one) {
   const std::string_view name = one.ifa_name;
   return std::string(name.substr(0, name.find(':')));
 }
 
-// A question would load the module, and looking changes nothing. A kernel that has it built in may show no
-// such folder.
+// Returns whether a query would load the module; reading must change nothing. A kernel with nf_tables built
+// in may have no such folder, and is then left alone, too.
 bool would_load_nf_tables() {
   return access("/proc/modules", F_OK) == 0 && access("/sys/module/nf_tables", F_OK) != 0;
 }
@@ -74,8 +74,8 @@ Reading<std::string> call_addresses() {
   return {json::dump(json::encode(interfaces)), source};
 }
 
-// "Iface Destination Gateway Flags RefCnt Use Metric Mask …", addresses in hexadecimal, * where a route leads
-// nowhere; proc_net(5).
+// Lines are "Iface Destination Gateway Flags RefCnt Use Metric Mask …", with addresses in hexadecimal and *
+// for a route that leads nowhere; proc_net(5).
 std::vector<std::string> default_routes_in(std::string_view table) {
   constexpr std::string_view kAny = "00000000";
   std::vector<std::string> interfaces;

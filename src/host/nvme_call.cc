@@ -62,13 +62,13 @@ NvmeAnswer parse_health_page(std::string_view page) {
   answer.spare_percent = byte(3);
   answer.spare_threshold_percent = byte(4);
   answer.used_percent = byte(5);
-  // 128 bits, little-endian; nobody gets past 64 of them.
+  // 128 bits, little-endian; no drive exceeds the lower 64.
   for (std::size_t i = 8; i-- > 0;)
     answer.media_errors = answer.media_errors << 8 | static_cast<std::uint64_t>(byte(160 + i));
   return answer;
 }
 
-// A drive that hangs must not take us along.
+// In a child: a drive that hangs must not block this process.
 Reading<std::string> call_nvme() { return ask_in_child("nvme", ask_all, std::chrono::seconds(4)); }
 
 }  // namespace railbed

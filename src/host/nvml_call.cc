@@ -1,5 +1,5 @@
-// What NVML says of the node and of each of its GPUs. Each call is a child process of its own: a sick GPU may
-// hang any of these functions, and costs no other GPU its answers.
+// Reads the node and each of its GPUs through NVML. Each call is a child process of its own: a broken GPU may
+// hang any of these functions, and must not hide the values of the other GPUs.
 #include <fmt/format.h>
 
 #include <cstddef>
@@ -19,7 +19,7 @@ constexpr std::string_view kPeersCall = "nvml p2p";
 constexpr std::string_view kListCall = "nvml list";
 constexpr std::string_view kGpuCall = "nvml ";
 
-// By the enum's number; one that is newer than this table is said as such.
+// Returns the enumerator's name by its number; "unknown (N)" for one that is newer than this table.
 Reading<std::string> named(const Reading<unsigned>& code, std::initializer_list<std::string_view> names) {
   return code.parsed([&](unsigned value) {
     return std::optional<std::string>(value < names.size() ? std::string(names.begin()[value])
@@ -160,7 +160,7 @@ void ask_memory(Nvml& nvml, Device device, NvmlGpu& gpu) {
 }
 
 NvmlLink ask_link(Nvml& nvml, Device device, unsigned number, bool active) {
-  // NVML_FI_DEV_NVLINK_…: up to NVLink 4 the first three, from NVLink 5 on the others.
+  // NVML_FI_DEV_NVLINK_…: the first three up to NVLink 4, the others from NVLink 5 on.
   constexpr std::pair<unsigned, const char*> kErrors[] = {
       {161, "replay"},         {162, "recovery"},        {163, "crc"},
       {206, "malformed"},      {207, "buffer_overrun"},  {208, "receive"},
@@ -268,7 +268,7 @@ std::string ask_system(Nvml& nvml) {
   return json::dump_wrapped(json::encode(system));
 }
 
-// The child answers "!" and the Miss where nothing can be asked at all.
+// Encodes a Miss as the child's result ("!" and its JSON), for when NVML cannot be used at all.
 std::string refused(const Miss& miss) { return "!" + json::dump(json::encode(Reading<int>(miss, {}))); }
 
 }  // namespace
@@ -276,7 +276,7 @@ std::string refused(const Miss& miss) { return "!" + json::dump(json::encode(Rea
 Reading<std::uint64_t> nvml_event_reasons(Nvml& nvml, Device device) {
   using Raw = unsigned long long;
   auto now = nvml.number<std::uint64_t, Raw>("nvmlDeviceGetCurrentClocksEventReasons", device);
-  if (now) return now;  // the next is its name before driver 535
+  if (now) return now;  // the next function is its name before driver 535
   return nvml.number<std::uint64_t, Raw>("nvmlDeviceGetCurrentClocksThrottleReasons", device);
 }
 
@@ -288,7 +288,7 @@ Reading<int> nvml_margin(Nvml& nvml, Device device) {
 }
 
 Reading<int> nvml_memory_temperature(Nvml& nvml, Device device) {
-  // 0 is what GPUs without that sensor answer.
+  // GPUs without that sensor return 0.
   return nvml.field(device, 82, "NVML_FI_DEV_MEMORY_TEMP")
       .parsed([](std::uint64_t value) -> std::optional<int> {
         if (value == 0 || value > 200) return std::nullopt;
@@ -328,7 +328,7 @@ Reading<NvmlLinks> nvml_links(Nvml& nvml, Device device) {
 }
 
 std::optional<Miss> start_nvml(Nvml& nvml) {
-  // The caller saw a driver: that its library is not there is an answer.
+  // The caller saw a driver, so a missing library is a finding.
   if (!nvml.library())
     return Miss{Missing::kUnsupported, nvml.library().error() + "; it comes with the NVIDIA driver"};
   const int code = nvml.call("nvmlInit_v2");
@@ -354,7 +354,7 @@ Reading<std::string> unwrap_refusal(Reading<std::string> answer) {
 }
 
 const NvidiaLibraries& nvidia_libraries() {
-  // The loader's own search, then where containers, WSL, Kubernetes' GPU operator and GKE put them.
+  // The loader's own search, then the folders of containers, WSL, Kubernetes' GPU operator and GKE.
   static const auto files = [](const std::string& name) {
     return std::vector<std::string>{name,
                                     "/usr/local/nvidia/lib64/" + name,

@@ -39,7 +39,7 @@ constexpr std::string_view kErrors[] = {"UNINITIALIZED",
                                         "INVALID_STATE",
                                         "RESET_TYPE_NOT_SUPPORTED"};
 
-// NVML's own value types: nvmlValueType_t.
+// Converts by NVML's value types: nvmlValueType_t.
 std::uint64_t value_of(const FieldValue& field) {
   constexpr int kDouble = 0, kUnsignedInt = 1, kSignedInt = 5, kUnsignedShort = 6;
   switch (field.type) {

@@ -1,5 +1,6 @@
-// NVML as far as railbed calls it: our own declarations of what its public reference documents (nvml.h of
-// driver 580; "NVML API Reference Guide"). Used in a child process only: any call may hang in a sick driver.
+// The part of NVML that railbed calls: our own declarations of what its public reference documents (nvml.h of
+// driver 580; "NVML API Reference Guide"). For use in a child process only: any call may hang in a broken
+// driver.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@
 
 namespace railbed::nvml {
 
-using Device = void*;  // nvmlDevice_t is a pointer to a struct that NVML keeps to itself
+using Device = void*;  // nvmlDevice_t is a pointer to a private struct of NVML
 
 // nvmlReturn_t
 inline constexpr int kSuccess = 0;
@@ -51,7 +52,7 @@ struct Utilisation {  // nvmlUtilization_t
   unsigned gpu, memory;
 };
 
-struct ProcessInfo {  // nvmlProcessInfo_v2_t, that of nvmlDeviceGetComputeRunningProcesses_v3, too
+struct ProcessInfo {  // nvmlProcessInfo_v2_t, also used by nvmlDeviceGetComputeRunningProcesses_v3
   unsigned pid;
   unsigned long long memory;
   unsigned gpu_instance, compute_instance;
@@ -76,7 +77,7 @@ struct Histogram {  // nvmlRowRemapperHistogramValues_t
   unsigned max, high, partial, low, none;
 };
 
-struct FieldValue {  // nvmlFieldValue_t; value is a union, `type` says of what
+struct FieldValue {  // nvmlFieldValue_t; value is a union, `type` selects the member
   unsigned id, scope;
   long long timestamp, latency;
   int type, code;
@@ -117,8 +118,8 @@ constexpr unsigned version_of(unsigned number, std::size_t size = sizeof(Struct)
 std::string error_name(int code);
 Miss miss_of(int code);
 
-// NVML_VALUE_NOT_AVAILABLE (-1), and the blanks of DCGM (dcgm_structs.h), which tools above NVML hand on:
-// 0x7ffffff0 to 0x7ffffff3 and their 64-bit kin.
+// Returns whether `value` means "no value": NVML_VALUE_NOT_AVAILABLE (-1), or one of DCGM's blanks
+// (dcgm_structs.h), which tools above NVML pass on: 0x7ffffff0 to 0x7ffffff3 and their 64-bit counterparts.
 template <std::integral T>
 constexpr bool is_blank(T value) {
   constexpr T kFirst = static_cast<T>(sizeof(T) == 8 ? 0x7ffffffffffffff0 : 0x7ffffff0);
@@ -126,15 +127,17 @@ constexpr bool is_blank(T value) {
          (value >= kFirst && value <= kFirst + 3);
 }
 
+// NVML, and the step that it is about to take. `about_to` must outlive it.
 class Nvml {
  public:
   Nvml(const std::vector<std::string>& files, const Say& about_to) : library_(files), about_to_(about_to) {}
 
   const Library& library() const { return library_; }
-  // Every call from now on is about this GPU: a timeout names it.
+  // Sets the GPU that all further calls are about, so that a timeout names it.
   void now(std::string_view gpu) { of_ = " of GPU " + std::string(gpu); }
 
-  // An nvmlReturn_t. The arguments' types are the function's own.
+  // Calls a function of NVML by name and returns its nvmlReturn_t. The arguments must have exactly the types
+  // of the function's parameters.
   template <class... Args>
   int call(const char* function, Args... arguments) {
     void* address = library_.find(function);
@@ -143,14 +146,14 @@ class Nvml {
     return reinterpret_cast<int (*)(Args...)>(address)(arguments...);
   }
 
-  // What a function puts where its last argument points.
+  // Returns the value that a function stores through its last argument.
   template <class Raw, class... Args>
   Reading<Raw> get(const char* function, Args... arguments) {
     Raw value{};
     const int code = call(function, arguments..., &value);  // before the value is looked at
     return judged(code, value, function);
   }
-  // Likewise, as another number type.
+  // The same, converted to another number type; garbled if it does not fit.
   template <class To, class Raw, class... Args>
   Reading<To> number(const char* function, Args... arguments) {
     return get<Raw>(function, arguments...).parsed([](Raw value) -> std::optional<To> {
@@ -158,19 +161,20 @@ class Nvml {
       return static_cast<To>(value);
     });
   }
-  // nvmlEnableState_t and other yes-or-no answers.
+  // The same for nvmlEnableState_t and other yes-or-no values.
   template <class... Args>
   Reading<bool> flag(const char* function, Args... arguments) {
     return get<unsigned>(function, arguments...).parsed([](unsigned value) {
       return std::optional<bool>(value != 0);
     });
   }
-  // Functions that fill a buffer of so many bytes.
+  // For functions that fill a buffer of a given size.
   Reading<std::string> text(const char* function, Device device);
   Reading<std::string> text(const char* function);
-  // One of nvmlDeviceGetFieldValues; `scope` is the link for those of NVLink.
+  // Returns one value of nvmlDeviceGetFieldValues. For NVLink fields `scope` is the link's number.
   Reading<std::uint64_t> field(Device device, unsigned id, const char* name, unsigned scope = 0);
 
+  // Makes a Reading of a function's return code and value. A blank number is kUnsupported.
   template <class Raw>
   static Reading<Raw> judged(int code, Raw value, std::string_view function) {
     if (code != kSuccess) return {miss_of(code), std::string(function)};

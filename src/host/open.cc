@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As sos and nvidia-bug-report.sh name what they write.
+// Matches the file names of sos and nvidia-bug-report.sh.
 bool is_sent_name(const fs::path& path) {
   const std::string name = path.filename().string();
   const auto ends = [&](std::string_view ending) { return name.ends_with(ending); };
@@ -33,7 +33,8 @@ std::vector<fs::path> node_files(const fs::path& folder) {
   return files;
 }
 
-// "gpu01.tree" and "sosreport-gpu01.tar.xz" → what stands before the first ending
+// Returns the name up to its first ending: "gpu01" for "gpu01.tree", "sosreport-gpu01" for
+// "sosreport-gpu01.tar.xz"
 std::string name_of(const fs::path& path) {
   const std::string name = path.filename().string();
   return name.substr(0, name.find('.', 1));

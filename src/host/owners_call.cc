@@ -1,5 +1,5 @@
-// Who else could change what is about to be run: each folder on the way, each link that is followed, and what
-// lies in the folder at the end (base/trusted_path.h).
+// Finds what other users could change before a program is run: each folder on the way to it, each link that
+// is followed, and the entries of the folder at the end (base/trusted_path.h).
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxTold = 8;  // one is reason enough
+constexpr std::size_t kMaxTold = 8;  // one is enough to refuse
 
 }  // namespace
 

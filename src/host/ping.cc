@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kIcmpHead = 8;
 
-// RFC 1071. The kernel does it on sockets for pings, and on all of ICMPv6.
+// The checksum of RFC 1071. The kernel computes it for ping sockets and for all of ICMPv6.
 std::uint16_t internet_sum(std::string_view bytes) {
   std::uint32_t sum = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i)
@@ -40,7 +40,7 @@ std::string echo_request(bool v4, const std::string& mark, int bytes) {
   return packet;
 }
 
-// A raw socket of IPv4 hears the IP header, too.
+// Returns whether a packet is the echo reply with this mark. A raw IPv4 socket also receives the IP header.
 bool is_reply(std::string_view heard, bool v4, bool raw, std::string_view mark) {
   if (v4 && raw && !heard.empty())
     heard.remove_prefix(

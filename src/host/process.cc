@@ -26,7 +26,7 @@ std::vector<char*> plain_environment() {
   return environment;
 }
 
-// Root runs what root alone can change: `su` without "-" leaves it the PATH of another user.
+// Root runs only programs that root alone can change: `su` without "-" keeps the PATH of another user.
 bool may_run(const std::string& program) {
   bool safe = true;
   if (geteuid() == 0) walk_to_end(program, [&](const std::string&) { safe = false; });
@@ -34,10 +34,10 @@ bool may_run(const std::string& program) {
 }
 
 struct Located {
-  std::string path = {};     // empty: it is nowhere, or only where it is not run
-  std::string refused = {};  // the first that another user could change
+  std::string path = {};     // empty if it was not found, or only where it must not be run
+  std::string refused = {};  // the first program of that name that another user could change
 };
-// Users without root often lack the sbin folders in PATH, where ip lives.
+// Searches PATH and the sbin folders, where ip is: users other than root often lack these in PATH.
 Located locate(const std::string& name) {
   if (name.find('/') != std::string::npos) return {name};
   Located located;
@@ -83,7 +83,7 @@ Reading<CommandOutput> run_program(const std::vector<std::string>& words, std::c
   streams.emplace_back(std::move(out->read_end), &result.output);
   streams.emplace_back(std::move(err->read_end), &result.error_output);
   const auto collect = [&] {
-    // Gone before the child is reaped: its number is not another's yet.
+    // Destroyed before the child is reaped, so that its number cannot belong to another process yet.
     const std::stop_callback killer(stop, [&] { child.stop(); });
     return child.collect(streams, Child::Clock::now() + deadline);
   };

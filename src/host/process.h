@@ -1,4 +1,4 @@
-// Child processes with a deadline.
+// Runs programs and functions in child processes with a deadline.
 #pragma once
 
 #include <sys/types.h>
@@ -18,43 +18,46 @@ namespace railbed {
 
 inline constexpr std::size_t kMaxOutput = 4 << 20;
 
-// Returns where run_program() would find it; empty: nowhere. Root runs no program that another user could
-// change.
+// Returns the path of the program that run_program() would start; empty if there is none. When we are root, a
+// program found by PATH is skipped if another user could change it. A name with a slash is returned
+// unchecked.
 std::string find_program(const std::string& name);
 
-// Runs a program found by PATH and in the sbin folders, without a shell: LC_ALL=C, no input, a process group
-// of its own that is killed at the deadline, when a stop is requested or when more than kMaxOutput bytes
-// come. What was killed by a stop is a value like any other program that a signal ended.
+// Runs a program without a shell, found by PATH and in the sbin folders. It gets LC_ALL=C, no input, and a
+// process group of its own, which is killed at the deadline, when a stop is requested, or when a stream
+// exceeds kMaxOutput bytes. A program killed by a stop returns a value, like any other program that a signal
+// ended.
 Reading<CommandOutput> run_program(const std::vector<std::string>& words, std::chrono::milliseconds deadline,
                                    std::stop_token stop = {}, const SecretFiles& secrets = {});
 
-// What the child is about to do; should that not come back, it is named.
+// Reports a step before it is taken. If the step does not return, the Miss names it.
 using Say = std::function<void(std::string_view step)>;
 
-// Runs `answer` in a forked child and returns what it answered: for libraries that may hang in a driver or
-// crash. The Miss then names the last step. A child that cannot even be killed is left behind rather than
-// waited for; none outlives us.
+// Runs `answer` in a forked child and returns its result: for libraries that may hang in a driver or crash.
+// After a failure the Miss names the last reported step. A child that cannot even be killed is abandoned
+// instead of waited for. The kernel kills the child if the thread that started it ends.
 Reading<std::string> ask_in_child(std::string_view name,
                                   const std::function<std::string(const Say& about_to)>& answer,
                                   std::chrono::milliseconds deadline);
 
-// How a child that works long speaks to its parent. Thread-safe: a line is written whole.
+// The child's way to report to its parent during long work. Thread-safe: a line is written whole.
 struct Tell {
   Say about_to;
-  Say result;  // one line, handed on at once
+  Say result;  // one line, passed on at once
 };
+// Receives the reports of a child in the parent.
 struct ChildListener {
   Say step;
-  Say result;   // a line of the child's
+  Say result;   // one result line of the child
   Say printed;  // what libraries wrote to its stdout and stderr, in pieces as they came
 };
-// Why a child did not come to its end.
+// The reason why a child did not finish.
 struct ChildMiss : Miss {
-  bool killed = false;  // as the kernel does where memory has run out
+  bool killed = false;  // by SIGKILL, as the kernel does when memory has run out
 };
-// As ask_in_child(), for work that answers piece by piece: the patience starts anew with each step and each
-// result. Nothing when the work came to its end; kTimeout names the step that did not come back, or says
-// "stopped".
+// Like ask_in_child(), for work that reports piece by piece. `patience` is the time limit for each step: it
+// restarts with each step and each result. Returns nullopt when the work is done. A kTimeout miss names the
+// step that did not return, or has the text "stopped".
 std::optional<ChildMiss> follow_child(const std::function<void(const Tell& tell)>& work,
                                       const ChildListener& listener, std::chrono::milliseconds patience,
                                       const std::stop_token& stop = {});

@@ -1,4 +1,4 @@
-// What /proc and file permissions say that plain reading does not.
+// Facts of /proc and of file permissions that take more than reading one file.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,8 +15,8 @@
 namespace railbed {
 namespace {
 
-// "PID (NAME) D PARENT …", where NAME may hold anything; proc_pid_stat(5). Children of ours that are asking a
-// driver right now wait in it, too, and are not stuck.
+// Checks "PID (NAME) D PARENT …", where NAME may hold anything; proc_pid_stat(5). Our own children may be in
+// a driver call right now; they also wait in state D and are not stuck.
 bool is_uninterruptible(std::string_view stat) {
   const auto end = stat.rfind(')');
   if (end == std::string_view::npos) return false;

@@ -1,4 +1,4 @@
-// NCCL's version as its own text says it. The library is never opened as one: it belongs to somebody else.
+// Finds NCCL's version in the library's text. The library is never loaded, because it may be any user's.
 #include <elf.h>
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ struct FileRange {
   std::uint64_t size = 0;
 };
 
-// The section .rodata of a 64-bit file (elf(5)); nothing of any other file.
+// Returns the section .rodata of a 64-bit file (elf(5)); empty for any other file.
 FileRange read_only_data(int file) {
   Elf64_Ehdr header;
   if (!read_at(file, 0, &header, sizeof header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
@@ -43,7 +43,7 @@ FileRange read_only_data(int file) {
   return {};
 }
 
-// "2.28.9+cuda13.0", up to what no version holds.
+// Parses "2.28.9+cuda13.0", up to the first character that no version holds.
 NcclText parse_mark(std::string_view text) {
   const auto end = std::ranges::find_if_not(
       text, [](char c) { return is_digit(c) || c == '.' || c == '+' || (c >= 'a' && c <= 'z'); });

@@ -1,10 +1,10 @@
-// Looks at other people's processes.
+// Reads the properties of other users' processes.
 //
-// A process may end at any moment and its pid go to another: all of /proc/PID is read through one descriptor
-// of that folder, which stays with the process it was opened for and answers ESRCH when that has ended. What
-// lies in its root is opened by openat2() with RESOLVE_IN_ROOT: no link of its, and no link that is changed
-// meanwhile, leads out of there. It all happens in a child with a deadline, for a container may have a file
-// system that never answers.
+// A process may end at any moment and its pid may be reused. So all of /proc/PID is read through one
+// descriptor of that folder, which stays with the process it was opened for and fails with ESRCH after that
+// has ended. Files in its root are opened by openat2() with RESOLVE_IN_ROOT: none of its links, even one that
+// is changed at that moment, leads out of there. All of it happens in a child with a deadline, because a
+// container may have a file system that never responds.
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ namespace {
 constexpr std::size_t kMostText = 1 << 20;
 constexpr std::size_t kMostMaps = 16 << 20;  // some ten thousand mappings
 constexpr std::size_t kMostTcp = 16 << 20;   // a hundred thousand sockets
-constexpr std::size_t kMostFiles = 1 << 16;  // open ones of a process
+constexpr std::size_t kMostFiles = 1 << 16;  // open files of one process
 constexpr std::size_t kMostScannedPids = 1 << 16;
 constexpr auto kPatience = std::chrono::seconds(8);
 
@@ -71,7 +71,7 @@ std::vector<std::string> names_of(Fd fd) {
   return names;
 }
 
-// /proc/PID and what the process sees as /.
+// /proc/PID, and the process's root folder.
 class ProcessFolder {
  public:
   explicit ProcessFolder(int pid)
@@ -88,7 +88,7 @@ class ProcessFolder {
   Reading<std::string> read(const char* name, std::size_t limit = kMostText) const {
     return read_all(Fd(openat(folder_.get(), name, O_RDONLY | O_CLOEXEC)), limit, path(name));
   }
-  // `name` without a slash in front.
+  // `name` is relative to the process's root, without a slash in front.
   Fd open_inside(const std::string& name, int flags) const {
     open_how how = {};
     const int quiet =
@@ -102,7 +102,7 @@ class ProcessFolder {
   Reading<std::string> read_inside(const std::string& name) const {
     return read_all(open_regular(name), kMostText, path("root/" + name));
   }
-  // A device is never opened: that alone may change something.
+  // Opens a regular file only: opening a device may already change something.
   Fd open_regular(const std::string& name) const {
     const Fd look = open_inside(name, O_PATH);
     struct stat status = {};
@@ -181,7 +181,7 @@ OpenFiles open_files(const ProcessFolder& process) {
   return found;
 }
 
-// Whether the namespace is railbed's own: what railbed sees of the node is then what the process sees.
+// Returns whether the namespace is railbed's own: then railbed and the process see the same of the node.
 Reading<bool> same_namespace(const ProcessFolder& process, const std::string& kind) {
   const std::string name = "ns/" + kind;
   const auto its = link_at(process.fd(), name.c_str());
@@ -225,7 +225,7 @@ void look_at_network(const ProcessFolder& process, const OpenFiles& files, Proce
   });
 }
 
-// What it was started with decides where its own files lie.
+// Reads the variables at the start of the process, and its own files, whose places depend on them.
 void look_at_environment(const ProcessFolder& process, ProcessAnswer& answer) {
   const auto environ = process.read("environ");
   answer.environment =
@@ -256,13 +256,13 @@ void look_at_limits(const ProcessFolder& process, const StatusLines& who, Proces
   answer.file_limit =
       limits.parsed([](const std::string& text) { return soft_limit(text, "Max open files"); });
   for (const char* const kind : {"net", "mnt", "user"}) answer.shares[kind] = same_namespace(process, kind);
-  // The kernel asks for the capability in its first user namespace (ib_umem_get,
+  // The kernel checks the capability in the initial user namespace (ib_umem_get,
   // drivers/infiniband/core/umem.c).
   const bool first = answer.shares["user"].value_or(false);
   answer.may_lock_memory = {first && who.has(CAP_IPC_LOCK), process.path("status")};
 }
 
-// Empty when the process has ended.
+// Returns the JSON; empty if the process has ended.
 std::string look_at(int pid) {
   const ProcessFolder process(pid);
   const auto stat = process ? process.read("stat") : Reading<std::string>();
@@ -288,7 +288,7 @@ std::string look_at(int pid) {
   answer.files = files.count;
   answer.open_devices = files.count.parsed([&](int) { return std::optional(files.devices); });
   look_at_network(process, files, answer);
-  // Still there: all of the above is of one process.
+  // If it is still there, all of the above is of one process.
   return process.read("stat") ? json::dump(json::encode(answer)) : "";
 }
 

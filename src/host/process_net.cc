@@ -1,4 +1,4 @@
-// Addresses and connections of another network namespace, which is seen through /proc/PID/net only.
+// Addresses and connections in another network namespace, read from /proc/PID/net alone.
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMostInterfaces = 256;
 constexpr std::string_view kEstablished = "01";  // include/net/tcp_states.h
 
-// "0100007F": four bytes in the order of this processor, as the kernel prints a __be32 with %08X.
+// Parses "0100007F": four bytes in this processor's byte order, as the kernel prints a __be32 with %08X.
 std::optional<std::array<std::uint8_t, 4>> native_bytes(std::string_view hex) {
   const auto number = hex.size() == 8 ? parse_number<std::uint32_t>(hex, 16) : std::nullopt;
   if (!number) return std::nullopt;
@@ -22,7 +22,7 @@ std::optional<std::array<std::uint8_t, 4>> native_bytes(std::string_view hex) {
   return bytes;
 }
 
-// "0100007F:0016", or with 32 digits before the colon.
+// Parses "0100007F:0016", or 32 digits before the colon.
 std::optional<IpAddress> socket_address(std::string_view text) {
   const std::string_view hex = text.substr(0, text.find(':'));
   if (hex.size() != 8 && hex.size() != 32) return std::nullopt;
@@ -51,7 +51,7 @@ struct OnLink {
   Subnet subnet;
 };
 
-// Subnets without a gateway: "eth0 0002A8C0 00000000 0001 0 0 0 00FFFFFF …".
+// Returns the subnets without a gateway: "eth0 0002A8C0 00000000 0001 0 0 0 00FFFFFF …".
 std::vector<OnLink> subnets_on_link(std::string_view route) {
   std::vector<OnLink> found;
   for (const auto line : lines(route)) {
@@ -70,7 +70,7 @@ std::vector<OnLink> subnets_on_link(std::string_view route) {
   return found;
 }
 
-// "|-- 10.0.0.1" and below it "/32 host LOCAL".
+// Returns the addresses in lines "|-- 10.0.0.1" that are followed by "/32 host LOCAL".
 std::vector<IpAddress> local_addresses(std::string_view fib_trie) {
   std::vector<IpAddress> found;
   std::optional<IpAddress> last;
@@ -106,7 +106,7 @@ std::vector<SeenInterface> names_in(std::string_view dev) {
   return found;
 }
 
-// The one interface beside the loopback: pods often have an address that is in no subnet.
+// Returns the only interface other than the loopback: pods often have an address that is in no subnet.
 std::string only_one(const std::vector<SeenInterface>& interfaces) {
   std::string only;
   for (const SeenInterface& one : interfaces) {

@@ -16,7 +16,7 @@ bool is_hex(std::string_view text) {
 
 bool has_control(std::string_view text) { return printable(text) != text; }
 
-// Calls `visit` with each zero-ended piece until it answers false.
+// Calls `visit` with the name and value of each zero-ended piece until it returns false.
 template <class Visit>
 void each_variable(std::string_view environ, Visit&& visit) {
   while (!environ.empty()) {
@@ -28,7 +28,7 @@ void each_variable(std::string_view environ, Visit&& visit) {
   }
 }
 
-// "libcudart.so.12.9.79 (deleted)" → {"libcudart", "12.9.79"}
+// Splits "libcudart.so.12.9.79 (deleted)" into "libcudart" and "12.9.79".
 std::pair<std::string_view, std::string_view> library_name(std::string_view path) {
   std::string_view file = path.substr(path.rfind('/') + 1);
   file = file.substr(0, file.find(' '));
@@ -45,7 +45,7 @@ bool tells_of_communication(std::string_view name) {
   return std::ranges::find(kNames, name) != std::end(kNames) || name.starts_with("libnccl-net");
 }
 
-// The sixth column, which may hold spaces.
+// Returns the sixth column, which may hold spaces.
 std::string_view path_of(std::string_view line) {
   for (int column = 0; column < 5; ++column) {
     line.remove_prefix(std::min(line.find(' '), line.size()));
@@ -109,7 +109,7 @@ std::optional<std::uint64_t> soft_limit(std::string_view limits, std::string_vie
 std::optional<StatLine> parse_stat(std::string_view stat) {
   const auto end = stat.rfind(')');
   if (end == std::string_view::npos) return std::nullopt;
-  const auto fields = words(stat.substr(end + 1));  // the first of them is field 3
+  const auto fields = words(stat.substr(end + 1));  // begins with field 3
   if (fields.size() < 20) return std::nullopt;
   const auto parent = parse_number<int>(fields[1]);
   const auto started = parse_number<std::uint64_t>(fields[19]);
@@ -166,7 +166,7 @@ std::vector<MappedFile> mapped_libraries(std::string_view maps) {
     if (!tells_of_communication(name)) continue;
     const auto known = [&](const MappedFile& one) { return one.library.path == path; };
     if (std::ranges::any_of(found, known)) continue;
-    // "libnccl.so.2" says no version; "libcudart.so.12" says the major one, which is all that is known.
+    // "libnccl.so.2" has no useful version; "libcudart.so.12" has only the major version.
     const bool whole = name != "libnccl" || version.find('.') != std::string_view::npos;
     found.push_back({{std::string(name), std::string(path), whole ? std::string(version) : ""},
                      std::string(line.substr(0, line.find('-')))});

@@ -1,4 +1,4 @@
-// What stands in files of /proc/PID: plain functions of text, which may be of any process and any length.
+// Parsers for files of /proc/PID: pure functions of text, which may be of any process and any length.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace railbed {
 
-// environ: NAME=value, each ended by a zero byte. `name` of the first that fits; nothing when there is none
-// or it holds a control character.
+// environ: NAME=value, each ended by a zero byte. Returns the value of the first variable `name`; nullopt if
+// there is none, or if its value holds a control character or is longer than kLongestPath.
 std::optional<std::string> variable_of(std::string_view environ, std::string_view name);
 std::map<std::string, std::string> kept_variables(std::string_view environ);
 
-// limits: "Max locked memory  65536  65536  bytes"; the soft one. UINT64_MAX: unlimited
+// limits: "Max locked memory  65536  65536  bytes". Returns the soft limit; UINT64_MAX if unlimited.
 std::optional<std::uint64_t> soft_limit(std::string_view limits, std::string_view name);
 
 // stat: "PID (NAME) S PARENT …", where NAME may hold anything.
@@ -32,7 +32,7 @@ std::optional<StatLine> parse_stat(std::string_view stat);
 // status: "CapEff:\t000001ffffffffff"
 struct StatusLines {
   int user = 0;
-  std::set<int> groups;  // its own and supplementary ones
+  std::set<int> groups;  // its effective group and the supplementary groups
   std::uint64_t capabilities = 0;
   bool has(int capability) const { return ((capabilities >> capability) & 1) != 0; }
 };
@@ -45,7 +45,7 @@ struct ContainerName {
 };
 ContainerName container_of(std::string_view cgroup);
 
-// maps: the libraries that say how a job communicates, each once; at most kMostLibraries.
+// maps: the libraries that show how a job communicates, each once; at most kMostLibraries.
 struct MappedFile {
   MappedLibrary library;
   std::string address;  // of its first mapping
@@ -53,28 +53,29 @@ struct MappedFile {
 std::vector<MappedFile> mapped_libraries(std::string_view maps);
 inline constexpr std::size_t kMostLibraries = 64;
 
-// etc/hosts: the addresses of the lines that hold this name.
+// etc/hosts: returns the addresses of the lines with this name.
 std::vector<std::string> addresses_of(std::string_view hosts, std::string_view name);
-// The lines that name a variable of NCCL's.
+// Returns the lines that mention a variable of NCCL; all others become empty lines, so that line numbers
+// stay.
 std::string nccl_lines(std::string_view conf);
 
-// Interfaces with their addresses, of net/dev, net/route, net/fib_trie and net/if_inet6.
 struct NetFiles {
   std::string dev, route, fib_trie, if_inet6;
 };
+// Returns the interfaces with their addresses, from net/dev, net/route, net/fib_trie and net/if_inet6.
 std::vector<SeenInterface> interfaces_of(const NetFiles& files);
-// Established connections whose socket is one of `inodes`, of net/tcp and net/tcp6.
+// Returns the established connections in net/tcp and net/tcp6 whose socket is one of `inodes`.
 std::vector<TcpFlow> flows_of(std::string_view tcp, const std::set<std::uint64_t>& inodes);
 inline constexpr std::size_t kMostFlows = 256;
-// Who carries it: the interface that has the local address.
+// Sets the interface of each flow: the one that has the flow's local address.
 void name_interfaces(std::vector<TcpFlow>& flows, const std::vector<SeenInterface>& interfaces);
 
-// The library's "NCCL version 2.28.9+cuda13.0", which stands in its read-only data. Reads at most 64 MiB of
-// the file, whoever made it.
 struct NcclText {
   std::string version;
   std::string built_for;
 };
+// Finds the text "NCCL version 2.28.9+cuda13.0" in the library's read-only data. Reads at most 64 MiB of the
+// file, which may be any user's. Empty if not found.
 NcclText nccl_text_in(int file);
 
 }  // namespace railbed

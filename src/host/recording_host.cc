@@ -13,7 +13,7 @@ TreeEntry failure(const Miss& miss) { return {Kind::kFailure, "", error_of(miss)
 
 }  // namespace
 
-// Records every link on the way and answers the path without them.
+// Records every link on the way and returns the path without them.
 std::string RecordingHost::locate(std::string_view path) {
   if (const auto known = located_.find(path); known != located_.end()) return known->second;
   const auto slash = path.rfind('/');
@@ -28,8 +28,9 @@ std::string RecordingHost::locate(std::string_view path) {
   return real;
 }
 
-// A later, richer answer for the same path wins; a folder never replaces what it holds. What cannot be held
-// by a tree (a file that is also a folder) means that the machine changed under us: the first answer stands.
+// Records an entry. Of two for one path the longer content wins; a folder never replaces what it holds. A
+// tree cannot hold some entries (a file that is also a folder): the machine has changed, and the first entry
+// stays.
 void RecordingHost::put(const std::string& real, TreeEntry entry) {
   const TreeEntry* known = tree_.find(real);
   const bool keep = known != nullptr && known->kind != Kind::kFolder &&

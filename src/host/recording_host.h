@@ -1,4 +1,4 @@
-// A Host that remembers exactly what was asked of another one, so that the answers can be given again.
+// A Host that records the results of another one, so that they can be replayed. Thread-safe if `inner` is.
 #pragma once
 
 #include <mutex>
@@ -21,7 +21,7 @@ class RecordingHost : public Host {
                              std::chrono::milliseconds deadline = std::chrono::seconds(5)) override;
   Reading<std::string> call(std::string_view name) override;
 
-  // What was read so far. What was looked for and not there is simply not in it.
+  // Returns everything read so far. Files that were looked for and are absent are not in it.
   Tree tree() const;
 
  private:
@@ -30,7 +30,7 @@ class RecordingHost : public Host {
 
   Host& inner_;
   mutable std::mutex mutex_;
-  std::map<std::string, std::string, std::less<>> located_;  // asked path → where it really is
+  std::map<std::string, std::string, std::less<>> located_;  // requested path → path without links
   Tree tree_;
 };
 

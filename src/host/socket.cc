@@ -41,7 +41,7 @@ int port_of(int listener) {
   SocketAddress own;
   own.size = sizeof own.storage;
   if (getsockname(listener, own.get(), &own.size) != 0) return 0;
-  // sin_port and sin6_port stand at the same offset.
+  // sin_port and sin6_port are at the same offset.
   return ntohs(reinterpret_cast<const sockaddr_in*>(&own.storage)->sin_port);
 }
 

@@ -1,4 +1,4 @@
-// TCP sockets as they are opened and reached, whoever then speaks over them. None of them blocks.
+// Opens TCP sockets for any protocol on top. None of them blocks.
 #pragma once
 
 #include <sys/socket.h>
@@ -17,15 +17,17 @@ struct SocketAddress {
 };
 SocketAddress socket_address(const IpAddress& address, int port);
 
-// Without a socket, errno says why. Port 0 is one that the kernel picks; an address of IPv6 that stands for
-// all takes IPv4, too.
+// Opens a listener. Returns an empty Fd with errno set on failure. Port 0 lets the kernel pick one. A
+// listener on the IPv6 wildcard address accepts IPv4, too.
 Fd listening_socket(const SocketAddress& address, int backlog);
-// For doors at which strangers knock, too: who comes while they are turned away waits, and is not sent off.
+// A backlog for listeners with untrusted clients: while those are turned away, new ones wait and are not
+// refused.
 inline constexpr int kBacklog = 1024;
-int port_of(int listener);  // 0: it cannot be told
+int port_of(int listener);  // 0 on failure
 
 Fd stream_socket(int family);
-// Writable once the connection is there or has failed, which connect_error() tells. False: failed at once.
+// Starts to connect. The socket becomes writable when it is connected or has failed; connect_error() then has
+// the result. Returns false if it failed at once, with errno set.
 bool begin_connecting(int fd, const SocketAddress& to);
 int connect_error(int fd);  // 0: connected
 

@@ -28,17 +28,18 @@ namespace {
 
 using SupervisorClock = std::chrono::steady_clock;
 
-// For what the program left behind to end by itself: podman, for one, removes the container then.
+// Time for the processes that the program left behind to end by themselves: podman removes the container
+// then.
 constexpr std::chrono::seconds kLeftoverPause{1};
-// A process that hangs in a driver survives SIGKILL, and is not waited for any longer.
+// After this time a process is not waited for any longer: one that hangs in a driver survives SIGKILL.
 constexpr std::chrono::seconds kKillPatience{10};
 constexpr std::chrono::milliseconds kEndingSlice{50};
 constexpr std::size_t kMostRecords = 1 << 16;
 
-// The LC_ALL that the script which starts agents found before it set its own (fleet/bootstrap.cc).
+// The LC_ALL of the login, kept by the script that starts agents before it sets its own (fleet/bootstrap.cc).
 constexpr const char* kLoginLocale = "RAILBED_LOGIN_LOCALE";
 
-// ---- the job on its way: records that end with NUL, which no word of a command holds
+// ---- the job as text: records that end with NUL, which no word of a command holds
 
 std::string to_records(const SupervisedJob& job) {
   std::vector<std::string> records = {std::to_string(job.grace.count()), std::to_string(job.patience.count()),
@@ -50,7 +51,7 @@ std::string to_records(const SupervisedJob& job) {
   return text;
 }
 
-// Byte by byte: what follows are signs of life.
+// Reads byte by byte, because the bytes behind the job are heartbeats.
 std::optional<std::string> read_record(int in) {
   std::string text;
   for (char byte = 0;;) {
@@ -109,13 +110,14 @@ bool found_in_path(const std::string& program) {
   return false;
 }
 
-// Never waits: a program's output may be full, and then nobody would end it.
+// Prints a message unless that would block: if the output were full, this process would never end the
+// program.
 void tell(std::string_view text) {
   pollfd room = {STDERR_FILENO, POLLOUT, 0};
   if (poll(&room, 1, 0) > 0) write_all(STDERR_FILENO, text);
 }
 
-// As the login had it: the agent's own is no business of the program's.
+// Restores the login's LC_ALL: the agent's own is not meant for the program.
 void restore_locale() {
   const char* locale = std::getenv(kLoginLocale);
   if (locale == nullptr) return;
@@ -157,9 +159,9 @@ void restore_locale() {
 
 int code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
-// ---- those that lost their parents
+// ---- orphans
 
-// The parent of a process, of "PID (NAME) STATE PARENT …": the name may hold anything (proc(5)).
+// Returns a process's parent from "PID (NAME) STATE PARENT …": the name may hold anything (proc(5)).
 std::optional<pid_t> parent_of(const std::string& process) {
   const Fd file(open(("/proc/" + process + "/stat").c_str(), O_RDONLY | O_CLOEXEC));
   char bytes[512];
@@ -171,7 +173,7 @@ std::optional<pid_t> parent_of(const std::string& process) {
   return fields.size() > 1 ? parse_number<pid_t>(fields[1]) : std::nullopt;
 }
 
-// Children only: no other process can take their numbers before we have waited for them.
+// Signals our children only: their numbers cannot be reused before we have waited for them.
 void signal_children(int number) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
@@ -181,7 +183,15 @@ void signal_children(int number) {
   }
 }
 
-// ---- the process above
+// ---- the supervisor
+
+// A state machine, driven by signals (signalfd), heartbeats and the clock:
+//   running    until the program ends, or a signal, the end of input or the heartbeat timeout sets `stop_`
+//   stopping   the program's process group gets SIGTERM
+//   leftovers  the program has ended: after a pause, or at once when stopping, all other children get SIGTERM
+//   killing    after `grace` all children get SIGKILL, again on each turn, because orphans become children
+//   given up   kKillPatience later: the remaining processes hang in the kernel
+// It ends as soon as no child is left.
 
 class Supervisor {
  public:
@@ -215,10 +225,10 @@ class Supervisor {
     program_ = fork();
     if (program_ == 0) become_program(job_, self);
     if (program_ < 0) refuse_to_start("cannot start " + job_.words.front());
-    setpgid(program_, program_);  // whoever of the two comes first
+    setpgid(program_, program_);  // in both processes, because either may run first
   }
 
-  // True when nobody is left.
+  // Returns true if no child is left.
   bool reap() {
     for (;;) {
       int status = 0;
@@ -257,7 +267,7 @@ class Supervisor {
         ending
             ? kEndingSlice
             : std::chrono::ceil<std::chrono::milliseconds>(heard_ + job_.patience - SupervisorClock::now());
-    // An input that has ended would be readable for ever.
+    // An input at its end would always be readable.
     pollfd fds[] = {{signals_.get(), POLLIN, 0}, {input_ended_ ? -1 : in_, POLLIN, 0}};
     poll(fds, 2, static_cast<int>(std::clamp<long long>(left.count(), 0, 60'000)) + 1);
     if (fds[0].revents != 0) take_signals();
@@ -293,7 +303,7 @@ class Supervisor {
   bool stop_ = false;
   bool input_ended_ = false;
   bool leftovers_told_ = false;
-  std::optional<SupervisorClock::time_point> terminated_;  // since then SIGKILL is near
+  std::optional<SupervisorClock::time_point> terminated_;  // time of SIGTERM; SIGKILL follows after `grace`
 };
 
 }  // namespace

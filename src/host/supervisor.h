@@ -1,10 +1,10 @@
-// A program of a person's own, with everything that it starts, and one process above them that ends them all
-// when nobody wants them any more: `railbed agent --supervise`, between the agent and the program.
+// Runs a user's program with everything that it starts, and one process above them that ends them all when
+// they are no longer wanted: `railbed agent --supervise`, between the agent and the program.
 //
-// The agent can be killed at any moment, and what programs start leaves their process group (torchrun's
-// workers, podman's monitor, mpirun's ranks). So the process above is its own: it hears by the end of its
-// input that the agent is gone, and the kernel gives it every process that lost its parent (prctl(2),
-// PR_SET_CHILD_SUBREAPER), so that it ends only when none is left.
+// The agent can be killed at any moment, and processes that a program starts leave its process group
+// (torchrun's workers, podman's monitor, mpirun's ranks). So the supervisor is a process of its own. End of
+// file on its input shows that the agent is gone. As a child subreaper (prctl(2), PR_SET_CHILD_SUBREAPER) it
+// becomes the parent of every orphan, so that it ends only when no process is left.
 #pragma once
 
 #include <chrono>
@@ -17,24 +17,26 @@
 namespace railbed {
 
 struct SupervisedJob {
-  std::vector<std::string> words = {};        // no shell reads them
-  std::vector<std::string> environment = {};  // "NAME=VALUE", beside what the agent has
-  std::string folder = {};                    // where it is started; empty: where the agent is
+  std::vector<std::string> words = {};        // not interpreted by a shell
+  std::vector<std::string> environment = {};  // "NAME=VALUE", added to the agent's
+  std::string folder = {};                    // working folder; empty: the agent's
   std::chrono::seconds grace{10};             // from SIGTERM to SIGKILL
-  std::chrono::seconds patience{60};          // so long it lives without a sign of life
+  std::chrono::seconds patience{60};          // heartbeat timeout
 };
 
-// What can be known before it is started: whether its folder is there, and the program in PATH. Refuses where
-// the agent became root by sudo, for what that does is a closed list.
+// Checks what can be checked before the start: that the folder exists and that the program is in PATH.
+// Refuses if the agent became root by sudo, because such an agent may only do the actions on a closed list.
 Result<void> check_job(const SupervisedJob& job);
 
-// The program's standard output and error are out and err; it reads nothing. Each byte that is sent to `in`
-// is a sign of life; when `in` is closed, all are ended. The child ends when all have: with the program's
-// exit code, 128 + signal, or as shells say it 127 (no such program) and 126 (it cannot be started). It
-// outlives the object: closing `in`, as when the agent ends, is how it is told to end.
+// Starts the job. `out` and `err` are the program's standard output and error; it has no input. Each byte
+// sent to `in` is a heartbeat. When `in` is closed, or without a heartbeat for `patience`, all processes are
+// ended. The child ends when all have ended: with the program's exit code, 128 + signal, or, as in a shell,
+// 127 (no such program) or 126 (it cannot be started). It outlives this object: to end it, close `in`, as
+// happens when the agent ends.
 Result<Program> start_supervised(const SupervisedJob& job);
 
-// What the process above does: takes the job from `in`, and returns what it has to exit with.
+// The supervisor's main function: reads the job from `in` and returns the process's exit code; 126 if the job
+// cannot be read.
 int supervise(int in);
 
 }  // namespace railbed

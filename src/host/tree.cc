@@ -1,5 +1,5 @@
-// A tree is kept as folders in each other, not as a list of paths: the paths of /sys are long and begin
-// alike, so that looking one up among the others would compare the same hundred characters again and again.
+// A tree is stored as nested folders, not as a list of paths: the paths of /sys are long and begin alike, so
+// a lookup in a list would compare the same hundred characters again and again.
 #include "host/tree.h"
 
 #include <cerrno>
@@ -10,13 +10,13 @@
 namespace railbed {
 namespace {
 
-constexpr int kMaxLinks = 40;  // as the kernel: MAXSYMLINKS
-constexpr std::size_t kMaxSteps =
-    512;  // components of one path, its links' targets included; /sys has a few dozen
+constexpr int kMaxLinks = 40;  // the kernel's limit: MAXSYMLINKS
+// Components of one path, the targets of its links included; /sys has a few dozen.
+constexpr std::size_t kMaxSteps = 512;
 
 struct Step {
   std::string_view name;
-  const Tree::Node* node;  // null where nothing stands
+  const Tree::Node* node;  // null if there is no entry
 };
 
 const Tree::Node* below(const Tree::Node* folder, std::string_view name) {
@@ -25,13 +25,14 @@ const Tree::Node* below(const Tree::Node* folder, std::string_view name) {
   return found == folder->below.end() ? nullptr : &found->second;
 }
 
-// Walks one path component by component, and keeps the way from the root.
+// Walks one path component by component and keeps the way from the root. `rest_` is a stack of the remaining
+// components; following a link pushes those of its target.
 class Walk {
  public:
   Walk(const Tree& tree, bool follow_last, bool must_exist)
       : tree_(tree), follow_last_(follow_last), must_exist_(must_exist) {}
 
-  // 0 or an errno.
+  // Returns 0 or an errno.
   int go(std::string_view path) {
     push(path);
     steps_ = rest_.size();
@@ -83,7 +84,7 @@ class Walk {
 
   const Tree& tree_;
   const bool follow_last_, must_exist_;
-  std::vector<std::string_view> rest_;  // the next one last
+  std::vector<std::string_view> rest_;  // remaining components, the next one last
   std::vector<Step> way_;
   std::size_t steps_ = 0, followed_ = 0;
   int links_ = 0;

@@ -53,7 +53,7 @@ class TreeHost : public Host {
   }
 
  private:
-  // A tree may come from anybody, and each file is looked for anew: links have a budget for all of them.
+  // A tree may be hostile, and each lookup follows its links again, so all lookups share a budget for links.
   static constexpr std::size_t kMostFollowed = 2'000'000;
 
   template <class T>
@@ -70,7 +70,7 @@ class TreeHost : public Host {
   Miss gap() const { return {Missing::kUnknown, gaps_->why}; }
   Miss not_recorded() const { return gaps_ ? gap() : Miss{Missing::kAbsent, "not recorded in this tree"}; }
 
-  // Whether what is not there stands in a folder of which all is held.
+  // Returns whether a missing path is in a folder that the tree holds completely.
   bool is_told(std::string_view path) const {
     while (path.rfind('/') != std::string_view::npos && path.rfind('/') > 0) {
       path = path.substr(0, path.rfind('/'));
@@ -80,7 +80,7 @@ class TreeHost : public Host {
     return false;
   }
 
-  // What stands there, or why reading it fails.
+  // Returns the node, or the reason why reading it fails.
   Reading<const Tree::Node*> find(std::string_view path) const {
     auto found = follow(path, &Tree::node);
     if (found && (*found)->entry.kind == TreeEntry::Kind::kFailure)
@@ -90,7 +90,7 @@ class TreeHost : public Host {
 
   const Tree tree_;
   const std::optional<Gaps> gaps_;
-  mutable std::atomic<std::size_t> followed_ = 0;  // collectors ask from several threads
+  mutable std::atomic<std::size_t> followed_ = 0;  // collectors use a Host from several threads
 };
 
 }  // namespace

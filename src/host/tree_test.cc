@@ -181,13 +181,13 @@ TEST(RecordingHost, GivesTheSameAnswersAgain) {
   const std::string first = look(recorder);
   const Tree recorded = recorder.tree();
   EXPECT_EQ(look(*open_tree(recorded)), first);
-  // Exactly what was asked for: the rest of the machine is not in it.
+  // Exactly the paths that were read: the rest of the machine is not in it.
   EXPECT_FALSE(recorded.has("/etc/os-release"));
   EXPECT_FALSE(recorded.commands.contains("ip -j address show"));
   EXPECT_TRUE(parse_tree(write_tree(recorded), "t", no_base));
 }
 
-// Found by the fuzzer: a removal of what was not there left folders behind, one inside the other.
+// Found by the fuzzer: removing a missing entry left folders behind, one inside the other.
 TEST(TreeText, RemovingWhatIsNotThereChangesNothing) {
   const Tree tree =
       parsed("railbed-tree 1\n- /sys/class/nvme/nvme0\n- /sys/class/infiniband/mlx4_0\n- /etc\n");

@@ -1,16 +1,16 @@
 // Reads a machine from `.tree` text (docs/reference/tree-format.md; tree_write.cc writes it).
 //
-// One line is one entry, told apart by how it begins: "/" a file, folder or link, "- " a removal, "$ " a
-// command, "@ " a library's answer, "~ " a change to such an answer. What takes more than a line follows it
-// as a block, up to a line that is just the word after "<<"; the writer picks a word that no line of the
-// block is, so that nothing needs escaping.
+// One line is one entry. Its beginning decides its kind: "/" a file, folder or link, "- " a removal, "$ " a
+// command, "@ " a call's result, "~ " a change to such a result. Longer content follows its line as a block,
+// which ends at a line that is only the word after "<<"; the writer picks a word that no line of the block
+// equals, so that nothing needs escaping.
 //
-// `base:` starts from another tree and entries are applied to it in order, so that a fixture says only in
-// what it differs. The caller gives the function that reads bases: text from elsewhere gets none, and a
-// file's are .tree files by relative paths, four on top of each other.
+// `base:` starts from another tree, to which the entries are applied in order, so that a fixture lists only
+// its differences. The caller passes the function that reads bases: text from elsewhere gets none, and for a
+// file they are .tree files by relative paths, at most four on top of each other.
 //
-// What is read here may come from anybody. Every line is checked, every size capped, and what could take
-// quadratic time (changes, each of which parses its answer anew) is counted.
+// The text is untrusted. Every line is checked, every size limited, and operations that could take quadratic
+// time (changes, each of which parses its result again) are counted.
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -28,9 +28,9 @@ namespace {
 
 constexpr std::string_view kHeader = "railbed-tree 1";
 constexpr std::size_t kMaxPath = 4096;
-constexpr std::size_t kMaxFolders =
-    64;  // /sys has a dozen in each other; each costs a look at every entry below
-// Each change reads and writes its answer anew: a hostile tree must not make that last.
+// /sys has a dozen levels of folders. Each level costs a look at every entry below.
+constexpr std::size_t kMaxFolders = 64;
+// Each change parses and writes its result again, so a hostile tree could make that slow.
 constexpr std::size_t kMaxPatches = 256;
 constexpr std::size_t kMaxPatched = 256 << 10;
 constexpr std::size_t kMaxPatchedInAll = 2 << 20;
@@ -46,7 +46,7 @@ std::optional<std::string> decode_hex(std::string_view text) {
   return bytes;
 }
 
-// Spaces and backslashes in paths are written as in /proc/mounts: \040, \134.
+// Decodes a path. Spaces and backslashes are escaped as in /proc/mounts: \040, \134.
 std::optional<std::string> unescape(std::string_view text) {
   std::string path;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -71,7 +71,8 @@ bool is_normal_path(std::string_view path) {
   return path.find('\0') == std::string_view::npos;
 }
 
-// A command's words or a call's name: what could be taken for a mark behind it would not be read back.
+// Returns whether a command's words or a call's name can be read back: it must not contain a mark of the
+// format.
 bool is_plain_name(std::string_view name) {
   return !trim(name).empty() && name.find(" ! ") == std::string_view::npos && !name.ends_with(" !") &&
          name.find("<<") == std::string_view::npos;
@@ -233,7 +234,7 @@ class Parser {
     return {};
   }
 
-  // NAME <<WORD: a JSON merge patch (RFC 7396) over what the call answers so far.
+  // NAME <<WORD: a JSON merge patch (RFC 7396) to the result of the call so far.
   Result<void> parse_patch(std::string_view line) {
     const auto block_at = line.rfind(" <<");
     const auto known = tree_.calls.find(line.substr(0, block_at));
@@ -268,7 +269,7 @@ class Parser {
   const LoadBase& load_base_;
   std::size_t at_ = 0;
   std::size_t patches_ = 0;
-  std::size_t patched_ = 0;  // bytes of answers and changes
+  std::size_t patched_ = 0;  // bytes of results and changes
   Tree tree_;
 };
 

@@ -33,7 +33,7 @@ std::string escape(std::string_view path) {
   return text;
 }
 
-// "<<END", the lines, and an END that none of the lines is.
+// Returns "<<END", the content, and END: a word that no line of the content equals.
 std::string block(std::string_view content) {
   std::string end = "END";
   const auto all = split(content, '\n');
@@ -69,7 +69,8 @@ std::string entry_text(const std::string& path, const TreeEntry& entry) {
   return {};
 }
 
-// In one line, without what means something in it: "<<" opens a block, " ! " ends a command's words.
+// Returns the miss on one line, without the marks of the format: "<<" opens a block, " ! " ends a command's
+// words.
 std::string miss_text(const Miss& miss) {
   std::string why = miss.why;
   for (char& c : why)

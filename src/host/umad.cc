@@ -1,5 +1,5 @@
-// libibumad as far as railbed calls it: our own declarations of what its manual pages document (umad_send(3)
-// and its kin); the library's ABI has been 3 since 2007.
+// The part of libibumad that railbed calls: our own declarations of what its manual pages document
+// (umad_send(3) and its relatives). The library's ABI version has been 3 since 2007.
 #include "host/umad.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,8 @@ constexpr int kDirectedClass = 0x81;
 constexpr int kPerformanceClass = 0x04;
 constexpr int kGeneralQkey = static_cast<int>(0x80010000U);
 
-// umad_recv() answers a descriptor's agent in this order; nothing else of the header is read here.
+// The functions of the library that are used. The layout of its buffers is not: only its functions access
+// them.
 struct UmadLibrary {
   int (*init)() = nullptr;
   int (*open_port)(const char* device, int port) = nullptr;

@@ -1,5 +1,5 @@
-// The door to an InfiniBand subnet: management datagrams (MADs) through libibumad, opened at run time. Only
-// what asks passes: a request is a Get.
+// Access to an InfiniBand subnet: management datagrams (MADs) through libibumad, opened at run time. For
+// queries only: a request is a Get.
 #pragma once
 
 #include <array>
@@ -16,24 +16,26 @@ namespace railbed {
 inline constexpr std::size_t kMadBytes = 256;
 using Mad = std::array<std::uint8_t, kMadBytes>;
 
-// Where a MAD goes. A directed route is in the MAD itself; its address is the permissive LID.
+// The destination of a MAD. A directed route is in the MAD itself; its address is the permissive LID.
 struct MadRoute {
   std::uint16_t lid = 0xFFFF;
-  bool performance = false;  // to queue pair 1; else subnet management, to queue pair 0
+  bool performance = false;  // to queue pair 1; otherwise subnet management, to queue pair 0
 };
 
 class MadDoor {
  public:
   virtual ~MadDoor() = default;
-  // False when it could not leave; `errno` says why.
+  // Returns false with errno set if the MAD could not be sent.
   virtual bool send(const Mad& mad, const MadRoute& route, std::chrono::milliseconds timeout) = 0;
-  // The next answer, or nothing within the time. A request that the kernel gave up comes back as it was sent.
+  // Returns the next reply; nullopt after the timeout. A request that timed out in the kernel is returned as
+  // sent.
   virtual std::optional<Mad> receive(std::chrono::milliseconds timeout) = 0;
-  // The port that is asked through, for people: "mlx5_0 port 1".
+  // Returns the name of the port in use, for people: "mlx5_0 port 1".
   virtual std::string name() const = 0;
 };
 
-// `device` empty: the first port that is InfiniBand and has a link; `port` 0: the device's first.
+// Opens a port. With an empty `device` it is the first InfiniBand port with a link; with `port` 0 the
+// device's first.
 Result<std::unique_ptr<MadDoor>> open_umad(const std::string& device, int port);
 
 }  // namespace railbed

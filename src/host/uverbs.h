@@ -1,4 +1,4 @@
-// The node by which programs reach an RDMA device.
+// The device node through which programs use an RDMA device.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 namespace railbed {
 
 struct UverbsNode {
-  std::string
-      name;  // in /dev/infiniband: "uverbs0"; empty: /sys/class/infiniband_verbs shows none for the device
-  std::string error;  // why this process cannot open it, in the system's words; empty: it can
+  // Name in /dev/infiniband: "uverbs0"; empty if /sys/class/infiniband_verbs has none for the device.
+  std::string name;
+  std::string error;  // why this process cannot open it, the system's message; empty if it can
 };
-// Of this very machine: the node is opened and closed at once.
+// For the machine that this process runs on: the node is opened and closed at once.
 UverbsNode uverbs_node_of(Host& host, const std::string& device);
 
 }  // namespace railbed

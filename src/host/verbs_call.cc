@@ -1,4 +1,4 @@
-// libibverbs, opened at run time: what it says of every port.
+// Queries every port through libibverbs, opened at run time.
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kLibrary = "libibverbs.so.1";
 
-// verbs.h makes a macro of the one name whose old form is still the library's symbol.
+// verbs.h defines a macro of this name; the library's symbol is the old form of the function.
 #undef ibv_query_port
 
 struct Verbs {
@@ -51,8 +51,9 @@ bool bind_all(void* library, Verbs& verbs) {
          bind(library, "ibv_query_port", verbs.query_port);
 }
 
-// Asks for what no driver can give, memory of a file that is not open: one that takes DMA-BUF at all says
-// EBADF. So NCCL asks (src/misc/ibvwrap.cc).
+// Returns whether the driver accepts DMA-BUF: "yes", "no", or empty if unknown. Requests the registration of
+// memory from a file that is not open, which no driver can do: one that accepts DMA-BUF at all fails with
+// EBADF. NCCL tests it the same way (src/misc/ibvwrap.cc).
 std::string ask_dma_buf(const Verbs& verbs, ibv_context* context) {
   if (verbs.reg_dmabuf_mr == nullptr || verbs.alloc_pd == nullptr || verbs.dealloc_pd == nullptr) return "";
   ibv_pd* domain = verbs.alloc_pd(context);
@@ -68,8 +69,8 @@ std::string ask_dma_buf(const Verbs& verbs, ibv_context* context) {
 // enum ibv_mtu: 1 is 256 bytes, 5 is 4096.
 int mtu_bytes(int code) { return code >= 1 && code <= 5 ? 128 << code : 0; }
 
-// Answers 0 and fills `attributes`, or an errno. The library's own symbol fills only the start of today's
-// struct, which holds all that is asked here.
+// Fills `attributes` and returns 0, or returns an errno. The library's own symbol fills only the start of
+// today's struct, which holds all members that are used here.
 int query(const Verbs& verbs, ibv_context* context, int number, ibv_port_attr& attributes) {
   return verbs.query_port(context, static_cast<std::uint8_t>(number),
                           reinterpret_cast<_compat_ibv_port_attr*>(&attributes));
@@ -133,7 +134,8 @@ std::string ask_all(const std::vector<std::string>& except, const Say& about_to)
   return json::dump(json::encode(answer));
 }
 
-// Without a device there is no driver that could hang, and a child costs more than all of the answer.
+// If there is no device, there is no driver that could hang, and a child would cost more than the whole
+// query.
 bool has_devices() {
   std::error_code failure;
   return !std::filesystem::is_empty("/sys/class/infiniband_verbs", failure) && !failure;

@@ -1,4 +1,4 @@
-// Waiting for a descriptor, until a time and unless a stop is requested.
+// Waits for a descriptor until a point in time or a stop request.
 #pragma once
 
 #include <chrono>
@@ -6,12 +6,12 @@
 
 namespace railbed {
 
-// How often a wait looks at its stop token.
+// Interval at which a wait checks its stop token, in milliseconds.
 inline constexpr int kPollSliceMs = 50;
 
 enum class Waited { kReady, kTimeout, kStopped };
 
-// A socket that was closed or has failed counts as ready: reading or writing tells.
+// A socket that was closed or has failed counts as ready; reading or writing it then reports that.
 Waited wait_readable(int fd, std::chrono::steady_clock::time_point until, const std::stop_token& stop);
 Waited wait_writable(int fd, std::chrono::steady_clock::time_point until, const std::stop_token& stop);
 

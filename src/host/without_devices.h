@@ -1,5 +1,5 @@
-// A machine some of whose devices are not there for whoever looks: no file of theirs is opened, no library is
-// asked about them. For functions that log an error whenever they are read.
+// A Host that hides some devices of a machine: none of their files is opened and no library is called for
+// them. For functions that log an error whenever they are read.
 #pragma once
 
 #include <memory>

@@ -5,7 +5,7 @@
 
 namespace railbed {
 
-// A command as people write it, and the key under which a tree keeps its output.
+// Joins words with spaces: a command for people, and the key of its output in a tree.
 inline std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const auto& word : words) text += text.empty() ? word : " " + word;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kAtOnce = "all rails at once";
 
-// What was measured one way between two nodes.
+// Measurements by direction: from one node to another.
 using Ways = std::map<std::pair<std::string, std::string>, std::vector<const Measurement*>>;
 
 Ways ways_of(const std::vector<Measurement>& measurements) {
@@ -23,7 +23,7 @@ bool same_messages(const Measurement& a, const Measurement& b) {
   return a.engine == b.engine && a.message_bytes == b.message_bytes;
 }
 
-// The best of what the rail carried by itself.
+// Returns the fastest measurement of the part's rail alone, with the same messages; null if there is none.
 const Measurement* find_alone(const std::vector<const Measurement*>& way, const Measurement& part) {
   const Measurement* found = nullptr;
   for (const Measurement* one : way) {

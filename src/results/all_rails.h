@@ -1,5 +1,5 @@
-// All rails between two nodes that carry at once, one way: what each of them had then and alone, and what all
-// had together.
+// Measurements of all rails between two nodes at once, one way: the rate of each rail then and alone, and the
+// total.
 #pragma once
 
 #include <string>
@@ -10,28 +10,31 @@
 
 namespace railbed {
 
-// The rail's name of their total. No rail of cluster.yaml is called so: names have no spaces.
+// The rail name of the total. No rail of cluster.yaml has this name, because names have no spaces.
 inline constexpr std::string_view kAllRails = "all rails";
 
-// The operation of a rail's number while all carry, from its own: "write, all rails at once".
+// Returns the operation of a rail's number while all rails carry, from its own: "write, all rails at once".
 std::string at_once(std::string_view operation);
-// Whether it was measured so: a rail's part or the total.
+// Return whether a measurement was made with all rails at once (a rail's part or the total), and whether it
+// is the total.
 bool is_at_once(const Measurement& one);
 bool is_total(const Measurement& one);
 
 struct RailPart {
   const Measurement* at_once = nullptr;
-  const Measurement* alone = nullptr;  // the same messages; null: not measured
+  const Measurement* alone = nullptr;  // the best with the same messages; null if not measured
 };
+// One total with the parts of its rails.
 struct AllRails {
   const Measurement* total = nullptr;
-  std::vector<RailPart> rails;  // as they were measured
+  std::vector<RailPart> rails;  // in the order of measurement
 
-  // The sum of what each carries alone; 0 where one was not measured.
+  // Returns the sum of the rails' rates alone; 0 if one was not measured.
   double alone() const;
 };
 
-// One for each total; all pointers are into the measurements.
+// Returns one AllRails for each total that has a number. The pointers are into `measurements`, which must
+// outlive the result.
 std::vector<AllRails> all_rails_of(const std::vector<Measurement>& measurements);
 
 }  // namespace railbed

@@ -25,7 +25,7 @@ TEST(AllRails, ATotalHasItsPartsAndWhatEachCarriedAlone) {
                                number("rail0", "write, all rails at once", 200),
                                number("rail1", "write, all rails at once", 190),
                                number("all rails", "write, all rails at once", 390)};
-  all.push_back(all[0]);  // of other messages and another way
+  all.push_back(all[0]);  // one with other messages, one in the other direction
   all.back().message_bytes = 4096;
   all.push_back(all[0]);
   std::swap(all.back().from, all.back().to);

@@ -1,4 +1,5 @@
-// What a collective operation over GPUs took, size by size: the shape that engines fill and reports read.
+// The times of a collective operation over GPUs, size by size: the structure that engines fill and reports
+// read.
 #pragma once
 
 #include <array>
@@ -35,12 +36,12 @@ constexpr bool reduces(Collective operation) {
   return operation == Collective::kAllReduce || operation == Collective::kReduce ||
          operation == Collective::kReduceScatter;
 }
-// Whether what an operation in place leaves can be compared: nccl-tests says N/A of the others.
+// Returns whether the result of an operation in place can be checked: nccl-tests prints N/A for the others.
 constexpr bool checks_in_place(Collective operation) {
   return operation != Collective::kAllToAll && operation != Collective::kSendReceive;
 }
 
-// busbw = algbw × this, so that the number can be held against one link's speed whatever the ranks
+// Returns busbw ÷ algbw. busbw can be compared with the speed of one link for any number of ranks
 // (nccl-tests, doc/PERFORMANCE.md).
 constexpr double bus_factor(Collective operation, int ranks) {
   if (ranks < 2) return 1;
@@ -67,12 +68,12 @@ constexpr std::uint64_t bytes_of(DataType type) {
   return std::array<std::uint64_t, 7>{1, 2, 2, 4, 4, 8, 8}[static_cast<std::size_t>(type)];
 }
 
-// A GPU as the CUDA driver shows it.
+// A GPU as the CUDA driver presents it.
 struct VisibleGpu {
-  int ordinal = 0;       // in PCI order, among those that CUDA_VISIBLE_DEVICES leaves
+  int ordinal = 0;       // in PCI order, among the GPUs in CUDA_VISIBLE_DEVICES
   std::string address;   // 0000:00:06.0
   std::string name;      // NVIDIA H200
-  int memory_clock = 0;  // kHz; CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE; 0: not said
+  int memory_clock = 0;  // kHz; CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE; 0 if not reported
   int memory_bits = 0;   // CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH
   FIELDS(VisibleGpu, ordinal, address, name, memory_clock, memory_bits);
 };
@@ -91,18 +92,18 @@ struct CollectiveRank {
   FIELDS(CollectiveRank, rank, node, process, gpu);
 };
 
-// Times are nanoseconds of one operation on the slowest rank, by CUDA events.
+// Results for one size. Times are nanoseconds of one operation on the slowest rank, by CUDA events.
 struct CollectiveRow {
-  std::uint64_t bytes = 0;          // of all ranks' data together, as nccl-tests counts the size
-  std::uint64_t elements = 0;       // its "count": of one rank's block where data is divided
+  std::uint64_t bytes = 0;          // all ranks' data together, the size in the sense of nccl-tests
+  std::uint64_t elements = 0;       // its "count": of one rank's block if the data is divided
   Summary launched;                 // operations launched one after another; a sample is the mean of a series
   Summary single;                   // a sample is one operation of a series
-  std::optional<Summary> graph;     // likewise replayed from a CUDA graph, which leaves out the launching
-  std::optional<Summary> in_place;  // launched, with one buffer for both
+  std::optional<Summary> graph;     // same, replayed from a CUDA graph, which excludes the launching
+  std::optional<Summary> in_place;  // launched, with one buffer for input and output
   double algbw = 0;                 // bits per second: bytes over `launched.median`
   double busbw = 0;                 // algbw times the operation's factor
   bool checked = false;
-  std::uint64_t wrong = 0;  // elements, over all ranks
+  std::uint64_t wrong = 0;  // wrong elements, over all ranks
   std::uint64_t in_place_wrong = 0;
   FIELDS(CollectiveRow, bytes, elements, launched, single, graph, in_place, algbw, busbw, checked, wrong,
          in_place_wrong);
@@ -111,12 +112,12 @@ struct CollectiveRow {
 struct CollectiveReport {
   Collective operation = Collective::kAllReduce;
   DataType type = DataType::kFloat32;
-  int root = -1;  // of operations that have one
+  int root = -1;  // for operations that have one
   int iterations = 0;
   std::string library;  // the NCCL that was opened
   std::string version;  // "2.28.3"
   std::vector<CollectiveRank> ranks;
-  double first_result = 0;  // ns from the command's start to the first operation whose data was found right
+  double first_result = 0;  // ns from the command's start to the first operation with verified data
   std::vector<CollectiveRow> rows;
   std::string cut;  // why larger sizes were left out: "cut to 14 GiB: the machine has 112 GiB available"
   Ceiling ceiling;  // of busbw

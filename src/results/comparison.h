@@ -1,4 +1,4 @@
-// What a comparison of two runs found, number by number (`railbed compare`).
+// The result of comparing two runs, number by number (`railbed compare`).
 #pragma once
 
 #include <array>
@@ -15,30 +15,32 @@ enum class Outcome { kPass, kFail, kInconclusive };
 constexpr auto enum_names(Outcome) { return std::array<std::string_view, 3>{"PASS", "FAIL", "INCONCLUSIVE"}; }
 
 struct CompareOptions {
-  double threshold = 0.03;     // a change for the worse below this share is no regression
-  double false_alarms = 0.01;  // of all comparisons of equal systems, at most this share ends in FAIL
+  double threshold = 0.03;     // a change for the worse below this share is not a regression
+  double false_alarms = 0.01;  // upper bound on the share of comparisons of equal systems that end in FAIL
 };
 
+// One number in both runs.
 struct Comparison {
   Measurement what;  // the first of A: names engine, metric, operation, rail, ends, size, streams
   int repeats_a = 0;
   int repeats_b = 0;
   double a = 0;  // geometric mean of the repeats' medians: bits per second or nanoseconds
   double b = 0;
-  // B ÷ A and its interval, of confidence 1 − 2 × false_alarms. Equal where there is no interval.
+  // B ÷ A and its confidence interval, of level 1 − 2 × false_alarms. All equal if there is no interval.
   double ratio = 1;
   double low = 1;
   double high = 1;
-  double probability = 1;  // of a change for the worse at least this large, were both systems equal
+  double probability =
+      1;  // p value: of a change for the worse at least this large if both systems were equal
   Outcome outcome = Outcome::kInconclusive;
-  int more_repeats = 0;  // on each side, to decide an INCONCLUSIVE; 0: no number of them is likely to
+  int more_repeats = 0;  // per side, to decide an INCONCLUSIVE; 0 if no number of them is likely to
   std::string note;      // why it is inconclusive, or how B failed
   FIELDS(Comparison, what, repeats_a, repeats_b, a, b, ratio, low, high, probability, outcome, more_repeats,
          note);
 };
 
-// Something of a node, or of what was asked for ("asked: traffic-class"), that was not the same in both runs;
-// empty on the side that does not have it.
+// A property of a node, or an option of the run ("asked: traffic-class"), that differs between the runs.
+// Empty on a side that does not have it.
 struct Change {
   std::string what;  // "gpu01 kernel"
   std::string a;
@@ -52,8 +54,8 @@ struct CompareResult {
   std::vector<Change> changes;
   std::vector<Measurement> only_in_a;  // the first of each key
   std::vector<Measurement> only_in_b;
-  bool comparable = true;  // false: they were not asked for the same, and every row is INCONCLUSIVE
-  std::string note;        // in what they were not, or that it is not known
+  bool comparable = true;  // false if the runs have different options; then every row is INCONCLUSIVE
+  std::string note;        // which options differ, or that a run did not record them
   FIELDS(CompareResult, outcome, rows, changes, only_in_a, only_in_b, comparable, note);
 };
 

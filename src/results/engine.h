@@ -1,4 +1,5 @@
-// Which engine measured. The set is open: an engine brings an id of its own, and nothing here lists them.
+// The engine that made a measurement. The set is open: an engine defines its own id, and no list of all
+// exists.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +12,10 @@
 
 namespace railbed {
 
-// Stands for its id, as it is written in JSON and on the command line.
+// An engine, identified by the id that JSON and the command line use.
 class Engine {
  public:
-  // An id that is_id() takes; of a constant the compiler sees that it fits.
+  // `id` must satisfy is_id(). A longer id in a constant expression does not compile.
   explicit constexpr Engine(std::string_view id) { std::copy(id.begin(), id.end(), id_.begin()); }
 
   static const Engine kTcp;
@@ -27,7 +28,7 @@ class Engine {
 
   constexpr std::string_view id() const { return {id_.data(), std::ranges::find(id_, '\0')}; }
 
-  // Both ways as JSON has it. Nothing but lower-case letters, digits and dashes: an id is shown as it came.
+  // Convert for JSON. An id has only lower-case letters, digits and dashes, because it is shown unchanged.
   std::string to_text() const { return std::string(id()); }
   static constexpr std::optional<Engine> parse(std::string_view text) {
     if (!is_id(text)) return std::nullopt;
@@ -36,7 +37,7 @@ class Engine {
   static constexpr std::string_view kExpected = "an engine's id";
 
   constexpr bool operator==(const Engine&) const = default;
-  // TCP comes first wherever engines are put in order, as what the others are held against.
+  // Orders by id, but TCP comes first: it is the reference for the other engines.
   constexpr std::strong_ordering operator<=>(const Engine& other) const {
     const bool is_tcp = id() == "tcp";
     const bool other_is_tcp = other.id() == "tcp";

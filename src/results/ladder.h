@@ -1,4 +1,5 @@
-// One pair of nodes, climbed from TCP to NCCL: how much of the link is left on each rung.
+// Measurements of one pair of nodes from TCP up to NCCL: the share of the link's speed that each rung
+// reaches.
 #pragma once
 
 #include <array>
@@ -22,26 +23,27 @@ constexpr std::string_view rung_name(RungKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-// How NCCL went from one GPU to the other, by its own log.
+// The path of NCCL from one GPU to the other, from its own log.
 struct NcclWay {
   std::string network;                 // IB, Socket, or a plugin's name
-  std::string gpudirect;               // on, off, partly; empty: not said
-  std::vector<std::string> through_a;  // adapters (mlx5_0), or interfaces where the network is Socket
+  std::string gpudirect;               // on, off, partly; empty if not logged
+  std::vector<std::string> through_a;  // adapters (mlx5_0), or interfaces if the network is Socket
   std::vector<std::string> through_b;
-  std::vector<std::string> why;  // why it is sockets, or without GPUDirect
+  std::vector<std::string> why;  // reasons for sockets, or for no GPUDirect
   FIELDS(NcclWay, network, gpudirect, through_a, through_b, why);
 };
 
+// One rung of the ladder.
 struct Rung {
   RungKind kind = RungKind::kTcp;
-  std::optional<Measurement> measurement = {};  // nothing: it was not climbed
-  std::string not_climbed = {};                 // why: "gpu01 has no GPU"
+  std::optional<Measurement> measurement = {};  // nullopt if it was not measured
+  std::string not_climbed = {};                 // reason in that case: "gpu01 has no GPU"
   std::optional<NcclWay> nccl = {};
-  // Rate ÷ the binding limit, and ÷ what the wire carries, whatever PCIe does. Nothing without a number, or
-  // where the limit is a virtual device's claim.
+  // Rate ÷ the binding limit, and rate ÷ the wire's capacity regardless of PCIe. Nullopt without a number, or
+  // if the limit is only claimed by a virtual device.
   std::optional<double> share = {};
   std::optional<double> of_wire = {};
-  std::vector<std::string> causes = {};  // of what is missing, the likeliest first; empty: nothing is
+  std::vector<std::string> causes = {};  // of the missing rate, the likeliest first; empty if none is missing
   FIELDS(Rung, kind, measurement, not_climbed, nccl, share, of_wire, causes);
   bool has_number() const { return measurement && !measurement->failure && measurement->summary.samples > 0; }
   double rate() const { return has_number() ? measurement->summary.median : 0; }  // bits per second
@@ -52,7 +54,7 @@ struct Ladder {
   std::string b;
   std::string rail;
   std::vector<Rung> rungs;
-  int loser = -1;  // of `rungs`: where most is lost against the rungs below it; -1: nowhere
+  int loser = -1;  // index into `rungs`: the rung that loses most against those below it; -1: none
   FIELDS(Ladder, a, b, rail, rungs, loser);
 };
 

@@ -8,6 +8,7 @@
 namespace railbed {
 namespace {
 
+// Sets the summary of several repeats.
 void merge(Measurement& merged, std::vector<double> medians) {
   if (medians.size() < 2) return;
   std::sort(medians.begin(), medians.end());

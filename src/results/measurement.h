@@ -1,4 +1,4 @@
-// What an engine measured, between two nodes or on one: one number with its spread, its ceiling and its
+// The result of an engine, between two nodes or on one: one number with its spread, its ceiling and its
 // circumstances.
 #pragma once
 
@@ -32,7 +32,7 @@ struct Summary {
   double minimum = 0;
   double maximum = 0;
   double deviation = 0;
-  // Of latencies; zero for bandwidths.
+  // For latencies; zero for bandwidths.
   double p99 = 0;
   double p999 = 0;
   double p9999 = 0;
@@ -43,73 +43,75 @@ struct Summary {
 struct Limit {
   std::string name;
   BitRate rate;
-  std::string source;  // where the figure comes from: a file, a table, arithmetic
+  std::string source;  // origin of the figure: a file, a table, arithmetic
   FIELDS(Limit, name, rate, source);
 };
 
-// All limits that could be computed, the binding (lowest) one first. Empty: the link states no speed.
+// All known limits, the binding (lowest) one first. Empty if the link states no speed.
 struct Ceiling {
   std::vector<Limit> limits;
-  std::string note;      // why there is none, or what makes it nominal (virtual interface)
-  bool nominal = false;  // the speed is a virtual device's claim: shown, never judged
+  std::string note;      // why there is no limit, or why it is nominal (virtual interface)
+  bool nominal = false;  // the speed is claimed by a virtual device: shown, never judged
   FIELDS(Ceiling, limits, note, nominal);
 };
 
-// A part of the time that a message takes at least: "wire", "a switch", "PCIe of gpu01".
+// A part of the least time that a message takes: "wire", "a switch", "PCIe of gpu01".
 struct FloorPart {
   std::string name;
   Nanoseconds time{};
-  std::string source;  // arithmetic, or where the figure is published
+  std::string source;  // arithmetic, or a publication of the figure
   FIELDS(FloorPart, name, time, source);
 };
 
-// The least that a message can take from one node to the other. Its parts follow each other, so they add up.
-// Empty: none could be computed.
+// The least time of a message from one node to the other. Its parts follow each other, so their times add up.
+// Empty if none could be computed.
 struct Floor {
   std::vector<FloorPart> parts;
-  std::string note;  // why there is none, or what is not in it
+  std::string note;  // why it is empty, or which parts are not in it
   Nanoseconds time() const;
   FIELDS(Floor, parts, note);
 };
 
-// What a node's processors did besides while it was measured: programs that are not railbed's. What the
-// kernel itself did is not in it, for most of that is the measurement's own packets.
+// Work of a node's processors for other programs than railbed during the measurement. Work of the kernel is
+// not included, because most of it is for the measurement's own packets.
 struct OtherWork {
-  int processors = 0;   // that the node has
-  double busy = 0;      // of them
+  int processors = 0;   // of the node
+  double busy = 0;      // number of processors that were busy
   std::string busiest;  // the program that took most: "python3 (pid 4711)"
   FIELDS(OtherWork, processors, busy, busiest);
 };
-// From this share of its processors on a node is busy. Ours: a sound path reaches 90 % of its ceiling, and
-// other work may cost the tenth that is left.
+// The share of its processors from which a node counts as busy. Our own choice: a sound path reaches 90 % of
+// its ceiling, and other work may cost the remaining tenth.
 inline constexpr double kBusyShare = 0.1;
 
+// One end of a measurement.
 struct Endpoint {
   std::string node;
-  std::string interface;    // ens6
-  std::string device;       // mlx4_0/1; empty for TCP
-  std::string address;      // IP address used
-  int gid_index = -1;       // RDMA on Ethernet
-  std::string memory = {};  // of a GPU, and by which route: "GPU 0000:1b:00.0, DMA-BUF"; empty: host memory
-  std::string memory_why = {};               // why not by a better route
-  std::optional<OtherWork> other_work = {};  // nothing: it was not looked at, or could not be seen
+  std::string interface;        // ens6
+  std::string device;           // mlx4_0/1; empty for TCP
+  std::string address;          // IP address used
+  int gid_index = -1;           // RDMA on Ethernet
+  std::string memory = {};      // GPU and route: "GPU 0000:1b:00.0, DMA-BUF"; empty for host memory
+  std::string memory_why = {};  // why no better route was used
+  std::optional<OtherWork> other_work = {};  // nullopt if it was not or could not be observed
   FIELDS(Endpoint, node, interface, device, address, gid_index, memory, memory_why, other_work);
 };
 
+// Returns whether other work took at least kBusyShare of the node's processors.
 bool is_busy(const Endpoint& end);
-// "gpu02 was busy with other work: it took 1.0 of 2 processors, python3 (pid 4711) most of it"; empty: it was
-// not.
+// Returns "gpu02 was busy with other work: it took 1.0 of 2 processors, python3 (pid 4711) most of it"; empty
+// if it was not busy.
 std::string busy_text(const Endpoint& end);
 
-// What logic tells failures apart by: their words are for people.
+// Kinds of failures for code to decide by; the texts of a Failure are for people.
 enum class FailureKind { kOther, kStopped, kClosed, kKilled, kNoMemory, kNoCuda, kNoNccl, kNoCublas };
 constexpr auto enum_names(FailureKind) {
   return std::array<std::string_view, 8>{"other",     "stopped", "closed",  "killed",
                                          "no-memory", "no-cuda", "no-nccl", "no-cublas"};
 }
 
-// The layers of a path between two nodes, as a failed measurement is diagnosed: the lowest that does not work
-// is the root. kNone: all that could be asked worked when it was asked.
+// The layers of a path between two nodes, for the diagnosis of a failed measurement: the lowest layer that
+// does not work is the root. kNone: all layers that could be tested worked at that moment.
 enum class PathLayer {
   kNone,
   kInterface,
@@ -130,46 +132,47 @@ constexpr auto enum_names(PathLayer) {
                                           "tcp",   "udp",       "rdma-device", "gid"};
 }
 
-// What was found at the moment of a failure, of all failures that it explains the same.
+// The diagnosis at the moment of a failure. All failures that it explains have the same.
 struct FailureRoot {
   PathLayer layer = PathLayer::kNone;
-  std::string node;               // whose side it is on; empty: between the two, or it cannot be told
-  std::string cause;              // "b: rail is down"; empty where the layer is none
-  std::vector<std::string> seen;  // what was asked, and what answered, a line each
+  std::string node;               // the side it is on; empty if it is between the two or unknown
+  std::string cause;              // "b: rail is down"; empty if the layer is kNone
+  std::vector<std::string> seen;  // the tests and their results, one per line
   FIELDS(FailureRoot, layer, node, cause, seen);
 };
 
-// RDMA packets of a run, one way: what the one end's port counted as sent, the other's as received.
+// RDMA packets of a run, one way: sent by the counters of one end's port, received by those of the other's.
 struct PacketWay {
   std::string from;  // the node that sent
   std::uint64_t sent = 0;
   std::uint64_t received = 0;
 };
 
-// Why a measurement has no number, or why it ended early.
+// The reason why a measurement has no number, or ended early.
 struct Failure {
   std::string stage;   // connect, run, verify
   std::string cause;   // "no answer over RDMA: transport retries exhausted (IBV_WC_RETRY_EXC_ERR)"
   std::string remedy;  // what to try next; may be empty
-  // No part of what is shown or kept. Where an agent's failure decides something here, the answer that brings
-  // it says its kind beside it.
+  // Neither shown nor kept. If code decides by the failure of an agent, the reply that carries it has the
+  // kind in a field of its own.
   FailureKind kind = FailureKind::kOther;
-  std::vector<PacketWay> packets = {};   // of RDMA, both ways; no part of what is shown or kept, either
-  std::optional<FailureRoot> root = {};  // of failures between two nodes, once the path was looked at
+  std::vector<PacketWay> packets = {};   // RDMA packets, both ways; also neither shown nor kept
+  std::optional<FailureRoot> root = {};  // for failures between two nodes, after the diagnosis
   FIELDS(Failure, stage, cause, remedy, root);
 };
 
 inline Failure stopped_failure() { return {"run", "stopped on request", "", FailureKind::kStopped}; }
 
-// The rail's name of what went over the network that nodes are reached by. No rail of cluster.yaml is called
-// so: names have no spaces.
+// The rail name of measurements over the network through which nodes are reached. No rail of cluster.yaml has
+// this name, because names have no spaces.
 inline constexpr std::string_view kManagement = "management network";
 
+// One measurement; see the head of this file.
 struct Measurement {
   Engine engine = Engine::kTcp;
   Metric metric = Metric::kBandwidth;
-  std::string operation;  // which of the engine's: "random read"; empty where an engine has only one
-  std::string rail;       // empty of what needs none
+  std::string operation;  // of the engine: "random read"; empty if the engine has only one
+  std::string rail;       // empty if the measurement is not of a rail
   Endpoint from;          // the side that sends
   Endpoint to;
   std::uint64_t message_bytes = 0;
@@ -177,36 +180,40 @@ struct Measurement {
   int mtu = 0;         // path MTU in bytes: interface MTU for TCP, RDMA MTU for RDMA
   double seconds = 0;  // measured time, warm-up left out
   Summary summary;
-  Ceiling ceiling;                  // of bandwidths
-  Floor floor;                      // of latencies between two nodes
-  std::uint64_t packets = 0;        // sent while measuring, where the transport counts them
-  std::uint64_t lost = 0;           // retransmitted while measuring
-  std::uint64_t checked_bytes = 0;  // payload compared with what was sent
+  Ceiling ceiling;                  // for bandwidths
+  Floor floor;                      // for latencies between two nodes
+  std::uint64_t packets = 0;        // sent during the measurement, if the transport counts them
+  std::uint64_t lost = 0;           // retransmitted during the measurement
+  std::uint64_t checked_bytes = 0;  // payload compared with the data sent
   std::uint64_t wrong_bytes = 0;
-  double cpu_seconds_per_gigabyte = 0;  // both ends together; 0 when not measured
+  double cpu_seconds_per_gigabyte = 0;  // both ends together; 0 if not measured
   std::vector<double> intervals;        // bandwidth per 100 ms, for the sparkline
-  std::map<std::string, std::int64_t>
-      counter_deltas;  // "vm1 rxe0/1 completer_retry_err": what moved meanwhile
+  // Counters that moved during the measurement: "vm1 rxe0/1 completer_retry_err".
+  std::map<std::string, std::int64_t> counter_deltas;
   std::optional<Failure> failure;
   FIELDS(Measurement, engine, metric, operation, rail, from, to, message_bytes, streams, mtu, seconds,
          summary, ceiling, floor, packets, lost, checked_bytes, wrong_bytes, cpu_seconds_per_gigabyte,
          intervals, counter_deltas, failure);
 };
 
-// The root that explains this measurement's failure; null where it has none, or none was found.
+// Returns the root that explains this measurement's failure; null if it did not fail or no root was found.
 const FailureRoot* root_of(const Measurement& one);
-// Whether one root explains both: the same cause on the same rail between the same two nodes, either way.
+// Returns whether one root explains both failures: the same layer, node and cause on the same rail between
+// the same two nodes, in either direction.
 bool same_root(const Measurement& a, const Measurement& b);
 
-// What was measured: engine, metric, operation, rail, nodes, size, streams. A view into the measurement.
+// The subject of a measurement: engine, metric, operation, rail, nodes, size, streams. Its texts are views
+// into the measurement, which must outlive it.
 using MeasuredSubject = std::tuple<Engine, Metric, std::string_view, std::string_view, std::string_view,
                                    std::string_view, std::uint64_t, int>;
 MeasuredSubject measured_subject(const Measurement& one);
-// Whether two measurements are of the same thing.
+// Returns whether two measurements have the same subject.
 bool same_subject(const Measurement& a, const Measurement& b);
 
-// One measurement for each subject that was measured several times: median of the medians, `low` and `high`
-// the lowest and the highest of them, the rest of the first that has a number.
+// Merges repeats: returns one measurement per subject, in the order of their first repeats. If several
+// repeats have a number, it has the median of their medians, with `low` and `high` the lowest and the highest
+// of them. All other members are those of the first repeat with a number; a failure of a later repeat is kept
+// as well.
 std::vector<Measurement> merge_repeats(const std::vector<Measurement>& measurements);
 
 }  // namespace railbed

@@ -1,5 +1,5 @@
-// What a search for the slow node or link among many found (`railbed bench pairs`). Nodes are numbers here;
-// the rail's report names them.
+// The result of a search for the slow node or link among many (`railbed bench pairs`). A node is an index
+// here; the rail's report has the names.
 #pragma once
 
 #include <array>
@@ -13,10 +13,11 @@
 
 namespace railbed {
 
+// One direction of a pair. Speeds are in bits per second.
 struct PairSpeed {
   int from = 0;
   int to = 0;
-  std::optional<double> together;  // while the round's other pairs ran; the mean where a pair met twice
+  std::optional<double> together;  // with the round's other pairs; the mean if a pair met twice
   std::optional<double> alone;     // retested by itself
   FIELDS(PairSpeed, from, to, together, alone);
 };
@@ -28,10 +29,10 @@ constexpr auto enum_names(SlowKind) {
 
 struct Slow {
   SlowKind kind = SlowKind::kNode;
-  int node = 0;            // of a link: one end
-  int other = -1;          // of a link: the other end
-  double share = 0;        // of what the others reach: 0.26
-  bool confirmed = false;  // slow alone, too; kSilent is not retested
+  int node = 0;            // for a link: one end
+  int other = -1;          // for a link: the other end
+  double share = 0;        // of the others' speed: 0.26
+  bool confirmed = false;  // also slow alone; kSilent is not retested
   FIELDS(Slow, kind, node, other, share, confirmed);
 };
 
@@ -40,21 +41,22 @@ struct SlowReport {
   int rounds = 0;
   int retests = 0;               // pairs measured alone
   double together = 0;           // median of all pairs, bits per second
-  double alone = 0;              // of the retested pairs nobody suspects; 0 when nothing was retested
-  std::vector<PairSpeed> pairs;  // every direction that was asked for
+  double alone = 0;              // median of the retested pairs that are not suspected; 0 without retests
+  std::vector<PairSpeed> pairs;  // every requested direction
   std::vector<Slow> slow;        // the worst first
-  bool too_many =
-      false;  // so many differ that "the others" have no meaning; nothing is retested, nobody confirmed
+  // Too many differ for "the others" to have a meaning; nothing is retested and no suspect confirmed.
+  bool too_many = false;
   FIELDS(SlowReport, nodes, rounds, retests, together, alone, pairs, slow, too_many);
 };
 
 struct RailReport {
   std::string rail;
   Engine engine = Engine::kTcp;
-  std::vector<std::string> nodes;  // the report's numbers count these
+  std::vector<std::string> nodes;  // indexed by the report's numbers
   SlowReport report;
-  std::vector<std::string> failures;  // "gpu03 → gpu07: cause", one a direction without a number; or "gpu03 –
-                                      // gpu07: root", one for both
+  // "gpu03 → gpu07: cause", one per direction without a number; or "gpu03 – gpu07: root", one for both
+  // directions
+  std::vector<std::string> failures;
   FIELDS(RailReport, rail, engine, nodes, report, failures);
 };
 

@@ -1,5 +1,5 @@
-// One run as it is kept, compared, printed and put on a page: what was asked for, what was measured, on what,
-// when, by which command. Every command that measures yields one.
+// One run in the form in which it is kept, compared, printed and shown on a page: its options, its
+// measurements, the nodes, the time and the command. Every command that measures produces one.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +21,21 @@ inline constexpr int kRunVersion = 1;
 
 struct BenchRun {
   int version = kRunVersion;
-  std::int64_t id = 0;     // given by the store; 0 until then
+  std::int64_t id = 0;     // assigned by the store; 0 before
   std::string started_at;  // RFC 3339, UTC
-  std::string label;       // the user's own word for it: "back-to-back"
+  std::string label;       // chosen by the user: "back-to-back"
   std::string command;     // "bench rdma gpu01 gpu02"
   std::string railbed;     // version of the program that measured
-  // Every choice that can change a number, by the name of its option: "traffic-class" → "104". Runs that
-  // differ in one of these are not compared as equals.
+  // Every option that can change a number, by its name: "traffic-class" → "104". Runs that differ in one of
+  // these are shown without a verdict.
   std::map<std::string, std::string> asked;
-  // What the nodes were made of: "gpu01 kernel" → "6.8.0-45-generic". Two runs whose prints differ are
-  // compared all the same, and the difference is shown beside the verdict.
+  // Properties of the nodes: "gpu01 kernel" → "6.8.0-45-generic". Runs with different fingerprints are
+  // compared, and the difference is shown beside the verdict.
   std::map<std::string, std::string> fingerprint;
-  // A key (engine, metric, operation, rail, ends, size, streams) that comes several times was measured
+  // A subject (engine, metric, operation, rail, ends, size, streams) that occurs several times was measured
   // several times.
   std::vector<Measurement> measurements;
-  // What the measurements were taken from, for people and pictures; empty where the command does not do it.
+  // The data behind the measurements, for people and pictures; empty if the command does not produce it.
   std::vector<Ladder> ladders;
   std::vector<CollectiveReport> collectives;
   std::vector<RailReport> pairs;

@@ -1,4 +1,4 @@
-// What storage did in one folder of one node (`railbed bench storage`).
+// The results of storage in one folder of one node (`railbed bench storage`).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace railbed {
 
-// What fio found, of all threads together. Latencies are nanoseconds from submission to completion.
+// The results of fio, all threads together. Latencies are nanoseconds from submission to completion.
 struct FioResult {
   std::string version;          // "fio-3.33"
   double bytes_per_second = 0;  // over the whole run, fsync included
@@ -26,25 +26,27 @@ struct FioResult {
          deviation, maximum, median, p99, p999, p9999);
 };
 
+// One run of fio with its parameters.
 struct StorageRun {
   std::string operation;
   std::uint64_t block_bytes = 0;
-  int depth = 1;          // requests under way
+  int depth = 1;          // requests in flight
   int threads = 1;        // files written at once
-  bool threaded = false;  // each request had a thread of its own: this fio has no libaio
+  bool threaded = false;  // one thread per request, because this fio has no libaio
   std::optional<FioResult> result;
   std::optional<Failure> failure;
   FIELDS(StorageRun, operation, block_bytes, depth, threads, threaded, result, failure);
 };
 
+// The results of one node.
 struct StorageAnswer {
-  std::string folder;  // resolved
+  std::string folder;  // without links
   std::optional<Mount> mount;
-  std::uint64_t bytes = 0;         // used at most
-  std::uint64_t free = 0;          // before
-  bool memory = false;             // tmpfs: no storage
-  std::string not_direct;          // why it went through the page cache; empty: it did not
-  std::vector<std::string> swept;  // left by processes that were killed, removed now
+  std::uint64_t bytes = 0;         // upper limit on the bytes in use
+  std::uint64_t free = 0;          // before the runs
+  bool memory = false;             // tmpfs: not storage
+  std::string not_direct;          // why the page cache was used; empty if it was not
+  std::vector<std::string> swept;  // files of killed processes, removed now
   std::vector<StorageRun> runs;
   std::optional<Failure> failure;  // before the first run
   FIELDS(StorageAnswer, folder, mount, bytes, free, memory, not_direct, swept, runs, failure);
@@ -52,7 +54,7 @@ struct StorageAnswer {
 
 struct StoragePlace {
   std::string node;
-  StorageAnswer answer;                   // the last repeat's
+  StorageAnswer answer;                   // of the last repeat
   std::vector<Measurement> measurements;  // of all repeats
   FIELDS(StoragePlace, node, answer, measurements);
 };

@@ -1,17 +1,17 @@
 // For each number that both runs measured:
 //
-//  1. The repeats' medians, as logarithms, are two samples. Welch's t test does not ask that they spread
-//     alike: the difference of the means has the error √(va/na + vb/nb), with degrees of freedom after Welch
-//     and Satterthwaite.
-//  2. PASS when a change for the worse as large as the threshold can be ruled out: the interval around the
-//     difference ends below it.
-//  3. Else how probable is a difference like this, or a worse one, when nothing has changed? Twenty numbers
-//     at 1 % each would raise a false alarm in every fifth comparison. So Benjamini and Hochberg's rule picks
-//     the certain ones: sorted by probability, all up to the last whose probability is at most 1 % × its
-//     place ÷ the count.
-//  4. FAIL when the change is certain and at least as large as the threshold. The rest is open, and says how
-//     many more repeats would decide it: to show a distance δ against a spread σ takes 2 ((z₁ + z₂) σ / δ)²
-//     repeats a side.
+//  1. The repeats' medians, as logarithms, are two samples. Welch's t test does not assume that they have the
+//     same variance: the difference of the means has the standard error √(va/na + vb/nb), with the degrees of
+//     freedom of Welch and Satterthwaite.
+//  2. PASS if a change for the worse as large as the threshold can be ruled out: the confidence interval of
+//     the difference ends below it.
+//  3. Otherwise the p value is needed: how probable is a difference like this, or a worse one, if nothing has
+//     changed? Twenty numbers at 1 % (CompareOptions::false_alarms) each would raise a false alarm in every
+//     fifth comparison. So the procedure of Benjamini and Hochberg selects the significant ones: sorted by p
+//     value, all up to the last whose p value is at most 1 % × its rank ÷ the count.
+//  4. FAIL if the change is significant and at least as large as the threshold. The rest is inconclusive,
+//     with the number of further repeats that would decide it: to show a distance δ against a standard
+//     deviation σ takes 2 ((z₁ + z₂) σ / δ)² repeats per side.
 //
 // A number that A has and B failed to measure is FAIL without arithmetic.
 #include "store/compare.h"
@@ -28,9 +28,9 @@ namespace railbed {
 namespace {
 
 constexpr int kMostMoreRepeats = 1000;
-// Medians that agree to this many digits agree: clocks and counters resolve no better.
+// The least relative deviation that is assumed: clocks and counters have no better resolution.
 constexpr double kResolution = 1e-6;
-// Of a standard normal: what a decision needs to be seen with 80 % power, beside its own error rate.
+// Quantiles of the standard normal distribution: 80 % power for a decision, and its own error rate of 1 %.
 constexpr double kPower = 0.8416;
 constexpr double kOnePercent = 2.3263;
 
@@ -39,7 +39,7 @@ constexpr std::string_view kAsked = "asked: ";
 struct Side {
   std::vector<double> logs;          // of the repeats' medians
   double within = 0;                 // relative half width of the first repeat's own interval
-  const Failure* failure = nullptr;  // of a repeat that has no number
+  const Failure* failure = nullptr;  // of a repeat without a number
 
   double mean() const {
     return std::accumulate(logs.begin(), logs.end(), 0.0) / static_cast<double>(logs.size());
@@ -72,13 +72,15 @@ Side side_of(const std::vector<const Measurement*>& repeats) {
   return side;
 }
 
-// Repeats a side that show a change of `distance` (in logarithms) against a spread of `deviation`.
+// Returns the repeats per side that show a change of `distance` (in logarithms) against a standard deviation
+// of `deviation`; kMostMoreRepeats + 1 if that many do not suffice.
 int repeats_needed(double deviation, double distance) {
   if (distance <= 0) return kMostMoreRepeats + 1;
   const double n = 2 * std::pow((kOnePercent + kPower) * deviation / distance, 2);
   return n > kMostMoreRepeats ? kMostMoreRepeats + 1 : std::max(3, static_cast<int>(std::ceil(n)));
 }
 
+// Sets how many more repeats would decide an inconclusive row.
 void say_more(Comparison& row, double deviation, double worse, double limit) {
   const int needed = repeats_needed(deviation, worse >= limit ? worse : limit - worse);
   const int have = std::min(row.repeats_a, row.repeats_b);
@@ -86,7 +88,7 @@ void say_more(Comparison& row, double deviation, double worse, double limit) {
   if (row.more_repeats == 0) row.note = "so close to the threshold that repeats are unlikely to decide it";
 }
 
-// Fills in ratio, interval, probability and, apart from FAIL, the outcome.
+// Sets ratio, interval, probability and, except for FAIL, the outcome.
 void judge(Comparison& row, const Side& a, const Side& b, const CompareOptions& options) {
   const bool higher_is_better = row.what.metric == Metric::kBandwidth;
   const double limit = std::log1p(options.threshold);
@@ -95,7 +97,7 @@ void judge(Comparison& row, const Side& a, const Side& b, const CompareOptions& 
   row.ratio = row.low = row.high = std::exp(difference);
   if (a.logs.size() < 2 || b.logs.size() < 2) {
     row.note = "one run shows nothing of the spread from run to run";
-    // 1.96 standard errors make the half width; a repeat spreads at least as much as that.
+    // The half width is 1.96 standard errors; repeats spread at least as much as that.
     say_more(row, std::max({a.within, b.within, kResolution}) / 1.96, worse, limit);
     return;
   }
@@ -122,8 +124,8 @@ double worse_by(const Comparison& row) {
   return row.what.metric == Metric::kBandwidth ? -std::log(row.ratio) : std::log(row.ratio);
 }
 
-// Benjamini and Hochberg (1995): with many rows, the share of false ones among those called FAIL stays
-// bounded. A change that is certain and below the threshold is no regression.
+// Benjamini and Hochberg (1995): with many rows, the share of false alarms among those called FAIL stays
+// bounded. A significant change below the threshold is not a regression.
 void call_failures(std::vector<Comparison>& rows, const CompareOptions& options) {
   std::vector<Comparison*> tested;
   for (Comparison& row : rows)
@@ -165,10 +167,10 @@ std::vector<Change> differences_of(const std::map<std::string, std::string>& a,
   return changes;
 }
 
-// "traffic-class 104 in A, 0 in B".
+// Returns text such as "traffic-class 104 in A, 0 in B".
 std::string names_of(const std::vector<Change>& asked) {
   constexpr std::size_t kNamed = 3;
-  constexpr std::size_t kLongest = 80;  // it stands behind every row
+  constexpr std::size_t kLongest = 80;  // the text is repeated in every row
   const auto part = [](const std::string& text) {
     return text.size() > kLongest ? text.substr(0, kLongest) + "…" : text;
   };
@@ -180,7 +182,7 @@ std::string names_of(const std::vector<Change>& asked) {
   return asked.size() > kNamed ? text + fmt::format("; and {} more", asked.size() - kNamed) : text;
 }
 
-// Numbers that were asked for differently are shown side by side, and nothing is concluded from them.
+// Makes all rows inconclusive: numbers with different requests are shown side by side without a verdict.
 void withhold(CompareResult& result, const std::string& why) {
   result.comparable = false;
   result.note = "not asked for the same: " + why;
@@ -191,7 +193,7 @@ void withhold(CompareResult& result, const std::string& why) {
   }
 }
 
-// Runs of an older railbed do not say what was asked for.
+// Returns a note if a run is of an older railbed, which did not record the request.
 std::string unknown_note(const BenchRun& a, const BenchRun& b) {
   if (!a.asked.empty() && !b.asked.empty()) return {};
   const std::string_view who = !a.asked.empty() ? "B does" : !b.asked.empty() ? "A does" : "A and B do";

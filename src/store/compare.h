@@ -1,9 +1,10 @@
-// Is B worse than A? A verdict for each number that both measured. Pure functions.
-// Runs that were asked for different things (BenchRun::asked) are laid side by side and never judged.
+// Decides whether run B is worse than run A, with a verdict for each number that both measured. Pure
+// functions. Runs with different requests (BenchRun::asked) are shown side by side and never judged.
 //
 // The unit is one measurement's median: repeats of a measurement (`bench --repeat`) show the spread from run
 // to run, which the samples within one run do not. Medians are compared as logarithms by Welch's t test,
-// because what changes a machine multiplies. docs/decisions/0006 says why, and what was measured of it.
+// because a change of a machine has a multiplicative effect. docs/decisions/0006 gives the reasons and the
+// measurements behind them; compare.cc describes the algorithm.
 #pragma once
 
 #include <array>
@@ -16,11 +17,13 @@
 
 namespace railbed {
 
+// Compares two runs. Rows are in A's order. The result is FAIL if any row is, PASS if there are rows and all
+// are PASS, else INCONCLUSIVE.
 CompareResult compare(const BenchRun& a, const BenchRun& b, const CompareOptions& options = {});
 
-// P(T > t) of Student's distribution; `freedom` > 0, need not be whole.
+// Returns P(T > t) of Student's t distribution. `freedom` must be positive; it need not be an integer.
 double student_tail(double t, double freedom);
-// The t with P(T > t) = tail, for tail in (0, 0.5].
+// Returns the t with P(T > t) = tail, for a tail in (0, 0.5].
 double student_quantile(double tail, double freedom);
 
 }  // namespace railbed

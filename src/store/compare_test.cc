@@ -35,7 +35,7 @@ BenchRun run_of(std::vector<Measurement> measurements) {
   return run;
 }
 
-// `repeats` runs of a system whose true value is `mean` and whose runs spread by `noise`.
+// Makes `repeats` runs of a system with the true value `mean`, whose runs vary by `noise`.
 BenchRun simulated(std::mt19937_64& random, int repeats, double mean, double noise) {
   std::normal_distribution<double> spread(0, noise);
   BenchRun run;
@@ -92,7 +92,7 @@ TEST(Compare, ACertainChangeBelowTheThresholdPasses) {
 TEST(Compare, OneRunASideDecidesNothingAndSaysHowManyWould) {
   const CompareResult result = compare(run_of({bandwidth(38)}), run_of({bandwidth(30)}));
   EXPECT_EQ(result.outcome, Outcome::kInconclusive);
-  EXPECT_EQ(result.rows.front().more_repeats, 2);  // three a side
+  EXPECT_EQ(result.rows.front().more_repeats, 2);  // three per side
   EXPECT_NE(result.rows.front().note, "");
 }
 
@@ -117,7 +117,7 @@ TEST(Compare, EqualNumbersPassWithoutDividingByZero) {
   EXPECT_EQ(compare(a, a).outcome, Outcome::kPass);
 }
 
-// Twenty rows of an unchanged system: one by one, some would fail now and then.
+// Twenty rows of an unchanged system: tested one by one, some would sometimes fail.
 TEST(Compare, ManyRowsDoNotMakeAFalseAlarm) {
   std::mt19937_64 random(42);
   int failures = 0;

@@ -20,20 +20,22 @@ namespace railbed {
 namespace {
 
 constexpr int kSchema = 2;
-constexpr int kApplication = 0x7261696c;  // "rail": PRAGMA application_id tells our files from others
+constexpr int kApplication = 0x7261696c;  // "rail": PRAGMA application_id distinguishes our files from others
 constexpr int kBusyMilliseconds = 5000;
 constexpr std::size_t kMaxRunBytes = 64 << 20;
 
-// What a list of runs may take: a history of ours has some hundred runs.
+// Limits for a list of runs: a real history has some hundred runs.
 constexpr std::size_t kMostListed = 100'000;
 constexpr std::size_t kMostHeading = 1024;       // bytes of each text
-constexpr std::size_t kMostHeadings = 64 << 20;  // bytes of all, as they are in the file
-// Instructions of SQLite's machine that one statement may take: ten a row, and some for the file's structure.
+constexpr std::size_t kMostHeadings = 64 << 20;  // bytes of all texts, as stored in the file
+// Limit on SQLite's virtual machine instructions per statement: ten per row, and some for the file's
+// structure.
 constexpr int kMostSteps = 10'000'000;
 constexpr int kStepsBetweenLooks = 10'000;
 
 // Text columns hold JSON: a run is read and written whole, and the file stays legible to any SQLite tool.
-// SQLite keeps these words, and appends what ALTER TABLE adds: a table of ours has exactly them.
+// SQLite keeps the text of these statements and appends the columns of ALTER TABLE, so our tables have
+// exactly this text.
 constexpr std::string_view kRunsOfOne =
     "CREATE TABLE runs(id INTEGER PRIMARY KEY AUTOINCREMENT, started_at TEXT NOT NULL,"
     " label TEXT NOT NULL, command TEXT NOT NULL, railbed TEXT NOT NULL, fingerprint TEXT NOT NULL,"
@@ -48,7 +50,7 @@ std::string runs_table(int schema) {
   return fmt::format("{}{})", kRunsOfOne, schema == 1 ? "" : kRunsSinceTwo);
 }
 
-// From schema 1, which kept neither what was asked for nor what pictures are drawn from.
+// Upgrades from schema 1, which kept neither the request nor the data for pictures.
 constexpr const char* kFromOne =
     "ALTER TABLE runs ADD COLUMN asked TEXT NOT NULL DEFAULT '{}';"
     "ALTER TABLE runs ADD COLUMN details TEXT NOT NULL DEFAULT '{}';";
@@ -63,8 +65,8 @@ struct Details {
   FIELDS(Details, ladders, collectives, pairs, storage, trains);
 };
 
-// Why what was read cannot be shown: rungs and nodes are named by number, and a file may hold any number.
-// Empty: it can.
+// Returns why a run cannot be shown: rungs and nodes are referred to by index, and a file may hold any
+// number. Empty if it can.
 std::string nonsense_of(const BenchRun& run) {
   for (const Ladder& ladder : run.ladders) {
     if (ladder.loser < -1 || ladder.loser >= static_cast<int>(ladder.rungs.size()))
@@ -117,7 +119,7 @@ std::string default_store_path() {
   return std::string(home) + "/.local/state/railbed/runs.sqlite";
 }
 
-// A prepared statement, its parameters bound in order.
+// A prepared statement whose parameters are bound in order. Interrupted after kMostSteps instructions.
 class Store::Statement {
  public:
   Statement(sqlite3* database, const char* sql) : database_(database) {
@@ -140,7 +142,7 @@ class Store::Statement {
     sqlite3_bind_text64(statement_, ++bound_, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8);
     return *this;
   }
-  // SQLITE_ROW, SQLITE_DONE or an error.
+  // Returns SQLITE_ROW, SQLITE_DONE or an error code.
   int step() { return statement_ == nullptr ? SQLITE_ERROR : sqlite3_step(statement_); }
   std::int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
   std::size_t size(int column) const {
@@ -164,8 +166,8 @@ class Store::Statement {
   int steps_ = 0;
 };
 
-// What a list of runs shows, from four columns beginning with `first`, each one line: they are no JSON, which
-// would have been cleaned.
+// Reads the heading of a run from four columns that begin with `first`. Each is made one printable line,
+// because these columns are not JSON, whose decoding would do that.
 BenchRun Store::heading_of(std::int64_t id, const Statement& row, int first) {
   BenchRun run;
   run.id = id;
@@ -195,7 +197,8 @@ Error Store::not_ours(std::string_view why) const {
 
 namespace {
 
-// The file may come from anybody: nothing that it says is carried out but the reading of our own tables.
+// Restricts SQLite for an untrusted file: it may only read our own tables, and runs nothing that the file
+// defines.
 bool restrain(sqlite3* database) {
   const auto set = [&](int option, int value) {
     return sqlite3_db_config(database, option, value, nullptr) == SQLITE_OK;
@@ -213,10 +216,9 @@ bool restrain(sqlite3* database) {
          set(SQLITE_DBCONFIG_ENABLE_VIEW, 0) && set(SQLITE_DBCONFIG_ENABLE_TRIGGER, 0);
 }
 
-// Why the file cannot be a history, as far as its first bytes tell; empty: it can. SQLite reads the whole
-// schema before it answers anything, and ours has always had room on the first page
-// (sqlite.org/fileformat2.html). Read through SQLite, since closing another descriptor of the file would drop
-// its locks.
+// Returns why the file cannot be a history, as far as its first bytes show; empty if it can. SQLite reads the
+// whole schema before any query, and ours has always fit on the first page (sqlite.org/fileformat2.html). The
+// bytes are read through SQLite, because closing another descriptor of the file would drop its locks.
 std::string odd_file(sqlite3* database, const std::string& path) {
   constexpr std::size_t kHeader = 100;
   constexpr std::uint8_t kLeafOfTable = 13;
@@ -229,7 +231,7 @@ std::string odd_file(sqlite3* database, const std::string& path) {
     return "it cannot be read";
   std::array<std::uint8_t, kHeader + 8> head{};
   const int got = file->pMethods->xRead(file, head.data(), static_cast<int>(head.size()), 0);
-  if (got == SQLITE_IOERR_SHORT_READ) return {};  // new, or too short for SQLite, which reports it
+  if (got == SQLITE_IOERR_SHORT_READ) return {};  // a new file, or one too short for SQLite, which reports it
   if (got != SQLITE_OK) return "it cannot be read";
   constexpr std::string_view kMagic("SQLite format 3\0", 16);
   if (!std::ranges::equal(kMagic, std::span(head).first(kMagic.size()),
@@ -240,9 +242,9 @@ std::string odd_file(sqlite3* database, const std::string& path) {
   return {};
 }
 
-// SQLite's own layer to the system, but for one function: a path is taken as it is. Ours leads through the
-// descriptor of a folder, which SQLite would turn back into a path that others may have changed. It opens no
-// file through a link (O_NOFOLLOW).
+// SQLite's own system layer with one change: a path is used as it is. Our path leads through a folder's
+// descriptor, which SQLite would convert back to a path that others may have changed. The layer opens no file
+// through a link (O_NOFOLLOW).
 const char* layer_by_descriptor() {
   static sqlite3_vfs layer = [] {
     sqlite3_vfs made = *sqlite3_vfs_find(nullptr);
@@ -290,8 +292,8 @@ Result<void> Store::prepare() {
     return asked.step() == SQLITE_ROW ? asked.integer(0) : -1;
   };
   if (pragma("PRAGMA schema_version") < 0) return tl::unexpected<Error>(failed("cannot read it"));
-  // EXTRA: the folder is synced, too, once a transaction's journal is gone. Without, a power cut soon after a
-  // run was kept can bring the journal back, which takes the run away again
+  // EXTRA also syncs the folder after a transaction's journal is deleted. Without it, a power failure soon
+  // after a run was kept could bring the journal back, which would roll the run back
   // (sqlite.org/pragma.html#pragma_synchronous).
   if (auto done =
           execute("PRAGMA foreign_keys = ON; PRAGMA synchronous = EXTRA; PRAGMA cell_size_check = ON");
@@ -299,7 +301,7 @@ Result<void> Store::prepare() {
     return done;
   if (pragma("PRAGMA application_id") == kApplication && pragma("PRAGMA user_version") == kSchema)
     return check_tables(kSchema);
-  // Several processes may make or raise the file at once: what counts is what holds under the lock.
+  // Several processes may make or upgrade the file at once, so the checks are repeated under the lock.
   if (auto begun = execute("BEGIN IMMEDIATE"); !begun) return begun;
   const std::int64_t application = pragma("PRAGMA application_id");
   const std::int64_t schema = pragma("PRAGMA user_version");
@@ -326,8 +328,8 @@ Result<void> Store::prepare() {
                      .c_str());
 }
 
-// A view in place of a table, a computed column or an index on an expression would have SQLite compute what
-// its author wrote, for as long as they like. Views of other names are somebody's own, and switched off.
+// A view in place of a table, a computed column or an index on an expression would make SQLite run code of
+// the file's author, for any length of time. Views of other names belong to the user and are disabled.
 Result<void> Store::check_tables(int schema) {
   const std::string runs = runs_table(schema);
   Statement select(database_.get(), "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL");

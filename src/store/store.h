@@ -1,5 +1,5 @@
 // The history of runs: one SQLite file. A run is written in one transaction, so a kill at any moment leaves
-// the file readable, with the run or without it.
+// the file readable, with or without that run.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,28 @@ struct sqlite3;
 
 namespace railbed {
 
-// $XDG_STATE_HOME/railbed/runs.sqlite, else ~/.local/state/railbed/runs.sqlite (XDG Base Directory
-// Specification). Empty when neither variable is set.
+// Returns $XDG_STATE_HOME/railbed/runs.sqlite, else ~/.local/state/railbed/runs.sqlite (XDG Base Directory
+// Specification). Empty if neither variable is set.
 std::string default_store_path();
 
+// An open history. Several processes may use one file at once; each waits up to 5 s for the file's lock.
 class Store {
  public:
-  // Opens the file, making it and its folder (0700) where they are missing. A file that is no store of ours,
-  // or one of a newer railbed, is an error and left as it is; one of an older railbed is raised in one
-  // transaction. The file may be anybody's: only our own tables are read, within bounds.
+  // Opens the file; makes it and its folder (0700) if missing. A file that is not a history, or one of a
+  // newer railbed, is an error and stays unchanged. A history of an older railbed is upgraded in one
+  // transaction. The file is untrusted: only our own tables are read, within limits.
   static Result<Store> open(const std::string& path);
 
-  // Returns the id it was given; `run.id` is ignored.
+  // Adds a run and returns its new id; `run.id` is ignored. An id is never used again.
   Result<std::int64_t> add(const BenchRun& run);
   Result<BenchRun> get(std::int64_t id);
-  // The newest first: number, time, label, command and version, cut to a kilobyte each.
+  // Returns the headings of all runs, the newest first: id, time, label, command and version, each text cut
+  // to 1 KiB.
   Result<std::vector<BenchRun>> list();
+  // Removes a run; an error if there is no run of that id.
   Result<void> remove(std::int64_t id);
 
-  // The run that others are compared with; nothing when none was chosen.
+  // Returns the run that others are compared with; nullopt if none was chosen or it was removed.
   Result<std::optional<std::int64_t>> baseline();
   Result<void> set_baseline(std::int64_t id);
 
@@ -54,12 +57,12 @@ class Store {
   Error failed(std::string_view doing) const;
   Error not_ours(std::string_view why) const;
 
-  Fd folder_;  // by which SQLite reaches the file and its journal, until the database is closed
+  Fd folder_;  // SQLite reaches the file and its journal through it, until the database is closed
   Database database_;
   std::string path_;
 };
 
-// JSON both ways: `railbed runs export`, `railbed runs import`. Reading accepts untrusted text.
+// JSON both ways: `railbed runs export`, `railbed runs import`. run_from_json() accepts untrusted text.
 std::string run_to_json(const BenchRun& run);
 Result<BenchRun> run_from_json(std::string_view text);
 

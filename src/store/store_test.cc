@@ -113,7 +113,7 @@ TEST_F(StoreTest, RemovesARunAndWithItTheBaselineThatItWas) {
   EXPECT_EQ(*store->baseline(), std::nullopt);
   EXPECT_FALSE(store->remove(*id));
   EXPECT_FALSE(store->set_baseline(*id));
-  // A number is never given twice: "run 1" in somebody's notes stays that run.
+  // An id is never reused: "run 1" in a user's notes stays that run.
   EXPECT_GT(*store->add(sample("b")), *id);
 }
 
@@ -136,7 +136,7 @@ TEST_F(StoreTest, LeavesOtherFilesAlone) {
   EXPECT_NE(refused.error().text.find("another program"), std::string::npos);
 }
 
-// A history as a stranger may send it: the statements that make it, behind our marks.
+// A history as an attacker may send it: the statements that make it, with our marks in front.
 std::string refusal_of(const std::string& file, const std::string& sql) {
   sqlite3* database = nullptr;
   EXPECT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);
@@ -225,7 +225,7 @@ TEST_F(StoreTest, RefusesANewerSchema) {
   EXPECT_NE(refused.error().text.find("newer railbed"), std::string::npos);
 }
 
-// The statements of schema 1, as railbed made it before runs kept what was asked for.
+// The statements of schema 1, as railbed made it before runs kept the request.
 constexpr const char* kSchemaOne =
     "BEGIN IMMEDIATE; PRAGMA application_id = 1918986604; PRAGMA user_version = 1;"
     "CREATE TABLE IF NOT EXISTS runs(id INTEGER PRIMARY KEY AUTOINCREMENT, started_at TEXT NOT NULL,"
@@ -301,7 +301,7 @@ TEST_F(StoreTest, ARowThatCannotBeReadIsAnErrorAndHidesNoOther) {
   EXPECT_EQ(store->list()->size(), 2u);
 }
 
-// A child adds runs until it is killed; whatever it had committed is whole, and the file opens.
+// A child adds runs until it is killed. All committed runs are complete, and the file opens.
 TEST_F(StoreTest, SurvivesAKillAtAnyMoment) {
   std::size_t least = 0;
   for (int round = 0; round < 8; ++round) {

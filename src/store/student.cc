@@ -1,9 +1,10 @@
-// Student's t distribution through the regularised incomplete beta function I (Abramowitz and Stegun 26.7.1):
+// Student's t distribution by the regularized incomplete beta function I (Abramowitz and Stegun 26.7.1):
 //     P(T > t) = I(ν/2, 1/2; ν/(ν + t²)) / 2 for t ≥ 0.
 // I is a prefactor times a continued fraction (26.5.8). Lentz's method evaluates it from the front: each step
-// multiplies the value by the ratio of successive numerators and denominators, kept off zero, until that
-// factor is 1. The fraction converges quickly below the mean of the beta distribution only; above it, I(a, b;
-// x) = 1 − I(b, a; 1 − x). The quantile doubles an upper bound until the tail is small enough, and bisects.
+// multiplies the value by the ratio of successive numerators and denominators, kept away from zero, until
+// that factor is 1. The fraction converges quickly only below the mean of the beta distribution; above it the
+// code uses I(a, b; x) = 1 − I(b, a; 1 − x). The quantile doubles an upper bound until the tail is small
+// enough, and then bisects.
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// A stream as gzip writes it, for tests of what unpacks one.
+// Makes gzip streams for tests of code that unpacks them.
 #pragma once
 
 #include <zlib.h>

@@ -1,4 +1,4 @@
-// A folder for one test, gone when the test ends.
+// A folder for one test, removed when the test ends.
 #pragma once
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ namespace railbed {
 class TemporaryFolder {
  public:
   explicit TemporaryFolder(const std::filesystem::path& within = std::filesystem::temp_directory_path()) {
-    std::string name = within / "rb.XXXXXX";  // short: sockets may lie in it
+    std::string name = within / "rb.XXXXXX";  // short: socket paths may begin with it
     if (mkdtemp(name.data()) == nullptr) std::abort();
     path_ = name;
   }

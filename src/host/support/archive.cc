@@ -1,6 +1,6 @@
-// Archives through libarchive (docs/decisions/0015-support-reports.md): the tar format and a single file,
-// with xz's and gzip's filters. The archive is read once, from its beginning to its end, and every bound is
-// looked at before more is unpacked.
+// Reads archives through libarchive (docs/decisions/0015-support-reports.md): the tar format and a single
+// file, with the filters of xz and gzip. The archive is read once, from beginning to end, and every limit is
+// checked before more is unpacked.
 #include <archive.h>
 #include <archive_entry.h>
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace railbed {
 namespace {
 
 constexpr std::size_t kBlock = 64 << 10;
-constexpr std::size_t kJudgedFrom = std::size_t{64} << 20;  // below it no ratio is a bomb
+constexpr std::size_t kJudgedFrom = std::size_t{64} << 20;  // below it no ratio is suspicious
 constexpr int kMostFilters = 2;  // xz or gzip, and libarchive's own "none" below it
 
 struct FreeArchive {
@@ -55,7 +55,7 @@ class Unpacking {
     return {};
   }
 
-  // The next entry; null at the end.
+  // Returns the next entry; null at the end.
   Result<archive_entry*> next() {
     archive_entry* entry = nullptr;
     const int got = archive_read_next_header(archive_.get(), &entry);
@@ -69,7 +69,7 @@ class Unpacking {
 
   bool is_single_file() const { return archive_format(archive_.get()) == ARCHIVE_FORMAT_RAW; }
 
-  // What is left of the entry, unpacked piece by piece: one that is skipped at once is not bounded.
+  // Unpacks the rest of the entry piece by piece, with checks: libarchive's own skip would not be bounded.
   Result<void> skip() {
     const void* piece = nullptr;
     std::size_t size = 0;
@@ -82,7 +82,7 @@ class Unpacking {
     }
   }
 
-  // The entry's bytes; nothing where there are more than `most`.
+  // Returns the entry's bytes; nullopt if there are more than `most`.
   Result<std::optional<std::string>> content(std::size_t most) {
     std::string text;
     std::array<char, kBlock> piece;
@@ -107,7 +107,7 @@ class Unpacking {
     archive_read_support_filter_gzip(one);
     archive_read_support_filter_xz(one);
     archive_read_support_format_tar(one);
-    archive_read_support_format_raw(one);  // asked last
+    archive_read_support_format_raw(one);  // tried last
   }
 
   Result<void> check() const {
@@ -126,9 +126,9 @@ class Unpacking {
 
   const std::string& file_;
   const SentLimits& limits_;
-  Fd opened_;  // until the archive is freed
+  Fd opened_;  // in use until the archive is freed
   Archive archive_{archive_read_new()};
-  std::size_t given_ = 0;  // of contents: holes of sparse files take no room in the archive
+  std::size_t given_ = 0;  // bytes of contents: holes of sparse files take no space in the archive
 };
 
 Result<void> take(Unpacking& unpacking, archive_entry* entry, Intake& intake) {

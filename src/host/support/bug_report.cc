@@ -14,7 +14,7 @@ constexpr std::string_view kRule = "____________________________________________
 
 bool is_rule(std::string_view line) { return line.starts_with(kRule); }
 
-// Copies of what the collectors read; an Xorg log or a user's settings are none.
+// Accepts copies of files that collectors read; an Xorg log or a user's settings are not.
 bool is_read(std::string_view path) {
   return path.starts_with("/proc/") || path.starts_with("/sys/") || path.starts_with("/etc/modprobe.d/") ||
          path == "/etc/os-release";
@@ -29,7 +29,7 @@ std::string joined_lines(const std::vector<std::string_view>& text, std::size_t 
   return all;
 }
 
-// "*** /proc/cmdline", "*** ls: -r--r--r-- …", then the file
+// Adds the file of a section: "*** /proc/cmdline", "*** ls: -r--r--r-- …", then the content.
 void add_file(const std::vector<std::string_view>& section, std::size_t at, ReportTree& report) {
   const auto path = trim(section[at].substr(3));
   std::size_t from = at + 1;
@@ -38,7 +38,7 @@ void add_file(const std::vector<std::string_view>& section, std::size_t at, Repo
   if (is_path) report.copy(path, joined_lines(section, from));
 }
 
-// The first lines are the script's own: "Date: …", "uname: Linux gpu01 6.8.0 …".
+// Reads the script's own first lines: "Date: …", "uname: Linux gpu01 6.8.0 …".
 void add_head(const std::vector<std::string_view>& section, Outputs& outputs) {
   const std::pair<std::string_view, std::vector<std::string>> kLines[] = {{"uname: ", {"uname", "-a"}},
                                                                           {"Date: ", {"date"}}};
@@ -47,7 +47,7 @@ void add_head(const std::vector<std::string_view>& section, Outputs& outputs) {
       if (line.starts_with(start)) outputs.add({command, std::string(line.substr(start.size())), 0});
 }
 
-// Some sections hold several commands, each with its own line: "/usr/bin/nvidia-smi --query".
+// Splits a section with several commands, each with a line of its own: "/usr/bin/nvidia-smi --query".
 void add_commands(const std::vector<std::string_view>& section, Outputs& outputs) {
   std::vector<std::string> words;
   std::vector<std::string_view> text;

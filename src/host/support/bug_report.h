@@ -1,5 +1,5 @@
-// nvidia-bug-report.log: sections between rules of underscores. A file's is headed "*** /proc/cmdline" and
-// its "*** ls: …", a command's by the command.
+// Reads nvidia-bug-report.log: sections between rules of underscores. A file's section has the heads
+// "*** /proc/cmdline" and "*** ls: …", a command's section the command line.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,9 @@
 
 namespace railbed {
 
+// Returns whether a text is such a log.
 bool is_bug_report(std::string_view text);
+// Adds the copied files to `report` and the outputs of commands to `outputs`.
 void read_bug_report(std::string_view text, ReportTree& report, Outputs& outputs);
 
 }  // namespace railbed

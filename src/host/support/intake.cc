@@ -20,16 +20,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Beside its outputs and the kernel's files, a sosreport holds the logs of a week and what describes itself.
+// A sosreport also holds the logs of a week and files that describe the report itself.
 constexpr std::string_view kUnwanted[] = {"var/",         "home/",        "root/",        "sos_logs/",
                                           "sos_reports/", "sos_strings/", "opt/",         "usr/share/",
                                           "etc/selinux/", "etc/pki/",     "proc/kallsyms"};
-// Plug-ins of sos whose outputs are read; the others hold packages, logs and what services say.
+// Plug-ins of sos whose outputs are read; the others hold packages, logs and output of services.
 constexpr std::string_view kPlugins[] = {"pci",    "nvidia",    "infiniband", "networking", "kernel",
                                          "host",   "processor", "numa",       "systemd",    "date",
                                          "memory", "hardware",  "release"};
 
-// The archive's own folder, such as "sosreport-gpu01-2026-01-19-abcdefg/", is not part of a path.
+// Removes the archive's own folder, such as "sosreport-gpu01-2026-01-19-abcdefg/", from a path.
 std::string_view without_top(std::string_view path) {
   const auto slash = path.find('/');
   const auto top = path.substr(0, slash);
@@ -44,7 +44,7 @@ Result<void> take_file(const fs::path& path, const std::string& kept, Intake& in
   if (lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
   if (static_cast<std::size_t>(status.st_size) > intake.largest()) return {};
   auto content = read_file(path.string(), intake.largest());
-  if (!content) return {};  // one that may not be read costs no other
+  if (!content) return {};  // an unreadable file does not affect the others
   return intake.file(kept, {std::move(*content), modified_of(status)});
 }
 

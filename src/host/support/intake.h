@@ -1,4 +1,4 @@
-// What is taken in of an archive or a folder, within the bounds of a support report.
+// Collects the files of an archive or a folder, within the limits of a support report.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,13 @@ class Intake {
  public:
   Intake(std::string from, const SentLimits& limits) : from_(std::move(from)), limits_(limits) {}
 
-  // The path as it is kept, once it is known to stay inside; counts as one entry.
+  // Checks that a name stays inside the archive and returns it in the form in which it is kept. Counts one
+  // entry.
   Result<std::string> path(std::string_view name);
+  // Keep a file or a link. Return an error once the kept bytes exceed the limit.
   Result<void> file(const std::string& path, SentFile file);
   Result<void> link(const std::string& path, std::string target);
+  // Limits in bytes: for a file in an archive, and for a file without an archive around it.
   std::size_t largest() const { return limits_.file; }
   std::size_t largest_single() const { return limits_.kept; }
   tl::unexpected<Error> refuse(std::string_view why) const;
@@ -33,7 +36,8 @@ class Intake {
   std::size_t kept_ = 0;
 };
 
-// Whether any fact can come from it: logs of a week, users' files and programs are not even kept.
+// Returns whether a file may hold a fact. Others (the logs of a week, users' files, programs) are not even
+// kept.
 bool is_part_of_a_report(std::string_view path);
 
 }  // namespace railbed

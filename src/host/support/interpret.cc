@@ -24,11 +24,11 @@ bool is_flag(std::string_view word) { return word.size() > 1 && word[0] == '-'; 
 
 struct Listing {
   const Output* output;
-  bool all;     // no function or vendor was named
-  long detail;  // how many v
+  bool all;     // the command names no function or vendor
+  long detail;  // number of "v" flags
 };
 
-// `lspci -t` draws a tree, -m is for programs.
+// Excludes `lspci -t`, which draws a tree, and -m, which is for programs.
 bool is_list(const std::vector<std::string>& words) {
   const std::string flags = flags_of(words);
   return flags.find_first_of("tm") == flags.npos;
@@ -53,11 +53,11 @@ void add_pci(const Outputs& outputs, ReportTree& report) {
   for (const Listing& one : listings) add_lspci(one.output->text, one.all, report);
 }
 
-// "ip", flags, what is shown, "show"
+// An `ip` command: flags, object, "show".
 struct IpCommand {
   std::string flags;
   std::string_view what;
-  bool all = true;  // of every interface and table
+  bool all = true;  // covers every interface and table
 };
 
 IpCommand ip_command(const std::vector<std::string>& words) {
@@ -78,7 +78,8 @@ bool is_short_for(std::string_view word, std::string_view whole) {
   return !word.empty() && whole.starts_with(word);
 }
 
-// Of several the one with details; "-o" prints on one line, "-4" and "-6" leave half of it out.
+// Returns the best output for an object, one with details if there is any. Excluded are "-o", which prints
+// one line, and "-4" and "-6", which omit half of the addresses.
 const Output* find_ip(const Outputs& outputs, std::string_view what, bool& details) {
   const Output* found = nullptr;
   details = false;
@@ -110,8 +111,8 @@ void add_net(const Outputs& outputs, ReportTree& report) {
   add_ethernet(outputs, report);
 }
 
-// The boot, in Unix seconds: as the kernel counts it, as uptime says, or as long before the log was read as
-// its last line says at least.
+// Returns the time of boot in Unix seconds: from the kernel's btime, from `uptime`, or else the latest
+// possible time, which is when the log was read minus its last timestamp.
 double boot_of(const ReportTree& report, const Output* uptime, double read_at, double last) {
   for (const auto line : lines(report.text("/proc/stat")))
     if (const auto parts = words(line); parts.size() == 2 && parts[0] == "btime")

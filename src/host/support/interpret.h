@@ -1,4 +1,4 @@
-// Every output that a report holds, given to the parser of its tool, the fullest first.
+// Passes every output in a report to the parser of its tool, the fullest output first.
 #pragma once
 
 #include "host/support/outputs.h"
@@ -6,7 +6,7 @@
 
 namespace railbed {
 
-// `written_at`: Unix seconds at which the report was written, where an output does not tell its own time.
+// `written_at`: time of the report in Unix seconds, used for outputs without a time of their own.
 void interpret(const Outputs& outputs, double written_at, ReportTree& report);
 
 }  // namespace railbed

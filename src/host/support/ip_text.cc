@@ -1,5 +1,5 @@
-// What iproute2 and ethtool print of interfaces, as files of /sys/class/net and as the JSON that collectors
-// ask of `ip`.
+// Interfaces from the outputs of iproute2 and ethtool, as files of /sys/class/net and as the JSON that
+// collectors read from `ip`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,10 +30,10 @@ struct IpInfo {
   IpInfoData info_data;
   FIELDS(IpInfo, info_kind, info_data);
 };
-// One interface with the names of `ip -j -d address`, which its text is turned into.
+// One interface with the field names of `ip -j -d address`; text output is converted to it.
 struct IpLink {
   std::string ifname;
-  std::string link;  // of a VLAN: what it is on
+  std::string link;  // for a VLAN: the interface below it
   std::vector<std::string> flags;
   int mtu = 0;
   std::string operstate;
@@ -55,13 +55,13 @@ struct IpDefaultRoute {
 
 bool is_interface(std::string_view name) { return is_plain_word(name, 15) && name.find('/') == name.npos; }
 
-// The word behind `key`.
+// Returns the word after `key`; empty if there is none.
 std::string_view word_after(const std::vector<std::string_view>& words, std::string_view key) {
   const auto found = std::ranges::find(words, key);
   return found == words.end() || found + 1 == words.end() ? std::string_view() : *(found + 1);
 }
 
-// "2: ens1np0: <BROADCAST,UP> mtu 9000 qdisc mq master bond0 state UP …"; "5: v100@ens1np0: …"
+// Parses "2: ens1np0: <BROADCAST,UP> mtu 9000 qdisc mq master bond0 state UP …" or "5: v100@ens1np0: …".
 std::optional<IpLink> head_in(std::string_view line) {
   const auto parts = words(line);
   if (parts.size() < 3 || !parts[0].ends_with(':') || !parts[1].ends_with(':') || !parts[2].starts_with('<'))
@@ -91,7 +91,7 @@ void read_line(std::string_view line, IpLink& link) {
         slash == std::string_view::npos ? std::nullopt : parse_number<int>(parts[1].substr(slash + 1));
     if (length) link.addr_info.push_back({std::string(parts[1].substr(0, slash)), *length});
   }
-  if (is_inet) return;  // labels behind an address are anybody's words
+  if (is_inet) return;  // the label behind an address is untrusted text
   if (const auto device = word_after(parts, "parentdev"); !device.empty()) {
     link.parentbus = word_after(parts, "parentbus");
     link.parentdev = device;
@@ -135,7 +135,7 @@ std::string_view type_number(std::string_view link_type) {
   return link_type == "loopback" ? "772" : "";
 }
 
-// Where its device is: told by its parent, or that it has none.
+// Adds the link to the interface's device, if its parent is known, or records that it has none.
 void add_device(const std::string& folder, const IpLink& link, bool parents_are_told, ReportTree& report) {
   const std::string address = link.parentbus == "pci" ? full_pci_address(link.parentdev) : "";
   const bool is_virtual =
@@ -199,7 +199,8 @@ void add_ip_address(std::string_view text, bool details, ReportTree& report) {
   if (details) add_vlans(all, report);
 }
 
-// "default via 10.0.0.1 dev eno1 proto static"; those of other tables name them.
+// Reads "default via 10.0.0.1 dev eno1 proto static". Routes of other tables, which name their table, are
+// skipped.
 void add_ip_route(std::string_view text, ReportTree& report) {
   std::vector<IpDefaultRoute> routes;
   if (trim(text).starts_with('[')) return;
@@ -213,7 +214,7 @@ void add_ip_route(std::string_view text, ReportTree& report) {
   report.command("ip -j route show default", json::dump(json::encode(routes)));
 }
 
-// "	Speed: 400000Mb/s"; "Unknown!" is the kernel's -1
+// Reads "	Speed: 400000Mb/s"; "Unknown!" is the kernel's -1.
 void add_ethtool(const std::string& interface, std::string_view text, ReportTree& report) {
   if (!is_interface(interface) || !report.has(kNet + "/" + interface)) return;
   for (const auto line : lines(text)) {
@@ -224,7 +225,7 @@ void add_ethtool(const std::string& interface, std::string_view text, ReportTree
   }
 }
 
-// "bus-info: 0000:19:00.0"
+// Reads "bus-info: 0000:19:00.0".
 void add_ethtool_driver(const std::string& interface, std::string_view text, ReportTree& report) {
   if (!is_interface(interface) || !report.has(kNet + "/" + interface)) return;
   for (const auto line : lines(text)) {

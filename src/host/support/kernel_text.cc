@@ -1,4 +1,4 @@
-// What tells of the kernel and of the whole system: dmesg, sysctl -a, uname -a, lsmod, lscpu, timedatectl.
+// Facts of the kernel and the whole system: dmesg, sysctl -a, uname -a, lsmod, lscpu, timedatectl.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,8 +21,8 @@ struct Stamped {
   std::string_view text;
 };
 
-// "[ 1234.567890] text"; before it "<6>" of dmesg -r or "kern  :info  : " of dmesg -x. Nothing for lines
-// without such a stamp: dmesg -T has a date there, in a time zone that it does not name.
+// Parses "[ 1234.567890] text", also behind "<6>" (dmesg -r) or "kern  :info  : " (dmesg -x). Returns nullopt
+// for lines without such a timestamp: dmesg -T prints a date in a time zone that it does not name.
 std::optional<Stamped> stamped(std::string_view line) {
   const auto open = line.find('[');
   constexpr std::size_t kLongestPrefix = 24;
@@ -35,7 +35,7 @@ std::optional<Stamped> stamped(std::string_view line) {
   return Stamped{*seconds, trim(line.substr(close + 1))};
 }
 
-// dmesg -x says who wrote a line; what a process wrote is not the kernel's word.
+// dmesg -x shows the writer of a line. Lines that a process wrote are not the kernel's.
 bool is_of_a_process(std::string_view line) {
   const auto first = line.substr(0, std::min(line.find_first_of(" :["), line.size()));
   constexpr std::string_view kFacilities[] = {"user", "daemon", "auth", "syslog", "authpriv", "local0"};
@@ -46,8 +46,8 @@ bool begins_the_boot(std::string_view text) {
   return text.find("Linux version") != text.npos || text.find("Booting Linux") != text.npos;
 }
 
-// Key and value of "key = value", the key as sysctl -a writes it: dots between folders, and slashes for the
-// dots of an interface's name.
+// Returns the path of a key as sysctl -a prints it: dots separate folders, and slashes stand for the dots in
+// an interface's name.
 std::string sysctl_path(std::string_view key) {
   std::string path = "/proc/sys/";
   for (const char c : key) path += c == '.' ? '/' : c == '/' ? '.' : c;
@@ -76,7 +76,7 @@ std::optional<double> date_in(std::string_view text) {
   return parse_since(fmt::format("{:04}-{:02}-{:02}T{}Z", *year, month, *day, parts[3]), 0);
 }
 
-// "12:00:01 up 10 days,  3:25,  1 user, …", "up 4 min,", "up 3:25,"
+// Parses "12:00:01 up 10 days,  3:25,  1 user, …", "up 4 min,", "up 3:25,".
 std::optional<double> uptime_in(std::string_view text) {
   const auto up = text.find(" up ");
   if (up == text.npos) return std::nullopt;
@@ -91,7 +91,7 @@ std::optional<double> uptime_in(std::string_view text) {
     const auto rest = clock ? parse_number<int>(clock->second) : std::optional(0);
     if (!hours || !rest || *hours < 0 || *hours > 100'000) break;
     const bool days = unit.starts_with("day"), mins = unit.starts_with("min");
-    if (!clock && !days && !mins) break;  // of how many users
+    if (!clock && !days && !mins) break;  // the number of users
     minutes += clock ? *hours * 60 + *rest : days ? *hours * 24 * 60 : *hours;
     any = true;
     if (!clock) ++i;
@@ -132,7 +132,7 @@ void add_sysctl(std::string_view text, ReportTree& report) {
       report.line(sysctl_path(pair->first), pair->second);
 }
 
-// "Linux gpu01 6.8.0-60-generic #63-Ubuntu SMP … x86_64 GNU/Linux"
+// Reads "Linux gpu01 6.8.0-60-generic #63-Ubuntu SMP … x86_64 GNU/Linux".
 void add_uname(std::string_view text, ReportTree& report) {
   const auto parts = words(text);
   if (parts.size() < 4 || parts[0] != "Linux") return;
@@ -143,7 +143,7 @@ void add_uname(std::string_view text, ReportTree& report) {
       report.call("uname", json::dump(json::encode(UnameAnswer{std::string(machine)})));
 }
 
-// "Module                  Size  Used by", then a line for each
+// Reads "Module                  Size  Used by", then one line per module.
 void add_lsmod(std::string_view text, ReportTree& report) {
   std::string modules;
   for (const auto line : lines(text)) {
@@ -172,7 +172,7 @@ void add_lscpu(std::string_view text, ReportTree& report) {
   }
 }
 
-// "Universal time: Mon 2026-01-19 10:00:00 UTC", "System clock synchronized: yes"
+// Reads "Universal time: Mon 2026-01-19 10:00:00 UTC", "System clock synchronized: yes".
 void add_timedatectl(std::string_view text, ReportTree& report) {
   const auto time = words(value_of(text, "Universal time"));
   const auto synchronised = value_of(text, "System clock synchronized");

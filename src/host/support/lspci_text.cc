@@ -1,7 +1,7 @@
-// lspci's text. A line at the margin begins a function; what follows stands behind tabs. Where a function
-// hangs is told by the bus numbers of the bridges, as the kernel lays out /sys/devices. The two registers
-// that collectors read of the configuration space, Device Control and ACS Control, are put back into an
-// otherwise empty one, as bits that lspci named.
+// Parses lspci's text. A line without indentation begins a function; its details are indented with tabs. The
+// bus numbers of the bridges give each function's place in the hierarchy, in the layout of /sys/devices.
+// Collectors read two registers of the configuration space, Device Control and ACS Control. These are rebuilt
+// from the bits that lspci names, in an otherwise empty space.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,13 +33,13 @@ struct Function {
   std::string numa_node;
   std::optional<Link> link_max;
   std::optional<Link> link_now;
-  std::optional<int> secondary;  // of a bridge: the bus below it
+  std::optional<int> secondary;  // for a bridge: the bus below it
   bool tells_driver = false;     // -v or -k was given
   bool has_capabilities = false;
   bool has_express = false;
   bool has_sriov = false;
   std::uint16_t device_control = 0;
-  int control_parts = 0;  // of the three that are read of Device Control
+  int control_parts = 0;  // how many of the three parts of Device Control were found
   std::optional<std::uint16_t> acs_control;
 };
 
@@ -61,7 +61,7 @@ bool is_hex_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
 }
 
-// Inside "[…]" that begins at or behind `from`.
+// Returns the text inside the first "[…]" at or after `from`.
 std::string_view bracketed(std::string_view text, std::size_t from) {
   const auto open = text.find('[', from);
   const auto close = text.find(']', open);
@@ -83,7 +83,7 @@ std::string interface_of(std::string_view line) {
   return is_hex_number(code) ? lower(code) : "00";
 }
 
-// "3D controller [0302]: NVIDIA Corporation GH100 [H100 SXM5 80GB] [10de:2330] (rev a1)"
+// Parses "3D controller [0302]: NVIDIA Corporation GH100 [H100 SXM5 80GB] [10de:2330] (rev a1)".
 void read_identity(std::string_view rest, Function& function) {
   const auto colon = rest.find(": ");
   if (colon == std::string_view::npos) return;
@@ -103,7 +103,7 @@ void read_identity(std::string_view rest, Function& function) {
   if (function.vendor.empty() && !vendor.empty()) function.vendor = "0x" + std::string(vendor);
 }
 
-// What stands behind `key` up to one of `,;(` or the end; empty where there is no such key.
+// Returns the text after `key` up to one of `,;(` or the end; empty if the line has no such key.
 std::string_view behind(std::string_view line, std::string_view key) {
   const auto at = line.find(key);
   if (at == std::string_view::npos) return {};
@@ -111,7 +111,7 @@ std::string_view behind(std::string_view line, std::string_view key) {
   return trim(rest.substr(0, rest.find_first_of(",;(")));
 }
 
-// "LnkSta: Speed 32GT/s (ok), Width x8 (downgraded)"
+// Parses "LnkSta: Speed 32GT/s (ok), Width x8 (downgraded)".
 std::optional<Link> link_in(std::string_view line) {
   const auto speed = behind(line, "Speed ");
   auto width = behind(line, "Width x");
@@ -121,7 +121,7 @@ std::optional<Link> link_in(std::string_view line) {
   return Link{rate ? fmt::format("{:.1f} GT/s PCIe", *rate) : "Unknown", std::string(width)};
 }
 
-// log2(bytes) − 7, as the registers code it
+// Returns log2(bytes) − 7, the registers' encoding of a size.
 std::optional<int> size_code(std::string_view line, std::string_view key) {
   const auto said = behind(line, key);
   const auto bytes = parse_number<int>(said.substr(0, said.find(' ')));
@@ -142,7 +142,7 @@ void read_device_control(std::string_view line, Function& function) {
   if (const auto code = size_code(line, "MaxReadReq ")) add(*code << 12);
 }
 
-// "ACSCtl: SrcValid+ TransBlk- ReqRedir+ …": bits in the order of the register
+// Parses "ACSCtl: SrcValid+ TransBlk- ReqRedir+ …"; kBits is in the order of the register.
 std::uint16_t acs_in(std::string_view line) {
   constexpr std::string_view kBits[] = {"SrcValid+",    "TransBlk+",   "ReqRedir+",   "CmpltRedir+",
                                         "UpstreamFwd+", "EgressCtrl+", "DirectTrans+"};
@@ -168,7 +168,7 @@ void read_detail(std::string_view line, Function& function) {
   if (text.starts_with("LnkCap:")) function.link_max = link_in(text);
   if (text.starts_with("LnkSta:")) function.link_now = link_in(text);
   if (text.starts_with("ACSCtl:")) function.acs_control = acs_in(text);
-  // Both stand below "DevCtl:", on lines of their own.
+  // Both are below "DevCtl:", on lines of their own.
   if (text.starts_with("RlxdOrd") || (text.starts_with("MaxPayload ") && function.has_express))
     read_device_control(text, function);
 }
@@ -194,7 +194,8 @@ std::optional<int> bus_of(const std::string& address) {
   return parse_number<int>(std::string_view(address).substr(address.find(':') + 1, 2), 16);
 }
 
-// A function's folder in /sys/devices.
+// Finds a function's folder in /sys/devices. Walks up from its bus: the bridge with that secondary bus is the
+// parent, and so on until no bridge leads to the bus, which is then a root bus.
 class Layout {
  public:
   explicit Layout(const std::vector<Function>& functions) {
@@ -205,7 +206,7 @@ class Layout {
 
   std::string folder(const std::string& address) const {
     std::vector<std::string> way{address};
-    constexpr std::size_t kDeepest = 32;  // bus numbers may be anybody's: a ring ends here
+    constexpr std::size_t kDeepest = 32;  // bus numbers are untrusted: this ends a cycle
     std::string domain = domain_of(address);
     int bus = bus_of(address).value_or(0);
     while (way.size() < kDeepest) {
@@ -228,7 +229,8 @@ void put(std::string& config, std::size_t at, std::uint16_t value) {
   config[at + 1] = static_cast<char>(value >> 8);
 }
 
-// Offsets of linux/pci_regs.h: the list of capabilities, PCI Express in it, and ACS in the extended one.
+// Builds a configuration space with the offsets of linux/pci_regs.h: the list of capabilities, PCI Express in
+// it, and ACS in the extended list.
 std::string config_of(const Function& function) {
   std::string config(4096, '\0');
   put(config, 0x06, 0x10);
@@ -269,7 +271,7 @@ void add_function(const Function& function, ReportTree& report) {
   add_link(folder, "current", function.link_now, report);
   add_driver(folder, function, report);
   if (function.has_sriov) report.nothing(folder + "/physfn");  // only a physical function has this capability
-  // Without root, lspci prints "Capabilities: <access denied>".
+  // For users other than root, lspci prints "Capabilities: <access denied>".
   if (function.has_express && function.control_parts == 3)
     report.copy(folder + "/config", config_of(function));
 }
@@ -279,7 +281,7 @@ void add_function(const Function& function, ReportTree& report) {
 std::string full_pci_address(std::string_view text) {
   std::string address = lower(text);
   if (std::ranges::count(address, ':') == 1) address = "0000:" + address;
-  // nvidia-smi writes eight digits of the domain, the kernel as many as it needs.
+  // nvidia-smi prints eight digits of the domain, the kernel four or more.
   while (address.find(':') > 4 && address.starts_with('0')) address.erase(0, 1);
   const auto colon = address.find(':');
   const bool shaped = colon != std::string::npos && colon >= 4 && colon <= 8 && address.size() == colon + 8 &&
@@ -293,7 +295,7 @@ std::string full_pci_address(std::string_view text) {
 void add_lspci(std::string_view text, bool all, ReportTree& report) {
   const auto functions = functions_in(text);
   if (functions.empty()) return;
-  // Without bridges' bus numbers, as of -n or of some devices alone, nothing tells where they hang.
+  // The hierarchy needs the bridges' bus numbers, which -n, or a list of some devices only, does not contain.
   const bool tells_places =
       all && std::ranges::any_of(functions, [](const Function& one) { return one.secondary.has_value(); });
   const Layout layout(functions);

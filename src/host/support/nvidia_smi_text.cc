@@ -1,6 +1,6 @@
-// nvidia-smi -q: sections by how far a line stands in, "Name : value" in them. What a driver's version calls
-// otherwise has both names here. A value of words ("N/A", "Unknown Error", "[GPU is lost]") is no number, and
-// never read as 0.
+// Parses nvidia-smi -q: sections by indentation, with "Name : value" in them. If drivers use different names
+// for a value, both are listed here. A value of words ("N/A", "Unknown Error", "[GPU is lost]") is not a
+// number and never becomes 0.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kFrom = "nvidia-smi -q";
 constexpr std::size_t kMostGpus = 256;
-constexpr std::size_t kMostValues = 4096;  // of one GPU; it has a few hundred
+constexpr std::size_t kMostValues = 4096;  // per GPU, which has a few hundred
 
 using Values = std::map<std::string, std::string, std::less<>>;  // "PCI/Bus Id" → "00000000:17:00.0"
 
@@ -36,7 +36,8 @@ std::string path_of(const std::vector<Section>& open, std::string_view name) {
   return path + std::string(name);
 }
 
-// The lines of one GPU; those of its processes are numbered: "Processes/Process ID#2".
+// Returns the values of one GPU by their path. Repeated names, as those of processes, are numbered:
+// "Processes/Process ID#2".
 Values values_in(const std::vector<std::string_view>& text) {
   Values values;
   std::vector<Section> open;
@@ -59,12 +60,12 @@ Values values_in(const std::vector<std::string_view>& text) {
   return values;
 }
 
-// One GPU's values as Readings.
+// Returns one GPU's values as Readings.
 class Said {
  public:
   explicit Said(const Values& values) : values_(values) {}
 
-  using Names = std::initializer_list<std::string_view>;  // the first that is there
+  using Names = std::initializer_list<std::string_view>;  // alternatives; the first that exists is used
 
   Reading<std::string> text(Names names) const {
     for (const auto name : names) {
@@ -78,7 +79,7 @@ class Said {
     return {not_in_report(), kFrom};
   }
 
-  // "1980 MHz", "61.62 W", "16x", "2560 bank(s)"
+  // Parses "1980 MHz", "61.62 W", "16x", "2560 bank(s)".
   template <class T>
   Reading<T> number(Names names) const {
     return text(names).parsed([](const std::string& value) -> std::optional<T> {
@@ -89,7 +90,7 @@ class Said {
       return static_cast<T>(*real);
     });
   }
-  // Margins may be below zero: "-3 C".
+  // Parses a margin, which may be below zero: "-3 C".
   Reading<int> degrees(Names names) const {
     return text(names).parsed([](const std::string& value) {
       return parse_number<int>(std::string_view(value).substr(0, value.find(' ')));
@@ -108,7 +109,7 @@ class Said {
       return value == yes ? std::optional(true) : value == no ? std::optional(false) : std::nullopt;
     });
   }
-  // The sum of several counts, where all of them are told.
+  // Returns the sum of several counts; no value if one of them has none.
   Reading<std::uint64_t> sum(const std::vector<std::string>& names) const {
     std::uint64_t total = 0;
     for (const std::string& name : names) {
@@ -279,7 +280,8 @@ Reading<std::vector<NvmlProcess>> processes_in(const Said& said) {
   return {std::move(found), kFrom};
 }
 
-// `nvidia-smi nvlink -s`: "GPU 0: NAME (UUID: GPU-…)", then "Link 0: 26.562 GB/s" or "Link 0: <inactive>"
+// Parses `nvidia-smi nvlink -s`: "GPU 0: NAME (UUID: GPU-…)", then "Link 0: 26.562 GB/s" or "Link 0:
+// <inactive>".
 std::map<std::string, NvmlLinks> nvlinks_in(std::string_view text) {
   std::map<std::string, NvmlLinks> found;
   NvmlLinks* links = nullptr;

@@ -8,7 +8,7 @@
 namespace railbed {
 namespace {
 
-// The longer of two that begin alike stands first.
+// If two names begin alike, the longer is first.
 constexpr std::string_view kPrograms[] = {
     "nvidia-smi", "ibv_devinfo", "timedatectl", "hostname", "ibstatus", "ethtool", "ibstat", "uptime",
     "sysctl",     "lspci",       "dmesg",       "lscpu",    "lsmod",    "uname",   "date",   "ip"};
@@ -37,8 +37,7 @@ std::vector<std::string> words_of_name(std::string_view file_name) {
   const auto program = program_at(name);
   if (program.empty()) return {};
   std::vector<std::string> found{std::string(program)};
-  // What follows "_" is a word, and a dash begins one but within a name: "lspci-vvv", "ip-d-a",
-  // "ethtool_-i_en-x".
+  // "_" separates words, and so does a dash, except within a name: "lspci-vvv", "ip-d-a", "ethtool_-i_en-x".
   std::string word;
   for (const char c : name.substr(program.size())) {
     const bool begins = c == '_' || c == ' ' || (c == '-' && word.starts_with("-") && word != "-");

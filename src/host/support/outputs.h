@@ -1,4 +1,4 @@
-// The outputs of commands that a report holds, found by the words that were run.
+// The outputs of commands in a report, found by the words of the command.
 #pragma once
 
 #include <map>
@@ -11,15 +11,16 @@ namespace railbed {
 struct Output {
   std::vector<std::string> words;  // "lspci", "-nnvv"
   std::string text;
-  double when = 0;  // Unix seconds at which it was written; 0 where it is not known
+  double when = 0;  // time of writing in Unix seconds; 0 if unknown
 };
 
 class Outputs {
  public:
   void add(Output output) { all_.push_back(std::move(output)); }
-  // Those of a program, in the order in which they were added.
+  // Returns the outputs of a program in the order in which they were added.
   std::vector<const Output*> of(std::string_view program) const;
-  // The first whose flags, without dashes and in any order, are one of these: {"q", "query"}.
+  // Returns the first output whose flags, joined without dashes, equal one of these, which are tried in
+  // order: {"q", "query"}. Null if there is none.
   const Output* find(std::string_view program, const std::vector<std::string_view>& flags) const;
   bool empty() const { return all_.empty(); }
 
@@ -27,13 +28,13 @@ class Outputs {
   std::vector<Output> all_;
 };
 
-// "lspci_-nnvv", "lspci-vvv.txt", "nvidia-smi-q.txt", "ip_-d_a", "dmesg.log" → the words that were run;
-// nothing where no program is meant that railbed reads.
+// Returns the words of the command that a file name stands for: "lspci_-nnvv", "lspci-vvv.txt",
+// "nvidia-smi-q.txt", "ip_-d_a", "dmesg.log". Empty if it is not a program whose output railbed reads.
 std::vector<std::string> words_of_name(std::string_view file_name);
-// "/usr/bin/nvidia-smi --query", "dmesg:" → likewise.
+// The same for a command line: "/usr/bin/nvidia-smi --query", "dmesg:".
 std::vector<std::string> words_of_command(std::string_view line);
 
-// What follows the program, without dashes, in one word: {"ip", "-d", "address"} → "daddress".
+// Returns the words after the program, without dashes, joined: {"ip", "-d", "address"} → "daddress".
 std::string flags_of(const std::vector<std::string>& words);
 
 }  // namespace railbed

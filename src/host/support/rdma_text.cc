@@ -1,6 +1,7 @@
-// ibstatus, ibstat and ibv_devinfo -v, as files of /sys/class/infiniband and as what libibverbs answers. None
-// of them says on which PCI function a device is. Its GIDs do: the kernel makes the first of an Ethernet port
-// from its interface's MAC address, and IPoIB's hardware address ends in the port's GUID.
+// Parses ibstatus, ibstat and ibv_devinfo -v into files of /sys/class/infiniband and into the results of
+// libibverbs. None of them names the PCI function of a device. Its GIDs reveal it: the kernel derives the
+// first GID of an Ethernet port from its interface's MAC address, and IPoIB's hardware address ends in the
+// port's GUID.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,7 +40,8 @@ std::string_view unquoted(std::string_view text) {
   return text.substr(0, text.find('\''));
 }
 
-// The kernel's numbers and words (drivers/infiniband/core/sysfs.c) for those of ibstat and ibv_devinfo.
+// Return the kernel's numbers and words (drivers/infiniband/core/sysfs.c) for those of ibstat and
+// ibv_devinfo.
 std::string_view state_text(std::string_view word) {
   constexpr std::pair<std::string_view, std::string_view> kStates[] = {
       {"Down", "1: DOWN"}, {"Initializing", "2: INIT"}, {"Armed", "3: ARMED"}, {"Active", "4: ACTIVE"},
@@ -70,7 +72,7 @@ void line_if(std::string_view path, std::string_view value, ReportTree& report) 
   if (!value.empty()) report.line(path, value);
 }
 
-// "0xb83fd20300a1b2c3" and "b83f:d203:00a1:b2c3" → the latter
+// Returns "b83f:d203:00a1:b2c3" for that text and for "0xb83fd20300a1b2c3"; empty if it is not a GUID.
 std::string guid_text(std::string_view text) {
   std::string digits;
   for (const char c : lower(text.starts_with("0x") ? text.substr(2) : text))
@@ -109,8 +111,8 @@ void add_stat_device_line(const std::string& folder, std::string_view key, std::
   if (key == "System image GUID") line_if(folder + "/sys_image_guid", guid_text(value), report);
 }
 
-// What names an interface by its hardware address: of Ethernet's link-local GID, and of IPoIB's last eight
-// bytes.
+// Returns whether the interface with this hardware address has this GID: an Ethernet interface by the
+// identifier of its link-local address, IPoIB by the last eight bytes.
 bool is_of(const IpAddress& gid, std::string_view address) {
   std::vector<std::uint8_t> bytes;
   for (const auto part : split(address, ':')) {
@@ -135,7 +137,8 @@ bool is_of(const IpAddress& gid, std::string_view address) {
   return std::equal(identifier.begin(), identifier.end(), gid.bytes().begin() + 8);
 }
 
-// The one interface with a device whose hardware address makes this GID; empty where none or several do.
+// Returns the only interface with a PCI device whose hardware address gives this GID; empty if none or
+// several do.
 std::string carrier_of_gid(const IpAddress& gid, const ReportTree& report) {
   std::string found;
   for (const std::string& name : report.names(kInterfaces)) {
@@ -149,7 +152,7 @@ std::string carrier_of_gid(const IpAddress& gid, const ReportTree& report) {
   return found;
 }
 
-// "GID[  0]:		fe80:…:b2c3, RoCE v1"; InfiniBand's has no type.
+// Reads "GID[  0]:		fe80:…:b2c3, RoCE v1"; a GID of InfiniBand has no type.
 void add_gid(const std::string& device, const std::string& folder, std::string_view key,
              std::string_view value, ReportTree& report) {
   const auto index = parse_number<int>(trim(key.substr(4, key.find(']') - 4)));
@@ -168,7 +171,7 @@ void add_gid(const std::string& device, const std::string& folder, std::string_v
   report.link(kRdma + "/" + device + "/device", report.resolved(kInterfaces + "/" + carrier + "/device"));
 }
 
-// "4096 (5)"
+// Returns 4096 for "4096 (5)".
 int before_space(std::string_view value) {
   return parse_number<int>(value.substr(0, value.find(' '))).value_or(0);
 }
@@ -201,7 +204,7 @@ void add_info_device_line(const std::string& folder, std::string_view key, std::
 
 }  // namespace
 
-// "Infiniband device 'mlx5_0' port 1 status:" and what the kernel's files say
+// Reads "Infiniband device 'mlx5_0' port 1 status:" and then the texts of the kernel's files.
 void add_ibstatus(std::string_view text, ReportTree& report) {
   std::string folder;
   for (const auto line : lines(text)) {
@@ -220,7 +223,7 @@ void add_ibstatus(std::string_view text, ReportTree& report) {
 
 void add_ibstat(std::string_view text, ReportTree& report) {
   std::string device;
-  std::string folder;  // of a port, once one has begun
+  std::string folder;  // of the current port; empty before the first
   for (const auto line : lines(text)) {
     if (line.starts_with("CA '")) {
       device = unquoted(line.substr(3));

@@ -4,7 +4,7 @@
 
 namespace railbed {
 
-// What cannot stand there, below a file or above a folder, is left out: the first word stands.
+// Adds an entry. One that cannot be placed, below a file or above a folder, is dropped: the first entry wins.
 void ReportTree::set(std::string_view path, TreeEntry entry) {
   if (tree_.size() >= kMaxTreeEntries || tree_.has(path) || has(path)) return;
   if (auto done = tree_.set(path, std::move(entry)); !done) return;

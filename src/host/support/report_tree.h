@@ -1,5 +1,6 @@
-// A support report as a machine: the files it copied where they stood, and what its texts tell of /sys and of
-// the libraries, put where the collectors look. What it does not tell stays a gap (host/tree.h).
+// A support report in the form of a machine: the files that it copied, at their paths, and the contents of
+// its texts about /sys and the libraries, at the paths where collectors look. Anything else stays a gap
+// (host/tree.h).
 #pragma once
 
 #include <string>
@@ -16,21 +17,22 @@ inline Miss not_in_report() { return {Missing::kUnknown, std::string(kNotInRepor
 
 class ReportTree {
  public:
-  // A copy of the machine's own file stands above whatever is rebuilt of texts.
+  // Adds a copy of the machine's own file. The first entry of a path wins, so copies must be added before
+  // entries that are rebuilt from texts.
   void copy(std::string_view path, std::string content);
   void link(std::string_view path, std::string target);
-  // A file of one line, as /sys has them.
+  // Adds a file of one line, like those of /sys, unless the path exists.
   void line(std::string_view path, std::string_view value);
-  // Known not to be there.
+  // Records that a path is known to be absent.
   void nothing(std::string_view path);
-  // A folder of which all is told.
+  // Records that a folder is complete: entries missing in it are absent, not unknown.
   void whole(std::string_view path);
 
   void command(std::string_view words, std::string output);
   void call(std::string_view name, std::string answer);
 
   bool has(std::string_view path) const { return bool(tree_.node(path)); }
-  std::string text(std::string_view path) const;  // of a file that is there; else empty
+  std::string text(std::string_view path) const;  // content of a file; empty if there is none
   std::vector<std::string> names(std::string_view folder) const;
   std::string resolved(std::string_view path) const { return tree_.resolve(path).value_or(""); }
 

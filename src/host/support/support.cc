@@ -33,7 +33,8 @@ bool holds_commands(const Sent& sent) {
   return first != sent.files.end() && first->first.starts_with(kCommands);
 }
 
-// The one folder that everything lies in, with its slash: "sosreport-gpu01-2026-01-19-abcdefg/".
+// Returns the folder that contains all files, with its slash: "sosreport-gpu01-2026-01-19-abcdefg/"; empty if
+// there is none.
 std::string top_of(const Sent& sent) {
   if (holds_commands(sent) || sent.files.empty()) return "";
   const std::string& first = sent.files.begin()->first;
@@ -56,7 +57,7 @@ Map without_top(Map map, const std::string& top) {
   return shorter;
 }
 
-// sos copies of every module what it has of these, so that a folder stands for each module.
+// Folders that are complete in a sosreport: sos copies some files of every module, so each has its folder.
 constexpr std::string_view kWhole[] = {"/sys/module", "/sys/devices/system/cpu/cpufreq"};
 
 void add_copies(Sent& sent, ReportTree& report) {
@@ -68,7 +69,7 @@ void add_copies(Sent& sent, ReportTree& report) {
     if (report.has(folder)) report.whole(folder);
 }
 
-// A copied file's content has been moved away by then; outputs are no copies.
+// Adds the outputs of commands. Copied files are skipped; add_copies() handles them.
 void add_outputs(Sent& sent, Outputs& outputs) {
   for (auto& [path, file] : sent.files) {
     if (is_copy(path)) continue;

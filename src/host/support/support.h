@@ -1,5 +1,5 @@
-// What people send to support, as a machine to look at: a sosreport, an nvidia-bug-report, a folder of
-// command outputs (docs/how-to/from-a-sosreport.md).
+// Support reports as machines to look at: a sosreport, an nvidia-bug-report, or a folder of command outputs
+// (docs/how-to/from-a-sosreport.md).
 #pragma once
 
 #include <string>
@@ -11,18 +11,18 @@
 
 namespace railbed {
 
-// Whether a path may be such a report: by how the file begins, by what the folder holds.
+// Returns whether a path may be such a report, by the beginning of the file or the content of the folder.
 bool is_support_report(const std::string& path);
 
 struct SupportReport {
-  std::string node;  // its host's name; empty where the report does not tell
+  std::string node;  // host name; empty if the report does not contain it
   ReportTree tree;
 };
-// Reads it within bounds; `path` as is_support_report() took it.
+// Reads a report within limits. `path` is one that is_support_report() accepted.
 Result<SupportReport> read_support_report(const std::string& path, const SentLimits& limits = {});
 
-// The same of what has been read; `name` stands in complaints, `written_at` is when it was written (Unix
-// seconds).
+// The same for a report in memory. `name` is used in error messages; `written_at` is the time of writing in
+// Unix seconds.
 Result<SupportReport> report_of(Sent sent, std::string_view name, double written_at);
 
 }  // namespace railbed

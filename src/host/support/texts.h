@@ -1,5 +1,5 @@
-// What each tool prints, put into a report's tree where the collectors look. Each takes text that may be
-// anybody's: what does not look as the tool prints it is passed over.
+// Parsers for the outputs of tools. Each puts facts into a report's tree where the collectors look. The text
+// is untrusted: lines that do not have the tool's format are skipped.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,13 @@
 
 namespace railbed {
 
-// "00000000:1B:00.0", "1b:00.0" → "0000:1b:00.0"; empty where it is no PCI address.
+// Normalizes a PCI address: "00000000:1B:00.0", "1b:00.0" → "0000:1b:00.0". Empty if it is not a PCI address.
 std::string full_pci_address(std::string_view text);
 
-// lspci -v, -vv, -vvv with or without -nn: identity, driver, NUMA node, link, Device Control, ACS, and what
-// stands above. `all`: it was asked of the whole machine.
+// lspci -v, -vv, -vvv with or without -nn: identity, driver, NUMA node, link, Device Control, ACS, and the
+// bridges above. `all`: the output is of the whole machine.
 void add_lspci(std::string_view text, bool all, ReportTree& report);
-// nvidia-smi -q, and of `nvidia-smi nvlink -s` (it may be empty) the links.
+// nvidia-smi -q, and the links from `nvidia-smi nvlink -s` (may be empty).
 void add_nvidia_smi(std::string_view query, std::string_view links, ReportTree& report);
 // ip [-d] address, as text or as JSON; `details`: with -d.
 void add_ip_address(std::string_view text, bool details, ReportTree& report);
@@ -25,17 +25,18 @@ void add_ip_route(std::string_view text, ReportTree& report);
 // ethtool IF, ethtool -i IF
 void add_ethtool(const std::string& interface, std::string_view text, ReportTree& report);
 void add_ethtool_driver(const std::string& interface, std::string_view text, ReportTree& report);
-// After interfaces: which of them a port carries is told by its GIDs.
+// Call these after the interfaces are added: a port's GIDs show which of them it carries.
 void add_ibstatus(std::string_view text, ReportTree& report);
 void add_ibstat(std::string_view text, ReportTree& report);
 void add_ibv_devinfo(std::string_view text, ReportTree& report);
-// dmesg with its stamps. `boot`: Unix seconds. `ends`: when it was read.
+// dmesg with timestamps. `boot` and `ends` (time of reading) are in Unix seconds.
 void add_dmesg(std::string_view text, double boot, double ends, ReportTree& report);
-// The stamp of the last line, in seconds since boot; 0 where there is none.
+// Returns the latest timestamp in seconds since boot; 0 if there is none.
 double last_stamp(std::string_view dmesg);
-// "Mon Jan 19 12:00:00 UTC 2026" in Unix seconds; nothing in any other time zone, whose name says too little.
+// Parses "Mon Jan 19 12:00:00 UTC 2026" to Unix seconds. Returns nullopt for any other time zone, because its
+// name is ambiguous.
 std::optional<double> date_in(std::string_view text);
-// How long the machine had been up, in seconds, as `uptime` says it: to the minute.
+// Returns the uptime in seconds, as `uptime` prints it: to the minute.
 std::optional<double> uptime_in(std::string_view text);
 void add_sysctl(std::string_view text, ReportTree& report);
 void add_uname(std::string_view text, ReportTree& report);

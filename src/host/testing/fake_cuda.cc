@@ -1,5 +1,5 @@
-// A libcuda for fault paths only: what it does is chosen by the GPU's PCI address.
-//   0000:01:00.0 has no fabric manager · :02: hangs · :03: brings back what it was given, unchanged
+// A libcuda for fault paths only. The GPU's PCI address selects its behavior:
+//   0000:01:00.0 has no fabric manager · :02: hangs · :03: returns the data unchanged
 #include <unistd.h>
 
 #include <cstdlib>

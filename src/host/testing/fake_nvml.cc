@@ -1,7 +1,7 @@
-// A libnvidia-ml for fault paths only: what it does is chosen by the GPU's PCI address.
-//   0000:01:00.0 answers · :02: hangs when asked for its ECC mode · :03: says "not available" everywhere ·
+// A libnvidia-ml for fault paths only. The GPU's PCI address selects its behavior:
+//   0000:01:00.0 works · :02: hangs in the query of its ECC mode · :03: returns "not available" everywhere ·
 //   :04: supports nothing · :05: ends the process · anything else is lost
-// Functions that it lacks are those that an old driver lacks.
+// The functions that it lacks are those that an old driver lacks.
 #include <unistd.h>
 
 #include <cstring>
